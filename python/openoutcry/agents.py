@@ -1,0 +1,94 @@
+"""Agents: callables from an observation to a decision, and the baselines to hold them against."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from openoutcry import openoutcry_py as native
+
+Agent: TypeAlias = "Callable[[dict[str, Any]], Mapping[str, Any] | str]"
+"""A callable that is given an observation (a dict) and returns a decision (a dict, or its JSON)."""
+
+NAMES: tuple[str, ...] = tuple(native.BASELINES)
+"""Names of the baselines, in the order of tables."""
+
+
+class Baseline:
+    """A baseline agent of the core.
+
+    Backtests run it in Rust, anew for every run. Called from Python it is one session, which `reset` begins anew.
+    """
+
+    def __init__(self, name: str, seed: int = 0) -> None:
+        self._core = native.Baseline(name, seed)
+        self._session = self._core.session()
+
+    @property
+    def name(self) -> str:
+        """Name of the baseline."""
+        return self._core.name
+
+    def reset(self) -> None:
+        """Forget what was seen."""
+        self._session = self._core.session()
+
+    def __call__(self, observation: Mapping[str, Any]) -> dict[str, Any]:
+        decision: dict[str, Any] = json.loads(self._session.decide(json.dumps(observation)))
+        return decision
+
+    def __repr__(self) -> str:
+        return f"Baseline({self.name!r})"
+
+
+def hold_cash() -> Baseline:
+    """Hold nothing but cash."""
+    return Baseline("hold-cash")
+
+
+def buy_and_hold() -> Baseline:
+    """Buy equal parts on the first bar and never trade again."""
+    return Baseline("buy-and-hold")
+
+
+def equal_weight() -> Baseline:
+    """Bring every symbol back to an equal part on every bar."""
+    return Baseline("equal-weight")
+
+
+def momentum() -> Baseline:
+    """Hold an equal part of each symbol that has risen over the closes shown."""
+    return Baseline("momentum")
+
+
+def mean_reversion() -> Baseline:
+    """Hold an equal part of each symbol that has fallen over the last five bars."""
+    return Baseline("mean-reversion")
+
+
+def inverse_volatility() -> Baseline:
+    """Weigh each symbol by one over its volatility over the closes shown."""
+    return Baseline("inverse-volatility")
+
+
+def random(seed: int = 0) -> Baseline:
+    """Draw new long-only weights on every bar."""
+    return Baseline("random", seed)
+
+
+def load(name: str, seed: int = 0) -> Agent:
+    """Return a baseline by name, or the callable at `module:function`.
+
+    Raises:
+        ValueError: there is no such baseline, module attribute or callable.
+    """
+    module, colon, attribute = name.partition(":")
+    if not colon:
+        return Baseline(name, seed)
+    agent = getattr(importlib.import_module(module), attribute, None)
+    if not callable(agent):
+        raise ValueError(f"`{module}` must have a callable `{attribute}`; received {agent!r}")
+    # A class of agents is made into one; a function is one already.
+    return agent() if isinstance(agent, type) else agent

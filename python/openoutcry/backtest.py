@@ -1,0 +1,223 @@
+"""Backtests: an agent or an array of weights over a window, and the run that comes out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from openoutcry import openoutcry_py as native
+from openoutcry.agents import Agent, Baseline
+from openoutcry.dataset import Dataset
+from openoutcry.openoutcry_py import CostModel, Limits
+from openoutcry.window import Edge, Window, as_window
+
+if TYPE_CHECKING:
+    from openoutcry.picture import Picture
+
+Series = npt.NDArray[np.float64]
+
+
+def run_backtest(
+    dataset: Dataset,
+    agent_or_weights: Agent | str | npt.ArrayLike,
+    window: Window | tuple[Edge, Edge] | str | None = None,
+    costs: CostModel | None = None,
+    limits: Limits | None = None,
+    seed: int = 0,
+    *,
+    lookback: int = native.DEFAULT_LOOKBACK,
+    name: str = "",
+) -> Run:
+    """Run decisions over a window of a market and return what became of them.
+
+    Args:
+        dataset: The market.
+        agent_or_weights: A callable from observation to decision, the name of a baseline, or an array of target
+            weights: shape `(n_bars, n_symbols)`, signed fractions of NAV, row k decided at the close of bar k, NaN
+            holds; rows outside the window are ignored.
+        window: Bars or dates `[start, end)`.
+        costs: What trading costs; None for the defaults of `CostModel`.
+        limits: What a decision may ask for; None for the defaults of `Limits`.
+        seed: Key of the slippage noise; it matters only where `slippage_jitter` is above 0.
+        lookback: Closes an observation shows of a symbol at most.
+        name: What reports call the run.
+
+    Raises:
+        OpenOutcryError: the window, a weight or a decision cannot be used; the message says where.
+    """
+    bars = as_window(window).resolve(dataset, lookback)
+    settings: dict[str, Any] = {"window": bars, "costs": costs or CostModel(), "limits": limits or Limits()}
+    settings |= {"lookback": lookback, "seed": seed}
+    agent = Baseline(agent_or_weights, seed) if isinstance(agent_or_weights, str) else agent_or_weights
+    if isinstance(agent, Baseline):
+        core = native.run_agent(dataset._core, agent._core, **settings)
+        return Run(dataset, core, settings, name or agent.name)
+    if callable(agent):
+        core = native.run_callable(dataset._core, lambda text: _decide(agent, text), **settings)
+        return Run(dataset, core, settings, name or getattr(agent, "__name__", type(agent).__name__))
+    core = native.run_weights(dataset._core, _weights(dataset, agent), **settings)
+    return Run(dataset, core, settings, name or "weights")
+
+
+def _decide(agent: Agent, text: str) -> str:
+    decision = agent(json.loads(text))
+    return decision if isinstance(decision, str) else json.dumps(decision)
+
+
+def _weights(dataset: Dataset, weights: Any) -> npt.NDArray[np.float64]:
+    columns = getattr(weights, "columns", None)
+    if columns is not None and [str(column) for column in columns] != list(dataset.symbols):
+        raise ValueError(f"columns of weights must be {', '.join(dataset.symbols)}; received {', '.join(map(str, columns))}")
+    array = np.asarray(weights)
+    if array.dtype.kind not in "fiu" or array.ndim != 2:
+        raise ValueError(
+            f"expected an agent or an array of shape ({dataset.n_bars}, {dataset.n_symbols}); "
+            f"received {array.ndim}-d {array.dtype}"
+        )
+    return array.astype(np.float64, copy=False)
+
+
+class Run:
+    """A finished backtest.
+
+    Its decisions are kept; positions, weights and trades are recomputed from them when asked for, and checked against
+    the NAV on the way.
+    """
+
+    def __init__(self, dataset: Dataset, core: native.Run, settings: Mapping[str, Any], name: str) -> None:
+        self._core = core
+        self._settings = settings
+        self.dataset = dataset
+        self.name = name
+
+    @property
+    def window(self) -> Window:
+        """The bars of the run."""
+        return Window(*self._settings["window"])
+
+    @property
+    def cost_model(self) -> CostModel:
+        """What trading cost."""
+        costs: CostModel = self._settings["costs"]
+        return costs
+
+    @property
+    def limits(self) -> Limits:
+        """What a decision could ask for."""
+        limits: Limits = self._settings["limits"]
+        return limits
+
+    @property
+    def seed(self) -> int:
+        """Key of the slippage noise."""
+        seed: int = self._settings["seed"]
+        return seed
+
+    @property
+    def dates(self) -> tuple[str, ...]:
+        """Dates of the window's bars."""
+        start, end = self._settings["window"]
+        return self.dataset.dates[start:end]
+
+    @cached_property
+    def nav(self) -> Series:
+        """NAV at the close of each bar of the window, shape `(n_bars,)`; 1 at the first."""
+        return self._core.nav
+
+    @cached_property
+    def returns(self) -> Series:
+        """Simple return of each bar after the first, shape `(n_bars - 1,)`; 0 once the account is gone."""
+        return self._core.returns
+
+    @cached_property
+    def decisions(self) -> Series:
+        """Target weights as decided, shape `(n_bars - 1, n_symbols)`; NaN is a hold."""
+        return self._core.decisions
+
+    @cached_property
+    def weights(self) -> Series:
+        """Weights held at each close, shape `(n_bars, n_symbols)`, signed fractions of NAV."""
+        return self._core.weights()
+
+    @cached_property
+    def trades(self) -> dict[str, npt.NDArray[Any]]:
+        """Fills as columns `date, bar, symbol, shares, price`, in the order of bars and symbols.
+
+        Shares are signed and per NAV of 1; the price includes slippage and impact.
+        """
+        fills = self._core.fills()
+        columns = list(zip(*fills, strict=True)) or [()] * 4
+        bars, symbols = (np.asarray(column, dtype=np.int64) for column in columns[:2])
+        return {
+            "date": np.asarray(self.dataset.dates)[bars],
+            "bar": bars,
+            "symbol": np.asarray(self.dataset.symbols)[symbols],
+            "shares": np.asarray(columns[2], dtype=np.float64),
+            "price": np.asarray(columns[3], dtype=np.float64),
+        }
+
+    @cached_property
+    def costs(self) -> dict[str, Series]:
+        """Costs per decision by kind, each of shape `(n_bars - 1,)`, in units of the starting NAV."""
+        return self._core.costs
+
+    @cached_property
+    def turnover(self) -> Series:
+        """Notional traded over NAV per decision, shape `(n_bars - 1,)`; both sides count."""
+        return self._core.turnover
+
+    @cached_property
+    def events(self) -> list[dict[str, Any]]:
+        """What happened, other than fills: `slug`, `symbol`, `decision`, `bar` and the numbers of each."""
+        return self._core.events()
+
+    @property
+    def terminated_at(self) -> int | None:
+        """The decision that ended the account, if one did; NAV stays as it was from there on."""
+        return self._core.terminated_at
+
+    @cached_property
+    def metrics(self) -> dict[str, float | None]:
+        """Statistics of the run; None where one is undefined, and `undefined` says why."""
+        return self._core.metrics()[0]
+
+    @cached_property
+    def undefined(self) -> dict[str, str]:
+        """Why each metric that is None is undefined."""
+        return self._core.metrics()[1]
+
+    def delayed(self) -> Run:
+        """Return the run of the same decisions carried out one bar later."""
+        return Run(self.dataset, self._core.delayed(), self._settings, f"{self.name}, one bar late")
+
+    def to_frame(self) -> Any:
+        """Return NAV, return, turnover, costs and weights per bar as a pandas frame, or polars where that is missing."""
+        columns = {"nav": self.nav, "return": np.concatenate([[np.nan], self.returns])}
+        for kind, values in {"turnover": self.turnover, **self.costs}.items():
+            columns[kind] = np.concatenate([[0.0], values])
+        for symbol, weights in zip(self.dataset.symbols, self.weights.T, strict=True):
+            columns[f"weight_{symbol}"] = weights
+        from openoutcry import frames
+
+        return frames.frame_of(self.dates, columns)
+
+    def plot(self) -> Picture:
+        """Return a picture of NAV and drawdown: shown by notebooks, written by `.save("run.svg")`."""
+        from openoutcry.picture import picture_of
+
+        return picture_of(self)
+
+    def report(self, path: str) -> str:
+        """Write the report of this run to one HTML file and return its path."""
+        from openoutcry.picture import write_run_report
+
+        return write_run_report(self, path)
+
+    def __repr__(self) -> str:
+        total = self.nav[-1] - 1.0
+        return f"Run({self.name!r} on {self.dataset.name!r}, {self.dates[0]} .. {self.dates[-1]}, {total:+.2%})"

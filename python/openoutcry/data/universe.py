@@ -1,0 +1,61 @@
+"""Which symbols of a dataset a caller wants, and the bars on which they exist."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from openoutcry.data.panel import FloatArray
+
+DEFAULT = "major"
+NAMES = (DEFAULT, "all")
+
+Universe = str | Sequence[str] | None
+
+
+def choose(universe: Universe, major: Sequence[str], every: Sequence[str]) -> list[str]:
+    """Return the symbols a universe stands for.
+
+    Args:
+        universe: A name from `NAMES`, symbols in the order wanted, or None for `DEFAULT`.
+        major: Symbols of the default universe.
+        every: All symbols of the dataset.
+
+    Raises:
+        ValueError: the name is unknown, or a symbol is unknown, named twice, or missing altogether.
+    """
+    if universe is None:
+        return list(major)
+    if isinstance(universe, str):
+        if universe not in NAMES:
+            names = " or ".join(f"`{name}`" for name in NAMES)
+            raise ValueError(f"universe must be {names}, or a list of symbols; received `{universe}`")
+        return list(major if universe == DEFAULT else every)
+    chosen = list(universe)
+    if not chosen:
+        raise ValueError("universe must name at least one symbol; received an empty list")
+    for index, symbol in enumerate(chosen):
+        if symbol not in every:
+            raise ValueError(f"universe[{index}] must be one of {', '.join(every)}; received `{symbol}`")
+        if symbol in chosen[:index]:
+            raise ValueError(f"universe[{index}] must be named once; received `{symbol}` again")
+    return chosen
+
+
+def bars(close: FloatArray, delistings: FloatArray | None = None) -> slice:
+    """Return the bars from the first close of any symbol on.
+
+    They end with the data, because a symbol that is merely absent is suspended and can still be held; only when
+    every symbol has settled do they end with the last settlement.
+
+    Args:
+        close: Shape `(T, S)`, float64; NaN where there is no close.
+        delistings: Shape `(T, S)`, float64; finite on the bar on which a symbol settles.
+    """
+    first = int(np.argmax(np.isfinite(close).any(axis=1)))
+    if delistings is not None:
+        settled = np.isfinite(delistings)
+        if settled.any(axis=0).all():
+            return slice(first, int(np.flatnonzero(settled.any(axis=1))[-1]) + 1)
+    return slice(first, len(close))

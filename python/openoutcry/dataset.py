@@ -1,0 +1,328 @@
+"""Markets: frozen bars by symbols, checked once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from openoutcry import openoutcry_py as native
+
+Table = npt.NDArray[np.float64]
+
+_TABLES = ("open", "high", "low", "volume", "dividends", "splits", "delistings")
+
+
+class Dataset:
+    """A frozen market that every run and environment on it shares.
+
+    Make one with `from_arrays`, `from_csv`, `from_frame`, `from_parquet` or `synthetic`, or load a bundled one with
+    `openoutcry.data.load`. Tables have shape `(n_bars, n_symbols)`, float64, and are read-only; NaN is a missing
+    value; a column the market lacks is None.
+    """
+
+    def __init__(self, core: native.Dataset, *, name: str = "", notices: Iterable[str] = ()) -> None:
+        self._core = core
+        self.name = name or "unnamed"
+        self.notices = tuple(notices) if core.has_opens else (*notices, *_close_to_close(notices))
+
+    @classmethod
+    def from_arrays(
+        cls,
+        dates: Iterable[Any],
+        symbols: Iterable[str],
+        close: npt.ArrayLike,
+        open: npt.ArrayLike | None = None,  # noqa: A002: the column's name in every market data set
+        high: npt.ArrayLike | None = None,
+        low: npt.ArrayLike | None = None,
+        volume: npt.ArrayLike | None = None,
+        dividends: npt.ArrayLike | None = None,
+        splits: npt.ArrayLike | None = None,
+        tradable: npt.ArrayLike | None = None,
+        delistings: npt.ArrayLike | None = None,
+        risk_free: npt.ArrayLike | None = None,
+        periods_per_year: float = 252.0,
+        *,
+        fundamentals: Iterable[tuple[str, str, str, float]] = (),
+        news: Iterable[tuple[str, str, str]] = (),
+        name: str = "",
+        notices: Iterable[str] = (),
+    ) -> Dataset:
+        """Make a dataset from arrays, bars by symbols, oldest bar first.
+
+        Args:
+            dates: `n_bars` ISO 8601 texts, `datetime` objects or datetime64, strictly increasing.
+            symbols: `n_symbols` unique names.
+            close: Shape `(n_bars, n_symbols)`, account currency; NaN where a symbol did not close.
+            open: As `close`. With opens, orders fill at the next open; without, at the close they were decided on.
+            high: As `close`.
+            low: As `close`.
+            volume: Shares traded; NaN where unknown; 0 cannot be traded.
+            dividends: Cash per pre-split share on the ex-date; NaN or 0 for none.
+            splits: New shares per old share on the ex-date; NaN or 1 for none.
+            tradable: Booleans: whether a fill is allowed in the bar.
+            delistings: Return from the last close to the cash paid, on the settlement bar; NaN elsewhere.
+            risk_free: Shape `(n_bars,)`: risk-free return from the bar before; None means that none is known.
+            periods_per_year: Bars a year.
+            fundamentals: Tuples `(symbol, available_at, name, value)`.
+            news: Tuples `(symbol, available_at, headline)`.
+            name: What reports call this market.
+            notices: What a reader of a result must know of this market.
+
+        Raises:
+            OpenOutcryError: the first fault, with its row and column; nothing is repaired.
+        """
+        tables = {"open": open, "high": high, "low": low, "volume": volume, "dividends": dividends}
+        tables |= {"splits": splits, "delistings": delistings}
+        core = native.Dataset.from_arrays(
+            _iso(dates),
+            [str(symbol) for symbol in symbols],
+            _table("close", close),
+            periods_per_year=float(periods_per_year),
+            tradable=None if tradable is None else _mask(tradable),
+            risk_free=None if risk_free is None else np.asarray(risk_free, dtype=np.float64),
+            fundamentals=[(symbol, at, key, float(value)) for symbol, at, key, value in fundamentals],
+            news=list(news),
+            **{key: None if table is None else _table(key, table) for key, table in tables.items()},
+        )
+        return cls(core, name=name, notices=notices)
+
+    @classmethod
+    def from_csv(
+        cls, source: str | os.PathLike[str], periods_per_year: float = 252.0, *, name: str = "", notices: Iterable[str] = ()
+    ) -> Dataset:
+        """Make a dataset from a CSV file or text.
+
+        Long: `date,symbol,close[,open,high,low,volume,dividend,split,delisting_return]`. Wide: `date` and one column
+        of closes a symbol. The axis is the union of all dates. Empty fields are missing values.
+
+        Args:
+            source: A path, or a text with at least one line break.
+            periods_per_year: Bars a year.
+            name: What reports call this market; the file's name by default.
+            notices: What a reader of a result must know of this market.
+
+        Raises:
+            OpenOutcryError: the first fault, with its line or row and column.
+        """
+        if isinstance(source, str) and "\n" in source:
+            text = source
+        else:
+            path = Path(source)
+            text, name = path.read_text(encoding="utf-8-sig"), name or path.stem
+        core = native.Dataset.from_csv(text, periods_per_year=float(periods_per_year))
+        return cls(core, name=name, notices=notices)
+
+    @classmethod
+    def from_frame(cls, frame: Any, periods_per_year: float = 252.0, *, name: str = "", notices: Iterable[str] = ()) -> Dataset:
+        """Make a dataset from a pandas, polars or pyarrow frame, or anything of the Arrow PyCapsule interface.
+
+        The columns are those of `from_csv`, long or wide; a pandas index is the date where there is no such column.
+
+        Raises:
+            OpenOutcryError: the first fault, with its row and column.
+        """
+        from openoutcry import frames
+
+        columns = frames.columns_of(frame)
+        return cls.from_arrays(**columns, periods_per_year=periods_per_year, name=name, notices=notices)
+
+    @classmethod
+    def from_parquet(
+        cls, path: str | os.PathLike[str], periods_per_year: float = 252.0, *, name: str = "", notices: Iterable[str] = ()
+    ) -> Dataset:
+        """Make a dataset from a Parquet file with the columns of `from_csv`. Needs `openoutcry[parquet]`."""
+        try:
+            from pyarrow import parquet
+        except ModuleNotFoundError as error:
+            raise ModuleNotFoundError("needs `pip install openoutcry[parquet]`", name=error.name) from error
+        frame = parquet.read_table(Path(path))
+        return cls.from_frame(frame, periods_per_year, name=name or Path(path).stem, notices=notices)
+
+    @classmethod
+    def synthetic(cls, n_symbols: int = 4, n_days: int = 120, seed: int = 0) -> Dataset:
+        """Make a random market of weekday bars, priced in cents, with opens and volume.
+
+        The same seed is the same market everywhere. A small seed can be scanned, so nothing here is secret.
+        """
+        return cls(native.Dataset.synthetic(n_symbols, n_days, seed), name=f"synthetic-{n_symbols}x{n_days}")
+
+    @cached_property
+    def dates(self) -> tuple[str, ...]:
+        """ISO 8601 dates of the bars."""
+        return tuple(self._core.dates)
+
+    @cached_property
+    def symbols(self) -> tuple[str, ...]:
+        """Names of the symbols."""
+        return tuple(self._core.symbols)
+
+    @property
+    def n_bars(self) -> int:
+        """Number of bars."""
+        return self._core.n_bars
+
+    @property
+    def n_symbols(self) -> int:
+        """Number of symbols."""
+        return self._core.n_symbols
+
+    @property
+    def periods_per_year(self) -> float:
+        """Bars a year."""
+        return self._core.periods_per_year
+
+    @property
+    def has_opens(self) -> bool:
+        """Whether orders fill at opens; else they fill at the close they were decided on."""
+        return self._core.has_opens
+
+    @cached_property
+    def close(self) -> Table:
+        """Closing prices."""
+        table = self._column("close")
+        assert table is not None, "every dataset has closes"
+        return table
+
+    @cached_property
+    def open(self) -> Table | None:
+        """Opening prices."""
+        return self._column("open")
+
+    @cached_property
+    def high(self) -> Table | None:
+        """Highs."""
+        return self._column("high")
+
+    @cached_property
+    def low(self) -> Table | None:
+        """Lows."""
+        return self._column("low")
+
+    @cached_property
+    def volume(self) -> Table | None:
+        """Shares traded."""
+        return self._column("volume")
+
+    @cached_property
+    def dividends(self) -> Table | None:
+        """Cash per pre-split share, 0 for none."""
+        return self._column("dividends")
+
+    @cached_property
+    def splits(self) -> Table | None:
+        """New shares per old share, 1 for none."""
+        return self._column("splits")
+
+    @cached_property
+    def tradable(self) -> npt.NDArray[np.bool_] | None:
+        """Whether a fill is allowed, bool."""
+        table = self._core.column("tradable")
+        return None if table is None else _frozen(table != 0.0)
+
+    @cached_property
+    def delistings(self) -> Table | None:
+        """Return from the last close to the cash paid, on the settlement bar."""
+        return self._column("delistings")
+
+    @cached_property
+    def risk_free(self) -> npt.NDArray[np.float64] | None:
+        """Risk-free return of each bar from the one before, shape `(n_bars,)`."""
+        rates = self._core.risk_free
+        return None if rates is None else _frozen(rates)
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of everything a number can depend on, in hex."""
+        return self._core.fingerprint
+
+    def select(self, symbols: Sequence[str]) -> Dataset:
+        """Return the dataset of some of the symbols, in the order given, on the same axis."""
+        unknown = [symbol for symbol in symbols if symbol not in self.symbols]
+        if unknown:
+            raise ValueError(f"symbols must be among {', '.join(self.symbols)}; received {', '.join(unknown)}")
+        return self._cut(slice(None), [self.symbols.index(symbol) for symbol in symbols])
+
+    def head(self, n_bars: int) -> Dataset:
+        """Return the dataset of the first `n_bars` bars."""
+        if not 2 <= n_bars <= self.n_bars:
+            raise ValueError(f"`n_bars` must be in [2, {self.n_bars}]; received {n_bars}")
+        return self._cut(slice(n_bars), list(range(self.n_symbols)))
+
+    def __len__(self) -> int:
+        return self.n_bars
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Dataset) and self.fingerprint == other.fingerprint
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+    def __repr__(self) -> str:
+        fills = "next open" if self.has_opens else "close to close"
+        span = f"{self.dates[0]} .. {self.dates[-1]}"
+        return f"Dataset({self.name!r}, {self.n_bars} bars x {self.n_symbols} symbols, {span}, {fills})"
+
+    def __reduce__(self) -> Any:
+        from openoutcry._pickle import call
+
+        return call, (Dataset.from_arrays, (), self._columns() | {"name": self.name, "notices": self.notices})
+
+    def _column(self, name: str) -> Table | None:
+        table = self._core.column(name)
+        return None if table is None else _frozen(table)
+
+    def _columns(self) -> dict[str, Any]:
+        tables = {name: getattr(self, name) for name in ("close", *_TABLES, "tradable", "risk_free")}
+        axis = {"dates": self.dates, "symbols": self.symbols, "periods_per_year": self.periods_per_year}
+        return axis | tables | {"fundamentals": self._core.fundamentals, "news": self._core.news}
+
+    def _cut(self, rows: slice, columns: list[int]) -> Dataset:
+        cut = self._columns()
+        symbols = [self.symbols[column] for column in columns]
+        for name in ("close", *_TABLES, "tradable"):
+            cut[name] = None if cut[name] is None else np.ascontiguousarray(cut[name][rows][:, columns])
+        cut["dates"] = self.dates[rows]
+        cut["symbols"] = symbols
+        cut["risk_free"] = None if self.risk_free is None else self.risk_free[rows]
+        cut["fundamentals"] = [item for item in cut["fundamentals"] if item[0] in symbols]
+        cut["news"] = [item for item in cut["news"] if item[0] in symbols]
+        return Dataset.from_arrays(**cut, name=self.name, notices=self.notices)
+
+
+def _close_to_close(notices: Iterable[str]) -> tuple[str, ...]:
+    notice = "Close-to-close: the data has no opens, so orders fill at the close they were decided on."
+    return () if any("close-to-close" in known.lower() for known in notices) else (notice,)
+
+
+def _frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    array.flags.writeable = False
+    return array
+
+
+def _table(name: str, values: npt.ArrayLike) -> Table:
+    array = np.asarray(values)
+    if array.dtype.kind not in "fiu" or array.ndim != 2:
+        raise ValueError(f"`{name}` must be a 2-d array of numbers; received {array.ndim}-d {array.dtype}")
+    return np.ascontiguousarray(array, dtype=np.float64)
+
+
+def _mask(values: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+    array = np.asarray(values)
+    if array.dtype.kind != "b" or array.ndim != 2:
+        raise ValueError(f"`tradable` must be a 2-d array of booleans; received {array.ndim}-d {array.dtype}")
+    return np.ascontiguousarray(array)
+
+
+def _iso(dates: Iterable[Any]) -> list[str]:
+    if isinstance(dates, np.ndarray) and dates.dtype.kind == "M":
+        days = dates.astype("datetime64[D]")
+        return np.datetime_as_string(days if (days == dates).all() else dates, unit="D" if (days == dates).all() else "s").tolist()
+    texts = [date if isinstance(date, str) else date.isoformat() for date in dates]
+    # A midnight timestamp of a daily index means its day.
+    return [text[:10] for text in texts] if texts and all(text[10:] == "T00:00:00" for text in texts) else texts

@@ -1,0 +1,60 @@
+"""Reports: one self-contained HTML page for a run or for a board of agents.
+
+`render_run` and `render_board` turn plain records (`view.py`) into a page; `charts.py` draws the same charts for a
+notebook, and `raster.py` a frame for a video. The pages read without a script, in light and dark, on a phone and on
+paper. They compute no metric.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from openoutcry.report.board_page import board_section
+from openoutcry.report.document import document
+from openoutcry.report.parts import Detail, heading, notices_list, provenance_list
+from openoutcry.report.run_page import headline, key_figures, run_sections, without_itself
+from openoutcry.report.text import escape, plural
+from openoutcry.report.view import BoardRow, BoardSection, Provenance, RunView, Window
+
+__all__ = ["BoardRow", "BoardSection", "Provenance", "RunView", "Window", "render_board", "render_run"]
+
+
+def render_run(view: RunView, benchmark: RunView | None, notices: Sequence[str], provenance: Provenance) -> str:
+    """Return the page of one run.
+
+    Args:
+        view: The run.
+        benchmark: Drawn beside it, normally buy-and-hold on the same window; `None` for none.
+        notices: What a reader must know about the dataset, one sentence each.
+        provenance: What was run.
+    """
+    benchmark = without_itself(view, benchmark)
+    span = f"{view.dataset}, {view.window}, {plural(len(view.dates), 'bar')}"
+    body = (
+        f'<header><p class="eyebrow">OpenOutcry run</p>{heading(1, view.name)}<p class="sub">{escape(span)}</p></header>'
+        f"<main>{headline(view, benchmark)}{key_figures(view, benchmark, 'run')}{notices_list(notices, 2)}"
+        f"{run_sections(view, benchmark, 2, 'run', Detail())}</main><footer>{provenance_list(provenance)}</footer>"
+    )
+    return document(f"{view.name} on {view.dataset}", body)
+
+
+def render_board(
+    title: str, sections: Sequence[BoardSection], notices: Sequence[str], provenance: Provenance
+) -> str:
+    """Return the page of a board.
+
+    Args:
+        title: Head of the page.
+        sections: One per dataset.
+        notices: What holds for all sections, one sentence each.
+        provenance: What was run.
+    """
+    links = "".join(f'<li><a href="#set{i}">{escape(s.title)}</a></li>' for i, s in enumerate(sections))
+    contents = f'<nav aria-label="Datasets"><ul>{links}</ul></nav>' if len(sections) > 1 else ""
+    body = (
+        f'<header><p class="eyebrow">OpenOutcry board</p>{heading(1, title)}{contents}</header>'
+        f"<main>{notices_list(notices, 2)}"
+        f"{''.join(board_section(s, f'set{i}') for i, s in enumerate(sections))}</main>"
+        f"<footer>{provenance_list(provenance)}</footer>"
+    )
+    return document(title, body)

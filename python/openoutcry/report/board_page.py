@@ -1,0 +1,158 @@
+"""The sections of a board: agents ranked on one dataset, then their runs."""
+
+from __future__ import annotations
+
+from openoutcry.report import verdict
+from openoutcry.report.charts import Line, equity_chart
+from openoutcry.report.marks import interval_axis, interval_mark, interval_range, sparkline
+from openoutcry.report.metrics import METRICS, Footnotes, get, show, show_sharpe
+from openoutcry.report.parts import Detail, figure, heading, legend, notices_list, scroll, switch
+from openoutcry.report.run_page import headline, key_figures, run_sections, without_itself
+from openoutcry.report.text import escape, number, percent
+from openoutcry.report.view import BoardRow, BoardSection, RunView
+
+__all__ = ["board_section"]
+
+_BEFORE = ("return", "vol")
+_FIRST = Detail(points=600, columns=200, switch=False)
+_FOLDED = Detail(points=360, columns=120, switch=False)
+_AFTER = ("max_drawdown", "turnover", "cost", "delayed_sharpe")
+
+
+def board_section(section: BoardSection, key: str) -> str:
+    """Return one dataset of a board, its ids prefixed with `key`."""
+    runs = _run_keys(section, key)
+    parts = [
+        heading(2, section.title, key),
+        f'<p class="verdict">{escape(verdict.board_verdict(section.rows))}</p>',
+        _ranking(section, key, runs),
+        notices_list(section.notices, 3, "About this data"),
+        _windows(section),
+    ]
+    if section.runs:
+        parts += [_equity(section, key), _multiples(section), _runs(section, runs)]
+    return f'<section class="board">{"".join(parts)}</section>'
+
+
+def _run_keys(section: BoardSection, key: str) -> dict[str, str]:
+    return {run.name: f"{key}-run{index}" for index, run in enumerate(section.runs)}
+
+
+def _ranking(section: BoardSection, key: str, runs: dict[str, str]) -> str:
+    footnotes = Footnotes(f"{key}-note")
+    low, high = interval_range([(get(r.metrics, "sharpe"), get(r.metrics, "sharpe_se")) for r in section.rows])
+    ties = verdict.tied_with_first(section.rows)
+    rows = []
+    for rank, (row, tied) in enumerate(zip(section.rows, ties, strict=True), 1):
+        name = escape(row.agent)
+        if row.agent in runs:
+            name = f'<a href="#{runs[row.agent]}">{name}</a>'
+        place = f'{rank}<span class="tie" title="not separable from the first">=</span>' if tied and any(ties[1:]) else rank
+        rows.append(f'<tr><td class="rank">{place}</td><th scope="row">{name}</th>{_cells(row, low, high, footnotes)}</tr>')
+    basis = f" Metrics over {section.basis}." if section.basis else ""
+    marks = " = cannot be told apart from the first." if any(ties[1:]) else ""
+    table = (
+        f'<table class="ranking"><caption><span>Agents, best first.{escape(basis + marks)}</span></caption><thead><tr>'
+        f'<th scope="col"><span class="hidden">Rank</span></th><th scope="col">Agent</th>{_head(low, high)}</tr></thead>'
+        f"<tbody>{''.join(rows)}</tbody></table>"
+    )
+    return scroll(table, f"Agents on {section.title}") + footnotes.render() + f'<p class="fine">{verdict.COMPARISON}</p>'
+
+
+def _head(low: float, high: float) -> str:
+    def column(name: str) -> str:
+        return f'<th scope="col"{_title(name)}>{METRICS[name].label}</th>'
+
+    interval = f'<th scope="col" class="mark"><span class="hidden">95 % interval</span>{interval_axis(low, high)}</th>'
+    return "".join(map(column, (*_BEFORE, "sharpe"))) + interval + "".join(map(column, _AFTER))
+
+
+def _title(name: str) -> str:
+    return f' title="{escape(METRICS[name].help)}"'
+
+
+def _cells(row: BoardRow, low: float, high: float, footnotes: Footnotes) -> str:
+    def cell(name: str) -> str:
+        return f"<td>{show(name, row.metrics, row.reasons, footnotes)}</td>"
+
+    value = get(row.metrics, "sharpe")
+    mark = "" if value is None else interval_mark(value, get(row.metrics, "sharpe_se"), low, high)
+    sharpe = f'<td>{show_sharpe(row.metrics, row.reasons, footnotes)}</td><td class="mark">{mark}</td>'
+    return "".join(map(cell, _BEFORE)) + sharpe + "".join(map(cell, _AFTER))
+
+
+def _windows(section: BoardSection) -> str:
+    labels = [window.label for window in section.rows[0].windows]
+    if not labels:
+        return ""
+    columns = [[row.windows[i].nav for row in section.rows] for i in range(len(labels))]
+    ranges = [
+        (min((float(n.min()) for n in c if n is not None), default=1.0), max((float(n.max()) for n in c if n is not None), default=1.0))
+        for c in columns
+    ]
+    rows = []
+    for row in section.rows:
+        cells = []
+        for window, (low, high) in zip(row.windows, ranges, strict=True):
+            if window.nav is None:
+                cells.append('<td><span class="undefined" title="no run in this window">\u2014</span></td>')
+                continue
+            total = percent(float(window.nav[-1]) - 1.0, signed=True)
+            cells.append(f"<td>{sparkline(window.nav, low, high)}<span>{total}</span></td>")
+        rows.append(f'<tr><th scope="row">{escape(row.agent)}</th>{"".join(cells)}</tr>')
+    head = "".join(f'<th scope="col">{escape(label)}</th>' for label in labels)
+    table = (
+        '<table class="windows"><caption><span>NAV and return in each window; one scale per column.</span></caption><thead><tr>'
+        f'<th scope="col">Agent</th>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
+    )
+    return f"<section>{heading(3, 'Window by window')}{scroll(table, 'Window by window')}</section>"
+
+
+def _lines(section: BoardSection) -> list[Line]:
+    benchmark = section.benchmark
+    runs = [run for run in section.runs if benchmark is None or without_itself(run, benchmark) is not None]
+    lines = [Line(run.name, run.dates, run.nav, "series", slot) for slot, run in enumerate(runs)]
+    if benchmark is not None:
+        lines.append(Line(benchmark.name, benchmark.dates, benchmark.nav, "benchmark"))
+    # Drawn last, the first one lies on top.
+    return lines[::-1]
+
+
+def _equity(section: BoardSection, key: str) -> str:
+    lines = _lines(section)
+    chart = equity_chart(lines, height=360)
+    if "log scale" in chart:
+        chart = switch(f"{key}-scale", chart, equity_chart(lines, scale="linear", height=360))
+    entries = [(line.name, line.colour) for line in reversed(lines)]
+    drawn = figure(chart, "NAV as a multiple of its start.", legend(entries, always=True))
+    return f"<section>{heading(3, 'All agents')}{drawn}</section>"
+
+
+def _multiples(section: BoardSection) -> str:
+    navs = [run.nav for run in section.runs] + ([section.benchmark.nav] if section.benchmark else [])
+    span = [min(float(nav.min()) for nav in navs), max(float(nav.max()) for nav in navs)]
+    cards = "".join(_card(run, section, span) for run in section.runs)
+    return f'<section>{heading(3, "One by one")}<div class="multiples">{cards}</div></section>'
+
+
+def _card(run: RunView, section: BoardSection, span: list[float]) -> str:
+    benchmark = without_itself(run, section.benchmark)
+    lines = [Line(run.name, run.dates, run.nav)]
+    if benchmark is not None:
+        lines.insert(0, Line(benchmark.name, benchmark.dates, benchmark.nav, "benchmark"))
+    chart = equity_chart(lines, include=span, points=160, height=96, slim=True)
+    sharpe = get(run.metrics, "sharpe")
+    told = f"{number(float(run.nav[-1]))} at the end" + ("" if sharpe is None else f", Sharpe {number(sharpe)}")
+    return f"<figure><figcaption><b>{escape(run.name)}</b> <span>{told}</span></figcaption>{chart}</figure>"
+
+
+def _runs(section: BoardSection, keys: dict[str, str]) -> str:
+    folds = []
+    for index, run in enumerate(section.runs):
+        benchmark, key = without_itself(run, section.benchmark), keys[run.name]
+        body = headline(run, benchmark) + key_figures(run, benchmark, key)
+        body += run_sections(run, benchmark, 5, key, _FIRST if index == 0 else _FOLDED)
+        summary = f"{heading(4, run.name)}<span>{escape(verdict.sharpe_verdict(run))}</span>"
+        fold = " open" if index == 0 else ""
+        folds.append(f'<details{fold}><summary>{summary}</summary><article id="{key}">{body}</article></details>')
+    return f"<section>{heading(3, 'Every run')}{''.join(folds)}</section>"

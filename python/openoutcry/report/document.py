@@ -1,0 +1,33 @@
+"""One HTML file with its style and script inside, which asks for nothing else."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from pathlib import Path
+
+from openoutcry.report.svg import stylesheet
+from openoutcry.report.text import escape
+
+__all__ = ["document"]
+
+_HERE = Path(__file__).parent
+
+
+def document(title: str, body: str) -> str:
+    """Return a complete page around `body`, which is HTML already.
+
+    The policy in its head lets the page load nothing and run no script but the one it carries: a name that slipped
+    through the escaping still could not act.
+    """
+    script = (_HERE / "page.js").read_text(encoding="utf-8")
+    style = stylesheet(":root") + (_HERE / "page.css").read_text(encoding="utf-8")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        f"<title>{escape(title)}</title>\n<style>\n{style}</style>\n</head>\n"
+        f"<body>\n{body}\n<script>{script}</script>\n</body>\n</html>\n"
+    )

@@ -1,0 +1,84 @@
+"""Pictures the size of a table cell: a sparkline and an interval."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from openoutcry.report import series
+from openoutcry.report.scales import HEIGHT, ValueScale
+from openoutcry.report.svg import line_path, place
+from openoutcry.report.text import PLUS_MINUS, number
+from openoutcry.report.view import Floats
+
+__all__ = ["Z95", "interval_axis", "interval_mark", "interval_range", "sparkline"]
+
+Z95 = 1.959963984540054
+"""Standard normal quantile of a two-sided 95 % interval."""
+
+
+def sparkline(nav: Floats, low: float, high: float, *, points: int = 60) -> str:
+    """Draw a NAV without axes between `low` and `high`, with a hairline at its start."""
+    values = ValueScale(min(low, 1.0), max(high, 1.0) + 1e-9, False)
+    keep = series.decimate(nav, points)
+    width = max(len(nav) - 1, 1)
+    start = round(values.position(1.0) * HEIGHT)
+    told = f"From 1 to {number(float(nav[-1]))}, low {number(float(nav.min()))}, high {number(float(nav.max()))}."
+    return (
+        '<svg class="oo-chart oo-spark" role="img" width="100%" height="28">'
+        f"<title>NAV</title><desc>{told}</desc>"
+        f'<svg class="oo-marks" viewBox="0 0 {width} {HEIGHT}" preserveAspectRatio="none" width="100%" height="100%">'
+        f'<path class="oo-line oo-hair" d="M0 {start}h{width}"/>'
+        f"{line_path(keep.tolist(), values.units(nav[keep]), 'c-agent', '')}</svg></svg>"
+    )
+
+
+def interval_mark(value: float, error: float | None, low: float, high: float) -> str:
+    """Draw an estimate and its 95 % interval between `low` and `high`, against a line at zero.
+
+    Args:
+        value: The estimate.
+        error: Its standard error; `None` draws the point alone.
+        low: Left end of the cell.
+        high: Right end of the cell.
+    """
+    span = high - low
+
+    def at(v: float) -> str:
+        return place((v - low) / span)
+
+    told = number(value) if error is None else f"{number(value)} {PLUS_MINUS} {number(error)}"
+    whisker = ""
+    if error is not None:
+        left, right = at(value - Z95 * error), at(value + Z95 * error)
+        whisker = f'<line class="oo-whisker" x1="{left}" x2="{right}" y1="50%" y2="50%"/>'
+    apart = error is not None and abs(value) > Z95 * error
+    return (
+        '<svg class="oo-chart oo-interval" role="img" width="100%" height="20">'
+        f"<title>{told}</title><desc>Sharpe ratio with its 95 % interval, against zero.</desc>"
+        f'<g class="oo-grid"><line class="oo-zero" x1="{at(0.0)}" x2="{at(0.0)}" y1="0" y2="100%"/></g>'
+        f'<g class="{"c-agent" if apart else "c-benchmark"}">{whisker}'
+        f'<circle class="oo-point" cx="{at(value)}" cy="50%" r="4.5"/></g></svg>'
+    )
+
+
+def interval_axis(low: float, high: float) -> str:
+    """Draw the labels of a column of `interval_mark` cells."""
+    ticks = [t for t in ValueScale(low, high, False).ticks(4) if 0.06 < (t - low) / (high - low) < 0.94]
+    digits = 1 if all(abs(round(t, 1) - t) < 1e-9 for t in ticks) else 2
+    texts = "".join(
+        f'<text x="{place((t - low) / (high - low))}" y="12" text-anchor="middle">'
+        f"{number(t, 0 if t == 0.0 else digits)}</text>"
+        for t in ticks
+    )
+    return (
+        '<svg class="oo-chart oo-interval" role="img" width="100%" height="16"><title>Scale of the intervals</title>'
+        f"<desc>From {number(low)} to {number(high)}.</desc>{texts}</svg>"
+    )
+
+
+def interval_range(estimates: Sequence[tuple[float | None, float | None]]) -> tuple[float, float]:
+    """Return the ends of a column of intervals, with zero inside, from pairs of estimate and standard error."""
+    ends = [value + side * Z95 * (error or 0.0) for value, error in estimates if value is not None for side in (-1, 1)]
+    low, high = min([*ends, -0.1]), max([*ends, 0.1])
+    air = (high - low) * 0.06
+    return low - air, high + air

@@ -1,0 +1,114 @@
+"""Names, units and wording of the metrics: how they are shown, not how they are computed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from openoutcry.report.text import DASH, PLUS_MINUS, TIMES, attribute, escape, number, percent
+
+__all__ = ["METRICS", "Footnotes", "Metric", "get", "show", "show_sharpe"]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """How one metric is written.
+
+    Attributes:
+        label: Head of its column.
+        unit: `gain` (signed percentage), `share` (percentage), `loss` (percentage, shown as a loss whatever its
+            sign), `times` (multiple of NAV), `ratio`, or `count`.
+        help: What it is, in one clause.
+    """
+
+    label: str
+    unit: str
+    help: str
+
+
+METRICS: dict[str, Metric] = {
+    "return": Metric("Return", "gain", "total return of the window"),
+    "cagr": Metric("Growth a year", "gain", "compound annual growth rate"),
+    "vol": Metric("Volatility", "share", "annual standard deviation of bar returns"),
+    "sharpe": Metric("Sharpe", "ratio", "annual, over the risk-free rate where the dataset has one"),
+    "sharpe_se": Metric("Sharpe, std. error", "ratio", "standard error of the annual Sharpe ratio"),
+    "delayed_sharpe": Metric("Sharpe, one bar later", "ratio", "the same decisions, executed one bar later"),
+    "sortino": Metric("Sortino", "ratio", "annual, mean over downside deviation"),
+    "max_drawdown": Metric("Max drawdown", "loss", "deepest fall below a running peak"),
+    "calmar": Metric("Calmar", "ratio", "growth a year over max drawdown"),
+    "var_95": Metric("VaR 95 %", "loss", "5th percentile of bar returns"),
+    "cvar_95": Metric("CVaR 95 %", "loss", "mean of the bar returns at or below VaR"),
+    "tail_ratio": Metric("Tail ratio", "ratio", "95th over 5th percentile of bar returns"),
+    "skew": Metric("Skew", "ratio", "third standard moment of bar returns"),
+    "kurtosis": Metric("Kurtosis", "ratio", "fourth standard moment, 3 for a normal"),
+    "turnover": Metric("Turnover a year", "times", "bought and sold, as a multiple of NAV"),
+    "exposure": Metric("Exposure", "share", "mean gross weight"),
+    "cost": Metric("Cost a year", "share", "all costs, as a share of NAV"),
+    "trades": Metric("Trades", "count", "positions opened and closed"),
+    "win_rate": Metric("Win rate", "share", "share of trades with a gain"),
+    "profit_factor": Metric("Profit factor", "ratio", "gains over losses of trades"),
+}
+"""Every metric with a wording of its own; any other name is shown as it is, as a ratio."""
+
+
+@dataclass
+class Footnotes:
+    """Numbered reasons below a table; the same reason has one number."""
+
+    prefix: str
+    texts: list[str] = field(default_factory=list)
+
+    def mark(self, text: str) -> str:
+        """Return the superscript link to the note with `text`."""
+        if text not in self.texts:
+            self.texts.append(text)
+        index = self.texts.index(text) + 1
+        return f'<sup><a href="#{self.prefix}-{index}" aria-label="note {index}">{index}</a></sup>'
+
+    def render(self) -> str:
+        """Return the list of notes, empty if there are none."""
+        items = "".join(f'<li id="{self.prefix}-{i}">{escape(text)}</li>' for i, text in enumerate(self.texts, 1))
+        return f'<ol class="notes">{items}</ol>' if items else ""
+
+
+def get(metrics: Mapping[str, float | None], name: str) -> float | None:
+    """Return a metric, or `None` if it is missing or not finite."""
+    value = metrics.get(name)
+    return value if value is not None and math.isfinite(value) else None
+
+
+def show(
+    name: str, metrics: Mapping[str, float | None], reasons: Mapping[str, str], footnotes: Footnotes | None = None
+) -> str:
+    """Return a metric as HTML; undefined is a dash with its reason, never a zero."""
+    value = get(metrics, name)
+    reason = reasons.get(name, "")
+    if value is None:
+        reason = reason or "not defined for this run"
+        text = f'<span class="undefined"{attribute("title", reason)}>{DASH}</span>'
+    else:
+        text = _write(value, METRICS[name].unit if name in METRICS else "ratio")
+    return text + (footnotes.mark(reason) if footnotes is not None and reason else "")
+
+
+def show_sharpe(
+    metrics: Mapping[str, float | None], reasons: Mapping[str, str], footnotes: Footnotes | None = None
+) -> str:
+    """Return the Sharpe ratio with its standard error, as HTML."""
+    text = show("sharpe", metrics, reasons, footnotes)
+    if get(metrics, "sharpe") is None:
+        return text
+    return f'{text} <span class="error">{PLUS_MINUS} {show("sharpe_se", metrics, reasons, footnotes)}</span>'
+
+
+def _write(value: float, unit: str) -> str:
+    if unit == "gain":
+        return percent(value, signed=True)
+    if unit == "loss":
+        return percent(-abs(value))
+    if unit == "share":
+        return percent(value, 2 if abs(value) < 0.01 else 1)
+    if unit == "times":
+        return number(value, 1 if abs(value) >= 10.0 else 2) + TIMES
+    return number(value, 0 if unit == "count" else 2)

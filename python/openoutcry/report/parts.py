@@ -1,0 +1,96 @@
+"""Pieces of a page that a run and a board share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from openoutcry.report.marks import interval_axis, interval_mark, interval_range
+from openoutcry.report.metrics import Footnotes, get, show_sharpe
+from openoutcry.report.text import escape
+from openoutcry.report.view import BoardRow, Provenance, RunView
+
+__all__ = ["Detail", "figure", "heading", "intervals", "legend", "notices_list", "provenance_list", "scroll", "switch"]
+
+
+@dataclass(frozen=True)
+class Detail:
+    """How finely a run is drawn.
+
+    Attributes:
+        points: Most points of a line.
+        columns: Most columns of a stacked chart.
+        switch: Whether a chart on a log scale can be switched to a linear one.
+    """
+
+    points: int = 1000
+    columns: int = 200
+    switch: bool = True
+
+
+def heading(level: int, text: str, key: str = "") -> str:
+    """Return a heading, an anchor if `key` is given."""
+    anchor = f' id="{key}"' if key else ""
+    return f"<h{level}{anchor}>{escape(text)}</h{level}>"
+
+
+def figure(chart: str, caption: str, legend_html: str = "") -> str:
+    """Return a chart with the sentence that says what it is."""
+    return f"<figure><figcaption>{escape(caption)}</figcaption>{legend_html}{chart}</figure>"
+
+
+def legend(entries: Sequence[tuple[str, str]], *, always: bool = False) -> str:
+    """Return names with their colours; shown on narrow screens alone, where lines carry no names, or `always`."""
+    items = "".join(
+        f'<li class="{colour}" data-for="{escape(name)}"><i></i>{escape(name)}</li>' for name, colour in entries
+    )
+    return f'<ul class="legend{" always" if always else ""}">{items}</ul>' if items else ""
+
+
+def scroll(content: str, label: str) -> str:
+    """Return wide content in a box that scrolls by itself, also by keyboard."""
+    return f'<div class="scroll" role="region" aria-label="{escape(label)}" tabindex="0">{content}</div>'
+
+
+def switch(key: str, log: str, linear: str) -> str:
+    """Return two scales of one chart, of which the reader sees one; it works without a script."""
+    return (
+        '<fieldset class="switch"><legend class="hidden">Scale</legend>'
+        f'<input type="radio" name="{key}" id="{key}-log" checked><label for="{key}-log">Log</label>'
+        f'<input type="radio" name="{key}" id="{key}-linear"><label for="{key}-linear">Linear</label>'
+        f'<div class="log">{log}</div><div class="linear">{linear}</div></fieldset>'
+    )
+
+
+def intervals(runs: Sequence[RunView | BoardRow], names: Sequence[str]) -> str:
+    """Return a table of Sharpe ratios with their intervals, drawn on one scale."""
+    low, high = interval_range([(get(r.metrics, "sharpe"), get(r.metrics, "sharpe_se")) for r in runs])
+    rows = []
+    for run, name in zip(runs, names, strict=True):
+        value = get(run.metrics, "sharpe")
+        mark = "" if value is None else interval_mark(value, get(run.metrics, "sharpe_se"), low, high)
+        sharpe = show_sharpe(run.metrics, run.reasons)
+        rows.append(f'<tr><th scope="row">{escape(name)}</th><td>{sharpe}</td><td class="mark">{mark}</td></tr>')
+    return (
+        '<table class="intervals"><caption>Sharpe ratio with its 95 % interval; the line is zero</caption>'
+        '<thead class="hidden"><tr><th scope="col">Agent</th><th scope="col">Sharpe</th><th scope="col">Interval</th>'
+        f"</tr></thead><tbody>{''.join(rows)}"
+        f'<tr aria-hidden="true"><td></td><td></td><td class="mark">{interval_axis(low, high)}</td></tr></tbody></table>'
+    )
+
+
+def notices_list(notices: Sequence[str], level: int, title: str = "Read this with the numbers") -> str:
+    """Return what limits the result, empty if there is nothing."""
+    items = "".join(f"<li>{escape(notice)}</li>" for notice in notices)
+    return f'<aside class="notices">{heading(level, title)}<ul>{items}</ul></aside>' if items else ""
+
+
+def provenance_list(provenance: Provenance) -> str:
+    """Return what was run, word for word."""
+    items = "".join(f"<div><dt>{escape(k)}</dt><dd>{escape(v)}</dd></div>" for k, v in provenance.entries)
+    return f'<section class="provenance">{heading(2, "What was run")}<dl>{items}</dl></section>'
+
+
+def footnoted(content: str, footnotes: Footnotes) -> str:
+    """Return content followed by the notes it refers to."""
+    return content + footnotes.render()

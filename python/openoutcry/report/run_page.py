@@ -1,0 +1,161 @@
+"""The sections of one run."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from openoutcry.report import series, verdict
+from openoutcry.report.charts import Line, delay_chart, drawdown_chart, equity_chart, weights_chart
+from openoutcry.report.heatmap import monthly_table
+from openoutcry.report.metrics import METRICS, Footnotes, get, show, show_sharpe
+from openoutcry.report.parts import Detail, figure, heading, intervals, legend, scroll, switch
+from openoutcry.report.stacks import cost_chart, cost_legend, cost_order, weights_legend
+from openoutcry.report.text import DASH, escape, percent, plural
+from openoutcry.report.view import RunView
+
+__all__ = ["headline", "key_figures", "run_sections", "without_itself"]
+
+_KEY_FIGURES = ("return", "cagr", "vol", "max_drawdown", "turnover", "cost")
+_ELSEWHERE = ("sharpe_se",)
+
+
+def without_itself(view: RunView, benchmark: RunView | None) -> RunView | None:
+    """Return the benchmark, or `None` if the run is the benchmark."""
+    if benchmark is not None and benchmark.name == view.name and np.array_equal(benchmark.nav, view.nav):
+        return None
+    return benchmark
+
+
+def headline(view: RunView, benchmark: RunView | None) -> str:
+    """Return the result in words, beside its interval."""
+    sentences = [verdict.journey(view, benchmark)]
+    if benchmark is not None:
+        sentences.append(verdict.versus(view, benchmark))
+    if verdict.distinct_from_zero(view):
+        sentences.append(verdict.ONE_TRIAL)
+    runs = [view] if benchmark is None else [view, benchmark]
+    return (
+        f'<div class="headline"><div><p class="verdict">{escape(verdict.sharpe_verdict(view))}.</p>'
+        f"<p>{escape(' '.join(sentences))}</p></div>{intervals(runs, [run.name for run in runs])}</div>"
+    )
+
+
+def key_figures(view: RunView, benchmark: RunView | None, key: str) -> str:
+    """Return the main metrics, each above the benchmark's."""
+    footnotes = Footnotes(f"{key}-figure")
+    items = []
+    for name in _KEY_FIGURES:
+        beside = ""
+        if benchmark is not None:
+            other = show(name, benchmark.metrics, benchmark.reasons)
+            beside = f"<small>{escape(benchmark.name)} {other}</small>"
+        value = show(name, view.metrics, view.reasons, footnotes)
+        items.append(f"<div><dt>{METRICS[name].label}</dt><dd>{value}{beside}</dd></div>")
+    return f'<dl class="figures">{"".join(items)}</dl>{footnotes.render()}'
+
+
+def run_sections(view: RunView, benchmark: RunView | None, level: int, key: str, detail: Detail) -> str:
+    """Return every chart and table of a run, under headings of `level`.
+
+    Args:
+        view: The run.
+        benchmark: What it is drawn against.
+        level: Of the headings, 2 to 5.
+        key: Prefix of every id, unique on the page.
+        detail: How finely to draw.
+    """
+    sections = [
+        ("Equity and drawdown", _equity(view, benchmark, key, detail)),
+        ("Returns by month", _months(view)),
+        ("Weights", _weights(view, detail)),
+        ("Costs", _costs(view, detail)),
+        ("One bar later", _delay(view, detail)),
+        ("All metrics", _metrics(view, benchmark, key)),
+    ]
+    return "".join(f"<section>{heading(level, title)}{content}</section>" for title, content in sections)
+
+
+def _equity(view: RunView, benchmark: RunView | None, key: str, detail: Detail) -> str:
+    own = Line(view.name, view.dates, view.nav)
+    lines = [own]
+    if view.delayed_nav is not None:
+        lines.insert(0, Line("one bar later", view.dates, view.delayed_nav, "delayed"))
+    if benchmark is not None:
+        lines.insert(0, Line(benchmark.name, benchmark.dates, benchmark.nav, "benchmark"))
+    chart = equity_chart(lines, points=detail.points)
+    if detail.switch and 'log scale' in chart:
+        chart = switch(f"{key}-scale", chart, equity_chart(lines, scale="linear", points=detail.points))
+    entries = [(line.name, line.colour) for line in reversed(lines)]
+    falls = drawdown_chart([line for line in lines if line.role != "delayed"], points=detail.points)
+    first = figure(chart, "NAV as a multiple of its start.", legend(entries))
+    return first + figure(falls, "Drawdown: NAV below its running peak.")
+
+
+def _months(view: RunView) -> str:
+    caption = f"Return of {view.name} per calendar month and year, in percent. The first and last may be partial."
+    return scroll(monthly_table(view.dates, view.nav, caption), "Returns by month")
+
+
+def _weights(view: RunView, detail: Detail) -> str:
+    entries = weights_legend(view.symbols, view.weights)
+    if not entries:
+        return "<p>No position was ever held.</p>"
+    bars = -(-len(view.dates) // detail.columns)
+    caption = "Weights at each close, as a signed share of NAV: longs above zero, shorts below."
+    if bars > 1:
+        caption += f" Each column is the mean of {bars} bars."
+    chart = weights_chart(view.dates, view.symbols, view.weights, columns=detail.columns)
+    return figure(chart, caption, legend(entries))
+
+
+def _costs(view: RunView, detail: Detail) -> str:
+    if not cost_legend(view.costs):
+        return "<p>Nothing was charged.</p>"
+    totals = {kind: float(view.costs[kind].sum()) for kind in cost_order(view.costs)}
+    total = sum(totals.values())
+    rows = "".join(
+        f'<tr><th scope="row">{escape(kind)}</th><td>{percent(value, 2)}</td>'
+        f"<td>{percent(value / total, 0) if total > 0.0 and value >= 0.0 else DASH}</td></tr>"
+        for kind, value in totals.items()
+    )
+    table = (
+        '<table class="costs"><caption>Paid over the window, as a share of the starting NAV</caption><thead><tr>'
+        '<th scope="col">Kind</th><th scope="col">Paid</th><th scope="col">Of all</th></tr></thead>'
+        f'<tbody>{rows}</tbody><tfoot><tr><th scope="row">all</th><td>{percent(total, 2)}</td><td></td></tr></tfoot>'
+        "</table>"
+    )
+    chart = cost_chart(view.dates, view.costs, columns=detail.columns)
+    caption = "Paid so far, as a share of the starting NAV."
+    return f'<div class="beside">{figure(chart, caption, legend(cost_legend(view.costs)))}{table}</div>'
+
+
+def _delay(view: RunView, detail: Detail) -> str:
+    told = f"<p>{escape(verdict.delay_sentence(view))}</p>"
+    if view.delayed_nav is None:
+        return told
+    chart = delay_chart(view.dates, view.nav, view.delayed_nav, points=detail.points)
+    return told + figure(chart, "NAV of the same decisions one bar later, against the NAV as run.")
+
+
+def _metrics(view: RunView, benchmark: RunView | None, key: str) -> str:
+    footnotes = Footnotes(f"{key}-note")
+    runs = [view] if benchmark is None else [view, benchmark]
+    known = [name for name in METRICS if any(name in run.metrics for run in runs)]
+    extra = [name for name in view.metrics if name not in METRICS]
+    rows = []
+    for name in [n for n in known if n not in _ELSEWHERE] + extra:
+        if name == "sharpe":
+            cells = [show_sharpe(run.metrics, run.reasons, footnotes) for run in runs]
+        else:
+            cells = [show(name, run.metrics, run.reasons, footnotes) for run in runs]
+        metric = METRICS.get(name)
+        label, told = (metric.label, metric.help) if metric else (name, "")
+        columns = "".join(f"<td>{cell}</td>" for cell in cells)
+        rows.append(f'<tr><th scope="row">{escape(label)}</th>{columns}<td class="help">{escape(told)}</td></tr>')
+    head = "".join(f'<th scope="col">{escape(run.name)}</th>' for run in runs)
+    table = (
+        f'<table class="metrics"><caption><span>{plural(len(view.dates), "bar")}, {view.periods_per_year:g} a year</span></caption>'
+        f'<thead><tr><th scope="col">Metric</th>{head}<th scope="col">What it is</th></tr></thead>'
+        f"<tbody>{''.join(rows)}</tbody></table>"
+    )
+    return scroll(table, "All metrics") + footnotes.render() + f'<p class="fine">{verdict.COMPARISON}</p>'

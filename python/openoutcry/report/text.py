@@ -1,0 +1,59 @@
+"""Numbers and names as text: one spelling of each, everything from outside escaped."""
+
+from __future__ import annotations
+
+import html
+import math
+
+__all__ = ["DASH", "MINUS", "PLUS_MINUS", "TIMES", "attribute", "escape", "number", "percent", "plural", "shorten"]
+
+# As escapes: the characters themselves are easily mistaken for a hyphen and an x.
+MINUS = "\u2212"
+DASH = "\u2014"
+TIMES = "\u00d7"
+PLUS_MINUS = "\u00b1"
+
+_CONTROLS = {code: "\ufffd" for code in (*range(32), *range(127, 160), 0x202A, 0x202B, 0x202C, 0x202D, 0x202E)}
+_CONTROLS.update({code: "\ufffd" for code in range(0x2066, 0x206A)})
+_CONTROLS.update({code: " " for code in (9, 10, 13)})
+
+
+def escape(text: str) -> str:
+    """Return `text` safe as HTML content or as a quoted attribute.
+
+    Control and bidirectional override characters become U+FFFD: they could hide or reorder what a reader sees.
+    """
+    return html.escape(text.translate(_CONTROLS), quote=True)
+
+
+def attribute(name: str, value: str) -> str:
+    """Return ` name="value"`, escaped."""
+    return f' {name}="{escape(value)}"'
+
+
+def number(value: float, digits: int = 2, *, signed: bool = False) -> str:
+    """Return `value` with a true minus sign; a value that rounds to zero has no sign."""
+    text = f"{abs(value):,.{digits}f}"
+    if not any(c in "123456789" for c in text):
+        return text
+    return (MINUS if value < 0 else "+" if signed else "") + text
+
+
+def percent(value: float, digits: int = 1, *, signed: bool = False) -> str:
+    """Return a fraction as a percentage."""
+    return number(value * 100.0, digits, signed=signed) + "%"
+
+
+def plural(count: int, singular: str) -> str:
+    """Return a count with its noun, such as `1 bar` or `7,126 bars`."""
+    return f"{count:,} {singular}" + ("" if count == 1 else "s")
+
+
+def shorten(text: str, length: int) -> str:
+    """Return at most `length` characters of `text`, the last an ellipsis if it was cut."""
+    return text if len(text) <= length else text[: length - 1] + "\u2026"
+
+
+def defined(value: float | None) -> bool:
+    """Return whether a metric has a value that can be shown."""
+    return value is not None and math.isfinite(value)

@@ -1,0 +1,150 @@
+"""What a report is drawn from: plain records, no engine types.
+
+Every metric arrives computed: the report defines none. It derives only what a picture needs (drawdown of the
+drawn line, returns by calendar month, sums of the costs), so no number here can disagree with the scorer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["BoardRow", "BoardSection", "Floats", "Provenance", "RunView", "Window"]
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class RunView:
+    """One run, as the report shows it.
+
+    Attributes:
+        name: The agent.
+        dataset: The dataset and its universe, as shown to the reader.
+        window: First and last bar, as shown to the reader.
+        dates: ISO 8601 date or time per bar, rising.
+        nav: Shape `(n_bars,)`, float64, multiple of the starting NAV; `nav[0] == 1.0`. Not negative.
+        symbols: Names of the columns of `weights`.
+        weights: Shape `(n_bars, n_symbols)`, float64, signed fraction of NAV held at each close.
+        costs: Kind to shape `(n_bars - 1,)`, float64, fraction of the starting NAV per step; negative is earned.
+        delayed_nav: Like `nav`, for the same decisions one bar later; `None` if that run was not made.
+        metrics: Name to value; `None` or NaN is undefined. Names and units the report knows are in `metrics.py`.
+        reasons: Metric to why it is undefined, or to a note on its value.
+        periods_per_year: Bars per year of the dataset.
+    """
+
+    name: str
+    dataset: str
+    window: str
+    dates: Sequence[str]
+    nav: Floats
+    symbols: Sequence[str]
+    weights: Floats
+    costs: Mapping[str, Floats]
+    delayed_nav: Floats | None
+    metrics: Mapping[str, float | None]
+    reasons: Mapping[str, str]
+    periods_per_year: float
+
+    def __post_init__(self) -> None:
+        n_bars = len(self.dates)
+        if n_bars < 2:
+            raise ValueError(f"`dates` must hold at least 2 bars; received {n_bars}")
+        _require("nav", self.nav, (n_bars,))
+        _require("weights", self.weights, (n_bars, len(self.symbols)))
+        for kind, cost in self.costs.items():
+            _require(f"costs[{kind!r}]", cost, (n_bars - 1,))
+        _require_nav("nav", self.nav)
+        if self.delayed_nav is not None:
+            _require("delayed_nav", self.delayed_nav, (n_bars,))
+            _require_nav("delayed_nav", self.delayed_nav)
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """What was run: label and value pairs, shown in order as they are.
+
+    Attributes:
+        entries: Such as `("dataset fingerprint", "sha256:...")` or `("command", "openoutcry run ...")`.
+    """
+
+    entries: Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Window:
+    """One window of a board row.
+
+    Attributes:
+        label: As shown at the head of its column, such as `"1999 .. 2005"`.
+        nav: Shape `(n_bars,)`, float64, `nav[0] == 1.0`; `None` if the agent has no run there.
+    """
+
+    label: str
+    nav: Floats | None
+
+
+@dataclass(frozen=True)
+class BoardRow:
+    """One agent of a ranked table.
+
+    Attributes:
+        agent: Name of the agent, the same as the `RunView.name` of its run.
+        metrics: As in `RunView`.
+        reasons: As in `RunView`.
+        windows: The windows of the board, the same labels in every row.
+    """
+
+    agent: str
+    metrics: Mapping[str, float | None]
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    windows: Sequence[Window] = ()
+
+
+@dataclass(frozen=True)
+class BoardSection:
+    """One dataset of a board.
+
+    Attributes:
+        title: The dataset, as shown.
+        rows: Best first; the report does not sort.
+        runs: Full runs to draw; the first one is shown unfolded. A run may end early.
+        benchmark: Drawn in grey behind every run; `None` if there is none.
+        notices: What a reader must know about the dataset.
+        basis: What the metrics of the table cover, such as `"all windows, one after the other"`.
+    """
+
+    title: str
+    rows: Sequence[BoardRow]
+    runs: Sequence[RunView]
+    benchmark: RunView | None
+    notices: Sequence[str] = ()
+    basis: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.rows:
+            raise ValueError("`rows` must hold at least 1 agent; received 0")
+        labels = [window.label for window in self.rows[0].windows]
+        for index, row in enumerate(self.rows):
+            received = [window.label for window in row.windows]
+            if received != labels:
+                raise ValueError(f"rows[{index}] must have the windows {labels}; received {received}")
+
+
+def _require(name: str, values: npt.NDArray[Any], shape: tuple[int, ...]) -> None:
+    if values.shape != shape:
+        raise ValueError(f"`{name}` must have shape {shape}; received {values.shape}")
+    if not np.isfinite(values).all():
+        index = tuple(int(i) for i in np.argwhere(~np.isfinite(values))[0])
+        raise ValueError(f"`{name}` must be finite; received {values[index]} at {index}")
+
+
+def _require_nav(name: str, nav: Floats) -> None:
+    if nav[0] != 1.0:
+        raise ValueError(f"`{name}` must start at 1.0; received {nav[0]}")
+    if nav.min() < 0.0:
+        raise ValueError(f"`{name}` must not be negative; received {nav.min()}")

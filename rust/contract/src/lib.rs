@@ -1,0 +1,27 @@
+//! The wire contract: what an agent is shown, what it may answer, and the bytes of both.
+//!
+//! The messages are described in `contract/README.md`; their schemas and vectors lie beside it.
+
+mod decision;
+mod error;
+mod info;
+pub mod json;
+mod observation;
+mod orders;
+
+pub use decision::{Action, Decision, Order};
+pub use error::DecisionError;
+pub use info::StepInfo;
+pub use observation::{MarketObservation, Position, PrintedCloses, SymbolHistory, write_observation};
+pub use orders::{Refusal, to_orders};
+
+/// The version of the wire contract, independent of the version of any package.
+pub const CONTRACT_VERSION: &str = "1.0";
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_version_is_the_one_of_the_contract_folder() {
+        assert_eq!(super::CONTRACT_VERSION, include_str!("../../../contract/VERSION").trim());
+    }
+}

@@ -1,0 +1,231 @@
+use std::collections::BTreeMap;
+
+use openoutcry_engine::{AsOf, Book, Dataset};
+use serde::Deserialize;
+
+use crate::json;
+
+/// What an agent is shown at the close of a bar: nothing in it depends on a later one.
+///
+/// Reading one from JSON ignores unknown fields, as every agent must.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+pub struct MarketObservation {
+    /// ISO 8601 date of the bar.
+    pub date: String,
+    /// Cash in units of the starting NAV, negative if borrowed.
+    pub cash: f64,
+    /// The symbols that can be held, in the order of the dataset.
+    pub symbols: Vec<SymbolHistory>,
+    /// The positions held, in the order of the dataset.
+    pub portfolio: Vec<Position>,
+}
+
+/// A symbol that can be held and its last closes.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+pub struct SymbolHistory {
+    /// Name of the symbol.
+    pub symbol: String,
+    /// Closes, oldest first, up to and including the bar.
+    pub close_history: Vec<f64>,
+    /// Latest known numbers by name.
+    #[serde(default)]
+    pub fundamentals: BTreeMap<String, f64>,
+    /// Headlines that became known within the history, oldest first.
+    #[serde(default)]
+    pub news: Vec<String>,
+}
+
+/// A position held.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct Position {
+    /// Name of the symbol.
+    pub symbol: String,
+    /// Signed shares, per starting NAV of 1.
+    pub shares: f64,
+    /// Average fill price of the open position.
+    pub avg_price: f64,
+}
+
+impl MarketObservation {
+    /// Returns what the agent of a bar may see, with at most `lookback` closes a symbol.
+    #[must_use]
+    pub fn new(as_of: AsOf<'_>, book: &Book, lookback: usize) -> Self {
+        let names = |i: &usize| as_of.symbol(*i).map(str::to_owned);
+        let symbols = (0..as_of.n_symbols()).filter(|i| as_of.is_listed(*i)).filter_map(|i| {
+            let mut close_history = vec![0.0; as_of.history_len(i, lookback)];
+            as_of.close_history(i, &mut close_history);
+            let fundamentals = as_of.fundamentals(i).map(|(name, value)| (name.to_owned(), value)).collect();
+            let news = as_of.news(i, lookback).map(str::to_owned).collect();
+            Some(SymbolHistory { symbol: names(&i)?, close_history, fundamentals, news })
+        });
+        let portfolio = (0..as_of.n_symbols()).filter(|i| book.shares(*i) != 0.0).filter_map(|i| {
+            Some(Position { symbol: names(&i)?, shares: book.shares(i), avg_price: book.avg_price(i) })
+        });
+        Self {
+            date: as_of.date().to_owned(),
+            cash: book.cash(),
+            symbols: symbols.collect(),
+            portfolio: portfolio.collect(),
+        }
+    }
+
+    /// Returns the observation in a JSON text, ignoring fields it does not know.
+    ///
+    /// # Errors
+    ///
+    /// Returns what the text lacks, with its position.
+    pub fn from_json(text: &str) -> Result<Self, String> {
+        serde_json::from_str(text).map_err(|error| format!("an observation is required; received {error}"))
+    }
+
+    /// Returns the canonical JSON of this observation; empty optional fields are left out.
+    ///
+    /// # Panics
+    ///
+    /// Panics if a number is not finite, which no engine produces.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        let mut text = String::new();
+        open(&mut text, self.cash, &self.date);
+        json::push_array(&mut text, &self.portfolio, |text, held| {
+            push_position(text, &held.symbol, held.shares, held.avg_price);
+        });
+        json::push_key(&mut text, "symbols");
+        json::push_array(&mut text, &self.symbols, |text, symbol| {
+            let closes = |text: &mut String| push_numbers(text, &symbol.close_history);
+            let fundamentals: Vec<(&str, f64)> = symbol.fundamentals.iter().map(|(name, value)| (name.as_str(), *value)).collect();
+            push_symbol(text, &symbol.symbol, closes, fundamentals, symbol.news.iter().map(String::as_str));
+        });
+        text.push('}');
+        text
+    }
+}
+
+/// The closes of a market as JSON, made once, so that an observation copies text instead of printing numbers.
+#[derive(Clone, Debug)]
+pub struct PrintedCloses {
+    first: usize,
+    /// Per symbol, each close followed by a comma; a bar without a close is empty.
+    text: Vec<String>,
+    /// Per symbol, where the text of each bar begins.
+    starts: Vec<Vec<usize>>,
+}
+
+impl PrintedCloses {
+    /// Returns the printed closes of the bars `[first, end)`.
+    #[must_use]
+    pub fn new(data: &Dataset, first: usize, end: usize) -> Self {
+        let mut printed = Self { first, text: Vec::new(), starts: Vec::new() };
+        for symbol in 0..data.n_symbols() {
+            let (mut text, mut starts) = (String::new(), vec![0]);
+            for bar in first..end {
+                if let Some(close) = data.as_of(bar).close(symbol) {
+                    json::push_number(&mut text, close);
+                    text.push(',');
+                }
+                starts.push(text.len());
+            }
+            printed.text.push(text);
+            printed.starts.push(starts);
+        }
+        printed
+    }
+
+    /// Returns the last `n` closes of a symbol up to `bar`, without the last comma.
+    fn last(&self, symbol: usize, bar: usize, n: usize) -> &str {
+        let (start, end) = (bar + 1 - n - self.first, bar + 1 - self.first);
+        let starts = &self.starts[symbol];
+        &self.text[symbol][starts[start]..starts[end] - 1]
+    }
+}
+
+/// Appends the canonical JSON of an observation: the same bytes as [`MarketObservation::to_json`], without its parts.
+///
+/// # Panics
+///
+/// Panics if `printed` does not cover the bar and its history.
+pub fn write_observation(text: &mut String, as_of: AsOf<'_>, book: &Book, lookback: usize, printed: &PrintedCloses) {
+    open(text, book.cash(), as_of.date());
+    let held = (0..as_of.n_symbols()).filter(|i| book.shares(*i) != 0.0);
+    json::push_array(text, held, |text, i| {
+        push_position(text, as_of.symbol(i).unwrap_or_default(), book.shares(i), book.avg_price(i));
+    });
+    json::push_key(text, "symbols");
+    let listed = (0..as_of.n_symbols()).filter(|i| as_of.is_listed(*i));
+    json::push_array(text, listed, |text, i| {
+        let n = as_of.history_len(i, lookback);
+        let closes = |text: &mut String| {
+            if n > 0 && as_of.is_plain(i, n) {
+                text.push('[');
+                text.push_str(printed.last(i, as_of.bar(), n));
+                text.push(']');
+            } else {
+                let mut history = vec![0.0; n];
+                as_of.close_history(i, &mut history);
+                push_numbers(text, &history);
+            }
+        };
+        let fundamentals = as_of.fundamentals(i).collect();
+        push_symbol(text, as_of.symbol(i).unwrap_or_default(), closes, fundamentals, as_of.news(i, lookback));
+    });
+    text.push('}');
+}
+
+fn open(text: &mut String, cash: f64, date: &str) {
+    text.push('{');
+    json::push_key(text, "cash");
+    json::push_number(text, cash);
+    json::push_key(text, "date");
+    json::push_string(text, date);
+    json::push_key(text, "portfolio");
+}
+
+fn push_numbers(text: &mut String, numbers: &[f64]) {
+    json::push_array(text, numbers, |text, number| json::push_number(text, *number));
+}
+
+fn push_position(text: &mut String, symbol: &str, shares: f64, avg_price: f64) {
+    text.push('{');
+    json::push_key(text, "avg_price");
+    json::push_number(text, avg_price);
+    json::push_key(text, "shares");
+    json::push_number(text, shares);
+    json::push_key(text, "symbol");
+    json::push_string(text, symbol);
+    text.push('}');
+}
+
+fn push_symbol<'a>(
+    text: &mut String,
+    symbol: &str,
+    push_closes: impl FnOnce(&mut String),
+    mut fundamentals: Vec<(&str, f64)>,
+    news: impl Iterator<Item = &'a str>,
+) {
+    text.push('{');
+    json::push_key(text, "close_history");
+    push_closes(text);
+    if !fundamentals.is_empty() {
+        json::push_key(text, "fundamentals");
+        // RFC 8785 orders keys by UTF-16 code units, not by code points.
+        fundamentals.sort_by(|(a, _), (b, _)| a.encode_utf16().cmp(b.encode_utf16()));
+        text.push('{');
+        for (name, value) in fundamentals {
+            if !text.ends_with('{') {
+                text.push(',');
+            }
+            json::push_string(text, name);
+            text.push(':');
+            json::push_number(text, value);
+        }
+        text.push('}');
+    }
+    let mut news = news.peekable();
+    if news.peek().is_some() {
+        json::push_key(text, "news");
+        json::push_array(text, news, json::push_string);
+    }
+    json::push_key(text, "symbol");
+    json::push_string(text, symbol);
+    text.push('}');
+}

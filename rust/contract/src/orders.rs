@@ -1,0 +1,49 @@
+use openoutcry_engine::{AsOf, RefusalReason};
+
+use crate::decision::{Action, Decision};
+
+/// An order that was refused by its name before the engine saw it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Refusal {
+    /// The name as the agent gave it.
+    pub symbol: String,
+    /// The weight asked for.
+    pub weight: f64,
+    /// Why.
+    pub reason: RefusalReason,
+}
+
+/// Writes a decision into dense `orders`, one weight per symbol, NaN for a hold, and returns the orders refused.
+///
+/// A symbol that has not closed yet is refused exactly as a name that does not exist, whatever the order says: any
+/// difference would tell the agent about the future universe.
+///
+/// # Panics
+///
+/// Panics if `orders` has not one element per symbol.
+pub fn to_orders(decision: &Decision, as_of: AsOf<'_>, orders: &mut [f64], refusals: &mut Vec<Refusal>) {
+    assert_eq!(orders.len(), as_of.n_symbols(), "one element per symbol");
+    orders.fill(f64::NAN);
+    refusals.clear();
+    let places: Vec<Option<usize>> = decision.orders.iter().map(|order| as_of.index_of(&order.symbol)).collect();
+    let mut named = vec![0_u32; orders.len()];
+    for place in places.iter().flatten() {
+        named[*place] += 1;
+    }
+    for (order, place) in decision.orders.iter().zip(places) {
+        let mut refuse = |reason| {
+            refusals.push(Refusal { symbol: order.symbol.clone(), weight: order.target_weight, reason });
+        };
+        match place {
+            None => refuse(RefusalReason::UnknownSymbol),
+            Some(symbol) if named[symbol] > 1 => refuse(RefusalReason::DuplicateOrder),
+            Some(symbol) => {
+                orders[symbol] = match order.action {
+                    Action::Hold => f64::NAN,
+                    Action::Close => 0.0,
+                    Action::Buy | Action::Sell => order.target_weight,
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,144 @@
+use crate::dataset::Dataset;
+
+/// A market as it is known at the close of one bar: rows after it cannot be reached.
+#[derive(Clone, Copy, Debug)]
+pub struct AsOf<'a> {
+    dataset: &'a Dataset,
+    bar: usize,
+}
+
+impl<'a> AsOf<'a> {
+    pub(crate) fn new(dataset: &'a Dataset, bar: usize) -> Self {
+        Self { dataset, bar }
+    }
+
+    /// Returns the bar.
+    #[must_use]
+    pub fn bar(&self) -> usize {
+        self.bar
+    }
+
+    /// Returns the date of the bar.
+    #[must_use]
+    pub fn date(&self) -> &'a str {
+        &self.dataset.dates[self.bar]
+    }
+
+    /// Returns the number of columns, listed or not.
+    #[must_use]
+    pub fn n_symbols(&self) -> usize {
+        self.dataset.n_symbols()
+    }
+
+    /// Returns the name of a symbol that has closed by now; none for one that has not.
+    #[must_use]
+    pub fn symbol(&self, symbol: usize) -> Option<&'a str> {
+        self.has_closed(symbol).then(|| self.dataset.symbols[symbol].as_str())
+    }
+
+    /// Returns the index of a symbol that has closed by now; a name of the future is as unknown as a wrong one.
+    #[must_use]
+    pub fn index_of(&self, name: &str) -> Option<usize> {
+        self.dataset.index_of(name).filter(|i| self.has_closed(*i))
+    }
+
+    /// Returns whether a symbol has closed at least once.
+    #[must_use]
+    pub fn has_closed(&self, symbol: usize) -> bool {
+        self.dataset.listed_at[symbol] <= self.bar
+    }
+
+    /// Returns whether a symbol has been settled.
+    #[must_use]
+    pub fn is_settled(&self, symbol: usize) -> bool {
+        self.dataset.settled_at[symbol] <= self.bar
+    }
+
+    /// Returns whether a symbol has closed and has not been settled.
+    #[must_use]
+    pub fn is_listed(&self, symbol: usize) -> bool {
+        self.has_closed(symbol) && !self.is_settled(symbol)
+    }
+
+    /// Returns the close of a symbol in this very bar, if it has one.
+    #[must_use]
+    pub fn close(&self, symbol: usize) -> Option<f64> {
+        Some(self.dataset.close.get(self.bar, symbol)).filter(|close| close.is_finite())
+    }
+
+    /// Returns whether a symbol closed in this very bar.
+    #[must_use]
+    pub fn closes(&self, symbol: usize) -> bool {
+        self.dataset.close.get(self.bar, symbol).is_finite()
+    }
+
+    /// Returns the bars of history an observation shows of a listed symbol: at most `lookback`.
+    #[must_use]
+    pub fn history_len(&self, symbol: usize, lookback: usize) -> usize {
+        if self.is_listed(symbol) { lookback.min(self.bar - self.dataset.listed_at[symbol] + 1) } else { 0 }
+    }
+
+    /// Writes the last closes of a symbol into `history`, oldest first, on this bar's share basis.
+    ///
+    /// A bar without a close repeats the close before it. Dividends are not adjusted for.
+    ///
+    /// # Panics
+    ///
+    /// Panics if `history` is longer than [`AsOf::history_len`] allows.
+    pub fn close_history(&self, symbol: usize, history: &mut [f64]) {
+        let mut since_split = 1.0;
+        let mut missing = 0;
+        let mut bar = self.bar;
+        for place in (0..history.len()).rev() {
+            let close = self.dataset.close.get(bar, symbol) / since_split;
+            if close.is_finite() {
+                history[place..=place + missing].fill(close);
+                missing = 0;
+            } else {
+                missing += 1;
+            }
+            since_split *= self.dataset.split(bar, symbol);
+            bar = bar.wrapping_sub(1);
+        }
+        // The window began inside a halt: its close is further back.
+        while missing > 0 {
+            let close = self.dataset.close.get(bar, symbol) / since_split;
+            if close.is_finite() {
+                history[..missing].fill(close);
+                missing = 0;
+            }
+            since_split *= self.dataset.split(bar, symbol);
+            bar = bar.wrapping_sub(1);
+        }
+    }
+
+    /// Returns whether the last `n` bars of a symbol are plain closes: none missing and no split among them.
+    #[must_use]
+    pub fn is_plain(&self, symbol: usize, n: usize) -> bool {
+        (self.bar + 1 - n..=self.bar).all(|bar| self.dataset.close.get(bar, symbol).is_finite())
+            && (self.bar + 2 - n..=self.bar).all(|bar| self.dataset.split(bar, symbol) == 1.0)
+    }
+
+    /// Returns the latest known number of each name about a symbol, in the order of names.
+    pub fn fundamentals(&self, symbol: usize) -> impl Iterator<Item = (&'a str, f64)> {
+        let known = of_symbol(&self.dataset.fundamentals, symbol, |item| item.symbol);
+        let bar = self.bar;
+        known.iter().enumerate().filter_map(move |(place, item)| {
+            let restated = known[place + 1..].iter().take_while(|next| next.item.0 == item.item.0).any(|next| next.bar <= bar);
+            (item.bar <= bar && !restated).then_some((item.item.0.as_str(), item.item.1))
+        })
+    }
+
+    /// Returns the headlines about a symbol that became known in the last `lookback` bars, oldest first.
+    pub fn news(&self, symbol: usize, lookback: usize) -> impl Iterator<Item = &'a str> {
+        let known = of_symbol(&self.dataset.news, symbol, |item| item.symbol);
+        let (first, last) = ((self.bar + 1).saturating_sub(lookback), self.bar);
+        known.iter().filter(move |item| (first..=last).contains(&item.bar)).map(|item| item.item.as_str())
+    }
+}
+
+fn of_symbol<T>(items: &[T], symbol: usize, symbol_of: impl Fn(&T) -> usize) -> &[T] {
+    let start = items.partition_point(|item| symbol_of(item) < symbol);
+    let end = items.partition_point(|item| symbol_of(item) <= symbol);
+    &items[start..end]
+}

@@ -1,0 +1,356 @@
+use std::sync::OnceLock;
+
+use crate::as_of::AsOf;
+use crate::columns::Columns;
+use crate::csv_text;
+use crate::error::DataError;
+use crate::fingerprint;
+use crate::grid::Grid;
+use crate::lanes::{self, Block};
+use crate::synthetic;
+use crate::validate;
+
+/// Bars a year of daily data where nothing else is said: the trading days of a US year.
+pub const DEFAULT_PERIODS_PER_YEAR: f64 = 252.0;
+
+/// A frozen market: bars by symbols, checked once, shared by every run on it.
+#[derive(Debug)]
+pub struct Dataset {
+    pub(crate) dates: Vec<String>,
+    pub(crate) symbols: Vec<String>,
+    pub(crate) periods_per_year: f64,
+    pub(crate) close: Grid,
+    pub(crate) open: Option<Grid>,
+    pub(crate) high: Option<Grid>,
+    pub(crate) low: Option<Grid>,
+    pub(crate) volume: Option<Grid>,
+    pub(crate) dividends: Option<Grid>,
+    pub(crate) splits: Option<Grid>,
+    pub(crate) tradable: Option<Grid>,
+    pub(crate) delistings: Option<Grid>,
+    pub(crate) risk_free: Option<Vec<f64>>,
+    pub(crate) fundamentals: Vec<Known<(String, f64)>>,
+    pub(crate) news: Vec<Known<String>>,
+    pub(crate) listed_at: Vec<usize>,
+    pub(crate) settled_at: Vec<usize>,
+    all_live: bool,
+    has_gaps: bool,
+    has_actions: Vec<bool>,
+    fill_prices: FillPrices,
+    by_name: Vec<usize>,
+    fingerprint: OnceLock<[u8; 32]>,
+}
+
+/// A point-in-time item of a symbol and the first bar whose agent may know it.
+#[derive(Clone, Debug)]
+pub(crate) struct Known<T> {
+    pub(crate) symbol: usize,
+    pub(crate) available_at: String,
+    pub(crate) bar: usize,
+    pub(crate) item: T,
+}
+
+/// Where the price of a fill in bar t comes from; a table holds NaN where the symbol cannot be traded.
+#[derive(Debug)]
+enum FillPrices {
+    PreviousClose,
+    Open,
+    Table(Grid),
+}
+
+impl Dataset {
+    /// Returns the dataset of `columns`.
+    ///
+    /// # Errors
+    ///
+    /// Returns the first fault with its row and column; nothing is repaired.
+    pub fn new(columns: Columns) -> Result<Self, DataError> {
+        validate::check(&columns)?;
+        let n_symbols = columns.symbols.len();
+        let grid = |table: &[f64], padding| Grid::from_rows(table, n_symbols, padding);
+        let optional = |table: Option<Vec<f64>>, padding| table.map(|table| grid(&table, padding));
+        let none_as = |none: f64| move |v: Vec<f64>| v.iter().map(|x| if x.is_nan() { none } else { *x }).collect();
+        let mask = |v: Vec<bool>| -> Vec<f64> { v.iter().map(|allowed| f64::from(*allowed)).collect() };
+        let mut dataset = Self {
+            close: grid(&columns.close, 1.0),
+            open: optional(columns.open, 1.0),
+            high: optional(columns.high, 1.0),
+            low: optional(columns.low, 1.0),
+            volume: optional(columns.volume, f64::NAN),
+            dividends: optional(columns.dividends.map(none_as(0.0)), 0.0),
+            splits: optional(columns.splits.map(none_as(1.0)), 1.0),
+            tradable: optional(columns.tradable.map(mask), 1.0),
+            delistings: optional(columns.delistings, f64::NAN),
+            risk_free: columns.risk_free,
+            periods_per_year: columns.periods_per_year,
+            fundamentals: Vec::new(),
+            news: Vec::new(),
+            listed_at: Vec::new(),
+            settled_at: Vec::new(),
+            all_live: false,
+            has_gaps: false,
+            has_actions: Vec::new(),
+            fill_prices: FillPrices::PreviousClose,
+            by_name: (0..n_symbols).collect(),
+            fingerprint: OnceLock::new(),
+            dates: columns.dates,
+            symbols: columns.symbols,
+        };
+        for item in columns.fundamentals {
+            let known = dataset.known(item.symbol, item.available_at, (item.name, item.value));
+            dataset.fundamentals.push(known);
+        }
+        for item in columns.news {
+            let known = dataset.known(item.symbol, item.available_at, item.headline);
+            dataset.news.push(known);
+        }
+        // Stable: of two items of one time, the later given is the later known.
+        dataset.fundamentals.sort_by(|a, b| (a.symbol, &a.item.0, &a.available_at).cmp(&(b.symbol, &b.item.0, &b.available_at)));
+        dataset.news.sort_by(|a, b| (a.symbol, &a.available_at).cmp(&(b.symbol, &b.available_at)));
+        dataset.derive();
+        Ok(dataset)
+    }
+
+    /// Returns the dataset of a CSV text, long (`date,symbol,close,...`) or wide (`date` and one column a symbol).
+    ///
+    /// # Errors
+    ///
+    /// Returns the first fault with its row and column; nothing is repaired.
+    pub fn from_csv(text: &str, periods_per_year: f64) -> Result<Self, DataError> {
+        Self::new(csv_text::parse(text, periods_per_year)?)
+    }
+
+    /// Returns a random market of weekday bars from 2000-01-03 on, with opens and volume, priced in cents.
+    ///
+    /// The future cannot be told from the prices, but a small seed can always be scanned.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error for less than 2 days or no symbol.
+    pub fn synthetic(n_symbols: usize, n_days: usize, seed: u64) -> Result<Self, DataError> {
+        Self::new(synthetic::columns(n_symbols, n_days, seed))
+    }
+
+    fn known<T>(&self, symbol: usize, available_at: String, item: T) -> Known<T> {
+        let bar = self.dates.partition_point(|date| *date < available_at);
+        Known { symbol, available_at, bar, item }
+    }
+
+    fn derive(&mut self) {
+        let (n_bars, n_symbols) = (self.n_bars(), self.n_symbols());
+        let first = |holds: &dyn Fn(usize) -> bool| (0..n_bars).find(|bar| holds(*bar)).unwrap_or(usize::MAX);
+        self.listed_at = (0..n_symbols).map(|i| first(&|bar| self.close.get(bar, i).is_finite())).collect();
+        self.settled_at = match &self.delistings {
+            None => vec![usize::MAX; n_symbols],
+            Some(grid) => (0..n_symbols).map(|i| first(&|bar| !grid.get(bar, i).is_nan())).collect(),
+        };
+        self.all_live = self.listed_at.iter().all(|bar| *bar == 0) && self.settled_at.iter().all(|bar| *bar >= n_bars);
+        self.has_gaps = (0..n_bars).any(|bar| self.close.row(bar).as_flattened().iter().any(|close| close.is_nan()));
+        self.has_actions = (0..n_bars).map(|bar| self.acts(bar)).collect();
+        self.fill_prices = self.derive_fill_prices();
+        self.by_name.sort_by(|a, b| self.symbols[*a].cmp(&self.symbols[*b]));
+    }
+
+    fn acts(&self, bar: usize) -> bool {
+        let any = |grid: &Option<Grid>, neutral: f64| {
+            grid.as_ref().is_some_and(|grid| (0..self.n_symbols()).any(|i| grid.get(bar, i) != neutral))
+        };
+        any(&self.dividends, 0.0) || any(&self.splits, 1.0) || self.settled_at.contains(&bar)
+    }
+
+    fn derive_fill_prices(&self) -> FillPrices {
+        let cells = || (1..self.n_bars()).flat_map(|bar| (0..self.n_symbols()).map(move |i| (bar, i)));
+        let tradable = cells().all(|(bar, i)| self.can_fill(bar, i));
+        let adjusted = self.open.is_none() && self.has_actions.iter().any(|acts| *acts);
+        match &self.open {
+            Some(_) if tradable => FillPrices::Open,
+            None if tradable && !adjusted => FillPrices::PreviousClose,
+            _ => {
+                let mut table = self.close.clone();
+                for (bar, i) in cells() {
+                    let price = if self.can_fill(bar, i) { self.reference_price(bar, i) } else { f64::NAN };
+                    table.set(bar, i, price);
+                }
+                FillPrices::Table(table)
+            }
+        }
+    }
+
+    fn can_fill(&self, bar: usize, symbol: usize) -> bool {
+        self.reference_price(bar, symbol).is_finite()
+            && self.close.get(bar, symbol).is_finite()
+            && self.tradable.as_ref().is_none_or(|grid| grid.get(bar, symbol) == 1.0)
+            && self.volume.as_ref().is_none_or(|grid| grid.get(bar, symbol) != 0.0)
+    }
+
+    /// Returns the price that orders of bar t - 1 meet in bar t (step 7), NaN where there is none.
+    pub(crate) fn reference_price(&self, bar: usize, symbol: usize) -> f64 {
+        match &self.open {
+            Some(open) => open.get(bar, symbol),
+            None => (self.close.get(bar - 1, symbol) - self.dividend(bar, symbol)) / self.split(bar, symbol),
+        }
+    }
+
+    /// Returns the reference prices of bar t, NaN where a symbol cannot be traded (steps 7 and 8).
+    pub(crate) fn fill_prices(&self, bar: usize) -> &[Block] {
+        match (&self.fill_prices, &self.open) {
+            (FillPrices::Table(table), _) => table.row(bar),
+            (FillPrices::Open, Some(open)) => open.row(bar),
+            _ => self.close.row(bar - 1),
+        }
+    }
+
+    /// Returns the closes of a bar, NaN where there is none.
+    pub(crate) fn closes(&self, bar: usize) -> &[Block] {
+        self.close.row(bar)
+    }
+
+    pub(crate) fn close_of(&self, bar: usize, symbol: usize) -> f64 {
+        self.close.get(bar, symbol)
+    }
+
+    pub(crate) fn is_masked(&self, bar: usize, symbol: usize) -> bool {
+        self.tradable.as_ref().is_some_and(|grid| grid.get(bar, symbol) == 0.0)
+    }
+
+    /// Returns the shares traded in a bar, none where that is not known.
+    pub(crate) fn volume_of(&self, bar: usize, symbol: usize) -> Option<f64> {
+        self.volume.as_ref().map(|grid| grid.get(bar, symbol)).filter(|volume| !volume.is_nan())
+    }
+
+    pub(crate) fn delisting_return(&self, bar: usize, symbol: usize) -> Option<f64> {
+        self.delistings.as_ref().map(|grid| grid.get(bar, symbol)).filter(|value| !value.is_nan())
+    }
+
+    pub(crate) fn dividend(&self, bar: usize, symbol: usize) -> f64 {
+        self.dividends.as_ref().map_or(0.0, |grid| grid.get(bar, symbol))
+    }
+
+    pub(crate) fn split(&self, bar: usize, symbol: usize) -> f64 {
+        self.splits.as_ref().map_or(1.0, |grid| grid.get(bar, symbol))
+    }
+
+    pub(crate) fn has_actions(&self, bar: usize) -> bool {
+        self.has_actions[bar]
+    }
+
+    /// Returns whether some symbol does not close in some bar.
+    pub(crate) fn has_gaps(&self) -> bool {
+        self.has_gaps
+    }
+
+    /// Returns whether every symbol has closed on the first bar and none is ever settled.
+    pub(crate) fn all_live(&self) -> bool {
+        self.all_live
+    }
+
+    /// Returns the last real close at or before `bar` on that bar's share basis, 1 where there is none yet.
+    ///
+    /// With 1 a symbol that has never closed needs no branch: no shares times 1 is nothing.
+    pub(crate) fn marks(&self, bar: usize) -> Vec<Block> {
+        let mut marks = vec![[1.0; lanes::LANES]; lanes::n_blocks(self.n_symbols())];
+        for symbol in (0..self.n_symbols()).filter(|i| self.listed_at[*i] <= bar) {
+            let last = (0..=bar).rev().find(|t| self.close.get(*t, symbol).is_finite()).unwrap_or(bar);
+            let splits = (last + 1..=bar).map(|t| self.split(t, symbol));
+            lanes::set(&mut marks, symbol, splits.fold(self.close.get(last, symbol), |mark, split| mark / split));
+        }
+        marks
+    }
+
+    /// Returns the view of this market that the agent of `bar` may have.
+    ///
+    /// # Panics
+    ///
+    /// Panics if `bar` is not in the data.
+    #[must_use]
+    pub fn as_of(&self, bar: usize) -> AsOf<'_> {
+        assert!(bar < self.n_bars(), "bar must be below {}; received {bar}", self.n_bars());
+        AsOf::new(self, bar)
+    }
+
+    /// Returns the number of bars.
+    #[must_use]
+    pub fn n_bars(&self) -> usize {
+        self.dates.len()
+    }
+
+    /// Returns the number of symbols.
+    #[must_use]
+    pub fn n_symbols(&self) -> usize {
+        self.symbols.len()
+    }
+
+    /// Returns the dates of the bars.
+    #[must_use]
+    pub fn dates(&self) -> &[String] {
+        &self.dates
+    }
+
+    /// Returns the names of the symbols.
+    #[must_use]
+    pub fn symbols(&self) -> &[String] {
+        &self.symbols
+    }
+
+    /// Returns the number of bars a year.
+    #[must_use]
+    pub fn periods_per_year(&self) -> f64 {
+        self.periods_per_year
+    }
+
+    /// Returns the risk-free return of each bar, if the dataset has one.
+    #[must_use]
+    pub fn risk_free(&self) -> Option<&[f64]> {
+        self.risk_free.as_deref()
+    }
+
+    /// Returns all point-in-time numbers as (symbol, available at, name, value).
+    pub fn fundamentals(&self) -> impl Iterator<Item = (&str, &str, &str, f64)> {
+        let known = self.fundamentals.iter();
+        known.map(|known| (self.symbols[known.symbol].as_str(), known.available_at.as_str(), known.item.0.as_str(), known.item.1))
+    }
+
+    /// Returns all headlines as (symbol, available at, headline).
+    pub fn news(&self) -> impl Iterator<Item = (&str, &str, &str)> {
+        let known = self.news.iter();
+        known.map(|known| (self.symbols[known.symbol].as_str(), known.available_at.as_str(), known.item.as_str()))
+    }
+
+    /// Returns whether orders fill at opens; else they fill at the close they were decided on.
+    #[must_use]
+    pub fn has_opens(&self) -> bool {
+        self.open.is_some()
+    }
+
+    /// Returns one column, time-major, NaN where it has no value, or none if the dataset lacks it.
+    ///
+    /// Names: `open`, `high`, `low`, `close`, `volume`, `dividends`, `splits`, `tradable` (1 or 0), `delistings`.
+    #[must_use]
+    pub fn column(&self, name: &str) -> Option<Vec<f64>> {
+        let grid = match name {
+            "close" => Some(&self.close),
+            "open" => self.open.as_ref(),
+            "high" => self.high.as_ref(),
+            "low" => self.low.as_ref(),
+            "volume" => self.volume.as_ref(),
+            "dividends" => self.dividends.as_ref(),
+            "splits" => self.splits.as_ref(),
+            "tradable" => self.tradable.as_ref(),
+            "delistings" => self.delistings.as_ref(),
+            _ => None,
+        }?;
+        Some((0..self.n_bars()).flat_map(|bar| (0..self.n_symbols()).map(move |i| grid.get(bar, i))).collect())
+    }
+
+    /// Returns the index of a symbol by name.
+    pub(crate) fn index_of(&self, name: &str) -> Option<usize> {
+        let found = self.by_name.binary_search_by(|i| self.symbols[*i].as_str().cmp(name));
+        found.ok().map(|place| self.by_name[place])
+    }
+
+    /// Returns the SHA-256 of everything a number can depend on.
+    #[must_use]
+    pub fn fingerprint(&self) -> [u8; 32] {
+        *self.fingerprint.get_or_init(|| fingerprint::digest(self))
+    }
+}

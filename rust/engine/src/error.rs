@@ -1,0 +1,119 @@
+use thiserror::Error;
+
+/// A dataset that cannot be used: what was required, where, and what was received.
+#[derive(Clone, Debug, Error, PartialEq)]
+#[error("{message}")]
+pub struct DataError {
+    slug: &'static str,
+    message: String,
+}
+
+impl DataError {
+    /// Returns a data error with a slug of `contract/errors.json` and a message.
+    #[must_use]
+    pub fn new(slug: &'static str, message: String) -> Self {
+        Self { slug, message }
+    }
+
+    /// Returns the stable name of this error in `contract/errors.json`.
+    #[must_use]
+    pub fn slug(&self) -> &'static str {
+        self.slug
+    }
+}
+
+/// A window, cost or limit that cannot be used.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum ConfigError {
+    /// The window is not inside the data or has no decision.
+    #[error("window must satisfy 0 <= start, start + 2 <= end <= {n_bars} bars; received {start}:{end}")]
+    Window {
+        /// First bar asked for.
+        start: usize,
+        /// End asked for, exclusive.
+        end: usize,
+        /// Bars in the data.
+        n_bars: usize,
+    },
+    /// A cost is out of its range.
+    #[error("`{name}` must be {range}; received {value}")]
+    Cost {
+        /// Field of the cost model.
+        name: &'static str,
+        /// The range in words.
+        range: &'static str,
+        /// The value received.
+        value: f64,
+    },
+    /// A limit is out of its range.
+    #[error("`{name}` must be {range}; received {value}")]
+    Limit {
+        /// Field of the limits.
+        name: &'static str,
+        /// The range in words.
+        range: &'static str,
+        /// The value received.
+        value: f64,
+    },
+}
+
+impl ConfigError {
+    /// Returns the stable name of this error in `contract/errors.json`.
+    #[must_use]
+    pub fn slug(&self) -> &'static str {
+        match self {
+            Self::Window { .. } => "window_invalid",
+            Self::Cost { .. } => "cost_invalid",
+            Self::Limit { .. } => "limit_invalid",
+        }
+    }
+}
+
+/// A step that was refused; the book is unchanged.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum StepError {
+    /// The number of weights is not the number of symbols.
+    #[error("expected {expected} weights, one per symbol; received {received}")]
+    WeightCount {
+        /// Symbols in the dataset.
+        expected: usize,
+        /// Weights received.
+        received: usize,
+    },
+    /// A weight is infinite, or NaN where NaN is not a hold.
+    #[error("weights[{index}] must be finite; received {weight}")]
+    WeightNotFinite {
+        /// Index of the weight.
+        index: usize,
+        /// The weight received.
+        weight: f64,
+    },
+    /// The episode has ended.
+    #[error("a step needs a running episode; received a step after its end; hint: call `reset`")]
+    EpisodeOver,
+    /// Prices and costs took the NAV out of the range of f64.
+    #[error("NAV must stay finite; received {nav} at bar {bar}")]
+    NavOverflow {
+        /// The NAV that came out.
+        nav: f64,
+        /// The bar of the mark.
+        bar: usize,
+    },
+    /// A checkpoint of another environment.
+    #[error("a checkpoint of this environment is required; received one of another dataset, window or rules")]
+    StateMismatch,
+}
+
+impl StepError {
+    /// Returns the stable name of this error in `contract/errors.json`.
+    #[must_use]
+    pub fn slug(&self) -> &'static str {
+        match self {
+            Self::WeightCount { .. } => "weight_count",
+            Self::WeightNotFinite { .. } => "weight_not_finite",
+            Self::EpisodeOver => "episode_over",
+            Self::NavOverflow { .. } => "nav_overflow",
+            Self::StateMismatch => "state_mismatch",
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! Steps 7 to 11 of the timeline: what of an order is filled in bar t + 1, and at what price.
+
+use crate::book::Book;
+use crate::costs::StepCosts;
+use crate::dataset::Dataset;
+use crate::event::{Event, LimitReason, UnfilledReason};
+use crate::lanes::{self, LANES};
+use crate::step::{Desk, Detail, Rules};
+
+/// An order whose slippage and impact reach half the price is not filled.
+const MAX_COST: f64 = 0.5;
+
+/// Steps 8 to 10: cuts the orders to what the bar can fill.
+pub(crate) fn cut(market: &Dataset, rules: &Rules, book: &Book, bar: usize, desk: &mut Desk) {
+    let mut dropped = false;
+    for ((filled, sized), price) in desk.filled.iter_mut().zip(&desk.sized).zip(market.fill_prices(bar)) {
+        for k in 0..LANES {
+            dropped |= !price[k].is_finite() && sized[k] != 0.0;
+            filled[k] = if price[k].is_finite() { sized[k] } else { 0.0 };
+        }
+    }
+    if dropped {
+        report_untradable(market, bar, desk);
+    }
+    let rates = &rules.rates;
+    let varies = rates.impact > 0.0 || rules.costs().slippage_jitter > 0.0;
+    let mut reduced = dropped;
+    if varies || rates.slippage >= MAX_COST || rules.limits().max_participation.is_some() {
+        reduced |= cut_to_volume(market, rules, book, bar, desk);
+    }
+    if reduced {
+        rebalance(rules, book, desk);
+    }
+}
+
+fn report_untradable(market: &Dataset, bar: usize, desk: &mut Desk) {
+    for symbol in 0..market.n_symbols() {
+        let shares = lanes::get(&desk.sized, symbol);
+        if shares == 0.0 || lanes::get(market.fill_prices(bar), symbol).is_finite() {
+            continue;
+        }
+        let reason = if !market.reference_price(bar, symbol).is_finite() || market.close_of(bar, symbol).is_nan() {
+            UnfilledReason::NoPrice
+        } else if market.is_masked(bar, symbol) {
+            UnfilledReason::NotTradable
+        } else {
+            UnfilledReason::NoVolume
+        };
+        desk.events.push(Event::Unfilled { symbol, shares, reason });
+    }
+}
+
+/// Step 9: sets each symbol's cost coefficients, and cuts its order to its participation and to a bearable cost.
+fn cut_to_volume(market: &Dataset, rules: &Rules, book: &Book, bar: usize, desk: &mut Desk) -> bool {
+    let (rates, costs) = (&rules.rates, rules.costs());
+    let mut reduced = false;
+    for symbol in 0..market.n_symbols() {
+        let shares = lanes::get(&desk.filled, symbol);
+        if shares == 0.0 {
+            continue;
+        }
+        // Shares of NAV 1 that would be the whole volume of the bar.
+        let volume = market.volume_of(bar, symbol);
+        let mark = lanes::get(&desk.marks, symbol);
+        let (turned, impact) = match volume {
+            Some(volume) => (shares.abs() * costs.capital / volume, rates.impact * (costs.capital / volume).sqrt()),
+            None => (shares.abs() * mark / book.nav, rates.impact * (mark / book.nav).sqrt()),
+        };
+        let mut allowed = shares;
+        if let Some(most) = rules.limits().max_participation.filter(|most| turned > *most) {
+            let cap = volume.map_or(most * book.nav / mark, |volume| most * volume / costs.capital);
+            allowed = cap.copysign(shares);
+            let (requested, reason) = (shares, LimitReason::Participation);
+            desk.events.push(Event::Limited { symbol: Some(symbol), requested, allowed, reason });
+        }
+        let mut slippage = rates.slippage;
+        if costs.slippage_jitter > 0.0 {
+            let draw = rules.fill_key.uniform(bar, &market.symbols()[symbol]);
+            slippage *= 1.0 + costs.slippage_jitter * (2.0 * draw - 1.0);
+        }
+        lanes::set(&mut desk.slippage, symbol, slippage);
+        lanes::set(&mut desk.impact, symbol, impact);
+        if slippage + impact * allowed.abs().sqrt() >= MAX_COST {
+            desk.events.push(Event::Unfilled { symbol, shares: allowed, reason: UnfilledReason::CostTooHigh });
+            allowed = 0.0;
+        }
+        reduced |= allowed != shares;
+        lanes::set(&mut desk.filled, symbol, allowed);
+    }
+    reduced
+}
+
+/// Step 10: where a reduction was cut, scales all new exposure so that gross stays within its bound.
+fn rebalance(rules: &Rules, book: &Book, desk: &mut Desk) {
+    let (mut held, mut kept, mut added) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
+    let mut reduction_cut = false;
+    for symbol in 0..desk.shares.len() * LANES {
+        let (shares, mark) = (lanes::get(&desk.shares, symbol), lanes::get(&desk.marks, symbol));
+        let (wanted, _) = parts(lanes::get(&desk.sized, symbol), shares);
+        let (toward, away) = parts(lanes::get(&desk.filled, symbol), shares);
+        reduction_cut |= toward < wanted;
+        held[symbol % LANES] += shares.abs() * mark;
+        kept[symbol % LANES] += (shares.abs() - toward) * mark;
+        added[symbol % LANES] += away * mark;
+    }
+    let (held, kept, added) = (lanes::total(&held), lanes::total(&kept), lanes::total(&added));
+    let budget = rules.limits().max_gross * book.nav;
+    let bound = if held > budget { held } else { budget };
+    if !reduction_cut || added <= 0.0 || kept + added <= bound {
+        return;
+    }
+    let scale = if bound > kept { (bound - kept) / added } else { 0.0 };
+    for (filled, shares) in desk.filled.as_flattened_mut().iter_mut().zip(desk.shares.as_flattened()) {
+        let (toward, away) = parts(*filled, *shares);
+        if away > 0.0 {
+            *filled = (toward + away * scale).copysign(*filled);
+        }
+    }
+    let (requested, allowed) = ((kept + added) / book.nav, (kept + added * scale) / book.nav);
+    desk.events.push(Event::Limited { symbol: None, requested, allowed, reason: LimitReason::Rebalanced });
+}
+
+/// Returns how many shares of an order lead toward a flat position and how many away from it.
+fn parts(order: f64, held: f64) -> (f64, f64) {
+    let size = order.abs();
+    let opposite = held != 0.0 && order.is_sign_negative() != held.is_sign_negative();
+    let toward = if !opposite {
+        0.0
+    } else if size < held.abs() {
+        size
+    } else {
+        held.abs()
+    };
+    (toward, size - toward)
+}
+
+/// What all fills of a bar come to.
+pub(crate) struct Fills {
+    /// Cash paid for shares, negative if received.
+    pub(crate) flow: f64,
+    /// Notional traded.
+    pub(crate) traded: f64,
+    pub(crate) costs: StepCosts,
+}
+
+/// Step 11: fills all orders at once.
+pub(crate) fn fill(market: &Dataset, rules: &Rules, bar: usize, desk: &mut Desk) -> Fills {
+    if desk.detail == Detail::Full {
+        report_fills(market, bar, desk);
+    }
+    let prices = market.fill_prices(bar);
+    let (mut flow, mut traded) = ([0.0; LANES], [0.0; LANES]);
+    let (mut slipped, mut pushed) = ([0.0; LANES], [0.0; LANES]);
+    let coefficients = desk.slippage.iter().zip(&desk.impact);
+    let positions = desk.shares.iter_mut().zip(&desk.marks);
+    for (((order, price), (slippage, impact)), (shares, mark)) in
+        desk.filled.iter().zip(prices).zip(coefficients).zip(positions)
+    {
+        for k in 0..LANES {
+            let size = order[k].abs();
+            let price = if price[k].is_finite() { price[k] } else { mark[k] };
+            let impact = impact[k] * size.sqrt();
+            let fill_price = price * (1.0 + (slippage[k] + impact).copysign(order[k]));
+            flow[k] += order[k] * fill_price;
+            traded[k] += size * fill_price;
+            slipped[k] += size * price * slippage[k];
+            pushed[k] += size * price * impact;
+            shares[k] += order[k];
+        }
+    }
+    let traded = lanes::total(&traded);
+    let costs = StepCosts {
+        fee: rules.rates.fee * traded,
+        slippage: lanes::total(&slipped),
+        impact: lanes::total(&pushed),
+        ..StepCosts::default()
+    };
+    Fills { flow: lanes::total(&flow), traded, costs }
+}
+
+/// Records each fill and carries the average price of the position over it.
+fn report_fills(market: &Dataset, bar: usize, desk: &mut Desk) {
+    for symbol in 0..market.n_symbols() {
+        let order = lanes::get(&desk.filled, symbol);
+        if order == 0.0 {
+            continue;
+        }
+        let cost = lanes::get(&desk.slippage, symbol) + lanes::get(&desk.impact, symbol) * order.abs().sqrt();
+        let price = lanes::get(market.fill_prices(bar), symbol) * (1.0 + cost.copysign(order));
+        desk.events.push(Event::Filled { symbol, shares: order, price });
+        let (held, average) = (lanes::get(&desk.shares, symbol), lanes::get(&desk.avg_prices, symbol));
+        let after = held + order;
+        let average = if after == 0.0 {
+            0.0
+        } else if held == 0.0 || held.is_sign_negative() != after.is_sign_negative() {
+            price
+        } else if held.is_sign_negative() == order.is_sign_negative() {
+            (average * held.abs() + price * order.abs()) / after.abs()
+        } else {
+            average
+        };
+        lanes::set(&mut desk.avg_prices, symbol, average);
+    }
+}

@@ -1,0 +1,40 @@
+//! Sums over symbols in the contract's eight lanes, and the blocks of eight that carry them.
+
+/// Eight neighbouring symbols of one bar.
+pub type Block = [f64; LANES];
+
+/// The number of lanes of every sum over symbols.
+pub const LANES: usize = 8;
+
+/// Returns the number of blocks that hold `n_symbols`.
+#[must_use]
+pub const fn n_blocks(n_symbols: usize) -> usize {
+    n_symbols.div_ceil(LANES)
+}
+
+/// Returns the total of eight lane sums, added in the contract's order.
+#[must_use]
+pub fn total(lane: &Block) -> f64 {
+    ((lane[0] + lane[4]) + (lane[2] + lane[6])) + ((lane[1] + lane[5]) + (lane[3] + lane[7]))
+}
+
+/// Returns the sum of `values`, value i in lane i mod 8.
+#[must_use]
+pub fn sum(values: impl IntoIterator<Item = f64>) -> f64 {
+    let mut lane = [0.0; LANES];
+    for (i, value) in values.into_iter().enumerate() {
+        lane[i % LANES] += value;
+    }
+    total(&lane)
+}
+
+/// Returns symbol `i`'s element of a row of blocks.
+#[must_use]
+pub fn get(row: &[Block], i: usize) -> f64 {
+    row[i / LANES][i % LANES]
+}
+
+/// Sets symbol `i`'s element of a row of blocks.
+pub fn set(row: &mut [Block], i: usize, value: f64) {
+    row[i / LANES][i % LANES] = value;
+}

@@ -1,0 +1,38 @@
+//! Market data, book, costs and the single step that moves money.
+//!
+//! No serde, no clock, no I/O and no threads: everything here is a pure function of its inputs. The rules are those of
+//! the bar timeline in `contract/README.md`.
+
+mod as_of;
+mod book;
+mod columns;
+mod costs;
+mod csv_text;
+mod dataset;
+mod date;
+mod error;
+mod event;
+mod execution;
+mod fill_noise;
+mod fingerprint;
+mod grid;
+pub mod lanes;
+mod limits;
+mod settlement;
+mod sizing;
+mod step;
+mod synthetic;
+mod validate;
+mod window;
+
+pub use as_of::AsOf;
+pub use book::Book;
+pub use columns::{Columns, Fundamental, NewsItem};
+pub use costs::{CostModel, StepCosts};
+pub use dataset::{DEFAULT_PERIODS_PER_YEAR, Dataset};
+pub use error::{ConfigError, DataError, StepError};
+pub use event::{Event, LimitReason, RefusalReason, UnfilledReason};
+pub use fill_noise::FillKey;
+pub use limits::Limits;
+pub use step::{Desk, Detail, MAX_ABS_WEIGHT, Rules, Stepped, step_once};
+pub use window::{DEFAULT_LOOKBACK, Window};

@@ -1,0 +1,152 @@
+//! Steps 1 to 5 of the timeline: what is asked for at close t, and how many shares that is.
+
+use crate::book::Book;
+use crate::dataset::Dataset;
+use crate::error::StepError;
+use crate::event::{Event, LimitReason, RefusalReason};
+use crate::lanes::{self, LANES};
+use crate::step::{Desk, Detail, MAX_ABS_WEIGHT, Rules};
+
+/// f32 softmax weights sum to more than 1 by rounding half the time; that is not leverage.
+const GROSS_TOLERANCE: f64 = 1.0 + 1e-6;
+
+/// Step 1: takes the orders over, each refused one as a hold.
+pub(crate) fn accept(
+    market: &Dataset,
+    rules: &Rules,
+    book: &Book,
+    orders: &[f64],
+    desk: &mut Desk,
+) -> Result<(), StepError> {
+    if orders.len() != market.n_symbols() {
+        return Err(StepError::WeightCount { expected: market.n_symbols(), received: orders.len() });
+    }
+    let (mut infinite, mut too_large, mut short) = (false, false, false);
+    for weight in orders {
+        infinite |= weight.is_infinite();
+        too_large |= weight.abs() > MAX_ABS_WEIGHT;
+        short |= *weight < 0.0;
+    }
+    if infinite {
+        let index = orders.iter().position(|weight| weight.is_infinite()).unwrap_or(0);
+        return Err(StepError::WeightNotFinite { index, weight: orders[index] });
+    }
+    desk.orders.as_flattened_mut()[..orders.len()].copy_from_slice(orders);
+    if too_large || (short && !rules.limits().allow_short) || !market.all_live() {
+        refuse(market, rules, book, orders, desk);
+    }
+    Ok(())
+}
+
+fn refuse(market: &Dataset, rules: &Rules, book: &Book, orders: &[f64], desk: &mut Desk) {
+    let as_of = market.as_of(book.bar);
+    for (symbol, &weight) in orders.iter().enumerate() {
+        if weight.is_nan() {
+            continue;
+        }
+        let reason = if weight != 0.0 && !as_of.has_closed(symbol) {
+            RefusalReason::UnknownSymbol
+        } else if weight.abs() > MAX_ABS_WEIGHT {
+            RefusalReason::WeightOutOfRange
+        } else if weight < 0.0 && !rules.limits().allow_short {
+            RefusalReason::ShortNotAllowed
+        } else if weight != 0.0 && as_of.is_settled(symbol) {
+            RefusalReason::SettledSymbol
+        } else {
+            continue;
+        };
+        desk.events.push(Event::Refused { symbol, weight, reason });
+        lanes::set(&mut desk.orders, symbol, f64::NAN);
+    }
+}
+
+/// Steps 2 to 4: cuts the weights to the limits. A hold is the weight that is already there.
+pub(crate) fn limit(rules: &Rules, book: &Book, desk: &mut Desk) {
+    let max_weight = rules.limits().max_weight;
+    let max_gross = rules.limits().max_gross;
+    let (mut added, mut kept) = ([0.0; LANES], [0.0; LANES]);
+    let mut cut = false;
+    let held = book.shares.iter().zip(&book.marks);
+    for ((order, target), (shares, mark)) in desk.orders.iter().zip(&mut desk.targets).zip(held) {
+        for k in 0..LANES {
+            let current = shares[k] * mark[k] / book.nav;
+            let weight = if order[k].is_nan() { current } else { order[k] };
+            let (size, base) = (weight.abs(), same_side(weight, current));
+            let cap = if base > max_weight { base } else { max_weight };
+            cut |= size > cap;
+            let size = if size > cap { cap } else { size };
+            let keep = if size > base { base } else { size };
+            target[k] = size.copysign(weight);
+            kept[k] += keep;
+            added[k] += size - keep;
+        }
+    }
+    if cut {
+        report_cut_weights(desk);
+    }
+    let (added, kept) = (lanes::total(&added), lanes::total(&kept));
+    if added > 0.0 && added + kept > max_gross * GROSS_TOLERANCE {
+        let left = max_gross - kept;
+        let scale = if left > 0.0 { left / added } else { 0.0 };
+        scale_added(book, desk, scale);
+        let allowed = kept + added * scale;
+        let reason = LimitReason::MaxGross;
+        desk.events.push(Event::Limited { symbol: None, requested: added + kept, allowed, reason });
+    }
+}
+
+/// Returns |current| where it has the sign of `weight`, else 0: the exposure an order may keep under any limit.
+fn same_side(weight: f64, current: f64) -> f64 {
+    if weight.is_sign_negative() == current.is_sign_negative() { current.abs() } else { 0.0 }
+}
+
+fn scale_added(book: &Book, desk: &mut Desk, scale: f64) {
+    for (target, (shares, mark)) in desk.targets.iter_mut().zip(book.shares.iter().zip(&book.marks)) {
+        for k in 0..LANES {
+            let current = shares[k] * mark[k] / book.nav;
+            let (size, base) = (target[k].abs(), same_side(target[k], current));
+            let keep = if size > base { base } else { size };
+            target[k] = (keep + (size - keep) * scale).copysign(target[k]);
+        }
+    }
+}
+
+fn report_cut_weights(desk: &mut Desk) {
+    for symbol in 0..desk.orders.len() * LANES {
+        let (requested, allowed) = (lanes::get(&desk.orders, symbol), lanes::get(&desk.targets, symbol));
+        if requested.abs() > allowed.abs() {
+            let reason = LimitReason::MaxWeight;
+            desk.events.push(Event::Limited { symbol: Some(symbol), requested, allowed, reason });
+        }
+    }
+}
+
+/// Step 5: turns weights into shares at the marks of close t. A target equal to what is held trades nothing.
+pub(crate) fn size(market: &Dataset, book: &Book, desk: &mut Desk) {
+    desk.shares.copy_from_slice(&book.shares);
+    desk.marks.copy_from_slice(&book.marks);
+    for ((sized, target), (shares, mark)) in
+        desk.sized.iter_mut().zip(&desk.targets).zip(desk.shares.iter().zip(&desk.marks))
+    {
+        for k in 0..LANES {
+            let current = shares[k] * mark[k] / book.nav;
+            let shares_wanted = target[k] * book.nav / mark[k];
+            sized[k] = if target[k] == current { 0.0 } else { shares_wanted - shares[k] };
+        }
+    }
+    if desk.detail == Detail::Full {
+        desk.avg_prices.copy_from_slice(&book.avg_prices);
+    }
+    if market.has_gaps() {
+        report_stale_prices(market, book, desk);
+    }
+}
+
+fn report_stale_prices(market: &Dataset, book: &Book, desk: &mut Desk) {
+    let as_of = market.as_of(book.bar);
+    for symbol in 0..market.n_symbols() {
+        if lanes::get(&desk.sized, symbol) != 0.0 && !as_of.closes(symbol) {
+            desk.events.push(Event::StalePrice { symbol, price: book.mark(symbol) });
+        }
+    }
+}

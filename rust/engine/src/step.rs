@@ -1,0 +1,217 @@
+use crate::book::Book;
+use crate::costs::{CostModel, StepCosts};
+use crate::dataset::Dataset;
+use crate::error::{ConfigError, StepError};
+use crate::event::Event;
+use crate::execution;
+use crate::fill_noise::FillKey;
+use crate::lanes::{self, Block, LANES};
+use crate::limits::Limits;
+use crate::settlement;
+use crate::sizing;
+
+/// The largest |weight| an order may carry; beyond it the order is refused.
+pub const MAX_ABS_WEIGHT: f64 = 100.0;
+
+/// What a market charges and allows: checked once, used by every step.
+#[derive(Clone, Debug)]
+pub struct Rules {
+    costs: CostModel,
+    limits: Limits,
+    pub(crate) fill_key: FillKey,
+    pub(crate) rates: Rates,
+}
+
+/// The cost model as fractions.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rates {
+    pub(crate) fee: f64,
+    pub(crate) slippage: f64,
+    pub(crate) impact: f64,
+    pub(crate) financing: f64,
+    pub(crate) cash: f64,
+    pub(crate) borrow: f64,
+}
+
+impl Rules {
+    /// Returns the rules of a cost model and limits, with the key of the slippage noise.
+    ///
+    /// # Errors
+    ///
+    /// Returns the first cost or limit that is out of range.
+    pub fn new(costs: CostModel, limits: Limits, fill_key: FillKey) -> Result<Self, ConfigError> {
+        costs.validate()?;
+        limits.validate()?;
+        let rates = Rates {
+            fee: costs.fee_bps / 1e4,
+            slippage: costs.slippage_bps / 1e4,
+            impact: costs.impact_bps / 1e4,
+            financing: costs.financing_bps / 1e4,
+            cash: costs.cash_bps / 1e4,
+            borrow: costs.borrow_bps / 1e4,
+        };
+        Ok(Self { costs, limits, fill_key, rates })
+    }
+
+    /// Returns the cost model.
+    #[must_use]
+    pub fn costs(&self) -> &CostModel {
+        &self.costs
+    }
+
+    /// Returns the limits.
+    #[must_use]
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+}
+
+/// How much a step tells beside the money.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detail {
+    /// Events other than fills; no average prices.
+    Money,
+    /// Every event, and average prices.
+    Full,
+}
+
+/// Work space of a step, reused so that a step allocates nothing.
+#[derive(Clone, Debug)]
+pub struct Desk {
+    pub(crate) detail: Detail,
+    /// Weights asked for; NaN is a hold.
+    pub(crate) orders: Vec<Block>,
+    /// Weights after the limits.
+    pub(crate) targets: Vec<Block>,
+    /// Shares to trade, before any cut of the fill bar.
+    pub(crate) sized: Vec<Block>,
+    /// Shares traded.
+    pub(crate) filled: Vec<Block>,
+    /// Shares held and their marks on the fill bar's share basis.
+    pub(crate) shares: Vec<Block>,
+    pub(crate) marks: Vec<Block>,
+    pub(crate) avg_prices: Vec<Block>,
+    /// Slippage with its jitter, and the impact coefficient, per symbol.
+    pub(crate) slippage: Vec<Block>,
+    pub(crate) impact: Vec<Block>,
+    pub(crate) events: Vec<Event>,
+}
+
+impl Desk {
+    /// Returns the work space for steps of `rules` on a market of `n_symbols`.
+    #[must_use]
+    pub fn new(n_symbols: usize, rules: &Rules, detail: Detail) -> Self {
+        let zeros = vec![[0.0; LANES]; lanes::n_blocks(n_symbols)];
+        Self {
+            detail,
+            slippage: vec![[rules.rates.slippage; LANES]; zeros.len()],
+            orders: zeros.clone(),
+            targets: zeros.clone(),
+            sized: zeros.clone(),
+            filled: zeros.clone(),
+            shares: zeros.clone(),
+            marks: zeros.clone(),
+            avg_prices: zeros.clone(),
+            impact: zeros,
+            events: Vec::new(),
+        }
+    }
+
+    /// Returns what happened in the last step, in the order of the timeline.
+    #[must_use]
+    pub fn events(&self) -> &[Event] {
+        &self.events
+    }
+}
+
+/// The outcome of one step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stepped {
+    /// NAV at the close of the fill bar.
+    pub nav: f64,
+    /// Simple return of NAV from close to close.
+    pub reward: f64,
+    /// What the decision cost, by kind, in units of NAV 1.
+    pub costs: StepCosts,
+    /// Interest on idle cash; negative where the rate is.
+    pub interest: f64,
+    /// Dividends received less dividends paid on shorts.
+    pub dividends: f64,
+    /// Gain of settled positions over their marks.
+    pub settlement: f64,
+    /// Loss beyond the account, written off.
+    pub shortfall: f64,
+    /// Notional traded at fill prices, over the NAV it was decided on.
+    pub turnover: f64,
+    /// Whether the account was liquidated or ruined.
+    pub terminated: bool,
+}
+
+/// Trades `book` to `orders` and carries it to the close of the next bar: the fifteen steps of `contract/README.md`.
+///
+/// `orders` holds one signed fraction of NAV per symbol; NaN holds what is there. What the step had to say is left in
+/// `desk`.
+///
+/// # Errors
+///
+/// Returns an error, and leaves `book` unchanged, if `orders` has the wrong length or holds an infinity, or if NAV
+/// leaves the range of f64.
+///
+/// # Panics
+///
+/// Panics if the book is at the last bar of the data, or `desk` was made for another number of symbols.
+pub fn step_once(
+    market: &Dataset,
+    rules: &Rules,
+    book: &mut Book,
+    orders: &[f64],
+    desk: &mut Desk,
+) -> Result<Stepped, StepError> {
+    let bar = book.bar + 1;
+    desk.events.clear();
+    sizing::accept(market, rules, book, orders, desk)?;
+    sizing::limit(rules, book, desk);
+    sizing::size(market, book, desk);
+
+    let mut cash = book.cash;
+    let actions = settlement::act(market, bar, &mut cash, desk);
+    execution::cut(market, rules, book, bar, desk);
+    let fills = execution::fill(market, rules, bar, desk);
+    cash -= fills.flow + fills.costs.fee;
+
+    let mut costs = fills.costs;
+    let interest = settlement::accrue(market, rules, bar, &mut cash, desk, &mut costs);
+    let mut nav = settlement::mark(market, bar, cash, desk);
+    if !nav.is_finite() {
+        return Err(StepError::NavOverflow { nav, bar });
+    }
+    let mut terminated = false;
+    if settlement::is_below_margin(rules, nav, desk) {
+        costs.liquidation = settlement::liquidate(rules, &mut cash, desk);
+        (nav, terminated) = (cash, true);
+    }
+    let mut shortfall = 0.0;
+    if nav <= 0.0 {
+        shortfall = settlement::ruin(nav, desk);
+        (nav, cash, terminated) = (0.0, 0.0, true);
+    }
+
+    let stepped = Stepped {
+        nav,
+        reward: nav / book.nav - 1.0,
+        costs,
+        interest,
+        dividends: actions.dividends,
+        settlement: actions.settlement,
+        shortfall,
+        turnover: fills.traded / book.nav,
+        terminated,
+    };
+    (book.bar, book.cash, book.nav) = (bar, cash, nav);
+    std::mem::swap(&mut book.shares, &mut desk.shares);
+    std::mem::swap(&mut book.marks, &mut desk.marks);
+    if desk.detail == Detail::Full {
+        std::mem::swap(&mut book.avg_prices, &mut desk.avg_prices);
+    }
+    Ok(stepped)
+}

@@ -1,0 +1,215 @@
+//! Refusal of data that the engine could only guess about.
+
+use crate::columns::Columns;
+use crate::date;
+use crate::error::DataError;
+
+type Check = Result<(), DataError>;
+
+/// Checks every column and returns the first fault, with its row and column.
+pub(crate) fn check(columns: &Columns) -> Check {
+    check_axis(columns)?;
+    check_shapes(columns)?;
+    check_prices(columns)?;
+    check_actions(columns)?;
+    check_delistings(columns)?;
+    check_lanes(columns)
+}
+
+fn check_axis(columns: &Columns) -> Check {
+    let (dates, symbols) = (&columns.dates, &columns.symbols);
+    if dates.len() < 2 || symbols.is_empty() {
+        let message =
+            format!("at least 2 bars and 1 symbol are required; received {} and {}", dates.len(), symbols.len());
+        return Err(DataError::new("dataset_too_small", message));
+    }
+    for (row, date) in dates.iter().enumerate() {
+        if !date::is_iso(date) {
+            let message =
+                format!("`date` at row {row} must be ISO 8601 (YYYY-MM-DD or YYYY-MM-DDTHH:MM:SS[Z]); received {date:?}");
+            return Err(DataError::new("date_invalid", message));
+        }
+        if row > 0 && (date.len() != dates[0].len() || *date <= dates[row - 1]) {
+            let message = format!(
+                "`date` at row {row} must be after {:?} and of one form with it; received {date:?}",
+                dates[row - 1]
+            );
+            return Err(DataError::new("date_order", message));
+        }
+    }
+    for (column, symbol) in symbols.iter().enumerate() {
+        if symbol.is_empty() || symbol.trim() != symbol || symbol.chars().any(char::is_control) {
+            let message = format!(
+                "`symbols[{column}]` must be text without control characters or spaces around it; received {symbol:?}"
+            );
+            return Err(DataError::new("symbol_invalid", message));
+        }
+    }
+    let mut sorted: Vec<&String> = symbols.iter().collect();
+    sorted.sort();
+    if let Some(pair) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+        return Err(DataError::new("duplicate_symbol", format!("symbols must be unique; received {:?} twice", pair[0])));
+    }
+    let ppy = columns.periods_per_year;
+    if !(ppy.is_finite() && ppy > 0.0) {
+        let message = format!("`periods_per_year` must be a finite number above 0; received {ppy}");
+        return Err(DataError::new("value_invalid", message));
+    }
+    Ok(())
+}
+
+fn check_shapes(columns: &Columns) -> Check {
+    let (n_bars, n_symbols) = (columns.dates.len(), columns.symbols.len());
+    let cells = n_bars * n_symbols;
+    let lengths = [
+        ("close", Some(columns.close.len()), cells),
+        ("open", columns.open.as_ref().map(Vec::len), cells),
+        ("high", columns.high.as_ref().map(Vec::len), cells),
+        ("low", columns.low.as_ref().map(Vec::len), cells),
+        ("volume", columns.volume.as_ref().map(Vec::len), cells),
+        ("dividends", columns.dividends.as_ref().map(Vec::len), cells),
+        ("splits", columns.splits.as_ref().map(Vec::len), cells),
+        ("tradable", columns.tradable.as_ref().map(Vec::len), cells),
+        ("delistings", columns.delistings.as_ref().map(Vec::len), cells),
+        ("risk_free", columns.risk_free.as_ref().map(Vec::len), n_bars),
+    ];
+    for (name, received, expected) in lengths {
+        if received.is_some_and(|received| received != expected) {
+            let message = format!(
+                "`{name}` must have {expected} values for {n_bars} bars and {n_symbols} symbols; received {}",
+                received.unwrap_or(0)
+            );
+            return Err(DataError::new("shape_mismatch", message));
+        }
+    }
+    Ok(())
+}
+
+fn check_prices(columns: &Columns) -> Check {
+    let is_price = |price: f64| price.is_nan() || (1e-15..=1e15).contains(&price);
+    let tables = [
+        ("close", Some(&columns.close)),
+        ("open", columns.open.as_ref()),
+        ("high", columns.high.as_ref()),
+        ("low", columns.low.as_ref()),
+    ];
+    for (name, table) in tables {
+        if let Some(table) = table {
+            check_cells(columns, "price_invalid", name, "between 1e-15 and 1e15 (NaN for no price)", table, is_price)?;
+        }
+    }
+    Ok(())
+}
+
+fn check_actions(columns: &Columns) -> Check {
+    let not_negative = |value: f64| value.is_nan() || (0.0..=1e15).contains(&value);
+    if let Some(volume) = &columns.volume {
+        check_cells(columns, "value_invalid", "volume", "between 0 and 1e15 (NaN where unknown)", volume, not_negative)?;
+    }
+    if let Some(splits) = &columns.splits {
+        let is_ratio = |value: f64| value.is_nan() || (1e-9..=1e9).contains(&value);
+        check_cells(columns, "value_invalid", "splits", "between 1e-9 and 1e9 (NaN or 1 for none)", splits, is_ratio)?;
+    }
+    let Some(dividends) = &columns.dividends else { return Ok(()) };
+    check_cells(columns, "value_invalid", "dividends", "between 0 and 1e15 (NaN for none)", dividends, not_negative)?;
+    if columns.open.is_some() {
+        return Ok(());
+    }
+    // Without opens the fill price is the last close less the dividend, which must stay a price.
+    let n_symbols = columns.symbols.len();
+    for (cell, dividend) in dividends.iter().enumerate().skip(n_symbols) {
+        if *dividend >= columns.close[cell - n_symbols] {
+            return Err(cell_error(columns, "value_invalid", "dividends", "below the close before it", cell, *dividend));
+        }
+    }
+    Ok(())
+}
+
+fn check_delistings(columns: &Columns) -> Check {
+    let Some(delistings) = &columns.delistings else { return Ok(()) };
+    let is_return = |value: f64| value.is_nan() || (-1.0..=1e6).contains(&value);
+    check_cells(columns, "value_invalid", "delistings", "a return of at least -1 (NaN for none)", delistings, is_return)?;
+    let n_symbols = columns.symbols.len();
+    for symbol in 0..n_symbols {
+        let cells = || (symbol..columns.close.len()).step_by(n_symbols);
+        let Some(settlement) = cells().find(|cell| !delistings[*cell].is_nan()) else { continue };
+        let refuse = |requirement: &str, cell: usize, value: f64| {
+            Err(cell_error(columns, "value_invalid", "delistings", requirement, cell, value))
+        };
+        if cells().take_while(|cell| *cell < settlement).all(|cell| columns.close[cell].is_nan()) {
+            return refuse("after the symbol's first close", settlement, delistings[settlement]);
+        }
+        for cell in cells().filter(|cell| *cell > settlement) {
+            if !delistings[cell].is_nan() {
+                return refuse("given once for a symbol", cell, delistings[cell]);
+            }
+            if !columns.close[cell].is_nan() {
+                let requirement = "absent after the symbol's settlement";
+                let close = columns.close[cell];
+                return Err(cell_error(columns, "close_after_settlement", "close", requirement, cell, close));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Checks the columns that are not tables: the risk-free series, fundamentals and news.
+fn check_lanes(columns: &Columns) -> Check {
+    for (row, rate) in columns.risk_free.iter().flatten().enumerate() {
+        if !(rate.is_finite() && *rate > -1.0) {
+            let message = format!("`risk_free` at row {row} must be a finite return above -1; received {rate}");
+            return Err(DataError::new("value_invalid", message));
+        }
+    }
+    let items = columns.fundamentals.iter().map(|item| ("fundamentals", item.symbol, &item.available_at));
+    let items = items.chain(columns.news.iter().map(|item| ("news", item.symbol, &item.available_at)));
+    for (name, symbol, available_at) in items {
+        // A bare day on an axis of times would be known before it happened.
+        let form = columns.dates[0].len();
+        if !date::is_iso(available_at) || (form > 10 && available_at.len() != form) {
+            let message = format!(
+                "`available_at` of `{name}` must be ISO 8601 and as precise as the dates of the bars; received {available_at:?}"
+            );
+            return Err(DataError::new("date_invalid", message));
+        }
+        if symbol >= columns.symbols.len() {
+            let message =
+                format!("`symbol` of `{name}` must be below {}; received {symbol}", columns.symbols.len());
+            return Err(DataError::new("symbol_invalid", message));
+        }
+    }
+    if let Some(item) = columns.fundamentals.iter().find(|item| !item.value.is_finite() || item.name.is_empty()) {
+        let message =
+            format!("`fundamentals` must be named and finite; received {:?} = {}", item.name, item.value);
+        return Err(DataError::new("value_invalid", message));
+    }
+    Ok(())
+}
+
+fn check_cells(
+    columns: &Columns,
+    slug: &'static str,
+    name: &str,
+    requirement: &str,
+    table: &[f64],
+    holds: impl Fn(f64) -> bool,
+) -> Check {
+    match table.iter().position(|value| !holds(*value)) {
+        None => Ok(()),
+        Some(cell) => Err(cell_error(columns, slug, name, requirement, cell, table[cell])),
+    }
+}
+
+fn cell_error(
+    columns: &Columns,
+    slug: &'static str,
+    name: &str,
+    requirement: &str,
+    cell: usize,
+    value: f64,
+) -> DataError {
+    let (row, column) = (cell / columns.symbols.len(), cell % columns.symbols.len());
+    let (date, symbol) = (&columns.dates[row], &columns.symbols[column]);
+    let message = format!("`{name}` at row {row} ({date}), column {symbol:?} must be {requirement}; received {value}");
+    DataError::new(slug, message)
+}

@@ -1,0 +1,38 @@
+use openoutcry_contract::{Decision, MarketObservation, SymbolHistory};
+
+use super::{Agent, equal_share, weigh};
+
+/// Bars over which mean reversion looks for a fall: a trading week.
+const REVERSION_BARS: usize = 5;
+
+/// Gives an equal part to each symbol that has risen over the closes it sees, and keeps the rest in cash.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Momentum;
+
+impl Agent for Momentum {
+    fn decide(&mut self, observation: &MarketObservation) -> Decision {
+        let share = equal_share(observation);
+        weigh(observation, |symbol| if change(symbol, symbol.close_history.len()) > 0.0 { share } else { 0.0 })
+    }
+}
+
+/// Gives an equal part to each symbol that has fallen over the last five bars, and keeps the rest in cash.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct MeanReversion;
+
+impl Agent for MeanReversion {
+    fn decide(&mut self, observation: &MarketObservation) -> Decision {
+        let share = equal_share(observation);
+        weigh(observation, |symbol| if change(symbol, REVERSION_BARS + 1) < 0.0 { share } else { 0.0 })
+    }
+}
+
+/// Returns the change of the price over the last `n` closes, or over all if there are fewer.
+fn change(symbol: &SymbolHistory, n: usize) -> f64 {
+    let closes = &symbol.close_history;
+    let closes = &closes[closes.len().saturating_sub(n)..];
+    match (closes.first(), closes.last()) {
+        (Some(first), Some(last)) => last - first,
+        _ => 0.0,
+    }
+}

@@ -1,0 +1,162 @@
+use openoutcry_contract::MarketObservation;
+use openoutcry_engine::{
+    ConfigError, CostModel, DEFAULT_LOOKBACK, Dataset, Detail, FillKey, Limits, Rules, StepError, Window,
+};
+use thiserror::Error;
+
+use crate::agents::Agent;
+use crate::episode::Episode;
+use crate::run::Run;
+use openoutcry_contract::Decision;
+
+/// A backtest to be run: a market, a window, and its rules.
+#[derive(Clone, Debug)]
+pub struct Backtest<'a> {
+    data: &'a Dataset,
+    window: Window,
+    rules: Rules,
+    seed: u64,
+    lookback: usize,
+}
+
+/// A backtest that could not be made or finished.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum BacktestError {
+    /// The window, a cost or a limit cannot be used.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// A decision cannot be carried out.
+    #[error(transparent)]
+    Step(#[from] StepError),
+}
+
+impl BacktestError {
+    /// Returns the stable name of this error in `contract/errors.json`.
+    #[must_use]
+    pub fn slug(&self) -> &'static str {
+        match self {
+            Self::Config(error) => error.slug(),
+            Self::Step(error) => error.slug(),
+        }
+    }
+}
+
+impl<'a> Backtest<'a> {
+    /// Returns a backtest with default limits; `seed` keys the slippage noise.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the window leaves the data or a cost is out of range.
+    pub fn new(data: &'a Dataset, window: Window, seed: u64, costs: CostModel) -> Result<Self, ConfigError> {
+        window.validate(data.n_bars())?;
+        let rules = Rules::new(costs, Limits::default(), FillKey::from_seed(seed))?;
+        Ok(Self { data, window, rules, seed, lookback: DEFAULT_LOOKBACK })
+    }
+
+    /// Returns this backtest under other limits.
+    ///
+    /// # Errors
+    ///
+    /// Returns the first limit that is out of range.
+    pub fn with_limits(mut self, limits: Limits) -> Result<Self, ConfigError> {
+        self.rules = Rules::new(*self.rules.costs(), limits, FillKey::from_seed(self.seed))?;
+        Ok(self)
+    }
+
+    /// Returns this backtest with observations of at most `lookback` closes a symbol.
+    #[must_use]
+    pub fn with_lookback(mut self, lookback: usize) -> Self {
+        self.lookback = lookback.max(1);
+        self
+    }
+
+    /// Runs an agent over the window.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a decision holds a weight that is not finite, or NAV leaves the range of f64.
+    pub fn run(&self, agent: &mut (impl Agent + ?Sized)) -> Result<Run, StepError> {
+        self.try_run(|observation| Ok(agent.decide(observation)))
+    }
+
+    /// Runs a function that may fail over the window.
+    ///
+    /// # Errors
+    ///
+    /// Returns the first error of `decide` or of a step.
+    pub fn try_run<E: From<StepError>>(
+        &self,
+        mut decide: impl FnMut(&MarketObservation) -> Result<Decision, E>,
+    ) -> Result<Run, E> {
+        let mut episode = Episode::new(self.data, self.window, self.rules.clone(), Detail::Full);
+        let mut run = Run::begin(self.window, self.data.n_symbols(), self.rules.clone());
+        while !episode.done() {
+            let as_of = self.data.as_of(episode.book.bar());
+            let decision = decide(&MarketObservation::new(as_of, &episode.book, self.lookback))?;
+            if let Some(index) = decision.orders.iter().position(|order| !order.target_weight.is_finite()) {
+                let weight = decision.orders[index].target_weight;
+                return Err(StepError::WeightNotFinite { index, weight }.into());
+            }
+            let stepped = episode.decide(self.data, &decision)?;
+            run.orders.extend_from_slice(episode.orders());
+            run.push(&stepped, episode.events(), episode.refusals());
+        }
+        Ok(run.finish(self.data.n_symbols()))
+    }
+
+    /// Runs the decisions in `orders`: one weight per decision of the window and symbol, NaN for a hold.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if `orders` has the wrong length or holds an infinity.
+    pub fn run_orders(&self, orders: Vec<f64>) -> Result<Run, StepError> {
+        let (n_symbols, decisions) = (self.data.n_symbols(), self.window.n_decisions());
+        if orders.len() != decisions * n_symbols {
+            return Err(StepError::WeightCount { expected: decisions * n_symbols, received: orders.len() });
+        }
+        // Checked before the first trade: an account that ends early would hide a fault behind it.
+        if let Some(index) = orders.iter().position(|weight| weight.is_infinite()) {
+            return Err(StepError::WeightNotFinite { index, weight: orders[index] });
+        }
+        let mut episode = Episode::new(self.data, self.window, self.rules.clone(), Detail::Money);
+        let mut run = Run::begin(self.window, 0, self.rules.clone());
+        for row in orders.chunks_exact(n_symbols) {
+            let stepped = episode.trade(self.data, row)?;
+            run.push(&stepped, episode.events(), &[]);
+            if stepped.terminated {
+                break;
+            }
+        }
+        run.orders = orders;
+        Ok(run.finish(n_symbols))
+    }
+
+    /// Runs the decisions of `run` one bar later, the first bar holding: what a signal is worth when it comes late.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if `run` is of another market or window.
+    pub fn run_delayed(&self, run: &Run) -> Result<Run, StepError> {
+        let n_symbols = self.data.n_symbols();
+        let mut orders = vec![f64::NAN; run.orders.len()];
+        if orders.len() > n_symbols {
+            orders[n_symbols..].copy_from_slice(&run.orders[..run.orders.len() - n_symbols]);
+        }
+        self.run_orders(orders)
+    }
+}
+
+/// Runs an agent over a window with default limits; `seed` keys the slippage noise.
+///
+/// # Errors
+///
+/// Returns an error if the window leaves the data, a cost is out of range, or a decision is not finite.
+pub fn run_backtest(
+    data: &Dataset,
+    agent: &mut (impl Agent + ?Sized),
+    window: Window,
+    seed: u64,
+    costs: CostModel,
+) -> Result<Run, BacktestError> {
+    Ok(Backtest::new(data, window, seed, costs)?.run(agent)?)
+}

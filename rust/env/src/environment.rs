@@ -1,0 +1,319 @@
+use std::sync::Arc;
+
+use openoutcry_contract::{
+    Decision, DecisionError, MarketObservation, PrintedCloses, Refusal, StepInfo, write_observation,
+};
+use openoutcry_engine::{
+    AsOf, Book, ConfigError, CostModel, DEFAULT_LOOKBACK, Dataset, Detail, Event, FillKey, Limits, Rules, StepCosts,
+    StepError, Stepped, Window,
+};
+use thiserror::Error;
+
+use crate::episode::Episode;
+
+/// A market to step through, one decision a bar.
+///
+/// It is ready to step when made: `reset` begins the window anew.
+#[derive(Clone, Debug)]
+pub struct TradingEnv {
+    data: Arc<Dataset>,
+    episode: Episode,
+    lookback: usize,
+    fill_key: FillKey,
+    printed: Option<Arc<PrintedCloses>>,
+}
+
+/// A checkpoint: resuming it gives the same bits as never having stopped.
+#[derive(Clone, Debug, PartialEq)]
+pub struct State {
+    book: Book,
+    terminated: bool,
+    fingerprint: [u8; 32],
+    window: Window,
+}
+
+/// What a step gave.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StepResult {
+    /// What the agent may see at the close of the fill bar.
+    pub observation: MarketObservation,
+    /// Simple return of NAV from close to close.
+    pub reward: f64,
+    /// Whether the episode has ended.
+    pub done: bool,
+    /// What the harness may know.
+    pub info: Info,
+}
+
+/// What a step had to say beside the observation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Info {
+    /// NAV at the close of the fill bar.
+    pub nav: f64,
+    /// What the decision cost, by kind.
+    pub costs: StepCosts,
+    /// What happened, in the order of the timeline.
+    pub events: Vec<Event>,
+    /// Orders refused by their name.
+    pub refusals: Vec<Refusal>,
+    /// The numbers of the step.
+    pub stepped: Stepped,
+}
+
+/// The outcome of a step through the JSON door.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct JsonStep {
+    /// Simple return of NAV from close to close.
+    pub reward: f64,
+    /// Whether the episode has ended.
+    pub done: bool,
+}
+
+/// A step that was refused: the decision's text, or the step itself.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum StepJsonError {
+    /// The text is not a decision.
+    #[error(transparent)]
+    Decision(#[from] DecisionError),
+    /// The step cannot be made.
+    #[error(transparent)]
+    Step(#[from] StepError),
+}
+
+impl StepJsonError {
+    /// Returns the stable name of this error in `contract/errors.json`.
+    #[must_use]
+    pub fn slug(&self) -> &'static str {
+        match self {
+            Self::Decision(error) => error.slug(),
+            Self::Step(error) => error.slug(),
+        }
+    }
+}
+
+impl State {
+    /// Returns the bar of the checkpoint.
+    #[must_use]
+    pub fn bar(&self) -> usize {
+        self.book.bar()
+    }
+
+    /// Returns the NAV of the checkpoint.
+    #[must_use]
+    pub fn nav(&self) -> f64 {
+        self.book.nav()
+    }
+}
+
+impl TradingEnv {
+    /// Returns an environment over `window`, with default limits; `seed` keys the slippage noise.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the window leaves the data or a cost is out of range.
+    pub fn new(
+        data: impl Into<Arc<Dataset>>,
+        window: Window,
+        costs: CostModel,
+        seed: u64,
+    ) -> Result<Self, ConfigError> {
+        let data = data.into();
+        window.validate(data.n_bars())?;
+        let fill_key = FillKey::from_seed(seed);
+        let rules = Rules::new(costs, Limits::default(), fill_key)?;
+        let episode = Episode::new(&data, window, rules, Detail::Full);
+        Ok(Self { data, episode, lookback: DEFAULT_LOOKBACK, fill_key, printed: None })
+    }
+
+    /// Returns this environment under other limits, at the start of its window.
+    ///
+    /// # Errors
+    ///
+    /// Returns the first limit that is out of range.
+    pub fn with_limits(mut self, limits: Limits) -> Result<Self, ConfigError> {
+        let rules = Rules::new(*self.episode.rules.costs(), limits, self.fill_key)?;
+        self.episode = Episode::new(&self.data, self.episode.window, rules, Detail::Full);
+        Ok(self)
+    }
+
+    /// Returns this environment with observations of at most `lookback` closes a symbol.
+    #[must_use]
+    pub fn with_lookback(mut self, lookback: usize) -> Self {
+        self.lookback = lookback.max(1);
+        self.printed = None;
+        self
+    }
+
+    /// Begins the window anew and returns its first observation.
+    pub fn reset(&mut self) -> MarketObservation {
+        self.restart();
+        self.observation()
+    }
+
+    /// Begins the window anew, without any observation.
+    pub fn restart(&mut self) {
+        self.episode.reset(&self.data);
+    }
+
+    /// Trades as the agent decided and moves on by one bar.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error, and changes nothing, if the episode is over or a weight is not finite.
+    pub fn step(&mut self, decision: &Decision) -> Result<StepResult, StepError> {
+        if let Some(index) = decision.orders.iter().position(|order| !order.target_weight.is_finite()) {
+            return Err(StepError::WeightNotFinite { index, weight: decision.orders[index].target_weight });
+        }
+        let stepped = self.episode.decide(&self.data, decision)?;
+        let info = Info {
+            nav: stepped.nav,
+            costs: stepped.costs,
+            events: self.episode.events().to_vec(),
+            refusals: self.episode.refusals().to_vec(),
+            stepped,
+        };
+        Ok(StepResult { observation: self.observation(), reward: stepped.reward, done: self.done(), info })
+    }
+
+    /// Trades to one weight per symbol and moves on by one bar, without any observation.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error, and changes nothing, if the episode is over, or `weights` has the wrong length or holds a
+    /// value that is not finite.
+    pub fn step_weights(&mut self, weights: &[f64]) -> Result<Stepped, StepError> {
+        if let Some(index) = weights.iter().position(|weight| !weight.is_finite()) {
+            return Err(StepError::WeightNotFinite { index, weight: weights[index] });
+        }
+        self.episode.trade(&self.data, weights)
+    }
+
+    /// Begins the window anew and appends its first observation to `text` as canonical JSON.
+    pub fn reset_json(&mut self, text: &mut String) {
+        self.restart();
+        self.write_observation(text);
+    }
+
+    /// Trades as a decision in JSON says, and appends the observation and the info as canonical JSON.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error, and changes nothing, if the text is not a decision or the step cannot be made.
+    pub fn step_json(
+        &mut self,
+        decision: &str,
+        observation: &mut String,
+        info: &mut String,
+    ) -> Result<JsonStep, StepJsonError> {
+        let decision = Decision::from_json(decision)?;
+        let stepped = self.episode.decide(&self.data, &decision)?;
+        self.write_observation(observation);
+        self.write_info(Some(&stepped), info);
+        Ok(JsonStep { reward: stepped.reward, done: self.done() })
+    }
+
+    /// Appends the current observation to `text` as canonical JSON.
+    pub fn write_observation(&mut self, text: &mut String) {
+        let Window { start, end } = self.episode.window;
+        let (data, lookback) = (&self.data, self.lookback);
+        let printed = self.printed.get_or_insert_with(|| {
+            Arc::new(PrintedCloses::new(data, (start + 1).saturating_sub(lookback), end))
+        });
+        write_observation(text, data.as_of(self.episode.book.bar()), &self.episode.book, lookback, printed);
+    }
+
+    /// Appends what the last step had to say to `text` as canonical JSON.
+    pub fn write_info(&self, stepped: Option<&Stepped>, text: &mut String) {
+        let (refusals, events) = match stepped {
+            Some(_) => (self.episode.refusals(), self.episode.events()),
+            None => (&[][..], &[][..]),
+        };
+        let nav = self.book().nav();
+        StepInfo { symbols: self.data.symbols(), stepped, nav, refusals, events }.write_json(text);
+    }
+
+    /// Returns what an agent may see now.
+    #[must_use]
+    pub fn observation(&self) -> MarketObservation {
+        MarketObservation::new(self.as_of(), &self.episode.book, self.lookback)
+    }
+
+    /// Returns the market as it is known now.
+    #[must_use]
+    pub fn as_of(&self) -> AsOf<'_> {
+        self.data.as_of(self.episode.book.bar())
+    }
+
+    /// Returns the account.
+    #[must_use]
+    pub fn book(&self) -> &Book {
+        &self.episode.book
+    }
+
+    /// Returns what happened in the last step.
+    #[must_use]
+    pub fn events(&self) -> &[Event] {
+        self.episode.events()
+    }
+
+    /// Returns the market.
+    #[must_use]
+    pub fn data(&self) -> &Arc<Dataset> {
+        &self.data
+    }
+
+    /// Returns the window.
+    #[must_use]
+    pub fn window(&self) -> Window {
+        self.episode.window
+    }
+
+    /// Returns the number of closes an observation shows of a symbol at most.
+    #[must_use]
+    pub fn lookback(&self) -> usize {
+        self.lookback
+    }
+
+    /// Returns whether the account was liquidated or ruined.
+    #[must_use]
+    pub fn terminated(&self) -> bool {
+        self.episode.terminated
+    }
+
+    /// Returns whether the window's last bar has been reached.
+    #[must_use]
+    pub fn truncated(&self) -> bool {
+        self.episode.truncated()
+    }
+
+    /// Returns whether the episode has ended.
+    #[must_use]
+    pub fn done(&self) -> bool {
+        self.episode.done()
+    }
+
+    /// Returns a checkpoint of the account.
+    #[must_use]
+    pub fn clone_state(&self) -> State {
+        State {
+            book: self.episode.book.clone(),
+            terminated: self.episode.terminated,
+            fingerprint: self.data.fingerprint(),
+            window: self.episode.window,
+        }
+    }
+
+    /// Goes back to a checkpoint.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error, and changes nothing, if the checkpoint is of another market or window.
+    pub fn restore_state(&mut self, state: &State) -> Result<(), StepError> {
+        if state.fingerprint != self.data.fingerprint() || state.window != self.episode.window {
+            return Err(StepError::StateMismatch);
+        }
+        self.episode.book = state.book.clone();
+        self.episode.terminated = state.terminated;
+        Ok(())
+    }
+}

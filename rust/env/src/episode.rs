@@ -1,0 +1,81 @@
+use openoutcry_contract::{Decision, Refusal, to_orders};
+use openoutcry_engine::{Book, Dataset, Desk, Detail, Event, Rules, StepError, Stepped, Window, step_once};
+
+/// One pass over a window: the only driver of [`step_once`], for environments and backtests alike.
+#[derive(Clone, Debug)]
+pub(crate) struct Episode {
+    pub(crate) rules: Rules,
+    pub(crate) window: Window,
+    pub(crate) book: Book,
+    pub(crate) terminated: bool,
+    desk: Desk,
+    orders: Vec<f64>,
+    refusals: Vec<Refusal>,
+}
+
+impl Episode {
+    pub(crate) fn new(data: &Dataset, window: Window, rules: Rules, detail: Detail) -> Self {
+        Self {
+            window,
+            book: Book::new(data, window.start),
+            terminated: false,
+            desk: Desk::new(data.n_symbols(), &rules, detail),
+            orders: vec![f64::NAN; data.n_symbols()],
+            refusals: Vec::new(),
+            rules,
+        }
+    }
+
+    pub(crate) fn reset(&mut self, data: &Dataset) {
+        self.book = Book::new(data, self.window.start);
+        self.terminated = false;
+        self.refusals.clear();
+    }
+
+    /// Returns whether the window's last bar has been reached.
+    pub(crate) fn truncated(&self) -> bool {
+        self.book.bar() + 1 == self.window.end
+    }
+
+    pub(crate) fn done(&self) -> bool {
+        self.terminated || self.truncated()
+    }
+
+    /// Trades to one weight per symbol; NaN holds.
+    pub(crate) fn trade(&mut self, data: &Dataset, orders: &[f64]) -> Result<Stepped, StepError> {
+        self.refusals.clear();
+        self.advance(data, orders)
+    }
+
+    /// Trades as an agent decided.
+    pub(crate) fn decide(&mut self, data: &Dataset, decision: &Decision) -> Result<Stepped, StepError> {
+        let mut orders = std::mem::take(&mut self.orders);
+        let mut refusals = std::mem::take(&mut self.refusals);
+        to_orders(decision, data.as_of(self.book.bar()), &mut orders, &mut refusals);
+        let stepped = self.advance(data, &orders);
+        (self.orders, self.refusals) = (orders, refusals);
+        stepped
+    }
+
+    fn advance(&mut self, data: &Dataset, orders: &[f64]) -> Result<Stepped, StepError> {
+        if self.done() {
+            return Err(StepError::EpisodeOver);
+        }
+        let stepped = step_once(data, &self.rules, &mut self.book, orders, &mut self.desk)?;
+        self.terminated = stepped.terminated;
+        Ok(stepped)
+    }
+
+    /// Returns the dense orders of the last decision.
+    pub(crate) fn orders(&self) -> &[f64] {
+        &self.orders
+    }
+
+    pub(crate) fn refusals(&self) -> &[Refusal] {
+        &self.refusals
+    }
+
+    pub(crate) fn events(&self) -> &[Event] {
+        self.desk.events()
+    }
+}

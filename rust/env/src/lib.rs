@@ -1,0 +1,43 @@
+//! The open trading floor for agents: a market environment and a backtest on one step.
+//!
+//! ```
+//! use openoutcry::{CostModel, Dataset, TradingEnv, Window, agents, run_backtest};
+//! use std::sync::Arc;
+//!
+//! let data = Arc::new(Dataset::synthetic(4, 120, 7)?);
+//! let window = Window { start: 19, end: 120 };
+//!
+//! let run = run_backtest(&data, &mut agents::EqualWeight, window, 0, CostModel::default())?;
+//! println!("equal weight made {:+.2} %", 100.0 * (run.nav[run.nav.len() - 1] - 1.0));
+//!
+//! let mut env = TradingEnv::new(data, window, CostModel::default(), 0)?;
+//! let mut observation = env.reset();
+//! loop {
+//!     let decision = openoutcry::Agent::decide(&mut agents::EqualWeight, &observation);
+//!     let step = env.step(&decision)?;
+//!     if step.done {
+//!         assert_eq!(step.info.nav.to_bits(), run.nav[run.nav.len() - 1].to_bits());
+//!         break;
+//!     }
+//!     observation = step.observation;
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+pub mod agents;
+mod backtest;
+mod environment;
+mod episode;
+mod run;
+
+pub use agents::Agent;
+pub use backtest::{Backtest, BacktestError, run_backtest};
+pub use environment::{Info, JsonStep, State, StepJsonError, StepResult, TradingEnv};
+pub use openoutcry_contract::{
+    Action, CONTRACT_VERSION, Decision, DecisionError, MarketObservation, Order, Position, Refusal, SymbolHistory,
+};
+pub use openoutcry_engine::{
+    Columns, ConfigError, CostModel, DEFAULT_LOOKBACK, DEFAULT_PERIODS_PER_YEAR, DataError, Dataset, Event, FillKey, Fundamental, Limits,
+    MAX_ABS_WEIGHT, NewsItem, StepCosts, StepError, Stepped, Window,
+};
+pub use run::{Fill, Run};

@@ -1,0 +1,170 @@
+use openoutcry_contract::Refusal;
+use openoutcry_engine::{Dataset, Detail, Event, Rules, StepCosts, StepError, Stepped, Window};
+
+use crate::episode::Episode;
+
+/// A finished backtest: its decisions, and the numbers that follow from them.
+///
+/// Positions and fills are not stored: the decisions are, and the rest is recomputed from them when asked for.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// The bars of the run.
+    pub window: Window,
+    /// NAV at the close of each bar of the window; 1 at the first.
+    pub nav: Vec<f64>,
+    /// One weight per decision and symbol, NaN for a hold.
+    pub orders: Vec<f64>,
+    /// Costs by kind, in the order of [`StepCosts::KINDS`], each with one value per decision.
+    pub costs: [Vec<f64>; 6],
+    /// Interest on idle cash per decision.
+    pub interest: Vec<f64>,
+    /// Notional traded over NAV per decision.
+    pub turnover: Vec<f64>,
+    /// What happened, other than fills, with the index of its decision.
+    pub events: Vec<(usize, Event)>,
+    /// Orders refused by name, with the index of their decision.
+    pub refusals: Vec<(usize, Refusal)>,
+    /// The decision that ended the account, if one did; NAV stays as it was from there on.
+    pub terminated_at: Option<usize>,
+    rules: Rules,
+}
+
+/// One fill of a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fill {
+    /// Bar of the fill.
+    pub bar: usize,
+    /// Symbol index.
+    pub symbol: usize,
+    /// Shares bought (> 0) or sold (< 0), per NAV of 1.
+    pub shares: f64,
+    /// Price, slippage and impact included.
+    pub price: f64,
+}
+
+impl Run {
+    pub(crate) fn begin(window: Window, n_symbols: usize, rules: Rules) -> Self {
+        let decisions = window.n_decisions();
+        let mut nav = Vec::with_capacity(window.n_bars());
+        nav.push(1.0);
+        Self {
+            window,
+            nav,
+            orders: Vec::with_capacity(decisions * n_symbols),
+            costs: std::array::from_fn(|_| Vec::with_capacity(decisions)),
+            interest: Vec::with_capacity(decisions),
+            turnover: Vec::with_capacity(decisions),
+            events: Vec::new(),
+            refusals: Vec::new(),
+            terminated_at: None,
+            rules,
+        }
+    }
+
+    /// Records what one decision led to.
+    pub(crate) fn push(&mut self, stepped: &Stepped, events: &[Event], refusals: &[Refusal]) {
+        let decision = self.nav.len() - 1;
+        self.nav.push(stepped.nav);
+        for (column, cost) in self.costs.iter_mut().zip(stepped.costs.by_kind()) {
+            column.push(cost);
+        }
+        self.interest.push(stepped.interest);
+        self.turnover.push(stepped.turnover);
+        let kept = events.iter().filter(|event| !matches!(event, Event::Filled { .. }));
+        self.events.extend(kept.map(|event| (decision, *event)));
+        self.refusals.extend(refusals.iter().map(|refusal| (decision, refusal.clone())));
+        if stepped.terminated {
+            self.terminated_at = Some(decision);
+        }
+    }
+
+    /// Pads a run that ended early to the window's end: NAV stays, nothing is ordered and nothing costs.
+    pub(crate) fn finish(mut self, n_symbols: usize) -> Self {
+        let decisions = self.window.n_decisions();
+        let last = self.nav[self.nav.len() - 1];
+        self.nav.resize(decisions + 1, last);
+        self.orders.resize(decisions * n_symbols, f64::NAN);
+        for column in self.costs.iter_mut().chain([&mut self.interest, &mut self.turnover]) {
+            column.resize(decisions, 0.0);
+        }
+        self
+    }
+
+    /// Returns the simple return of each bar after the first; 0 once the account is gone.
+    #[must_use]
+    pub fn returns(&self) -> Vec<f64> {
+        self.nav.windows(2).map(|pair| if pair[0] == 0.0 { 0.0 } else { pair[1] / pair[0] - 1.0 }).collect()
+    }
+
+    /// Returns the costs, limits and fill key of the run.
+    #[must_use]
+    pub fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
+    /// Returns the sum of all costs of a decision.
+    #[must_use]
+    pub fn cost_of(&self, decision: usize) -> f64 {
+        self.costs.iter().map(|column| column[decision]).sum()
+    }
+
+    /// Returns the weights held at the close of each bar, `n_bars * n_symbols`, signed fractions of NAV.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if `data` is not the dataset of the run.
+    pub fn weights(&self, data: &Dataset) -> Result<Vec<f64>, StepError> {
+        let mut weights = vec![0.0; self.nav.len() * data.n_symbols()];
+        self.replay(data, |bar, episode| {
+            let row = &mut weights[bar * data.n_symbols()..][..data.n_symbols()];
+            for (symbol, weight) in row.iter_mut().enumerate() {
+                *weight = episode.book.weight(symbol);
+            }
+        })?;
+        Ok(weights)
+    }
+
+    /// Returns all fills in the order of bars and symbols.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if `data` is not the dataset of the run.
+    pub fn fills(&self, data: &Dataset) -> Result<Vec<Fill>, StepError> {
+        let mut fills = Vec::new();
+        self.replay(data, |bar, episode| {
+            fills.extend(episode.events().iter().filter_map(|event| match *event {
+                Event::Filled { symbol, shares, price } => {
+                    Some(Fill { bar: self.window.start + bar, symbol, shares, price })
+                }
+                _ => None,
+            }));
+        })?;
+        Ok(fills)
+    }
+
+    /// Replays the decisions and calls `see` after each with the bar's index in the window.
+    fn replay(&self, data: &Dataset, mut see: impl FnMut(usize, &Episode)) -> Result<(), StepError> {
+        let n_symbols = data.n_symbols();
+        if self.orders.len() != self.window.n_decisions() * n_symbols {
+            return Err(StepError::StateMismatch);
+        }
+        let mut episode = Episode::new(data, self.window, self.rules.clone(), Detail::Full);
+        for (decision, orders) in self.orders.chunks_exact(n_symbols).enumerate() {
+            if episode.done() {
+                break;
+            }
+            let stepped = episode.trade(data, orders)?;
+            if stepped.nav.to_bits() != self.nav[decision + 1].to_bits() {
+                return Err(StepError::StateMismatch);
+            }
+            see(decision + 1, &episode);
+        }
+        Ok(())
+    }
+
+    /// Returns the cost kinds in the order of `costs`.
+    #[must_use]
+    pub fn cost_kinds() -> [&'static str; 6] {
+        StepCosts::KINDS
+    }
+}

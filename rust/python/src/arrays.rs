@@ -1,0 +1,35 @@
+//! Arrays in and out.
+
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
+use pyo3::prelude::*;
+
+use crate::error::raise;
+
+/// Returns a copy of a (bars, symbols) array, row by row.
+///
+/// Copied while the GIL is held: rust-numpy's borrow flag does not bind Python code, which may write once we detach.
+pub(crate) fn table<T: numpy::Element + Copy>(
+    name: &str,
+    array: &PyReadonlyArray2<'_, T>,
+    shape: (usize, usize),
+) -> PyResult<Vec<T>> {
+    let found = array.shape();
+    if (found[0], found[1]) != shape {
+        let message =
+            format!("`{name}` must have shape ({}, {}); received ({}, {})", shape.0, shape.1, found[0], found[1]);
+        return Err(raise("shape_mismatch", &message));
+    }
+    match array.as_slice() {
+        Ok(values) => Ok(values.to_vec()),
+        Err(_) => Ok(array.as_array().iter().copied().collect()),
+    }
+}
+
+pub(crate) fn vector(py: Python<'_>, values: Vec<f64>) -> Bound<'_, PyArray1<f64>> {
+    values.into_pyarray(py)
+}
+
+pub(crate) fn matrix(py: Python<'_>, values: Vec<f64>, rows: usize) -> PyResult<Bound<'_, PyArray2<f64>>> {
+    let columns = values.len() / rows.max(1);
+    values.into_pyarray(py).reshape([rows, columns])
+}

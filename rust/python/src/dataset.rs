@@ -1,0 +1,145 @@
+use std::sync::Arc;
+
+use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
+use openoutcry::{Columns, Dataset as CoreDataset, Fundamental, NewsItem};
+use pyo3::prelude::*;
+
+use crate::arrays;
+use crate::error::{raise, to_py};
+
+#[pyclass(frozen, from_py_object, module = "openoutcry.openoutcry_py")]
+#[derive(Clone)]
+pub struct Dataset(pub(crate) Arc<CoreDataset>);
+
+type Table<'py> = PyReadonlyArray2<'py, f64>;
+
+#[pymethods]
+impl Dataset {
+    #[staticmethod]
+    #[pyo3(signature = (dates, symbols, close, *, periods_per_year, open=None, high=None, low=None, volume=None, dividends=None, splits=None, tradable=None, delistings=None, risk_free=None, fundamentals=None, news=None))]
+    #[expect(clippy::too_many_arguments, reason = "keyword-only columns of one struct")]
+    fn from_arrays(
+        py: Python<'_>,
+        dates: Vec<String>,
+        symbols: Vec<String>,
+        close: Table<'_>,
+        periods_per_year: f64,
+        open: Option<Table<'_>>,
+        high: Option<Table<'_>>,
+        low: Option<Table<'_>>,
+        volume: Option<Table<'_>>,
+        dividends: Option<Table<'_>>,
+        splits: Option<Table<'_>>,
+        tradable: Option<PyReadonlyArray2<'_, bool>>,
+        delistings: Option<Table<'_>>,
+        risk_free: Option<PyReadonlyArray1<'_, f64>>,
+        fundamentals: Option<Vec<(String, String, String, f64)>>,
+        news: Option<Vec<(String, String, String)>>,
+    ) -> PyResult<Self> {
+        let shape = (dates.len(), symbols.len());
+        let table = |name: &str, array: Option<Table<'_>>| {
+            array.map(|array| arrays::table(name, &array, shape)).transpose()
+        };
+        let symbol_of = |name: &str| {
+            symbols.iter().position(|symbol| symbol == name).ok_or_else(|| {
+                raise("symbol_invalid", &format!("a symbol of the dataset is required; received {name:?}"))
+            })
+        };
+        let fundamentals = fundamentals.unwrap_or_default().into_iter().map(|(symbol, available_at, name, value)| {
+            Ok(Fundamental { symbol: symbol_of(&symbol)?, available_at, name, value })
+        });
+        let news = news.unwrap_or_default().into_iter().map(|(symbol, available_at, headline)| {
+            Ok(NewsItem { symbol: symbol_of(&symbol)?, available_at, headline })
+        });
+        let columns = Columns {
+            fundamentals: fundamentals.collect::<PyResult<_>>()?,
+            news: news.collect::<PyResult<_>>()?,
+            close: arrays::table("close", &close, shape)?,
+            open: table("open", open)?,
+            high: table("high", high)?,
+            low: table("low", low)?,
+            volume: table("volume", volume)?,
+            dividends: table("dividends", dividends)?,
+            splits: table("splits", splits)?,
+            tradable: tradable.map(|array| arrays::table("tradable", &array, shape)).transpose()?,
+            delistings: table("delistings", delistings)?,
+            risk_free: risk_free.map(|array| array.as_array().to_vec()),
+            periods_per_year,
+            dates,
+            symbols,
+        };
+        py.detach(|| CoreDataset::new(columns)).map(|data| Self(Arc::new(data))).map_err(to_py)
+    }
+
+    #[staticmethod]
+    #[pyo3(signature = (text, *, periods_per_year))]
+    fn from_csv(py: Python<'_>, text: &str, periods_per_year: f64) -> PyResult<Self> {
+        let data = py.detach(|| CoreDataset::from_csv(text, periods_per_year));
+        data.map(|data| Self(Arc::new(data))).map_err(to_py)
+    }
+
+    #[staticmethod]
+    fn synthetic(py: Python<'_>, n_symbols: usize, n_days: usize, seed: u64) -> PyResult<Self> {
+        let data = py.detach(|| CoreDataset::synthetic(n_symbols, n_days, seed));
+        data.map(|data| Self(Arc::new(data))).map_err(to_py)
+    }
+
+    #[getter]
+    fn dates(&self) -> Vec<String> {
+        self.0.dates().to_vec()
+    }
+
+    #[getter]
+    fn symbols(&self) -> Vec<String> {
+        self.0.symbols().to_vec()
+    }
+
+    #[getter]
+    fn n_bars(&self) -> usize {
+        self.0.n_bars()
+    }
+
+    #[getter]
+    fn n_symbols(&self) -> usize {
+        self.0.n_symbols()
+    }
+
+    #[getter]
+    fn periods_per_year(&self) -> f64 {
+        self.0.periods_per_year()
+    }
+
+    #[getter]
+    fn has_opens(&self) -> bool {
+        self.0.has_opens()
+    }
+
+    fn column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyArray2<f64>>>> {
+        self.0.column(name).map(|values| arrays::matrix(py, values, self.0.n_bars())).transpose()
+    }
+
+    #[getter]
+    fn risk_free<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<f64>>> {
+        self.0.risk_free().map(|values| arrays::vector(py, values.to_vec()))
+    }
+
+    #[getter]
+    fn fundamentals(&self) -> Vec<(String, String, String, f64)> {
+        self.0.fundamentals().map(|(symbol, at, name, value)| (symbol.into(), at.into(), name.into(), value)).collect()
+    }
+
+    #[getter]
+    fn news(&self) -> Vec<(String, String, String)> {
+        self.0.news().map(|(symbol, at, headline)| (symbol.into(), at.into(), headline.into())).collect()
+    }
+
+    #[getter]
+    fn fingerprint(&self, py: Python<'_>) -> String {
+        use std::fmt::Write;
+        let digest = py.detach(|| self.0.fingerprint());
+        digest.iter().fold(String::new(), |mut text, byte| {
+            let _ = write!(text, "{byte:02x}");
+            text
+        })
+    }
+}

@@ -1,0 +1,59 @@
+//! The one place where errors cross into Python.
+
+use openoutcry::StepError;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+pyo3::create_exception!(openoutcry_py, OpenOutcryError, PyValueError);
+
+/// An error of the core with its slug.
+pub(crate) trait Slugged: std::fmt::Display {
+    fn slug(&self) -> &'static str;
+}
+
+macro_rules! slugged {
+    ($($error:path),*) => { $(impl Slugged for $error { fn slug(&self) -> &'static str { <$error>::slug(self) } })* };
+}
+
+slugged!(
+    openoutcry::ConfigError,
+    openoutcry::DataError,
+    openoutcry::DecisionError,
+    openoutcry::StepError,
+    openoutcry::StepJsonError
+);
+
+/// Returns the Python exception of an error of the core: `slug: message`, with the slug as an attribute.
+#[expect(clippy::needless_pass_by_value, reason = "the shape of `map_err`")]
+pub(crate) fn to_py(error: impl Slugged) -> PyErr {
+    raise(error.slug(), &error.to_string())
+}
+
+pub(crate) fn raise(slug: &'static str, message: &str) -> PyErr {
+    let raised = OpenOutcryError::new_err(format!("{slug}: {message}"));
+    Python::attach(|py| match raised.value(py).setattr("slug", slug) {
+        Ok(()) => raised,
+        Err(error) => error,
+    })
+}
+
+/// What may go wrong while a Python agent runs: the agent itself, or a step.
+pub(crate) enum AgentFault {
+    Python(PyErr),
+    Step(StepError),
+}
+
+impl From<StepError> for AgentFault {
+    fn from(error: StepError) -> Self {
+        Self::Step(error)
+    }
+}
+
+impl From<AgentFault> for PyErr {
+    fn from(fault: AgentFault) -> Self {
+        match fault {
+            AgentFault::Python(error) => error,
+            AgentFault::Step(error) => to_py(error),
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! The Python door: converts, releases the GIL, decides nothing. Prose and units are in `openoutcry_py.pyi`.
+#![expect(missing_docs, reason = "the public face of this crate is the stub `openoutcry_py.pyi`")]
+
+mod agents;
+mod arrays;
+mod dataset;
+mod environment;
+mod error;
+mod rules;
+mod run;
+mod score;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+fn openoutcry_py(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("CONTRACT_VERSION", openoutcry::CONTRACT_VERSION)?;
+    module.add("DEFAULT_LOOKBACK", openoutcry::DEFAULT_LOOKBACK)?;
+    module.add("MAX_ABS_WEIGHT", openoutcry::MAX_ABS_WEIGHT)?;
+    module.add("OpenOutcryError", module.py().get_type::<error::OpenOutcryError>())?;
+    module.add_class::<agents::Baseline>()?;
+    module.add_class::<dataset::Dataset>()?;
+    module.add_class::<environment::State>()?;
+    module.add_class::<environment::TradingEnv>()?;
+    module.add_class::<rules::CostModel>()?;
+    module.add_class::<rules::Limits>()?;
+    module.add_class::<run::Run>()?;
+    module.add("BASELINES", openoutcry::agents::BASELINES)?;
+    module.add_function(wrap_pyfunction!(environment::fill_noise, module)?)?;
+    module.add_function(wrap_pyfunction!(environment::resolve_window, module)?)?;
+    module.add_function(wrap_pyfunction!(run::run_agent, module)?)?;
+    module.add_function(wrap_pyfunction!(run::run_callable, module)?)?;
+    module.add_function(wrap_pyfunction!(run::run_weights, module)?)?;
+    module.add_function(wrap_pyfunction!(score::summarize, module)?)?;
+    Ok(())
+}

@@ -1,0 +1,74 @@
+//! Statistics of returns: pure functions of slices, one definition each.
+//!
+//! All take simple returns per bar; annualisation is explicit. What is not defined is an error with its reason, never 0.
+
+mod drawdown;
+mod moments;
+mod rates;
+mod summary;
+mod tails;
+
+pub use drawdown::{calmar, drawdowns, max_drawdown};
+pub use moments::{kurtosis, mean, sharpe, sharpe_standard_error, skew, sortino, standard_deviation, volatility};
+pub use rates::{annual_mean, cagr, excess, per_bar_rate, total_return};
+pub use summary::{METRICS, Track, summarize};
+pub use tails::{cvar, percentile, tail_ratio, var};
+
+use thiserror::Error;
+
+/// Why a statistic has no value.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+pub enum Undefined {
+    /// There are fewer values than the formula divides by.
+    #[error("at least {required} returns are required; received {received}")]
+    TooShort {
+        /// Values needed.
+        required: usize,
+        /// Values given.
+        received: usize,
+    },
+    /// The returns do not vary.
+    #[error("returns that vary are required; received constant ones")]
+    NoVariation,
+    /// Equity never fell.
+    #[error("a drawdown is required; received a track without one")]
+    NoDrawdown,
+    /// No return is below the target.
+    #[error("a return below the target is required; received none")]
+    NoLoss,
+    /// A return is NaN or infinite, or loses more than everything.
+    #[error("finite returns of at least -1 are required; received another")]
+    NotAReturn,
+    /// The estimated variance of the statistic is not positive.
+    #[error("a positive variance of the estimate is required; received none")]
+    NoPrecision,
+}
+
+impl Undefined {
+    /// Returns the stable name of this reason.
+    #[must_use]
+    pub fn slug(self) -> &'static str {
+        match self {
+            Self::TooShort { .. } => "too_short",
+            Self::NoVariation => "no_variation",
+            Self::NoDrawdown => "no_drawdown",
+            Self::NoLoss => "no_loss",
+            Self::NotAReturn => "not_a_return",
+            Self::NoPrecision => "no_precision",
+        }
+    }
+}
+
+/// A statistic, or why it has no value.
+pub type Statistic = Result<f64, Undefined>;
+
+/// Checks that there are enough returns and that each is one.
+pub(crate) fn check(returns: &[f64], required: usize) -> Result<(), Undefined> {
+    if returns.len() < required {
+        return Err(Undefined::TooShort { required, received: returns.len() });
+    }
+    if returns.iter().any(|r| !r.is_finite()) {
+        return Err(Undefined::NotAReturn);
+    }
+    Ok(())
+}
