@@ -167,6 +167,11 @@ class Run:
         return self._core.costs
 
     @cached_property
+    def gains(self) -> dict[str, Series]:
+        """What came in beside prices per decision: `interest`, `dividends`, `settlement`, `shortfall`."""
+        return self._core.gains
+
+    @cached_property
     def turnover(self) -> Series:
         """Notional traded over NAV per decision, shape `(n_bars - 1,)`; both sides count."""
         return self._core.turnover

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from openoutcry.report import verdict
-from openoutcry.report.charts import Line, equity_chart
+from openoutcry.report.charts import Line, equity_chart, spans_decades
 from openoutcry.report.marks import interval_axis, interval_mark, interval_range, sparkline
 from openoutcry.report.metrics import METRICS, Footnotes, get, show, show_sharpe
 from openoutcry.report.parts import Detail, figure, heading, legend, notices_list, scroll, switch
@@ -121,7 +121,7 @@ def _lines(section: BoardSection) -> list[Line]:
 def _equity(section: BoardSection, key: str) -> str:
     lines = _lines(section)
     chart = equity_chart(lines, height=360)
-    if "log scale" in chart:
+    if spans_decades(lines):
         chart = switch(f"{key}-scale", chart, equity_chart(lines, scale="linear", height=360))
     entries = [(line.name, line.colour) for line in reversed(lines)]
     drawn = figure(chart, "NAV as a multiple of its start.", legend(entries, always=True))

@@ -32,6 +32,7 @@ __all__ = [
     "interval_mark",
     "monthly_heatmap",
     "sparkline",
+    "spans_decades",
     "standalone",
     "stylesheet",
     "weights_chart",
@@ -110,6 +111,11 @@ def equity_chart(
     many = any(line.role == "series" for line in lines)
     ends = [EndLabel(line.name, values.position(float(line.values[-1])), line.colour, many) for line in lines]
     return canvas.render(paths, [] if slim else ends)
+
+
+def spans_decades(lines: Sequence[Line]) -> bool:
+    """Return whether `equity_chart` picks a log scale for `lines`."""
+    return value_scale([line.values for line in lines], "auto", include=[1.0]).log
 
 
 def drawdown_chart(lines: Sequence[Line], *, points: int = POINTS, height: int = 180) -> str:

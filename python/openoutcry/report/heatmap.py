@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 from openoutcry.report import series
+from openoutcry.report.svg import place
 from openoutcry.report.text import DASH, escape, number
 from openoutcry.report.view import Floats
 
@@ -13,6 +14,7 @@ __all__ = ["MONTHS", "monthly_heatmap", "monthly_table", "shade"]
 
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
+_COLUMNS = 14
 _STEPS = (0.0, 0.25, 0.5, 0.75)
 _LEAST_EXTREME = 0.01
 
@@ -22,18 +24,18 @@ def monthly_heatmap(dates: Sequence[str], nav: Floats) -> str:
     months, years, extreme = _returns(dates, nav)
     row, top = 22, 22
     height = top + len(years) * row
-    labels, cells = [], [_label(c, 14, name) for c, name in enumerate(["Total", *MONTHS])]
+    cells = [_label(c, 14, name) for c, name in enumerate(["Total", *MONTHS], 1)]
     for r, year in enumerate(sorted(years, reverse=True)):
         y = top + r * row
-        labels.append(f'<text x="0" y="{y + 15}">{year}</text>')
-        for c in range(13):
-            value = months.get((year, c)) if c else years[year]
+        cells += [_label(0, y + 15, str(year)), _label(1, y + 15, _cell(years[year]), ink=True)]
+        for month in range(1, 13):
+            value = months.get((year, month))
             if value is not None:
-                cells += [_box(c, y, row, shade(value, extreme)) if c else "", _label(c, y + 15, _cell(value))]
+                column = month + 1
+                cells += [_box(column, y, row, shade(value, extreme)), _label(column, y + 15, _cell(value), ink=True)]
     return (
         f'<svg class="oo-chart" role="img" width="100%" height="{height}"><title>Monthly returns in percent</title>'
-        f"<desc>{escape(_extremes(months))}</desc>{''.join(labels)}"
-        f'<svg class="oo-months" x="40" width="94%" height="{height}">{"".join(cells)}</svg></svg>'
+        f"<desc>{escape(_extremes(months))}</desc>{''.join(cells)}</svg>"
     )
 
 
@@ -88,10 +90,10 @@ def _name(key: tuple[int, int]) -> str:
 
 
 def _box(column: int, y: int, height: int, fill: str) -> str:
-    x, width = f"{column / 13 * 100:.2f}%", f"{100 / 13:.2f}%"
+    x, width = place(column / _COLUMNS), place(1 / _COLUMNS)
     return f'<rect class="oo-cell {fill}" x="{x}" y="{y}" width="{width}" height="{height}"/>' if fill else ""
 
 
-def _label(column: int, y: int, text: str) -> str:
-    kind = "" if text in MONTHS else ' class="oo-ink"'
-    return f'<text x="{(column + 0.5) / 13 * 100:.2f}%" y="{y}" text-anchor="middle"{kind}>{text}</text>'
+def _label(column: int, y: int, text: str, *, ink: bool = False) -> str:
+    kind = ' class="oo-ink"' if ink else ""
+    return f'<text x="{place((column + 0.5) / _COLUMNS)}" y="{y}" text-anchor="middle"{kind}>{text}</text>'

@@ -63,7 +63,7 @@ def interval_mark(value: float, error: float | None, low: float, high: float) ->
 
 def interval_axis(low: float, high: float) -> str:
     """Draw the labels of a column of `interval_mark` cells."""
-    ticks = [t for t in ValueScale(low, high, False).ticks(4) if 0.06 < (t - low) / (high - low) < 0.94]
+    ticks = [t for t in ValueScale(low, high, False).ticks(3) if 0.06 < (t - low) / (high - low) < 0.94]
     digits = 1 if all(abs(round(t, 1) - t) < 1e-9 for t in ticks) else 2
     texts = "".join(
         f'<text x="{place((t - low) / (high - low))}" y="12" text-anchor="middle">'

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from openoutcry.report import series, verdict
-from openoutcry.report.charts import Line, delay_chart, drawdown_chart, equity_chart, weights_chart
+from openoutcry.report.charts import Line, delay_chart, drawdown_chart, equity_chart, spans_decades, weights_chart
 from openoutcry.report.heatmap import monthly_table
 from openoutcry.report.metrics import METRICS, Footnotes, get, show, show_sharpe
 from openoutcry.report.parts import Detail, figure, heading, intervals, legend, scroll, switch
@@ -82,13 +82,14 @@ def _equity(view: RunView, benchmark: RunView | None, key: str, detail: Detail) 
         lines.insert(0, Line("one bar later", view.dates, view.delayed_nav, "delayed"))
     if benchmark is not None:
         lines.insert(0, Line(benchmark.name, benchmark.dates, benchmark.nav, "benchmark"))
-    chart = equity_chart(lines, points=detail.points)
-    if detail.switch and 'log scale' in chart:
+    chart, caption = equity_chart(lines, points=detail.points), "NAV as a multiple of its start."
+    if spans_decades(lines) and detail.switch:
         chart = switch(f"{key}-scale", chart, equity_chart(lines, scale="linear", points=detail.points))
+    elif spans_decades(lines):
+        caption = "NAV as a multiple of its start, on a log scale."
     entries = [(line.name, line.colour) for line in reversed(lines)]
     falls = drawdown_chart([line for line in lines if line.role != "delayed"], points=detail.points)
-    first = figure(chart, "NAV as a multiple of its start.", legend(entries))
-    return first + figure(falls, "Drawdown: NAV below its running peak.")
+    return figure(chart, caption, legend(entries)) + figure(falls, "Drawdown: NAV below its running peak.")
 
 
 def _months(view: RunView) -> str:

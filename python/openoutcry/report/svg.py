@@ -31,9 +31,14 @@ __all__ = [
 OTHER = len(SERIES) - 1
 """Slot of the colour kept for everything that has none of its own."""
 
-_LABEL_CHARS = 20
+LEFT, RIGHT = 56, 140
+"""Pixels beside a plot, for the labels of its axis and its lines; `chart.css` sets the same on a page."""
+
+_LABEL_CHARS = 18
 _LABEL_GAP = 15.0
 _TOP, _BOTTOM = 10, 26
+_FRAMED = '<svg class="oo-chart oo-framed" role="img" width="100%"'
+_SLIM = '<svg class="oo-chart" role="img" width="100%"'
 
 
 @dataclass(frozen=True)
@@ -74,23 +79,16 @@ class Canvas:
 
     def render(self, paths: Iterable[str], labels: Sequence[EndLabel] = (), notes: str = "") -> str:
         """Return the `<svg>` element around `paths`, with `labels` at the right and `notes` on top."""
-        top, bottom = (4, 4) if self.slim else (_TOP, _BOTTOM)
-        # The least widths line up the charts of one run, whose labels differ a little.
-        longest = max((len(self.show(t)) for t in self.values.ticks()), default=0)
-        left = 2 if self.slim else max(52, round(14 + 6.6 * longest))
-        longest = max((min(len(label.text), _LABEL_CHARS) for label in labels), default=0)
-        right = 2 if self.slim else max(112, round(22 + 6.9 * longest))
-        inner = self.height - top - bottom
+        inner = self.height - (8 if self.slim else _BOTTOM)
         axis = (self.dates.start, self.dates.end, self.values.low, self.values.high, int(self.values.log), self.unit)
-        data = attribute("data-axis", " ".join(str(a) for a in axis))
         viewbox = f'viewBox="0 0 {self.dates.width} {HEIGHT}" preserveAspectRatio="none"'
         return (
-            f'<svg class="oo-chart" role="img" width="100%" height="{self.height}"{data}>'
+            f"{_SLIM if self.slim else _FRAMED}"
+            f' height="{self.height}"{attribute("data-axis", " ".join(str(a) for a in axis))}>'
             f"<title>{escape(self.title)}</title><desc>{escape(self.description)}</desc>"
-            f'<svg class="oo-plot" x="{left}" y="{top}" width="85%" height="{inner}" style="--l:{left}px;--r:{right}px">'
-            f"{self._grid()}"
+            f'<svg class="oo-plot" y="{4 if self.slim else _TOP}" width="100%" height="{inner - _TOP}">{self._grid()}'
             f'<svg class="oo-marks" {viewbox} width="100%" height="100%">{"".join(paths)}</svg>'
-            f"{_end_labels(labels, inner)}{notes}</svg></svg>"
+            f"{_end_labels(labels, inner - _TOP)}{notes}</svg></svg>"
         )
 
     def _grid(self) -> str:
@@ -158,18 +156,21 @@ def stylesheet(selector: str) -> str:
     return css_variables(selector) + (Path(__file__).parent / "chart.css").read_text(encoding="utf-8")
 
 
-def standalone(*charts: tuple[str, int], title: str = "", width: int = 760) -> str:
+def standalone(*charts: str, title: str = "", width: int = 760) -> str:
     """Stack charts into one SVG document that needs nothing around it, such as for a notebook.
 
     Args:
-        charts: Each an `<svg>` of this package and its height in pixels.
+        charts: Each an `<svg>` of this package.
         title: A line above the first chart.
         width: Pixels.
     """
-    top = 34 if title else 8
-    body, offset = [], top
-    for chart, height in charts:
-        body.append(f'<svg x="8" y="{offset}" width="{width - 16}" height="{height}">{chart}</svg>')
+    offset = 34 if title else 8
+    body = []
+    for chart in charts:
+        height = int(chart.partition(' height="')[2].partition('"')[0])
+        left, right = (LEFT, RIGHT) if chart.startswith(_FRAMED) else (8, 8)
+        box = f'x="{left}" y="{offset}" width="{width - left - right}" height="{height}"'
+        body.append(f'<svg {box} overflow="visible">{chart}</svg>')
         offset += height + 8
     heading = f'<text class="oo-title" x="14" y="22">{escape(title)}</text>' if title else ""
     return (

@@ -113,14 +113,11 @@ pub(crate) fn mark(market: &Dataset, bar: usize, cash: f64, desk: &mut Desk) -> 
     cash + lanes::total(&lane)
 }
 
-/// Step 14: returns whether NAV is below the maintenance margin.
+/// Step 14: returns whether NAV is below the maintenance margin; a margin of 0 never calls.
 pub(crate) fn is_below_margin(rules: &Rules, nav: f64, desk: &Desk) -> bool {
     let margin = rules.limits().maintenance_margin;
-    if margin == 0.0 {
-        return nav < 0.0;
-    }
     let positions = desk.shares.as_flattened().iter().zip(desk.marks.as_flattened());
-    nav < margin * lanes::sum(positions.map(|(shares, mark)| shares.abs() * mark))
+    margin > 0.0 && nav < margin * lanes::sum(positions.map(|(shares, mark)| shares.abs() * mark))
 }
 
 /// Step 14: closes everything at slipped marks and returns what that cost.

@@ -102,16 +102,16 @@ fn check_prices(columns: &Columns) -> Check {
 }
 
 fn check_actions(columns: &Columns) -> Check {
-    let not_negative = |value: f64| value.is_nan() || (0.0..=1e15).contains(&value);
+    let not_negative = |value: f64| value.is_nan() || (0.0..=1e18).contains(&value);
     if let Some(volume) = &columns.volume {
-        check_cells(columns, "value_invalid", "volume", "between 0 and 1e15 (NaN where unknown)", volume, not_negative)?;
+        check_cells(columns, "value_invalid", "volume", "between 0 and 1e18 (NaN where unknown)", volume, not_negative)?;
     }
     if let Some(splits) = &columns.splits {
         let is_ratio = |value: f64| value.is_nan() || (1e-9..=1e9).contains(&value);
         check_cells(columns, "value_invalid", "splits", "between 1e-9 and 1e9 (NaN or 1 for none)", splits, is_ratio)?;
     }
     let Some(dividends) = &columns.dividends else { return Ok(()) };
-    check_cells(columns, "value_invalid", "dividends", "between 0 and 1e15 (NaN for none)", dividends, not_negative)?;
+    check_cells(columns, "value_invalid", "dividends", "between 0 and 1e18 (NaN for none)", dividends, not_negative)?;
     if columns.open.is_some() {
         return Ok(());
     }

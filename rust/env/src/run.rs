@@ -1,5 +1,5 @@
 use openoutcry_contract::Refusal;
-use openoutcry_engine::{Dataset, Detail, Event, Rules, StepCosts, StepError, Stepped, Window};
+use openoutcry_engine::{Dataset, Detail, Event, Rules, StepError, Stepped, Window};
 
 use crate::episode::Episode;
 
@@ -16,8 +16,8 @@ pub struct Run {
     pub orders: Vec<f64>,
     /// Costs by kind, in the order of [`StepCosts::KINDS`], each with one value per decision.
     pub costs: [Vec<f64>; 6],
-    /// Interest on idle cash per decision.
-    pub interest: Vec<f64>,
+    /// What came in beside prices, in the order of [`Run::GAINS`], each with one value per decision.
+    pub gains: [Vec<f64>; 4],
     /// Notional traded over NAV per decision.
     pub turnover: Vec<f64>,
     /// What happened, other than fills, with the index of its decision.
@@ -43,6 +43,9 @@ pub struct Fill {
 }
 
 impl Run {
+    /// The kinds of gains: interest on idle cash, dividends, gains of settled positions, and losses written off.
+    pub const GAINS: [&'static str; 4] = ["interest", "dividends", "settlement", "shortfall"];
+
     pub(crate) fn begin(window: Window, n_symbols: usize, rules: Rules) -> Self {
         let decisions = window.n_decisions();
         let mut nav = Vec::with_capacity(window.n_bars());
@@ -52,7 +55,7 @@ impl Run {
             nav,
             orders: Vec::with_capacity(decisions * n_symbols),
             costs: std::array::from_fn(|_| Vec::with_capacity(decisions)),
-            interest: Vec::with_capacity(decisions),
+            gains: std::array::from_fn(|_| Vec::with_capacity(decisions)),
             turnover: Vec::with_capacity(decisions),
             events: Vec::new(),
             refusals: Vec::new(),
@@ -68,7 +71,10 @@ impl Run {
         for (column, cost) in self.costs.iter_mut().zip(stepped.costs.by_kind()) {
             column.push(cost);
         }
-        self.interest.push(stepped.interest);
+        let gains = [stepped.interest, stepped.dividends, stepped.settlement, stepped.shortfall];
+        for (column, gain) in self.gains.iter_mut().zip(gains) {
+            column.push(gain);
+        }
         self.turnover.push(stepped.turnover);
         let kept = events.iter().filter(|event| !matches!(event, Event::Filled { .. }));
         self.events.extend(kept.map(|event| (decision, *event)));
@@ -84,7 +90,7 @@ impl Run {
         let last = self.nav[self.nav.len() - 1];
         self.nav.resize(decisions + 1, last);
         self.orders.resize(decisions * n_symbols, f64::NAN);
-        for column in self.costs.iter_mut().chain([&mut self.interest, &mut self.turnover]) {
+        for column in self.costs.iter_mut().chain(&mut self.gains).chain([&mut self.turnover]) {
             column.resize(decisions, 0.0);
         }
         self
@@ -160,11 +166,5 @@ impl Run {
             see(decision + 1, &episode);
         }
         Ok(())
-    }
-
-    /// Returns the cost kinds in the order of `costs`.
-    #[must_use]
-    pub fn cost_kinds() -> [&'static str; 6] {
-        StepCosts::KINDS
     }
 }

@@ -129,8 +129,12 @@ impl Run {
     }
 
     #[getter]
-    fn interest<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
-        arrays::vector(py, self.core.interest.clone())
+    fn gains<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let gains = PyDict::new(py);
+        for (kind, column) in CoreRun::GAINS.into_iter().zip(&self.core.gains) {
+            gains.set_item(kind, arrays::vector(py, column.clone()))?;
+        }
+        Ok(gains)
     }
 
     #[getter]
