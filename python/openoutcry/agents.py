@@ -87,8 +87,9 @@ def load(name: str, seed: int = 0) -> Agent:
     module, colon, attribute = name.partition(":")
     if not colon:
         return Baseline(name, seed)
-    agent = getattr(importlib.import_module(module), attribute, None)
+    agent: Any = getattr(importlib.import_module(module), attribute, None)
     if not callable(agent):
         raise ValueError(f"`{module}` must have a callable `{attribute}`; received {agent!r}")
     # A class of agents is made into one; a function is one already.
-    return agent() if isinstance(agent, type) else agent
+    made: Agent = agent() if isinstance(agent, type) else agent
+    return made

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -72,7 +73,9 @@ def _decide(agent: Agent, text: str) -> str:
 def _weights(dataset: Dataset, weights: Any) -> npt.NDArray[np.float64]:
     columns = getattr(weights, "columns", None)
     if columns is not None and [str(column) for column in columns] != list(dataset.symbols):
-        raise ValueError(f"columns of weights must be {', '.join(dataset.symbols)}; received {', '.join(map(str, columns))}")
+        raise ValueError(
+            f"columns of weights must be {', '.join(dataset.symbols)}; received {', '.join(map(str, columns))}"
+        )
     array = np.asarray(weights)
     if array.dtype.kind not in "fiu" or array.ndim != 2:
         raise ValueError(
@@ -217,7 +220,7 @@ class Run:
 
         return picture_of(self)
 
-    def report(self, path: str) -> str:
+    def report(self, path: str | os.PathLike[str]) -> str:
         """Write the report of this run to one HTML file and return its path."""
         from openoutcry.picture import write_run_report
 

@@ -37,7 +37,7 @@ class Dataset:
         dates: Iterable[Any],
         symbols: Iterable[str],
         close: npt.ArrayLike,
-        open: npt.ArrayLike | None = None,  # noqa: A002: the column's name in every market data set
+        open: npt.ArrayLike | None = None,  # noqa: A002 the name of this column everywhere
         high: npt.ArrayLike | None = None,
         low: npt.ArrayLike | None = None,
         volume: npt.ArrayLike | None = None,
@@ -94,7 +94,12 @@ class Dataset:
 
     @classmethod
     def from_csv(
-        cls, source: str | os.PathLike[str], periods_per_year: float = 252.0, *, name: str = "", notices: Iterable[str] = ()
+        cls,
+        source: str | os.PathLike[str],
+        periods_per_year: float = 252.0,
+        *,
+        name: str = "",
+        notices: Iterable[str] = (),
     ) -> Dataset:
         """Make a dataset from a CSV file or text.
 
@@ -119,7 +124,9 @@ class Dataset:
         return cls(core, name=name, notices=notices)
 
     @classmethod
-    def from_frame(cls, frame: Any, periods_per_year: float = 252.0, *, name: str = "", notices: Iterable[str] = ()) -> Dataset:
+    def from_frame(
+        cls, frame: Any, periods_per_year: float = 252.0, *, name: str = "", notices: Iterable[str] = ()
+    ) -> Dataset:
         """Make a dataset from a pandas, polars or pyarrow frame, or anything of the Arrow PyCapsule interface.
 
         The columns are those of `from_csv`, long or wide; a pandas index is the date where there is no such column.
@@ -134,7 +141,12 @@ class Dataset:
 
     @classmethod
     def from_parquet(
-        cls, path: str | os.PathLike[str], periods_per_year: float = 252.0, *, name: str = "", notices: Iterable[str] = ()
+        cls,
+        path: str | os.PathLike[str],
+        periods_per_year: float = 252.0,
+        *,
+        name: str = "",
+        notices: Iterable[str] = (),
     ) -> Dataset:
         """Make a dataset from a Parquet file with the columns of `from_csv`. Needs `openoutcry[parquet]`."""
         try:
@@ -297,7 +309,7 @@ class Dataset:
 
 def _close_to_close(notices: Iterable[str]) -> tuple[str, ...]:
     notice = "Close-to-close: the data has no opens, so orders fill at the close they were decided on."
-    return () if any("close-to-close" in known.lower() for known in notices) else (notice,)
+    return () if any("close to close" in known.lower().replace("-", " ") for known in notices) else (notice,)
 
 
 def _frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -321,8 +333,8 @@ def _mask(values: npt.ArrayLike) -> npt.NDArray[np.bool_]:
 
 def _iso(dates: Iterable[Any]) -> list[str]:
     if isinstance(dates, np.ndarray) and dates.dtype.kind == "M":
-        days = dates.astype("datetime64[D]")
-        return np.datetime_as_string(days if (days == dates).all() else dates, unit="D" if (days == dates).all() else "s").tolist()
+        whole_days = bool((dates.astype("datetime64[D]") == dates).all())
+        return [str(text) for text in np.datetime_as_string(dates, unit="D" if whole_days else "s")]
     texts = [date if isinstance(date, str) else date.isoformat() for date in dates]
     # A midnight timestamp of a daily index means its day.
     return [text[:10] for text in texts] if texts and all(text[10:] == "T00:00:00" for text in texts) else texts

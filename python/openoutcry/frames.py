@@ -56,7 +56,9 @@ def _long(columns: dict[str, npt.NDArray[Any]]) -> dict[str, Any]:
     first = np.unique(cells, return_index=True)[1]
     if len(first) < len(cells):
         row = int(np.setdiff1d(np.arange(len(cells)), first)[0])
-        raise ValueError(f"a date and symbol must occur once; received {dates[rows[row]]} {symbols[places[row]]!r} again in row {row}")
+        raise ValueError(
+            f"a date and symbol must occur once; received {dates[rows[row]]} {symbols[places[row]]!r} in row {row} too"
+        )
     tables = {"close": "close"} | {name: target for name, target in _LONG.items() if name in columns}
     arrays: dict[str, Any] = {"dates": dates, "symbols": symbols.tolist()}
     for name, target in tables.items():
@@ -85,7 +87,7 @@ def _numbers(name: str, values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     if values.dtype.kind in "fiu":
         return values.astype(np.float64)
     if values.dtype.kind == "O":
-        numbers = [np.nan if value is None or value != value else value for value in values.tolist()]  # noqa: PLR0124
+        numbers = [np.nan if value is None or value != value else value for value in values.tolist()]
         bad = [row for row, value in enumerate(numbers) if isinstance(value, (str, bool))]
         if not bad:
             return np.asarray(numbers, dtype=np.float64)

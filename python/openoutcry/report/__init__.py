@@ -31,16 +31,15 @@ def render_run(view: RunView, benchmark: RunView | None, notices: Sequence[str],
     benchmark = without_itself(view, benchmark)
     span = f"{view.dataset}, {view.window}, {plural(len(view.dates), 'bar')}"
     body = (
-        f'<header><p class="eyebrow">OpenOutcry run</p>{heading(1, view.name)}<p class="sub">{escape(span)}</p></header>'
+        f'<header><p class="eyebrow">OpenOutcry run</p>{heading(1, view.name)}'
+        f'<p class="sub">{escape(span)}</p></header>'
         f"<main>{headline(view, benchmark)}{key_figures(view, benchmark, 'run')}{notices_list(notices, 2)}"
         f"{run_sections(view, benchmark, 2, 'run', Detail())}</main><footer>{provenance_list(provenance)}</footer>"
     )
     return document(f"{view.name} on {view.dataset}", body)
 
 
-def render_board(
-    title: str, sections: Sequence[BoardSection], notices: Sequence[str], provenance: Provenance
-) -> str:
+def render_board(title: str, sections: Sequence[BoardSection], notices: Sequence[str], provenance: Provenance) -> str:
     """Return the page of a board.
 
     Args:

@@ -8,7 +8,7 @@ from openoutcry.report.marks import interval_axis, interval_mark, interval_range
 from openoutcry.report.metrics import METRICS, Footnotes, get, show, show_sharpe
 from openoutcry.report.parts import Detail, figure, heading, legend, notices_list, scroll, switch
 from openoutcry.report.run_page import headline, key_figures, run_sections, without_itself
-from openoutcry.report.text import escape, number, percent
+from openoutcry.report.text import DASH, escape, number, percent
 from openoutcry.report.view import BoardRow, BoardSection, RunView
 
 __all__ = ["board_section"]
@@ -21,49 +21,51 @@ _AFTER = ("max_drawdown", "turnover", "cost", "delayed_sharpe")
 
 def board_section(section: BoardSection, key: str) -> str:
     """Return one dataset of a board, its ids prefixed with `key`."""
-    runs = _run_keys(section, key)
     parts = [
         heading(2, section.title, key),
         f'<p class="verdict">{escape(verdict.board_verdict(section.rows))}</p>',
-        _ranking(section, key, runs),
+        _ranking(section, key),
         notices_list(section.notices, 3, "About this data"),
         _windows(section),
     ]
     if section.runs:
-        parts += [_equity(section, key), _multiples(section), _runs(section, runs)]
+        parts += [_equity(section, key), _multiples(section), _runs(section, key)]
     return f'<section class="board">{"".join(parts)}</section>'
 
 
-def _run_keys(section: BoardSection, key: str) -> dict[str, str]:
-    return {run.name: f"{key}-run{index}" for index, run in enumerate(section.runs)}
-
-
-def _ranking(section: BoardSection, key: str, runs: dict[str, str]) -> str:
+def _ranking(section: BoardSection, key: str) -> str:
+    anchors = {run.name: _anchor(key, index) for index, run in enumerate(section.runs)}
     footnotes = Footnotes(f"{key}-note")
     low, high = interval_range([(get(r.metrics, "sharpe"), get(r.metrics, "sharpe_se")) for r in section.rows])
     ties = verdict.tied_with_first(section.rows)
     rows = []
     for rank, (row, tied) in enumerate(zip(section.rows, ties, strict=True), 1):
         name = escape(row.agent)
-        if row.agent in runs:
-            name = f'<a href="#{runs[row.agent]}">{name}</a>'
-        place = f'{rank}<span class="tie" title="not separable from the first">=</span>' if tied and any(ties[1:]) else rank
-        rows.append(f'<tr><td class="rank">{place}</td><th scope="row">{name}</th>{_cells(row, low, high, footnotes)}</tr>')
+        if row.agent in anchors:
+            name = f'<a href="#{anchors[row.agent]}">{name}</a>'
+        sign = (
+            '<span class="tie" title="cannot be told apart from the first">=</span>' if tied and any(ties[1:]) else ""
+        )
+        cells = _cells(row, low, high, footnotes)
+        rows.append(f'<tr><td class="rank">{rank}{sign}</td><th scope="row">{name}</th>{cells}</tr>')
     basis = f" Metrics over {section.basis}." if section.basis else ""
     marks = " = cannot be told apart from the first." if any(ties[1:]) else ""
     table = (
         f'<table class="ranking"><caption><span>Agents, best first.{escape(basis + marks)}</span></caption><thead><tr>'
-        f'<th scope="col"><span class="hidden">Rank</span></th><th scope="col">Agent</th>{_head(low, high)}</tr></thead>'
+        '<th scope="col"><span class="hidden">Rank</span></th>'
+        f'<th scope="col">Agent</th>{_head(low, high)}</tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table>"
     )
-    return scroll(table, f"Agents on {section.title}") + footnotes.render() + f'<p class="fine">{verdict.COMPARISON}</p>'
+    return (
+        scroll(table, f"Agents on {section.title}") + footnotes.render() + f'<p class="fine">{verdict.COMPARISON}</p>'
+    )
 
 
 def _head(low: float, high: float) -> str:
     def column(name: str) -> str:
         return f'<th scope="col"{_title(name)}>{METRICS[name].label}</th>'
 
-    interval = f'<th scope="col" class="mark"><span class="hidden">95 % interval</span>{interval_axis(low, high)}</th>'
+    interval = f'<th scope="col" class="mark"><span class="hidden">95% interval</span>{interval_axis(low, high)}</th>'
     return "".join(map(column, (*_BEFORE, "sharpe"))) + interval + "".join(map(column, _AFTER))
 
 
@@ -87,7 +89,10 @@ def _windows(section: BoardSection) -> str:
         return ""
     columns = [[row.windows[i].nav for row in section.rows] for i in range(len(labels))]
     ranges = [
-        (min((float(n.min()) for n in c if n is not None), default=1.0), max((float(n.max()) for n in c if n is not None), default=1.0))
+        (
+            min((float(n.min()) for n in c if n is not None), default=1.0),
+            max((float(n.max()) for n in c if n is not None), default=1.0),
+        )
         for c in columns
     ]
     rows = []
@@ -95,15 +100,15 @@ def _windows(section: BoardSection) -> str:
         cells = []
         for window, (low, high) in zip(row.windows, ranges, strict=True):
             if window.nav is None:
-                cells.append('<td><span class="undefined" title="no run in this window">\u2014</span></td>')
+                cells.append(f'<td><span class="undefined" title="no run in this window">{DASH}</span></td>')
                 continue
             total = percent(float(window.nav[-1]) - 1.0, signed=True)
             cells.append(f"<td>{sparkline(window.nav, low, high)}<span>{total}</span></td>")
         rows.append(f'<tr><th scope="row">{escape(row.agent)}</th>{"".join(cells)}</tr>')
     head = "".join(f'<th scope="col">{escape(label)}</th>' for label in labels)
     table = (
-        '<table class="windows"><caption><span>NAV and return in each window; one scale per column.</span></caption><thead><tr>'
-        f'<th scope="col">Agent</th>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
+        '<table class="windows"><caption><span>NAV and return in each window; one scale per column.</span></caption>'
+        f'<thead><tr><th scope="col">Agent</th>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
     )
     return f"<section>{heading(3, 'Window by window')}{scroll(table, 'Window by window')}</section>"
 
@@ -146,13 +151,17 @@ def _card(run: RunView, section: BoardSection, span: list[float]) -> str:
     return f"<figure><figcaption><b>{escape(run.name)}</b> <span>{told}</span></figcaption>{chart}</figure>"
 
 
-def _runs(section: BoardSection, keys: dict[str, str]) -> str:
+def _anchor(key: str, index: int) -> str:
+    return f"{key}-run{index}"
+
+
+def _runs(section: BoardSection, key: str) -> str:
     folds = []
     for index, run in enumerate(section.runs):
-        benchmark, key = without_itself(run, section.benchmark), keys[run.name]
-        body = headline(run, benchmark) + key_figures(run, benchmark, key)
-        body += run_sections(run, benchmark, 5, key, _FIRST if index == 0 else _FOLDED)
+        benchmark, anchor = without_itself(run, section.benchmark), _anchor(key, index)
+        body = headline(run, benchmark) + key_figures(run, benchmark, anchor)
+        body += run_sections(run, benchmark, 5, anchor, _FIRST if index == 0 else _FOLDED)
         summary = f"{heading(4, run.name)}<span>{escape(verdict.sharpe_verdict(run))}</span>"
         fold = " open" if index == 0 else ""
-        folds.append(f'<details{fold}><summary>{summary}</summary><article id="{key}">{body}</article></details>')
+        folds.append(f'<details{fold}><summary>{summary}</summary><article id="{anchor}">{body}</article></details>')
     return f"<section>{heading(3, 'Every run')}{''.join(folds)}</section>"

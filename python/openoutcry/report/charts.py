@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from openoutcry.report import series
-from openoutcry.report.heatmap import monthly_heatmap
+from openoutcry.report.heatmap import monthly_heatmap, monthly_table
 from openoutcry.report.marks import interval_mark, sparkline
 from openoutcry.report.scales import DateScale, ValueScale, date_scale, value_scale
 from openoutcry.report.stacks import COST_KINDS, cost_chart, weights_chart
@@ -31,8 +31,9 @@ __all__ = [
     "equity_chart",
     "interval_mark",
     "monthly_heatmap",
-    "sparkline",
+    "monthly_table",
     "spans_decades",
+    "sparkline",
     "standalone",
     "stylesheet",
     "weights_chart",
@@ -143,7 +144,9 @@ def drawdown_chart(lines: Sequence[Line], *, points: int = POINTS, height: int =
     paths += [_line(line, f, values, dates, points) for line, f in zip(lines, falls, strict=True)]
     at = dates.position(int(series.seconds([main.dates[worst]])[0]))
     mark = note(at, values.position(float(fall[worst])), label, main.colour) if fall[worst] < 0.0 else ""
-    ends = [EndLabel(line.name, values.position(float(f[-1])), line.colour) for line, f in zip(lines, falls, strict=True)]
+    ends = [
+        EndLabel(line.name, values.position(float(f[-1])), line.colour) for line, f in zip(lines, falls, strict=True)
+    ]
     return canvas.render(paths, ends, mark)
 
 
@@ -156,7 +159,7 @@ def delay_chart(dates: Sequence[str], nav: Floats, delayed_nav: Floats, *, point
     scale = date_scale([series.seconds(dates)])
     canvas = Canvas(
         title="One bar later, against the run",
-        description=f"NAV of the delayed decisions over the NAV as run, less one; at the end {percent(float(gap[-1]))}.",
+        description=f"NAV of the delayed decisions over NAV as run, less one: {percent(float(gap[-1]))} at the end.",
         dates=scale,
         values=values,
         show=values.show_percent,

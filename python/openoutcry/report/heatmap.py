@@ -82,7 +82,7 @@ def _extremes(months: dict[tuple[int, int], float]) -> str:
     if not finite:
         return "No month has a return."
     worst, best = finite[0], finite[-1]
-    return f"Best month {_name(best[1])}, {_cell(best[0])} %; worst {_name(worst[1])}, {_cell(worst[0])} %."
+    return f"Best month {_name(best[1])}, {_cell(best[0])}%; worst {_name(worst[1])}, {_cell(worst[0])}%."
 
 
 def _name(key: tuple[int, int]) -> str:

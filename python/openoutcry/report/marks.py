@@ -13,7 +13,7 @@ from openoutcry.report.view import Floats
 __all__ = ["Z95", "interval_axis", "interval_mark", "interval_range", "sparkline"]
 
 Z95 = 1.959963984540054
-"""Standard normal quantile of a two-sided 95 % interval."""
+"""Standard normal quantile of a two-sided 95% interval."""
 
 
 def sparkline(nav: Floats, low: float, high: float, *, points: int = 60) -> str:
@@ -33,7 +33,7 @@ def sparkline(nav: Floats, low: float, high: float, *, points: int = 60) -> str:
 
 
 def interval_mark(value: float, error: float | None, low: float, high: float) -> str:
-    """Draw an estimate and its 95 % interval between `low` and `high`, against a line at zero.
+    """Draw an estimate and its 95% interval between `low` and `high`, against a line at zero.
 
     Args:
         value: The estimate.
@@ -54,7 +54,7 @@ def interval_mark(value: float, error: float | None, low: float, high: float) ->
     apart = error is not None and abs(value) > Z95 * error
     return (
         '<svg class="oo-chart oo-interval" role="img" width="100%" height="20">'
-        f"<title>{told}</title><desc>Sharpe ratio with its 95 % interval, against zero.</desc>"
+        f"<title>{told}</title><desc>Sharpe ratio with its 95% interval, against zero.</desc>"
         f'<g class="oo-grid"><line class="oo-zero" x1="{at(0.0)}" x2="{at(0.0)}" y1="0" y2="100%"/></g>'
         f'<g class="{"c-agent" if apart else "c-benchmark"}">{whisker}'
         f'<circle class="oo-point" cx="{at(value)}" cy="50%" r="4.5"/></g></svg>'

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from openoutcry.report.marks import interval_axis, interval_mark, interval_range
-from openoutcry.report.metrics import Footnotes, get, show_sharpe
+from openoutcry.report.metrics import get, show_sharpe
 from openoutcry.report.text import escape
 from openoutcry.report.view import BoardRow, Provenance, RunView
 
@@ -72,10 +72,11 @@ def intervals(runs: Sequence[RunView | BoardRow], names: Sequence[str]) -> str:
         sharpe = show_sharpe(run.metrics, run.reasons)
         rows.append(f'<tr><th scope="row">{escape(name)}</th><td>{sharpe}</td><td class="mark">{mark}</td></tr>')
     return (
-        '<table class="intervals"><caption>Sharpe ratio with its 95 % interval; the line is zero</caption>'
+        '<table class="intervals"><caption>Sharpe ratio with its 95% interval; the line is zero</caption>'
         '<thead class="hidden"><tr><th scope="col">Agent</th><th scope="col">Sharpe</th><th scope="col">Interval</th>'
         f"</tr></thead><tbody>{''.join(rows)}"
-        f'<tr aria-hidden="true"><td></td><td></td><td class="mark">{interval_axis(low, high)}</td></tr></tbody></table>'
+        '<tr aria-hidden="true"><td></td><td></td>'
+        f'<td class="mark">{interval_axis(low, high)}</td></tr></tbody></table>'
     )
 
 
@@ -89,8 +90,3 @@ def provenance_list(provenance: Provenance) -> str:
     """Return what was run, word for word."""
     items = "".join(f"<div><dt>{escape(k)}</dt><dd>{escape(v)}</dd></div>" for k, v in provenance.entries)
     return f'<section class="provenance">{heading(2, "What was run")}<dl>{items}</dl></section>'
-
-
-def footnoted(content: str, footnotes: Footnotes) -> str:
-    """Return content followed by the notes it refers to."""
-    return content + footnotes.render()

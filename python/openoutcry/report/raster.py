@@ -50,7 +50,9 @@ class Canvas:
         top, left = max(box.y, 0), max(box.x, 0)
         self.pixels[top : max(box.y + box.height, 0), left : max(box.x + box.width, 0)] = colour
 
-    def write(self, x: int, y: int, text: str, colour: tuple[int, int, int], *, size: int = 1, align: str = "left") -> None:
+    def write(
+        self, x: int, y: int, text: str, colour: tuple[int, int, int], *, size: int = 1, align: str = "left"
+    ) -> None:
         """Write one line of text with its top at `y`, to the right of `x` or, if `align` is `right`, to its left."""
         mask = text_mask(text, size)
         left = x if align == "left" else x - mask.shape[1] + size
@@ -98,6 +100,8 @@ def render_frame(nav: Sequence[float], weights: Floats, symbols: Sequence[str], 
     values = np.asarray(nav, dtype=np.float64)
     if values.size == 0 or not np.isfinite(values).all():
         raise ValueError(f"`nav` must hold finite values, at least one; received {values.size} values")
+    if not np.isfinite(weights).all():
+        raise ValueError(f"`weights` must be finite; received {weights}")
     if len(symbols) != len(weights):
         raise ValueError(f"`weights` must have one value per symbol, {len(symbols)}; received {len(weights)}")
     canvas = Canvas()
@@ -155,8 +159,13 @@ def _weights_panel(canvas: Canvas, box: Box, weights: Floats, symbols: Sequence[
         canvas.write(box.x, y + 4, symbols[i][:8], _INK)
         length = round(abs(weight) * scale)
         canvas.fill(Box(zero if weight >= 0 else zero - length, y + 2, length, 11), _LONG if weight >= 0 else _SHORT)
-        canvas.write(box.x + box.width, y + 4, f"{weight * 100:+.0f}%", _INK, align="right")
+        canvas.write(box.x + box.width, y + 4, _signed_percent(weight), _INK, align="right")
     canvas.fill(Box(zero, box.y - 2, 1, len(shown) * _ROW), _ZERO)
+
+
+def _signed_percent(weight: float) -> str:
+    text = f"{weight * 100:+.0f}%"
+    return "0%" if text in ("+0%", "-0%") else text
 
 
 def _column_ranges(values: Floats, width: int) -> tuple[Floats, Floats]:

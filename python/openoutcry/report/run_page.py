@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from openoutcry.report import series, verdict
+from openoutcry.report import verdict
 from openoutcry.report.charts import Line, delay_chart, drawdown_chart, equity_chart, spans_decades, weights_chart
 from openoutcry.report.heatmap import monthly_table
-from openoutcry.report.metrics import METRICS, Footnotes, get, show, show_sharpe
+from openoutcry.report.metrics import METRICS, Footnotes, show, show_sharpe
 from openoutcry.report.parts import Detail, figure, heading, intervals, legend, scroll, switch
 from openoutcry.report.stacks import cost_chart, cost_legend, cost_order, weights_legend
 from openoutcry.report.text import DASH, escape, percent, plural
@@ -154,8 +154,9 @@ def _metrics(view: RunView, benchmark: RunView | None, key: str) -> str:
         columns = "".join(f"<td>{cell}</td>" for cell in cells)
         rows.append(f'<tr><th scope="row">{escape(label)}</th>{columns}<td class="help">{escape(told)}</td></tr>')
     head = "".join(f'<th scope="col">{escape(run.name)}</th>' for run in runs)
+    span = f"{plural(len(view.dates), 'bar')}, {view.periods_per_year:g} a year"
     table = (
-        f'<table class="metrics"><caption><span>{plural(len(view.dates), "bar")}, {view.periods_per_year:g} a year</span></caption>'
+        f'<table class="metrics"><caption><span>{span}</span></caption>'
         f'<thead><tr><th scope="col">Metric</th>{head}<th scope="col">What it is</th></tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table>"
     )

@@ -84,9 +84,7 @@ def weights_legend(symbols: Sequence[str], weights: Floats) -> list[tuple[str, s
     return [(name, colour) for name, colour, _ in _weight_groups(symbols, weights)]
 
 
-def cost_chart(
-    dates: Sequence[str], costs: Mapping[str, Floats], *, columns: int = COLUMNS, height: int = 220
-) -> str:
+def cost_chart(dates: Sequence[str], costs: Mapping[str, Floats], *, columns: int = COLUMNS, height: int = 220) -> str:
     """Draw the costs paid so far by kind, stacked, as a fraction of the starting NAV; what is earned goes below.
 
     Args:

@@ -98,7 +98,9 @@ class Canvas:
             strong = ' class="oo-zero"' if tick == self.baseline else ""
             parts.append(f'<line x1="0" x2="100%" y1="{y}" y2="{y}"{strong}/>')
             if not self.slim:
-                parts.append(f'<text x="0" dx="-8" y="{y}" dy=".32em" text-anchor="end">{escape(self.show(tick))}</text>')
+                parts.append(
+                    f'<text x="0" dx="-8" y="{y}" dy=".32em" text-anchor="end">{escape(self.show(tick))}</text>'
+                )
         if not self.slim:
             parts += [self._date_tick(tick.position, tick.label, i) for i, tick in enumerate(self.dates.ticks())]
         return f'<g class="oo-grid">{"".join(parts)}</g>'
@@ -219,5 +221,7 @@ def _end_labels(labels: Sequence[EndLabel], height: int) -> str:
         box = f'<svg x="100%" y="{y - 5:.0f}" overflow="visible"><rect x="8" width="10" height="10" rx="2"/></svg>'
         dx = 23 if label.box else 8
         body = f'<text x="100%" dx="{dx}" y="{y:.1f}" dy=".32em">{text}</text>'
-        parts.append(f'<g class="oo-end {label.colour}"{attribute("data-name", label.text)}>{box if label.box else ""}{body}</g>')
+        parts.append(
+            f'<g class="oo-end {label.colour}"{attribute("data-name", label.text)}>{box if label.box else ""}{body}</g>'
+        )
     return "".join(parts)

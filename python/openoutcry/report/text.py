@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import math
 
 __all__ = ["DASH", "MINUS", "PLUS_MINUS", "TIMES", "attribute", "escape", "number", "percent", "plural", "shorten"]
 
@@ -13,9 +12,10 @@ DASH = "\u2014"
 TIMES = "\u00d7"
 PLUS_MINUS = "\u00b1"
 
-_CONTROLS = {code: "\ufffd" for code in (*range(32), *range(127, 160), 0x202A, 0x202B, 0x202C, 0x202D, 0x202E)}
-_CONTROLS.update({code: "\ufffd" for code in range(0x2066, 0x206A)})
-_CONTROLS.update({code: " " for code in (9, 10, 13)})
+_CONTROLS = {
+    **dict.fromkeys((*range(32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A)), "\ufffd"),
+    **dict.fromkeys((9, 10, 13), " "),
+}
 
 
 def escape(text: str) -> str:
@@ -52,8 +52,3 @@ def plural(count: int, singular: str) -> str:
 def shorten(text: str, length: int) -> str:
     """Return at most `length` characters of `text`, the last an ellipsis if it was cut."""
     return text if len(text) <= length else text[: length - 1] + "\u2026"
-
-
-def defined(value: float | None) -> bool:
-    """Return whether a metric has a value that can be shown."""
-    return value is not None and math.isfinite(value)

@@ -31,7 +31,7 @@ __all__ = [
 ONE_TRIAL = "This counts a single trial: a run chosen among many must clear a higher bar."
 
 COMPARISON = (
-    "Sharpe ratios are compared by their standard errors at the 95 % level, as if the tracks were independent and each"
+    "Sharpe ratios are compared by their standard errors at the 95% level, as if the tracks were independent and each"
     " agent were the only one tried. A paired test may separate agents that trade the same market."
 )
 
@@ -63,7 +63,7 @@ def journey(run: RunView, benchmark: RunView | None) -> str:
 
 
 def distinct_from_zero(run: RunView | BoardRow) -> bool:
-    """Return whether a Sharpe ratio differs from zero by more than 95 % of chance."""
+    """Return whether a Sharpe ratio differs from zero by more than 95% of chance."""
     sharpe, error = get(run.metrics, "sharpe"), get(run.metrics, "sharpe_se")
     return sharpe is not None and error is not None and bool(abs(sharpe) > Z95 * error)
 
@@ -76,12 +76,13 @@ def versus(run: RunView, benchmark: RunView) -> str:
         return f"Without both standard errors, it cannot be compared with {name}."
     if apart:
         ours, theirs = get(run.metrics, "sharpe") or 0.0, get(benchmark.metrics, "sharpe") or 0.0
-        return f"Its Sharpe ratio is {'above' if ours > theirs else 'below'} that of {name} by more than chance explains."
+        side = "above" if ours > theirs else "below"
+        return f"Its Sharpe ratio is {side} that of {name} by more than their standard errors explain."
     return f"Its standard error does not separate it from {name}."
 
 
 def separable(first: RunView | BoardRow, second: RunView | BoardRow) -> bool | None:
-    """Return whether two Sharpe ratios differ by more than 95 % of chance; `None` if that is undefined."""
+    """Return whether two Sharpe ratios differ by more than 95% of chance; `None` if that is undefined."""
     a, b = get(first.metrics, "sharpe"), get(second.metrics, "sharpe")
     se_a, se_b = get(first.metrics, "sharpe_se"), get(second.metrics, "sharpe_se")
     if a is None or b is None or se_a is None or se_b is None:

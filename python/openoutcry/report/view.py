@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -54,6 +55,9 @@ class RunView:
         n_bars = len(self.dates)
         if n_bars < 2:
             raise ValueError(f"`dates` must hold at least 2 bars; received {n_bars}")
+        for before, after in pairwise(self.dates):
+            if after <= before:
+                raise ValueError(f"`dates` must rise; received {after} after {before}")
         _require("nav", self.nav, (n_bars,))
         _require("weights", self.weights, (n_bars, len(self.symbols)))
         for kind, cost in self.costs.items():

@@ -129,7 +129,11 @@ impl Decision {
 }
 
 /// Reads one field of an object into `slot`, once.
-fn read<'de, A: MapAccess<'de>, T: Deserialize<'de>>(map: &mut A, name: &str, slot: &mut Option<T>) -> Result<(), A::Error> {
+fn read<'de, A: MapAccess<'de>, T: Deserialize<'de>>(
+    map: &mut A,
+    name: &str,
+    slot: &mut Option<T>,
+) -> Result<(), A::Error> {
     if slot.is_some() {
         return Err(A::Error::custom(format_args!("duplicate_field: `{name}` must be given once; received it twice")));
     }

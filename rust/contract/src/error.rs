@@ -28,7 +28,8 @@ impl From<serde_json::Error> for DecisionError {
             let message = format!("a decision must be one JSON object; received text that is not JSON: {message}");
             return Self { slug: "bad_json", message };
         }
-        match message.split_once(": ").and_then(|(name, rest)| Some((NAMED.iter().find(|slug| **slug == name)?, rest))) {
+        match message.split_once(": ").and_then(|(name, rest)| Some((NAMED.iter().find(|slug| **slug == name)?, rest)))
+        {
             Some((slug, rest)) => Self { slug, message: rest.to_owned() },
             None => Self { slug: "wrong_type", message: turned(&message) },
         }

@@ -93,7 +93,8 @@ impl MarketObservation {
         json::push_key(&mut text, "symbols");
         json::push_array(&mut text, &self.symbols, |text, symbol| {
             let closes = |text: &mut String| push_numbers(text, &symbol.close_history);
-            let fundamentals: Vec<(&str, f64)> = symbol.fundamentals.iter().map(|(name, value)| (name.as_str(), *value)).collect();
+            let fundamentals: Vec<(&str, f64)> =
+                symbol.fundamentals.iter().map(|(name, value)| (name.as_str(), *value)).collect();
             push_symbol(text, &symbol.symbol, closes, fundamentals, symbol.news.iter().map(String::as_str));
         });
         text.push('}');

@@ -124,7 +124,8 @@ impl<'a> AsOf<'a> {
         let known = of_symbol(&self.dataset.fundamentals, symbol, |item| item.symbol);
         let bar = self.bar;
         known.iter().enumerate().filter_map(move |(place, item)| {
-            let restated = known[place + 1..].iter().take_while(|next| next.item.0 == item.item.0).any(|next| next.bar <= bar);
+            let restated =
+                known[place + 1..].iter().take_while(|next| next.item.0 == item.item.0).any(|next| next.bar <= bar);
             (item.bar <= bar && !restated).then_some((item.item.0.as_str(), item.item.1))
         })
     }

@@ -52,10 +52,8 @@ fn long(names: &[String], rows: &[Record]) -> Result<Columns, DataError> {
     let dates = ordered(rows.iter().map(|row| row.fields[date].as_str()));
     let symbols = ordered(rows.iter().map(|row| row.fields[symbol].as_str()));
     let size = dates.len() * symbols.len();
-    let mut cells = Cells {
-        close: vec![f64::NAN; size],
-        optional: OPTIONAL.map(|name| place(name).map(|_| vec![f64::NAN; size])),
-    };
+    let mut cells =
+        Cells { close: vec![f64::NAN; size], optional: OPTIONAL.map(|name| place(name).map(|_| vec![f64::NAN; size])) };
     let mut line_of = vec![0; size];
     for row in rows {
         let (day, name) = (row.fields[date].as_str(), row.fields[symbol].as_str());
@@ -77,7 +75,19 @@ fn long(names: &[String], rows: &[Record]) -> Result<Columns, DataError> {
     }
     let [open, high, low, volume, dividends, splits, delistings] = cells.optional;
     let (dates, symbols) = (owned(&dates), owned(&symbols));
-    Ok(Columns { dates, symbols, close: cells.close, open, high, low, volume, dividends, splits, delistings, ..Columns::default() })
+    Ok(Columns {
+        dates,
+        symbols,
+        close: cells.close,
+        open,
+        high,
+        low,
+        volume,
+        dividends,
+        splits,
+        delistings,
+        ..Columns::default()
+    })
 }
 
 fn wide(names: &[String], header: &Record, rows: &[Record]) -> Result<Columns, DataError> {
@@ -94,10 +104,8 @@ fn wide(names: &[String], header: &Record, rows: &[Record]) -> Result<Columns, D
     let mut by_date = BTreeMap::new();
     for row in rows {
         if let Some(first) = by_date.insert(row.fields[0].as_str(), row) {
-            let message = format!(
-                "a date must occur once; received {} on lines {} and {}",
-                row.fields[0], first.line, row.line
-            );
+            let message =
+                format!("a date must occur once; received {} on lines {} and {}", row.fields[0], first.line, row.line);
             return Err(DataError::new("duplicate_row", message));
         }
     }

@@ -105,7 +105,9 @@ impl Dataset {
             dataset.news.push(known);
         }
         // Stable: of two items of one time, the later given is the later known.
-        dataset.fundamentals.sort_by(|a, b| (a.symbol, &a.item.0, &a.available_at).cmp(&(b.symbol, &b.item.0, &b.available_at)));
+        dataset
+            .fundamentals
+            .sort_by(|a, b| (a.symbol, &a.item.0, &a.available_at).cmp(&(b.symbol, &b.item.0, &b.available_at)));
         dataset.news.sort_by(|a, b| (a.symbol, &a.available_at).cmp(&(b.symbol, &b.available_at)));
         dataset.derive();
         Ok(dataset)
@@ -307,7 +309,9 @@ impl Dataset {
     /// Returns all point-in-time numbers as (symbol, available at, name, value).
     pub fn fundamentals(&self) -> impl Iterator<Item = (&str, &str, &str, f64)> {
         let known = self.fundamentals.iter();
-        known.map(|known| (self.symbols[known.symbol].as_str(), known.available_at.as_str(), known.item.0.as_str(), known.item.1))
+        known.map(|known| {
+            (self.symbols[known.symbol].as_str(), known.available_at.as_str(), known.item.0.as_str(), known.item.1)
+        })
     }
 
     /// Returns all headlines as (symbol, available at, headline).

@@ -50,12 +50,7 @@ impl Limits {
                 self.max_participation.is_none_or(|p| p >= 0.0),
                 "at least 0, or none",
             ),
-            (
-                "maintenance_margin",
-                self.maintenance_margin,
-                (0.0..1.0).contains(&self.maintenance_margin),
-                "in [0, 1)",
-            ),
+            ("maintenance_margin", self.maintenance_margin, (0.0..1.0).contains(&self.maintenance_margin), "in [0, 1)"),
         ];
         for (name, value, holds, range) in fields {
             if !holds {

@@ -45,7 +45,6 @@ pub(crate) fn act(market: &Dataset, bar: usize, cash: &mut f64, desk: &mut Desk)
 }
 
 /// Takes a settled position off the book and returns its value at the mark.
-
 fn settle(desk: &mut Desk, symbol: usize, delisting_return: f64) -> f64 {
     let (shares, ordered) = (lanes::get(&desk.shares, symbol), lanes::get(&desk.sized, symbol));
     let mark = lanes::get(&desk.marks, symbol);
@@ -93,7 +92,8 @@ fn short_value(market: &Dataset, bar: usize, desk: &Desk) -> f64 {
         for k in 0..LANES {
             if shares[k] < 0.0 {
                 // A halted symbol has no fill price, yet may have a reference price.
-                let price = if price[k].is_finite() { price[k] } else { market.reference_price(bar, block * LANES + k) };
+                let price =
+                    if price[k].is_finite() { price[k] } else { market.reference_price(bar, block * LANES + k) };
                 lane[k] -= shares[k] * if price.is_finite() { price } else { mark[k] };
             }
         }

@@ -25,8 +25,9 @@ fn check_axis(columns: &Columns) -> Check {
     }
     for (row, date) in dates.iter().enumerate() {
         if !date::is_iso(date) {
-            let message =
-                format!("`date` at row {row} must be ISO 8601 (YYYY-MM-DD or YYYY-MM-DDTHH:MM:SS[Z]); received {date:?}");
+            let message = format!(
+                "`date` at row {row} must be ISO 8601 (YYYY-MM-DD or YYYY-MM-DDTHH:MM:SS[Z]); received {date:?}"
+            );
             return Err(DataError::new("date_invalid", message));
         }
         if row > 0 && (date.len() != dates[0].len() || *date <= dates[row - 1]) {
@@ -47,8 +48,8 @@ fn check_axis(columns: &Columns) -> Check {
     }
     let mut sorted: Vec<&String> = symbols.iter().collect();
     sorted.sort();
-    if let Some(pair) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
-        return Err(DataError::new("duplicate_symbol", format!("symbols must be unique; received {:?} twice", pair[0])));
+    if let Some((symbol, _)) = sorted.iter().zip(&sorted[1..]).find(|(a, b)| a == b) {
+        return Err(DataError::new("duplicate_symbol", format!("symbols must be unique; received {symbol:?} twice")));
     }
     let ppy = columns.periods_per_year;
     if !(ppy.is_finite() && ppy > 0.0) {
@@ -104,7 +105,14 @@ fn check_prices(columns: &Columns) -> Check {
 fn check_actions(columns: &Columns) -> Check {
     let not_negative = |value: f64| value.is_nan() || (0.0..=1e18).contains(&value);
     if let Some(volume) = &columns.volume {
-        check_cells(columns, "value_invalid", "volume", "between 0 and 1e18 (NaN where unknown)", volume, not_negative)?;
+        check_cells(
+            columns,
+            "value_invalid",
+            "volume",
+            "between 0 and 1e18 (NaN where unknown)",
+            volume,
+            not_negative,
+        )?;
     }
     if let Some(splits) = &columns.splits {
         let is_ratio = |value: f64| value.is_nan() || (1e-9..=1e9).contains(&value);
@@ -119,7 +127,14 @@ fn check_actions(columns: &Columns) -> Check {
     let n_symbols = columns.symbols.len();
     for (cell, dividend) in dividends.iter().enumerate().skip(n_symbols) {
         if *dividend >= columns.close[cell - n_symbols] {
-            return Err(cell_error(columns, "value_invalid", "dividends", "below the close before it", cell, *dividend));
+            return Err(cell_error(
+                columns,
+                "value_invalid",
+                "dividends",
+                "below the close before it",
+                cell,
+                *dividend,
+            ));
         }
     }
     Ok(())
@@ -128,7 +143,14 @@ fn check_actions(columns: &Columns) -> Check {
 fn check_delistings(columns: &Columns) -> Check {
     let Some(delistings) = &columns.delistings else { return Ok(()) };
     let is_return = |value: f64| value.is_nan() || (-1.0..=1e6).contains(&value);
-    check_cells(columns, "value_invalid", "delistings", "a return of at least -1 (NaN for none)", delistings, is_return)?;
+    check_cells(
+        columns,
+        "value_invalid",
+        "delistings",
+        "a return of at least -1 (NaN for none)",
+        delistings,
+        is_return,
+    )?;
     let n_symbols = columns.symbols.len();
     for symbol in 0..n_symbols {
         let cells = || (symbol..columns.close.len()).step_by(n_symbols);
@@ -173,14 +195,12 @@ fn check_lanes(columns: &Columns) -> Check {
             return Err(DataError::new("date_invalid", message));
         }
         if symbol >= columns.symbols.len() {
-            let message =
-                format!("`symbol` of `{name}` must be below {}; received {symbol}", columns.symbols.len());
+            let message = format!("`symbol` of `{name}` must be below {}; received {symbol}", columns.symbols.len());
             return Err(DataError::new("symbol_invalid", message));
         }
     }
     if let Some(item) = columns.fundamentals.iter().find(|item| !item.value.is_finite() || item.name.is_empty()) {
-        let message =
-            format!("`fundamentals` must be named and finite; received {:?} = {}", item.name, item.value);
+        let message = format!("`fundamentals` must be named and finite; received {:?} = {}", item.name, item.value);
         return Err(DataError::new("value_invalid", message));
     }
     Ok(())

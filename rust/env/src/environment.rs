@@ -216,9 +216,9 @@ impl TradingEnv {
     pub fn write_observation(&mut self, text: &mut String) {
         let Window { start, end } = self.episode.window;
         let (data, lookback) = (&self.data, self.lookback);
-        let printed = self.printed.get_or_insert_with(|| {
-            Arc::new(PrintedCloses::new(data, (start + 1).saturating_sub(lookback), end))
-        });
+        let printed = self
+            .printed
+            .get_or_insert_with(|| Arc::new(PrintedCloses::new(data, (start + 1).saturating_sub(lookback), end)));
         write_observation(text, data.as_of(self.episode.book.bar()), &self.episode.book, lookback, printed);
     }
 

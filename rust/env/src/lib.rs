@@ -37,7 +37,7 @@ pub use openoutcry_contract::{
     Action, CONTRACT_VERSION, Decision, DecisionError, MarketObservation, Order, Position, Refusal, SymbolHistory,
 };
 pub use openoutcry_engine::{
-    Columns, ConfigError, CostModel, DEFAULT_LOOKBACK, DEFAULT_PERIODS_PER_YEAR, DataError, Dataset, Event, FillKey, Fundamental, Limits,
-    MAX_ABS_WEIGHT, NewsItem, StepCosts, StepError, Stepped, Window,
+    Columns, ConfigError, CostModel, DEFAULT_LOOKBACK, DEFAULT_PERIODS_PER_YEAR, DataError, Dataset, Event, FillKey,
+    Fundamental, Limits, MAX_ABS_WEIGHT, NewsItem, StepCosts, StepError, Stepped, Window,
 };
 pub use run::{Fill, Run};

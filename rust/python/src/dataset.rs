@@ -37,9 +37,8 @@ impl Dataset {
         news: Option<Vec<(String, String, String)>>,
     ) -> PyResult<Self> {
         let shape = (dates.len(), symbols.len());
-        let table = |name: &str, array: Option<Table<'_>>| {
-            array.map(|array| arrays::table(name, &array, shape)).transpose()
-        };
+        let table =
+            |name: &str, array: Option<Table<'_>>| array.map(|array| arrays::table(name, &array, shape)).transpose();
         let symbol_of = |name: &str| {
             symbols.iter().position(|symbol| symbol == name).ok_or_else(|| {
                 raise("symbol_invalid", &format!("a symbol of the dataset is required; received {name:?}"))

@@ -24,7 +24,6 @@ slugged!(
 );
 
 /// Returns the Python exception of an error of the core: `slug: message`, with the slug as an attribute.
-#[expect(clippy::needless_pass_by_value, reason = "the shape of `map_err`")]
 pub(crate) fn to_py(error: impl Slugged) -> PyErr {
     raise(error.slug(), &error.to_string())
 }

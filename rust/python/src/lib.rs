@@ -1,5 +1,5 @@
 //! The Python door: converts, releases the GIL, decides nothing. Prose and units are in `openoutcry_py.pyi`.
-#![expect(missing_docs, reason = "the public face of this crate is the stub `openoutcry_py.pyi`")]
+#![expect(clippy::needless_pass_by_value, reason = "pyo3 hands arrays over by value")]
 
 mod agents;
 mod arrays;
@@ -19,6 +19,7 @@ fn openoutcry_py(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("MAX_ABS_WEIGHT", openoutcry::MAX_ABS_WEIGHT)?;
     module.add("OpenOutcryError", module.py().get_type::<error::OpenOutcryError>())?;
     module.add_class::<agents::Baseline>()?;
+    module.add_class::<agents::Session>()?;
     module.add_class::<dataset::Dataset>()?;
     module.add_class::<environment::State>()?;
     module.add_class::<environment::TradingEnv>()?;

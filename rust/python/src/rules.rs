@@ -4,6 +4,9 @@ use pyo3::types::PyDict;
 
 use crate::error::to_py;
 
+/// A function and its arguments: the class, no positional ones, and its fields by name.
+type Pickle<'py> = (Bound<'py, PyAny>, (Bound<'py, PyAny>, (), Bound<'py, PyDict>));
+
 #[pyclass(frozen, eq, from_py_object, module = "openoutcry")]
 #[derive(Clone, Copy, PartialEq)]
 pub struct CostModel(pub(crate) CoreCosts);
@@ -83,7 +86,8 @@ impl CostModel {
         self.0.capital
     }
 
-    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+    #[pyo3(name = "to_dict")]
+    fn dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
         dict.set_item("fee_bps", self.0.fee_bps)?;
         dict.set_item("slippage_bps", self.0.slippage_bps)?;
@@ -101,11 +105,11 @@ impl CostModel {
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        Ok(format!("CostModel({})", fields(&self.to_dict(py)?)?))
+        Ok(format!("CostModel({})", fields(&self.dict(py)?)?))
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyAny>, (), Bound<'py, PyDict>))> {
-        reduce::<Self>(py, self.to_dict(py)?)
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Pickle<'py>> {
+        reduce::<Self>(py, self.dict(py)?)
     }
 }
 
@@ -166,7 +170,8 @@ impl Limits {
         self.0.maintenance_margin
     }
 
-    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+    #[pyo3(name = "to_dict")]
+    fn dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
         dict.set_item("max_weight", self.0.max_weight)?;
         dict.set_item("max_gross", self.0.max_gross)?;
@@ -181,24 +186,22 @@ impl Limits {
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        Ok(format!("Limits({})", fields(&self.to_dict(py)?)?))
+        Ok(format!("Limits({})", fields(&self.dict(py)?)?))
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyAny>, (), Bound<'py, PyDict>))> {
-        reduce::<Self>(py, self.to_dict(py)?)
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Pickle<'py>> {
+        reduce::<Self>(py, self.dict(py)?)
     }
 }
 
 fn fields(dict: &Bound<'_, PyDict>) -> PyResult<String> {
-    let fields: PyResult<Vec<String>> = dict.iter().map(|(name, value)| Ok(format!("{name}={}", value.repr()?))).collect();
+    let fields: PyResult<Vec<String>> =
+        dict.iter().map(|(name, value)| Ok(format!("{name}={}", value.repr()?))).collect();
     Ok(fields?.join(", "))
 }
 
 /// Returns the pickle of a class whose fields are keyword arguments.
-fn reduce<'py, T: pyo3::PyTypeInfo>(
-    py: Python<'py>,
-    fields: Bound<'py, PyDict>,
-) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyAny>, (), Bound<'py, PyDict>))> {
+fn reduce<'py, T: pyo3::PyTypeInfo>(py: Python<'py>, fields: Bound<'py, PyDict>) -> PyResult<Pickle<'py>> {
     let call = py.import("openoutcry._pickle")?.getattr("call")?;
     Ok((call, (py.get_type::<T>().into_any(), (), fields)))
 }

@@ -41,7 +41,6 @@ pub const METRICS: [&str; 16] = [
 /// Returns every metric of a track in the order of [`METRICS`], each on its own defined or not.
 ///
 /// Sharpe and its error are of excess returns, the rest of raw ones; turnover and cost are a year.
-#[must_use]
 pub fn summarize(track: &Track) -> [Statistic; METRICS.len()] {
     let (r, ppy) = (track.returns, track.periods_per_year);
     let over = excess(r, track.risk_free);

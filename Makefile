@@ -1,0 +1,112 @@
+# Needs python3, pip, a C toolchain, make and cargo. Everything else goes into .venv; `make clean` removes it.
+
+PYTHON ?= python3
+VENV := .venv
+FLOOR := .venv-floor
+BIN := $(CURDIR)/$(VENV)/bin
+PYTEST := $(BIN)/python -m pytest
+RUST := Cargo.toml Cargo.lock rust-toolchain.toml pyproject.toml $(shell find rust contract -type f -not -path '*/node_modules/*')
+PACKAGE := $(shell find python -type f -not -name '*.pyc' -not -name '*.so')
+STAGES := lint test-rust test-python test-floor docs examples wheel
+PIP_FLAGS := --quiet --disable-pip-version-check
+# The pins are of Python 3.11; the versions that an older Python can run are pip's to find.
+PINS = $(shell $(PYTHON) -c 'import sys; print("-c constraints.txt" if sys.version_info >= (3, 11) else "")')
+
+export VIRTUAL_ENV := $(CURDIR)/$(VENV)
+export OPENOUTCRY_FULL
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo build test test-full $(STAGES) format bench pins clean
+
+help: ## Say what can be made
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+
+demo: build ## Rank the baseline agents on real data: a table, and report.html
+	$(BIN)/openoutcry demo
+
+build: $(VENV)/.built ## Build the package into .venv
+
+test: ## Run everything that must be green (what .ci/run runs)
+	@MAKE='$(MAKE)' scripts/stages $(STAGES)
+
+test-full: ## The same with full counts of random cases
+	@$(MAKE) --no-print-directory test OPENOUTCRY_FULL=1
+
+lint: $(VENV)/.dev $(VENV)/.built ## Check format, lints, types, the stub and the layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m mypy.stubtest --concise openoutcry.openoutcry_py
+	cargo fmt --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	$(PYTEST) tests/test_layers.py
+
+test-rust: ## Test the crates
+	cargo test --workspace --locked --quiet
+
+test-python: $(VENV)/.dev $(VENV)/.built ## Test the package on the newest numpy and gymnasium
+	$(PYTEST)
+
+test-floor: $(FLOOR)/.built ## Test the wheel on the oldest numpy and gymnasium that it accepts
+	$(FLOOR)/bin/python -m pytest
+
+docs: $(VENV)/.dev ## Build the site into site/
+	$(BIN)/mkdocs build --strict --quiet
+
+examples: $(VENV)/.dev $(VENV)/.built ## Run every example
+	scripts/run-examples $(BIN)
+
+wheel: dist/.checked ## Build the wheel into dist/ and check its size, contents and ABI
+
+bench: build ## Time the engine beside numpy
+	$(BIN)/openoutcry bench
+
+format: $(VENV)/.dev ## Format, and apply the fixes that lints offer
+	$(BIN)/ruff check --fix-only .
+	$(BIN)/ruff format .
+	cargo fmt
+
+pins: $(VENV)/.venv ## Resolve the newest dependencies and rewrite constraints*.txt
+	$(BIN)/python scripts/pins.py
+
+clean: ## Remove everything that was made here
+	rm -rf target dist site report.html $(VENV) $(FLOOR) python/openoutcry/*.so
+	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis
+
+$(VENV)/.venv: scripts/install-system
+	scripts/install-system
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.base: $(VENV)/.venv pyproject.toml constraints.txt
+	$(BIN)/python -m pip install $(PIP_FLAGS) $(PINS) "maturin>=1.9,<2" "numpy>=1.26" "gymnasium>=1.1" "rich>=13" "typer>=0.15"
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.venv constraints.txt
+	$(BIN)/python -m pip install $(PIP_FLAGS) --no-deps -r constraints.txt
+	@touch $@
+
+$(VENV)/.built: $(VENV)/.base $(RUST)
+	$(BIN)/maturin develop --release --locked --quiet
+	@touch $@
+
+dist/.built: $(VENV)/.base $(RUST) $(PACKAGE) README.md
+	@rm -rf dist
+	$(BIN)/maturin build --release --locked --quiet --out dist
+	@touch $@
+
+dist/.checked: $(VENV)/.dev dist/.built scripts/check_wheel.py
+	$(BIN)/python scripts/check_wheel.py dist/*.whl
+	$(BIN)/abi3audit --strict --assume-minimum-abi3 3.10 dist/*.whl
+	@touch $@
+
+$(FLOOR)/.venv: scripts/install-system constraints-floor.txt
+	$(PYTHON) -m venv --clear $(FLOOR)
+	$(FLOOR)/bin/python -m pip install $(PIP_FLAGS) --no-deps -r constraints-floor.txt
+	@touch $@
+
+$(FLOOR)/.built: $(FLOOR)/.venv dist/.built
+	$(FLOOR)/bin/python -m pip install $(PIP_FLAGS) --no-deps --force-reinstall dist/*.whl
+	$(FLOOR)/bin/python -m pip check
+	@touch $@

@@ -1,0 +1,171 @@
+"""Measurements of speed and size on this machine."""
+
+from __future__ import annotations
+
+import io
+import json
+import resource
+import subprocess
+import sys
+import time
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+import numpy.typing as npt
+
+from openoutcry import openoutcry_py as native
+from openoutcry.backtest import run_backtest
+from openoutcry.dataset import Dataset
+from openoutcry.openoutcry_py import CostModel, Limits
+
+Table = npt.NDArray[np.float64]
+
+FEE, SLIPPAGE = 10.0, 5.0
+SIZES = ((4, 2500, "< 0.5 ms"), (100, 2500, "< 5 ms"), (500, 5000, "< 30 ms"))
+
+
+@dataclass(frozen=True)
+class Row:
+    """One measurement, its goal, and the same by a peer in the same process."""
+
+    what: str
+    here: str
+    goal: str
+    peer: str = ""
+    ratio: float | None = None
+    peer_is: str = ""
+
+
+def measure() -> list[Row]:
+    """Return all measurements; takes some seconds."""
+    return [*(_backtest(*size) for size in SIZES), _memory(), _json_steps(), _import_time(), _wheel_size()]
+
+
+def cpu_seconds(work: Callable[[], object], repeats: int = 7) -> float:
+    """Return the median CPU time of a call, after one to warm up."""
+    work()
+    times = []
+    for _ in range(repeats):
+        start = time.process_time()
+        calls = 0
+        while calls == 0 or time.process_time() - start < 0.05:
+            work()
+            calls += 1
+        times.append((time.process_time() - start) / calls)
+    return median(times)
+
+
+def _market(n_symbols: int, n_bars: int) -> tuple[Dataset, Table, Table]:
+    random = np.random.default_rng(7)
+    close = 100.0 * np.exp(np.cumsum(random.normal(0.0, 0.01, (n_bars, n_symbols)), axis=0))
+    weights = random.dirichlet(np.ones(n_symbols), n_bars) * 0.98
+    dates = np.datetime64("2000-01-03") + np.arange(n_bars)
+    return Dataset.from_arrays(dates, [f"S{i:03d}" for i in range(n_symbols)], close), close, weights
+
+
+def numpy_backtest(close: Table, weights: Table) -> Table:
+    """Return the value path of target weights: the loop a user would write, with linear costs."""
+    n_bars, n_symbols = close.shape
+    cash, shares = 1.0, np.zeros(n_symbols)
+    nav = np.ones(n_bars)
+    for bar in range(n_bars - 1):
+        order = weights[bar] * nav[bar] / close[bar] - shares
+        price = close[bar] * (1.0 + np.sign(order) * SLIPPAGE / 1e4)
+        cash -= order @ price + FEE / 1e4 * (np.abs(order) @ price)
+        shares = shares + order
+        nav[bar + 1] = cash + shares @ close[bar + 1]
+    return nav
+
+
+def _backtest(n_symbols: int, n_bars: int, goal: str) -> Row:
+    dataset, close, weights = _market(n_symbols, n_bars)
+    costs, limits = CostModel(fee_bps=FEE, slippage_bps=SLIPPAGE, financing_bps=0.0, borrow_bps=0.0), Limits()
+    here = cpu_seconds(lambda: run_backtest(dataset, weights, (0, n_bars), costs, limits))
+    peer = cpu_seconds(lambda: numpy_backtest(close, weights), repeats=3)
+    difference = np.abs(
+        run_backtest(dataset, weights, (0, n_bars), costs, limits).nav / numpy_backtest(close, weights) - 1.0
+    )
+    assert difference.max() < 1e-9, "the peer must do the same work"
+    what = f"run_backtest, weights {n_symbols} x {n_bars}"
+    return Row(what, f"{here * 1e3:.3f} ms", goal, f"{peer * 1e3:.1f} ms", peer / here, "numpy loop, linear costs")
+
+
+def _memory() -> Row:
+    n_symbols, n_bars, _ = SIZES[-1]
+    dataset, _, weights = _market(n_symbols, n_bars)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    run_backtest(dataset, weights, (0, n_bars))
+    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+    copy = weights.nbytes / 2**20
+    return Row("peak memory beside the inputs, 500 x 5000", f"{grown:.1f} MiB", f"< {copy:.1f} MiB (one copy)")
+
+
+def _json_steps() -> Row:
+    env = native.TradingEnv(4, 2500, 0)
+    orders = [{"symbol": f"S{i:03d}", "action": "buy", "target_weight": 0.2 + 0.02 * i} for i in range(4)]
+    decision = json.dumps({"orders": orders})
+
+    def episode() -> None:
+        env.reset()
+        done = False
+        while not done:
+            _, _, done, _ = env.step(decision)
+
+    here = 2480 / cpu_seconds(episode)
+    peer = 2480 / cpu_seconds(lambda: _python_json_steps(decision), repeats=3)
+    return Row(
+        "JSON steps a second, 4 symbols x 20 closes",
+        f"{here:,.0f}",
+        ">= 300,000",
+        f"{peer:,.0f}",
+        here / peer,
+        "numpy loop with json",
+    )
+
+
+def _python_json_steps(decision: str) -> None:
+    _, close, _ = _market(4, 2500)
+    cash, shares = 1.0, np.zeros(4)
+    for bar in range(19, 2499):
+        weights = np.array([order["target_weight"] for order in json.loads(decision)["orders"]])
+        nav = cash + shares @ close[bar]
+        order = weights * nav / close[bar] - shares
+        cash, shares = cash - order @ close[bar], shares + order
+        history = close[bar - 18 : bar + 2].T.tolist()
+        symbols = [{"symbol": f"S{i:03d}", "close_history": history[i]} for i in range(4)]
+        json.dumps({"date": "2000-01-03", "cash": cash, "symbols": symbols, "portfolio": []})
+
+
+def _import_time() -> Row:
+    def seconds(module: str) -> float:
+        code = f"import time; t = time.perf_counter(); import {module}; print(time.perf_counter() - t)"
+        runs = [
+            subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True) for _ in range(7)
+        ]
+        return median(float(run.stdout) for run in runs)
+
+    seconds("openoutcry")
+    here, peer = seconds("openoutcry"), seconds("numpy")
+    return Row(
+        "import openoutcry",
+        f"{here * 1e3:.0f} ms",
+        "< 100 ms",
+        f"{peer * 1e3:.0f} ms",
+        here / peer,
+        "import numpy alone",
+    )
+
+
+def _wheel_size() -> Row:
+    """Pack the installed package as a wheel would be: compressed, without caches."""
+    root = Path(native.__file__).parent
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as wheel:
+        for file in sorted(root.rglob("*")):
+            if file.is_file() and "__pycache__" not in file.parts:
+                wheel.write(file, file.relative_to(root))
+    return Row("the package, compressed", f"{packed.tell() / 1e6:.1f} MB", "< 8 MB")

@@ -1,0 +1,78 @@
+"""Boards: agents ranked over several windows of one market."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from openoutcry import agents
+from openoutcry.backtest import Run, run_backtest
+from openoutcry.dataset import Dataset
+from openoutcry.openoutcry_py import DEFAULT_LOOKBACK, CostModel, Limits
+from openoutcry.window import Window
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One agent of a board: its run over the whole period, and one per window."""
+
+    whole: Run
+    windows: tuple[Run, ...]
+
+    @property
+    def agent(self) -> str:
+        """Name of the agent."""
+        return self.whole.name
+
+
+@dataclass(frozen=True)
+class Board:
+    """Agents of one market, best Sharpe ratio first; those without one come last."""
+
+    dataset: Dataset
+    entries: tuple[Entry, ...]
+
+    @property
+    def benchmark(self) -> Run:
+        """Buy-and-hold over the whole period."""
+        return next(entry.whole for entry in self.entries if entry.agent == "buy-and-hold")
+
+
+def run_board(
+    dataset: Dataset,
+    *,
+    n_windows: int = 5,
+    costs: CostModel | None = None,
+    limits: Limits | None = None,
+    names: Sequence[str] = agents.NAMES,
+    seed: int = 0,
+    on_run: Callable[[str], None] = lambda _: None,
+) -> Board:
+    """Run the baselines over the whole market and over `n_windows` equal parts of it.
+
+    Args:
+        dataset: The market.
+        n_windows: Consecutive windows, each beginning on the bar on which the one before it ends.
+        costs: What trading costs.
+        limits: What a decision may ask for.
+        names: Names of baselines; buy-and-hold is always among them.
+        seed: Key of the random agent and of the slippage noise.
+        on_run: Called with the agent's name after each of its runs.
+    """
+    start, end = Window().resolve(dataset, DEFAULT_LOOKBACK)
+    edges = [start + (end - 1 - start) * k // n_windows for k in range(n_windows + 1)]
+    windows = [(first, last + 1) for first, last in zip(edges[:-1], edges[1:], strict=True)]
+
+    def run(name: str, window: tuple[int, int]) -> Run:
+        done = run_backtest(dataset, name, window, costs, limits, seed)
+        on_run(name)
+        return done
+
+    listed = dict.fromkeys([*names, "buy-and-hold"])
+    entries = [Entry(run(name, (start, end)), tuple(run(name, window) for window in windows)) for name in listed]
+    return Board(dataset, tuple(sorted(entries, key=_rank)))
+
+
+def _rank(entry: Entry) -> tuple[bool, float]:
+    sharpe = entry.whole.metrics["sharpe"]
+    return (sharpe is None, 0.0 if sharpe is None else -sharpe)

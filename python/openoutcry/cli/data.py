@@ -1,0 +1,142 @@
+"""`openoutcry data`: what markets there are, and what is in one."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import typer
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from openoutcry import data
+from openoutcry.cli.source import open_dataset
+from openoutcry.dataset import Dataset
+
+app = typer.Typer(help="List, describe and check markets.", no_args_is_help=True, rich_markup_mode="markdown")
+
+AS_JSON = typer.Option(False, "--json", help="Print as JSON.")
+
+
+@app.command("list", epilog="**Example** `openoutcry data list`")
+def list_(as_json: bool = AS_JSON) -> None:
+    """List the bundled markets."""
+    described = [data.describe(name) for name in data.names()]
+    if as_json:
+        typer.echo(json.dumps(described))
+        return
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for head in ("name", "bars", "from", "to", "universes", "source"):
+        table.add_column(head)
+    for item in described:
+        universes = item["universes"]
+        assert isinstance(universes, dict), "a name per universe"
+        named = ", ".join(f"{name} ({len(symbols)})" for name, symbols in universes.items())
+        columns = ("name", "n_bars", "first_date", "last_date")
+        table.add_row(*(str(item[column]) for column in columns), named, str(item["source"]))
+    Console().print(table)
+
+
+@app.command(epilog="**Examples** `openoutcry data describe ecb-fx:all`, `openoutcry data describe prices.csv`")
+def describe(source: str, as_json: bool = AS_JSON) -> None:
+    """Describe a bundled market or a file, symbol by symbol."""
+    dataset = open_dataset(source)
+    described = _describe(dataset)
+    if as_json:
+        typer.echo(json.dumps(described))
+        return
+    console = Console()
+    console.print(repr(dataset), highlight=False)
+    console.print(f"fingerprint {dataset.fingerprint}", style="dim", highlight=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    heads = ("symbol", "first", "last", "closes", "gaps", "splits", "dividends", "settled", "low", "high")
+    for head in heads:
+        table.add_column(head, justify="left" if head in ("symbol", "first", "last", "settled") else "right")
+    rows = described["symbols"]
+    assert isinstance(rows, list), "a row per symbol"
+    for row in rows:
+        table.add_row(*("—" if row[head] is None else _cell(row[head]) for head in heads))
+    console.print(table)
+    for notice in dataset.notices:
+        console.print(f"  · {notice}", style="dim", highlight=False)
+
+
+@app.command(epilog="**Example** `openoutcry data check prices.csv` (exit code 2 if it is refused)")
+def check(source: str, as_json: bool = AS_JSON) -> None:
+    """Check that a file can be used, and warn of what looks odd in it."""
+    dataset = open_dataset(source)
+    warnings = _warnings(dataset)
+    if as_json:
+        typer.echo(json.dumps({"fingerprint": dataset.fingerprint, "warnings": warnings}))
+        return
+    typer.echo(f"ok: {dataset!r}")
+    for warning in warnings:
+        typer.echo(f"warning: {warning}")
+
+
+def _cell(value: object) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _describe(dataset: Dataset) -> dict[str, object]:
+    return {
+        "name": dataset.name,
+        "fingerprint": dataset.fingerprint,
+        "n_bars": dataset.n_bars,
+        "dates": [dataset.dates[0], dataset.dates[-1]],
+        "periods_per_year": dataset.periods_per_year,
+        "has_opens": dataset.has_opens,
+        "has_risk_free": dataset.risk_free is not None,
+        "notices": dataset.notices,
+        "symbols": [_describe_symbol(dataset, column) for column in range(dataset.n_symbols)],
+    }
+
+
+def _describe_symbol(dataset: Dataset, column: int) -> dict[str, object]:
+    close = dataset.close[:, column]
+    bars = np.flatnonzero(np.isfinite(close))
+    row: dict[str, object] = {"symbol": dataset.symbols[column], "closes": len(bars)}
+    if len(bars) == 0:
+        return row | dict.fromkeys(("first", "last", "gaps", "splits", "dividends", "settled", "low", "high"))
+    none = np.full(dataset.n_bars, np.nan)
+    settled = np.flatnonzero(np.isfinite(none if dataset.delistings is None else dataset.delistings[:, column]))
+    return row | {
+        "first": dataset.dates[bars[0]],
+        "last": dataset.dates[bars[-1]],
+        "gaps": int(bars[-1] - bars[0] + 1 - len(bars)),
+        "splits": 0 if dataset.splits is None else int((dataset.splits[:, column] != 1.0).sum()),
+        "dividends": 0 if dataset.dividends is None else int((dataset.dividends[:, column] != 0.0).sum()),
+        "settled": dataset.dates[settled[0]] if len(settled) else None,
+        "low": float(close[bars].min()),
+        "high": float(close[bars].max()),
+    }
+
+
+def _warnings(dataset: Dataset) -> list[str]:
+    """Return what the engine accepts but a person should look at."""
+    found = []
+    for column, symbol in enumerate(dataset.symbols):
+        close = dataset.close[:, column]
+        basis = 1.0 if dataset.splits is None else np.cumprod(dataset.splits[:, column])
+        bars = np.flatnonzero(np.isfinite(close))
+        moves = np.abs(np.diff(np.log((close * basis)[bars])))
+        for k in np.flatnonzero(moves > np.log(2.0)):
+            dates = f"{dataset.dates[bars[k]]} to {dataset.dates[bars[k + 1]]}"
+            found.append(
+                f"{symbol} moves by a factor of {np.exp(moves[k]):.3g} from {dates}: a split that is not marked?"
+            )
+        if len(bars) == 0:
+            found.append(f"{symbol} never closes")
+        elif bars[-1] < dataset.n_bars - 1 and not _is_settled(dataset, column):
+            found.append(
+                f"{symbol} stops closing after {dataset.dates[bars[-1]]} without a settlement: suspended, not sold"
+            )
+    if dataset.high is not None and dataset.low is not None:
+        crossed = int((dataset.high < dataset.low).sum())
+        found += [f"{crossed} bars have a high below their low"] if crossed else []
+    return found
+
+
+def _is_settled(dataset: Dataset, column: int) -> bool:
+    return dataset.delistings is not None and bool(np.isfinite(dataset.delistings[:, column]).any())

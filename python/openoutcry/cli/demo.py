@@ -1,0 +1,110 @@
+"""`openoutcry demo`: the baselines on the bundled markets."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+from openoutcry import agents, data
+from openoutcry.backtest import Run
+from openoutcry.board import Board, run_board
+from openoutcry.cli.table import metrics_table
+from openoutcry.openoutcry_py import Limits
+
+EXAMPLES = """
+**Examples**
+
+`openoutcry demo`
+
+`openoutcry demo --report out/board.html --windows 8`
+
+`openoutcry demo --json | jq '.[0].agents[0]'`
+"""
+
+DATASETS = ("ecb-fx", "us-treasury")
+
+
+def demo(
+    report: Path = typer.Option(Path("report.html"), help="Where to write the report."),
+    windows: int = typer.Option(5, min=1, help="Consecutive windows to run beside the whole period."),
+    as_json: bool = typer.Option(False, "--json", help="Print the numbers as JSON instead of tables."),
+) -> None:
+    """Rank the baseline agents over 27 years of exchange rates and 27 years of US Treasuries.
+
+    Offline and long-only. Prints a table a market and writes one self-contained HTML report.
+    """
+    console = Console()
+    boards = _run(windows, console)
+    _write_report(boards, report)
+    if as_json:
+        typer.echo(json.dumps([_as_json(board) for board in boards]))
+        return
+    for board in boards:
+        whole = board.benchmark
+        title = f"{board.dataset.name}  {whole.dates[0]} .. {whole.dates[-1]}  {len(whole.dates)} bars"
+        console.print(metrics_table(title, (entry.whole for entry in board.entries), ranked=True))
+        for notice in board.dataset.notices:
+            console.print(f"  · {notice}", style="dim", highlight=False)
+        console.print()
+    console.print(f"report: {report}", highlight=False)
+
+
+def _run(n_windows: int, console: Console) -> list[Board]:
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True, disable=not console.is_terminal) as progress:
+        total = len(DATASETS) * len(agents.NAMES) * (n_windows + 1)
+        task = progress.add_task("running", total=total)
+        return [
+            run_board(
+                data.load(name),
+                n_windows=n_windows,
+                limits=Limits(allow_short=False),
+                on_run=lambda agent: progress.update(task, advance=1, description=agent),
+            )
+            for name in DATASETS
+        ]
+
+
+def _as_json(board: Board) -> dict[str, object]:
+    return {
+        "dataset": board.dataset.name,
+        "fingerprint": board.dataset.fingerprint,
+        "agents": [
+            {
+                "agent": entry.agent,
+                "metrics": entry.whole.metrics,
+                "undefined": entry.whole.undefined,
+                "windows": [{"dates": [run.dates[0], run.dates[-1]], "metrics": run.metrics} for run in entry.windows],
+            }
+            for entry in board.entries
+        ],
+    }
+
+
+def _write_report(boards: list[Board], path: Path) -> None:
+    from openoutcry.picture import notices_of, provenance_of, view_of
+    from openoutcry.report import BoardRow, BoardSection, Provenance, Window, render_board
+
+    def window(run: Run) -> Window:
+        return Window(f"{run.dates[0][:4]} .. {run.dates[-1][:4]}", run.nav)
+
+    sections: list[BoardSection] = []
+    entries: list[tuple[str, str]] = []
+    for board in boards:
+        views = [view_of(entry.whole) for entry in board.entries]
+        rows = [
+            BoardRow(entry.agent, view.metrics, view.reasons, [window(run) for run in entry.windows])
+            for entry, view in zip(board.entries, views, strict=True)
+        ]
+        benchmark = next(view for view in views if view.name == board.benchmark.name)
+        notices = notices_of(board.benchmark)
+        sections.append(BoardSection(board.dataset.name, rows, views, benchmark, notices, "the whole period"))
+        entries += provenance_of(board.benchmark).entries
+    command = ("command", "openoutcry demo")
+    page = render_board("Baselines on real markets", sections, [], Provenance([*dict.fromkeys(entries), command]))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(page, encoding="utf-8")

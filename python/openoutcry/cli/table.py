@@ -1,0 +1,41 @@
+"""Tables of runs for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rich import box
+from rich.table import Table
+
+from openoutcry.backtest import Run
+
+
+def metrics_table(title: str, runs: Iterable[Run], *, ranked: bool) -> Table:
+    """Return one row of metrics a run; undefined is a dash."""
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    if ranked:
+        table.add_column("#", justify="right", style="dim")
+    table.add_column("agent", no_wrap=True)
+    for head in ("return", "vol", "Sharpe ± s.e.", "max DD", "turn/y", "cost/y"):
+        table.add_column(head, justify="right", no_wrap=True)
+    for place, run in enumerate(runs, 1):
+        table.add_row(*([str(place)] if ranked else []), run.name, *_cells(run.metrics))
+    return table
+
+
+def _cells(metrics: dict[str, float | None]) -> list[str]:
+    sharpe, error = metrics["sharpe"], metrics["sharpe_se"]
+    ratio = "—" if sharpe is None else f"{sharpe:.2f} ± " + ("—" if error is None else f"{error:.2f}")
+    turnover = metrics["turnover"]
+    return [
+        _percent(metrics["return"], "+.1%"),
+        _percent(metrics["vol"], ".1%"),
+        ratio,
+        _percent(metrics["max_drawdown"], ".1%"),
+        "—" if turnover is None else f"{turnover:.1f}x",
+        _percent(metrics["cost"], ".2%"),
+    ]
+
+
+def _percent(value: float | None, form: str) -> str:
+    return "—" if value is None else format(value, form)

@@ -1,0 +1,400 @@
+"""The native module: the JSON door, and what the Python core is made of.
+
+Meaning and units are those of `contract/README.md`. Every error is an `OpenOutcryError` whose `slug` is listed in
+`contract/errors.json`; whatever is refused leaves its object unchanged.
+"""
+
+from collections.abc import Callable
+from typing import Any, TypeAlias, final
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = [
+    "BASELINES",
+    "Baseline",
+    "CONTRACT_VERSION",
+    "CostModel",
+    "DEFAULT_LOOKBACK",
+    "Dataset",
+    "Limits",
+    "MAX_ABS_WEIGHT",
+    "OpenOutcryError",
+    "Run",
+    "Session",
+    "State",
+    "TradingEnv",
+    "fill_noise",
+    "resolve_window",
+    "run_agent",
+    "run_callable",
+    "run_weights",
+    "summarize",
+]
+
+CONTRACT_VERSION: str
+DEFAULT_LOOKBACK: int
+MAX_ABS_WEIGHT: float
+BASELINES: list[str]
+
+_Vector: TypeAlias = npt.NDArray[np.float64]
+_Table: TypeAlias = npt.NDArray[np.float64]
+_Bars: TypeAlias = tuple[int, int]
+
+class OpenOutcryError(ValueError):
+    """Something that was refused: `slug: what is required; received what came`."""
+
+    slug: str
+
+@final
+class CostModel:
+    """What trading and holding cost. A field that is not given has its default.
+
+    Args:
+        fee_bps: Commission on slipped notional; 1.
+        slippage_bps: Half-spread; 2, as large caps pay 1 to 5.
+        slippage_jitter: Noise of the slippage as a fraction of it, in [0, 1]; 0.
+        impact_bps: Square-root impact at 100 % participation, Y times daily volatility; 0, since it needs a volatility.
+        financing_bps: Rate a year on borrowed cash; 100.
+        cash_bps: Rate a year on idle cash, may be negative; 0.
+        borrow_bps: Rate a year on the value of shorts; 25, general collateral (D'Avolio 2002).
+        capital: Account currency at NAV 1, which turns NAV into a share of volume; 1e6.
+
+    Raises:
+        OpenOutcryError: `cost_invalid`: a field is out of its range.
+    """
+
+    def __new__(
+        cls,
+        *,
+        fee_bps: float | None = None,
+        slippage_bps: float | None = None,
+        slippage_jitter: float | None = None,
+        impact_bps: float | None = None,
+        financing_bps: float | None = None,
+        cash_bps: float | None = None,
+        borrow_bps: float | None = None,
+        capital: float | None = None,
+    ) -> CostModel: ...
+    @staticmethod
+    def zero() -> CostModel:
+        """Return a market without any cost."""
+
+    @property
+    def fee_bps(self) -> float: ...
+    @property
+    def slippage_bps(self) -> float: ...
+    @property
+    def slippage_jitter(self) -> float: ...
+    @property
+    def impact_bps(self) -> float: ...
+    @property
+    def financing_bps(self) -> float: ...
+    @property
+    def cash_bps(self) -> float: ...
+    @property
+    def borrow_bps(self) -> float: ...
+    @property
+    def capital(self) -> float: ...
+    def to_dict(self) -> dict[str, float]:
+        """Return the fields by name."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
+
+@final
+class Limits:
+    """What a decision may ask for. A limit cuts an order and never forces one.
+
+    Args:
+        max_weight: Largest |weight| of one symbol; 1.
+        max_gross: Largest sum of |weight|; 1.
+        allow_short: Whether weights below 0 are accepted; True.
+        max_participation: Largest share of a bar's volume, or of NAV where there is none, one order may take; None.
+        maintenance_margin: NAV as a fraction of gross exposure below which all is closed; 0, which never calls.
+
+    Raises:
+        OpenOutcryError: `limit_invalid`: a field is out of its range.
+    """
+
+    def __new__(
+        cls,
+        *,
+        max_weight: float | None = None,
+        max_gross: float | None = None,
+        allow_short: bool | None = None,
+        max_participation: float | None = None,
+        maintenance_margin: float | None = None,
+    ) -> Limits: ...
+    @staticmethod
+    def off() -> Limits:
+        """Return limits that cut nothing."""
+
+    @property
+    def max_weight(self) -> float: ...
+    @property
+    def max_gross(self) -> float: ...
+    @property
+    def allow_short(self) -> bool: ...
+    @property
+    def max_participation(self) -> float | None: ...
+    @property
+    def maintenance_margin(self) -> float: ...
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields by name."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
+
+@final
+class TradingEnv:
+    """The JSON door: a market to step through with decisions in JSON.
+
+    The market is synthetic, or comes from `from_csv`. It is ready to step when made; `reset` begins the window anew.
+
+    Args:
+        n_symbols: Symbols of the market.
+        n_days: Days of the market.
+        seed: Seed of the market and of the slippage noise.
+        window_start: First bar; None for the default of the contract.
+        window_end: One past the last bar; None for the end of the data.
+        fee_bps: As in `CostModel`; None for its default.
+        slippage_bps: As in `CostModel`; None for its default.
+        impact_bps: As in `CostModel`; None for its default.
+        financing_bps: As in `CostModel`; None for its default.
+        max_participation: As in `Limits`; None for no limit.
+
+    Raises:
+        OpenOutcryError: the data, the window, a cost or a limit cannot be used.
+    """
+
+    def __new__(
+        cls,
+        n_symbols: int = 4,
+        n_days: int = 120,
+        seed: int = 0,
+        window_start: int | None = None,
+        window_end: int | None = None,
+        fee_bps: float | None = None,
+        slippage_bps: float | None = None,
+        impact_bps: float | None = None,
+        financing_bps: float | None = None,
+        max_participation: float | None = None,
+    ) -> TradingEnv: ...
+    @staticmethod
+    def from_csv(
+        csv_text: str,
+        seed: int = 0,
+        window_start: int | None = None,
+        window_end: int | None = None,
+        fee_bps: float | None = None,
+        slippage_bps: float | None = None,
+        impact_bps: float | None = None,
+        financing_bps: float | None = None,
+        max_participation: float | None = None,
+    ) -> TradingEnv:
+        """Return an environment on the market of a CSV text, long or wide."""
+
+    @staticmethod
+    def from_dataset(
+        dataset: Dataset, *, window: _Bars, costs: CostModel, limits: Limits, lookback: int, seed: int
+    ) -> TradingEnv:
+        """Return an environment on a market that is there already."""
+
+    def reset(self) -> str:
+        """Begin the window anew and return its first observation, canonical JSON."""
+
+    def step(self, decision_json: str) -> tuple[str, float, bool, str]:
+        """Trade as a decision says and return `(observation_json, reward, done, info_json)`.
+
+        Raises:
+            OpenOutcryError: the text is not a decision, or the episode is over; nothing has moved.
+        """
+
+    def observation_json(self) -> str:
+        """Return the current observation, canonical JSON."""
+
+    def reset_arrays(self) -> None:
+        """Begin the window anew, without JSON."""
+
+    def step_weights(self, weights: _Vector) -> float:
+        """Trade to target weights, shape `(n_symbols,)`, and return the reward.
+
+        Raises:
+            OpenOutcryError: the weights have the wrong shape or are not finite, or the episode is over.
+        """
+
+    def observe_into(
+        self,
+        closes: _Vector,
+        positions: _Vector,
+        listed: npt.NDArray[np.int8],
+        history: _Table | None = None,
+    ) -> float:
+        """Write the current observation into buffers of the caller and return the cash.
+
+        Args:
+            closes: Shape `(n_symbols,)`, written: last closes, 0 where a symbol is not listed.
+            positions: Shape `(n_symbols,)`, written: signed shares.
+            listed: Shape `(n_symbols,)`, written: 1 where a symbol can be held.
+            history: Shape `(lookback, n_symbols)`, written: closes, oldest first, 0 before a listing.
+        """
+
+    def info(self) -> dict[str, Any]:
+        """Return what the last step had to say: `nav`, `date`, `events`, `costs` by kind and the gains."""
+
+    @property
+    def nav(self) -> float: ...
+    @property
+    def bar(self) -> int: ...
+    @property
+    def terminated(self) -> bool: ...
+    @property
+    def truncated(self) -> bool: ...
+    @property
+    def dataset(self) -> Dataset: ...
+    def clone_state(self) -> State:
+        """Return a checkpoint of the account, in O(symbols)."""
+
+    def restore_state(self, state: State) -> None:
+        """Go back to a checkpoint of this environment.
+
+        Raises:
+            OpenOutcryError: `state_mismatch`: the checkpoint is of another market or window.
+        """
+
+@final
+class State:
+    """A checkpoint of an account; stepping on from it gives the same bits as never having stopped."""
+
+    @property
+    def bar(self) -> int: ...
+    @property
+    def nav(self) -> float: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    __hash__: None  # type: ignore[assignment]
+
+@final
+class Dataset:
+    """The native market behind `openoutcry.Dataset`."""
+
+    @staticmethod
+    def from_arrays(
+        dates: list[str],
+        symbols: list[str],
+        close: _Table,
+        *,
+        periods_per_year: float,
+        open: _Table | None = None,
+        high: _Table | None = None,
+        low: _Table | None = None,
+        volume: _Table | None = None,
+        dividends: _Table | None = None,
+        splits: _Table | None = None,
+        tradable: npt.NDArray[np.bool_] | None = None,
+        delistings: _Table | None = None,
+        risk_free: _Vector | None = None,
+        fundamentals: list[tuple[str, str, str, float]] | None = None,
+        news: list[tuple[str, str, str]] | None = None,
+    ) -> Dataset: ...
+    @staticmethod
+    def from_csv(text: str, *, periods_per_year: float) -> Dataset: ...
+    @staticmethod
+    def synthetic(n_symbols: int, n_days: int, seed: int) -> Dataset: ...
+    @property
+    def dates(self) -> list[str]: ...
+    @property
+    def symbols(self) -> list[str]: ...
+    @property
+    def n_bars(self) -> int: ...
+    @property
+    def n_symbols(self) -> int: ...
+    @property
+    def periods_per_year(self) -> float: ...
+    @property
+    def has_opens(self) -> bool: ...
+    @property
+    def risk_free(self) -> _Vector | None: ...
+    @property
+    def fundamentals(self) -> list[tuple[str, str, str, float]]: ...
+    @property
+    def news(self) -> list[tuple[str, str, str]]: ...
+    @property
+    def fingerprint(self) -> str: ...
+    def column(self, name: str) -> _Table | None:
+        """Return a column by name, shape `(n_bars, n_symbols)`, float64; None if the market lacks it."""
+
+@final
+class Baseline:
+    """A baseline agent of the core, made anew for every run."""
+
+    def __new__(cls, name: str, seed: int = 0) -> Baseline: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def seed(self) -> int: ...
+    def session(self) -> Session:
+        """Start one episode of this agent."""
+
+@final
+class Session:
+    """One episode of a baseline."""
+
+    def decide(self, observation: str) -> str:
+        """Return the decision on an observation, both JSON."""
+
+@final
+class Run:
+    """The native run behind `openoutcry.Run`."""
+
+    @property
+    def nav(self) -> _Vector: ...
+    @property
+    def returns(self) -> _Vector: ...
+    @property
+    def gains(self) -> dict[str, _Vector]: ...
+    @property
+    def turnover(self) -> _Vector: ...
+    @property
+    def costs(self) -> dict[str, _Vector]: ...
+    @property
+    def decisions(self) -> _Table: ...
+    @property
+    def terminated_at(self) -> int | None: ...
+    def weights(self) -> _Table: ...
+    def fills(self) -> list[tuple[int, int, float, float]]: ...
+    def events(self) -> list[dict[str, Any]]: ...
+    def delayed(self) -> Run: ...
+    def metrics(self) -> tuple[dict[str, float | None], dict[str, str]]: ...
+
+def run_agent(
+    dataset: Dataset, agent: Baseline, *, window: _Bars, costs: CostModel, limits: Limits, lookback: int, seed: int
+) -> Run: ...
+def run_callable(
+    dataset: Dataset,
+    decide: Callable[[str], str],
+    *,
+    window: _Bars,
+    costs: CostModel,
+    limits: Limits,
+    lookback: int,
+    seed: int,
+) -> Run: ...
+def run_weights(
+    dataset: Dataset, weights: _Table, *, window: _Bars, costs: CostModel, limits: Limits, lookback: int, seed: int
+) -> Run: ...
+def resolve_window(start: int | None, end: int | None, lookback: int, n_bars: int) -> _Bars:
+    """Return the bars of a window whose edges may be left open."""
+
+def fill_noise(seed: int, bar: int, symbol: str) -> float:
+    """Return the draw in [0, 1) that jitters the slippage of a symbol in a bar."""
+
+def summarize(
+    returns: _Vector, *, periods_per_year: float, risk_free: _Vector | None = None
+) -> tuple[dict[str, float | None], dict[str, str]]:
+    """Return every metric by name, None where undefined, and the reason of each that is."""

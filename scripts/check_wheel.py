@@ -1,0 +1,53 @@
+"""Refuse a wheel that is too large, tied to one Python, or without a file that its users need.
+
+    python scripts/check_wheel.py dist/openoutcry-0.1.0-cp310-abi3-manylinux_2_34_x86_64.whl
+"""
+
+from __future__ import annotations
+
+import sys
+import zipfile
+from pathlib import Path
+
+MAX_BYTES = 8_000_000
+NEEDED = (
+    "openoutcry/__init__.py",
+    "openoutcry/openoutcry_py.abi3.so",
+    "openoutcry/openoutcry_py.pyi",
+    "openoutcry/py.typed",
+    "openoutcry/data/ecb_fx.zip",
+    "openoutcry/data/us_treasury.csv.gz",
+    ".dist-info/entry_points.txt",
+    ".dist-info/licenses/LICENSE-APACHE",
+    ".dist-info/licenses/LICENSE-MIT",
+)
+FOREIGN = ("tests/", "target/", "__pycache__/", ".venv")
+
+
+def faults(name: str, n_bytes: int, members: list[str]) -> list[str]:
+    """Return what is wrong with a wheel of this name, size and contents."""
+    found = []
+    if "-cp310-abi3-" not in name:
+        found.append(f"a wheel must be cp310-abi3; received {name}")
+    if n_bytes >= MAX_BYTES:
+        found.append(f"a wheel must be smaller than {MAX_BYTES} bytes; received {n_bytes}")
+    found += [f"a wheel must hold {each}" for each in NEEDED if not any(member.endswith(each) for member in members)]
+    found += [f"a wheel must not hold {member}" for member in members if any(part in member for part in FOREIGN)]
+    return found
+
+
+def main(paths: list[str]) -> int:
+    """Print the size of the one wheel given, or its faults."""
+    if len(paths) != 1:
+        sys.stderr.write(f"exactly one wheel is required; received {len(paths)}: {', '.join(paths)}\n")
+        return 1
+    wheel = Path(paths[0])
+    n_bytes = wheel.stat().st_size
+    found = faults(wheel.name, n_bytes, zipfile.ZipFile(wheel).namelist())
+    sys.stdout.write(f"{wheel.name}: {n_bytes / 1e6:.2f} MB\n")
+    sys.stderr.writelines(f"{fault}\n" for fault in found)
+    return bool(found)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,153 @@
+"""Builders that several test files share: engine inputs from the reference's, decisions from rows, and counts."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict
+from math import inf
+from typing import Any, NamedTuple
+
+import numpy as np
+import openoutcry as oo
+from markets import random_market
+from numpy.typing import NDArray
+from openoutcry import openoutcry_py as native
+from reference import Costs, Limits, Market
+
+Array = NDArray[np.float64]
+DATE_0 = np.datetime64("2000-01-03")
+TABLES = ("open", "volume", "dividends", "splits", "tradable", "delistings")
+
+# Names that JSON must escape, sort oddly or take more than one UTF-16 unit each.
+ODD_NAMES = ('Q"T', "back\\slash", "Ünï", "€", "\U0001f4c8", "a b", "<&>", "zero\u200bwidth", "BRK.B", "1", "null", "S")
+
+
+def count(full: int, quick: int) -> int:
+    """Return the size of a random test: `full` with `OPENOUTCRY_FULL=1`, else `quick`."""
+    return full if os.environ.get("OPENOUTCRY_FULL") == "1" else quick
+
+
+class Draw(NamedTuple):
+    """A random market as the engine takes it, and what to do on it."""
+
+    dataset: oo.Dataset
+    weights: Array
+    window: tuple[int, int]
+    costs: oo.CostModel
+    limits: oo.Limits
+
+
+def dates_of(n_bars: int) -> list[str]:
+    """Return daily dates."""
+    return np.datetime_as_string(DATE_0 + np.arange(n_bars)).tolist()
+
+
+def dataset_of(market: Market, symbols: Sequence[str] = (), **extra: Any) -> oo.Dataset:
+    """Return the engine's dataset of a market of the reference."""
+    n_bars, n_symbols = np.shape(market.close)
+    names = symbols or market.symbols or [f"S{i}" for i in range(n_symbols)]
+    tables = {name: getattr(market, name) for name in TABLES}
+    if tables["tradable"] is not None:
+        tables["tradable"] = np.asarray(tables["tradable"]) != 0.0
+    settings = {"periods_per_year": market.periods_per_year} | tables | extra
+    return oo.Dataset.from_arrays(dates_of(n_bars), names, np.asarray(market.close, dtype=float), **settings)
+
+
+def costs_of(costs: Costs) -> oo.CostModel:
+    """Return the engine's costs of the reference's."""
+    return oo.CostModel(**asdict(costs))
+
+
+def limits_of(limits: Limits) -> oo.Limits:
+    """Return the engine's limits of the reference's, where None is no limit."""
+    return oo.Limits(
+        max_weight=inf if limits.max_weight is None else limits.max_weight,
+        max_gross=inf if limits.max_gross is None else limits.max_gross,
+        allow_short=limits.allow_short,
+        max_participation=limits.max_participation,
+        maintenance_margin=limits.maintenance_margin or 0.0,
+    )
+
+
+def names_of(n_symbols: int) -> list[str]:
+    """Return distinct names, most of them odd."""
+    return [name if i < len(ODD_NAMES) else f"N{i}" for i, name in enumerate((*ODD_NAMES, *"x" * n_symbols)[:n_symbols])]
+
+
+def draw(seed: int, *, odd_names: bool = False) -> Draw:
+    """Return a random market that the engine accepts; a seed whose market it refuses moves on to another."""
+    for attempt in range(seed, seed + 100):
+        market, weights, start, end, costs, limits = random_market(attempt)
+        names = names_of(np.shape(market.close)[1]) if odd_names else ()
+        try:
+            dataset = dataset_of(market, names)
+        except oo.OpenOutcryError:
+            continue
+        return Draw(dataset, weights, (start, end), costs_of(costs), limits_of(limits))
+    raise AssertionError(f"no market of the seeds from {seed} on is accepted")
+
+
+def env_of(drawn: Draw, *, seed: int = 0, lookback: int = native.DEFAULT_LOOKBACK) -> native.TradingEnv:
+    """Return a native environment, which has the JSON and the array door."""
+    dataset, _, window, costs, limits = drawn
+    return native.TradingEnv.from_dataset(
+        dataset._core, window=window, costs=costs, limits=limits, lookback=lookback, seed=seed
+    )
+
+
+def decision(orders: Iterable[tuple[str, str, float]]) -> str:
+    """Return the JSON of `(symbol, action, weight)` orders; Python prints a float so that it reads back the same."""
+    fields = ({"symbol": symbol, "action": action, "target_weight": weight} for symbol, action, weight in orders)
+    return json.dumps({"orders": list(fields)})
+
+
+def row_decision(symbols: Sequence[str], row: Iterable[float], listed: Iterable[Any]) -> str:
+    """Return the decision that means the same as a row of weights: 0 for an unlisted symbol is nothing."""
+    cells = zip(symbols, row, listed, strict=True)
+    return decision(
+        (symbol, "sell" if weight < 0.0 else "buy", float(weight))
+        for symbol, weight, is_listed in cells
+        if not np.isnan(weight) and (weight != 0.0 or is_listed)
+    )
+
+
+class Seen(NamedTuple):
+    """What the array door shows."""
+
+    closes: Array
+    positions: Array
+    listed: NDArray[np.int8]
+    history: Array
+    cash: float
+
+    def bytes(self) -> bytes:
+        """Return everything in bytes."""
+        return b"".join(part.tobytes() for part in self[:4]) + np.float64(self.cash).tobytes()
+
+
+def observe(env: native.TradingEnv, n_symbols: int, lookback: int) -> Seen:
+    """Return the array observation of the current bar."""
+    closes, positions = np.empty(n_symbols), np.empty(n_symbols)
+    listed, history = np.empty(n_symbols, dtype=np.int8), np.empty((lookback, n_symbols))
+    cash = env.observe_into(closes, positions, listed, history)
+    return Seen(closes, positions, listed, history, cash)
+
+
+def bits(values: Any) -> Any:
+    """Return floats as integers, so that equality is equality of bits; NaN of any payload is one value."""
+    array = np.array(values, dtype=np.float64)
+    array[np.isnan(array)] = np.nan
+    return array.view(np.int64).tolist()
+
+
+def multiset(items: Iterable[Any]) -> list[str]:
+    """Return items as sorted texts: equal where the items are, in any order. Floats keep their bits."""
+    return sorted(json.dumps(item, sort_keys=True) for item in items)
+
+
+def replay(rows: Sequence[str]) -> Callable[[dict[str, Any]], str]:
+    """Return an agent that gives the decisions in order, whatever it sees."""
+    queue = iter(rows)
+    return lambda _: next(queue)
