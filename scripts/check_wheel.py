@@ -1,6 +1,6 @@
 """Refuse a wheel that is too large, tied to one Python, or without a file that its users need.
 
-    python scripts/check_wheel.py dist/openoutcry-0.1.0-cp310-abi3-manylinux_2_34_x86_64.whl
+python scripts/check_wheel.py dist/openoutcry-0.1.0-cp310-abi3-manylinux_2_34_x86_64.whl
 """
 
 from __future__ import annotations

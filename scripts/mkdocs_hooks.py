@@ -28,7 +28,7 @@ SOURCES = {published: source for source, published in PUBLISHED.items()}
 
 _LINK = re.compile(r"(?<=\]\()(?P<path>[^)#:\s]+)(?=[)#])")
 _FENCE_WORD = re.compile(r"^```python notest$", re.MULTILINE)
-_LOADS_FROM_ELSEWHERE = re.compile(r"<(?:script|img|iframe|link(?! rel=.canonical))[^>]+(?:src|href)=.?(?:https?:)?//", re.I)
+_FOREIGN = re.compile(r"<(?:script|img|iframe|link(?! rel=.canonical))[^>]+(?:src|href)=.?(?:https?:)?//", re.I)
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -53,7 +53,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
     """Refuse a page that loads anything from another host: the site must read offline."""
-    foreign = _LOADS_FROM_ELSEWHERE.search(output)
+    foreign = _FOREIGN.search(output)
     if foreign:
         raise PluginError(f"{page.file.src_uri} must load nothing from another host; received {foreign[0]}")
     return output

@@ -11,9 +11,10 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
-import tomllib
 import venv
 from pathlib import Path
+
+import tomllib
 
 ROOT = Path(__file__).parents[1]
 EXTRAS = ("dev", "oracle")

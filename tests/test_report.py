@@ -151,9 +151,8 @@ def test_a_page_follows_both_colour_schemes_and_fits_a_phone(page: str) -> None:
     assert '<meta name="viewport" content="width=device-width, initial-scale=1">' in page
     assert "@media print" in page
     assert all(f"--page:{colour}" in page for colour in palette.COLOURS["page"])
-    assert not re.search(r"#[0-9a-f]{6}\b", page[page.index("<body>") :]), (
-        "a colour outside the variables would ignore the scheme"
-    )
+    # A colour outside the variables would ignore the scheme.
+    assert not re.search(r"#[0-9a-f]{6}\b", page[page.index("<body>") :])
 
 
 def test_every_name_from_outside_is_escaped() -> None:
@@ -185,7 +184,7 @@ def test_an_undefined_metric_is_a_dash_with_its_reason_and_never_a_zero() -> Non
     for label in ("Volatility", "Turnover a year"):
         cell = re.search(rf'<th scope="row">{label}</th><td>(.*?)</td>', text)
         assert cell
-        assert '<span class="undefined" title="not defined for this run">\u2014</span>' in cell[1]
+        assert '<span class="undefined" title="undefined for this run">\u2014</span>' in cell[1]
     assert '<th scope="row">Return</th><td>0.0%</td>' in text
 
 

@@ -204,7 +204,10 @@ class Run:
         return Run(self.dataset, self._core.delayed(), self._settings, f"{self.name}, one bar late")
 
     def to_frame(self) -> Any:
-        """Return NAV, return, turnover, costs and weights per bar as a pandas frame, or polars where that is missing."""
+        """Return NAV, return, turnover, costs and weights per bar as a frame.
+
+        It is a pandas frame, or a polars one where pandas is not installed.
+        """
         columns = {"nav": self.nav, "return": np.concatenate([[np.nan], self.returns])}
         for kind, values in {"turnover": self.turnover, **self.costs}.items():
             columns[kind] = np.concatenate([[0.0], values])

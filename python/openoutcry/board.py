@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from openoutcry import agents
 from openoutcry.backtest import Run, run_backtest
@@ -61,7 +62,7 @@ def run_board(
     """
     start, end = Window().resolve(dataset, DEFAULT_LOOKBACK)
     edges = [start + (end - 1 - start) * k // n_windows for k in range(n_windows + 1)]
-    windows = [(first, last + 1) for first, last in zip(edges[:-1], edges[1:], strict=True)]
+    windows = [(first, last + 1) for first, last in pairwise(edges)]
 
     def run(name: str, window: tuple[int, int]) -> Run:
         done = run_backtest(dataset, name, window, costs, limits, seed)

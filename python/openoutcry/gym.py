@@ -23,11 +23,14 @@ _BOUND = 1e300
 class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
     """A market to trade bar by bar: decide at a close, fill at the next open, be paid at the next close.
 
-    Action: target weights, shape `(n_symbols,)`, float32, signed fractions of NAV. Observation, float64 but the mask:
-    `closes` `(n,)`, account currency, 0 where a symbol is not listed; `listed` `(n,)`, int8; `positions` `(n,)`, shares;
-    `cash` `(1,)`; with `lookback` also `history` `(lookback, n)`, oldest first, 0 before a listing. Reward: simple return
-    of NAV. `terminated` is ruin or liquidation, `truncated` the window's end. `info` holds `nav`, `date`, `events` and
-    the costs paid by kind.
+    Action: target weights, shape `(n,)`, float32, signed fractions of NAV.
+
+    Observation, float64 but the mask: `closes` `(n,)`, account currency, 0 where a symbol is not listed; `listed`
+    `(n,)`, int8; `positions` `(n,)`, shares; `cash` `(1,)`; with `lookback` also `history` `(lookback, n)`,
+    oldest first, 0 before a listing.
+
+    Reward: simple return of NAV. `terminated` is ruin or liquidation, `truncated` the window's end. `info` holds `nav`,
+    `date`, `events` and the costs paid by kind.
 
     The market is fixed by the constructor, and so is the window: `reset(seed=...)` seeds `np_random` and nothing else.
 

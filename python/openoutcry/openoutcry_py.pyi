@@ -12,13 +12,13 @@ import numpy.typing as npt
 
 __all__ = [
     "BASELINES",
-    "Baseline",
     "CONTRACT_VERSION",
-    "CostModel",
     "DEFAULT_LOOKBACK",
+    "MAX_ABS_WEIGHT",
+    "Baseline",
+    "CostModel",
     "Dataset",
     "Limits",
-    "MAX_ABS_WEIGHT",
     "OpenOutcryError",
     "Run",
     "Session",

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from openoutcry.report import verdict
 from openoutcry.report.charts import Line, equity_chart, spans_decades
 from openoutcry.report.marks import interval_axis, interval_mark, interval_range, sparkline
 from openoutcry.report.metrics import METRICS, Footnotes, get, show, show_sharpe
 from openoutcry.report.parts import Detail, figure, heading, legend, notices_list, scroll, switch
 from openoutcry.report.run_page import headline, key_figures, run_sections, without_itself
-from openoutcry.report.text import DASH, escape, number, percent
+from openoutcry.report.text import DASH, attribute, escape, number, percent
 from openoutcry.report.view import BoardRow, BoardSection, RunView
 
 __all__ = ["board_section"]
@@ -46,14 +48,14 @@ def _ranking(section: BoardSection, key: str) -> str:
         sign = (
             '<span class="tie" title="cannot be told apart from the first">=</span>' if tied and any(ties[1:]) else ""
         )
-        cells = _cells(row, low, high, footnotes)
-        rows.append(f'<tr><td class="rank">{rank}{sign}</td><th scope="row">{name}</th>{cells}</tr>')
+        cells = _cells(section, row, low, high, footnotes)
+        rows.append(f'<tr><td class="rank">{rank}{sign}</td><th scope="row"{_full(row.agent)}>{name}</th>{cells}</tr>')
     basis = f" Metrics over {section.basis}." if section.basis else ""
     marks = " = cannot be told apart from the first." if any(ties[1:]) else ""
     table = (
         f'<table class="ranking"><caption><span>Agents, best first.{escape(basis + marks)}</span></caption><thead><tr>'
         '<th scope="col"><span class="hidden">Rank</span></th>'
-        f'<th scope="col">Agent</th>{_head(low, high)}</tr></thead>'
+        f'<th scope="col">Agent</th>{_head(section, low, high)}</tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table>"
     )
     return (
@@ -61,26 +63,33 @@ def _ranking(section: BoardSection, key: str) -> str:
     )
 
 
-def _head(low: float, high: float) -> str:
+def _full(name: str) -> str:
+    # A long name is cut by its column.
+    return attribute("title", name) if len(name) > 24 else ""
+
+
+def _measured(section: BoardSection, names: Sequence[str]) -> list[str]:
+    return [name for name in names if any(name in row.metrics for row in section.rows)]
+
+
+def _head(section: BoardSection, low: float, high: float) -> str:
     def column(name: str) -> str:
-        return f'<th scope="col"{_title(name)}>{METRICS[name].label}</th>'
+        return f'<th scope="col"{attribute("title", METRICS[name].help)}>{METRICS[name].label}</th>'
 
     interval = f'<th scope="col" class="mark"><span class="hidden">95% interval</span>{interval_axis(low, high)}</th>'
-    return "".join(map(column, (*_BEFORE, "sharpe"))) + interval + "".join(map(column, _AFTER))
+    before, after = _measured(section, _BEFORE), _measured(section, _AFTER)
+    return "".join(map(column, (*before, "sharpe"))) + interval + "".join(map(column, after))
 
 
-def _title(name: str) -> str:
-    return f' title="{escape(METRICS[name].help)}"'
-
-
-def _cells(row: BoardRow, low: float, high: float, footnotes: Footnotes) -> str:
+def _cells(section: BoardSection, row: BoardRow, low: float, high: float, footnotes: Footnotes) -> str:
     def cell(name: str) -> str:
         return f"<td>{show(name, row.metrics, row.reasons, footnotes)}</td>"
 
     value = get(row.metrics, "sharpe")
     mark = "" if value is None else interval_mark(value, get(row.metrics, "sharpe_se"), low, high)
     sharpe = f'<td>{show_sharpe(row.metrics, row.reasons, footnotes)}</td><td class="mark">{mark}</td>'
-    return "".join(map(cell, _BEFORE)) + sharpe + "".join(map(cell, _AFTER))
+    before, after = _measured(section, _BEFORE), _measured(section, _AFTER)
+    return "".join(map(cell, before)) + sharpe + "".join(map(cell, after))
 
 
 def _windows(section: BoardSection) -> str:
@@ -104,7 +113,7 @@ def _windows(section: BoardSection) -> str:
                 continue
             total = percent(float(window.nav[-1]) - 1.0, signed=True)
             cells.append(f"<td>{sparkline(window.nav, low, high)}<span>{total}</span></td>")
-        rows.append(f'<tr><th scope="row">{escape(row.agent)}</th>{"".join(cells)}</tr>')
+        rows.append(f'<tr><th scope="row"{_full(row.agent)}>{escape(row.agent)}</th>{"".join(cells)}</tr>')
     head = "".join(f'<th scope="col">{escape(label)}</th>' for label in labels)
     table = (
         '<table class="windows"><caption><span>NAV and return in each window; one scale per column.</span></caption>'

@@ -85,7 +85,7 @@ def show(
     value = get(metrics, name)
     reason = reasons.get(name, "")
     if value is None:
-        reason = reason or "not defined for this run"
+        reason = reason or ("undefined for this run" if name in metrics else "not measured")
         text = f'<span class="undefined"{attribute("title", reason)}>{DASH}</span>'
     else:
         text = _write(value, METRICS[name].unit if name in METRICS else "ratio")

@@ -44,7 +44,7 @@ def key_figures(view: RunView, benchmark: RunView | None, key: str) -> str:
     """Return the main metrics, each above the benchmark's."""
     footnotes = Footnotes(f"{key}-figure")
     items = []
-    for name in _KEY_FIGURES:
+    for name in (name for name in _KEY_FIGURES if name in view.metrics):
         beside = ""
         if benchmark is not None:
             other = show(name, benchmark.metrics, benchmark.reasons)

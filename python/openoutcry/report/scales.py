@@ -96,8 +96,20 @@ class DateScale:
         """Return round dates inside the axis."""
         days = (self.end - self.start) / _DAY
         start, end = (datetime.fromtimestamp(t, timezone.utc) for t in (self.start, self.end))
-        marks = _month_marks(start, end, days, target) if days > 62 else _day_marks(self.start, self.end, target)
+        marks = _month_marks(start, end, days, target) if days > 62 else self._day_marks(target)
         return [Tick(self.position(time), label) for time, label in marks if self.start <= time <= self.end]
+
+    def _day_marks(self, target: int) -> list[tuple[int, str]]:
+        span = self.end - self.start
+        daily = self.width * _DAY == span
+        steps = (s for s in (60, 300, 900, 3600, 10_800, 21_600, _DAY, 2 * _DAY, 7 * _DAY) if s >= _DAY or not daily)
+        step = next((s for s in steps if s >= span / target), 14 * _DAY)
+        marks = []
+        for time in range(-(-self.start // step) * step, self.end + 1, step):
+            moment = datetime.fromtimestamp(time, timezone.utc)
+            day = f"{moment.day} {_MONTHS[moment.month - 1]}"
+            marks.append((time, day if step >= _DAY or time % _DAY == 0 else f"{moment:%H:%M}"))
+        return marks
 
 
 def value_scale(series: Sequence[Floats], scale: str = "linear", include: Sequence[float] = ()) -> ValueScale:
@@ -158,15 +170,4 @@ def _month_marks(start: datetime, end: datetime, days: float, target: int) -> li
         # A first mark inside a year would leave the reader without the year.
         label = label if marks or label == str(year) else f"{label} {year}"
         marks.append((int(moment.timestamp()), label))
-    return marks
-
-
-def _day_marks(start: int, end: int, target: int) -> list[tuple[int, str]]:
-    rough = (end - start) / target
-    step = next((s for s in (60, 300, 900, 3600, 10_800, 21_600, _DAY, 2 * _DAY, 7 * _DAY) if s >= rough), 14 * _DAY)
-    marks = []
-    for time in range(-(-start // step) * step, end + 1, step):
-        moment = datetime.fromtimestamp(time, timezone.utc)
-        day = f"{moment.day} {_MONTHS[moment.month - 1]}"
-        marks.append((time, day if step >= _DAY or time % _DAY == 0 else f"{moment:%H:%M}"))
     return marks

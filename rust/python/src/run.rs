@@ -62,7 +62,6 @@ pub(crate) fn run_agent(
 
 #[pyfunction]
 #[pyo3(signature = (dataset, decide, *, window, costs, limits, lookback, seed))]
-#[expect(clippy::too_many_arguments, reason = "keyword-only settings of one run")]
 pub(crate) fn run_callable(
     dataset: &Dataset,
     decide: &Bound<'_, PyAny>,

@@ -1,0 +1,278 @@
+"""What may import what. A new edge, module or crate fails here until its row is written.
+
+Each checker takes text, so that a planted violation shows it can fail.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tomllib
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "python" / "openoutcry"
+
+# Crate -> the crates and libraries that it may be built on.
+CRATES = {
+    "openoutcry-engine": {"csv-core", "libm", "rand_chacha", "sha2", "thiserror"},
+    "openoutcry-contract": {"openoutcry-engine", "serde", "serde_json", "thiserror", "zmij"},
+    "openoutcry": {"openoutcry-contract", "openoutcry-engine", "rand_chacha", "thiserror"},
+    "openoutcry-score": {"libm", "thiserror"},
+    "openoutcry-py": {"openoutcry", "openoutcry-score", "numpy", "pyo3"},
+}
+PURE = "engine|contract|env|score"
+# Folders of `rust/` -> pattern that their sources must not hold -> why.
+BANNED = (
+    (PURE, r"\bstd\s*::\s*(\{[^;]*\b)?(env|fs|io|net|process|time)\b", "no clock and no input or output"),
+    ("engine|contract|score", r"\bstd\s*::\s*(\{[^;]*\b)?thread\b|\brayon\b", "no threads"),
+    ("engine", r"\bserde(_json)?\b", "the engine knows no wire format"),
+    ("env/src/agents", r"\bDataset\b", "an agent is shown an `AsOf`, never the dataset"),
+    (".*", r"\bHash(Map|Set)\b", "iteration order is random"),
+    (".*", r"\b(e?print(ln)?|dbg|todo|unimplemented)!", "a library does not print, and is finished"),
+    (".*", r"#!?\[\s*(cfg_attr\s*\(.*,\s*)?allow\s*\(", "`#[expect(..., reason)]` instead of `#[allow]`"),
+)
+RUST_TEXT = re.compile(r"""//[^\n]*|/\*.*?\*/|\br(#*)".*?"\1|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\\n])'""", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Layer:
+    """Python modules with the layers and libraries they may import, `later` being inside a function or for types."""
+
+    modules: tuple[str, ...]
+    layers: set[str]
+    libraries: set[str]
+    layers_later: frozenset[str] = frozenset()
+    libraries_later: frozenset[str] = frozenset()
+    by_name: bool = False
+
+
+CORE = {"agents", "core", "data", "native"}
+LAYERS = {
+    "native": Layer(("openoutcry.openoutcry_py",), set(), {"numpy"}),
+    "root": Layer(("openoutcry",), CORE, set(), frozenset({"gym"}), by_name=True),
+    "data": Layer(("openoutcry.data", "openoutcry.data.*"), {"data"}, {"numpy"}, frozenset({"root"})),
+    "core": Layer(
+        ("openoutcry._pickle", "openoutcry.backtest", "openoutcry.dataset", "openoutcry.window"),
+        CORE,
+        {"numpy"},
+        frozenset({"frames", "picture"}),
+        frozenset({"pyarrow"}),
+    ),
+    "agents": Layer(("openoutcry.agents",), {"native"}, set(), by_name=True),
+    "frames": Layer(
+        ("openoutcry.frames",), set(), {"numpy"}, libraries_later=frozenset({"pandas", "polars", "pyarrow"})
+    ),
+    "report": Layer(("openoutcry.report", "openoutcry.report.*"), {"report"}, {"numpy"}),
+    "picture": Layer(("openoutcry.picture",), {*CORE, "report"}, {"numpy"}, frozenset({"root"})),
+    "gym": Layer(("openoutcry.gym",), CORE, {"gymnasium", "numpy"}, frozenset({"report"})),
+    "board": Layer(("openoutcry.board", "openoutcry.benchmarks"), CORE, {"numpy"}),
+    "cli": Layer(
+        ("openoutcry.cli", "openoutcry.cli.*"),
+        {*CORE, "board", "cli"},
+        {"numpy", "rich", "typer"},
+        frozenset({"root", "picture", "report"}),
+    ),
+}
+
+
+def layer_of(module: str) -> str | None:
+    for name, layer in LAYERS.items():
+        for pattern in layer.modules:
+            if module == pattern or (pattern.endswith(".*") and module.startswith(pattern[:-1])):
+                return name
+    return None
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+SOURCES = {module_name(path): path for path in sorted(PACKAGE.rglob("*.py"))}
+MODULES = {*SOURCES, "openoutcry.openoutcry_py"}
+
+
+def imports(node: ast.AST, later: bool = False) -> Iterator[tuple[str, bool]]:
+    """Yield each module a syntax tree imports, and whether it does so later than when it is imported."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.Import):
+            yield from ((alias.name, later) for alias in child.names)
+        elif isinstance(child, ast.ImportFrom):
+            origin = "." * child.level + (child.module or "")
+            for alias in child.names:
+                member = f"{origin}.{alias.name}"
+                yield (member if member in MODULES else origin), later
+        elif isinstance(child, ast.Call) and ast.unparse(child.func).split(".")[-1] in {"import_module", "__import__"}:
+            yield "?", later
+        deferred = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        for_types = isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING"
+        yield from imports(child, later or deferred or for_types)
+
+
+def python_faults(module: str, text: str) -> list[str]:
+    """Return the imports of a module that its layer does not allow."""
+    name = layer_of(module)
+    if name is None:
+        return [f"{module} must have a row in LAYERS"]
+    layer, found = LAYERS[name], []
+    for target, later in imports(ast.parse(text)):
+        top = target.split(".")[0]
+        if top == "openoutcry":
+            allowed = layer_of(target) in layer.layers | (layer.layers_later if later else set())
+        elif target == "?":
+            allowed = layer.by_name
+        else:
+            libraries = layer.libraries | (layer.libraries_later if later else set())
+            allowed = top in sys.stdlib_module_names or top in libraries
+        if not allowed:
+            found.append(f"{module} ({name}) must not import {target}{' later' if later else ''}")
+    return found
+
+
+def dependencies(manifest: dict[str, Any]) -> set[str]:
+    """Return the names of what a crate is built on, on any platform, without what only its tests use."""
+    tables = [manifest, *manifest.get("target", {}).values()]
+    kinds = ("dependencies", "build-dependencies")
+    listed = [item for table in tables for kind in kinds for item in table.get(kind, {}).items()]
+    return {each.get("package", name) if isinstance(each, dict) else name for name, each in listed}
+
+
+def crate_faults(text: str) -> list[str]:
+    """Return the dependencies of a manifest that its crate's row does not allow."""
+    manifest = tomllib.loads(text)
+    name = manifest["package"]["name"]
+    if name not in CRATES:
+        return [f"{name} must have a row in CRATES"]
+    return [f"{name} must not depend on {each}" for each in sorted(dependencies(manifest) - CRATES[name])]
+
+
+def rust_faults(place: str, text: str) -> list[str]:
+    """Return what the source at `place` (below `rust/`) holds that its folder bans; comments and strings are free."""
+    code = RUST_TEXT.sub(lambda match: '""' + "\n" * match[0].count("\n"), text)
+    return [
+        f"rust/{place}:{code.count(chr(10), 0, match.start()) + 1} must not hold `{match[0]}`: {why}"
+        for folders, pattern, why in BANNED
+        if re.match(rf"({folders})/", place)
+        for match in re.finditer(pattern, code)
+    ]
+
+
+MANIFESTS = sorted((ROOT / "rust").glob("*/Cargo.toml"))
+RUST = [path.relative_to(ROOT / "rust") for crate in MANIFESTS for path in sorted((crate.parent / "src").rglob("*.rs"))]
+
+
+@pytest.mark.parametrize("module", SOURCES)
+def test_a_python_module_imports_what_its_layer_allows(module: str) -> None:
+    assert python_faults(module, SOURCES[module].read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize("manifest", MANIFESTS, ids=lambda path: path.parent.name)
+def test_a_crate_depends_on_what_its_row_allows(manifest: Path) -> None:
+    assert crate_faults(manifest.read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize("place", RUST, ids=str)
+def test_a_rust_source_holds_nothing_that_its_crate_bans(place: Path) -> None:
+    assert rust_faults(place.as_posix(), (ROOT / "rust" / place).read_text(encoding="utf-8")) == []
+
+
+def test_every_row_of_the_tables_is_in_use() -> None:
+    assert {layer_of(module) for module in MODULES} == set(LAYERS)
+    assert {tomllib.loads(path.read_text(encoding="utf-8"))["package"]["name"] for path in MANIFESTS} == set(CRATES)
+
+
+IMPORTED = """
+import sys
+before = set(sys.modules)
+import {module}
+new = {{name.partition(".")[0] for name in set(sys.modules) - before}}
+print(*sorted(name for name in new - sys.stdlib_module_names if not name.startswith("__")))
+"""
+
+
+@pytest.mark.parametrize(
+    ("module", "expected"),
+    [("openoutcry", {"numpy", "openoutcry"}), ("openoutcry.report", {"numpy", "openoutcry"})],
+)
+def test_importing_pulls_in_nothing_but_numpy(module: str, expected: set[str], tmp_path: Path) -> None:
+    code = IMPORTED.format(module=module)
+    printed = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=tmp_path)
+    assert set(printed.stdout.split()) == expected
+
+
+@pytest.mark.parametrize(
+    ("module", "text"),
+    [
+        ("openoutcry.backtest", "import gymnasium"),
+        ("openoutcry.backtest", "import pandas as pd"),
+        ("openoutcry.backtest", "from openoutcry.cli import main"),
+        ("openoutcry.backtest", "def f():\n    from openoutcry import cli"),
+        ("openoutcry.backtest", "from openoutcry import picture"),
+        ("openoutcry.backtest", "if TYPE_CHECKING:\n    from openoutcry.gym import OpenOutcryEnv"),
+        ("openoutcry.backtest", "try:\n    import polars\nexcept ImportError:\n    polars = None"),
+        ("openoutcry.backtest", "import importlib\nimportlib.import_module('gymnasium')"),
+        ("openoutcry.backtest", "from . import dataset"),
+        ("openoutcry.dataset", "import pyarrow"),
+        ("openoutcry.report.charts", "from openoutcry.backtest import Run"),
+        ("openoutcry.report.charts", "def f():\n    import matplotlib"),
+        ("openoutcry.gym", "import torch"),
+        ("openoutcry.gym", "from openoutcry import OpenOutcryEnv"),
+        ("openoutcry.cli.run", "import pandas"),
+        ("openoutcry.unheard_of", ""),
+        ("openoutcry.cli.run", "import openoutcry.unheard_of"),
+    ],
+)
+def test_a_planted_import_is_found(module: str, text: str) -> None:
+    assert len(python_faults(module, text)) == 1
+
+
+def test_an_allowed_import_is_not_found() -> None:
+    text = "import json\nimport numpy as np\nfrom openoutcry.window import Window\ndef f():\n    import pyarrow"
+    assert python_faults("openoutcry.dataset", text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[package]\nname = "openoutcry-engine"\n[dependencies]\nserde = "1"',
+        '[package]\nname = "openoutcry-engine"\n[dependencies]\nlibm = { package = "serde", version = "1" }',
+        '[package]\nname = "openoutcry-score"\n[dependencies]\nopenoutcry.workspace = true',
+        '[package]\nname = "openoutcry-engine"\n[build-dependencies]\ncc = "1"',
+        '[package]\nname = "openoutcry-engine"\n[target."cfg(unix)".dependencies]\nlibc = "0.2"',
+        '[package]\nname = "openoutcry-unheard-of"',
+    ],
+)
+def test_a_planted_dependency_is_found(text: str) -> None:
+    assert len(crate_faults(text)) == 1
+
+
+@pytest.mark.parametrize(
+    ("place", "text"),
+    [
+        ("engine/src/book.rs", "use std::time::Instant;"),
+        ("engine/src/book.rs", "use std::{fmt, fs};"),
+        ("engine/src/book.rs", "fn f() { std::thread::spawn(|| ()); }"),
+        ("engine/src/book.rs", "#[derive(serde::Serialize)] struct Book;"),
+        ("env/src/run.rs", "use std::net::TcpStream;"),
+        ("env/src/agents/trend.rs", "fn decide(data: &Dataset) {}"),
+        ("score/src/lib.rs", "use std::collections::HashMap;"),
+        ("python/src/lib.rs", '#[allow(dead_code)] const A: &str = "// not a comment";'),
+        ("python/src/lib.rs", "#![cfg_attr(test, allow(clippy::all))]"),
+        ("engine/src/book.rs", r'fn f(c: char) { if c == \'"\' { println!("{c}"); } }'.replace("\\'", "'")),
+    ],
+)
+def test_a_planted_source_is_found(place: str, text: str) -> None:
+    assert len(rust_faults(place, text)) == 1
+
+
+def test_comments_and_strings_are_free() -> None:
+    text = '// println! in std::fs\n/* HashMap */ const A: [&str; 2] = ["#[allow(x)] std::time", r#"a "HashSet""#];'
+    assert rust_faults("engine/src/book.rs", text) == []
