@@ -10,9 +10,10 @@ PACKAGE := $(shell find python -type f -not -name '*.pyc' -not -name '*.so')
 STAGES := lint test-rust test-python test-floor docs examples wheel
 PIP_FLAGS := --quiet --disable-pip-version-check
 # The pins are of Python 3.11; the versions that an older Python can run are pip's to find.
-PINS = $(shell $(PYTHON) -c 'import sys; print("-c constraints.txt" if sys.version_info >= (3, 11) else "")')
+PINS = $(shell $(PYTHON) -c 'import sys; print("$(CURDIR)/constraints.txt" if sys.version_info >= (3, 11) else "")')
 
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
+export NO_MKDOCS_2_WARNING := 1
 export OPENOUTCRY_FULL
 
 .DEFAULT_GOAL := help
@@ -38,8 +39,7 @@ lint: $(VENV)/.dev $(VENV)/.built ## Check format, lints, types, the stub and th
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest --concise openoutcry.openoutcry_py
-	cargo fmt --check
-	cargo clippy --workspace --all-targets --locked -- -D warnings
+	scripts/cargo-lint
 	$(PYTEST) tests/test_layers.py
 
 test-rust: ## Test the crates
@@ -79,21 +79,21 @@ $(VENV)/.venv: scripts/install-system
 	$(PYTHON) -m venv $(VENV)
 	@touch $@
 
-$(VENV)/.base: $(VENV)/.venv pyproject.toml constraints.txt
-	$(BIN)/python -m pip install $(PIP_FLAGS) $(PINS) "maturin>=1.9,<2" "numpy>=1.26" "gymnasium>=1.1" "rich>=13" "typer>=0.15"
+$(VENV)/.maturin: $(VENV)/.venv constraints.txt
+	PIP_CONSTRAINT=$(PINS) $(BIN)/python -m pip install $(PIP_FLAGS) "maturin>=1.9,<2"
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.venv constraints.txt
 	$(BIN)/python -m pip install $(PIP_FLAGS) --no-deps -r constraints.txt
 	@touch $@
 
-$(VENV)/.built: $(VENV)/.base $(RUST)
-	$(BIN)/maturin develop --release --locked --quiet
+$(VENV)/.built: $(VENV)/.maturin $(RUST)
+	PIP_CONSTRAINT=$(PINS) $(BIN)/maturin develop --release --locked
 	@touch $@
 
-dist/.built: $(VENV)/.base $(RUST) $(PACKAGE) README.md
+dist/.built: $(VENV)/.maturin $(RUST) $(PACKAGE) README.md
 	@rm -rf dist
-	$(BIN)/maturin build --release --locked --quiet --out dist
+	$(BIN)/maturin build --release --locked --out dist
 	@touch $@
 
 dist/.checked: $(VENV)/.dev dist/.built scripts/check_wheel.py

@@ -10,11 +10,12 @@ from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
-import openoutcry as oo
 from markets import random_market
 from numpy.typing import NDArray
-from openoutcry import openoutcry_py as native
 from reference import Costs, Limits, Market
+
+import openoutcry as oo
+from openoutcry import openoutcry_py as native
 
 Array = NDArray[np.float64]
 DATE_0 = np.datetime64("2000-01-03")
@@ -73,7 +74,7 @@ def limits_of(limits: Limits) -> oo.Limits:
 
 def names_of(n_symbols: int) -> list[str]:
     """Return distinct names, most of them odd."""
-    return [name if i < len(ODD_NAMES) else f"N{i}" for i, name in enumerate((*ODD_NAMES, *"x" * n_symbols)[:n_symbols])]
+    return [*ODD_NAMES, *(f"N{i}" for i in range(n_symbols))][:n_symbols]
 
 
 def draw(seed: int, *, odd_names: bool = False) -> Draw:

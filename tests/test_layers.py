@@ -193,8 +193,9 @@ IMPORTED = """
 import sys
 before = set(sys.modules)
 import {module}
-new = {{name.partition(".")[0] for name in set(sys.modules) - before}}
-print(*sorted(name for name in new - sys.stdlib_module_names if not name.startswith("__")))
+# Compiled modules add entries that were never imported, which have no spec.
+new = {{name.partition(".")[0] for name in set(sys.modules) - before if sys.modules[name].__spec__}}
+print(*sorted(new - sys.stdlib_module_names))
 """
 
 

@@ -16,8 +16,9 @@ from openoutcry.report.view import BoardRow, BoardSection, RunView
 __all__ = ["board_section"]
 
 _BEFORE = ("return", "vol")
-_FIRST = Detail(points=600, columns=200, switch=False)
-_FOLDED = Detail(points=360, columns=120, switch=False)
+_ALL_POINTS = 700
+_FIRST = Detail(points=600, columns=180, switch=False)
+_FOLDED = Detail(points=320, columns=110, switch=False)
 _AFTER = ("max_drawdown", "turnover", "cost", "delayed_sharpe")
 
 
@@ -134,9 +135,10 @@ def _lines(section: BoardSection) -> list[Line]:
 
 def _equity(section: BoardSection, key: str) -> str:
     lines = _lines(section)
-    chart = equity_chart(lines, height=360)
+    chart = equity_chart(lines, points=_ALL_POINTS, height=360)
     if spans_decades(lines):
-        chart = switch(f"{key}-scale", chart, equity_chart(lines, scale="linear", height=360))
+        linear = equity_chart(lines, scale="linear", points=_ALL_POINTS, height=360)
+        chart = switch(f"{key}-scale", chart, linear)
     entries = [(line.name, line.colour) for line in reversed(lines)]
     drawn = figure(chart, "NAV as a multiple of its start.", legend(entries, always=True))
     return f"<section>{heading(3, 'All agents')}{drawn}</section>"

@@ -120,7 +120,10 @@ def spans_decades(lines: Sequence[Line]) -> bool:
 
 
 def drawdown_chart(lines: Sequence[Line], *, points: int = POINTS, height: int = 180) -> str:
-    """Draw how far each NAV in `lines` is below its running peak; the last line is filled and marked."""
+    """Draw how far each NAV is below its running peak.
+
+    The last line is filled, and its deepest point is marked.
+    """
     falls = [series.drawdown(line.values) for line in lines]
     # Room below the deepest point, for its label.
     values = value_scale(falls, include=[0.0, -0.01, float(falls[-1].min()) * 1.12])

@@ -20,7 +20,7 @@ _LEAST_EXTREME = 0.01
 
 
 def monthly_heatmap(dates: Sequence[str], nav: Floats) -> str:
-    """Draw the return of every calendar month, in percent, after the total of each year."""
+    """Draw the return of every calendar month, after the total of its year."""
     months, years, extreme = _returns(dates, nav)
     row, top = 22, 22
     height = top + len(years) * row
@@ -40,7 +40,7 @@ def monthly_heatmap(dates: Sequence[str], nav: Floats) -> str:
 
 
 def monthly_table(dates: Sequence[str], nav: Floats, caption: str) -> str:
-    """Return the same as an HTML table, which a reader can scroll, copy and have read out."""
+    """Return the same as an HTML table, which can be copied and read out."""
     months, years, extreme = _returns(dates, nav)
     head = "".join(f'<th scope="col">{name}</th>' for name in ("Year", "Total", *MONTHS))
     rows = []
@@ -57,7 +57,7 @@ def monthly_table(dates: Sequence[str], nav: Floats, caption: str) -> str:
 
 
 def shade(value: float, extreme: float) -> str:
-    """Return the class of a cell: `g0` to `g3` for gains, `l0` to `l3` for losses, empty for NaN and zero."""
+    """Return the class of a cell: `g0` to `g3` or `l0` to `l3`, empty for zero."""
     if not math.isfinite(value) or value == 0.0:
         return ""
     strength = min(abs(value) / extreme, 1.0)

@@ -33,12 +33,12 @@ def sparkline(nav: Floats, low: float, high: float, *, points: int = 60) -> str:
 
 
 def interval_mark(value: float, error: float | None, low: float, high: float) -> str:
-    """Draw an estimate and its 95% interval between `low` and `high`, against a line at zero.
+    """Draw an estimate and its 95% interval, against a line at zero.
 
     Args:
         value: The estimate.
         error: Its standard error; `None` draws the point alone.
-        low: Left end of the cell.
+        low: Left end of the cell; an estimate beyond an end is an arrow there.
         high: Right end of the cell.
     """
     span = high - low
@@ -47,17 +47,20 @@ def interval_mark(value: float, error: float | None, low: float, high: float) ->
         return place((v - low) / span)
 
     told = number(value) if error is None else f"{number(value)} {PLUS_MINUS} {number(error)}"
-    whisker = ""
-    if error is not None:
-        left, right = at(value - Z95 * error), at(value + Z95 * error)
-        whisker = f'<line class="oo-whisker" x1="{left}" x2="{right}" y1="50%" y2="50%"/>'
+    if not low <= value <= high:
+        body = _arrow(value > high)
+    else:
+        body = f'<circle class="oo-point" cx="{at(value)}" cy="50%" r="4.5"/>'
+        if error is not None:
+            left, right = at(value - Z95 * error), at(value + Z95 * error)
+            body = f'<line class="oo-whisker" x1="{left}" x2="{right}" y1="50%" y2="50%"/>{body}'
     apart = error is not None and abs(value) > Z95 * error
+    colour = "c-benchmark" if not apart else "c-agent" if value > 0.0 else "c-delayed"
     return (
         '<svg class="oo-chart oo-interval" role="img" width="100%" height="20">'
         f"<title>{told}</title><desc>Sharpe ratio with its 95% interval, against zero.</desc>"
         f'<g class="oo-grid"><line class="oo-zero" x1="{at(0.0)}" x2="{at(0.0)}" y1="0" y2="100%"/></g>'
-        f'<g class="{"c-agent" if apart else "c-benchmark"}">{whisker}'
-        f'<circle class="oo-point" cx="{at(value)}" cy="50%" r="4.5"/></g></svg>'
+        f'<g class="{colour}">{body}</g></svg>'
     )
 
 
@@ -77,8 +80,21 @@ def interval_axis(low: float, high: float) -> str:
 
 
 def interval_range(estimates: Sequence[tuple[float | None, float | None]]) -> tuple[float, float]:
-    """Return the ends of a column of intervals, with zero inside, from pairs of estimate and standard error."""
-    ends = [value + side * Z95 * (error or 0.0) for value, error in estimates if value is not None for side in (-1, 1)]
-    low, high = min([*ends, -0.1]), max([*ends, 0.1])
+    """Return the ends of a column of intervals, with zero inside.
+
+    Each estimate comes with its standard error. One that lies three times as far out as the median is left outside:
+    the Sharpe ratio of an account in cash against a bill would make every other interval a dot.
+    """
+    known = [(value, Z95 * (error or 0.0)) for value, error in estimates if value is not None]
+    reaches = sorted(abs(value) + half for value, half in known)
+    limit = 3.0 * reaches[(len(reaches) - 1) // 2] if reaches else 0.0
+    inside = [(value, half) for value, half in known if abs(value) + half <= limit]
+    low = min([value - half for value, half in inside] + [-0.1])
+    high = max([value + half for value, half in inside] + [0.1])
     air = (high - low) * 0.06
     return low - air, high + air
+
+
+def _arrow(to_the_right: bool) -> str:
+    x, tip = ("100%", "M0 10l-8-5v10z") if to_the_right else ("0", "M0 10l8-5v10z")
+    return f'<svg x="{x}" overflow="visible"><path class="oo-point" d="{tip}"/></svg>'

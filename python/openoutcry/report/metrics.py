@@ -1,4 +1,4 @@
-"""Names, units and wording of the metrics: how they are shown, not how they are computed."""
+"""Names, units and wording of the metrics; none is computed here."""
 
 from __future__ import annotations
 
@@ -45,6 +45,7 @@ METRICS: dict[str, Metric] = {
     "turnover": Metric("Turnover a year", "times", "bought and sold, as a multiple of NAV"),
     "exposure": Metric("Exposure", "share", "mean gross weight"),
     "cost": Metric("Cost a year", "share", "all costs, as a share of NAV"),
+    "n_returns": Metric("Returns", "count", "number of bar returns"),
     "trades": Metric("Trades", "count", "positions opened and closed"),
     "win_rate": Metric("Win rate", "share", "share of trades with a gain"),
     "profit_factor": Metric("Profit factor", "ratio", "gains over losses of trades"),
@@ -85,6 +86,8 @@ def show(
     value = get(metrics, name)
     reason = reasons.get(name, "")
     if value is None:
+        # A delayed run fails for the reason of the run itself.
+        reason = reason or reasons.get(name.removeprefix("delayed_"), "")
         reason = reason or ("undefined for this run" if name in metrics else "not measured")
         text = f'<span class="undefined"{attribute("title", reason)}>{DASH}</span>'
     else:

@@ -40,7 +40,10 @@ def figure(chart: str, caption: str, legend_html: str = "") -> str:
 
 
 def legend(entries: Sequence[tuple[str, str]], *, always: bool = False) -> str:
-    """Return names with their colours; shown on narrow screens alone, where lines carry no names, or `always`."""
+    """Return names with their colours.
+
+    Shown where lines carry no names, which is on narrow screens, or `always`.
+    """
     items = "".join(
         f'<li class="{colour}" data-for="{escape(name)}"><i></i>{escape(name)}</li>' for name, colour in entries
     )
@@ -53,7 +56,7 @@ def scroll(content: str, label: str) -> str:
 
 
 def switch(key: str, log: str, linear: str) -> str:
-    """Return two scales of one chart, of which the reader sees one; it works without a script."""
+    """Return two scales of a chart; a reader switches them without a script."""
     return (
         '<fieldset class="switch"><legend class="hidden">Scale</legend>'
         f'<input type="radio" name="{key}" id="{key}-log" checked><label for="{key}-log">Log</label>'

@@ -1,4 +1,4 @@
-"""A small rasteriser in numpy: the picture of an episode for Gymnasium's `rgb_array` render mode."""
+"""A rasteriser in numpy: the picture of an episode for `rgb_array` rendering."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Canvas:
     def write(
         self, x: int, y: int, text: str, colour: tuple[int, int, int], *, size: int = 1, align: str = "left"
     ) -> None:
-        """Write one line of text with its top at `y`, to the right of `x` or, if `align` is `right`, to its left."""
+        """Write a line of text with its top at `y`, beginning or ending at `x`."""
         mask = text_mask(text, size)
         left = x if align == "left" else x - mask.shape[1] + size
         skip = max(-left, 0)
@@ -85,7 +85,7 @@ class Canvas:
 
 
 def render_frame(nav: Sequence[float], weights: Floats, symbols: Sequence[str], date: str, cash: float) -> Image:
-    """Return a picture of an episode: its NAV and drawdown so far, and the weights held now.
+    """Return a picture of an episode: NAV, drawdown, and the weights held now.
 
     Args:
         nav: One value per bar so far, multiple of the starting NAV.

@@ -77,7 +77,7 @@ class ValueScale:
 
 @dataclass(frozen=True)
 class DateScale:
-    """A horizontal axis in `width` drawing units, one per day where the dates are days."""
+    """A horizontal axis in `width` drawing units."""
 
     start: int
     end: int
@@ -133,7 +133,7 @@ def value_scale(series: Sequence[Floats], scale: str = "linear", include: Sequen
 
 
 def date_scale(times: Sequence[Times]) -> DateScale:
-    """Fit an axis around all `times`, with one drawing unit per day if every time is a day."""
+    """Fit an axis around all `times`; its unit is a day if every time is one."""
     start, end = min(int(t[0]) for t in times), max(int(t[-1]) for t in times)
     daily = all(bool((t % _DAY == 0).all()) for t in times)
     return DateScale(start, max(end, start + 1), max((end - start) // _DAY, 1) if daily else 5000)

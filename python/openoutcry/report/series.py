@@ -23,7 +23,10 @@ def seconds(dates: Sequence[str]) -> Times:
 
 
 def decimate(values: Floats, budget: int) -> Indices:
-    """Return rising indices of about `budget` points that keep both ends and every bucket's low and high."""
+    """Return rising indices of about `budget` points that keep every extreme.
+
+    These are both ends, and the low and the high of every bucket.
+    """
     n = len(values)
     if n <= budget:
         return np.arange(n)
@@ -50,7 +53,7 @@ def bucket_means(values: Floats, budget: int) -> tuple[Floats, Indices]:
 
 
 def largest(values: Floats, keep: int) -> tuple[list[int], list[int]]:
-    """Return the columns with the largest mean magnitude, in their order, and the columns left over."""
+    """Return the columns with the largest mean magnitude, and those left over."""
     rank = np.argsort(-np.abs(values).mean(axis=0), kind="stable")
     return sorted(rank[:keep].tolist()), sorted(rank[keep:].tolist())
 

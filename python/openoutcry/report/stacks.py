@@ -18,6 +18,7 @@ __all__ = ["COST_KINDS", "cost_chart", "cost_legend", "cost_order", "weights_cha
 _Draw = Callable[[Sequence[int], Sequence[int], Sequence[int], str, str], str]
 
 COLUMNS = 200
+_VISIBLE = 1e-3
 SYMBOLS = 12
 
 COST_KINDS = ("fee", "slippage", "impact", "financing", "borrow", "liquidation")
@@ -85,7 +86,9 @@ def weights_legend(symbols: Sequence[str], weights: Floats) -> list[tuple[str, s
 
 
 def cost_chart(dates: Sequence[str], costs: Mapping[str, Floats], *, columns: int = COLUMNS, height: int = 220) -> str:
-    """Draw the costs paid so far by kind, stacked, as a fraction of the starting NAV; what is earned goes below.
+    """Draw the costs paid so far by kind, as a fraction of the starting NAV.
+
+    Kinds are stacked; what is earned goes below zero.
 
     Args:
         dates: ISO 8601, one more than the values of each cost.
@@ -120,9 +123,11 @@ def cost_order(costs: Mapping[str, Floats]) -> list[str]:
 
 
 def cost_legend(costs: Mapping[str, Floats]) -> list[tuple[str, str]]:
-    """Return the kinds that are not zero throughout, with their colour classes."""
+    """Return the kinds that are large enough to be seen, with their colour classes."""
     order = [*COST_KINDS, *(kind for kind in cost_order(costs) if kind not in COST_KINDS)]
-    return [(kind, series_class(order.index(kind))) for kind in cost_order(costs) if np.any(costs[kind] != 0.0)]
+    sizes = {kind: float(np.abs(costs[kind]).sum()) for kind in cost_order(costs)}
+    least = max(sizes.values(), default=0.0) * _VISIBLE
+    return [(kind, series_class(order.index(kind))) for kind, size in sizes.items() if size > least]
 
 
 def _weight_groups(symbols: Sequence[str], weights: Floats) -> list[tuple[str, str, list[int]]]:

@@ -43,7 +43,7 @@ _SLIM = '<svg class="oo-chart" role="img" width="100%"'
 
 @dataclass(frozen=True)
 class EndLabel:
-    """A name at the right end of a line: `position` from 0 (top) to 1, `colour` a class such as `s3`."""
+    """A name at the right end of a line, at `position` from 0 (top) to 1."""
 
     text: str
     position: float
@@ -78,7 +78,7 @@ class Canvas:
     slim: bool = False
 
     def render(self, paths: Iterable[str], labels: Sequence[EndLabel] = (), notes: str = "") -> str:
-        """Return the `<svg>` element around `paths`, with `labels` at the right and `notes` on top."""
+        """Return the `<svg>` around `paths`, `labels` at its right, `notes` on top."""
         inner = self.height - (8 if self.slim else _BOTTOM)
         axis = (self.dates.start, self.dates.end, self.values.low, self.values.high, int(self.values.log), self.unit)
         viewbox = f'viewBox="0 0 {self.dates.width} {HEIGHT}" preserveAspectRatio="none"'
@@ -138,7 +138,7 @@ def area_path(xs: Sequence[int], outer: Sequence[int], inner: Sequence[int], cla
 
 
 def step_path(xs: Sequence[int], outer: Sequence[int], inner: Sequence[int], classes: str, name: str) -> str:
-    """Return columns between two edges; column `i` reaches from `xs[i]` to `xs[i + 1]`."""
+    """Return columns between two edges, the first from `xs[0]` to `xs[1]`."""
     there, back = _steps(xs, outer), _steps(xs[::-1], inner[::-1])
     outline = f"M{xs[0]} {outer[0]}{there}v{inner[-1] - outer[-1]}{back}z"
     return f'<path class="oo-area {classes}"{attribute("data-name", name)} d="{outline}"/>'
@@ -159,7 +159,7 @@ def stylesheet(selector: str) -> str:
 
 
 def standalone(*charts: str, title: str = "", width: int = 760) -> str:
-    """Stack charts into one SVG document that needs nothing around it, such as for a notebook.
+    """Stack charts into one SVG document, such as for a notebook.
 
     Args:
         charts: Each an `<svg>` of this package.

@@ -1,4 +1,4 @@
-"""Numbers and names as text: one spelling of each, everything from outside escaped."""
+"""Numbers and names as text, with everything from outside escaped."""
 
 from __future__ import annotations
 
@@ -50,5 +50,5 @@ def plural(count: int, singular: str) -> str:
 
 
 def shorten(text: str, length: int) -> str:
-    """Return at most `length` characters of `text`, the last an ellipsis if it was cut."""
+    """Return `text`, cut to `length` characters with an ellipsis at its end."""
     return text if len(text) <= length else text[: length - 1] + "\u2026"

@@ -82,7 +82,7 @@ def versus(run: RunView, benchmark: RunView) -> str:
 
 
 def separable(first: RunView | BoardRow, second: RunView | BoardRow) -> bool | None:
-    """Return whether two Sharpe ratios differ by more than 95% of chance; `None` if that is undefined."""
+    """Return whether two Sharpe ratios differ at the 95% level, `None` if undefined."""
     a, b = get(first.metrics, "sharpe"), get(second.metrics, "sharpe")
     se_a, se_b = get(first.metrics, "sharpe_se"), get(second.metrics, "sharpe_se")
     if a is None or b is None or se_a is None or se_b is None:
@@ -91,7 +91,7 @@ def separable(first: RunView | BoardRow, second: RunView | BoardRow) -> bool | N
 
 
 def tied_with_first(rows: Sequence[BoardRow]) -> list[bool]:
-    """Return per row whether the standard errors fail to separate it from the first; the first is tied with itself."""
+    """Return per row whether its standard error fails to separate it from the first."""
     return [row is rows[0] or separable(rows[0], row) is False for row in rows]
 
 
@@ -111,7 +111,7 @@ def delay_sentence(run: RunView) -> str:
 
 
 def board_verdict(rows: Sequence[BoardRow]) -> str:
-    """Return what a ranked table may claim: who is separable from the first, and from zero."""
+    """Return what a ranked table may claim: who is apart from the first, and from 0."""
     first, others = rows[0], rows[1:]
     if not others:
         return f"{sharpe_verdict(first)}."

@@ -128,6 +128,31 @@ impl Decision {
     }
 }
 
+/// A text that is borrowed from the input unless it holds an escape; serde's `Cow` always copies.
+struct Name<'de>(Cow<'de, str>);
+
+impl<'de> Deserialize<'de> for Name<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Text;
+        impl<'de> Visitor<'de> for Text {
+            type Value = Name<'de>;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+                formatter.write_str("a string")
+            }
+
+            fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Name<'de>, E> {
+                Ok(Name(Cow::Borrowed(text)))
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<Name<'de>, E> {
+                Ok(Name(Cow::Owned(text.to_owned())))
+            }
+        }
+        deserializer.deserialize_str(Text)
+    }
+}
+
 /// Reads one field of an object into `slot`, once.
 fn read<'de, A: MapAccess<'de>, T: Deserialize<'de>>(
     map: &mut A,
@@ -162,8 +187,8 @@ impl<'de> Deserialize<'de> for Decision {
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Decision, A::Error> {
                 let (mut orders, mut reasoning) = (None, None);
-                while let Some(name) = map.next_key::<Cow<str>>()? {
-                    match name.as_ref() {
+                while let Some(name) = map.next_key::<Name>()? {
+                    match name.0.as_ref() {
                         "orders" => read(&mut map, "orders", &mut orders)?,
                         "reasoning" => read(&mut map, "reasoning", &mut reasoning)?,
                         name => return Err(unknown(name, "`orders`, `reasoning`")),
@@ -189,8 +214,8 @@ impl<'de> Deserialize<'de> for Order {
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Order, A::Error> {
                 let (mut symbol, mut action, mut target_weight) = (None, None, None);
                 let (mut confidence, mut rationale) = (None, None);
-                while let Some(name) = map.next_key::<Cow<str>>()? {
-                    match name.as_ref() {
+                while let Some(name) = map.next_key::<Name>()? {
+                    match name.0.as_ref() {
                         "symbol" => read(&mut map, "symbol", &mut symbol)?,
                         "action" => read(&mut map, "action", &mut action)?,
                         "target_weight" => read(&mut map, "target_weight", &mut target_weight)?,
@@ -221,7 +246,7 @@ impl<'de> Deserialize<'de> for Order {
 
 impl<'de> Deserialize<'de> for Action {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let name = Cow::<str>::deserialize(deserializer)?;
+        let Name(name) = Name::deserialize(deserializer)?;
         let known = Self::NAMES.iter().find(|(known, _)| *known == name);
         known.map(|(_, action)| *action).ok_or_else(|| {
             let fault = "unknown_action: `action` must be one of `buy`, `sell`, `hold`, `close`; received";

@@ -60,12 +60,13 @@ fn push_field(text: &mut String, name: &str, value: f64) {
 }
 
 fn push_costs(text: &mut String, costs: &StepCosts) {
-    let mut kinds: Vec<(&str, f64)> = StepCosts::KINDS.into_iter().zip(costs.by_kind()).collect();
-    kinds.sort_by_key(|(name, _)| *name);
     text.push('{');
-    for (name, value) in kinds {
-        push_field(text, name, value);
-    }
+    push_field(text, "borrow", costs.borrow);
+    push_field(text, "fee", costs.fee);
+    push_field(text, "financing", costs.financing);
+    push_field(text, "impact", costs.impact);
+    push_field(text, "liquidation", costs.liquidation);
+    push_field(text, "slippage", costs.slippage);
     text.push('}');
 }
 
@@ -74,32 +75,30 @@ fn push_event(
     slug: &str,
     reason: Option<&str>,
     symbol: Option<&str>,
-    numbers: [Option<(&'static str, f64)>; 2],
+    mut numbers: [Option<(&'static str, f64)>; 2],
 ) {
     if text.ends_with('}') {
         text.push(',');
     }
     text.push('{');
-    let mut numbers: Vec<(&str, f64)> = numbers.into_iter().flatten().collect();
-    numbers.sort_by_key(|(name, _)| *name);
-    for (name, value) in numbers.iter().filter(|(name, _)| *name < "reason") {
-        push_field(text, name, *value);
-    }
+    numbers.sort_by_key(|number| number.map(|(name, _)| name));
+    let push_numbers = |text: &mut String, after: &str, before: &str| {
+        for (name, value) in numbers.iter().flatten().filter(|(name, _)| *name > after && *name < before) {
+            push_field(text, name, *value);
+        }
+    };
+    push_numbers(text, "", "reason");
     if let Some(reason) = reason {
         json::push_key(text, "reason");
         json::push_string(text, reason);
     }
-    for (name, value) in numbers.iter().filter(|(name, _)| (*name > "reason") && (*name < "slug")) {
-        push_field(text, name, *value);
-    }
+    push_numbers(text, "reason", "slug");
     json::push_key(text, "slug");
     json::push_string(text, slug);
     if let Some(symbol) = symbol {
         json::push_key(text, "symbol");
         json::push_string(text, symbol);
     }
-    for (name, value) in numbers.iter().filter(|(name, _)| *name > "symbol") {
-        push_field(text, name, *value);
-    }
+    push_numbers(text, "symbol", "~");
     text.push('}');
 }

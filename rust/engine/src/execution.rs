@@ -4,7 +4,7 @@ use crate::book::Book;
 use crate::costs::StepCosts;
 use crate::dataset::Dataset;
 use crate::event::{Event, LimitReason, UnfilledReason};
-use crate::lanes::{self, LANES};
+use crate::lanes::{self, LANES, each};
 use crate::step::{Desk, Detail, Rules};
 
 /// An order whose slippage and impact reach half the price is not filled.
@@ -12,13 +12,12 @@ const MAX_COST: f64 = 0.5;
 
 /// Steps 8 to 10: cuts the orders to what the bar can fill.
 pub(crate) fn cut(market: &Dataset, rules: &Rules, book: &Book, bar: usize, desk: &mut Desk) {
-    let mut dropped = false;
+    let mut lost = [0.0; LANES];
     for ((filled, sized), price) in desk.filled.iter_mut().zip(&desk.sized).zip(market.fill_prices(bar)) {
-        for k in 0..LANES {
-            dropped |= !price[k].is_finite() && sized[k] != 0.0;
-            filled[k] = if price[k].is_finite() { sized[k] } else { 0.0 };
-        }
+        *filled = each(|k| if price[k].is_nan() { 0.0 } else { sized[k] });
+        lost = each(|k| lost[k] + (sized[k] - filled[k]).abs());
     }
+    let dropped = lost.iter().any(|lost| *lost > 0.0);
     if dropped {
         report_untradable(market, bar, desk);
     }
@@ -148,25 +147,33 @@ pub(crate) fn fill(market: &Dataset, rules: &Rules, bar: usize, desk: &mut Desk)
     if desk.detail == Detail::Full {
         report_fills(market, bar, desk);
     }
-    let prices = market.fill_prices(bar);
+    if rules.rates.impact > 0.0 {
+        fill_all::<true>(market, rules, bar, desk)
+    } else {
+        fill_all::<false>(market, rules, bar, desk)
+    }
+}
+
+/// Without `IMPACT` its coefficients are all zero, and so is their product with the root: the same bits, not computed.
+fn fill_all<const IMPACT: bool>(market: &Dataset, rules: &Rules, bar: usize, desk: &mut Desk) -> Fills {
     let (mut flow, mut traded) = ([0.0; LANES], [0.0; LANES]);
     let (mut slipped, mut pushed) = ([0.0; LANES], [0.0; LANES]);
     let coefficients = desk.slippage.iter().zip(&desk.impact);
     let positions = desk.shares.iter_mut().zip(&desk.marks);
     for (((order, price), (slippage, impact)), (shares, mark)) in
-        desk.filled.iter().zip(prices).zip(coefficients).zip(positions)
+        desk.filled.iter().zip(market.fill_prices(bar)).zip(coefficients).zip(positions)
     {
-        for k in 0..LANES {
-            let size = order[k].abs();
-            let price = if price[k].is_finite() { price[k] } else { mark[k] };
-            let impact = impact[k] * size.sqrt();
-            let fill_price = price * (1.0 + (slippage[k] + impact).copysign(order[k]));
-            flow[k] += order[k] * fill_price;
-            traded[k] += size * fill_price;
-            slipped[k] += size * price * slippage[k];
-            pushed[k] += size * price * impact;
-            shares[k] += order[k];
+        let price = each(|k| if price[k].is_nan() { mark[k] } else { price[k] });
+        let impact = each(|k| if IMPACT { impact[k] * order[k].abs().sqrt() } else { 0.0 });
+        let cost = each(|k| (slippage[k] + impact[k]).copysign(order[k]));
+        let fill_price = each(|k| price[k] * (1.0 + cost[k]));
+        flow = each(|k| flow[k] + order[k] * fill_price[k]);
+        traded = each(|k| traded[k] + order[k].abs() * fill_price[k]);
+        slipped = each(|k| slipped[k] + order[k].abs() * price[k] * slippage[k]);
+        if IMPACT {
+            pushed = each(|k| pushed[k] + order[k].abs() * price[k] * impact[k]);
         }
+        *shares = each(|k| shares[k] + order[k]);
     }
     let traded = lanes::total(&traded);
     let costs = StepCosts {

@@ -12,6 +12,15 @@ pub const fn n_blocks(n_symbols: usize) -> usize {
     n_symbols.div_ceil(LANES)
 }
 
+/// Returns a block whose element k is `value(k)`.
+///
+/// One expression a block, instead of one loop over several, is what lets the compiler keep blocks in vector registers.
+#[must_use]
+#[inline]
+pub fn each(value: impl FnMut(usize) -> f64) -> Block {
+    std::array::from_fn(value)
+}
+
 /// Returns the total of eight lane sums, added in the contract's order.
 #[must_use]
 pub fn total(lane: &Block) -> f64 {

@@ -3,7 +3,7 @@
 use crate::costs::StepCosts;
 use crate::dataset::Dataset;
 use crate::event::{Event, UnfilledReason};
-use crate::lanes::{self, LANES};
+use crate::lanes::{self, LANES, each};
 use crate::step::{Desk, Detail, Rules};
 
 /// What corporate actions brought.
@@ -87,28 +87,35 @@ pub(crate) fn accrue(
 /// Returns the value of all shorts at reference prices, at marks where there is none.
 fn short_value(market: &Dataset, bar: usize, desk: &Desk) -> f64 {
     let mut lane = [0.0; LANES];
-    let prices = market.fill_prices(bar);
-    for (block, ((shares, mark), price)) in desk.shares.iter().zip(&desk.marks).zip(prices).enumerate() {
-        for k in 0..LANES {
-            if shares[k] < 0.0 {
-                // A halted symbol has no fill price, yet may have a reference price.
-                let price =
-                    if price[k].is_finite() { price[k] } else { market.reference_price(bar, block * LANES + k) };
-                lane[k] -= shares[k] * if price.is_finite() { price } else { mark[k] };
-            }
-        }
+    let mut unpriced = [0.0; LANES];
+    for ((shares, mark), price) in desk.shares.iter().zip(&desk.marks).zip(market.fill_prices(bar)) {
+        let short = each(|k| if shares[k] < 0.0 { -shares[k] } else { 0.0 });
+        unpriced = each(|k| unpriced[k] + if price[k].is_nan() { short[k] } else { 0.0 });
+        let price = each(|k| if price[k].is_nan() { mark[k] } else { price[k] });
+        lane = each(|k| lane[k] + short[k] * price[k]);
     }
-    lanes::total(&lane)
+    if unpriced.iter().any(|short| *short > 0.0) {
+        unfillable_short_value(market, bar, desk)
+    } else {
+        lanes::total(&lane)
+    }
+}
+
+/// As above, where a short cannot be traded: it has no fill price then, yet may have a reference price.
+fn unfillable_short_value(market: &Dataset, bar: usize, desk: &Desk) -> f64 {
+    lanes::sum((0..market.n_symbols()).map(|symbol| {
+        let (shares, price) = (lanes::get(&desk.shares, symbol), market.reference_price(bar, symbol));
+        let price = if price.is_nan() { lanes::get(&desk.marks, symbol) } else { price };
+        if shares < 0.0 { -shares * price } else { 0.0 }
+    }))
 }
 
 /// Step 13: moves the marks to the closes of the bar and returns NAV.
 pub(crate) fn mark(market: &Dataset, bar: usize, cash: f64, desk: &mut Desk) -> f64 {
     let mut lane = [0.0; LANES];
     for ((mark, shares), close) in desk.marks.iter_mut().zip(&desk.shares).zip(market.closes(bar)) {
-        for k in 0..LANES {
-            mark[k] = if close[k].is_finite() { close[k] } else { mark[k] };
-            lane[k] += shares[k] * mark[k];
-        }
+        *mark = each(|k| if close[k].is_nan() { mark[k] } else { close[k] });
+        lane = each(|k| lane[k] + shares[k] * mark[k]);
     }
     cash + lanes::total(&lane)
 }

@@ -4,7 +4,7 @@ use crate::book::Book;
 use crate::dataset::Dataset;
 use crate::error::StepError;
 use crate::event::{Event, LimitReason, RefusalReason};
-use crate::lanes::{self, LANES};
+use crate::lanes::{self, LANES, each};
 use crate::step::{Desk, Detail, MAX_ABS_WEIGHT, Rules};
 
 /// f32 softmax weights sum to more than 1 by rounding half the time; that is not leverage.
@@ -21,18 +21,19 @@ pub(crate) fn accept(
     if orders.len() != market.n_symbols() {
         return Err(StepError::WeightCount { expected: market.n_symbols(), received: orders.len() });
     }
-    let (mut infinite, mut too_large, mut short) = (false, false, false);
-    for weight in orders {
-        infinite |= weight.is_infinite();
-        too_large |= weight.abs() > MAX_ABS_WEIGHT;
-        short |= *weight < 0.0;
+    desk.orders.as_flattened_mut()[..orders.len()].copy_from_slice(orders);
+    let (mut lowest, mut highest) = ([0.0; LANES], [0.0; LANES]);
+    for order in &desk.orders {
+        lowest = each(|k| if order[k] < lowest[k] { order[k] } else { lowest[k] });
+        highest = each(|k| if order[k] > highest[k] { order[k] } else { highest[k] });
     }
-    if infinite {
+    let lowest = lowest.into_iter().fold(0.0, f64::min);
+    let largest = highest.into_iter().fold(-lowest, f64::max);
+    if largest.is_infinite() {
         let index = orders.iter().position(|weight| weight.is_infinite()).unwrap_or(0);
         return Err(StepError::WeightNotFinite { index, weight: orders[index] });
     }
-    desk.orders.as_flattened_mut()[..orders.len()].copy_from_slice(orders);
-    if too_large || (short && !rules.limits().allow_short) || !market.all_live() {
+    if largest > MAX_ABS_WEIGHT || (lowest < 0.0 && !rules.limits().allow_short) || !market.all_live() {
         refuse(market, rules, book, orders, desk);
     }
     Ok(())
@@ -64,31 +65,29 @@ fn refuse(market: &Dataset, rules: &Rules, book: &Book, orders: &[f64], desk: &m
 pub(crate) fn limit(rules: &Rules, book: &Book, desk: &mut Desk) {
     let max_weight = rules.limits().max_weight;
     let max_gross = rules.limits().max_gross;
-    let (mut added, mut kept) = ([0.0; LANES], [0.0; LANES]);
-    let mut cut = false;
+    let (mut added, mut kept, mut cut) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
     let held = book.shares.iter().zip(&book.marks);
-    for ((order, target), (shares, mark)) in desk.orders.iter().zip(&mut desk.targets).zip(held) {
-        for k in 0..LANES {
-            let current = shares[k] * mark[k] / book.nav;
-            let weight = if order[k].is_nan() { current } else { order[k] };
-            let (size, base) = (weight.abs(), same_side(weight, current));
-            let cap = if base > max_weight { base } else { max_weight };
-            cut |= size > cap;
-            let size = if size > cap { cap } else { size };
-            let keep = if size > base { base } else { size };
-            target[k] = size.copysign(weight);
-            kept[k] += keep;
-            added[k] += size - keep;
-        }
+    let weights = desk.current.iter_mut().zip(&mut desk.targets);
+    for ((order, (current, target)), (shares, mark)) in desk.orders.iter().zip(weights).zip(held) {
+        *current = each(|k| shares[k] * mark[k] / book.nav);
+        let weight = each(|k| if order[k].is_nan() { current[k] } else { order[k] });
+        let base = each(|k| same_side(weight[k], current[k]));
+        let cap = each(|k| if base[k] > max_weight { base[k] } else { max_weight });
+        let size = each(|k| if weight[k].abs() > cap[k] { cap[k] } else { weight[k].abs() });
+        let keep = each(|k| if size[k] > base[k] { base[k] } else { size[k] });
+        *target = each(|k| size[k].copysign(weight[k]));
+        kept = each(|k| kept[k] + keep[k]);
+        added = each(|k| added[k] + (size[k] - keep[k]));
+        cut = each(|k| cut[k] + (weight[k].abs() - size[k]));
     }
-    if cut {
+    if cut.iter().any(|cut| *cut > 0.0) {
         report_cut_weights(desk);
     }
     let (added, kept) = (lanes::total(&added), lanes::total(&kept));
     if added > 0.0 && added + kept > max_gross * GROSS_TOLERANCE {
         let left = max_gross - kept;
         let scale = if left > 0.0 { left / added } else { 0.0 };
-        scale_added(book, desk, scale);
+        scale_added(desk, scale);
         let allowed = kept + added * scale;
         let reason = LimitReason::MaxGross;
         desk.events.push(Event::Limited { symbol: None, requested: added + kept, allowed, reason });
@@ -97,14 +96,15 @@ pub(crate) fn limit(rules: &Rules, book: &Book, desk: &mut Desk) {
 
 /// Returns |current| where it has the sign of `weight`, else 0: the exposure an order may keep under any limit.
 fn same_side(weight: f64, current: f64) -> f64 {
-    if weight.is_sign_negative() == current.is_sign_negative() { current.abs() } else { 0.0 }
+    // Times plus or minus one is exact, and unlike a test of sign bits it stays in vector registers.
+    let along = current * 1.0_f64.copysign(weight);
+    if along > 0.0 { along } else { 0.0 }
 }
 
-fn scale_added(book: &Book, desk: &mut Desk, scale: f64) {
-    for (target, (shares, mark)) in desk.targets.iter_mut().zip(book.shares.iter().zip(&book.marks)) {
+fn scale_added(desk: &mut Desk, scale: f64) {
+    for (target, current) in desk.targets.iter_mut().zip(&desk.current) {
         for k in 0..LANES {
-            let current = shares[k] * mark[k] / book.nav;
-            let (size, base) = (target[k].abs(), same_side(target[k], current));
+            let (size, base) = (target[k].abs(), same_side(target[k], current[k]));
             let keep = if size > base { base } else { size };
             target[k] = (keep + (size - keep) * scale).copysign(target[k]);
         }
@@ -125,14 +125,12 @@ fn report_cut_weights(desk: &mut Desk) {
 pub(crate) fn size(market: &Dataset, book: &Book, desk: &mut Desk) {
     desk.shares.copy_from_slice(&book.shares);
     desk.marks.copy_from_slice(&book.marks);
-    for ((sized, target), (shares, mark)) in
-        desk.sized.iter_mut().zip(&desk.targets).zip(desk.shares.iter().zip(&desk.marks))
+    let weights = desk.targets.iter().zip(&desk.current);
+    for ((sized, (target, current)), (shares, mark)) in
+        desk.sized.iter_mut().zip(weights).zip(desk.shares.iter().zip(&desk.marks))
     {
-        for k in 0..LANES {
-            let current = shares[k] * mark[k] / book.nav;
-            let shares_wanted = target[k] * book.nav / mark[k];
-            sized[k] = if target[k] == current { 0.0 } else { shares_wanted - shares[k] };
-        }
+        let order = each(|k| target[k] * book.nav / mark[k] - shares[k]);
+        *sized = each(|k| if target[k] == current[k] { 0.0 } else { order[k] });
     }
     if desk.detail == Detail::Full {
         desk.avg_prices.copy_from_slice(&book.avg_prices);

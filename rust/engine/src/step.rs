@@ -81,6 +81,8 @@ pub struct Desk {
     pub(crate) detail: Detail,
     /// Weights asked for; NaN is a hold.
     pub(crate) orders: Vec<Block>,
+    /// Weights held before trading, step 2.
+    pub(crate) current: Vec<Block>,
     /// Weights after the limits.
     pub(crate) targets: Vec<Block>,
     /// Shares to trade, before any cut of the fill bar.
@@ -106,6 +108,7 @@ impl Desk {
             detail,
             slippage: vec![[rules.rates.slippage; LANES]; zeros.len()],
             orders: zeros.clone(),
+            current: zeros.clone(),
             targets: zeros.clone(),
             sized: zeros.clone(),
             filled: zeros.clone(),
