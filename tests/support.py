@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from math import inf
 from typing import Any, NamedTuple
 
@@ -143,6 +143,11 @@ def bits(values: Any) -> Any:
     return array.view(np.int64).tolist()
 
 
+def loads(text: str) -> Any:
+    """Read JSON with every number a float: canonical JSON writes 1.0 as 1."""
+    return json.loads(text, parse_int=float)
+
+
 def multiset(items: Iterable[Any]) -> list[str]:
     """Return items as sorted texts: equal where the items are, in any order. Floats keep their bits."""
     return sorted(json.dumps(item, sort_keys=True) for item in items)
@@ -152,3 +157,56 @@ def replay(rows: Sequence[str]) -> Callable[[dict[str, Any]], str]:
     """Return an agent that gives the decisions in order, whatever it sees."""
     queue = iter(rows)
     return lambda _: next(queue)
+
+
+def corrupted(rng: np.random.Generator, market: Market, bar: int) -> Market:
+    """Return the market with every cell after `bar` replaced by garbage that is still valid data.
+
+    A column that the market lacks is there, neutral up to `bar`; opens stay or stay away, for they say how orders fill.
+    """
+    shape, after = np.shape(market.close), slice(bar + 1, None)
+    n_later = shape[0] - bar - 1
+
+    def table(values: Any, neutral: float, garbage: Any) -> Array:
+        kept = np.full(shape, neutral) if values is None else np.array(values, dtype=float)
+        kept[after] = garbage
+        return kept
+
+    def holes(share: float, values: Any, hole: float = np.nan) -> Any:
+        return np.where(rng.random((n_later, shape[1])) < share, hole, values)
+
+    def prices() -> Any:
+        return holes(0.2, 10.0 ** rng.uniform(-6.0, 6.0, (n_later, shape[1])))
+
+    close = table(market.close, np.nan, prices())
+    delistings = table(market.delistings, np.nan, np.nan)
+    for i in range(shape[1]):
+        settled = np.flatnonzero(np.isfinite(delistings[:, i]))
+        later = [t for t in range(bar + 1, shape[0]) if np.isfinite(close[:t, i]).any()]
+        if not settled.size and later and rng.random() < 0.3:
+            settled = [int(rng.choice(later))]
+            delistings[settled[0], i] = rng.uniform(-1.0, 0.5)
+        if len(settled):
+            close[settled[0] :, i] = np.nan
+    dividends = table(market.dividends, 0.0, holes(0.7, prices(), 0.0))
+    if market.open is None:  # a fill price is the close before less the dividend
+        dividends[after] = np.where(np.isnan(close[bar:-1]), dividends[after], 0.99 * np.nan_to_num(close[bar:-1]))
+    return Market(
+        close,
+        None if market.open is None else table(market.open, np.nan, prices()),
+        table(market.volume, np.nan, holes(0.2, holes(0.2, 10.0 ** rng.uniform(-3.0, 12.0, (n_later, shape[1]))), 0.0)),
+        dividends,
+        table(market.splits, 1.0, holes(0.6, 10.0 ** rng.uniform(-3.0, 3.0, (n_later, shape[1])), 1.0)),
+        table(market.tradable, 1.0, rng.random((n_later, shape[1])) < 0.7),
+        delistings,
+        market.symbols,
+        market.periods_per_year,
+    )
+
+
+def truncated(market: Market, n_bars: int) -> Market:
+    """Return the first bars of the market."""
+    columns = {name: getattr(market, name) for name in ("close", *TABLES)}
+    return replace(
+        market, **{name: None if each is None else np.asarray(each)[:n_bars] for name, each in columns.items()}
+    )

@@ -194,7 +194,7 @@ import sys
 before = set(sys.modules)
 import {module}
 # Compiled modules add entries that were never imported, which have no spec.
-new = {{name.partition(".")[0] for name in set(sys.modules) - before if sys.modules[name].__spec__}}
+new = {{name.partition(".")[0] for name in set(sys.modules) - before if getattr(sys.modules[name], "__spec__", None)}}
 print(*sorted(new - sys.stdlib_module_names))
 """
 

@@ -19,7 +19,10 @@ EPISODES = settings(max_examples=count(1_000, 200))
 SEEDS = st.integers(0, 2**32 - 1)
 LOOKBACKS = st.sampled_from([1, 2, 5, 20, 50])
 GAINS = ("interest", "dividends", "settlement")
-NEGATIVE = Path(__file__).resolve().parents[1] / "contract" / "conformance" / "negative.json"
+CONTRACT = Path(__file__).resolve().parents[1] / "contract"
+NEGATIVE = json.loads((CONTRACT / "conformance" / "negative.json").read_text(encoding="utf-8"))
+EVENTS = {each["slug"]: each for each in json.loads((CONTRACT / "errors.json").read_text(encoding="utf-8"))["events"]}
+INFO = {"nav", "events", "costs", "interest", "dividends", "settlement", "turnover"}
 
 
 class Step(NamedTuple):
@@ -204,6 +207,32 @@ def test_nav_is_cash_and_shares_at_the_last_closes_shown(seed: int) -> None:
         assert abs(sum(parts) - step.nav) <= 1e-14 * sum(map(abs, parts))
 
 
+def faults_of(event: dict[str, Any]) -> list[str]:
+    """Return what an event has beside, or lacks of, the fields that the contract gives it."""
+    known = EVENTS[event["slug"]]
+    required = {name for name, field in known["fields"].items() if field["required"]}
+    lacking, beside = required - set(event), set(event) - set(known["fields"]) - {"slug"}
+    strange = {event["reason"]} - set(known["reasons"]) if "reason" in event else set()
+    return sorted(lacking | beside | strange)
+
+
+@EPISODES
+@given(seed=SEEDS)
+def test_info_has_the_fields_of_the_contract_and_costs_are_never_negative(seed: int) -> None:
+    drawn = without_holds(draw(seed))
+    told, (_, steps) = through_json(drawn, seed, 5), through_arrays(drawn, seed, 5)
+    events = {text for step in [*told.steps, *steps] for text in step.events}
+    faults = {json.loads(text)["slug"]: found for text in events if (found := faults_of(json.loads(text)))}
+    assert faults == {}
+    assert [step.costs for step in told.steps if min(step.costs.values()) < 0.0] == []
+    env = env_of(drawn)
+    assert set(loads(env.step(told.texts[0])[3])) == INFO
+    env.reset_arrays()
+    assert set(env.info()) == {"nav", "events", "date"}
+    env.step_weights(drawn.weights[drawn.window[0]])
+    assert set(env.info()) == INFO | {"date"}
+
+
 Outcome = tuple[Any, ...]
 
 
@@ -260,7 +289,7 @@ def test_a_checkpoint_of_another_environment_is_refused(what: str) -> None:
     assert env.clone_state() == before
 
 
-@pytest.mark.parametrize("negative", json.loads(NEGATIVE.read_text(encoding="utf-8")), ids=lambda case: case["name"])
+@pytest.mark.parametrize("negative", NEGATIVE, ids=lambda case: case["name"])
 def test_a_refused_decision_leaves_the_state_and_the_doors_as_they_were(negative: dict[str, str]) -> None:
     drawn = draw(3)
     env = env_of(drawn)

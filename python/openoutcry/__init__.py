@@ -5,22 +5,30 @@ Semantics: `contract/README.md`. Gymnasium environments: `openoutcry.gym`.
 
 from __future__ import annotations
 
-import importlib
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from openoutcry import agents, data
-from openoutcry.backtest import Run, run_backtest
-from openoutcry.dataset import Dataset
 from openoutcry.openoutcry_py import CONTRACT_VERSION, CostModel, Limits, OpenOutcryError, TradingEnv
-from openoutcry.window import Window
 
 if TYPE_CHECKING:
-    from openoutcry.gym import OpenOutcryEnv as OpenOutcryEnv
+    from openoutcry import agents, data
+    from openoutcry.backtest import Run, run_backtest
+    from openoutcry.dataset import Dataset
+    from openoutcry.gym import OpenOutcryEnv
+    from openoutcry.window import Window
 
 __version__ = "0.1.0"
 
-# Names whose module needs more than numpy: imported when first asked for.
-_LAZY = {"OpenOutcryEnv": "openoutcry.gym"}
+# Where each name lives that is imported when first asked for: a program that only steps the native environment pays
+# for nothing else, and `import openoutcry` stays far below the time that numpy takes.
+_HOMES = {
+    "Dataset": "openoutcry.dataset",
+    "OpenOutcryEnv": "openoutcry.gym",
+    "Run": "openoutcry.backtest",
+    "Window": "openoutcry.window",
+    "run_backtest": "openoutcry.backtest",
+}
+_SUBMODULES = ("agents", "data")
 
 __all__ = [
     "CONTRACT_VERSION",
@@ -39,9 +47,14 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in _LAZY:
-        return getattr(importlib.import_module(_LAZY[name]), name)
-    raise AttributeError(f"module 'openoutcry' has no attribute {name!r}")
+    if name in _HOMES:
+        found = getattr(import_module(_HOMES[name]), name)
+    elif name in _SUBMODULES:
+        found = import_module(f"openoutcry.{name}")
+    else:
+        raise AttributeError(f"module 'openoutcry' has no attribute {name!r}")
+    globals()[name] = found
+    return found
 
 
 def __dir__() -> list[str]:

@@ -41,3 +41,8 @@ pub use openoutcry_engine::{
     Fundamental, Limits, MAX_ABS_WEIGHT, NewsItem, StepCosts, StepError, Stepped, Window,
 };
 pub use run::{Fill, Run};
+
+/// Compiles and runs the Rust of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

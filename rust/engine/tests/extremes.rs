@@ -1,0 +1,83 @@
+//! Markets at the edges of the ranges that the contract accepts: an answer or a refusal, never a panic.
+
+use openoutcry_engine::{
+    Book, Columns, CostModel, Dataset, Desk, Detail, Event, FillKey, Limits, Rules, StepError, UnfilledReason,
+    step_once,
+};
+
+fn date(bar: usize) -> String {
+    format!("{:04}-01-01", 1000 + bar)
+}
+
+fn one_symbol(close: Vec<f64>) -> Columns {
+    let dates = (0..close.len()).map(date).collect();
+    Columns { dates, symbols: vec!["A".into()], close, periods_per_year: 252.0, ..Columns::default() }
+}
+
+fn rules(costs: CostModel) -> Rules {
+    Rules::new(costs, Limits::off(), FillKey::from_seed(0)).unwrap()
+}
+
+#[test]
+fn a_nav_beyond_every_number_refuses_the_step_and_leaves_the_book_equal() {
+    let close: Vec<f64> = (0..30).map(|bar| if bar % 2 == 0 { 1e-15 } else { 1e15 }).collect();
+    let (data, rules) = (Dataset::new(one_symbol(close)).unwrap(), rules(CostModel::zero()));
+    let (mut book, mut desk) = (Book::new(&data, 0), Desk::new(1, &rules, Detail::Full));
+    let mut orders = [100.0, 0.0].into_iter().cycle();
+    let error = loop {
+        let before = book.clone();
+        if let Err(error) = step_once(&data, &rules, &mut book, &[orders.next().unwrap()], &mut desk) {
+            assert_eq!(book, before);
+            break error;
+        }
+    };
+    assert_eq!(error, StepError::NavOverflow { nav: f64::INFINITY, bar: 19 });
+    assert_eq!(error.to_string(), "NAV must stay finite; received inf at bar 19");
+    // The book can still be traded.
+    step_once(&data, &rules, &mut book, &[0.0], &mut desk).unwrap();
+}
+
+#[test]
+fn a_history_across_many_reverse_splits_is_shown() {
+    let n = 60;
+    let columns = Columns { splits: Some(vec![1e-9; n]), ..one_symbol(vec![1.0; n]) };
+    let data = Dataset::new(columns).unwrap();
+    let as_of = data.as_of(n - 1);
+    let mut history = vec![0.0; as_of.history_len(0, n)];
+    as_of.close_history(0, &mut history);
+    assert!(history.iter().all(|close| close.is_finite()), "{history:?}");
+}
+
+#[test]
+fn the_mark_of_a_long_halt_with_splits_sizes_no_endless_order() {
+    let mut close = vec![f64::NAN; 60];
+    close[0] = 1.0;
+    let columns = Columns { splits: Some(vec![1e9; 60]), ..one_symbol(close) };
+    let (data, rules) = (Dataset::new(columns).unwrap(), rules(CostModel::zero()));
+    let (mut book, mut desk) = (Book::new(&data, 58), Desk::new(1, &rules, Detail::Full));
+    match step_once(&data, &rules, &mut book, &[0.5], &mut desk) {
+        Err(error) => assert_eq!(error.slug(), "nav_overflow"),
+        Ok(_) => {
+            let numbers = desk.events().iter().flat_map(Event::numbers).flatten();
+            assert!(numbers.into_iter().all(|(_, number)| number.is_finite()), "{:?}", desk.events());
+        }
+    }
+}
+
+#[test]
+fn a_volume_next_to_nothing_fills_nothing() {
+    let columns = Columns { volume: Some(vec![1e-305; 3]), ..one_symbol(vec![1.0; 3]) };
+    let (data, rules) = (Dataset::new(columns).unwrap(), rules(CostModel { impact_bps: 10.0, ..CostModel::zero() }));
+    let (mut book, mut desk) = (Book::new(&data, 0), Desk::new(1, &rules, Detail::Full));
+    step_once(&data, &rules, &mut book, &[0.5], &mut desk).unwrap();
+    let unfilled = Event::Unfilled { symbol: 0, shares: 0.5, reason: UnfilledReason::CostTooHigh };
+    assert_eq!(desk.events(), [unfilled]);
+}
+
+#[test]
+fn the_smallest_window_has_one_decision() {
+    let (data, rules) = (Dataset::new(one_symbol(vec![1.0, 2.0])).unwrap(), rules(CostModel::zero()));
+    let (mut book, mut desk) = (Book::new(&data, 0), Desk::new(1, &rules, Detail::Full));
+    let stepped = step_once(&data, &rules, &mut book, &[1.0], &mut desk).unwrap();
+    assert_eq!((stepped.nav, stepped.reward, book.bar()), (2.0, 1.0, 1));
+}

@@ -1,0 +1,122 @@
+//! Money neither appears nor vanishes.
+
+use openoutcry_engine::lanes;
+use proptest::prelude::*;
+
+use crate::market::{cases, config};
+use crate::walk::{Step, gross, walk};
+
+proptest! {
+    #![proptest_config(config(600))]
+
+    #[test]
+    fn nav_is_cash_plus_marked_positions(case in cases()) {
+        walk(&case, |step| {
+            let after = step.after;
+            let positions = lanes::sum(step.symbols().map(|i| after.shares(i) * after.mark(i)));
+            let flat = step.symbols().all(|i| after.shares(i) == 0.0);
+            let nav = if step.stepped.terminated && flat { after.cash() } else { after.cash() + positions };
+            prop_assert_eq!(after.nav().to_bits(), nav.to_bits());
+            prop_assert_eq!(step.stepped.nav.to_bits(), nav.to_bits());
+            prop_assert_eq!(step.stepped.reward.to_bits(), (nav / step.before.nav() - 1.0).to_bits());
+            Ok(())
+        })?;
+    }
+
+    #[test]
+    fn no_cost_is_ever_negative(case in cases()) {
+        walk(&case, |step| {
+            for cost in step.stepped.costs.by_kind() {
+                prop_assert!(cost >= 0.0, "{:?}", step.stepped.costs);
+            }
+            prop_assert!(step.stepped.shortfall >= 0.0 && step.stepped.turnover >= 0.0);
+            Ok(())
+        })?;
+    }
+
+    #[test]
+    fn every_change_of_nav_is_explained_by_the_identity_of_the_contract(case in cases()) {
+        walk(&case, |step| {
+            let nav = step.before.nav();
+            let residual = step.after.nav() - nav - explained(step);
+            // A liquidated account has no gross left: what it held counts.
+            let scale = nav.max(gross(step.before)).max(gross_after_the_fill(step)).max(step.after.nav());
+            prop_assert!(residual.abs() <= 1e-12 * scale, "residual {residual:e} of {nav}, gross {scale}");
+            Ok(())
+        })?;
+    }
+
+    #[test]
+    fn an_account_that_is_ruined_holds_nothing_and_owes_nothing(case in cases()) {
+        walk(&case, |step| {
+            prop_assert!(step.after.nav() >= 0.0);
+            if step.stepped.terminated {
+                prop_assert!(step.symbols().all(|i| step.after.shares(i) == 0.0 && step.after.avg_price(i) == 0.0));
+                prop_assert_eq!(step.after.cash().to_bits(), step.after.nav().to_bits());
+            } else {
+                prop_assert!(step.after.nav() > 0.0);
+            }
+            Ok(())
+        })?;
+    }
+
+    #[test]
+    fn the_average_price_lies_between_the_fills_of_the_open_position(case in cases()) {
+        let mut ranges: Vec<Option<(f64, f64)>> = vec![None; case.n_symbols];
+        walk(&case, |step| {
+            for i in step.symbols() {
+                let range = follow(step, i, ranges[i]);
+                let average = step.after.avg_price(i);
+                match range.filter(|_| step.after.shares(i) != 0.0) {
+                    None => prop_assert_eq!(average, 0.0),
+                    Some((low, high)) => {
+                        prop_assert!(average >= low * (1.0 - 1e-12) && average <= high * (1.0 + 1e-12));
+                    }
+                }
+                ranges[i] = range;
+            }
+            Ok(())
+        })?;
+    }
+}
+
+/// Returns the sum of everything but the change of NAV: section 1.5 of the contract.
+fn explained(step: &Step) -> f64 {
+    let move_of = |i: usize| {
+        let held = step.held(i);
+        let filled = step.filled(i).map_or(0.0, |(shares, _)| shares);
+        if step.settlement(i).is_some() || (held == 0.0 && filled == 0.0) {
+            return 0.0;
+        }
+        let mark = step.before.mark(i) / step.split(i);
+        let price = Some(step.reference_price(i)).filter(|price| price.is_finite()).unwrap_or(mark);
+        held * (price - mark) + (held + filled) * (step.after.mark(i) - price)
+    };
+    let moves: f64 = step.symbols().map(move_of).sum();
+    let stepped = &step.stepped;
+    let gains = stepped.dividends + stepped.settlement + stepped.interest + stepped.shortfall;
+    moves + gains - stepped.costs.total()
+}
+
+fn gross_after_the_fill(step: &Step) -> f64 {
+    let value = |i: usize| {
+        let shares = step.held(i) + step.filled(i).map_or(0.0, |(shares, _)| shares);
+        let price = Some(step.reference_price(i)).filter(|price| price.is_finite()).unwrap_or(0.0);
+        shares.abs() * step.after.mark(i).max(price).max(step.before.mark(i) / step.split(i))
+    };
+    step.symbols().map(value).sum()
+}
+
+/// Returns the lowest and highest fill of the position open after a step, on its share basis.
+fn follow(step: &Step, symbol: usize, range: Option<(f64, f64)>) -> Option<(f64, f64)> {
+    let (before, after) = (step.before.shares(symbol), step.after.shares(symbol));
+    let split = step.split(symbol);
+    let kept = range.filter(|_| after != 0.0 && before.is_sign_negative() == after.is_sign_negative());
+    let kept = kept.filter(|_| before != 0.0).map(|(low, high)| (low / split, high / split));
+    let fill = step.filled(symbol).filter(|_| after != 0.0);
+    match (kept, fill) {
+        (kept, None) => kept,
+        (None, Some((_, price))) => Some((price, price)),
+        (Some((low, high)), Some((_, price))) => Some((low.min(price), high.max(price))),
+    }
+}

@@ -1,0 +1,9 @@
+//! Properties of one step on random markets: what holds for every market, order, cost and limit.
+
+mod accounting;
+mod cuts;
+mod dice;
+mod market;
+mod reach;
+mod symmetry;
+mod walk;
