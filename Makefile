@@ -9,7 +9,7 @@ RUST := Cargo.toml Cargo.lock rust-toolchain.toml pyproject.toml $(shell find ru
 PACKAGE := $(shell find python -type f -not -name '*.pyc' -not -name '*.so')
 STAGES := lint test-rust test-python test-floor docs examples wheel
 PIP_FLAGS := --quiet --disable-pip-version-check
-# The pins are of Python 3.11; the versions that an older Python can run are pip's to find.
+# The pins are of Python 3.11.2, Debian's; the versions that an older Python can run are pip's to find.
 PINS = $(shell $(PYTHON) -c 'import sys; print("$(CURDIR)/constraints.txt" if sys.version_info >= (3, 11) else "")')
 
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
@@ -67,8 +67,8 @@ format: $(VENV)/.dev ## Format, and apply the fixes that lints offer
 	$(BIN)/ruff format .
 	cargo fmt
 
-pins: $(VENV)/.venv ## Resolve the newest dependencies and rewrite constraints*.txt
-	$(BIN)/python scripts/pins.py
+pins: ## Resolve the newest dependencies and rewrite constraints*.txt
+	$(PYTHON) scripts/pins.py
 
 clean: ## Remove everything that was made here
 	rm -rf target dist site report.html $(VENV) $(FLOOR) python/openoutcry/*.so

@@ -3,7 +3,8 @@
     python scripts/pins.py
 
 `constraints.txt` holds the base and every extra of development, `constraints-floor.txt` the oldest numpy and gymnasium
-that the package accepts with what the tests need. Run it on the Python that the tests run on.
+that the package accepts with what the tests need. Run it on the oldest Python that is to install them: a newer one may
+choose what that one cannot.
 """
 
 from __future__ import annotations

@@ -1,0 +1,10 @@
+//! Properties of the doors on random markets: one number everywhere, nothing of the future, and no half-made step.
+
+#[path = "../../../engine/tests/properties/dice.rs"]
+mod dice;
+mod doors;
+mod future;
+#[path = "../../../engine/tests/properties/market.rs"]
+mod market;
+mod play;
+mod state;

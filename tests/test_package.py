@@ -1,0 +1,103 @@
+"""What the package shows, and what importing it pulls in."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+
+import pytest
+
+import openoutcry as oo
+
+NAMES = {
+    "CONTRACT_VERSION",
+    "CostModel",
+    "Dataset",
+    "Limits",
+    "OpenOutcryEnv",
+    "OpenOutcryError",
+    "Run",
+    "TradingEnv",
+    "Window",
+    "agents",
+    "data",
+    "run_backtest",
+}
+
+
+def test_the_public_names_are_frozen_and_at_most_twenty() -> None:
+    assert set(oo.__all__) == NAMES
+    assert len(oo.__all__) <= 20
+    assert all(getattr(oo, name) is not None for name in oo.__all__)
+    assert set(dir(oo)) >= NAMES
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = oo.nothing  # type: ignore[attr-defined]
+
+
+def test_importing_pulls_in_nothing_but_the_standard_library_and_numpy() -> None:
+    code = "import sys, openoutcry; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True).stdout.split()
+    foreign = {name for name in loaded if name not in sys.stdlib_module_names and not name.startswith("_")}
+    assert foreign <= {"openoutcry", "numpy"} | _site_hooks()
+
+
+def _site_hooks() -> set[str]:
+    """Return what an interpreter of this environment loads before any program runs."""
+    code = "import sys; print(*{name.partition('.')[0] for name in sys.modules})"
+    return set(subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True).stdout.split())
+
+
+def test_costs_and_limits_are_values() -> None:
+    costs, limits = oo.CostModel(fee_bps=3.0), oo.Limits(max_weight=0.5, max_participation=0.1)
+    assert costs == oo.CostModel(fee_bps=3.0) != oo.CostModel()
+    assert hash(costs) == hash(oo.CostModel(fee_bps=3.0))
+    assert pickle.loads(pickle.dumps(costs)) == costs
+    assert pickle.loads(pickle.dumps(limits)) == limits
+    assert "fee_bps=3.0" in repr(costs)
+    assert set(oo.CostModel.zero().to_dict().values()) == {0.0, 1e6}
+    assert oo.Limits.off().max_gross == float("inf")
+    with pytest.raises(AttributeError):
+        costs.fee_bps = 1.0  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("build", "slug", "message"),
+    [
+        (
+            lambda: oo.CostModel(fee_bps=-1.0),
+            "cost_invalid",
+            "`fee_bps` must be a finite number of at least 0; received -1",
+        ),
+        (
+            lambda: oo.CostModel(slippage_jitter=1.5),
+            "cost_invalid",
+            "`slippage_jitter` must be in [0, 1]; received 1.5",
+        ),
+        (
+            lambda: oo.CostModel(capital=float("nan")),
+            "cost_invalid",
+            "`capital` must be a finite number above 0; received NaN",
+        ),
+        (lambda: oo.Limits(max_weight=-1.0), "limit_invalid", "`max_weight` must be at least 0"),
+        (
+            lambda: oo.Limits(maintenance_margin=1.0),
+            "limit_invalid",
+            "`maintenance_margin` must be in [0, 1); received 1",
+        ),
+        (lambda: oo.TradingEnv(window_start=119), "window_invalid", "received 119:120"),
+        (lambda: oo.TradingEnv(n_days=1), "dataset_too_small", "at least 2 bars"),
+    ],
+)
+def test_a_bad_setting_is_refused_with_its_slug(build: object, slug: str, message: str) -> None:
+    with pytest.raises(oo.OpenOutcryError) as refused:
+        build()  # type: ignore[operator]
+    assert refused.value.slug == slug
+    assert message in str(refused.value)
+
+
+def test_the_contract_version_is_the_one_of_the_contract() -> None:
+    assert oo.CONTRACT_VERSION == "1.0"
