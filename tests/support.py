@@ -40,12 +40,12 @@ class Draw(NamedTuple):
     limits: oo.Limits
 
 
-def dates_of(n_bars: int) -> list[str]:
-    """Return daily dates."""
-    return np.datetime_as_string(DATE_0 + np.arange(n_bars)).tolist()
+def dates_of(n_bars: int, *, later: int = 0) -> list[str]:
+    """Return daily dates, moved on by `later` days."""
+    return np.datetime_as_string(DATE_0 + later + np.arange(n_bars)).tolist()
 
 
-def dataset_of(market: Market, symbols: Sequence[str] = (), **extra: Any) -> oo.Dataset:
+def dataset_of(market: Market, symbols: Sequence[str] = (), dates: Sequence[str] = (), **extra: Any) -> oo.Dataset:
     """Return the engine's dataset of a market of the reference."""
     n_bars, n_symbols = np.shape(market.close)
     names = symbols or market.symbols or [f"S{i}" for i in range(n_symbols)]
@@ -53,7 +53,7 @@ def dataset_of(market: Market, symbols: Sequence[str] = (), **extra: Any) -> oo.
     if tables["tradable"] is not None:
         tables["tradable"] = np.asarray(tables["tradable"]) != 0.0
     settings = {"periods_per_year": market.periods_per_year} | tables | extra
-    return oo.Dataset.from_arrays(dates_of(n_bars), names, np.asarray(market.close, dtype=float), **settings)
+    return oo.Dataset.from_arrays(dates or dates_of(n_bars), names, np.asarray(market.close, dtype=float), **settings)
 
 
 def costs_of(costs: Costs) -> oo.CostModel:

@@ -35,8 +35,9 @@ import openoutcry as oo
 
 Observation = dict[str, Any]
 Agent = Callable[[Observation], Any]
-DRAWS = settings(max_examples=count(1_000, 150))
+DRAWS = settings(max_examples=count(1_000, 250))
 SEEDS = st.integers(0, 2**32 - 1)
+PLACES = st.integers(0, 1000)  # where in the window the future begins, in thousandths
 LOOKBACK = 5
 NEGATIVE = Path(__file__).resolve().parents[1] / "contract" / "conformance" / "negative.json"
 ACTIONS = ("buy", "sell", "hold", "close")
@@ -103,7 +104,7 @@ def known_items(rng: np.random.Generator, names: tuple[str, ...], dates: list[st
 
 def later_replaced(items: list[Any], date: str) -> list[Any]:
     """Return what is known by the close of `date`, and garbage after it."""
-    return [item if item[1] <= date else (*item[:2], *(f"garbage {i}" for i in range(1)), *item[3:]) for item in items]
+    return [item if item[1] <= date else (*item[:2], "garbage", *item[3:]) for item in items]
 
 
 class Futures(NamedTuple):
@@ -115,34 +116,34 @@ class Futures(NamedTuple):
     none: Draw | None
 
 
-def futures(seed: int, place: float) -> Futures:
+def futures(seed: int, place: int) -> Futures:
     market, weights, start, end, costs, limits = random_market(seed)
-    rng, bar = np.random.default_rng(seed), start + round(place * (end - 2 - start))
-    dates = dates_of(len(market.close))
-    numbers, news = known_items(rng, market.symbols, dates)
-    rest = (costs_of(costs), limits_of(limits))
+    rng, bar = np.random.default_rng(seed), start + round(place / 1000 * (end - 2 - start))
+    dates, rules = dates_of(len(market.close)), (costs_of(costs), limits_of(limits))
+    items = known_items(rng, market.symbols, dates)
 
-    def drawn(of: Market, window: tuple[int, int], names: Any, numbers: list[Any], news: list[Any]) -> Draw:
+    def drawn(of: Market, names: tuple[str, ...], dates: list[str], items: Any) -> Draw:
         renamed = dict(zip(market.symbols, names, strict=True))
-        known = {"fundamentals": [(renamed[item[0]], *item[1:]) for item in numbers]}
-        known["news"] = [(renamed[item[0]], *item[1:]) for item in news]
-        return Draw(dataset_of(of, names, **known), weights, window, *rest)
+        numbers, news = ([(renamed[item[0]], *item[1:]) for item in each] for each in items)
+        dataset = dataset_of(of, names, dates, fundamentals=numbers, news=news)
+        return Draw(dataset, weights, (start, min(end, len(dates))), *rules)
 
     closed = np.isfinite(np.asarray(market.close)[: bar + 1]).any(axis=0)
-    # Who has not closed yet may be anybody.
-    names = [name if seen else f"unlisted {name}" for name, seen in zip(market.symbols, closed, strict=True)]
-    later = (later_replaced(numbers, dates[bar]), later_replaced(news, dates[bar]))
-    own = drawn(market, (start, end), market.symbols, numbers, news)
-    garbage = drawn(corrupted(rng, market, bar), (start, end), names, *later)
+    # Who has not closed yet may be anybody, and the next bar may be any day.
+    names = tuple(name if seen else f"else {name}" for name, seen in zip(market.symbols, closed, strict=True))
+    other_dates = dates[: bar + 1] + dates_of(len(dates), later=1000)[bar + 1 :]
+    replaced = [later_replaced(each, dates[bar]) for each in items]
+    own = drawn(market, market.symbols, dates, items)
+    garbage = drawn(corrupted(rng, market, bar), names, other_dates, replaced)
     if bar == start:
         return Futures(bar, own, garbage, None)
-    by_now = [[item for item in items if item[1] <= dates[bar]] for items in (numbers, news)]
-    return Futures(bar, own, garbage, drawn(truncated(market, bar + 1), (start, bar + 1), market.symbols, *by_now))
+    known = [[item for item in each if item[1] <= dates[bar]] for each in items]
+    return Futures(bar, own, garbage, drawn(truncated(market, bar + 1), market.symbols, dates[: bar + 1], known))
 
 
 @DRAWS
-@given(seed=SEEDS, place=st.floats(0.0, 1.0))
-def test_no_future_changes_an_observation_a_decision_or_an_info_before_it(seed: int, place: float) -> None:
+@given(seed=SEEDS, place=PLACES)
+def test_no_future_changes_an_observation_a_decision_or_an_info_before_it(seed: int, place: int) -> None:
     past = futures(seed, place)
     for name in agents(0):
         # A baseline remembers, so each episode has its own.
@@ -152,9 +153,43 @@ def test_no_future_changes_an_observation_a_decision_or_an_info_before_it(seed: 
             assert watch(past.none, agents(seed)[name], seed, past.bar) == moments
 
 
+def learn(drawn: Draw, seed: int, last: int) -> list[tuple[Any, ...]]:
+    """Return every moment of an episode through the array door, of weights that hash what is shown."""
+    env, n_symbols = env_of(drawn, seed=seed), drawn.dataset.n_symbols
+    env.reset_arrays()
+    moments, reward = [], 0.0
+    for bar in range(drawn.window[0], last + 1):
+        seen = observe(env, n_symbols, LOOKBACK).bytes()
+        digest = hashlib.shake_256(seen).digest(n_symbols)
+        moments.append((seen, digest, reward, json.dumps(env.info())))
+        if bar == last or env.terminated:
+            break
+        listed = observe(env, n_symbols, 1).listed
+        reward = env.step_weights(listed * (np.frombuffer(digest, np.uint8) / 128.0 - 1.0))
+    return moments
+
+
 @DRAWS
-@given(seed=SEEDS, place=st.floats(0.0, 1.0))
-def test_no_future_changes_a_backtest_before_it(seed: int, place: float) -> None:
+@given(seed=SEEDS, place=PLACES)
+def test_no_future_changes_what_a_learner_is_shown_before_it(seed: int, place: int) -> None:
+    past = futures(seed, place)
+    moments = learn(past.own, seed, past.bar)
+    assert learn(past.garbage, seed, past.bar) == moments
+    assert past.none is None or learn(past.none, seed, past.bar) == moments
+
+
+def test_a_future_is_seen_as_soon_as_it_is_due() -> None:
+    seen = 0
+    for seed in range(100):
+        past = futures(seed, 500)
+        shown = [watch(drawn, oo.agents.hold_cash(), seed, past.bar + 1)[-1].observation for drawn in past[1:3]]
+        seen += loads(shown[0])["symbols"] != loads(shown[1])["symbols"]
+    assert seen > 95
+
+
+@DRAWS
+@given(seed=SEEDS, place=PLACES)
+def test_no_future_changes_a_backtest_before_it(seed: int, place: int) -> None:
     past = futures(seed, place)
     n_decisions = past.bar - past.own.window[0] + 1
     for name, agent in agents(seed).items():
@@ -206,6 +241,20 @@ def test_a_future_listing_is_answered_like_a_name_of_nobody(bar: int, weight: fl
             assert refused == ["unknown_symbol"] * twice
 
 
+@pytest.mark.parametrize("weight", WEIGHTS)
+def test_a_column_that_will_list_is_answered_like_one_that_never_will(weight: float) -> None:
+    answers = []
+    for column in (1, 2):
+        env, row = env_of(late_listings()), np.array([0.4, 0.0, 0.0, 0.0, -0.2])
+        env.reset_arrays()
+        for _ in range(25):
+            env.step_weights(row)
+        row[column] = weight
+        reward, seen = env.step_weights(row), observe(env, 5, LOOKBACK).bytes()
+        answers.append((reward, seen, json.dumps(env.info()).replace(f'"{"ABC"[column]}"', '"?"')))
+    assert answers[0] == answers[1]
+
+
 def test_a_settled_symbol_is_not_shown_and_its_orders_are_refused_from_its_settlement_on_only() -> None:
     env = env_of(late_listings())
     shown = [loads(env.reset())]
@@ -223,7 +272,7 @@ def test_a_settled_symbol_is_not_shown_and_its_orders_are_refused_from_its_settl
 @pytest.mark.parametrize("case", json.loads(NEGATIVE.read_text(encoding="utf-8")), ids=lambda case: case["name"])
 def test_an_error_says_the_same_whatever_the_future(case: dict[str, str]) -> None:
     messages = []
-    for drawn in filter(None, futures(7, 0.5)[1:3]):
+    for drawn in filter(None, futures(7, 500)[1:3]):
         env = env_of(drawn)
         env.reset()
         with pytest.raises(oo.OpenOutcryError) as refused:
@@ -304,10 +353,9 @@ def test_the_noise_of_a_fill_is_the_hash_of_the_contract() -> None:
 def test_past_fills_show_past_noise_and_no_more() -> None:
     n = 20_000
     draws = uniforms(3, "A", n)
-    for other in (uniforms(4, "A", n), uniforms(3, "B", n), draws[::-1]):
-        assert not np.isin(draws, other).all()
-    assert abs(np.corrcoef(draws, uniforms(4, "A", n))[0, 1]) < 4.0 / np.sqrt(n)
-    assert abs(np.corrcoef(draws, uniforms(3, "B", n))[0, 1]) < 4.0 / np.sqrt(n)
+    for other in (uniforms(4, "A", n), uniforms(3, "B", n)):
+        assert not np.isin(draws, other).any()
+        assert abs(np.corrcoef(draws, other)[0, 1]) < 4.0 / np.sqrt(n)
     for lag in range(1, 21):
         assert abs(np.corrcoef(draws[:-lag], draws[lag:])[0, 1]) < 4.0 / np.sqrt(n - lag)
     # Pairs fill the square: a weak counter would draw lines in it. 0.999 quantile of chi2 with 255 degrees: 330.5.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -52,16 +51,21 @@ def run_backtest(
         OpenOutcryError: the window, a weight or a decision cannot be used; the message says where.
     """
     bars = as_window(window).resolve(dataset, lookback)
-    settings: dict[str, Any] = {"window": bars, "costs": costs or CostModel(), "limits": limits or Limits()}
-    settings |= {"lookback": lookback, "seed": seed}
+    settings: native.Settings = {
+        "window": bars,
+        "costs": costs or CostModel(),
+        "limits": limits or Limits(),
+        "lookback": lookback,
+        "seed": seed,
+    }
     agent = Baseline(agent_or_weights, seed) if isinstance(agent_or_weights, str) else agent_or_weights
     if isinstance(agent, Baseline):
-        core = native.run_agent(dataset._core, agent._core, **settings)
+        core = native.run_agent(dataset._core, agent._core, settings)
         return Run(dataset, core, settings, name or agent.name)
     if callable(agent):
-        core = native.run_callable(dataset._core, lambda text: _decide(agent, text), **settings)
+        core = native.run_callable(dataset._core, lambda text: _decide(agent, text), settings)
         return Run(dataset, core, settings, name or getattr(agent, "__name__", type(agent).__name__))
-    core = native.run_weights(dataset._core, _weights(dataset, agent), **settings)
+    core = native.run_weights(dataset._core, _weights(dataset, agent), settings)
     return Run(dataset, core, settings, name or "weights")
 
 
@@ -92,7 +96,7 @@ class Run:
     the NAV on the way.
     """
 
-    def __init__(self, dataset: Dataset, core: native.Run, settings: Mapping[str, Any], name: str) -> None:
+    def __init__(self, dataset: Dataset, core: native.Run, settings: native.Settings, name: str) -> None:
         self._core = core
         self._settings = settings
         self.dataset = dataset
@@ -106,20 +110,17 @@ class Run:
     @property
     def cost_model(self) -> CostModel:
         """What trading cost."""
-        costs: CostModel = self._settings["costs"]
-        return costs
+        return self._settings["costs"]
 
     @property
     def limits(self) -> Limits:
         """What a decision could ask for."""
-        limits: Limits = self._settings["limits"]
-        return limits
+        return self._settings["limits"]
 
     @property
     def seed(self) -> int:
         """Key of the slippage noise."""
-        seed: int = self._settings["seed"]
-        return seed
+        return self._settings["seed"]
 
     @property
     def dates(self) -> tuple[str, ...]:

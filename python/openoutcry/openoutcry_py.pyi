@@ -5,7 +5,7 @@ Meaning and units are those of `contract/README.md`. Every error is an `OpenOutc
 """
 
 from collections.abc import Callable
-from typing import Any, TypeAlias, final
+from typing import Any, TypeAlias, TypedDict, final, type_check_only
 
 import numpy as np
 import numpy.typing as npt
@@ -372,22 +372,19 @@ class Run:
     def delayed(self) -> Run: ...
     def metrics(self) -> tuple[dict[str, float | None], dict[str, str]]: ...
 
-def run_agent(
-    dataset: Dataset, agent: Baseline, *, window: _Bars, costs: CostModel, limits: Limits, lookback: int, seed: int
-) -> Run: ...
-def run_callable(
-    dataset: Dataset,
-    decide: Callable[[str], str],
-    *,
-    window: _Bars,
-    costs: CostModel,
-    limits: Limits,
-    lookback: int,
-    seed: int,
-) -> Run: ...
-def run_weights(
-    dataset: Dataset, weights: _Table, *, window: _Bars, costs: CostModel, limits: Limits, lookback: int, seed: int
-) -> Run: ...
+@type_check_only
+class Settings(TypedDict):
+    """What every backtest is told beside its data and its decisions. A plain dict at run time."""
+
+    window: _Bars
+    costs: CostModel
+    limits: Limits
+    lookback: int
+    seed: int
+
+def run_agent(dataset: Dataset, agent: Baseline, settings: Settings) -> Run: ...
+def run_callable(dataset: Dataset, decide: Callable[[str], str], settings: Settings) -> Run: ...
+def run_weights(dataset: Dataset, weights: _Table, settings: Settings) -> Run: ...
 def resolve_window(start: int | None, end: int | None, lookback: int, n_bars: int) -> _Bars:
     """Return the bars of a window whose edges may be left open."""
 

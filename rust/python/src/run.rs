@@ -17,10 +17,11 @@ pub struct Run {
     settings: Settings,
 }
 
-/// What every backtest is told beside its data and its decisions.
-#[derive(Clone, Copy)]
-struct Settings {
-    window: Window,
+/// What every backtest is told beside its data and its decisions: a dict of Python.
+#[derive(Clone, Copy, FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Settings {
+    window: (usize, usize),
     costs: CostModel,
     limits: Limits,
     lookback: usize,
@@ -28,32 +29,18 @@ struct Settings {
 }
 
 impl Settings {
+    fn window(self) -> Window {
+        Window { start: self.window.0, end: self.window.1 }
+    }
+
     fn backtest(self, dataset: &Dataset) -> PyResult<Backtest<'_>> {
-        let backtest = Backtest::new(&dataset.0, self.window, self.seed, self.costs.0).map_err(to_py)?;
+        let backtest = Backtest::new(&dataset.0, self.window(), self.seed, self.costs.0).map_err(to_py)?;
         Ok(backtest.with_limits(self.limits.0).map_err(to_py)?.with_lookback(self.lookback))
     }
 }
 
-type Rules<'a> = ((usize, usize), &'a CostModel, &'a Limits, usize, u64);
-
-fn settings((window, costs, limits, lookback, seed): Rules<'_>) -> Settings {
-    Settings { window: Window { start: window.0, end: window.1 }, costs: *costs, limits: *limits, lookback, seed }
-}
-
 #[pyfunction]
-#[pyo3(signature = (dataset, agent, *, window, costs, limits, lookback, seed))]
-#[expect(clippy::too_many_arguments, reason = "keyword-only settings of one run")]
-pub(crate) fn run_agent(
-    py: Python<'_>,
-    dataset: &Dataset,
-    agent: &Baseline,
-    window: (usize, usize),
-    costs: &CostModel,
-    limits: &Limits,
-    lookback: usize,
-    seed: u64,
-) -> PyResult<Run> {
-    let settings = settings((window, costs, limits, lookback, seed));
+pub(crate) fn run_agent(py: Python<'_>, dataset: &Dataset, agent: &Baseline, settings: Settings) -> PyResult<Run> {
     let backtest = settings.backtest(dataset)?;
     let mut agent = agent.make()?;
     let core = py.detach(|| backtest.run(&mut *agent)).map_err(to_py)?;
@@ -61,17 +48,7 @@ pub(crate) fn run_agent(
 }
 
 #[pyfunction]
-#[pyo3(signature = (dataset, decide, *, window, costs, limits, lookback, seed))]
-pub(crate) fn run_callable(
-    dataset: &Dataset,
-    decide: &Bound<'_, PyAny>,
-    window: (usize, usize),
-    costs: &CostModel,
-    limits: &Limits,
-    lookback: usize,
-    seed: u64,
-) -> PyResult<Run> {
-    let settings = settings((window, costs, limits, lookback, seed));
+pub(crate) fn run_callable(dataset: &Dataset, decide: &Bound<'_, PyAny>, settings: Settings) -> PyResult<Run> {
     let core = settings.backtest(dataset)?.try_run(|observation| {
         let answer = decide.call1((observation.to_json(),)).and_then(|answer| answer.extract::<String>());
         let answer = answer.map_err(AgentFault::Python)?;
@@ -81,19 +58,12 @@ pub(crate) fn run_callable(
 }
 
 #[pyfunction]
-#[pyo3(signature = (dataset, weights, *, window, costs, limits, lookback, seed))]
-#[expect(clippy::too_many_arguments, reason = "keyword-only settings of one run")]
 pub(crate) fn run_weights(
     py: Python<'_>,
     dataset: &Dataset,
     weights: PyReadonlyArray2<'_, f64>,
-    window: (usize, usize),
-    costs: &CostModel,
-    limits: &Limits,
-    lookback: usize,
-    seed: u64,
+    settings: Settings,
 ) -> PyResult<Run> {
-    let settings = settings((window, costs, limits, lookback, seed));
     let backtest = settings.backtest(dataset)?;
     let (n_bars, n_symbols) = (dataset.0.n_bars(), dataset.0.n_symbols());
     let found = weights.shape();
@@ -104,7 +74,7 @@ pub(crate) fn run_weights(
         );
         return Err(raise("shape_mismatch", &message));
     }
-    let Window { start, end } = settings.window;
+    let Window { start, end } = settings.window();
     let rows = start * n_symbols..(end - 1) * n_symbols;
     // Copied while the GIL is held: Python code may write to the array once we detach.
     let orders = match weights.as_slice() {
@@ -152,7 +122,7 @@ impl Run {
 
     #[getter]
     fn decisions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        arrays::matrix(py, self.core.orders.clone(), self.settings.window.n_decisions())
+        arrays::matrix(py, self.core.orders.clone(), self.settings.window().n_decisions())
     }
 
     #[getter]
@@ -183,7 +153,7 @@ impl Run {
         let list = PyList::empty(py);
         for (decision, event) in events {
             event.set_item("decision", decision)?;
-            event.set_item("bar", self.settings.window.start + decision + 1)?;
+            event.set_item("bar", self.settings.window().start + decision + 1)?;
             list.append(event)?;
         }
         Ok(list)
@@ -196,7 +166,7 @@ impl Run {
     }
 
     fn metrics<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyDict>)> {
-        let Window { start, end } = self.settings.window;
+        let Window { start, end } = self.settings.window();
         let returns = self.core.returns();
         let cost: Vec<f64> = (0..returns.len())
             .map(|k| if self.core.nav[k] == 0.0 { 0.0 } else { self.core.cost_of(k) / self.core.nav[k] })

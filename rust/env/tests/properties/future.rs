@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use openoutcry::{Agent, Columns, Dataset, agents};
+use openoutcry::{Columns, Dataset, agents};
 use proptest::prelude::*;
 
 use crate::market::{Case, cases, config};

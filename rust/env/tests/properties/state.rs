@@ -31,7 +31,8 @@ proptest! {
         let mut env = env(&case, &data);
         for _ in 0..at.index(case.n_bars - case.start - 1) {
             if !env.done() {
-                step(&mut env, &decision(&case, &data, env.book().bar()).to_json());
+                let decided = decision(&case, &data, env.book().bar()).to_json();
+                step(&mut env, &decided);
             }
         }
         let state = env.clone_state();
@@ -81,6 +82,7 @@ proptest! {
             env.write_info(Some(&stepped), &mut info);
             info
         };
+        prop_assume!(!env.done());
         let before = said(&env);
         refuse_everything(&mut env, case.n_symbols)?;
         prop_assert_eq!(said(&env), before);
