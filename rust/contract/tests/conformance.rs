@@ -1,0 +1,155 @@
+//! The kit of `contract/conformance`, through the real parser.
+
+use openoutcry_contract::{Decision, MarketObservation, Order};
+use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
+use serde_json::{Value, json};
+
+const NEGATIVE: &str = include_str!("../../../contract/conformance/negative.json");
+const POSITIVE: &str = include_str!("../../../contract/conformance/positive.json");
+const FIXTURES: [&str; 7] = [
+    include_str!("../../../contract/conformance/empty_start.json"),
+    include_str!("../../../contract/conformance/empty_universe.json"),
+    include_str!("../../../contract/conformance/legacy_decision_shape.json"),
+    include_str!("../../../contract/conformance/several_symbols_with_fundamentals_and_news.json"),
+    include_str!("../../../contract/conformance/signed_short.json"),
+    include_str!("../../../contract/conformance/single_symbol_with_a_position.json"),
+    include_str!("../../../contract/conformance/unknown_observation_field.json"),
+];
+
+fn cases(text: &str) -> Vec<Value> {
+    serde_json::from_str(text).unwrap()
+}
+
+fn text<'a>(case: &'a Value, field: &str) -> &'a str {
+    case[field].as_str().unwrap()
+}
+
+/// Returns a decision as the kit writes it: every field there, defaults filled in.
+fn spelled_out(decision: &Decision) -> Value {
+    let order = |order: &Order| {
+        json!({
+            "symbol": order.symbol,
+            "action": order.action.name(),
+            "target_weight": order.target_weight,
+            "confidence": order.confidence_or_default(),
+            "rationale": order.rationale,
+        })
+    };
+    json!({"orders": decision.orders.iter().map(order).collect::<Vec<_>>(), "reasoning": decision.reasoning})
+}
+
+/// Returns a value with every number as a double: 1 and 1.0 are one number.
+fn with_doubles(value: Value) -> Value {
+    match value {
+        Value::Number(number) => json!(number.as_f64().unwrap() + 0.0),
+        Value::Array(items) => items.into_iter().map(with_doubles).collect(),
+        Value::Object(fields) => fields.into_iter().map(|(name, value)| (name, with_doubles(value))).collect(),
+        other => other,
+    }
+}
+
+#[test]
+fn every_negative_case_is_refused_with_its_slug() {
+    let cases = cases(NEGATIVE);
+    assert!(cases.len() > 80, "{}", cases.len());
+    let wrong: Vec<String> = cases
+        .iter()
+        .filter_map(|case| match Decision::from_json(text(case, "decision")) {
+            Ok(decision) => Some(format!("{}: accepted as {decision:?}", case["name"])),
+            Err(error) if error.slug() == text(case, "slug") => None,
+            Err(error) => Some(format!("{}: {} instead of {}: {error}", case["name"], error.slug(), case["slug"])),
+        })
+        .collect();
+    println!("{} negative cases", cases.len());
+    assert_eq!(wrong, [] as [String; 0]);
+}
+
+#[test]
+fn every_positive_case_parses_to_what_the_kit_says() {
+    let cases = cases(POSITIVE);
+    println!("{} positive cases", cases.len());
+    for case in cases {
+        let decision = Decision::from_json(text(&case, "decision")).unwrap_or_else(|error| panic!("{case}: {error}"));
+        assert_eq!(with_doubles(spelled_out(&decision)), with_doubles(case["parsed"].clone()), "{}", case["name"]);
+    }
+}
+
+#[test]
+fn the_samples_of_every_fixture_parse_to_what_it_says() {
+    for fixture in FIXTURES {
+        let fixture: Value = serde_json::from_str(fixture).unwrap();
+        for case in fixture["decisions"].as_array().unwrap() {
+            let decision = Decision::from_json(text(case, "decision")).unwrap();
+            let parsed = with_doubles(case["parsed"].clone());
+            assert_eq!(with_doubles(spelled_out(&decision)), parsed, "{}", fixture["name"]);
+        }
+    }
+}
+
+#[test]
+fn an_observation_is_read_whatever_else_it_holds() {
+    for fixture in FIXTURES {
+        let fixture: Value = serde_json::from_str(fixture).unwrap();
+        let observation = MarketObservation::from_json(&fixture["observation"].to_string()).unwrap();
+        let again = MarketObservation::from_json(&observation.to_json()).unwrap();
+        assert_eq!(observation, again, "{}", fixture["name"]);
+        if fixture["validates"] == true {
+            let printed: Value = serde_json::from_str(&observation.to_json()).unwrap();
+            assert_eq!(with_doubles(printed), with_doubles(fixture["observation"].clone()), "{}", fixture["name"]);
+        }
+    }
+}
+
+#[test]
+fn a_refusal_of_each_kind_tells_what_is_required_what_came_and_where() {
+    for case in cases(NEGATIVE) {
+        let message = Decision::from_json(text(&case, "decision")).unwrap_err().to_string();
+        let (required, received) = message.split_once("; received ").unwrap_or_else(|| panic!("{message}"));
+        assert!(!required.is_empty() && !received.is_empty() && !message.ends_with('.'), "{message}");
+        assert!(message.contains(" at line "), "{}: {message}", case["name"]);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 2000,
+        rng_seed: RngSeed::Fixed(20_260_101),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn what_is_printed_reads_back_the_same(
+        orders in prop::collection::vec((".*", 0..4_usize, any::<i64>(), prop::option::of(0.0..=1.0), ".*"), 0..4),
+        reasoning in ".*",
+    ) {
+        let order = |(symbol, action, weight, confidence, rationale): (String, usize, i64, Option<f64>, String)| Order {
+            symbol,
+            action: openoutcry_contract::Action::NAMES[action].1,
+            target_weight: weight as f64 / 3e17,
+            confidence,
+            rationale,
+        };
+        let decision = Decision { orders: orders.into_iter().map(order).collect(), reasoning };
+        prop_assert_eq!(Decision::from_json(&decision.to_json()).unwrap(), decision);
+    }
+
+    #[test]
+    fn a_broken_text_is_refused_and_never_panics(
+        case in prop::sample::select(cases(POSITIVE)),
+        cut in any::<prop::sample::Index>(),
+        junk in "[\\[\\]{}:,\"0-9a-z\\\\ ]{0,3}",
+    ) {
+        let whole = text(&case, "decision");
+        let mut place = cut.index(whole.len());
+        while !whole.is_char_boundary(place) {
+            place -= 1;
+        }
+        let broken = format!("{}{junk}{}", &whole[..place], &whole[place..]);
+        if let Err(error) = Decision::from_json(&broken) {
+            prop_assert!(error.to_string().contains("; received "), "{}", error);
+        }
+        prop_assert!(Decision::from_json(&whole[..place]).is_err() || whole[place..].trim().is_empty());
+    }
+}
