@@ -88,7 +88,7 @@ $(VENV)/.dev: $(VENV)/.venv constraints.txt
 	@touch $@
 
 $(VENV)/.built: $(VENV)/.maturin $(RUST)
-	PIP_CONSTRAINT=$(PINS) $(BIN)/maturin develop --release --locked
+	PIP_QUIET=1 PIP_CONSTRAINT=$(PINS) $(BIN)/maturin develop --release --locked
 	@touch $@
 
 dist/.built: $(VENV)/.maturin $(RUST) $(PACKAGE) README.md

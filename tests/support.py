@@ -77,17 +77,23 @@ def names_of(n_symbols: int) -> list[str]:
     return [*ODD_NAMES, *(f"N{i}" for i in range(n_symbols))][:n_symbols]
 
 
-def draw(seed: int, *, odd_names: bool = False) -> Draw:
-    """Return a random market that the engine accepts; a seed whose market it refuses moves on to another."""
+def accepted(seed: int) -> tuple[Any, ...]:
+    """Return what `random_market` draws, from the first seed on whose market the engine accepts."""
     for attempt in range(seed, seed + 100):
-        market, weights, start, end, costs, limits = random_market(attempt)
-        names = names_of(np.shape(market.close)[1]) if odd_names else ()
+        drawn = random_market(attempt)
         try:
-            dataset = dataset_of(market, names)
+            dataset_of(drawn[0])
         except oo.OpenOutcryError:
             continue
-        return Draw(dataset, weights, (start, end), costs_of(costs), limits_of(limits))
+        return drawn
     raise AssertionError(f"no market of the seeds from {seed} on is accepted")
+
+
+def draw(seed: int, *, odd_names: bool = False) -> Draw:
+    """Return a random market that the engine accepts."""
+    market, weights, start, end, costs, limits = accepted(seed)
+    names = names_of(np.shape(market.close)[1]) if odd_names else ()
+    return Draw(dataset_of(market, names), weights, (start, end), costs_of(costs), limits_of(limits))
 
 
 def env_of(drawn: Draw, *, seed: int = 0, lookback: int = native.DEFAULT_LOOKBACK) -> native.TradingEnv:

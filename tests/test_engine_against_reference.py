@@ -179,7 +179,12 @@ def compare(seed: int) -> Comparison:
 def comparisons() -> list[Comparison]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reference, "Account", Told)
-        return [compare(seed) for seed in range(N_MARKETS)]
+        found: list[Comparison] = []
+        n_accepted = 0
+        while n_accepted < N_MARKETS:
+            found.append(compare(len(found)))
+            n_accepted += not found[-1].refusal
+        return found
 
 
 @pytest.mark.parametrize("what", ["nav", "weights", "fills", "terminated_at", *COSTS, *GAINS])
@@ -215,7 +220,7 @@ def within(values: Any, low: float, high: float) -> bool:
 
 def is_in_the_ranges_of_the_contract(market: Market) -> bool:
     prices = within(market.close, 1e-15, 1e15) and within(market.open, 1e-15, 1e15)
-    amounts = within(market.volume, 0.0, 1e15) and within(market.dividends, 0.0, 1e15)
+    amounts = within(market.volume, 0.0, 1e18) and within(market.dividends, 0.0, 1e15)
     return prices and amounts and within(market.splits, 1e-9, 1e9) and within(market.delistings, -1.0, 1e6)
 
 

@@ -54,7 +54,7 @@ class Layer:
     by_name: bool = False
 
 
-CORE = {"agents", "core", "data", "native"}
+CORE = {"agents", "core", "data", "errors", "native"}
 LAYERS = {
     "native": Layer(("openoutcry.openoutcry_py",), set(), {"numpy"}),
     "root": Layer(("openoutcry",), CORE, set(), frozenset({"gym"}), by_name=True),
@@ -66,9 +66,10 @@ LAYERS = {
         frozenset({"frames", "picture"}),
         frozenset({"pyarrow"}),
     ),
-    "agents": Layer(("openoutcry.agents",), {"native"}, set(), by_name=True),
+    "errors": Layer(("openoutcry.errors",), {"native"}, set()),
+    "agents": Layer(("openoutcry.agents",), {"errors", "native"}, set(), by_name=True),
     "frames": Layer(
-        ("openoutcry.frames",), set(), {"numpy"}, libraries_later=frozenset({"pandas", "polars", "pyarrow"})
+        ("openoutcry.frames",), {"errors"}, {"numpy"}, libraries_later=frozenset({"pandas", "polars", "pyarrow"})
     ),
     "report": Layer(("openoutcry.report", "openoutcry.report.*"), {"report"}, {"numpy"}),
     "picture": Layer(("openoutcry.picture",), {*CORE, "report"}, {"numpy"}, frozenset({"root"})),
@@ -199,14 +200,11 @@ print(*sorted(new - sys.stdlib_module_names))
 """
 
 
-@pytest.mark.parametrize(
-    ("module", "expected"),
-    [("openoutcry", {"numpy", "openoutcry"}), ("openoutcry.report", {"numpy", "openoutcry"})],
-)
-def test_importing_pulls_in_nothing_but_numpy(module: str, expected: set[str], tmp_path: Path) -> None:
+@pytest.mark.parametrize("module", ["openoutcry", "openoutcry.report"])
+def test_importing_pulls_in_nothing_but_numpy(module: str, tmp_path: Path) -> None:
     code = IMPORTED.format(module=module)
     printed = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=tmp_path)
-    assert set(printed.stdout.split()) == expected
+    assert {"openoutcry"} <= set(printed.stdout.split()) <= {"numpy", "openoutcry"}
 
 
 @pytest.mark.parametrize(

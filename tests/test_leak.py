@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from markets import random_market
 from reference import Market
 from support import (
     Draw,
+    accepted,
     corrupted,
     costs_of,
     count,
@@ -117,7 +117,7 @@ class Futures(NamedTuple):
 
 
 def futures(seed: int, place: int) -> Futures:
-    market, weights, start, end, costs, limits = random_market(seed)
+    market, weights, start, end, costs, limits = accepted(seed)
     rng, bar = np.random.default_rng(seed), start + round(place / 1000 * (end - 2 - start))
     dates, rules = dates_of(len(market.close)), (costs_of(costs), limits_of(limits))
     items = known_items(rng, market.symbols, dates)

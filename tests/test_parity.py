@@ -318,3 +318,19 @@ def test_a_refused_row_leaves_the_state_as_it_was(row: list[float], slug: str) -
         env.step_weights(np.array(row))
     assert refused.value.slug == slug
     assert (env.clone_state(), env.info()) == (before, info)
+
+
+def test_rows_and_buffers_of_any_layout_are_read_and_filled_alike() -> None:
+    drawn = Draw(oo.Dataset.synthetic(3, 40, 1), np.zeros((40, 3)), (10, 40), oo.CostModel(), oo.Limits())
+    env, row = env_of(drawn), np.array([0.5, -0.2, 0.1])
+    start, rewards = env.clone_state(), []
+    for layout in (row, np.repeat(row, 2)[::2], row[::-1].copy()[::-1], np.asfortranarray(np.tile(row, (2, 1)))[1]):
+        env.restore_state(start)
+        rewards.append(env.step_weights(layout))
+    assert bits(rewards) == bits(rewards[:1] * 4)
+    seen, history = observe(env, 3, 5), np.empty((5, 3), order="F")
+    env.observe_into(np.empty(3), np.empty(3), np.empty(3, dtype=np.int8), history)
+    assert bits(history) == bits(seen.history)
+    for wrong in (np.empty(2), np.empty((3, 1))):
+        with pytest.raises((oo.OpenOutcryError, TypeError)):
+            env.observe_into(wrong, np.empty(3), np.empty(3, dtype=np.int8))

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from openoutcry import openoutcry_py as native
+from openoutcry.errors import refusal
 
 Agent: TypeAlias = "Callable[[dict[str, Any]], Mapping[str, Any] | str]"
 """A callable that is given an observation (a dict) and returns a decision (a dict, or its JSON)."""
@@ -82,14 +83,14 @@ def load(name: str, seed: int = 0) -> Agent:
     """Return a baseline by name, or the callable at `module:function`.
 
     Raises:
-        ValueError: there is no such baseline, module attribute or callable.
+        OpenOutcryError: `unknown_agent`: there is no such baseline or callable.
     """
     module, colon, attribute = name.partition(":")
     if not colon:
         return Baseline(name, seed)
     agent: Any = getattr(importlib.import_module(module), attribute, None)
     if not callable(agent):
-        raise ValueError(f"`{module}` must have a callable `{attribute}`; received {agent!r}")
+        raise refusal("unknown_agent", f"`{module}` must have a callable `{attribute}`; received {agent!r}")
     # A class of agents is made into one; a function is one already.
     made: Agent = agent() if isinstance(agent, type) else agent
     return made

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from openoutcry import openoutcry_py as native
 from openoutcry.agents import Agent, Baseline
 from openoutcry.dataset import Dataset
+from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import CostModel, Limits
 from openoutcry.window import Edge, Window, as_window
 
@@ -77,15 +78,12 @@ def _decide(agent: Agent, text: str) -> str:
 def _weights(dataset: Dataset, weights: Any) -> npt.NDArray[np.float64]:
     columns = getattr(weights, "columns", None)
     if columns is not None and [str(column) for column in columns] != list(dataset.symbols):
-        raise ValueError(
-            f"columns of weights must be {', '.join(dataset.symbols)}; received {', '.join(map(str, columns))}"
-        )
+        received = ", ".join(map(str, columns))
+        raise refusal("shape_mismatch", f"columns must be {', '.join(dataset.symbols)}; received {received}")
     array = np.asarray(weights)
     if array.dtype.kind not in "fiu" or array.ndim != 2:
-        raise ValueError(
-            f"expected an agent or an array of shape ({dataset.n_bars}, {dataset.n_symbols}); "
-            f"received {array.ndim}-d {array.dtype}"
-        )
+        wanted = f"an agent or an array of shape ({dataset.n_bars}, {dataset.n_symbols}) is required"
+        raise refusal("shape_mismatch", f"{wanted}; received {array.ndim}-d {array.dtype}")
     return array.astype(np.float64, copy=False)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
+from openoutcry.errors import refusal
 
 Table = npt.NDArray[np.float64]
 
@@ -257,13 +258,14 @@ class Dataset:
         """Return the dataset of some of the symbols, in the order given, on the same axis."""
         unknown = [symbol for symbol in symbols if symbol not in self.symbols]
         if unknown:
-            raise ValueError(f"symbols must be among {', '.join(self.symbols)}; received {', '.join(unknown)}")
+            known = ", ".join(self.symbols)
+            raise refusal("symbol_invalid", f"symbols must be among {known}; received {', '.join(unknown)}")
         return self._cut(slice(None), [self.symbols.index(symbol) for symbol in symbols])
 
     def head(self, n_bars: int) -> Dataset:
         """Return the dataset of the first `n_bars` bars."""
         if not 2 <= n_bars <= self.n_bars:
-            raise ValueError(f"`n_bars` must be in [2, {self.n_bars}]; received {n_bars}")
+            raise refusal("window_invalid", f"`n_bars` must be in [2, {self.n_bars}]; received {n_bars}")
         return self._cut(slice(n_bars), list(range(self.n_symbols)))
 
     def __len__(self) -> int:
@@ -320,21 +322,31 @@ def _frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 def _table(name: str, values: npt.ArrayLike) -> Table:
     array = np.asarray(values)
     if array.dtype.kind not in "fiu" or array.ndim != 2:
-        raise ValueError(f"`{name}` must be a 2-d array of numbers; received {array.ndim}-d {array.dtype}")
+        message = f"`{name}` must be a 2-d array of numbers; received {array.ndim}-d {array.dtype}"
+        raise refusal("shape_mismatch", message)
     return np.ascontiguousarray(array, dtype=np.float64)
 
 
 def _mask(values: npt.ArrayLike) -> npt.NDArray[np.bool_]:
     array = np.asarray(values)
     if array.dtype.kind != "b" or array.ndim != 2:
-        raise ValueError(f"`tradable` must be a 2-d array of booleans; received {array.ndim}-d {array.dtype}")
+        message = f"`tradable` must be a 2-d array of booleans; received {array.ndim}-d {array.dtype}"
+        raise refusal("shape_mismatch", message)
     return np.ascontiguousarray(array)
 
 
 def _iso(dates: Iterable[Any]) -> list[str]:
     if isinstance(dates, np.ndarray) and dates.dtype.kind == "M":
-        whole_days = bool((dates.astype("datetime64[D]") == dates).all())
-        return [str(text) for text in np.datetime_as_string(dates, unit="D" if whole_days else "s")]
-    texts = [date if isinstance(date, str) else date.isoformat() for date in dates]
+        known = dates[~np.isnat(dates)]
+        if (known.astype("datetime64[D]") == known).all():
+            return [str(day) for day in dates.astype("datetime64[D]")]
+        # What is finer than a second is printed in full, for the engine to refuse.
+        whole = (known.astype("datetime64[s]") == known).all()
+        return [str(time) for time in (dates.astype("datetime64[s]") if whole else dates)]
+    texts = [date if isinstance(date, str) else _text(date) for date in dates]
     # A midnight timestamp of a daily index means its day.
     return [text[:10] for text in texts] if texts and all(text[10:] == "T00:00:00" for text in texts) else texts
+
+
+def _text(date: Any) -> str:
+    return str(date.isoformat()) if hasattr(date, "isoformat") else str(date)

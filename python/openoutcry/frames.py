@@ -1,98 +1,44 @@
-"""Columns of frames: pandas, polars, pyarrow, or anything of the Arrow PyCapsule interface."""
+"""Frames in and out: pandas, polars, pyarrow, and anything of the Arrow PyCapsule interface.
+
+None of the three is required, and none is imported for a frame of another.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-_LONG = {"open": "open", "high": "high", "low": "low", "volume": "volume"}
-_LONG |= {"dividend": "dividends", "split": "splits", "delisting_return": "delistings"}
+from openoutcry.errors import refusal
+
+# Columns of a long frame beside date, symbol and close, and what `Dataset.from_arrays` calls them.
+_OPTIONAL = {"open": "open", "high": "high", "low": "low", "volume": "volume"}
+_OPTIONAL |= {"dividend": "dividends", "split": "splits", "delisting_return": "delistings"}
+_LONG = ("date", "symbol", "close", *_OPTIONAL)
+
+Columns = dict[str, npt.NDArray[Any]]
 
 
 def columns_of(frame: Any) -> dict[str, Any]:
     """Return the arguments of `Dataset.from_arrays` that a long or wide frame holds."""
     columns = _read(frame)
-    names = {str(name).strip().lower(): name for name in columns}
-    if len(names) < len(columns):
-        raise ValueError(f"columns must be unique; received {', '.join(map(str, columns))}")
-    if "date" not in names:
-        raise ValueError(f"column `date` is required; received {', '.join(map(str, columns))}")
-    if "symbol" in names:
-        return _long({name: columns[original] for name, original in names.items()})
-    ohlcv = [name for name in ("close", *_LONG) if name in names]
-    if ohlcv:
-        raise ValueError(f"column `symbol` is required beside `{ohlcv[0]}`; hint: a wide frame has one column a symbol")
-    return _wide(columns, names["date"])
-
-
-def _read(frame: Any) -> dict[Any, npt.NDArray[Any]]:
-    if hasattr(frame, "index") and hasattr(frame, "columns"):
-        return _read_pandas(frame)
-    if not hasattr(frame, "columns") and hasattr(frame, "__arrow_c_stream__"):
-        import pyarrow
-
-        frame = pyarrow.table(frame)
-    names = frame.column_names if hasattr(frame, "column_names") else frame.columns
-    return {name: np.asarray(frame[name].to_numpy()) for name in names}
-
-
-def _read_pandas(frame: Any) -> dict[Any, npt.NDArray[Any]]:
-    if not any(str(name).strip().lower() == "date" for name in frame.columns):
-        names = [name or "date" for name in frame.index.names]
-        frame = frame.rename_axis(index=names if len(names) > 1 else names[0]).reset_index()
-    return {name: frame[name].to_numpy() for name in frame.columns}
-
-
-def _long(columns: dict[str, npt.NDArray[Any]]) -> dict[str, Any]:
-    unknown = [name for name in columns if name not in {"date", "symbol", "close", *_LONG}]
-    if unknown or "close" not in columns:
-        wanted = f"date, symbol, close[, {', '.join(_LONG)}]"
-        raise ValueError(f"columns must be {wanted}; received {', '.join(columns)}")
-    dates, rows = np.unique(_dates(columns["date"]), return_inverse=True)
-    symbols, places = np.unique(np.asarray(columns["symbol"], dtype=str), return_inverse=True)
-    cells = rows * len(symbols) + places
-    first = np.unique(cells, return_index=True)[1]
-    if len(first) < len(cells):
-        row = int(np.setdiff1d(np.arange(len(cells)), first)[0])
-        raise ValueError(
-            f"a date and symbol must occur once; received {dates[rows[row]]} {symbols[places[row]]!r} in row {row} too"
-        )
-    tables = {"close": "close"} | {name: target for name, target in _LONG.items() if name in columns}
-    arrays: dict[str, Any] = {"dates": dates, "symbols": symbols.tolist()}
-    for name, target in tables.items():
-        table = np.full(len(dates) * len(symbols), np.nan)
-        table[cells] = _numbers(name, columns[name])
-        arrays[target] = table.reshape(len(dates), len(symbols))
-    return arrays
-
-
-def _wide(columns: dict[Any, npt.NDArray[Any]], date: Any) -> dict[str, Any]:
-    dates = _dates(columns[date])
-    order = np.argsort(dates, kind="stable")
-    symbols = [name for name in columns if name != date]
-    close = np.column_stack([_numbers(str(name), columns[name]) for name in symbols])
-    return {"dates": dates[order], "symbols": [str(name) for name in symbols], "close": close[order]}
-
-
-def _dates(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    if values.dtype.kind == "M":
-        return values
-    texts = [value if isinstance(value, str) else value.isoformat() for value in values.tolist()]
-    return np.asarray(texts, dtype=str)
-
-
-def _numbers(name: str, values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-    if values.dtype.kind in "fiu":
-        return values.astype(np.float64)
-    if values.dtype.kind == "O":
-        numbers = [np.nan if value is None or value != value else value for value in values.tolist()]
-        bad = [row for row, value in enumerate(numbers) if isinstance(value, (str, bool))]
-        if not bad:
-            return np.asarray(numbers, dtype=np.float64)
-        raise ValueError(f"`{name}` at row {bad[0]} must be a number; received {numbers[bad[0]]!r}")
-    raise ValueError(f"`{name}` must be a column of numbers; received {values.dtype}")
+    named = {name: name.strip().lower() for name in columns}
+    known = {lower: name for name, lower in named.items() if lower in _LONG}
+    received = ", ".join(columns)
+    twice = [lower for lower, count in Counter(named.values()).items() if count > 1 and lower in _LONG]
+    if twice:
+        raise refusal("unknown_column", f"columns must be unique; received `{twice[0]}` twice in {received}")
+    if "date" not in known:
+        raise refusal("missing_column", f"column `date` is required; received {received}")
+    if "symbol" in known:
+        return _long({lower: columns[name] for name, lower in named.items()})
+    if len(known) > 1:
+        beside = next(lower for lower in known if lower != "date")
+        hint = "hint: a wide frame has one column of closes a symbol"
+        raise refusal("missing_column", f"column `symbol` is required beside `{beside}`; received {received}; {hint}")
+    return _wide(columns, known["date"])
 
 
 def frame_of(dates: tuple[str, ...], columns: dict[str, npt.NDArray[np.float64]]) -> Any:
@@ -107,4 +53,101 @@ def frame_of(dates: tuple[str, ...], columns: dict[str, npt.NDArray[np.float64]]
         import polars as pl
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError("needs `pip install pandas` or `pip install polars`", name="pandas") from error
-    return pl.DataFrame({"date": list(dates), **columns}).with_columns(pl.col("date").str.to_date(strict=False))
+    parsed = pl.Series("date", dates)
+    parsed = parsed.str.to_date() if len(dates[0]) == 10 else parsed.str.strip_chars("Z").str.to_datetime()
+    return pl.DataFrame({"date": parsed, **columns})
+
+
+def _read(frame: Any) -> Columns:
+    if hasattr(frame, "reset_index"):
+        return _read_pandas(frame)
+    if hasattr(frame, "get_columns"):
+        return {series.name: series.to_numpy() for series in frame.get_columns()}
+    if hasattr(frame, "__arrow_c_stream__") or hasattr(frame, "__arrow_c_array__"):
+        import pyarrow
+
+        table = pyarrow.table(frame)
+        return {name: table[name].to_numpy() for name in table.column_names}
+    raise TypeError(f"a pandas, polars or Arrow frame is required; received {type(frame).__name__}")
+
+
+def _read_pandas(frame: Any) -> Columns:
+    named = [str(name).strip().lower() for name in frame.columns]
+    # A frame without a date column says its dates in its index, unless that only counts rows.
+    if "date" not in named and frame.index.inferred_type != "integer":
+        names = ["date" if name is None or frame.index.nlevels == 1 else name for name in frame.index.names]
+        frame = frame.rename_axis(index=names).reset_index()
+    return {str(name): _pandas_array(frame.iloc[:, place]) for place, name in enumerate(frame.columns)}
+
+
+def _pandas_array(series: Any) -> npt.NDArray[Any]:
+    numeric = getattr(series.dtype, "_is_numeric", False) and not getattr(series.dtype, "_is_boolean", False)
+    array = series.to_numpy(dtype=np.float64, na_value=np.nan) if numeric else series.to_numpy()
+    return np.asarray(array)
+
+
+def _long(columns: Columns) -> dict[str, Any]:
+    unknown = [name for name in columns if name not in _LONG]
+    if unknown or "close" not in columns:
+        message = f"columns must be date, symbol, close[, {', '.join(_OPTIONAL)}]; received {', '.join(columns)}"
+        raise refusal("unknown_column" if unknown else "missing_column", message)
+    dates, rows = np.unique(_dates(columns["date"]), return_inverse=True)
+    symbols, places = np.unique(_symbols(columns["symbol"]), return_inverse=True)
+    cells = rows * len(symbols) + places
+    first = np.unique(cells, return_index=True)[1]
+    if len(first) < len(cells):
+        row = int(np.setdiff1d(np.arange(len(cells)), first)[0])
+        received = f"{dates[rows[row]]} '{symbols[places[row]]}' a second time in row {row}"
+        raise refusal("duplicate_row", f"a date and symbol must occur once; received {received}")
+    arrays: dict[str, Any] = {"dates": dates, "symbols": symbols.tolist()}
+    for name, target in {"close": "close", **_OPTIONAL}.items():
+        if name in columns:
+            table = np.full(len(dates) * len(symbols), np.nan)
+            table[cells] = _numbers(name, columns[name])
+            arrays[target] = table.reshape(len(dates), len(symbols))
+    return arrays
+
+
+def _wide(columns: Columns, date: str) -> dict[str, Any]:
+    dates = _dates(columns[date])
+    order = np.argsort(dates, kind="stable")
+    symbols = [name for name in columns if name != date]
+    close = np.empty((len(dates), len(symbols)))
+    for place, name in enumerate(symbols):
+        close[:, place] = _numbers(name, columns[name])
+    return {"dates": dates[order], "symbols": symbols, "close": close[order]}
+
+
+def _dates(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    if values.dtype.kind == "M":
+        return values
+    texts = [value if isinstance(value, str) else _iso(row, value) for row, value in enumerate(values.tolist())]
+    return np.asarray(texts, dtype=str)
+
+
+def _iso(row: int, value: Any) -> str:
+    if hasattr(value, "isoformat"):
+        return str(value.isoformat())
+    raise refusal("date_invalid", f"`date` at row {row} must be a date or an ISO 8601 text; received {value!r}")
+
+
+def _symbols(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    for row, value in enumerate(values.tolist()):
+        if not isinstance(value, str):
+            raise refusal("symbol_invalid", f"`symbol` at row {row} must be a text; received {value!r}")
+    return np.asarray(values.tolist(), dtype=str)
+
+
+def _numbers(name: str, values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    if values.dtype.kind in "fiu":
+        return values.astype(np.float64)
+    numbers = np.empty(len(values))
+    for row, value in enumerate(values.tolist()):
+        if isinstance(value, (str, bool)):
+            raise refusal("field_unparsable", f"`{name}` at row {row} must be a number; received {value!r}")
+        try:
+            numbers[row] = np.nan if value is None else float(value)
+        except (TypeError, ValueError) as error:
+            message = f"`{name}` at row {row} must be a number; received {value!r}"
+            raise refusal("field_unparsable", message) from error
+    return numbers

@@ -11,6 +11,7 @@ from gymnasium import spaces
 
 from openoutcry import openoutcry_py as native
 from openoutcry.dataset import Dataset
+from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import CostModel, Limits, OpenOutcryError, State
 from openoutcry.window import Edge, Window, as_window
 
@@ -113,7 +114,7 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
         weights = np.asarray(action)
         if weights.dtype.kind not in "fiu" or weights.shape != self.action_space.shape:
             wanted = f"an action must be numbers of shape {self.action_space.shape}"
-            raise ValueError(f"{wanted}; received {weights.dtype} {weights.shape}")
+            raise refusal("weight_count", f"{wanted}; received {weights.dtype} {weights.shape}")
         # float32 widens exactly: the same weights as JSON would say.
         reward = self._core.step_weights(weights.astype(np.float64))
         if self.render_mode is not None:

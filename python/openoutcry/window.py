@@ -5,9 +5,11 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import index
 from typing import Protocol, TypeAlias
 
 from openoutcry import openoutcry_py as native
+from openoutcry.errors import refusal
 
 Edge: TypeAlias = "int | str | None"
 
@@ -36,11 +38,11 @@ class Window:
         """Read `A:B`, each side a bar, an ISO date or empty.
 
         Raises:
-            ValueError: the text has no colon, or a side is neither.
+            OpenOutcryError: `window_invalid`: the text has no colon, or a side is neither.
         """
         start, colon, end = text.partition(":")
         if not colon or ":" in end:
-            raise ValueError(f"a window must be `START:END`, bars or ISO dates; received {text!r}")
+            raise refusal("window_invalid", f"a window must be `START:END`, bars or ISO dates; received {text!r}")
         return cls(_edge(start), _edge(end))
 
     def resolve(self, dataset: _Dated, lookback: int) -> tuple[int, int]:
@@ -79,7 +81,9 @@ def _edge(text: str) -> Edge:
 def _date(text: str) -> str:
     if len(text) >= 10 and text[4] == text[7] == "-" and (text[:4] + text[5:7] + text[8:10]).isdigit():
         return text
-    raise ValueError(f"a window's edge must be a bar or an ISO date such as 2008-01-31; received {text!r}")
+    raise refusal(
+        "window_invalid", f"a window's edge must be a bar or an ISO date such as 2008-01-31; received {text!r}"
+    )
 
 
 def _bar(edge: Edge, dates: Sequence[str]) -> int | None:
@@ -87,6 +91,6 @@ def _bar(edge: Edge, dates: Sequence[str]) -> int | None:
         return None
     if isinstance(edge, str):
         return bisect_left(dates, _date(edge))
-    if isinstance(edge, bool) or edge < 0:
-        raise ValueError(f"a window's edge must be at least 0; received {edge!r}")
-    return int(edge)
+    if isinstance(edge, bool) or not hasattr(edge, "__index__") or edge < 0:
+        raise refusal("window_invalid", f"a window's edge must be a bar, an ISO date or None; received {edge!r}")
+    return index(edge)

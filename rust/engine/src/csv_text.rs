@@ -101,6 +101,10 @@ fn wide(names: &[String], header: &Record, rows: &[Record]) -> Result<Columns, D
         );
         return Err(DataError::new("missing_column", message));
     }
+    if names[1..].iter().any(|name| name == "date") {
+        let message = format!("columns must be unique; received \"date\" twice in {}", names.join(","));
+        return Err(DataError::new("unknown_column", message));
+    }
     let mut by_date = BTreeMap::new();
     for row in rows {
         if let Some(first) = by_date.insert(row.fields[0].as_str(), row) {
@@ -158,9 +162,17 @@ fn records(text: &str) -> Result<Vec<Record>, DataError> {
     let mut ends = vec![0; 1 << 6];
     let (mut written, mut ended) = (0, 0);
     let mut records: Vec<Record> = Vec::new();
+    let (mut line, mut next_line) = (1, 1);
     loop {
-        let line = reader.line();
+        if ended == 0 && written == 0 {
+            // Line ends and blank lines before a record are no part of it.
+            let blank = input.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
+            line = next_line + newlines(&input[..blank]);
+            next_line = line;
+            input = &input[blank..];
+        }
         let (result, read, wrote, found) = reader.read_record(input, &mut output[written..], &mut ends[ended..]);
+        next_line += newlines(&input[..read]);
         input = &input[read..];
         written += wrote;
         ended += found;
@@ -185,6 +197,10 @@ fn records(text: &str) -> Result<Vec<Record>, DataError> {
             ReadRecordResult::End => return Ok(records),
         }
     }
+}
+
+fn newlines(text: &[u8]) -> u64 {
+    text.split(|byte| *byte == b'\n').skip(1).count() as u64
 }
 
 #[cfg(test)]

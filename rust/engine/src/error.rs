@@ -88,6 +88,16 @@ pub enum StepError {
         /// The weight received.
         weight: f64,
     },
+    /// A weight of a table is infinite.
+    #[error("weights[{bar}, {symbol}] must be finite or NaN; received {weight}")]
+    TableNotFinite {
+        /// Bar of the decision.
+        bar: usize,
+        /// Index of the symbol.
+        symbol: usize,
+        /// The weight received.
+        weight: f64,
+    },
     /// The episode has ended.
     #[error("a step needs a running episode; received a step after its end; hint: call `reset`")]
     EpisodeOver,
@@ -110,7 +120,7 @@ impl StepError {
     pub fn slug(&self) -> &'static str {
         match self {
             Self::WeightCount { .. } => "weight_count",
-            Self::WeightNotFinite { .. } => "weight_not_finite",
+            Self::WeightNotFinite { .. } | Self::TableNotFinite { .. } => "weight_not_finite",
             Self::EpisodeOver => "episode_over",
             Self::NavOverflow { .. } => "nav_overflow",
             Self::StateMismatch => "state_mismatch",

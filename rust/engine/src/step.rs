@@ -14,7 +14,7 @@ use crate::sizing;
 pub const MAX_ABS_WEIGHT: f64 = 100.0;
 
 /// What a market charges and allows: checked once, used by every step.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Rules {
     costs: CostModel,
     limits: Limits,
@@ -23,7 +23,7 @@ pub struct Rules {
 }
 
 /// The cost model as fractions.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Rates {
     pub(crate) fee: f64,
     pub(crate) slippage: f64,
@@ -171,7 +171,6 @@ pub fn step_once(
     desk: &mut Desk,
 ) -> Result<Stepped, StepError> {
     let bar = book.bar + 1;
-    desk.events.clear();
     sizing::accept(market, rules, book, orders, desk)?;
     sizing::limit(rules, book, desk);
     sizing::size(market, book, desk);

@@ -103,7 +103,7 @@ fn check_prices(columns: &Columns) -> Check {
 }
 
 fn check_actions(columns: &Columns) -> Check {
-    let not_negative = |value: f64| value.is_nan() || (0.0..=1e18).contains(&value);
+    let not_negative = |most: f64| move |value: f64| value.is_nan() || (0.0..=most).contains(&value);
     if let Some(volume) = &columns.volume {
         check_cells(
             columns,
@@ -111,7 +111,7 @@ fn check_actions(columns: &Columns) -> Check {
             "volume",
             "between 0 and 1e18 (NaN where unknown)",
             volume,
-            not_negative,
+            not_negative(1e18),
         )?;
     }
     if let Some(splits) = &columns.splits {
@@ -119,7 +119,14 @@ fn check_actions(columns: &Columns) -> Check {
         check_cells(columns, "value_invalid", "splits", "between 1e-9 and 1e9 (NaN or 1 for none)", splits, is_ratio)?;
     }
     let Some(dividends) = &columns.dividends else { return Ok(()) };
-    check_cells(columns, "value_invalid", "dividends", "between 0 and 1e18 (NaN for none)", dividends, not_negative)?;
+    check_cells(
+        columns,
+        "value_invalid",
+        "dividends",
+        "between 0 and 1e15 (NaN for none)",
+        dividends,
+        not_negative(1e15),
+    )?;
     if columns.open.is_some() {
         return Ok(());
     }

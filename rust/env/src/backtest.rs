@@ -116,7 +116,8 @@ impl<'a> Backtest<'a> {
         }
         // Checked before the first trade: an account that ends early would hide a fault behind it.
         if let Some(index) = orders.iter().position(|weight| weight.is_infinite()) {
-            return Err(StepError::WeightNotFinite { index, weight: orders[index] });
+            let (bar, symbol) = (self.window.start + index / n_symbols, index % n_symbols);
+            return Err(StepError::TableNotFinite { bar, symbol, weight: orders[index] });
         }
         let mut episode = Episode::new(self.data, self.window, self.rules.clone(), Detail::Money);
         let mut run = Run::begin(self.window, 0, self.rules.clone());

@@ -30,6 +30,7 @@ pub struct State {
     terminated: bool,
     fingerprint: [u8; 32],
     window: Window,
+    rules: Rules,
 }
 
 /// What a step gave.
@@ -300,6 +301,7 @@ impl TradingEnv {
             terminated: self.episode.terminated,
             fingerprint: self.data.fingerprint(),
             window: self.episode.window,
+            rules: self.episode.rules.clone(),
         }
     }
 
@@ -307,9 +309,10 @@ impl TradingEnv {
     ///
     /// # Errors
     ///
-    /// Returns an error, and changes nothing, if the checkpoint is of another market or window.
+    /// Returns an error, and changes nothing, if the checkpoint is of another market, window or rules.
     pub fn restore_state(&mut self, state: &State) -> Result<(), StepError> {
-        if state.fingerprint != self.data.fingerprint() || state.window != self.episode.window {
+        let Episode { window, rules, .. } = &self.episode;
+        if state.fingerprint != self.data.fingerprint() || state.window != *window || state.rules != *rules {
             return Err(StepError::StateMismatch);
         }
         self.episode.book = state.book.clone();

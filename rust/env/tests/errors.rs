@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use openoutcry::{
-    Backtest, Columns, CostModel, DataError, Dataset, Decision, Fundamental, Limits, NewsItem, StepError, TradingEnv,
-    Window,
+    Backtest, Columns, CostModel, DataError, Dataset, Decision, Fundamental, Limits, NewsItem, Order, StepError,
+    Stepped, TradingEnv, Window,
 };
 use serde_json::Value;
 
@@ -64,10 +64,15 @@ fn columns(n_bars: usize, n_symbols: usize) -> Columns {
     }
 }
 
+/// Returns a market whose price swings by thirty powers of ten each bar.
+fn swinging(n_bars: usize) -> TradingEnv {
+    let close = (0..n_bars).map(|bar| if bar % 2 == 0 { 1e-15 } else { 1e15 }).collect();
+    let data = Dataset::new(Columns { close, ..columns(n_bars, 1) }).unwrap();
+    env(data).with_limits(Limits::off()).unwrap()
+}
+
 fn overflow() -> StepError {
-    let close = (0..40).map(|bar| if bar % 2 == 0 { 1e-15 } else { 1e15 }).collect();
-    let data = Dataset::new(Columns { close, ..columns(40, 1) }).unwrap();
-    let mut env = env(data).with_limits(Limits::off()).unwrap();
+    let mut env = swinging(40);
     let mut weights = [100.0, 0.0].into_iter().cycle();
     loop {
         if let Err(error) = env.step_weights(&[weights.next().unwrap()]) {
@@ -128,7 +133,7 @@ fn a_checkpoint_of_another_market_window_or_rules_is_refused_and_changes_nothing
         env.step_weights(&[0.5, 0.25]).unwrap();
         env
     };
-    let (costs, limits) = (CostModel::default(), Limits::default());
+    let (costs, limits) = (CostModel { slippage_jitter: 0.5, ..CostModel::default() }, Limits::default());
     let mut env = make(9, window, costs, limits, 0);
     let state = env.clone_state();
     let others = [
@@ -136,7 +141,7 @@ fn a_checkpoint_of_another_market_window_or_rules_is_refused_and_changes_nothing
         ("window", make(9, Window { start: 2, end: 9 }, costs, limits, 0)),
         ("costs", make(9, window, CostModel { fee_bps: 9.0, ..costs }, limits, 0)),
         ("limits", make(9, window, costs, Limits { max_gross: 0.9, ..limits }, 0)),
-        ("fill seed", make(9, window, CostModel { slippage_jitter: 0.5, ..costs }, limits, 1)),
+        ("fill seed", make(9, window, costs, limits, 1)),
     ];
     let message = "a checkpoint of this environment is required; received one of another dataset, window or rules";
     let accepted: Vec<&str> = others
@@ -151,6 +156,35 @@ fn a_checkpoint_of_another_market_window_or_rules_is_refused_and_changes_nothing
         })
         .collect();
     assert_eq!(accepted, [] as [&str; 0]);
+}
+
+/// What the last step said is part of the state: a refused step must leave it, whatever it was refused for.
+#[test]
+fn a_refused_step_leaves_what_the_last_step_had_to_say() {
+    let decision = |weight: f64| {
+        let orders = ["S0", "nobody"].map(|symbol| Order::new(symbol, weight));
+        Decision { orders: orders.to_vec(), reasoning: String::new() }
+    };
+    let said = |env: &TradingEnv, stepped: &Stepped| {
+        let mut info = String::new();
+        env.write_info(Some(stepped), &mut info);
+        info
+    };
+    for (n_bars, slug) in [(40, "nav_overflow"), (5, "episode_over")] {
+        let (mut env, mut weights) = (swinging(n_bars), [100.0, 0.0].into_iter().cycle());
+        let mut last = None;
+        let error = loop {
+            let before = last.as_ref().map(|stepped| said(&env, stepped));
+            match env.step(&decision(weights.next().unwrap())) {
+                Ok(result) => last = Some(result.info.stepped),
+                Err(error) => {
+                    assert_eq!(last.as_ref().map(|stepped| said(&env, stepped)), before, "{error}");
+                    break error;
+                }
+            }
+        };
+        assert_eq!(error.slug(), slug);
+    }
 }
 
 #[test]
@@ -220,5 +254,6 @@ fn a_table_of_orders_is_refused_before_its_first_trade() {
     assert!(backtest.run_orders(orders.clone()).is_ok());
     orders[17] = f64::NEG_INFINITY;
     let error = backtest.run_orders(orders).unwrap_err();
-    assert_eq!(error, StepError::WeightNotFinite { index: 17, weight: f64::NEG_INFINITY });
+    assert_eq!(error, StepError::TableNotFinite { bar: 8, symbol: 1, weight: f64::NEG_INFINITY });
+    assert_eq!(error.slug(), "weight_not_finite");
 }

@@ -19,10 +19,11 @@ pub(crate) fn table<T: numpy::Element + Copy>(
             format!("`{name}` must have shape ({}, {}); received ({}, {})", shape.0, shape.1, found[0], found[1]);
         return Err(raise("shape_mismatch", &message));
     }
-    match array.as_slice() {
-        Ok(values) => Ok(values.to_vec()),
-        Err(_) => Ok(array.as_array().iter().copied().collect()),
-    }
+    // Not rust-numpy's `as_slice`, which also takes an array that is contiguous column by column.
+    Ok(match array.as_array().as_slice() {
+        Some(values) => values.to_vec(),
+        None => array.as_array().iter().copied().collect(),
+    })
 }
 
 pub(crate) fn vector(py: Python<'_>, values: Vec<f64>) -> Bound<'_, PyArray1<f64>> {

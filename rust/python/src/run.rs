@@ -77,9 +77,10 @@ pub(crate) fn run_weights(
     let Window { start, end } = settings.window();
     let rows = start * n_symbols..(end - 1) * n_symbols;
     // Copied while the GIL is held: Python code may write to the array once we detach.
-    let orders = match weights.as_slice() {
-        Ok(values) => values[rows].to_vec(),
-        Err(_) => weights.as_array().iter().copied().skip(rows.start).take(rows.len()).collect(),
+    // Not rust-numpy's `as_slice`, which also takes an array that is contiguous column by column.
+    let orders = match weights.as_array().as_slice() {
+        Some(values) => values[rows].to_vec(),
+        None => weights.as_array().iter().copied().skip(rows.start).take(rows.len()).collect(),
     };
     let core = py.detach(|| backtest.run_orders(orders)).map_err(to_py)?;
     Ok(Run { dataset: dataset.clone(), core, settings })

@@ -1,4 +1,4 @@
-use crate::{Statistic, Undefined, cagr, check};
+use crate::{Statistic, Undefined, cagr, total_return};
 
 /// Returns the fall of equity from its highest so far, per bar, at most 0; the start counts as a peak.
 #[must_use]
@@ -16,9 +16,9 @@ pub fn drawdowns(returns: &[f64]) -> Vec<f64> {
 ///
 /// # Errors
 ///
-/// Undefined without returns.
+/// Undefined without returns, or with one below -1.
 pub fn max_drawdown(returns: &[f64]) -> Statistic {
-    check(returns, 1)?;
+    total_return(returns)?;
     Ok(drawdowns(returns).into_iter().fold(0.0, f64::min))
 }
 

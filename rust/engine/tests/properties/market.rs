@@ -199,9 +199,11 @@ impl Case {
             rare if rare < 0.05 => 0.0,
             rare if rare < 0.1 => f64::NAN,
             _ => {
-                self.costs.capital / close[cell]
-                    * dice.pick(&[0.05, 1.0, 30.0], 2000, symbol)
-                    * dice.between(0.5, 1.5, bar, symbol)
+                let account = self.costs.capital / close[cell];
+                let volume =
+                    account * dice.pick(&[0.05, 1.0, 30.0], 2000, symbol) * dice.between(0.5, 1.5, bar, symbol);
+                // A market rescaled by a test must stay in the range of volumes too.
+                volume.min(1e12)
             }
         };
         self.cells().enumerate().map(volume).collect()
