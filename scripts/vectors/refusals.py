@@ -161,7 +161,7 @@ def broken_data() -> list[tuple[str, str, str, dict[str, Any]]]:
             but(dividends=[[0.0, 0.0], [100.0, 0.0], [0.0, 0.0]]),
         ),
         ("value_invalid", "a_negative_volume", "Volumes are 0 or more.", but(volume=[ones, [-1.0, 1.0], ones])),
-        ("value_invalid", "a_volume_of_1e16", "Volumes end at 1e15.", but(volume=[ones, [1e16, 1.0], ones])),
+        ("value_invalid", "a_volume_of_1e19", "Volumes end at 1e18.", but(volume=[ones, [1e19, 1.0], ones])),
         ("value_invalid", "a_return_below_minus_1", "Nobody pays in.", but(delistings=[none, none, [-1.5, None]])),
         ("value_invalid", "settled_before_a_close", "It never listed.", but(close=unlisted, delistings=settled)),
         ("close_after_settlement", "a_close_after_settlement", "It is gone.", but(delistings=settled)),
