@@ -1,4 +1,7 @@
-"""An agent of your own: a function from an observation to a decision. Also `openoutcry run --agent own_agent:decide`."""
+"""An agent of your own: a function from an observation to a decision.
+
+Beside this file, `openoutcry run --agent own_agent:decide` runs it too.
+"""
 
 from __future__ import annotations
 

@@ -106,9 +106,9 @@ impl Path {
     /// Returns the value of the account at each bar from its NAV and the costs of each decision.
     fn values(&self, nav: &[f64], costs: &[f64]) -> Vec<f64> {
         assert_eq!(nav.len(), costs.len() + 1);
-        let value = |bar: usize| match self.trades_first {
-            true => START_CASH * (nav[bar] - costs[bar]),
-            false => START_CASH * nav[bar],
+        let value = |bar: usize| {
+            let paid = if self.trades_first { costs[bar] } else { 0.0 };
+            START_CASH * (nav[bar] - paid)
         };
         (0..self.expected.n).map(value).collect()
     }
