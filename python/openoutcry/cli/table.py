@@ -12,7 +12,7 @@ from openoutcry.backtest import Run
 
 def metrics_table(title: str, runs: Iterable[Run], *, ranked: bool) -> Table:
     """Return one row of metrics a run; undefined is a dash."""
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     if ranked:
         table.add_column("#", justify="right", style="dim")
     table.add_column("agent", no_wrap=True)

@@ -21,10 +21,10 @@ pub struct Refusal {
 /// # Panics
 ///
 /// Panics if `orders` has not one element per symbol.
-pub fn to_orders(decision: &Decision, as_of: AsOf<'_>, orders: &mut [f64], refusals: &mut Vec<Refusal>) {
+pub fn to_orders(decision: &Decision, as_of: AsOf<'_>, orders: &mut [f64]) -> Vec<Refusal> {
     assert_eq!(orders.len(), as_of.n_symbols(), "one element per symbol");
     orders.fill(f64::NAN);
-    refusals.clear();
+    let mut refusals = Vec::new();
     let places: Vec<Option<usize>> = decision.orders.iter().map(|order| as_of.index_of(&order.symbol)).collect();
     let mut named = vec![0_u32; orders.len()];
     for place in places.iter().flatten() {
@@ -46,4 +46,5 @@ pub fn to_orders(decision: &Decision, as_of: AsOf<'_>, orders: &mut [f64], refus
             }
         }
     }
+    refusals
 }

@@ -86,29 +86,27 @@ impl<'a> AsOf<'a> {
     ///
     /// Panics if `history` is longer than [`AsOf::history_len`] allows.
     pub fn close_history(&self, symbol: usize, history: &mut [f64]) {
-        let mut since_split = 1.0;
-        let mut missing = 0;
-        let mut bar = self.bar;
-        for place in (0..history.len()).rev() {
-            let close = self.dataset.close.get(bar, symbol) / since_split;
-            if close.is_finite() {
-                history[place..=place + missing].fill(close);
-                missing = 0;
-            } else {
-                missing += 1;
-            }
-            since_split *= self.dataset.split(bar, symbol);
-            bar = bar.wrapping_sub(1);
+        if history.is_empty() {
+            return;
         }
-        // The window began inside a halt: its close is further back.
-        while missing > 0 {
-            let close = self.dataset.close.get(bar, symbol) / since_split;
-            if close.is_finite() {
-                history[..missing].fill(close);
-                missing = 0;
+        let first = self.bar + 1 - history.len();
+        // A window that begins inside a halt shows the close before it.
+        let is_close = |bar: &usize| self.dataset.close.get(*bar, symbol).is_finite();
+        let start = (0..=first).rev().find(is_close).unwrap_or(first);
+        let mut last = f64::NAN;
+        for bar in start..=self.bar {
+            let split = self.dataset.split(bar, symbol);
+            let shown = bar.saturating_sub(first).min(history.len());
+            if split != 1.0 && bar > start {
+                // One division a split, as the mark of a position has it: the last close shown is the mark, bit for bit.
+                history[..shown].iter_mut().for_each(|close| *close /= split);
+                last /= split;
             }
-            since_split *= self.dataset.split(bar, symbol);
-            bar = bar.wrapping_sub(1);
+            let close = self.dataset.close.get(bar, symbol);
+            last = if close.is_finite() { close } else { last };
+            if bar >= first {
+                history[bar - first] = last;
+            }
         }
     }
 

@@ -77,13 +77,14 @@ fn cut_to_volume(market: &Dataset, rules: &Rules, book: &Book, bar: usize, desk:
             let draw = rules.fill_key.uniform(bar, &market.symbols()[symbol]);
             slippage *= 1.0 + costs.slippage_jitter * (2.0 * draw - 1.0);
         }
-        lanes::set(&mut desk.slippage, symbol, slippage);
-        lanes::set(&mut desk.impact, symbol, impact);
         if slippage + impact * allowed.abs().sqrt() >= MAX_COST {
             desk.events.push(Event::Unfilled { symbol, shares: allowed, reason: UnfilledReason::CostTooHigh });
             allowed = 0.0;
         }
         reduced |= allowed != shares;
+        lanes::set(&mut desk.slippage, symbol, slippage);
+        // An endless coefficient times the root of nothing is not nothing.
+        lanes::set(&mut desk.impact, symbol, if allowed == 0.0 { 0.0 } else { impact });
         lanes::set(&mut desk.filled, symbol, allowed);
     }
     reduced

@@ -33,6 +33,7 @@ pub(crate) fn accept(
         let index = orders.iter().position(|weight| weight.is_infinite()).unwrap_or(0);
         return Err(StepError::WeightNotFinite { index, weight: orders[index] });
     }
+    std::mem::swap(&mut desk.events, &mut desk.last_events);
     desk.events.clear();
     if largest > MAX_ABS_WEIGHT || (lowest < 0.0 && !rules.limits().allow_short) || !market.all_live() {
         refuse(market, rules, book, orders, desk);

@@ -97,6 +97,8 @@ pub struct Desk {
     pub(crate) slippage: Vec<Block>,
     pub(crate) impact: Vec<Block>,
     pub(crate) events: Vec<Event>,
+    /// Events of the step before, for when this one is refused.
+    pub(crate) last_events: Vec<Event>,
 }
 
 impl Desk {
@@ -117,6 +119,7 @@ impl Desk {
             avg_prices: zeros.clone(),
             impact: zeros,
             events: Vec::new(),
+            last_events: Vec::new(),
         }
     }
 
@@ -185,6 +188,7 @@ pub fn step_once(
     let interest = settlement::accrue(market, rules, bar, &mut cash, desk, &mut costs);
     let mut nav = settlement::mark(market, bar, cash, desk);
     if !nav.is_finite() {
+        std::mem::swap(&mut desk.events, &mut desk.last_events);
         return Err(StepError::NavOverflow { nav, bar });
     }
     let mut terminated = false;

@@ -118,6 +118,7 @@ fn check_actions(columns: &Columns) -> Check {
         let is_ratio = |value: f64| value.is_nan() || (1e-9..=1e9).contains(&value);
         check_cells(columns, "value_invalid", "splits", "between 1e-9 and 1e9 (NaN or 1 for none)", splits, is_ratio)?;
     }
+    check_split_products(columns)?;
     let Some(dividends) = &columns.dividends else { return Ok(()) };
     check_cells(
         columns,
@@ -142,6 +143,23 @@ fn check_actions(columns: &Columns) -> Check {
                 cell,
                 *dividend,
             ));
+        }
+    }
+    Ok(())
+}
+
+/// Checks that no run of splits takes a price or a share count out of the range of f64.
+fn check_split_products(columns: &Columns) -> Check {
+    let Some(splits) = &columns.splits else { return Ok(()) };
+    let n_symbols = columns.symbols.len();
+    for symbol in 0..n_symbols {
+        let mut product = 1.0;
+        for cell in (symbol..splits.len()).step_by(n_symbols).filter(|cell| !splits[*cell].is_nan()) {
+            product *= splits[cell];
+            if !(1e-30..=1e30).contains(&product) {
+                let requirement = "a ratio that keeps the product of a symbol's splits between 1e-30 and 1e30";
+                return Err(cell_error(columns, "value_invalid", "splits", requirement, cell, splits[cell]));
+            }
         }
     }
     Ok(())

@@ -26,7 +26,9 @@ fn weights(n_rows: usize, n_symbols: usize) -> Vec<f64> {
     let mut weights: Vec<f64> = (0..n_rows * n_symbols).map(draw).collect();
     for row in weights.chunks_exact_mut(n_symbols) {
         let total: f64 = row.iter().sum();
-        row.iter_mut().for_each(|weight| *weight *= 0.98 / total);
+        for weight in row {
+            *weight *= 0.98 / total;
+        }
     }
     weights
 }

@@ -43,17 +43,20 @@ impl Episode {
 
     /// Trades to one weight per symbol; NaN holds.
     pub(crate) fn trade(&mut self, data: &Dataset, orders: &[f64]) -> Result<Stepped, StepError> {
+        let stepped = self.advance(data, orders)?;
         self.refusals.clear();
-        self.advance(data, orders)
+        Ok(stepped)
     }
 
     /// Trades as an agent decided.
     pub(crate) fn decide(&mut self, data: &Dataset, decision: &Decision) -> Result<Stepped, StepError> {
         let mut orders = std::mem::take(&mut self.orders);
-        let mut refusals = std::mem::take(&mut self.refusals);
-        to_orders(decision, data.as_of(self.book.bar()), &mut orders, &mut refusals);
+        let refusals = to_orders(decision, data.as_of(self.book.bar()), &mut orders);
         let stepped = self.advance(data, &orders);
-        (self.orders, self.refusals) = (orders, refusals);
+        self.orders = orders;
+        if stepped.is_ok() {
+            self.refusals = refusals;
+        }
         stepped
     }
 

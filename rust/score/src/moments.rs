@@ -45,7 +45,7 @@ fn sharpe_per_bar(excess: &[f64]) -> Statistic {
     if !varies(excess) {
         return Err(Undefined::NoVariation);
     }
-    Ok(mean(excess)? / deviation)
+    over(mean(excess)?, deviation)
 }
 
 /// Returns the standard error of the Sharpe ratio a year, with the skew and kurtosis of the returns.
@@ -92,7 +92,7 @@ pub fn sortino(returns: &[f64], target: f64, periods_per_year: f64) -> Statistic
 /// Undefined for fewer than two returns, or returns that do not vary.
 pub fn skew(values: &[f64]) -> Statistic {
     let variance = varying(values)?;
-    Ok(central(values, 3)? / (variance * variance.sqrt()))
+    over(central(values, 3)?, variance * variance.sqrt())
 }
 
 /// Returns the raw population kurtosis: 3 for a normal distribution.
@@ -102,7 +102,12 @@ pub fn skew(values: &[f64]) -> Statistic {
 /// Undefined for fewer than two returns, or returns that do not vary.
 pub fn kurtosis(values: &[f64]) -> Statistic {
     let variance = varying(values)?;
-    Ok(central(values, 4)? / (variance * variance))
+    over(central(values, 4)?, variance * variance)
+}
+
+/// Returns a quotient, undefined where the variation it divides by is too small for an f64.
+fn over(moment: f64, variation: f64) -> Statistic {
+    if variation > 0.0 { Ok(moment / variation) } else { Err(Undefined::NoVariation) }
 }
 
 fn varying(values: &[f64]) -> Statistic {

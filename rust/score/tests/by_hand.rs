@@ -156,9 +156,7 @@ fn a_deviation_too_small_for_a_double_is_none() {
         assert_eq!(statistic, Err(Undefined::NoVariation));
     }
     // The fourth powers of these are.
-    for statistic in [skew(&[1e-90, 2e-90, 4e-90]), kurtosis(&[1e-90, 2e-90, 4e-90])] {
-        assert!(statistic.is_err_and(|reason| reason == Undefined::NoVariation), "{statistic:?}");
-    }
+    assert_eq!(kurtosis(&[1e-90, 2e-90, 4e-90]), Err(Undefined::NoVariation));
 }
 
 #[test]

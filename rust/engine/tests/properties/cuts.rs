@@ -159,14 +159,11 @@ proptest! {
 }
 
 fn gross_at_sizing_prices(step: &Step) -> f64 {
-    let value = |i: usize| match step.settlement(i) {
-        Some(_) => 0.0,
-        None => {
-            let shares = step.held(i) + step.filled(i).map_or(0.0, |(shares, _)| shares);
-            shares.abs() * step.before.mark(i) / step.split(i)
-        }
+    let value = |i: usize| {
+        let shares = step.held(i) + step.filled(i).map_or(0.0, |(shares, _)| shares);
+        shares.abs() * step.before.mark(i) / step.split(i)
     };
-    step.symbols().map(value).sum()
+    step.symbols().filter(|i| step.settlement(*i).is_none()).map(value).sum()
 }
 
 /// A limit that binds on a hold would show as a trade here: the account drifts above every limit, and nobody orders.

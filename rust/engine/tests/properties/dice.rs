@@ -15,27 +15,27 @@ impl Dice {
     }
 
     /// Returns a draw in [0, 1) that is this cell's alone.
-    pub fn uniform(&self, bar: usize, symbol: usize) -> f64 {
+    pub fn uniform(self, bar: usize, symbol: usize) -> f64 {
         (self.word(bar, symbol) >> 11) as f64 / 9_007_199_254_740_992.0
     }
 
-    pub fn between(&self, low: f64, high: f64, bar: usize, symbol: usize) -> f64 {
+    pub fn between(self, low: f64, high: f64, bar: usize, symbol: usize) -> f64 {
         low + (high - low) * self.uniform(bar, symbol)
     }
 
-    pub fn chance(&self, probability: f64, bar: usize, symbol: usize) -> bool {
+    pub fn chance(self, probability: f64, bar: usize, symbol: usize) -> bool {
         self.uniform(bar, symbol) < probability
     }
 
-    pub fn pick<T: Copy>(&self, items: &[T], bar: usize, symbol: usize) -> T {
+    pub fn pick<T: Copy>(self, items: &[T], bar: usize, symbol: usize) -> T {
         items[self.below(items.len(), bar, symbol)]
     }
 
-    pub fn below(&self, n: usize, bar: usize, symbol: usize) -> usize {
+    pub fn below(self, n: usize, bar: usize, symbol: usize) -> usize {
         usize::try_from(self.word(bar, symbol) % n as u64).expect("below a usize")
     }
 
-    fn word(&self, bar: usize, symbol: usize) -> u64 {
+    fn word(self, bar: usize, symbol: usize) -> u64 {
         mix(mix(self.key ^ bar as u64) ^ symbol as u64)
     }
 }

@@ -148,9 +148,9 @@ impl Case {
     fn splits(&self) -> Vec<f64> {
         let dice = Dice::new(self.seed, "split");
         let ratios: &[f64] = if self.has.odd_splits { &[3.0, 1.5, 0.1, 7.0, 2.0] } else { &[2.0, 4.0, 0.5, 0.25] };
-        let ratio = |bar, symbol| match self.has.splits && bar > 0 && dice.chance(0.12, bar, symbol) {
-            true => dice.pick(ratios, bar + 1000, symbol),
-            false => 1.0,
+        let ratio = |bar, symbol| {
+            let splits = self.has.splits && bar > 0 && dice.chance(0.12, bar, symbol);
+            if splits { dice.pick(ratios, bar + 1000, symbol) } else { 1.0 }
         };
         self.cells().map(|(bar, symbol)| ratio(bar, symbol)).collect()
     }

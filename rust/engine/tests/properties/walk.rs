@@ -90,13 +90,11 @@ impl Step<'_> {
 
     /// Returns the price that an order meets, NaN where there is none.
     pub fn reference_price(&self, symbol: usize) -> f64 {
-        match &self.columns.open {
-            Some(open) => open[self.cell(self.bar, symbol)],
-            None => {
-                let dividend = self.columns.dividends.as_ref().map_or(0.0, |row| row[self.cell(self.bar, symbol)]);
-                (self.columns.close[self.cell(self.bar - 1, symbol)] - dividend) / self.split(symbol)
-            }
+        if let Some(open) = &self.columns.open {
+            return open[self.cell(self.bar, symbol)];
         }
+        let dividend = self.columns.dividends.as_ref().map_or(0.0, |row| row[self.cell(self.bar, symbol)]);
+        (self.columns.close[self.cell(self.bar - 1, symbol)] - dividend) / self.split(symbol)
     }
 
     /// Returns the return of a settlement on the fill bar.

@@ -65,7 +65,7 @@ pub struct Data {
     #[serde(default)]
     fundamentals: Vec<Number>,
     #[serde(default)]
-    news: Vec<Headline>,
+    news: Vec<Heard>,
 }
 
 #[derive(Clone, Deserialize)]
@@ -77,7 +77,7 @@ struct Number {
 }
 
 #[derive(Clone, Deserialize)]
-struct Headline {
+struct Heard {
     symbol: String,
     available_at: String,
     headline: String,
