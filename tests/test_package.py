@@ -90,6 +90,8 @@ def test_costs_and_limits_are_values() -> None:
         ),
         (lambda: oo.TradingEnv(window_start=119), "window_invalid", "received 119:120"),
         (lambda: oo.TradingEnv(n_days=1), "dataset_too_small", "at least 2 bars"),
+        (lambda: oo.TradingEnv(n_symbols=2**63, n_days=2), "dataset_too_large", "received 9223372036854775808 symbols"),
+        (lambda: oo.Dataset.synthetic(10**6, 10**6), "dataset_too_large", "at most 268435456"),
     ],
 )
 def test_a_bad_setting_is_refused_with_its_slug(build: object, slug: str, message: str) -> None:

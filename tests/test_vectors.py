@@ -194,7 +194,7 @@ def test_the_vectors_cover_every_situation_of_the_timeline() -> None:
 
 def test_every_slug_of_the_engine_is_refused_by_a_vector() -> None:
     documented = {error["slug"] for error in ERRORS["errors"]}
-    assert documented - {case["expected"]["slug"] for case in REJECT["cases"]} == {"unknown_agent"}
+    assert documented - {case["expected"]["slug"] for case in REJECT["cases"]} == {"dataset_too_large", "unknown_agent"}
 
 
 # What is refused
@@ -283,7 +283,7 @@ def of_template(template: str) -> str:
 
 
 def raised(error: Told) -> oo.OpenOutcryError:
-    """Return the first error with this slug that a case of `reject.json` raises, or an unknown agent."""
+    """Return the first error with this slug that a case of `reject.json` raises, or one that only calls can raise."""
     dataset = oo.Dataset.synthetic(1, 30)
     for case in REJECT["cases"]:
         if case["expected"]["slug"] == error["slug"]:
@@ -292,6 +292,8 @@ def raised(error: Told) -> oo.OpenOutcryError:
                 refuse(stepped(given), given, case)
             return refusal.value
     with pytest.raises(oo.OpenOutcryError) as refusal:
+        if error["slug"] == "dataset_too_large":
+            oo.Dataset.synthetic(10**6, 10**6)
         oo.run_backtest(dataset, "trend")
     return refusal.value
 

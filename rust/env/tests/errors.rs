@@ -50,6 +50,7 @@ fn raised_by_calls() -> BTreeMap<&'static str, Raised> {
         ("window_invalid", (window.slug(), window.to_string())),
         ("cost_invalid", (costs.slug(), costs.to_string())),
         ("limit_invalid", (limits.slug(), limits.to_string())),
+        ("dataset_too_large", data_error(&Dataset::synthetic(1_000_000, 1_000_000, 0).unwrap_err())),
         ("shape_mismatch", data_error(&shapes)),
     ])
 }

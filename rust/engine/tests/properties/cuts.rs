@@ -1,6 +1,6 @@
 //! A limit or a bar that cannot fill takes something away from an order; it never adds to one, and never makes one.
 
-use openoutcry_engine::{Book, Desk, Detail, Event, StepError, step_once};
+use openoutcry_engine::{Book, Desk, Detail, Event, LimitReason, StepError, step_once};
 use proptest::prelude::*;
 
 use crate::market::{cases, config};
@@ -85,6 +85,26 @@ proptest! {
     }
 
     #[test]
+    fn what_is_cut_to_the_gross_allowed_uses_all_of_it(case in cases()) {
+        walk(&case, |step| {
+            let held = gross_held(step) / step.before.nav();
+            for event in step.events {
+                let Event::Limited { symbol: None, requested, allowed, reason } = *event else { continue };
+                prop_assert!(allowed < requested);
+                let most = match reason {
+                    LimitReason::Rebalanced => case.limits.max_gross.max(held),
+                    // Nothing is added to what is held above the limit, and some of that may be reduced.
+                    _ if allowed > case.limits.max_gross => allowed,
+                    _ => case.limits.max_gross,
+                };
+                prop_assert!((allowed - most).abs() <= 1e-9 * most, "{reason:?}: {allowed} of {most}");
+                prop_assert!(allowed <= most.max(gross(step.before) / step.before.nav()) * (1.0 + 1e-9));
+            }
+            Ok(())
+        })?;
+    }
+
+    #[test]
     fn no_weight_that_adds_ends_above_its_limit(case in cases()) {
         walk(&case, |step| {
             for i in step.symbols().filter(|i| step.filled(*i).is_some()) {
@@ -156,6 +176,12 @@ proptest! {
             Ok(())
         })?;
     }
+}
+
+/// Returns the gross held into the fill, at the marks of the decision, without what was settled.
+fn gross_held(step: &Step) -> f64 {
+    let value = |i: usize| step.held(i).abs() * step.before.mark(i) / step.split(i);
+    step.symbols().filter(|i| step.settlement(*i).is_none()).map(value).sum()
 }
 
 fn gross_at_sizing_prices(step: &Step) -> f64 {
