@@ -291,10 +291,12 @@ def raised(error: Told) -> oo.OpenOutcryError:
             with pytest.raises(oo.OpenOutcryError) as refusal:
                 refuse(stepped(given), given, case)
             return refusal.value
+    calls = {
+        "dataset_too_large": lambda: oo.Dataset.synthetic(10**6, 10**6),
+        "unknown_agent": lambda: oo.run_backtest(dataset, "trend"),
+    }
     with pytest.raises(oo.OpenOutcryError) as refusal:
-        if error["slug"] == "dataset_too_large":
-            oo.Dataset.synthetic(10**6, 10**6)
-        oo.run_backtest(dataset, "trend")
+        calls[error["slug"]]()
     return refusal.value
 
 
