@@ -1,0 +1,46 @@
+"""What `Run.plot` and `Run.report` make of a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+import openoutcry as oo
+
+
+@pytest.fixture(scope="module")
+def run() -> oo.Run:
+    return oo.run_backtest(oo.Dataset.synthetic(3, 90, 5), "momentum")
+
+
+def test_a_plot_is_one_svg_beside_buy_and_hold_and_can_be_saved(run: oo.Run, tmp_path: Path) -> None:
+    picture = run.plot()
+    assert picture.save(tmp_path / "run.svg").read_text(encoding="utf-8") == picture._repr_svg_()
+    words = "".join(ElementTree.fromstring(picture.svg).itertext())
+    assert "momentum on synthetic-3x90" in words
+    assert "buy-and-hold" in words
+
+
+def test_a_report_says_what_was_run(run: oo.Run, tmp_path: Path) -> None:
+    path = tmp_path / "run.html"
+    assert run.report(path) == str(path)
+    page = path.read_text(encoding="utf-8")
+    for said in (run.dataset.fingerprint, oo.__version__, oo.CONTRACT_VERSION, "bars 19:90", "fee_bps=1"):
+        assert said in page
+    assert "no risk-free rate is known" in page
+
+
+def test_a_report_of_data_without_opens_says_so(tmp_path: Path) -> None:
+    dataset = oo.Dataset.from_csv("date,A\n2020-01-01,100\n2020-01-02,101\n2020-01-03,99\n")
+    page = Path(oo.run_backtest(dataset, "equal-weight").report(tmp_path / "run.html")).read_text(encoding="utf-8")
+    assert "Close-to-close" in page
+
+
+def test_the_report_of_a_ruined_account_is_written(tmp_path: Path) -> None:
+    dataset = oo.Dataset.from_csv("date,A\n2020-01-01,1\n2020-01-02,1\n2020-01-03,5\n2020-01-06,5\n")
+    short = oo.run_backtest(dataset, [[-1.0]] * 4, (0, 4))
+    assert short.nav.tolist()[-2:] == [0.0, 0.0]
+    assert Path(short.report(tmp_path / "ruin.html")).stat().st_size > 0
+    assert short.plot().svg
