@@ -70,7 +70,7 @@ def test_costs_and_limits_are_values() -> None:
         (
             lambda: oo.CostModel(fee_bps=-1.0),
             "cost_invalid",
-            "`fee_bps` must be a finite number of at least 0; received -1",
+            "`fee_bps` must be a finite number of at least 0 and at most 1e6; received -1",
         ),
         (
             lambda: oo.CostModel(slippage_jitter=1.5),
@@ -80,7 +80,7 @@ def test_costs_and_limits_are_values() -> None:
         (
             lambda: oo.CostModel(capital=float("nan")),
             "cost_invalid",
-            "`capital` must be a finite number above 0; received NaN",
+            "`capital` must be a finite number of at least 1e-6 and at most 1e18; received NaN",
         ),
         (lambda: oo.Limits(max_weight=-1.0), "limit_invalid", "`max_weight` must be at least 0"),
         (
@@ -103,3 +103,47 @@ def test_a_bad_setting_is_refused_with_its_slug(build: object, slug: str, messag
 
 def test_the_contract_version_is_the_one_of_the_contract() -> None:
     assert oo.CONTRACT_VERSION == "1.0"
+
+
+def test_a_refusal_can_be_pickled() -> None:
+    with pytest.raises(oo.OpenOutcryError) as refused:
+        oo.TradingEnv().step("{}")
+    back = pickle.loads(pickle.dumps(refused.value))
+    assert (type(back), str(back), back.slug) == (oo.OpenOutcryError, str(refused.value), "missing_field")
+
+
+def test_narrow_buffers_are_refused() -> None:
+    import numpy as np
+
+    env = oo.TradingEnv()
+    with pytest.raises(oo.OpenOutcryError, match="shape_mismatch: `history` must have shape"):
+        env.observe_into(np.zeros(4), np.zeros(4), np.zeros(4, np.int8), np.zeros((5, 1)))
+
+
+def test_a_volume_next_to_nothing_is_an_unfilled_order_and_no_panic() -> None:
+    rows = "".join(f"2020-01-{day:02d},A,100,100,1e-303\n" for day in range(1, 6))
+    env = oo.TradingEnv.from_csv("date,symbol,close,open,volume\n" + rows, max_participation=0.1)
+    for _ in range(4):
+        observation, reward, _, _ = env.step('{"orders": [{"symbol": "A", "action": "buy", "target_weight": 0.5}]}')
+        assert "NaN" not in observation
+        assert abs(reward) < 1e-9
+
+
+def test_weights_of_other_dates_are_refused() -> None:
+    pd = pytest.importorskip("pandas")
+    dataset = oo.Dataset.synthetic(2, 60, 1)
+    frame = pd.DataFrame(0.5, index=pd.DatetimeIndex(dataset.dates), columns=list(dataset.symbols))
+    assert oo.run_backtest(dataset, frame).nav[0] == 1.0
+    for other in (frame.iloc[::-1], frame.set_axis(frame.index + pd.Timedelta(days=1), axis=0)):
+        with pytest.raises(oo.OpenOutcryError, match="the index of weights must be the dates"):
+            oo.run_backtest(dataset, other)
+
+
+def test_cash_at_a_constant_rate_has_no_sharpe_ratio() -> None:
+    run = oo.run_backtest(oo.data.load("ecb-fx"), "hold-cash", costs=oo.CostModel(cash_bps=100.0))
+    assert run.metrics["sharpe"] is None
+    assert "vary" in run.undefined["sharpe"]
+
+
+def test_a_ticker_named_low_is_a_symbol_of_a_wide_file() -> None:
+    assert oo.Dataset.from_csv("date,AAPL,LOW\n2020-01-01,1,2\n2020-01-02,1,2\n").symbols == ("AAPL", "LOW")

@@ -1,4 +1,4 @@
-"""The open trading floor for agents: one exact, leak-free market engine.
+"""The open trading floor for agents: one market engine behind every door.
 
 Semantics: `contract/README.md`. Gymnasium environments: `openoutcry.gym`.
 """

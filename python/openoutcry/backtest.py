@@ -44,13 +44,16 @@ def run_backtest(
         window: Bars or dates `[start, end)`.
         costs: What trading costs; None for the defaults of `CostModel`.
         limits: What a decision may ask for; None for the defaults of `Limits`.
-        seed: Key of the slippage noise; it matters only where `slippage_jitter` is above 0.
+        seed: Key of the slippage noise, which matters only where `slippage_jitter` is above 0, and of the baseline
+            `random` where that is given by name.
         lookback: Closes an observation shows of a symbol at most.
         name: What reports call the run.
 
     Raises:
         OpenOutcryError: the window, a weight or a decision cannot be used; the message says where.
     """
+    if lookback < 1:
+        raise refusal("window_invalid", f"`lookback` must be at least 1; received {lookback}")
     bars = as_window(window).resolve(dataset, lookback)
     settings: native.Settings = {
         "window": bars,
@@ -80,11 +83,24 @@ def _weights(dataset: Dataset, weights: Any) -> npt.NDArray[np.float64]:
     if columns is not None and [str(column) for column in columns] != list(dataset.symbols):
         received = ", ".join(map(str, columns))
         raise refusal("shape_mismatch", f"columns must be {', '.join(dataset.symbols)}; received {received}")
+    _check_index(dataset, weights)
     array = np.asarray(weights)
     if array.dtype.kind not in "fiu" or array.ndim != 2:
         wanted = f"an agent or an array of shape ({dataset.n_bars}, {dataset.n_symbols}) is required"
         raise refusal("shape_mismatch", f"{wanted}; received {array.ndim}-d {array.dtype}")
     return array.astype(np.float64, copy=False)
+
+
+def _check_index(dataset: Dataset, weights: Any) -> None:
+    """Refuse a pandas frame whose index says other dates: shifted by one bar it would look ahead."""
+    index: Any = getattr(weights, "index", None)
+    if not hasattr(index, "inferred_type") or index.inferred_type == "integer":
+        return
+    dates = [(date if isinstance(date, str) else date.isoformat())[: len(dataset.dates[0])] for date in index]
+    if dates != list(dataset.dates):
+        wanted = f"the index of weights must be the dates of the dataset, {dataset.dates[0]} .. {dataset.dates[-1]}"
+        received = f"{dates[0]} .. {dates[-1]}, {len(dates)} rows" if dates else "no rows"
+        raise refusal("shape_mismatch", f"{wanted}; received {received}")
 
 
 class Run:

@@ -34,7 +34,8 @@ def columns_of(frame: Any) -> dict[str, Any]:
         raise refusal("missing_column", f"column `date` is required; received {received}")
     if "symbol" in known:
         return _long({lower: columns[name] for name, lower in named.items()})
-    if len(known) > 1:
+    # LOW and OPEN are tickers too; beside `close`, or alone, they are columns of one symbol.
+    if len(known) > 1 and ("close" in known or len(known) == len(named)):
         beside = next(lower for lower in known if lower != "date")
         hint = "hint: a wide frame has one column of closes a symbol"
         raise refusal("missing_column", f"column `symbol` is required beside `{beside}`; received {received}; {hint}")
@@ -77,7 +78,11 @@ def _read_pandas(frame: Any) -> Columns:
     if "date" not in named and frame.index.inferred_type != "integer":
         names = ["date" if name is None or frame.index.nlevels == 1 else name for name in frame.index.names]
         frame = frame.rename_axis(index=names).reset_index()
-    return {str(name): _pandas_array(frame.iloc[:, place]) for place, name in enumerate(frame.columns)}
+    columns = [str(name) for name in frame.columns]
+    if len(set(columns)) < len(columns):
+        twice = next(name for name in columns if columns.count(name) > 1)
+        raise refusal("duplicate_symbol", f"columns must be unique; received {twice!r} twice")
+    return {name: _pandas_array(frame.iloc[:, place]) for place, name in enumerate(columns)}
 
 
 def _pandas_array(series: Any) -> npt.NDArray[Any]:

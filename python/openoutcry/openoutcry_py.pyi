@@ -245,7 +245,7 @@ class TradingEnv:
         """
 
     def info(self) -> dict[str, Any]:
-        """Return what the last step had to say: `nav`, `date`, `events`, `costs` by kind and the gains."""
+        """Return what the last array step had to say: `nav`, `date`, `events`, `costs` by kind and the gains."""
 
     @property
     def nav(self) -> float: ...

@@ -151,6 +151,21 @@ def holding() -> list[Case]:
             costs=rates,
         ),
         case(
+            "a_short_that_cannot_trade",
+            "A short accrues on the reference price of a bar that forbids trading too.",
+            [8, 12],
+            dataset(
+                rows([1.0, 1.0, 4.0, 4.0]),
+                open=rows([1.0, 1.0, 2.0, 5.0]),
+                tradable=rows([True, True, False, True]),
+                volume=rows([1e9, 1e9, 1e9, 0.0]),
+            ),
+            says(("AAA", -0.125)),
+            says(close("AAA")),
+            HOLD,
+            costs=rates,
+        ),
+        case(
             "a_halted_position",
             "A position without a close keeps its mark, is still held, and cannot be sold.",
             [8, 13],

@@ -35,6 +35,6 @@ def main() -> None:
     """Run the command; a fault of the input is one line on stderr and exit code 2."""
     try:
         app()
-    except (ValueError, OSError, ImportError) as error:
+    except (ValueError, OverflowError, OSError, ImportError) as error:
         typer.echo(f"error: {error}", err=True)
         sys.exit(2)

@@ -121,18 +121,20 @@ impl<'a> AsOf<'a> {
     pub fn fundamentals(&self, symbol: usize) -> impl Iterator<Item = (&'a str, f64)> {
         let known = of_symbol(&self.dataset.fundamentals, symbol, |item| item.symbol);
         let bar = self.bar;
-        known.iter().enumerate().filter_map(move |(place, item)| {
-            let restated =
-                known[place + 1..].iter().take_while(|next| next.item.0 == item.item.0).any(|next| next.bar <= bar);
-            (item.bar <= bar && !restated).then_some((item.item.0.as_str(), item.item.1))
+        // Of one name the bars rise, so the last known one ends its run of known ones; halving finds it without a look
+        // at how many restatements are still to come.
+        known.chunk_by(|a, b| a.item.0 == b.item.0).filter_map(move |versions| {
+            let known = versions.partition_point(|item| item.bar <= bar);
+            versions[..known].last().map(|item| (item.item.0.as_str(), item.item.1))
         })
     }
 
     /// Returns the headlines about a symbol that became known in the last `lookback` bars, oldest first.
     pub fn news(&self, symbol: usize, lookback: usize) -> impl Iterator<Item = &'a str> {
         let known = of_symbol(&self.dataset.news, symbol, |item| item.symbol);
-        let (first, last) = ((self.bar + 1).saturating_sub(lookback), self.bar);
-        known.iter().filter(move |item| (first..=last).contains(&item.bar)).map(|item| item.item.as_str())
+        let first = known.partition_point(|item| item.bar < (self.bar + 1).saturating_sub(lookback));
+        let last = known.partition_point(|item| item.bar <= self.bar);
+        known[first..last].iter().map(|item| item.item.as_str())
     }
 }
 

@@ -54,16 +54,17 @@ impl CostModel {
     ///
     /// Returns the first field that is out of range, with the value received.
     pub fn validate(&self) -> Result<(), ConfigError> {
-        const NOT_NEGATIVE: &str = "a finite number of at least 0";
+        const NOT_NEGATIVE: &str = "a finite number of at least 0 and at most 1e6";
         let fields = [
-            ("fee_bps", self.fee_bps, 0.0, f64::MAX, NOT_NEGATIVE),
-            ("slippage_bps", self.slippage_bps, 0.0, f64::MAX, NOT_NEGATIVE),
+            ("fee_bps", self.fee_bps, 0.0, 1e6, NOT_NEGATIVE),
+            // At 10,000 a forced sale would be paid for.
+            ("slippage_bps", self.slippage_bps, 0.0, 9999.0, "a finite number of at least 0 and at most 9999"),
             ("slippage_jitter", self.slippage_jitter, 0.0, 1.0, "in [0, 1]"),
-            ("impact_bps", self.impact_bps, 0.0, f64::MAX, NOT_NEGATIVE),
-            ("financing_bps", self.financing_bps, 0.0, f64::MAX, NOT_NEGATIVE),
-            ("cash_bps", self.cash_bps, f64::MIN, f64::MAX, "finite"),
-            ("borrow_bps", self.borrow_bps, 0.0, f64::MAX, NOT_NEGATIVE),
-            ("capital", self.capital, f64::MIN_POSITIVE, f64::MAX, "a finite number above 0"),
+            ("impact_bps", self.impact_bps, 0.0, 1e6, NOT_NEGATIVE),
+            ("financing_bps", self.financing_bps, 0.0, 1e6, NOT_NEGATIVE),
+            ("cash_bps", self.cash_bps, -1e6, 1e6, "a finite number of at least -1e6 and at most 1e6"),
+            ("borrow_bps", self.borrow_bps, 0.0, 1e6, NOT_NEGATIVE),
+            ("capital", self.capital, 1e-6, 1e18, "a finite number of at least 1e-6 and at most 1e18"),
         ];
         for (name, value, low, high, range) in fields {
             if !(low..=high).contains(&value) {

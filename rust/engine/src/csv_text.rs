@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 
 use crate::columns::Columns;
+use crate::dataset::check_size;
 use crate::error::DataError;
 
 /// The optional columns of a long file, in the order of [`Cells::optional`].
@@ -51,6 +52,7 @@ fn long(names: &[String], rows: &[Record]) -> Result<Columns, DataError> {
     }
     let dates = ordered(rows.iter().map(|row| row.fields[date].as_str()));
     let symbols = ordered(rows.iter().map(|row| row.fields[symbol].as_str()));
+    check_size(symbols.len(), dates.len())?;
     let size = dates.len() * symbols.len();
     let mut cells =
         Cells { close: vec![f64::NAN; size], optional: OPTIONAL.map(|name| place(name).map(|_| vec![f64::NAN; size])) };
@@ -94,7 +96,10 @@ fn wide(names: &[String], header: &Record, rows: &[Record]) -> Result<Columns, D
     if names.first().is_none_or(|name| name != "date") {
         return Err(missing("column `date`, first,", &format!("{:?}", names.join(","))));
     }
-    if let Some(name) = names.iter().find(|name| *name == "close" || OPTIONAL.contains(&name.as_str())) {
+    let is_reserved = |name: &String| name == "close" || OPTIONAL.contains(&name.as_str());
+    // LOW and OPEN are tickers too; beside `close`, or alone, they are columns of one symbol.
+    let one_symbol = names.iter().any(|name| name == "close") || names[1..].iter().all(is_reserved);
+    if let Some(name) = names.iter().find(|name| one_symbol && is_reserved(name)) {
         let message = format!(
             "column `symbol` is required beside {name:?}; received {}; hint: a wide file has one column of closes a symbol",
             names.join(",")

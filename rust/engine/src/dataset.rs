@@ -13,8 +13,19 @@ use crate::validate;
 /// Bars a year of daily data where nothing else is said: the trading days of a US year.
 pub const DEFAULT_PERIODS_PER_YEAR: f64 = 252.0;
 
-/// The largest synthetic market, 2 GiB a column: a mistyped size is refused rather than left to run out of memory.
-const MAX_SYNTHETIC_CELLS: usize = 1 << 28;
+/// The largest market that is made from a few numbers or words, 2 GiB a column.
+const MAX_CELLS: usize = 1 << 28;
+
+/// Checks a size before anything of it is made: a mistyped one would run the process out of memory.
+pub(crate) fn check_size(n_symbols: usize, n_bars: usize) -> Result<(), DataError> {
+    if n_symbols.max(1).checked_mul(n_bars.max(1)).is_none_or(|cells| cells > MAX_CELLS) {
+        let message = format!(
+            "a market must have at most {MAX_CELLS} bars of symbols; received {n_symbols} symbols x {n_bars} bars"
+        );
+        return Err(DataError::new("dataset_too_large", message));
+    }
+    Ok(())
+}
 
 /// A frozen market: bars by symbols, checked once, shared by every run on it.
 #[derive(Debug)]
@@ -133,13 +144,7 @@ impl Dataset {
     ///
     /// Returns an error for less than 2 days, no symbol, or more than 2^28 bars of symbols.
     pub fn synthetic(n_symbols: usize, n_days: usize, seed: u64) -> Result<Self, DataError> {
-        if n_symbols.checked_mul(n_days).is_none_or(|cells| cells > MAX_SYNTHETIC_CELLS) {
-            let message = format!(
-                "a synthetic market must have at most {MAX_SYNTHETIC_CELLS} bars of symbols; \
-                 received {n_symbols} symbols x {n_days} days"
-            );
-            return Err(DataError::new("dataset_too_large", message));
-        }
+        check_size(n_symbols, n_days)?;
         Self::new(synthetic::columns(n_symbols, n_days, seed))
     }
 

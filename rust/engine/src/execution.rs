@@ -61,10 +61,12 @@ fn cut_to_volume(market: &Dataset, rules: &Rules, book: &Book, bar: usize, desk:
         // Shares of NAV 1 that would be the whole volume of the bar.
         let volume = market.volume_of(bar, symbol);
         let mark = lanes::get(&desk.marks, symbol);
-        let (turned, impact) = match volume {
-            Some(volume) => (shares.abs() * costs.capital / volume, rates.impact * (costs.capital / volume).sqrt()),
-            None => (shares.abs() * mark / book.nav, rates.impact * (mark / book.nav).sqrt()),
+        let (turned, ratio) = match volume {
+            Some(volume) => (shares.abs() * costs.capital / volume, costs.capital / volume),
+            None => (shares.abs() * mark / book.nav, mark / book.nav),
         };
+        // Nothing times an endless ratio is not a number.
+        let impact = if rates.impact > 0.0 { rates.impact * ratio.sqrt() } else { 0.0 };
         let mut allowed = shares;
         if let Some(most) = rules.limits().max_participation.filter(|most| turned > *most) {
             let cap = volume.map_or(most * book.nav / mark, |volume| most * volume / costs.capital);

@@ -14,7 +14,7 @@ pub struct Run {
     pub nav: Vec<f64>,
     /// One weight per decision and symbol, NaN for a hold.
     pub orders: Vec<f64>,
-    /// Costs by kind, in the order of [`StepCosts::KINDS`], each with one value per decision.
+    /// Costs by kind, in the order of [`openoutcry_engine::StepCosts::KINDS`], each with one value per decision.
     pub costs: [Vec<f64>; 6],
     /// What came in beside prices, in the order of [`Run::GAINS`], each with one value per decision.
     pub gains: [Vec<f64>; 4],

@@ -199,6 +199,10 @@ impl TradingEnv {
         }
         if let Some(mut history) = history {
             let mut rows = history.as_array_mut();
+            if rows.ncols() != n {
+                let message = format!("`history` must have shape (lookback, {n}); received {:?}", rows.dim());
+                return Err(raise("shape_mismatch", &message));
+            }
             let lookback = rows.nrows();
             let mut closes = vec![0.0; lookback];
             rows.fill(0.0);

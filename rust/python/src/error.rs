@@ -4,7 +4,7 @@ use openoutcry::StepError;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-pyo3::create_exception!(openoutcry_py, OpenOutcryError, PyValueError);
+pyo3::create_exception!(openoutcry.openoutcry_py, OpenOutcryError, PyValueError);
 
 /// An error of the core with its slug.
 pub(crate) trait Slugged: std::fmt::Display {

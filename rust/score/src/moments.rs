@@ -1,5 +1,8 @@
 use crate::{Statistic, Undefined, check};
 
+/// The smallest standard deviation per bar of which a Sharpe ratio is defined.
+const MIN_DEVIATION: f64 = 1e-8;
+
 /// Returns the arithmetic mean.
 ///
 /// # Errors
@@ -43,6 +46,10 @@ pub fn sharpe(excess: &[f64], periods_per_year: f64) -> Statistic {
 fn sharpe_per_bar(excess: &[f64]) -> Statistic {
     let deviation = standard_deviation(excess)?;
     if !varies(excess) {
+        return Err(Undefined::NoVariation);
+    }
+    // Below this the deviation is the rounding of a constant return, not risk.
+    if deviation < MIN_DEVIATION {
         return Err(Undefined::NoVariation);
     }
     over(mean(excess)?, deviation)

@@ -46,7 +46,11 @@ proptest! {
         let scale = (0..power.abs()).fold(1.0, |scale, _| if power > 0 { scale * 2.0 } else { scale / 2.0 });
         let scaled: Vec<f64> = returns.iter().map(|r| r * scale).collect();
         let bits = |returns: &[f64]| sharpe(returns, 252.0).map(f64::to_bits);
-        prop_assert_eq!(bits(&scaled), bits(&returns));
+        // Below 1e-8 a deviation is taken for rounding, and there is no ratio.
+        let varies = |returns: &[f64]| standard_deviation(returns).is_ok_and(|deviation| deviation >= 1e-8);
+        if varies(&scaled) && varies(&returns) {
+            prop_assert_eq!(bits(&scaled), bits(&returns));
+        }
         prop_assert_eq!(skew(&scaled).map(f64::to_bits), skew(&returns).map(f64::to_bits));
         prop_assert_eq!(kurtosis(&scaled).map(f64::to_bits), kurtosis(&returns).map(f64::to_bits));
     }

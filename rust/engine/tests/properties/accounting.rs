@@ -7,7 +7,7 @@ use crate::market::{cases, config};
 use crate::walk::{Step, gross, walk};
 
 proptest! {
-    #![proptest_config(config(600))]
+    #![proptest_config(config(1000))]
 
     #[test]
     fn nav_is_cash_plus_marked_positions(case in cases()) {
@@ -61,6 +61,41 @@ proptest! {
     }
 
     #[test]
+    fn an_account_is_closed_by_force_just_below_its_maintenance_margin(case in cases()) {
+        walk(&case, |step| {
+            let margin = case.limits.maintenance_margin;
+            let liquidated: f64 = step.symbols().filter(|i| step.tells("liquidated", *i)).map(|i| {
+                (step.held(i) + filled(step, i)).abs() * step.after.mark(i)
+            }).sum();
+            if liquidated > 0.0 {
+                let nav = step.after.nav() - step.stepped.shortfall + step.stepped.costs.liquidation;
+                prop_assert!(nav < margin * liquidated * (1.0 + 1e-12) && step.stepped.terminated);
+            } else {
+                prop_assert!(step.after.nav() >= margin * gross(step.after) * (1.0 - 1e-12));
+                prop_assert_eq!(step.stepped.costs.liquidation, 0.0);
+            }
+            Ok(())
+        })?;
+    }
+
+    #[test]
+    fn a_short_pays_borrow_on_its_reference_price_and_without_one_on_its_mark(case in cases()) {
+        walk(&case, |step| {
+            let value = |i: usize| {
+                let shares = if step.settlement(i).is_some() { 0.0 } else { step.held(i) + filled(step, i) };
+                let mark = step.before.mark(i) / step.split(i);
+                let price = Some(step.reference_price(i)).filter(|price| price.is_finite()).unwrap_or(mark);
+                (-shares).max(0.0) * price
+            };
+            let short: f64 = step.symbols().map(value).sum();
+            let expected = short * case.costs.borrow_bps / 1e4 / step.columns.periods_per_year;
+            let borrow = step.stepped.costs.borrow;
+            prop_assert!((borrow - expected).abs() <= 1e-12 * expected.max(step.before.nav()), "{borrow} {expected}");
+            Ok(())
+        })?;
+    }
+
+    #[test]
     fn the_average_price_lies_between_the_fills_of_the_open_position(case in cases()) {
         let mut ranges: Vec<Option<(f64, f64)>> = vec![None; case.n_symbols];
         walk(&case, |step| {
@@ -80,11 +115,15 @@ proptest! {
     }
 }
 
+fn filled(step: &Step, symbol: usize) -> f64 {
+    step.filled(symbol).map_or(0.0, |(shares, _)| shares)
+}
+
 /// Returns the sum of everything but the change of NAV: section 1.5 of the contract.
 fn explained(step: &Step) -> f64 {
     let move_of = |i: usize| {
         let held = step.held(i);
-        let filled = step.filled(i).map_or(0.0, |(shares, _)| shares);
+        let filled = filled(step, i);
         if step.settlement(i).is_some() || (held == 0.0 && filled == 0.0) {
             return 0.0;
         }
@@ -100,7 +139,7 @@ fn explained(step: &Step) -> f64 {
 
 fn gross_after_the_fill(step: &Step) -> f64 {
     let value = |i: usize| {
-        let shares = step.held(i) + step.filled(i).map_or(0.0, |(shares, _)| shares);
+        let shares = step.held(i) + filled(step, i);
         let price = Some(step.reference_price(i)).filter(|price| price.is_finite()).unwrap_or(0.0);
         shares.abs() * step.after.mark(i).max(price).max(step.before.mark(i) / step.split(i))
     };

@@ -7,7 +7,7 @@ use crate::market::{cases, config};
 use crate::walk::{Step, gross, rules, walk};
 
 proptest! {
-    #![proptest_config(config(600))]
+    #![proptest_config(config(1000))]
 
     #[test]
     fn a_symbol_that_is_held_keeps_its_shares_under_any_limit(case in cases()) {

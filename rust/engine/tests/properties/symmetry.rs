@@ -7,7 +7,7 @@ use crate::market::{Case, cases, config};
 use crate::walk::{navs, rules, walk};
 
 proptest! {
-    #![proptest_config(config(400))]
+    #![proptest_config(config(600))]
 
     #[test]
     fn listing_the_symbols_in_another_order_changes_nav_by_rounding_only(

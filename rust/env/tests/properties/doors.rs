@@ -11,7 +11,7 @@ use crate::market::{cases, config};
 use crate::play::{backtest, decision, env, full_row, play, shown, step, window};
 
 proptest! {
-    #![proptest_config(config(250))]
+    #![proptest_config(config(400))]
 
     #[test]
     fn every_door_gives_the_same_bits(case in cases()) {

@@ -23,7 +23,7 @@ const REFUSED: [(&str, &str); 7] = [
 ];
 
 proptest! {
-    #![proptest_config(config(250))]
+    #![proptest_config(config(400))]
 
     #[test]
     fn a_checkpoint_resumes_with_the_same_bits(case in cases(), at in any::<prop::sample::Index>()) {
@@ -82,7 +82,9 @@ proptest! {
             env.write_info(Some(&stepped), &mut info);
             info
         };
-        prop_assume!(!env.done());
+        if env.done() {
+            return Ok(());
+        }
         let before = said(&env);
         refuse_everything(&mut env, case.n_symbols)?;
         prop_assert_eq!(said(&env), before);
