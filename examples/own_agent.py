@@ -21,7 +21,7 @@ def decide(observation: dict) -> dict:
             "action": "buy" if name in best else "close",
             "target_weight": 1 / len(best) if name in best else 0,
             "confidence": 0.55,
-            "rationale": f"{change:+.1%} over {len(closes)} bars",
+            "rationale": f"{change:+.1%} over what is shown",
         }
         for name, change in strength.items()
     ]

@@ -111,3 +111,13 @@ def test_help_teaches_with_examples() -> None:
     for verb in ("demo", "run", "bench"):
         assert "Examples" in call(verb, "--help")
     assert call("--version").startswith("openoutcry 0.1.0, contract 1.0")
+
+
+def test_run_says_what_was_not_filled() -> None:
+    table = call("run", "--data", "ecb-fx:all", "--agent", "equal-weight", "--long-only")
+    assert "unfilled" in table
+    assert "delisted" in table
+
+
+def test_an_impossible_date_is_no_edge_of_a_window() -> None:
+    assert "must be a bar or an ISO date" in call("run", "--window", "2010-02-31:", code=2)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import date
 from operator import index
 from typing import Protocol, TypeAlias
 
@@ -79,8 +81,9 @@ def _edge(text: str) -> Edge:
 
 
 def _date(text: str) -> str:
-    if len(text) >= 10 and text[4] == text[7] == "-" and (text[:4] + text[5:7] + text[8:10]).isdigit():
-        return text
+    with suppress(ValueError):
+        if text[4:5] == text[7:8] == "-" and date.fromisoformat(text[:10]):
+            return text
     raise refusal(
         "window_invalid", f"a window's edge must be a bar or an ISO date such as 2008-01-31; received {text!r}"
     )

@@ -26,7 +26,7 @@ def bench(as_json: bool = typer.Option(False, "--json", help="Print as JSON.")) 
     if as_json:
         typer.echo(json.dumps([row.__dict__ for row in rows]))
         return
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     for head, side in (("what", "left"), ("here", "right"), ("goal", "right"), ("peer", "right"), ("ratio", "right")):
         table.add_column(head, justify="left" if side == "left" else "right")
     table.add_column("peer is")

@@ -26,7 +26,7 @@ def list_(as_json: bool = AS_JSON) -> None:
     if as_json:
         typer.echo(json.dumps(described))
         return
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     for head in ("name", "bars", "from", "to", "universes", "source"):
         table.add_column(head)
     for item in described:
@@ -49,7 +49,7 @@ def describe(source: str, as_json: bool = AS_JSON) -> None:
     console = Console()
     console.print(repr(dataset), highlight=False)
     console.print(f"fingerprint {dataset.fingerprint}", style="dim", highlight=False)
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     heads = ("symbol", "first", "last", "closes", "gaps", "splits", "dividends", "settled", "low", "high")
     for head in heads:
         table.add_column(head, justify="left" if head in ("symbol", "first", "last", "settled") else "right")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+from collections import Counter
 from pathlib import Path
 
 import typer
@@ -61,6 +62,10 @@ def run(
     console = Console()
     title = f"{done.dataset.name}  {done.dates[0]} .. {done.dates[-1]}  {len(done.dates)} bars"
     console.print(metrics_table(title, [done], ranked=False))
+    counts = _event_counts(done)
+    if counts:
+        told = ", ".join(f"{count:,} {slug}" for slug, count in counts.items())
+        console.print(f"  · events: {told}", style="dim", highlight=False)
     for metric, reason in done.undefined.items():
         console.print(f"  · {metric} is undefined: {reason}", style="dim", highlight=False)
     for notice in done.dataset.notices:
@@ -69,10 +74,11 @@ def run(
         console.print(f"report: {report}", highlight=False)
 
 
+def _event_counts(done: Run) -> dict[str, int]:
+    return dict(Counter(event["slug"] for event in done.events))
+
+
 def _as_json(done: Run) -> dict[str, object]:
-    counts: dict[str, int] = {}
-    for event in done.events:
-        counts[event["slug"]] = counts.get(event["slug"], 0) + 1
     return {
         "agent": done.name,
         "dataset": done.dataset.name,
@@ -85,7 +91,7 @@ def _as_json(done: Run) -> dict[str, object]:
         "metrics": done.metrics,
         "undefined": done.undefined,
         "paid": {kind: float(values.sum()) for kind, values in done.costs.items()},
-        "events": counts,
+        "events": _event_counts(done),
         "terminated_at": done.terminated_at,
         "nav": done.nav.tolist(),
     }
