@@ -7,16 +7,11 @@ from vectors.cases import DEFAULT_LIMITS, HOLD, SYMBOLS, Case, case, close, data
 
 def all_cases() -> list[Case]:
     """Return the cases in the order of the timeline."""
-    return [*deciding(), *limiting(), *acting()]
+    return [*deciding(), *refusing(), *limiting(), *sizing(), *acting(), *pricing()]
 
 
 def deciding() -> list[Case]:
     flat = dataset(rows([100.0, 102.0, 101.0, 104.0]), open=rows([100.0, 101.0, 103.0, 100.0]))
-    four = dataset(
-        rows([10.0, 11.0, 12.0, 12.0], [20.0, 20.0, 21.0, 22.0], [5.0, 5.0, None, None], [None, None, 7.0, 8.0]),
-        open=rows([10.0, 10.5, 11.5, 12.0], [20.0, 20.0, 20.0, 22.0], [5.0, 5.0, None, None], [None, None, 7.0, 7.5]),
-        delistings=rows([None] * 4, [None] * 4, [None, None, 0.0, None], [None] * 4),
-    )
     return [
         case(
             "worked_example",
@@ -45,6 +40,16 @@ def deciding() -> list[Case]:
             '\n{"reasoning": "odd", "orders": [{"target_weight": -5E-1, "action": "buy", "symbol": "\\u0041AA"}]} ',
             HOLD,
         ),
+    ]
+
+
+def refusing() -> list[Case]:
+    four = dataset(
+        rows([10.0, 11.0, 12.0, 12.0], [20.0, 20.0, 21.0, 22.0], [5.0, 5.0, None, None], [None, None, 7.0, 8.0]),
+        open=rows([10.0, 10.5, 11.5, 12.0], [20.0, 20.0, 20.0, 22.0], [5.0, 5.0, None, None], [None, None, 7.0, 7.5]),
+        delistings=rows([None] * 4, [None] * 4, [None, None, 0.0, None], [None] * 4),
+    )
+    return [
         case(
             "orders_refused_one_by_one",
             "Each reason for which one order is refused, beside orders that are not.",
@@ -102,6 +107,11 @@ def limiting() -> list[Case]:
             says(("AAA", -9.0), ("BBB", 0.3)),
             limits={"max_gross": 1.0},
         ),
+    ]
+
+
+def sizing() -> list[Case]:
+    return [
         case(
             "a_rounding_of_max_gross",
             "Weights that exceed 1 by the rounding of float32 are not limited.",
@@ -177,6 +187,11 @@ def acting() -> list[Case]:
             HOLD,
             says(("AAA", 0.9), ("CCC", 0.25)),
         ),
+    ]
+
+
+def pricing() -> list[Case]:
+    return [
         case(
             "close_to_close",
             "Without opens an order fills at the close it was decided on, less dividend, over split.",

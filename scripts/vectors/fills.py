@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from vectors.cases import DEFAULT_LIMITS, HOLD, SYMBOLS, Case, case, close, dataset, rows, says
 
+RATES = {"cash_bps": 252.0, "financing_bps": 504.0, "borrow_bps": 1008.0}
+
 
 def all_cases() -> list[Case]:
     """Return the cases in the order of the timeline."""
-    return [*executing(), *holding(), *ending(), *showing()]
+    return [*executing(), *rebalancing(), *filling(), *holding(), *shorting(), *ending(), *showing()]
 
 
 def executing() -> list[Case]:
-    stuck = rows([True, True, False], [True] * 3, [True] * 3)
-    flat = rows([1.0] * 3, [1.0] * 3, [1.0] * 3)
     return [
         case(
             "untradable",
@@ -55,6 +55,13 @@ def executing() -> list[Case]:
             costs={"impact_bps": 4000.0, "capital": 1000.0},
             limits={"max_participation": 1.0},
         ),
+    ]
+
+
+def rebalancing() -> list[Case]:
+    stuck = rows([True, True, False], [True] * 3, [True] * 3)
+    flat = rows([1.0] * 3, [1.0] * 3, [1.0] * 3)
+    return [
         case(
             "a_blocked_sale_funds_no_purchase",
             "A sale that failed scales the purchases and shorts beside it.",
@@ -74,6 +81,11 @@ def executing() -> list[Case]:
             costs={"capital": 1.0},
             limits=DEFAULT_LIMITS | {"max_participation": 0.0625, "max_gross": 0.75},
         ),
+    ]
+
+
+def filling() -> list[Case]:
+    return [
         case(
             "flips",
             "Long to short and back: shares cross zero in one fill, which sets the average price.",
@@ -110,7 +122,6 @@ def executing() -> list[Case]:
 
 def holding() -> list[Case]:
     flat = rows([1.0] * 4)
-    rates = {"cash_bps": 252.0, "financing_bps": 504.0, "borrow_bps": 1008.0}
     return [
         case(
             "interest_on_cash",
@@ -120,7 +131,7 @@ def holding() -> list[Case]:
             says(("AAA", 0.5)),
             says(("AAA", -0.5)),
             HOLD,
-            costs=rates,
+            costs=RATES,
         ),
         case(
             "debt_pays_financing",
@@ -129,7 +140,7 @@ def holding() -> list[Case]:
             dataset(flat),
             says(("AAA", 2.0)),
             HOLD,
-            costs=rates,
+            costs=RATES,
         ),
         case(
             "a_negative_rate",
@@ -140,6 +151,11 @@ def holding() -> list[Case]:
             says(("AAA", 0.5)),
             costs={"cash_bps": -252.0},
         ),
+    ]
+
+
+def shorting() -> list[Case]:
+    return [
         case(
             "a_short_without_a_price",
             "A short accrues on the reference price, and on its mark where there is none.",
@@ -148,7 +164,7 @@ def holding() -> list[Case]:
             says(("AAA", -0.25)),
             HOLD,
             HOLD,
-            costs=rates,
+            costs=RATES,
         ),
         case(
             "a_short_that_cannot_trade",
@@ -163,7 +179,7 @@ def holding() -> list[Case]:
             says(("AAA", -0.125)),
             says(close("AAA")),
             HOLD,
-            costs=rates,
+            costs=RATES,
         ),
         case(
             "a_halted_position",

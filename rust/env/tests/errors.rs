@@ -267,6 +267,42 @@ fn every_column_ends_where_the_contract_says() {
     }
 }
 
+/// What has one field set, and the ends of its range.
+type Field<T> = (fn(f64) -> T, f64, f64);
+
+#[test]
+fn every_cost_and_limit_ends_where_the_contract_says() {
+    let zero = CostModel::zero();
+    let costs: [Field<CostModel>; 8] = [
+        (|v| CostModel { fee_bps: v, ..CostModel::zero() }, 0.0, 1e6),
+        (|v| CostModel { slippage_bps: v, ..CostModel::zero() }, 0.0, 9999.0),
+        (|v| CostModel { slippage_jitter: v, ..CostModel::zero() }, 0.0, 1.0),
+        (|v| CostModel { impact_bps: v, ..CostModel::zero() }, 0.0, 1e6),
+        (|v| CostModel { financing_bps: v, ..CostModel::zero() }, 0.0, 1e6),
+        (|v| CostModel { cash_bps: v, ..CostModel::zero() }, -1e6, 1e6),
+        (|v| CostModel { borrow_bps: v, ..CostModel::zero() }, 0.0, 1e6),
+        (|v| CostModel { capital: v, ..CostModel::zero() }, 1e-6, 1e18),
+    ];
+    for (make, low, high) in costs {
+        assert_ne!(make(high), zero);
+        for (value, is_accepted) in [(low, true), (high, true), (low.next_down(), false), (high.next_up(), false)] {
+            assert_eq!(make(value).validate().is_ok(), is_accepted, "{:?}", make(value));
+        }
+        assert!(make(f64::NAN).validate().is_err());
+    }
+    let limits: [Field<Limits>; 4] = [
+        (|v| Limits { max_weight: v, ..Limits::off() }, 0.0, f64::INFINITY),
+        (|v| Limits { max_gross: v, ..Limits::off() }, 0.0, f64::INFINITY),
+        (|v| Limits { max_participation: Some(v), ..Limits::off() }, 0.0, f64::INFINITY),
+        (|v| Limits { maintenance_margin: v, ..Limits::off() }, 0.0, 1.0_f64.next_down()),
+    ];
+    for (make, low, high) in limits {
+        assert!(make(low).validate().is_ok() && make(high).validate().is_ok(), "{:?}", make(high));
+        assert!(make(low.next_down()).validate().is_err() && make(f64::NAN).validate().is_err(), "{:?}", make(low));
+        assert!(high.is_infinite() || make(high.next_up()).validate().is_err(), "{:?}", make(high));
+    }
+}
+
 #[test]
 fn a_table_of_orders_is_refused_before_its_first_trade() {
     let data = Dataset::synthetic(2, 10, 0).unwrap();

@@ -3,6 +3,7 @@
 #[path = "../../../engine/tests/properties/dice.rs"]
 mod dice;
 mod doors;
+mod extremes;
 mod future;
 #[path = "../../../engine/tests/properties/market.rs"]
 mod market;
