@@ -281,3 +281,19 @@ def test_a_name_of_no_baseline_is_refused_with_those_there_are(name: str) -> Non
         with pytest.raises(oo.OpenOutcryError, match="buy-and-hold, equal-weight") as refused:
             use(name)
         assert refused.value.slug in SLUGS
+
+
+def test_a_delayed_agent_is_the_delayed_array_where_a_symbol_lists_in_between() -> None:
+    close = np.array([[1.0, np.nan], [1.1, np.nan], [1.2, np.nan], [1.1, 5.0], [1.3, 6.0], [1.2, 4.0]])
+    dataset = oo.Dataset.from_arrays([f"2020-01-{day:02d}" for day in range(1, 7)], ["A", "LATE"], close)
+    order = {"symbol": "LATE", "action": "buy", "target_weight": 0.5}
+
+    def early(_: Any) -> dict[str, Any]:
+        return {"orders": [order]}
+
+    weights = np.tile([np.nan, 0.5], (6, 1))
+    by_agent = oo.run_backtest(dataset, early, (0, 6)).delayed()
+    by_array = oo.run_backtest(dataset, weights, (0, 6)).delayed()
+    assert bits(by_agent.decisions) == bits(by_array.decisions)
+    assert bits(by_agent.nav) == bits(by_array.nav)
+    assert by_agent.nav[-1] != 1.0

@@ -121,7 +121,7 @@ def test_narrow_buffers_are_refused() -> None:
 
 
 def test_a_volume_next_to_nothing_is_an_unfilled_order_and_no_panic() -> None:
-    rows = "".join(f"2020-01-{day:02d},A,100,100,1e-303\n" for day in range(1, 6))
+    rows = "".join(f"2020-01-{day:02d},A,100,100,1e-15\n" for day in range(1, 6))
     env = oo.TradingEnv.from_csv("date,symbol,close,open,volume\n" + rows, max_participation=0.1)
     for _ in range(4):
         observation, reward, _, _ = env.step('{"orders": [{"symbol": "A", "action": "buy", "target_weight": 0.5}]}')

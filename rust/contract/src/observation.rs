@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use openoutcry_engine::{AsOf, Book, Dataset};
+use openoutcry_engine::{AsOf, Book};
 use serde::Deserialize;
 
 use crate::json;
@@ -102,7 +102,9 @@ impl MarketObservation {
     }
 }
 
-/// The closes of a market as JSON, made once, so that an observation copies text instead of printing numbers.
+/// The closes of a market as JSON, each printed once, so that an observation copies text instead of printing numbers.
+///
+/// It grows bar by bar from the views it is shown: no close is in it before an agent could know it.
 #[derive(Clone, Debug)]
 pub struct PrintedCloses {
     first: usize,
@@ -113,23 +115,23 @@ pub struct PrintedCloses {
 }
 
 impl PrintedCloses {
-    /// Returns the printed closes of the bars `[first, end)`.
+    /// Returns the closes from bar `first` on, none printed yet.
     #[must_use]
-    pub fn new(data: &Dataset, first: usize, end: usize) -> Self {
-        let mut printed = Self { first, text: Vec::new(), starts: Vec::new() };
-        for symbol in 0..data.n_symbols() {
-            let (mut text, mut starts) = (String::new(), vec![0]);
-            for bar in first..end {
-                if let Some(close) = data.as_of(bar).close(symbol) {
-                    json::push_number(&mut text, close);
+    pub fn new(first: usize, n_symbols: usize) -> Self {
+        Self { first, text: vec![String::new(); n_symbols], starts: vec![vec![0]; n_symbols] }
+    }
+
+    /// Prints what has closed since it was last shown the market.
+    fn reach(&mut self, as_of: AsOf<'_>) {
+        for (symbol, (text, starts)) in self.text.iter_mut().zip(&mut self.starts).enumerate() {
+            for bar in self.first + starts.len() - 1..=as_of.bar() {
+                if let Some(close) = as_of.back_to(bar).close(symbol) {
+                    json::push_number(text, close);
                     text.push(',');
                 }
                 starts.push(text.len());
             }
-            printed.text.push(text);
-            printed.starts.push(starts);
         }
-        printed
     }
 
     /// Returns the last `n` closes of a symbol up to `bar`, without the last comma.
@@ -144,8 +146,15 @@ impl PrintedCloses {
 ///
 /// # Panics
 ///
-/// Panics if `printed` does not cover the bar and its history.
-pub fn write_observation(text: &mut String, as_of: AsOf<'_>, book: &Book, lookback: usize, printed: &PrintedCloses) {
+/// Panics if `printed` begins after the first close to be shown.
+pub fn write_observation(
+    text: &mut String,
+    as_of: AsOf<'_>,
+    book: &Book,
+    lookback: usize,
+    printed: &mut PrintedCloses,
+) {
+    printed.reach(as_of);
     open(text, book.cash(), as_of.date());
     let held = (0..as_of.n_symbols()).filter(|i| book.shares(*i) != 0.0);
     json::push_array(text, held, |text, i| {

@@ -1,15 +1,35 @@
+use std::fmt;
+
 use crate::dataset::Dataset;
 
 /// A market as it is known at the close of one bar: rows after it cannot be reached.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct AsOf<'a> {
     dataset: &'a Dataset,
     bar: usize,
 }
 
+/// Shows the bar alone: a printed dataset would show its later rows.
+impl fmt::Debug for AsOf<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AsOf").field("bar", &self.bar).finish_non_exhaustive()
+    }
+}
+
 impl<'a> AsOf<'a> {
     pub(crate) fn new(dataset: &'a Dataset, bar: usize) -> Self {
         Self { dataset, bar }
+    }
+
+    /// Returns the same market as it was known at the close of `bar`.
+    ///
+    /// # Panics
+    ///
+    /// Panics if `bar` is after the bar of this view.
+    #[must_use]
+    pub fn back_to(&self, bar: usize) -> Self {
+        assert!(bar <= self.bar, "bar must be at most {}; received {bar}", self.bar);
+        Self { bar, ..*self }
     }
 
     /// Returns the bar.

@@ -35,6 +35,12 @@ pub enum ConfigError {
         /// Bars in the data.
         n_bars: usize,
     },
+    /// An observation must show at least one close.
+    #[error("`lookback` must be at least 1; received {lookback}")]
+    Lookback {
+        /// The value received.
+        lookback: usize,
+    },
     /// A cost is out of its range.
     #[error("`{name}` must be {range}; received {value}")]
     Cost {
@@ -62,7 +68,7 @@ impl ConfigError {
     #[must_use]
     pub fn slug(&self) -> &'static str {
         match self {
-            Self::Window { .. } => "window_invalid",
+            Self::Window { .. } | Self::Lookback { .. } => "window_invalid",
             Self::Cost { .. } => "cost_invalid",
             Self::Limit { .. } => "limit_invalid",
         }
@@ -101,12 +107,12 @@ pub enum StepError {
     /// The episode has ended.
     #[error("a step needs a running episode; received a step after its end; hint: call `reset`")]
     EpisodeOver,
-    /// Prices and costs took the NAV out of the range of f64.
-    #[error("NAV must stay finite; received {nav} at bar {bar}")]
+    /// The account has outgrown what f64 can carry.
+    #[error("NAV must be at most 1e100; received {nav:e} at bar {bar}")]
     NavOverflow {
-        /// The NAV that came out.
+        /// The NAV at the close of the bar.
         nav: f64,
-        /// The bar of the mark.
+        /// The bar of the decision, or of the mark where f64 itself overflowed.
         bar: usize,
     },
     /// A checkpoint of another environment.

@@ -1,6 +1,5 @@
 //! Step 6 and steps 12 to 14 of the timeline: what a position pays, what it is worth, and when it is closed by force.
 
-use crate::costs::StepCosts;
 use crate::dataset::Dataset;
 use crate::event::{Event, UnfilledReason};
 use crate::lanes::{self, LANES, each};
@@ -60,28 +59,33 @@ fn settle(desk: &mut Desk, symbol: usize, delisting_return: f64) -> f64 {
     shares * mark
 }
 
-/// Step 12: charges the rates of one bar and returns the interest on idle cash.
-pub(crate) fn accrue(
-    market: &Dataset,
-    rules: &Rules,
-    bar: usize,
-    cash: &mut f64,
-    desk: &Desk,
-    costs: &mut StepCosts,
-) -> f64 {
+/// What the rates of one bar come to.
+pub(crate) struct Accrual {
+    /// On the account's own cash: interest if above 0, financing if below.
+    pub(crate) idle: f64,
+    /// Fee on shares borrowed.
+    pub(crate) borrow: f64,
+    own: f64,
+}
+
+impl Accrual {
+    pub(crate) fn interest(&self) -> f64 {
+        if self.own < 0.0 { 0.0 } else { self.idle }
+    }
+
+    pub(crate) fn financing(&self) -> f64 {
+        if self.own < 0.0 { -self.idle } else { 0.0 }
+    }
+}
+
+/// Step 12: charges the rates of one bar. The proceeds of a short are not the account's own cash.
+pub(crate) fn accrue(market: &Dataset, rules: &Rules, bar: usize, cash: f64, desk: &Desk) -> Accrual {
     let rates = &rules.rates;
     let short = if rules.limits().allow_short { short_value(market, bar, desk) } else { 0.0 };
-    let own = *cash - short;
+    let own = cash - short;
     let rate = if own >= 0.0 { rates.cash } else { rates.financing };
-    let interest = own * rate / market.periods_per_year();
-    costs.borrow = short * rates.borrow / market.periods_per_year();
-    *cash += interest;
-    *cash -= costs.borrow;
-    if own < 0.0 {
-        costs.financing = -interest;
-        return 0.0;
-    }
-    interest
+    let ppy = market.periods_per_year();
+    Accrual { idle: own * rate / ppy, borrow: short * rates.borrow / ppy, own }
 }
 
 /// Returns the value of all shorts at reference prices, at marks where there is none.
@@ -110,25 +114,47 @@ fn unfillable_short_value(market: &Dataset, bar: usize, desk: &Desk) -> f64 {
     }))
 }
 
-/// Step 13: moves the marks to the closes of the bar and returns NAV.
-pub(crate) fn mark(market: &Dataset, bar: usize, cash: f64, desk: &mut Desk) -> f64 {
+/// An account at the close of the bar, and what was done to it by force.
+pub(crate) struct Account {
+    pub(crate) cash: f64,
+    pub(crate) nav: f64,
+    pub(crate) liquidation: f64,
+    pub(crate) shortfall: f64,
+    pub(crate) terminated: bool,
+}
+
+/// Step 13: moves the marks to the closes of the bar and values the account.
+pub(crate) fn mark(market: &Dataset, bar: usize, cash: f64, desk: &mut Desk) -> Account {
     let mut lane = [0.0; LANES];
     for ((mark, shares), close) in desk.marks.iter_mut().zip(&desk.shares).zip(market.closes(bar)) {
         *mark = each(|k| if close[k].is_nan() { mark[k] } else { close[k] });
         lane = each(|k| lane[k] + shares[k] * mark[k]);
     }
-    cash + lanes::total(&lane)
+    Account { cash, nav: cash + lanes::total(&lane), liquidation: 0.0, shortfall: 0.0, terminated: false }
 }
 
-/// Step 14: returns whether NAV is below the maintenance margin; a margin of 0 never calls.
-pub(crate) fn is_below_margin(rules: &Rules, nav: f64, desk: &Desk) -> bool {
+/// Step 14: closes an account by force where its NAV is below the margin, and ends it where nothing is left.
+pub(crate) fn solve(rules: &Rules, mut account: Account, desk: &mut Desk) -> Account {
+    if is_below_margin(rules, account.nav, desk) {
+        account.liquidation = liquidate(rules, &mut account.cash, desk);
+        (account.nav, account.terminated) = (account.cash, true);
+    }
+    if account.nav <= 0.0 {
+        account.shortfall = ruin(account.nav, desk);
+        (account.nav, account.cash, account.terminated) = (0.0, 0.0, true);
+    }
+    account
+}
+
+/// Returns whether NAV is below the maintenance margin; a margin of 0 never calls.
+fn is_below_margin(rules: &Rules, nav: f64, desk: &Desk) -> bool {
     let margin = rules.limits().maintenance_margin;
     let positions = desk.shares.as_flattened().iter().zip(desk.marks.as_flattened());
     margin > 0.0 && nav < margin * lanes::sum(positions.map(|(shares, mark)| shares.abs() * mark))
 }
 
-/// Step 14: closes everything at slipped marks and returns what that cost.
-pub(crate) fn liquidate(rules: &Rules, cash: &mut f64, desk: &mut Desk) -> f64 {
+/// Closes everything at slipped marks and returns what that cost.
+fn liquidate(rules: &Rules, cash: &mut f64, desk: &mut Desk) -> f64 {
     let (mut flow, mut traded, mut slipped) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
     for symbol in 0..desk.shares.len() * LANES {
         let (shares, mark) = (lanes::get(&desk.shares, symbol), lanes::get(&desk.marks, symbol));
@@ -146,8 +172,8 @@ pub(crate) fn liquidate(rules: &Rules, cash: &mut f64, desk: &mut Desk) -> f64 {
     lanes::total(&slipped) + fee
 }
 
-/// Step 14: writes the shortfall off and returns it.
-pub(crate) fn ruin(nav: f64, desk: &mut Desk) -> f64 {
+/// Writes the shortfall off and returns it.
+fn ruin(nav: f64, desk: &mut Desk) -> f64 {
     desk.events.push(Event::Ruined { shortfall: -nav });
     flatten(desk);
     -nav

@@ -13,6 +13,10 @@ use crate::sizing;
 /// The largest |weight| an order may carry; beyond it the order is refused.
 pub const MAX_ABS_WEIGHT: f64 = 100.0;
 
+/// The largest NAV a decision is taken on. What a bar can do to it, f64 can carry: whether a step is refused depends on
+/// close t alone.
+const MAX_NAV: f64 = 1e100;
+
 /// What a market charges and allows: checked once, used by every step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rules {
@@ -174,6 +178,9 @@ pub fn step_once(
     desk: &mut Desk,
 ) -> Result<Stepped, StepError> {
     let bar = book.bar + 1;
+    if book.nav > MAX_NAV {
+        return Err(StepError::NavOverflow { nav: book.nav, bar: book.bar });
+    }
     sizing::accept(market, rules, book, orders, desk)?;
     sizing::limit(rules, book, desk);
     sizing::size(market, book, desk);
@@ -184,36 +191,33 @@ pub fn step_once(
     let fills = execution::fill(market, rules, bar, desk);
     cash -= fills.flow + fills.costs.fee;
 
-    let mut costs = fills.costs;
-    let interest = settlement::accrue(market, rules, bar, &mut cash, desk, &mut costs);
-    let mut nav = settlement::mark(market, bar, cash, desk);
-    if !nav.is_finite() {
+    let accrual = settlement::accrue(market, rules, bar, cash, desk);
+    cash = cash + accrual.idle - accrual.borrow;
+    let account = settlement::mark(market, bar, cash, desk);
+    let account = settlement::solve(rules, account, desk);
+    let nav = account.nav;
+    if !(nav + account.shortfall).is_finite() {
         std::mem::swap(&mut desk.events, &mut desk.last_events);
         return Err(StepError::NavOverflow { nav, bar });
     }
-    let mut terminated = false;
-    if settlement::is_below_margin(rules, nav, desk) {
-        costs.liquidation = settlement::liquidate(rules, &mut cash, desk);
-        (nav, terminated) = (cash, true);
-    }
-    let mut shortfall = 0.0;
-    if nav <= 0.0 {
-        shortfall = settlement::ruin(nav, desk);
-        (nav, cash, terminated) = (0.0, 0.0, true);
-    }
-
+    let costs = StepCosts {
+        financing: accrual.financing(),
+        borrow: accrual.borrow,
+        liquidation: account.liquidation,
+        ..fills.costs
+    };
     let stepped = Stepped {
         nav,
         reward: nav / book.nav - 1.0,
         costs,
-        interest,
+        interest: accrual.interest(),
         dividends: actions.dividends,
         settlement: actions.settlement,
-        shortfall,
+        shortfall: account.shortfall,
         turnover: fills.traded / book.nav,
-        terminated,
+        terminated: account.terminated,
     };
-    (book.bar, book.cash, book.nav) = (bar, cash, nav);
+    (book.bar, book.cash, book.nav) = (bar, account.cash, nav);
     std::mem::swap(&mut book.shares, &mut desk.shares);
     std::mem::swap(&mut book.marks, &mut desk.marks);
     if desk.detail == Detail::Full {

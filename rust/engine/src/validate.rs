@@ -6,6 +6,20 @@ use crate::error::DataError;
 
 type Check = Result<(), DataError>;
 
+/// What a column must be, and the slug of its breach.
+#[derive(Clone, Copy)]
+struct Requirement {
+    slug: &'static str,
+    name: &'static str,
+    range: &'static str,
+}
+
+impl Requirement {
+    fn value(name: &'static str, range: &'static str) -> Self {
+        Self { slug: "value_invalid", name, range }
+    }
+}
+
 /// Checks every column and returns the first fault, with its row and column.
 pub(crate) fn check(columns: &Columns) -> Check {
     check_axis(columns)?;
@@ -96,38 +110,29 @@ fn check_prices(columns: &Columns) -> Check {
     ];
     for (name, table) in tables {
         if let Some(table) = table {
-            check_cells(columns, "price_invalid", name, "between 1e-15 and 1e15 (NaN for no price)", table, is_price)?;
+            let range = "between 1e-15 and 1e15 (NaN for no price)";
+            check_cells(columns, Requirement { slug: "price_invalid", name, range }, table, is_price)?;
         }
     }
     Ok(())
 }
 
 fn check_actions(columns: &Columns) -> Check {
-    let not_negative = |most: f64| move |value: f64| value.is_nan() || (0.0..=most).contains(&value);
     if let Some(volume) = &columns.volume {
-        check_cells(
-            columns,
-            "value_invalid",
-            "volume",
-            "between 0 and 1e18 (NaN where unknown)",
-            volume,
-            not_negative(1e18),
-        )?;
+        let is_volume = |value: f64| value.is_nan() || value == 0.0 || (1e-15..=1e18).contains(&value);
+        let range = "0 or between 1e-15 and 1e18 (NaN where unknown)";
+        check_cells(columns, Requirement::value("volume", range), volume, is_volume)?;
     }
     if let Some(splits) = &columns.splits {
         let is_ratio = |value: f64| value.is_nan() || (1e-9..=1e9).contains(&value);
-        check_cells(columns, "value_invalid", "splits", "between 1e-9 and 1e9 (NaN or 1 for none)", splits, is_ratio)?;
+        let range = "between 1e-9 and 1e9 (NaN or 1 for none)";
+        check_cells(columns, Requirement::value("splits", range), splits, is_ratio)?;
     }
     check_split_products(columns)?;
     let Some(dividends) = &columns.dividends else { return Ok(()) };
-    check_cells(
-        columns,
-        "value_invalid",
-        "dividends",
-        "between 0 and 1e15 (NaN for none)",
-        dividends,
-        not_negative(1e15),
-    )?;
+    let is_dividend = |value: f64| value.is_nan() || (0.0..=1e15).contains(&value);
+    let range = "between 0 and 1e15 (NaN for none)";
+    check_cells(columns, Requirement::value("dividends", range), dividends, is_dividend)?;
     if columns.open.is_some() {
         return Ok(());
     }
@@ -135,14 +140,8 @@ fn check_actions(columns: &Columns) -> Check {
     let n_symbols = columns.symbols.len();
     for (cell, dividend) in dividends.iter().enumerate().skip(n_symbols) {
         if *dividend >= columns.close[cell - n_symbols] {
-            return Err(cell_error(
-                columns,
-                "value_invalid",
-                "dividends",
-                "below the close before it",
-                cell,
-                *dividend,
-            ));
+            let requirement = Requirement::value("dividends", "below the close before it");
+            return Err(cell_error(columns, requirement, cell, *dividend));
         }
     }
     Ok(())
@@ -157,8 +156,8 @@ fn check_split_products(columns: &Columns) -> Check {
         for cell in (symbol..splits.len()).step_by(n_symbols).filter(|cell| !splits[*cell].is_nan()) {
             product *= splits[cell];
             if !(1e-30..=1e30).contains(&product) {
-                let requirement = "a ratio that keeps the product of a symbol's splits between 1e-30 and 1e30";
-                return Err(cell_error(columns, "value_invalid", "splits", requirement, cell, splits[cell]));
+                let range = "a ratio that keeps the product of a symbol's splits between 1e-30 and 1e30";
+                return Err(cell_error(columns, Requirement::value("splits", range), cell, splits[cell]));
             }
         }
     }
@@ -168,20 +167,14 @@ fn check_split_products(columns: &Columns) -> Check {
 fn check_delistings(columns: &Columns) -> Check {
     let Some(delistings) = &columns.delistings else { return Ok(()) };
     let is_return = |value: f64| value.is_nan() || (-1.0..=1e6).contains(&value);
-    check_cells(
-        columns,
-        "value_invalid",
-        "delistings",
-        "a return of at least -1 (NaN for none)",
-        delistings,
-        is_return,
-    )?;
+    let range = "a return of at least -1 (NaN for none)";
+    check_cells(columns, Requirement::value("delistings", range), delistings, is_return)?;
     let n_symbols = columns.symbols.len();
     for symbol in 0..n_symbols {
         let cells = || (symbol..columns.close.len()).step_by(n_symbols);
         let Some(settlement) = cells().find(|cell| !delistings[*cell].is_nan()) else { continue };
-        let refuse = |requirement: &str, cell: usize, value: f64| {
-            Err(cell_error(columns, "value_invalid", "delistings", requirement, cell, value))
+        let refuse = |range: &'static str, cell: usize, value: f64| {
+            Err(cell_error(columns, Requirement::value("delistings", range), cell, value))
         };
         if cells().take_while(|cell| *cell < settlement).all(|cell| columns.close[cell].is_nan()) {
             return refuse("after the symbol's first close", settlement, delistings[settlement]);
@@ -191,9 +184,9 @@ fn check_delistings(columns: &Columns) -> Check {
                 return refuse("given once for a symbol", cell, delistings[cell]);
             }
             if !columns.close[cell].is_nan() {
-                let requirement = "absent after the symbol's settlement";
-                let close = columns.close[cell];
-                return Err(cell_error(columns, "close_after_settlement", "close", requirement, cell, close));
+                let range = "absent after the symbol's settlement";
+                let requirement = Requirement { slug: "close_after_settlement", name: "close", range };
+                return Err(cell_error(columns, requirement, cell, columns.close[cell]));
             }
         }
     }
@@ -231,30 +224,20 @@ fn check_lanes(columns: &Columns) -> Check {
     Ok(())
 }
 
-fn check_cells(
-    columns: &Columns,
-    slug: &'static str,
-    name: &str,
-    requirement: &str,
-    table: &[f64],
-    holds: impl Fn(f64) -> bool,
-) -> Check {
+fn check_cells(columns: &Columns, requirement: Requirement, table: &[f64], holds: impl Fn(f64) -> bool) -> Check {
     match table.iter().position(|value| !holds(*value)) {
         None => Ok(()),
-        Some(cell) => Err(cell_error(columns, slug, name, requirement, cell, table[cell])),
+        Some(cell) => Err(cell_error(columns, requirement, cell, table[cell])),
     }
 }
 
-fn cell_error(
-    columns: &Columns,
-    slug: &'static str,
-    name: &str,
-    requirement: &str,
-    cell: usize,
-    value: f64,
-) -> DataError {
+fn cell_error(columns: &Columns, requirement: Requirement, cell: usize, value: f64) -> DataError {
+    let Requirement { slug, name, range } = requirement;
     let (row, column) = (cell / columns.symbols.len(), cell % columns.symbols.len());
     let (date, symbol) = (&columns.dates[row], &columns.symbols[column]);
-    let message = format!("`{name}` at row {row} ({date}), column {symbol:?} must be {requirement}; received {value}");
+    // Debug writes what is very small or large with an exponent, but whole numbers with a fraction.
+    let value = format!("{value:?}");
+    let value = value.strip_suffix(".0").unwrap_or(&value);
+    let message = format!("`{name}` at row {row} ({date}), column {symbol:?} must be {range}; received {value}");
     DataError::new(slug, message)
 }

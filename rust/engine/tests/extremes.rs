@@ -1,8 +1,7 @@
 //! Markets at the edges of the ranges that the contract accepts: an answer or a refusal, never a panic.
 
 use openoutcry_engine::{
-    Book, Columns, CostModel, Dataset, Desk, Detail, Event, FillKey, Limits, Rules, StepError, UnfilledReason,
-    step_once,
+    Book, Columns, CostModel, Dataset, Desk, Detail, Event, FillKey, Limits, Rules, UnfilledReason, step_once,
 };
 
 fn date(bar: usize) -> String {
@@ -30,7 +29,7 @@ fn rules(costs: CostModel) -> Rules {
 }
 
 #[test]
-fn a_nav_beyond_every_number_refuses_the_step_and_leaves_the_book_equal() {
+fn a_nav_above_its_range_refuses_every_step_whatever_the_next_bar_holds() {
     let close: Vec<f64> = (0..30).map(|bar| if bar % 2 == 0 { 1e-15 } else { 1e15 }).collect();
     let (data, rules) = (Dataset::new(one_symbol(close)).unwrap(), rules(CostModel::zero()));
     let (mut book, mut desk) = (Book::new(&data, 0), Desk::new(1, &rules, Detail::Full));
@@ -42,10 +41,11 @@ fn a_nav_beyond_every_number_refuses_the_step_and_leaves_the_book_equal() {
             break error;
         }
     };
-    assert_eq!(error, StepError::NavOverflow { nav: f64::INFINITY, bar: 19 });
-    assert_eq!(error.to_string(), "NAV must stay finite; received inf at bar 19");
-    // The book can still be traded.
-    step_once(&data, &rules, &mut book, &[0.0], &mut desk).unwrap();
+    assert_eq!(error.to_string(), "NAV must be at most 1e100; received 9.999999999999999e127 at bar 7");
+    // Were the next close asked, an agent could try decisions out until it knew it.
+    for weight in [0.0, 1.0, f64::NAN] {
+        assert_eq!(step_once(&data, &rules, &mut book, &[weight], &mut desk).unwrap_err(), error);
+    }
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn the_mark_of_a_long_halt_with_splits_sizes_no_endless_order() {
 
 #[test]
 fn a_volume_next_to_nothing_fills_nothing() {
-    let columns = Columns { volume: Some(vec![1e-305; 3]), ..one_symbol(vec![1.0; 3]) };
+    let columns = Columns { volume: Some(vec![1e-15; 3]), ..one_symbol(vec![1.0; 3]) };
     let Some(data) = accepted(columns) else { return };
     let rules = rules(CostModel { impact_bps: 10.0, ..CostModel::zero() });
     let (mut book, mut desk) = (Book::new(&data, 0), Desk::new(1, &rules, Detail::Full));
@@ -93,4 +93,10 @@ fn the_smallest_window_has_one_decision() {
     let (mut book, mut desk) = (Book::new(&data, 0), Desk::new(1, &rules, Detail::Full));
     let stepped = step_once(&data, &rules, &mut book, &[1.0], &mut desk).unwrap();
     assert_eq!((stepped.nav, stepped.reward, book.bar()), (2.0, 1.0, 1));
+}
+
+#[test]
+fn a_printed_view_shows_nothing_of_the_data_behind_it() {
+    let data = Dataset::new(one_symbol(vec![1.0, 1234.5])).unwrap();
+    assert_eq!(format!("{:?}", data.as_of(0)), "AsOf { bar: 0, .. }");
 }

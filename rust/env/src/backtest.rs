@@ -1,11 +1,13 @@
-use openoutcry_contract::MarketObservation;
+use std::borrow::Cow;
+
+use openoutcry_contract::{MarketObservation, Refusal, to_orders};
 use openoutcry_engine::{
-    ConfigError, CostModel, DEFAULT_LOOKBACK, Dataset, Detail, FillKey, Limits, Rules, StepError, Window,
+    ConfigError, CostModel, DEFAULT_LOOKBACK, Dataset, Detail, FillKey, Limits, RefusalReason, Rules, StepError, Window,
 };
 use thiserror::Error;
 
 use crate::agents::Agent;
-use crate::episode::Episode;
+use crate::episode::{Episode, check_lookback};
 use crate::run::Run;
 use openoutcry_contract::Decision;
 
@@ -64,10 +66,13 @@ impl<'a> Backtest<'a> {
     }
 
     /// Returns this backtest with observations of at most `lookback` closes a symbol.
-    #[must_use]
-    pub fn with_lookback(mut self, lookback: usize) -> Self {
-        self.lookback = lookback.max(1);
-        self
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if `lookback` is 0.
+    pub fn with_lookback(mut self, lookback: usize) -> Result<Self, ConfigError> {
+        self.lookback = check_lookback(lookback)?;
+        Ok(self)
     }
 
     /// Runs an agent over the window.
@@ -93,15 +98,24 @@ impl<'a> Backtest<'a> {
         while !episode.done() {
             let as_of = self.data.as_of(episode.book.bar());
             let decision = decide(&MarketObservation::new(as_of, &episode.book, self.lookback))?;
-            if let Some(index) = decision.orders.iter().position(|order| !order.target_weight.is_finite()) {
-                let weight = decision.orders[index].target_weight;
-                return Err(StepError::WeightNotFinite { index, weight }.into());
-            }
             let stepped = episode.decide(self.data, &decision)?;
-            run.orders.extend_from_slice(episode.orders());
+            run.orders.extend_from_slice(&self.decided(&decision, &episode));
             run.push(&stepped, episode.events(), episode.refusals());
         }
         Ok(run.finish(self.data.n_symbols()))
+    }
+
+    /// Returns what an agent decided, as it would be carried out on a day when every symbol it names is listed.
+    ///
+    /// The step itself refuses an order for a symbol that has not closed yet; a bar later it may be filled.
+    fn decided<'e>(&self, decision: &Decision, episode: &'e Episode) -> Cow<'e, [f64]> {
+        let unknown = |refusal: &Refusal| refusal.reason == RefusalReason::UnknownSymbol;
+        if !episode.refusals().iter().any(unknown) {
+            return Cow::Borrowed(episode.orders());
+        }
+        let mut orders = vec![f64::NAN; self.data.n_symbols()];
+        to_orders(decision, self.data.as_of(self.data.n_bars() - 1), &mut orders);
+        Cow::Owned(orders)
     }
 
     /// Runs the decisions in `orders`: one weight per decision of the window and symbol, NaN for a hold.

@@ -9,7 +9,7 @@ use openoutcry_engine::{
 };
 use thiserror::Error;
 
-use crate::episode::Episode;
+use crate::episode::{Episode, check_lookback};
 
 /// A market to step through, one decision a bar.
 ///
@@ -20,15 +20,15 @@ pub struct TradingEnv {
     episode: Episode,
     lookback: usize,
     fill_key: FillKey,
-    printed: Option<Arc<PrintedCloses>>,
+    printed: PrintedCloses,
 }
 
 /// A checkpoint: resuming it gives the same bits as never having stopped.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct State {
+    data: Arc<Dataset>,
     book: Book,
     terminated: bool,
-    fingerprint: [u8; 32],
     window: Window,
     rules: Rules,
 }
@@ -92,6 +92,26 @@ impl StepJsonError {
     }
 }
 
+impl PartialEq for State {
+    fn eq(&self, other: &Self) -> bool {
+        self.book == other.book
+            && self.terminated == other.terminated
+            && self.window == other.window
+            && self.rules == other.rules
+            && is_same(&self.data, &other.data)
+    }
+}
+
+/// Returns whether two markets are one, or equal: only markets loaded twice need their fingerprints.
+fn is_same(a: &Arc<Dataset>, b: &Arc<Dataset>) -> bool {
+    Arc::ptr_eq(a, b) || a.fingerprint() == b.fingerprint()
+}
+
+/// Returns the text of the closes that observations of a window can show, nothing printed yet.
+fn printed(data: &Dataset, window: Window, lookback: usize) -> PrintedCloses {
+    PrintedCloses::new((window.start + 1).saturating_sub(lookback), data.n_symbols())
+}
+
 impl State {
     /// Returns the bar of the checkpoint.
     #[must_use]
@@ -123,7 +143,8 @@ impl TradingEnv {
         let fill_key = FillKey::from_seed(seed);
         let rules = Rules::new(costs, Limits::default(), fill_key)?;
         let episode = Episode::new(&data, window, rules, Detail::Full);
-        Ok(Self { data, episode, lookback: DEFAULT_LOOKBACK, fill_key, printed: None })
+        let lookback = DEFAULT_LOOKBACK;
+        Ok(Self { printed: printed(&data, window, lookback), data, episode, lookback, fill_key })
     }
 
     /// Returns this environment under other limits, at the start of its window.
@@ -138,11 +159,14 @@ impl TradingEnv {
     }
 
     /// Returns this environment with observations of at most `lookback` closes a symbol.
-    #[must_use]
-    pub fn with_lookback(mut self, lookback: usize) -> Self {
-        self.lookback = lookback.max(1);
-        self.printed = None;
-        self
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if `lookback` is 0.
+    pub fn with_lookback(mut self, lookback: usize) -> Result<Self, ConfigError> {
+        self.lookback = check_lookback(lookback)?;
+        self.printed = printed(&self.data, self.episode.window, lookback);
+        Ok(self)
     }
 
     /// Begins the window anew and returns its first observation.
@@ -162,9 +186,6 @@ impl TradingEnv {
     ///
     /// Returns an error, and changes nothing, if the episode is over or a weight is not finite.
     pub fn step(&mut self, decision: &Decision) -> Result<StepResult, StepError> {
-        if let Some(index) = decision.orders.iter().position(|order| !order.target_weight.is_finite()) {
-            return Err(StepError::WeightNotFinite { index, weight: decision.orders[index].target_weight });
-        }
         let stepped = self.episode.decide(&self.data, decision)?;
         let info = Info {
             nav: stepped.nav,
@@ -215,12 +236,8 @@ impl TradingEnv {
 
     /// Appends the current observation to `text` as canonical JSON.
     pub fn write_observation(&mut self, text: &mut String) {
-        let Window { start, end } = self.episode.window;
-        let (data, lookback) = (&self.data, self.lookback);
-        let printed = self
-            .printed
-            .get_or_insert_with(|| Arc::new(PrintedCloses::new(data, (start + 1).saturating_sub(lookback), end)));
-        write_observation(text, data.as_of(self.episode.book.bar()), &self.episode.book, lookback, printed);
+        let as_of = self.data.as_of(self.episode.book.bar());
+        write_observation(text, as_of, &self.episode.book, self.lookback, &mut self.printed);
     }
 
     /// Appends what the last step had to say to `text` as canonical JSON.
@@ -297,9 +314,9 @@ impl TradingEnv {
     #[must_use]
     pub fn clone_state(&self) -> State {
         State {
+            data: Arc::clone(&self.data),
             book: self.episode.book.clone(),
             terminated: self.episode.terminated,
-            fingerprint: self.data.fingerprint(),
             window: self.episode.window,
             rules: self.episode.rules.clone(),
         }
@@ -312,7 +329,7 @@ impl TradingEnv {
     /// Returns an error, and changes nothing, if the checkpoint is of another market, window or rules.
     pub fn restore_state(&mut self, state: &State) -> Result<(), StepError> {
         let Episode { window, rules, .. } = &self.episode;
-        if state.fingerprint != self.data.fingerprint() || state.window != *window || state.rules != *rules {
+        if !is_same(&state.data, &self.data) || state.window != *window || state.rules != *rules {
             return Err(StepError::StateMismatch);
         }
         self.episode.book = state.book.clone();

@@ -1,5 +1,15 @@
 use openoutcry_contract::{Decision, Refusal, to_orders};
-use openoutcry_engine::{Book, Dataset, Desk, Detail, Event, Rules, StepError, Stepped, Window, step_once};
+use openoutcry_engine::{
+    Book, ConfigError, Dataset, Desk, Detail, Event, Rules, StepError, Stepped, Window, step_once,
+};
+
+/// Returns `lookback` if an observation can show that many closes.
+pub(crate) fn check_lookback(lookback: usize) -> Result<usize, ConfigError> {
+    if lookback == 0 {
+        return Err(ConfigError::Lookback { lookback });
+    }
+    Ok(lookback)
+}
 
 /// One pass over a window: the only driver of [`step_once`], for environments and backtests alike.
 #[derive(Clone, Debug)]
@@ -50,6 +60,9 @@ impl Episode {
 
     /// Trades as an agent decided.
     pub(crate) fn decide(&mut self, data: &Dataset, decision: &Decision) -> Result<Stepped, StepError> {
+        if let Some(index) = decision.orders.iter().position(|order| !order.target_weight.is_finite()) {
+            return Err(StepError::WeightNotFinite { index, weight: decision.orders[index].target_weight });
+        }
         let mut orders = std::mem::take(&mut self.orders);
         let refusals = to_orders(decision, data.as_of(self.book.bar()), &mut orders);
         let stepped = self.advance(data, &orders);

@@ -75,6 +75,7 @@ impl TradingEnv {
     #[pyo3(signature = (n_symbols=4, n_days=120, seed=0, window_start=None, window_end=None, fee_bps=None, slippage_bps=None, impact_bps=None, financing_bps=None, max_participation=None))]
     #[expect(clippy::too_many_arguments, reason = "the flat arguments of the contract")]
     fn new(
+        py: Python<'_>,
         n_symbols: usize,
         n_days: usize,
         seed: u64,
@@ -86,7 +87,7 @@ impl TradingEnv {
         financing_bps: Option<f64>,
         max_participation: Option<f64>,
     ) -> PyResult<Self> {
-        let data = CoreDataset::synthetic(n_symbols, n_days, seed).map_err(to_py)?;
+        let data = py.detach(|| CoreDataset::synthetic(n_symbols, n_days, seed)).map_err(to_py)?;
         Self::flat(
             data,
             seed,
@@ -104,6 +105,7 @@ impl TradingEnv {
     #[pyo3(signature = (csv_text, seed=0, window_start=None, window_end=None, fee_bps=None, slippage_bps=None, impact_bps=None, financing_bps=None, max_participation=None))]
     #[expect(clippy::too_many_arguments, reason = "the flat arguments of the contract")]
     fn from_csv(
+        py: Python<'_>,
         csv_text: &str,
         seed: u64,
         window_start: Option<usize>,
@@ -114,7 +116,8 @@ impl TradingEnv {
         financing_bps: Option<f64>,
         max_participation: Option<f64>,
     ) -> PyResult<Self> {
-        let data = CoreDataset::from_csv(csv_text, openoutcry::DEFAULT_PERIODS_PER_YEAR).map_err(to_py)?;
+        let data =
+            py.detach(|| CoreDataset::from_csv(csv_text, openoutcry::DEFAULT_PERIODS_PER_YEAR)).map_err(to_py)?;
         Self::flat(
             data,
             seed,
@@ -140,7 +143,7 @@ impl TradingEnv {
     ) -> PyResult<Self> {
         let window = Window { start: window.0, end: window.1 };
         let mut env = Self::make(Arc::clone(&dataset.0), window, costs.0, limits.0, seed)?;
-        env.core = env.core.with_lookback(lookback);
+        env.core = env.core.with_lookback(lookback).map_err(to_py)?;
         Ok(env)
     }
 

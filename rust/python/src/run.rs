@@ -35,7 +35,7 @@ impl Settings {
 
     fn backtest(self, dataset: &Dataset) -> PyResult<Backtest<'_>> {
         let backtest = Backtest::new(&dataset.0, self.window(), self.seed, self.costs.0).map_err(to_py)?;
-        Ok(backtest.with_limits(self.limits.0).map_err(to_py)?.with_lookback(self.lookback))
+        backtest.with_limits(self.limits.0).and_then(|backtest| backtest.with_lookback(self.lookback)).map_err(to_py)
     }
 }
 

@@ -25,12 +25,12 @@ pub fn env(case: &Case, data: &Arc<Dataset>) -> TradingEnv {
 pub fn env_until(case: &Case, data: &Arc<Dataset>, end: usize) -> TradingEnv {
     let window = Window { start: case.start, end };
     let env = TradingEnv::new(Arc::clone(data), window, case.costs, FILL_SEED).expect("a valid window");
-    env.with_limits(case.limits).expect("valid limits").with_lookback(LOOKBACK)
+    env.with_limits(case.limits).expect("valid limits").with_lookback(LOOKBACK).expect("valid lookback")
 }
 
 pub fn backtest<'a>(case: &Case, data: &'a Dataset) -> Backtest<'a> {
     let backtest = Backtest::new(data, window(case), FILL_SEED, case.costs).expect("a valid window");
-    backtest.with_limits(case.limits).expect("valid limits").with_lookback(LOOKBACK)
+    backtest.with_limits(case.limits).expect("valid limits").with_lookback(LOOKBACK).expect("valid lookback")
 }
 
 /// Returns the decision that means the same as the orders of a bar, some of it said in a roundabout way.

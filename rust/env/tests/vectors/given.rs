@@ -177,7 +177,7 @@ impl Given {
     pub fn environment(&self) -> Result<TradingEnv, ConfigError> {
         let data = Arc::new(self.dataset.dataset().expect("a valid market"));
         let env = TradingEnv::new(data, self.window(), self.costs(), self.seed)?.with_limits(self.limits())?;
-        Ok(env.with_lookback(self.lookback))
+        env.with_lookback(self.lookback)
     }
 
     pub fn backtest<'a>(&self, data: &'a Dataset) -> Backtest<'a> {
