@@ -90,7 +90,7 @@ impl Dataset {
             open: optional(columns.open, 1.0),
             high: optional(columns.high, 1.0),
             low: optional(columns.low, 1.0),
-            volume: optional(columns.volume, f64::NAN),
+            volume: optional(columns.volume, 1.0),
             dividends: optional(columns.dividends.map(none_as(0.0)), 0.0),
             splits: optional(columns.splits.map(none_as(1.0)), 1.0),
             tradable: optional(columns.tradable.map(mask), 1.0),
@@ -249,6 +249,16 @@ impl Dataset {
 
     pub(crate) fn has_actions(&self, bar: usize) -> bool {
         self.has_actions[bar]
+    }
+
+    /// Returns whether every symbol closes in every bar and can be traded in every bar but the first.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.all_live && !self.has_gaps && !matches!(self.fill_prices, FillPrices::Table(_))
+    }
+
+    /// Returns the shares traded in a bar, NaN where unknown, if the data has volume.
+    pub(crate) fn volumes(&self, bar: usize) -> Option<&[Block]> {
+        self.volume.as_ref().map(|grid| grid.row(bar))
     }
 
     /// Returns whether some symbol does not close in some bar.

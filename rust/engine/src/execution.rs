@@ -4,11 +4,11 @@ use crate::book::Book;
 use crate::costs::StepCosts;
 use crate::dataset::Dataset;
 use crate::event::{Event, LimitReason, UnfilledReason};
-use crate::lanes::{self, LANES, each};
+use crate::lanes::{self, Block, LANES, each};
 use crate::step::{Desk, Detail, Rules};
 
 /// An order whose slippage and impact reach half the price is not filled.
-const MAX_COST: f64 = 0.5;
+pub(crate) const MAX_COST: f64 = 0.5;
 
 /// Steps 8 to 10: cuts the orders to what the bar can fill.
 pub(crate) fn cut(market: &Dataset, rules: &Rules, book: &Book, bar: usize, desk: &mut Desk) {
@@ -76,8 +76,8 @@ fn cut_to_volume(market: &Dataset, rules: &Rules, book: &Book, bar: usize, desk:
         }
         let mut slippage = rates.slippage;
         if costs.slippage_jitter > 0.0 {
-            let draw = rules.fill_key.uniform(bar, &market.symbols()[symbol]);
-            slippage *= 1.0 + costs.slippage_jitter * (2.0 * draw - 1.0);
+            let drawn = desk.tables.as_ref().and_then(|tables| tables.slippage(bar));
+            slippage = drawn.map_or_else(|| jittered(market, rules, bar, symbol), |row| lanes::get(row, symbol));
         }
         if slippage + impact * allowed.abs().sqrt() >= MAX_COST {
             desk.events.push(Event::Unfilled { symbol, shares: allowed, reason: UnfilledReason::CostTooHigh });
@@ -90,6 +90,12 @@ fn cut_to_volume(market: &Dataset, rules: &Rules, book: &Book, bar: usize, desk:
         lanes::set(&mut desk.filled, symbol, allowed);
     }
     reduced
+}
+
+/// Returns the slippage of a symbol in a bar, with its jitter.
+pub(crate) fn jittered(market: &Dataset, rules: &Rules, bar: usize, symbol: usize) -> f64 {
+    let draw = rules.fill_key.uniform(bar, &market.symbols()[symbol]);
+    rules.rates.slippage * (1.0 + rules.costs().slippage_jitter * (2.0 * draw - 1.0))
 }
 
 /// Step 10: where a reduction was cut, scales all new exposure so that gross stays within its bound.
@@ -166,10 +172,10 @@ fn fill_all<const IMPACT: bool>(market: &Dataset, rules: &Rules, bar: usize, des
     for (((order, price), (slippage, impact)), (shares, mark)) in
         desk.filled.iter().zip(market.fill_prices(bar)).zip(coefficients).zip(positions)
     {
-        let price = each(|k| if price[k].is_nan() { mark[k] } else { price[k] });
-        let impact = each(|k| if IMPACT { impact[k] * order[k].abs().sqrt() } else { 0.0 });
-        let cost = each(|k| (slippage[k] + impact[k]).copysign(order[k]));
-        let fill_price = each(|k| price[k] * (1.0 + cost[k]));
+        let price: Block = each(|k| if price[k].is_nan() { mark[k] } else { price[k] });
+        let impact: Block = each(|k| if IMPACT { impact[k] * order[k].abs().sqrt() } else { 0.0 });
+        let cost: Block = each(|k| (slippage[k] + impact[k]).copysign(order[k]));
+        let fill_price: Block = each(|k| price[k] * (1.0 + cost[k]));
         flow = each(|k| flow[k] + order[k] * fill_price[k]);
         traded = each(|k| traded[k] + order[k].abs() * fill_price[k]);
         slipped = each(|k| slipped[k] + order[k].abs() * price[k] * slippage[k]);

@@ -2,7 +2,7 @@
 
 use crate::dataset::Dataset;
 use crate::event::{Event, UnfilledReason};
-use crate::lanes::{self, LANES, each};
+use crate::lanes::{self, Block, LANES, each};
 use crate::step::{Desk, Detail, Rules};
 
 /// What corporate actions brought.
@@ -69,6 +69,15 @@ pub(crate) struct Accrual {
 }
 
 impl Accrual {
+    /// Returns what is due on `cash` and on shorts worth `short`.
+    pub(crate) fn new(market: &Dataset, rules: &Rules, cash: f64, short: f64) -> Self {
+        let rates = &rules.rates;
+        let own = cash - short;
+        let rate = if own >= 0.0 { rates.cash } else { rates.financing };
+        let ppy = market.periods_per_year();
+        Self { idle: own * rate / ppy, borrow: short * rates.borrow / ppy, own }
+    }
+
     pub(crate) fn interest(&self) -> f64 {
         if self.own < 0.0 { 0.0 } else { self.idle }
     }
@@ -80,12 +89,8 @@ impl Accrual {
 
 /// Step 12: charges the rates of one bar. The proceeds of a short are not the account's own cash.
 pub(crate) fn accrue(market: &Dataset, rules: &Rules, bar: usize, cash: f64, desk: &Desk) -> Accrual {
-    let rates = &rules.rates;
     let short = if rules.limits().allow_short { short_value(market, bar, desk) } else { 0.0 };
-    let own = cash - short;
-    let rate = if own >= 0.0 { rates.cash } else { rates.financing };
-    let ppy = market.periods_per_year();
-    Accrual { idle: own * rate / ppy, borrow: short * rates.borrow / ppy, own }
+    Accrual::new(market, rules, cash, short)
 }
 
 /// Returns the value of all shorts at reference prices, at marks where there is none.
@@ -93,9 +98,9 @@ fn short_value(market: &Dataset, bar: usize, desk: &Desk) -> f64 {
     let mut lane = [0.0; LANES];
     let mut unpriced = [0.0; LANES];
     for ((shares, mark), price) in desk.shares.iter().zip(&desk.marks).zip(market.fill_prices(bar)) {
-        let short = each(|k| if shares[k] < 0.0 { -shares[k] } else { 0.0 });
+        let short: Block = each(|k| if shares[k] < 0.0 { -shares[k] } else { 0.0 });
         unpriced = each(|k| unpriced[k] + if price[k].is_nan() { short[k] } else { 0.0 });
-        let price = each(|k| if price[k].is_nan() { mark[k] } else { price[k] });
+        let price: Block = each(|k| if price[k].is_nan() { mark[k] } else { price[k] });
         lane = each(|k| lane[k] + short[k] * price[k]);
     }
     if unpriced.iter().any(|short| *short > 0.0) {

@@ -1,16 +1,19 @@
 //! Steps 1 to 5 of the timeline: what is asked for at close t, and how many shares that is.
 
+use pulp::{Simd, WithSimd};
+
 use crate::book::Book;
 use crate::dataset::Dataset;
 use crate::error::StepError;
 use crate::event::{Event, LimitReason, RefusalReason};
-use crate::lanes::{self, LANES, each};
+use crate::lanes::{self, Block, LANES, each};
+use crate::simd::{Row, Vector, per_block, row_mut, store};
 use crate::step::{Desk, Detail, MAX_ABS_WEIGHT, Rules};
 
 /// f32 softmax weights sum to more than 1 by rounding half the time; that is not leverage.
 const GROSS_TOLERANCE: f64 = 1.0 + 1e-6;
 
-/// Step 1: takes the orders over, each refused one as a hold.
+/// Steps 1 to 4: takes the orders over, each refused one as a hold, and cuts the weights to the limits.
 pub(crate) fn accept(
     market: &Dataset,
     rules: &Rules,
@@ -22,22 +25,19 @@ pub(crate) fn accept(
         return Err(StepError::WeightCount { expected: market.n_symbols(), received: orders.len() });
     }
     desk.orders.as_flattened_mut()[..orders.len()].copy_from_slice(orders);
-    let (mut lowest, mut highest) = ([0.0; LANES], [0.0; LANES]);
-    for order in &desk.orders {
-        lowest = each(|k| if order[k] < lowest[k] { order[k] } else { lowest[k] });
-        highest = each(|k| if order[k] > highest[k] { order[k] } else { highest[k] });
-    }
-    let lowest = lowest.into_iter().fold(0.0, f64::min);
-    let largest = highest.into_iter().fold(-lowest, f64::max);
-    if largest.is_infinite() {
-        let index = orders.iter().position(|weight| weight.is_infinite()).unwrap_or(0);
+    let mut gross = cut_weights(rules, book, desk);
+    if gross.odd > 0.0
+        && let Some(index) = orders.iter().position(|weight| weight.is_infinite())
+    {
         return Err(StepError::WeightNotFinite { index, weight: orders[index] });
     }
     std::mem::swap(&mut desk.events, &mut desk.last_events);
     desk.events.clear();
-    if largest > MAX_ABS_WEIGHT || (lowest < 0.0 && !rules.limits().allow_short) || !market.all_live() {
+    if gross.odd > 0.0 || !market.all_live() {
         refuse(market, rules, book, orders, desk);
+        gross = cut_weights(rules, book, desk);
     }
+    limit(rules, &gross, desk);
     Ok(())
 }
 
@@ -63,29 +63,12 @@ fn refuse(market: &Dataset, rules: &Rules, book: &Book, orders: &[f64], desk: &m
     }
 }
 
-/// Steps 2 to 4: cuts the weights to the limits. A hold is the weight that is already there.
-pub(crate) fn limit(rules: &Rules, book: &Book, desk: &mut Desk) {
-    let max_weight = rules.limits().max_weight;
-    let max_gross = rules.limits().max_gross;
-    let (mut added, mut kept, mut cut) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
-    let held = book.shares.iter().zip(&book.marks);
-    let weights = desk.current.iter_mut().zip(&mut desk.targets);
-    for ((order, (current, target)), (shares, mark)) in desk.orders.iter().zip(weights).zip(held) {
-        *current = each(|k| shares[k] * mark[k] / book.nav);
-        let weight = each(|k| if order[k].is_nan() { current[k] } else { order[k] });
-        let base = each(|k| same_side(weight[k], current[k]));
-        let cap = each(|k| if base[k] > max_weight { base[k] } else { max_weight });
-        let size = each(|k| if weight[k].abs() > cap[k] { cap[k] } else { weight[k].abs() });
-        let keep = each(|k| if size[k] > base[k] { base[k] } else { size[k] });
-        *target = each(|k| size[k].copysign(weight[k]));
-        kept = each(|k| kept[k] + keep[k]);
-        added = each(|k| added[k] + (size[k] - keep[k]));
-        cut = each(|k| cut[k] + (weight[k].abs() - size[k]));
-    }
-    if cut.iter().any(|cut| *cut > 0.0) {
+/// Steps 3 and 4: tells of the weights that were cut, and scales what is new to the gross that is left.
+fn limit(rules: &Rules, gross: &Gross, desk: &mut Desk) {
+    if gross.cut > 0.0 {
         report_cut_weights(desk);
     }
-    let (added, kept) = (lanes::total(&added), lanes::total(&kept));
+    let (added, kept, max_gross) = (gross.added, gross.kept, rules.limits().max_gross);
     if added > 0.0 && added + kept > max_gross * GROSS_TOLERANCE {
         let left = max_gross - kept;
         let scale = if left > 0.0 { left / added } else { 0.0 };
@@ -96,7 +79,77 @@ pub(crate) fn limit(rules: &Rules, book: &Book, desk: &mut Desk) {
     }
 }
 
+/// Gross weights: new, already held, and taken away by `max_weight`.
+struct Gross {
+    added: f64,
+    kept: f64,
+    cut: f64,
+    /// Above 0 where an order has to be refused.
+    odd: f64,
+}
+
+/// Steps 2 and 3: a hold is the weight that is already there.
+fn cut_weights(rules: &Rules, book: &Book, desk: &mut Desk) -> Gross {
+    desk.arch.dispatch(CutWeights { rules, book, desk })
+}
+
+struct CutWeights<'a> {
+    rules: &'a Rules,
+    book: &'a Book,
+    desk: &'a mut Desk,
+}
+
+impl WithSimd for CutWeights<'_> {
+    type Output = Gross;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> Gross {
+        let Self { rules, book, desk } = self;
+        let per_block = per_block(simd);
+        let n = book.shares.len() * per_block;
+        let row = |blocks| Row::new(simd, blocks, n);
+        let (orders, shares, marks) = (row(&desk.orders), row(&book.shares), row(&book.marks));
+        let (current, targets) = (row_mut(simd, &mut desk.current, n), row_mut(simd, &mut desk.targets, n));
+        let splat = |value| Vector::splat(simd, value);
+        let (zero, one, nav, max_weight) = (splat(0.0), splat(1.0), splat(book.nav), splat(rules.limits().max_weight));
+        let (highest, lowest) = (splat(MAX_ABS_WEIGHT), splat(rules.lowest_weight()));
+        let mut sums = [[0.0; LANES]; 4];
+        let mut lane = 0;
+        while lane < per_block && lane * S::F64_LANES < book.n_symbols() {
+            let (mut added, mut kept, mut cut, mut odd) = (zero, zero, zero, zero);
+            let mut i = lane;
+            while i < n {
+                let order = orders.get(i);
+                odd = order.abs().exceeds(highest).select(one, odd);
+                odd = lowest.exceeds(order).select(one, odd);
+                let holds = shares.get(i) * marks.get(i) / nav;
+                let weight = order.is_number().select(order, holds);
+                // Times plus or minus one is exact.
+                let along = holds * one.signed_as(weight);
+                let base = along.exceeds(zero).select(along, zero);
+                let cap = base.exceeds(max_weight).select(base, max_weight);
+                let asked = weight.abs();
+                let size = asked.exceeds(cap).select(cap, asked);
+                let keep = size.exceeds(base).select(base, size);
+                targets[i] = size.signed_as(weight).value();
+                current[i] = holds.value();
+                kept = kept + keep;
+                added = added + (size - keep);
+                cut = cut + (asked - size);
+                i += per_block;
+            }
+            for (sum, of) in sums.iter_mut().zip([added, kept, cut, odd]) {
+                store(sum, lane, of);
+            }
+            lane += 1;
+        }
+        let [added, kept, cut, odd] = sums.map(|sum| lanes::total(&sum));
+        Gross { added, kept, cut, odd }
+    }
+}
+
 /// Returns |current| where it has the sign of `weight`, else 0: the exposure an order may keep under any limit.
+#[inline]
 fn same_side(weight: f64, current: f64) -> f64 {
     // Times plus or minus one is exact, and unlike a test of sign bits it stays in vector registers.
     let along = current * 1.0_f64.copysign(weight);
@@ -131,7 +184,7 @@ pub(crate) fn size(market: &Dataset, book: &Book, desk: &mut Desk) {
     for ((sized, (target, current)), (shares, mark)) in
         desk.sized.iter_mut().zip(weights).zip(desk.shares.iter().zip(&desk.marks))
     {
-        let order = each(|k| target[k] * book.nav / mark[k] - shares[k]);
+        let order: Block = each(|k| target[k] * book.nav / mark[k] - shares[k]);
         *sized = each(|k| if target[k] == current[k] { 0.0 } else { order[k] });
     }
     if desk.detail == Detail::Full {

@@ -1,3 +1,7 @@
+use std::sync::Arc;
+
+use pulp::Arch;
+
 use crate::book::Book;
 use crate::costs::{CostModel, StepCosts};
 use crate::dataset::Dataset;
@@ -7,8 +11,10 @@ use crate::execution;
 use crate::fill_noise::FillKey;
 use crate::lanes::{self, Block, LANES};
 use crate::limits::Limits;
+use crate::plain;
 use crate::settlement;
 use crate::sizing;
+use crate::tables::Tables;
 
 /// The largest |weight| an order may carry; beyond it the order is refused.
 pub const MAX_ABS_WEIGHT: f64 = 100.0;
@@ -63,6 +69,11 @@ impl Rules {
         &self.costs
     }
 
+    /// Returns the lowest weight that an order may ask for.
+    pub(crate) fn lowest_weight(&self) -> f64 {
+        if self.limits.allow_short { f64::NEG_INFINITY } else { 0.0 }
+    }
+
     /// Returns the limits.
     #[must_use]
     pub fn limits(&self) -> &Limits {
@@ -83,6 +94,7 @@ pub enum Detail {
 #[derive(Clone, Debug)]
 pub struct Desk {
     pub(crate) detail: Detail,
+    pub(crate) arch: Arch,
     /// Weights asked for; NaN is a hold.
     pub(crate) orders: Vec<Block>,
     /// Weights held before trading, step 2.
@@ -100,6 +112,8 @@ pub struct Desk {
     /// Slippage with its jitter, and the impact coefficient, per symbol.
     pub(crate) slippage: Vec<Block>,
     pub(crate) impact: Vec<Block>,
+    /// What was computed ahead of all steps.
+    pub(crate) tables: Option<Arc<Tables>>,
     pub(crate) events: Vec<Event>,
     /// Events of the step before, for when this one is refused.
     pub(crate) last_events: Vec<Event>,
@@ -112,6 +126,7 @@ impl Desk {
         let zeros = vec![[0.0; LANES]; lanes::n_blocks(n_symbols)];
         Self {
             detail,
+            arch: Arch::new(),
             slippage: vec![[rules.rates.slippage; LANES]; zeros.len()],
             orders: zeros.clone(),
             current: zeros.clone(),
@@ -122,9 +137,19 @@ impl Desk {
             marks: zeros.clone(),
             avg_prices: zeros.clone(),
             impact: zeros,
+            tables: None,
             events: Vec::new(),
             last_events: Vec::new(),
         }
+    }
+
+    /// Returns this work space that reads what was computed ahead: the same numbers, made once for many accounts.
+    ///
+    /// `tables` must be of the market and the rules that the steps are of.
+    #[must_use]
+    pub fn with_tables(mut self, tables: Arc<Tables>) -> Self {
+        self.tables = Some(tables);
+        self
     }
 
     /// Returns what happened in the last step, in the order of the timeline.
@@ -182,7 +207,11 @@ pub fn step_once(
         return Err(StepError::NavOverflow { nav: book.nav, bar: book.bar });
     }
     sizing::accept(market, rules, book, orders, desk)?;
-    sizing::limit(rules, book, desk);
+    if desk.detail == Detail::Money
+        && let Some(stepped) = plain::step(market, rules, book, desk)
+    {
+        return Ok(stepped);
+    }
     sizing::size(market, book, desk);
 
     let mut cash = book.cash;

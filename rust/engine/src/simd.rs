@@ -1,0 +1,171 @@
+//! Vectors of as many symbols as the machine at hand takes at once: AVX2 or AVX-512 where there is, found at run time.
+//!
+//! Every operation is the IEEE one of each element, none is fused, and sums stay in the contract's eight lanes: the
+//! width changes no bit.
+#![expect(clippy::inline_always, reason = "each function is one instruction")]
+
+use std::ops::{Add, Div, Mul, Neg, Sub};
+
+use pulp::Simd;
+
+use crate::lanes::{Block, LANES};
+
+/// One vector of f64.
+#[derive(Clone, Copy)]
+pub(crate) struct Vector<S: Simd> {
+    simd: S,
+    value: S::f64s,
+}
+
+/// Which elements of a vector something holds for.
+#[derive(Clone, Copy)]
+pub(crate) struct Mask<S: Simd> {
+    simd: S,
+    value: S::m64s,
+}
+
+impl<S: Simd> Vector<S> {
+    #[inline(always)]
+    pub(crate) fn new(simd: S, value: S::f64s) -> Self {
+        Self { simd, value }
+    }
+
+    #[inline(always)]
+    pub(crate) fn splat(simd: S, value: f64) -> Self {
+        Self { simd, value: simd.splat_f64s(value) }
+    }
+
+    #[inline(always)]
+    pub(crate) fn value(self) -> S::f64s {
+        self.value
+    }
+
+    #[inline(always)]
+    pub(crate) fn abs(self) -> Self {
+        Self::new(self.simd, self.simd.abs_f64s(self.value))
+    }
+
+    #[inline(always)]
+    pub(crate) fn sqrt(self) -> Self {
+        Self::new(self.simd, self.simd.sqrt_f64s(self.value))
+    }
+
+    /// Returns this with the signs of `other`; this must not be negative itself.
+    #[inline(always)]
+    pub(crate) fn signed_as(self, other: Self) -> Self {
+        let sign = self.simd.and_f64s(self.simd.splat_f64s(-0.0), other.value);
+        Self::new(self.simd, self.simd.or_f64s(self.value, sign))
+    }
+
+    #[inline(always)]
+    pub(crate) fn exceeds(self, other: Self) -> Mask<S> {
+        Mask { simd: self.simd, value: self.simd.greater_than_f64s(self.value, other.value) }
+    }
+
+    #[inline(always)]
+    pub(crate) fn reaches(self, other: Self) -> Mask<S> {
+        Mask { simd: self.simd, value: self.simd.greater_than_or_equal_f64s(self.value, other.value) }
+    }
+
+    #[inline(always)]
+    pub(crate) fn equals(self, other: Self) -> Mask<S> {
+        Mask { simd: self.simd, value: self.simd.equal_f64s(self.value, other.value) }
+    }
+
+    /// Returns where there is a number.
+    #[inline(always)]
+    pub(crate) fn is_number(self) -> Mask<S> {
+        self.equals(self)
+    }
+}
+
+impl<S: Simd> Mask<S> {
+    /// Returns `yes` where this holds and `no` elsewhere.
+    #[inline(always)]
+    pub(crate) fn select(self, yes: Vector<S>, no: Vector<S>) -> Vector<S> {
+        Vector::new(self.simd, self.simd.select_f64s(self.value, yes.value, no.value))
+    }
+}
+
+impl<S: Simd> Add for Vector<S> {
+    type Output = Self;
+
+    #[inline(always)]
+    fn add(self, other: Self) -> Self {
+        Self::new(self.simd, self.simd.add_f64s(self.value, other.value))
+    }
+}
+
+impl<S: Simd> Sub for Vector<S> {
+    type Output = Self;
+
+    #[inline(always)]
+    fn sub(self, other: Self) -> Self {
+        Self::new(self.simd, self.simd.sub_f64s(self.value, other.value))
+    }
+}
+
+impl<S: Simd> Mul for Vector<S> {
+    type Output = Self;
+
+    #[inline(always)]
+    fn mul(self, other: Self) -> Self {
+        Self::new(self.simd, self.simd.mul_f64s(self.value, other.value))
+    }
+}
+
+impl<S: Simd> Div for Vector<S> {
+    type Output = Self;
+
+    #[inline(always)]
+    fn div(self, other: Self) -> Self {
+        Self::new(self.simd, self.simd.div_f64s(self.value, other.value))
+    }
+}
+
+impl<S: Simd> Neg for Vector<S> {
+    type Output = Self;
+
+    #[inline(always)]
+    fn neg(self) -> Self {
+        Self::new(self.simd, self.simd.neg_f64s(self.value))
+    }
+}
+
+/// A row of blocks, read vector by vector.
+#[derive(Clone, Copy)]
+pub(crate) struct Row<'a, S: Simd> {
+    simd: S,
+    vectors: &'a [S::f64s],
+}
+
+impl<'a, S: Simd> Row<'a, S> {
+    #[inline(always)]
+    pub(crate) fn new(simd: S, blocks: &'a [Block], n_vectors: usize) -> Self {
+        // Of one length, all of them, so that one check of an index serves every row.
+        Self { simd, vectors: &S::as_simd_f64s(blocks.as_flattened()).0[..n_vectors] }
+    }
+
+    #[inline(always)]
+    pub(crate) fn get(self, i: usize) -> Vector<S> {
+        Vector::new(self.simd, self.vectors[i])
+    }
+}
+
+/// A row of blocks, written vector by vector.
+#[inline(always)]
+pub(crate) fn row_mut<S: Simd>(_: S, blocks: &mut [Block], n_vectors: usize) -> &mut [S::f64s] {
+    &mut S::as_mut_simd_f64s(blocks.as_flattened_mut()).0[..n_vectors]
+}
+
+/// Stores what lane `lane` of vectors added up to.
+#[inline(always)]
+pub(crate) fn store<S: Simd>(sum: &mut Block, lane: usize, of: Vector<S>) {
+    S::as_mut_simd_f64s(sum).0[lane] = of.value;
+}
+
+/// Vectors to a block.
+#[inline(always)]
+pub(crate) fn per_block<S: Simd>(_: S) -> usize {
+    LANES / S::F64_LANES
+}

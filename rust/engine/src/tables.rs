@@ -1,0 +1,44 @@
+use crate::dataset::Dataset;
+use crate::execution;
+use crate::grid::Grid;
+use crate::lanes::Block;
+use crate::step::Rules;
+
+/// What a step computes of a bar whatever the account: made once, so that many accounts share it.
+#[derive(Debug)]
+pub struct Tables {
+    /// Slippage with its jitter.
+    slippage: Option<Grid>,
+    /// Capital over volume, and its root, where every cell has a volume.
+    ratios: Option<(Grid, Grid)>,
+}
+
+impl Tables {
+    /// Returns the tables of steps under `rules` in `market`.
+    #[must_use]
+    pub fn new(market: &Dataset, rules: &Rules) -> Self {
+        let (n_bars, n_symbols) = (market.n_bars(), market.n_symbols());
+        let cells = || (0..n_bars).flat_map(|bar| (0..n_symbols).map(move |symbol| (bar, symbol)));
+        let grid = |values: Vec<f64>, padding| Grid::from_rows(&values, n_symbols, padding);
+        let slippage = (rules.costs().slippage_jitter > 0.0).then(|| {
+            let drawn = cells().map(|(bar, i)| execution::jittered(market, rules, bar, i));
+            grid(drawn.collect(), 0.0)
+        });
+        let reads_volume = rules.rates.impact > 0.0 || rules.limits().max_participation.is_some();
+        let volumes: Option<Vec<f64>> = cells().map(|(bar, i)| market.volume_of(bar, i)).collect();
+        let ratios = volumes.filter(|_| reads_volume).map(|volumes| {
+            let ratio: Vec<f64> = volumes.iter().map(|volume| rules.costs().capital / volume).collect();
+            let root = ratio.iter().map(|ratio| ratio.sqrt()).collect();
+            (grid(ratio, 1.0), grid(root, 1.0))
+        });
+        Self { slippage, ratios }
+    }
+
+    pub(crate) fn slippage(&self, bar: usize) -> Option<&[Block]> {
+        self.slippage.as_ref().map(|grid| grid.row(bar))
+    }
+
+    pub(crate) fn ratios(&self, bar: usize) -> Option<(&[Block], &[Block])> {
+        self.ratios.as_ref().map(|(ratio, root)| (ratio.row(bar), root.row(bar)))
+    }
+}
