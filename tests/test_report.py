@@ -279,7 +279,7 @@ def test_a_picture_of_a_shorted_portfolio_stacks_longs_and_shorts_apart() -> Non
     weights = np.tile([0.6, -0.4, 0.0], (50, 1))
     chart = charts.weights_chart(make_run("a", 50, 1).dates, ["LONG", "SHORT", "NEVER"], weights)
     assert re.findall(r'data-name="(\w+)" d="', chart) == ["LONG", "SHORT"]
-    assert "Gross exposure is 100.0% on average and 100.0% at most" in chart
+    assert "Gross exposure is 100.0% at most, on 1999-01-04." in chart
 
 
 def test_many_symbols_become_twelve_and_the_others() -> None:

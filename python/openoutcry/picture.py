@@ -45,7 +45,6 @@ def benchmark_of(run: Run) -> Run:
 def view_of(run: Run) -> RunView:
     """Return what a report shows of a run."""
     late = run.delayed()
-    exposure = float(abs(run.weights).sum(axis=1).mean())
     return RunView(
         name=run.name,
         dataset=run.dataset.name,
@@ -56,7 +55,7 @@ def view_of(run: Run) -> RunView:
         weights=run.weights,
         costs=run.costs,
         delayed_nav=late.nav,
-        metrics=run.metrics | {"delayed_sharpe": late.metrics["sharpe"], "exposure": exposure},
+        metrics=run.metrics | {"delayed_sharpe": late.metrics["sharpe"]},
         reasons=run.undefined,
         periods_per_year=run.dataset.periods_per_year,
     )

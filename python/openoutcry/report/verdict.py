@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from openoutcry import openoutcry_py as native
 from openoutcry.report import series
 from openoutcry.report.marks import Z95
 from openoutcry.report.metrics import get
@@ -53,7 +54,7 @@ def sharpe_verdict(run: RunView | BoardRow) -> str:
 def journey(run: RunView, benchmark: RunView | None) -> str:
     """Return what became of the account, and of the benchmark's."""
     years = (series.seconds(run.dates)[-1] - series.seconds(run.dates)[0]) / (365.25 * 86_400)
-    end, deepest = float(run.nav[-1]), float(series.drawdown(run.nav).min())
+    end, deepest = float(run.nav[-1]), float(native.drawdowns(run.nav).min())
     span = f"{number(years, 1)} years" if years >= 1.0 else f"{len(run.dates)} bars"
     text = f"In {span}, 1.00 became {number(end)}"
     text += f", after a fall of {percent(-deepest)} from its peak at worst." if deepest < 0.0 else "."

@@ -1,7 +1,8 @@
 """What a report is drawn from: plain records, no engine types.
 
-Every metric arrives computed: the report defines none. It derives only what a picture needs (drawdown of the
-drawn line, returns by calendar month, sums of the costs), so no number here can disagree with the scorer.
+Every metric arrives computed: the report defines none. It derives only what a picture needs: returns by
+calendar month, sums of the costs. Drawdown and exposure are drawn from the scorer's own functions, so no number here
+can disagree with it.
 """
 
 from __future__ import annotations
