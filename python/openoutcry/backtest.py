@@ -1,4 +1,4 @@
-"""Backtests: an agent or an array of weights over a window, and the run that comes out."""
+"""Backtests: an agent or weights over a window, and the run that comes out."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _weights(dataset: Dataset, weights: Any) -> npt.NDArray[np.float64]:
 
 
 def _check_index(dataset: Dataset, weights: Any) -> None:
-    """Refuse a pandas frame whose index says other dates: shifted by one bar it would look ahead."""
+    """Refuse a pandas frame of other dates: shifted by one bar it would look ahead."""
     index: Any = getattr(weights, "index", None)
     if not hasattr(index, "inferred_type") or index.inferred_type == "integer":
         return
@@ -149,7 +149,10 @@ class Run:
 
     @cached_property
     def returns(self) -> Series:
-        """Simple return of each bar after the first, shape `(n_bars - 1,)`; 0 once the account is gone."""
+        """Simple return of each bar after the first, shape `(n_bars - 1,)`.
+
+        0 once the account is gone.
+        """
         return self._core.returns
 
     @cached_property
@@ -159,14 +162,17 @@ class Run:
 
     @cached_property
     def weights(self) -> Series:
-        """Weights held at each close, shape `(n_bars, n_symbols)`, signed fractions of NAV."""
+        """Weights held at each close, signed fractions of NAV.
+
+        Shape `(n_bars, n_symbols)`; 0 at the first close, at which nothing can be held yet.
+        """
         return self._core.weights()
 
     @cached_property
     def trades(self) -> dict[str, npt.NDArray[Any]]:
-        """Fills as columns `date, bar, symbol, shares, price`, in the order of bars and symbols.
+        """Fills as columns `date, bar, symbol, shares, price`.
 
-        Shares are signed and per NAV of 1; the price includes slippage and impact.
+        In the order of bars and symbols. Shares are signed and per NAV of 1; the price includes slippage and impact.
         """
         fills = self._core.fills()
         columns = list(zip(*fills, strict=True)) or [()] * 4
@@ -181,12 +187,18 @@ class Run:
 
     @cached_property
     def costs(self) -> dict[str, Series]:
-        """Costs per decision by kind, each of shape `(n_bars - 1,)`, in units of the starting NAV."""
+        """Costs per decision by kind, in units of the starting NAV.
+
+        Each of shape `(n_bars - 1,)`.
+        """
         return self._core.costs
 
     @cached_property
     def gains(self) -> dict[str, Series]:
-        """What came in beside prices per decision: `interest`, `dividends`, `settlement`, `shortfall`."""
+        """What came in beside prices per decision, in units of the starting NAV.
+
+        Keys: `interest`, `dividends`, `settlement`, `shortfall`; each of shape `(n_bars - 1,)`.
+        """
         return self._core.gains
 
     @cached_property
@@ -196,12 +208,18 @@ class Run:
 
     @cached_property
     def events(self) -> list[dict[str, Any]]:
-        """What happened, other than fills: `slug`, `symbol`, `decision`, `bar` and the numbers of each."""
+        """What happened, other than fills, in the order in which it did.
+
+        Each has `slug`, `decision`, `bar` and what the contract lists: `symbol`, `reason`, numbers.
+        """
         return self._core.events()
 
     @property
     def terminated_at(self) -> int | None:
-        """The decision that ended the account, if one did; NAV stays as it was from there on."""
+        """The decision that ended the account, if one did.
+
+        NAV stays as it was from there on.
+        """
         return self._core.terminated_at
 
     @cached_property
@@ -233,7 +251,10 @@ class Run:
         return frames.frame_of(self.dates, columns)
 
     def plot(self) -> Picture:
-        """Return a picture of NAV and drawdown: shown by notebooks, written by `.save("run.svg")`."""
+        """Return a picture of NAV and drawdown beside buy-and-hold.
+
+        Notebooks show it; `.save("run.svg")` writes it.
+        """
         from openoutcry.picture import picture_of
 
         return picture_of(self)

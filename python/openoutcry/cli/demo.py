@@ -33,7 +33,7 @@ def demo(
     windows: int = typer.Option(5, min=1, help="Consecutive windows to run beside the whole period."),
     as_json: bool = typer.Option(False, "--json", help="Print the numbers as JSON instead of tables."),
 ) -> None:
-    """Rank the baseline agents over 27 years of exchange rates and 27 years of US Treasuries.
+    """Rank the baseline agents over 27 years of exchange rates and of Treasuries.
 
     Offline and long-only. Prints a table a market and writes one self-contained HTML report.
     """
