@@ -185,9 +185,7 @@ impl Run {
     fn metrics<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyDict>)> {
         let Window { start, end } = self.settings.window();
         let returns = self.core.returns();
-        let cost: Vec<f64> = (0..returns.len())
-            .map(|k| if self.core.nav[k] == 0.0 { 0.0 } else { self.core.cost_of(k) / self.core.nav[k] })
-            .collect();
+        let paid: Vec<f64> = (0..returns.len()).map(|decision| self.core.cost_of(decision)).collect();
         let weights = py.detach(|| self.core.weights(&self.dataset.0)).map_err(to_py)?;
         let n_symbols = self.dataset.0.n_symbols();
         // The first bar opens the account: nothing can be held at its close, and no return is of it.
@@ -196,7 +194,7 @@ impl Run {
             returns: &returns,
             risk_free: self.dataset.0.risk_free().map(|rates| &rates[start + 1..end]),
             turnover: &self.core.turnover,
-            cost: &cost,
+            cost: &openoutcry_score::share_of_nav(&paid, &self.core.nav),
             gross: &openoutcry_score::gross_exposure(held, n_symbols),
             net: &openoutcry_score::net_exposure(held, n_symbols),
             periods_per_year: self.dataset.0.periods_per_year(),

@@ -14,7 +14,7 @@ pub use exposure::{gross_exposure, net_exposure};
 pub use moments::{
     is_riskless, kurtosis, mean, sharpe, sharpe_standard_error, skew, sortino, standard_deviation, volatility,
 };
-pub use rates::{annual_mean, cagr, excess, per_bar_rate, total_return};
+pub use rates::{annual_mean, cagr, excess, per_bar_rate, share_of_nav, total_return};
 pub use summary::{METRICS, Track, summarize};
 pub use tails::{cvar, percentile, tail_ratio, var};
 

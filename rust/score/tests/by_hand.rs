@@ -2,8 +2,8 @@
 
 use openoutcry_score::{
     METRICS, Track, Undefined, annual_mean, cagr, calmar, cvar, drawdowns, drawdowns_of_nav, excess, gross_exposure,
-    is_riskless, kurtosis, max_drawdown, mean, net_exposure, per_bar_rate, percentile, sharpe, sharpe_standard_error,
-    skew, sortino, standard_deviation, summarize, tail_ratio, total_return, var, volatility,
+    is_riskless, kurtosis, max_drawdown, mean, net_exposure, per_bar_rate, percentile, share_of_nav, sharpe,
+    sharpe_standard_error, skew, sortino, standard_deviation, summarize, tail_ratio, total_return, var, volatility,
 };
 
 /// Mean 0.01, deviations 0.01, -0.01, 0.03, -0.03: squares sum to 0.002, cubes to 0, fourth powers to 164e-8.
@@ -96,6 +96,11 @@ fn drawdowns_of_nav_begin_at_its_first_value() {
     assert_eq!(drawdowns_of_nav(&[1.0, 1.25, 0.625, 0.75, 1.5, 0.0]), [0.0, 0.0, -0.5, -0.4, 0.0, -1.0]);
     assert_eq!(drawdowns_of_nav(&[2.0, 1.0]), [0.0, -0.5]);
     assert_eq!(drawdowns_of_nav(&[]), []);
+}
+
+#[test]
+fn a_share_of_nav_is_of_the_nav_before_it() {
+    assert_eq!(share_of_nav(&[0.5, 0.5, 0.0], &[1.0, 2.0, 0.0, 0.0]), [0.5, 0.25, 0.0]);
 }
 
 #[test]
