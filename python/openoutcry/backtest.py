@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from openoutcry.picture import Picture
 
 Series = npt.NDArray[np.float64]
+
+_RISKLESS = "its own returns do not vary, so this measures the risk-free rate and not the agent"
 
 
 def run_backtest(
@@ -137,6 +140,11 @@ class Run:
         return self._settings["seed"]
 
     @property
+    def lookback(self) -> int:
+        """Closes an observation showed of a symbol at most."""
+        return self._settings["lookback"]
+
+    @property
     def dates(self) -> tuple[str, ...]:
         """Dates of the window's bars."""
         start, end = self._settings["window"]
@@ -214,6 +222,15 @@ class Run:
         """
         return self._core.events()
 
+    @cached_property
+    def event_counts(self) -> dict[str, int]:
+        """How often each kind of event happened, by slug, fills first.
+
+        A kind that did not happen is absent, but for `filled`.
+        """
+        counts = Counter(event["slug"] for event in self.events)
+        return {"filled": len(self._core.fills()), **dict(sorted(counts.items()))}
+
     @property
     def terminated_at(self) -> int | None:
         """The decision that ended the account, if one did.
@@ -231,6 +248,16 @@ class Run:
     def undefined(self) -> dict[str, str]:
         """Why each metric that is None is undefined."""
         return self._core.metrics()[1]
+
+    @cached_property
+    def caveats(self) -> dict[str, str]:
+        """Why a metric that has a value says nothing of the agent.
+
+        A track without volatility, such as cash, has a Sharpe ratio over a risk-free rate that moves. It is the rate's.
+        """
+        if not native.is_riskless(self.returns):
+            return {}
+        return {name: _RISKLESS for name in ("sharpe", "sortino") if self.metrics[name] is not None}
 
     def delayed(self) -> Run:
         """Return the run of the same decisions carried out one bar later."""

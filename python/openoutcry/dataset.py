@@ -314,7 +314,7 @@ class Dataset:
 
 
 def _close_to_close(notices: Iterable[str]) -> tuple[str, ...]:
-    notice = "Close-to-close: the data has no opens, so orders fill at the close they were decided on."
+    notice = "the data has no opens: orders fill close-to-close, at the close they were decided on"
     return () if any("close to close" in known.lower().replace("-", " ") for known in notices) else (notice,)
 
 
