@@ -47,9 +47,6 @@ METRICS: dict[str, Metric] = {
     "net_exposure": Metric("Net exposure", "share", "mean sum of signed weights at a close"),
     "cost": Metric("Cost a year", "share", "all costs, as a share of NAV"),
     "n_returns": Metric("Returns", "count", "number of bar returns"),
-    "trades": Metric("Trades", "count", "positions opened and closed"),
-    "win_rate": Metric("Win rate", "share", "share of trades with a gain"),
-    "profit_factor": Metric("Profit factor", "ratio", "gains over losses of trades"),
 }
 """Every metric with a wording of its own; any other name is shown as it is, as a ratio."""
 
