@@ -71,7 +71,7 @@ LAYERS = {
     "frames": Layer(
         ("openoutcry.frames",), {"errors"}, {"numpy"}, libraries_later=frozenset({"pandas", "polars", "pyarrow"})
     ),
-    "report": Layer(("openoutcry.report", "openoutcry.report.*"), {"report"}, {"numpy"}),
+    "report": Layer(("openoutcry.report", "openoutcry.report.*"), {"native", "report"}, {"numpy"}),
     "picture": Layer(("openoutcry.picture",), {*CORE, "report"}, {"numpy"}, frozenset({"root"})),
     "gym": Layer(("openoutcry.gym",), CORE, {"gymnasium", "numpy"}, frozenset({"report"})),
     "board": Layer(("openoutcry.board", "openoutcry.benchmarks"), CORE, {"numpy"}),

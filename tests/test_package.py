@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import pickle
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -147,3 +150,11 @@ def test_cash_at_a_constant_rate_has_no_sharpe_ratio() -> None:
 
 def test_a_ticker_named_low_is_a_symbol_of_a_wide_file() -> None:
     assert oo.Dataset.from_csv("date,AAPL,LOW\n2020-01-01,1,2\n2020-01-02,1,2\n").symbols == ("AAPL", "LOW")
+
+
+@pytest.mark.parametrize("rules", [oo.CostModel(), oo.Limits()], ids=["CostModel", "Limits"])
+def test_the_docs_state_every_default_with_its_reason(rules: oo.CostModel | oo.Limits) -> None:
+    page = (Path(__file__).parents[1] / "docs" / "backtest.md").read_text(encoding="utf-8")
+    table = page.split(f"| `{type(rules).__name__}` | default | reason |")[1].split("\n\n")[0]
+    stated = dict(re.findall(r"^\| `(\w+)` \| (\S+) \| \S", table, re.MULTILINE))
+    assert {name: ast.literal_eval(value) for name, value in stated.items()} == rules.to_dict()

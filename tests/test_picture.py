@@ -35,7 +35,7 @@ def test_a_report_says_what_was_run(run: oo.Run, tmp_path: Path) -> None:
 def test_a_report_of_data_without_opens_says_so(tmp_path: Path) -> None:
     dataset = oo.Dataset.from_csv("date,A\n2020-01-01,100\n2020-01-02,101\n2020-01-03,99\n")
     page = Path(oo.run_backtest(dataset, "equal-weight").report(tmp_path / "run.html")).read_text(encoding="utf-8")
-    assert "Close-to-close" in page
+    assert "orders fill close-to-close" in page
 
 
 def test_the_report_of_a_ruined_account_is_written(tmp_path: Path) -> None:
@@ -44,3 +44,11 @@ def test_the_report_of_a_ruined_account_is_written(tmp_path: Path) -> None:
     assert short.nav.tolist()[-2:] == [0.0, 0.0]
     assert Path(short.report(tmp_path / "ruin.html")).stat().st_size > 0
     assert short.plot().svg
+
+
+@pytest.mark.parametrize("name", ["run.png", "run", "run.svg.gz"])
+def test_a_plot_is_saved_as_svg_or_not_at_all(run: oo.Run, tmp_path: Path, name: str) -> None:
+    with pytest.raises(ValueError, match=r"a path that ends in `.svg` is required; received .*run"):
+        run.plot().save(tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+    assert run.plot().save(tmp_path / "RUN.SVG").exists()

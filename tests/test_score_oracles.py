@@ -144,7 +144,7 @@ def test_the_standard_error_of_a_sharpe_ratio_is_its_spread_over_tracks() -> Non
 
 EVERY = set(summary([0.1, -0.1, 0.2])[0])
 MOMENTS = {"sharpe", "sharpe_se", "skew", "kurtosis"}
-UNTRADED = {"turnover", "cost"}  # what a series of returns cannot tell
+UNTRADED = {"turnover", "cost", "exposure", "net_exposure"}  # what a series of returns cannot tell
 UNDEFINED: dict[str, tuple[list[float], set[str]]] = {
     "none": ([], EVERY - {"n_returns"} - UNTRADED),
     "one": ([0.01], MOMENTS | {"vol", "sortino", "calmar"}),
@@ -197,7 +197,7 @@ def test_a_run_has_the_statistics_of_its_returns_turnover_and_costs() -> None:
     dataset = oo.data.load("us-treasury")
     run = oo.run_backtest(dataset, "inverse-volatility", (100, 600), oo.CostModel(fee_bps=5.0))
     expected, _ = summary(run.returns, dataset.periods_per_year, dataset.risk_free[101:600].copy())
-    traded = {"turnover", "cost"}
+    traded = UNTRADED
     assert {name: value for name, value in run.metrics.items() if name not in traded} == {
         name: value for name, value in expected.items() if name not in traded
     }
@@ -209,3 +209,43 @@ def test_a_run_has_the_statistics_of_its_returns_turnover_and_costs() -> None:
     assert held.metrics["sharpe"] is not None  # below the risk-free rate
     assert {held.metrics[name] for name in ("calmar", "skew", "tail_ratio")} == {None}
     assert set(held.undefined) == {name for name, value in held.metrics.items() if value is None}
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_exposure_is_the_sum_of_the_weights_of_each_bar(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    weights = rng.normal(0.0, 0.3, (int(rng.integers(1, 60)), int(rng.integers(1, 40))))
+    for table in (weights, np.asfortranarray(weights), np.repeat(weights, 2, axis=1)[:, ::2]):
+        np.testing.assert_allclose(native.gross_exposure(table), np.abs(weights).sum(axis=1), rtol=1e-13)
+        np.testing.assert_allclose(native.net_exposure(table), weights.sum(axis=1), rtol=1e-12, atol=1e-14)
+
+
+def test_exposure_of_no_symbol_is_refused() -> None:
+    for exposure in (native.gross_exposure, native.net_exposure):
+        with pytest.raises(oo.OpenOutcryError, match="at least 1; received shape") as refused:
+            exposure(np.zeros((3, 0)))
+        assert refused.value.slug == "shape_mismatch"
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_drawdowns_of_nav_are_the_fall_below_its_running_peak(seed: int) -> None:
+    nav = np.concatenate([[1.0], np.cumprod(1.0 + series(seed)[0])])
+    assert native.drawdowns(nav).tolist() == (nav / np.maximum.accumulate(nav) - 1.0).tolist()
+    assert native.drawdowns(np.append(nav, 0.0))[-1] == -1.0
+
+
+def test_a_constant_return_is_riskless_also_where_it_is_rounded() -> None:
+    assert native.is_riskless(np.full(500, 1e-4))
+    grown = np.cumprod(np.full(500, 1.0001))
+    assert native.is_riskless(grown[1:] / grown[:-1] - 1.0)
+    assert not native.is_riskless(series(1)[0])
+
+
+def test_the_exposure_of_a_run_is_the_mean_of_its_weights_after_the_first_bar() -> None:
+    run = oo.run_backtest(oo.Dataset.synthetic(5, 90, 3), "random")
+    held = run.weights[1:]
+    assert run.metrics["exposure"] == pytest.approx(np.abs(held).sum(axis=1).mean(), rel=1e-12)
+    assert run.metrics["net_exposure"] == pytest.approx(held.sum(axis=1).mean(), rel=1e-12)
+    short = oo.run_backtest(oo.Dataset.synthetic(2, 90, 3), np.tile([0.5, -0.5], (90, 1)))
+    assert short.metrics["exposure"] == pytest.approx(1.0, abs=0.05)
+    assert short.metrics["net_exposure"] == pytest.approx(0.0, abs=0.05)

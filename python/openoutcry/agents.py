@@ -1,4 +1,4 @@
-"""Agents: callables from an observation to a decision, and the baselines to hold them against."""
+"""Agents: callables from an observation to a decision, and the baselines."""
 
 from __future__ import annotations
 

@@ -1,9 +1,10 @@
-"""Backtests: an agent or an array of weights over a window, and the run that comes out."""
+"""Backtests: an agent or weights over a window, and the run that comes out."""
 
 from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from openoutcry.picture import Picture
 
 Series = npt.NDArray[np.float64]
+
+_RISKLESS = "its own returns do not vary, so this measures the risk-free rate and not the agent"
 
 
 def run_backtest(
@@ -92,7 +95,7 @@ def _weights(dataset: Dataset, weights: Any) -> npt.NDArray[np.float64]:
 
 
 def _check_index(dataset: Dataset, weights: Any) -> None:
-    """Refuse a pandas frame whose index says other dates: shifted by one bar it would look ahead."""
+    """Refuse a pandas frame of other dates: shifted by one bar it would look ahead."""
     index: Any = getattr(weights, "index", None)
     if not hasattr(index, "inferred_type") or index.inferred_type == "integer":
         return
@@ -137,6 +140,11 @@ class Run:
         return self._settings["seed"]
 
     @property
+    def lookback(self) -> int:
+        """Closes an observation showed of a symbol at most."""
+        return self._settings["lookback"]
+
+    @property
     def dates(self) -> tuple[str, ...]:
         """Dates of the window's bars."""
         start, end = self._settings["window"]
@@ -149,7 +157,10 @@ class Run:
 
     @cached_property
     def returns(self) -> Series:
-        """Simple return of each bar after the first, shape `(n_bars - 1,)`; 0 once the account is gone."""
+        """Simple return of each bar after the first, shape `(n_bars - 1,)`.
+
+        0 once the account is gone.
+        """
         return self._core.returns
 
     @cached_property
@@ -159,14 +170,17 @@ class Run:
 
     @cached_property
     def weights(self) -> Series:
-        """Weights held at each close, shape `(n_bars, n_symbols)`, signed fractions of NAV."""
+        """Weights held at each close, signed fractions of NAV.
+
+        Shape `(n_bars, n_symbols)`; 0 at the first close, at which nothing can be held yet.
+        """
         return self._core.weights()
 
     @cached_property
     def trades(self) -> dict[str, npt.NDArray[Any]]:
-        """Fills as columns `date, bar, symbol, shares, price`, in the order of bars and symbols.
+        """Fills as columns `date, bar, symbol, shares, price`.
 
-        Shares are signed and per NAV of 1; the price includes slippage and impact.
+        In the order of bars and symbols. Shares are signed and per NAV of 1; the price includes slippage and impact.
         """
         fills = self._core.fills()
         columns = list(zip(*fills, strict=True)) or [()] * 4
@@ -181,12 +195,18 @@ class Run:
 
     @cached_property
     def costs(self) -> dict[str, Series]:
-        """Costs per decision by kind, each of shape `(n_bars - 1,)`, in units of the starting NAV."""
+        """Costs per decision by kind, in units of the starting NAV.
+
+        Each of shape `(n_bars - 1,)`.
+        """
         return self._core.costs
 
     @cached_property
     def gains(self) -> dict[str, Series]:
-        """What came in beside prices per decision: `interest`, `dividends`, `settlement`, `shortfall`."""
+        """What came in beside prices per decision, in units of the starting NAV.
+
+        Keys: `interest`, `dividends`, `settlement`, `shortfall`; each of shape `(n_bars - 1,)`.
+        """
         return self._core.gains
 
     @cached_property
@@ -196,12 +216,27 @@ class Run:
 
     @cached_property
     def events(self) -> list[dict[str, Any]]:
-        """What happened, other than fills: `slug`, `symbol`, `decision`, `bar` and the numbers of each."""
+        """What happened, other than fills, in the order in which it did.
+
+        Each has `slug`, `decision`, `bar` and what the contract lists: `symbol`, `reason`, numbers.
+        """
         return self._core.events()
+
+    @cached_property
+    def event_counts(self) -> dict[str, int]:
+        """How often each kind of event happened, by slug, fills first.
+
+        A kind that did not happen is absent, but for `filled`.
+        """
+        counts = Counter(event["slug"] for event in self.events)
+        return {"filled": len(self._core.fills()), **dict(sorted(counts.items()))}
 
     @property
     def terminated_at(self) -> int | None:
-        """The decision that ended the account, if one did; NAV stays as it was from there on."""
+        """The decision that ended the account, if one did.
+
+        NAV stays as it was from there on.
+        """
         return self._core.terminated_at
 
     @cached_property
@@ -213,6 +248,16 @@ class Run:
     def undefined(self) -> dict[str, str]:
         """Why each metric that is None is undefined."""
         return self._core.metrics()[1]
+
+    @cached_property
+    def caveats(self) -> dict[str, str]:
+        """Why a metric that has a value says nothing of the agent.
+
+        A track without volatility, such as cash, has a Sharpe ratio over a risk-free rate that moves. It is the rate's.
+        """
+        if not native.is_riskless(self.returns):
+            return {}
+        return {name: _RISKLESS for name in ("sharpe", "sortino") if self.metrics[name] is not None}
 
     def delayed(self) -> Run:
         """Return the run of the same decisions carried out one bar later."""
@@ -233,7 +278,10 @@ class Run:
         return frames.frame_of(self.dates, columns)
 
     def plot(self) -> Picture:
-        """Return a picture of NAV and drawdown: shown by notebooks, written by `.save("run.svg")`."""
+        """Return a picture of NAV and drawdown beside buy-and-hold.
+
+        Notebooks show it; `.save("run.svg")` writes it.
+        """
         from openoutcry.picture import picture_of
 
         return picture_of(self)

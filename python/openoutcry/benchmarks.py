@@ -69,7 +69,7 @@ def _market(n_symbols: int, n_bars: int) -> tuple[Dataset, Table, Table]:
 
 
 def numpy_backtest(close: Table, weights: Table) -> Table:
-    """Return the value path of target weights: the loop a user would write, with linear costs."""
+    """Return the value path of target weights: a user's own loop, with linear costs."""
     n_bars, n_symbols = close.shape
     cash, shares = 1.0, np.zeros(n_symbols)
     nav = np.ones(n_bars)
@@ -123,7 +123,10 @@ def loop_backtest(dataset: Dataset, close: Table, weights: Table) -> object:
 
 
 def peak_growth(backtest: Callable[[Dataset, Table, Table], object]) -> int:
-    """Return by how many bytes the largest backtest raises the peak of this process, after a small one to warm up."""
+    """Return by how many bytes the largest backtest raises the peak of this process.
+
+    A small one warms it up.
+    """
     backtest(*_market(4, 50))
     inputs = _market(*SIZES[-1][:2])
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

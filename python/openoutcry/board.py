@@ -25,10 +25,15 @@ class Entry:
         """Name of the agent."""
         return self.whole.name
 
+    @property
+    def unranked(self) -> str:
+        """Why the agent has no rank; empty if it has one."""
+        return self.whole.undefined.get("sharpe") or self.whole.caveats.get("sharpe", "")
+
 
 @dataclass(frozen=True)
 class Board:
-    """Agents of one market, best Sharpe ratio first; those without one come last."""
+    """Agents of one market, best Sharpe ratio first; those without a rank come last."""
 
     dataset: Dataset
     entries: tuple[Entry, ...]
@@ -76,4 +81,4 @@ def run_board(
 
 def _rank(entry: Entry) -> tuple[bool, float]:
     sharpe = entry.whole.metrics["sharpe"]
-    return (sharpe is None, 0.0 if sharpe is None else -sharpe)
+    return (bool(entry.unranked), 0.0 if sharpe is None else -sharpe)

@@ -128,7 +128,9 @@ class Dataset:
     def from_frame(
         cls, frame: Any, periods_per_year: float = 252.0, *, name: str = "", notices: Iterable[str] = ()
     ) -> Dataset:
-        """Make a dataset from a pandas, polars or pyarrow frame, or anything of the Arrow PyCapsule interface.
+        """Make a dataset from a pandas, polars or pyarrow frame.
+
+        Anything of the Arrow PyCapsule interface will do.
 
         The columns are those of `from_csv`, long or wide; a pandas index is the date where there is no such column.
 
@@ -149,7 +151,9 @@ class Dataset:
         name: str = "",
         notices: Iterable[str] = (),
     ) -> Dataset:
-        """Make a dataset from a Parquet file with the columns of `from_csv`. Needs `openoutcry[parquet]`."""
+        """Make a dataset from a Parquet file with the columns of `from_csv`.
+
+        Needs `openoutcry[parquet]`."""
         try:
             from pyarrow import parquet
         except ModuleNotFoundError as error:
@@ -310,7 +314,7 @@ class Dataset:
 
 
 def _close_to_close(notices: Iterable[str]) -> tuple[str, ...]:
-    notice = "Close-to-close: the data has no opens, so orders fill at the close they were decided on."
+    notice = "the data has no opens: orders fill close-to-close, at the close they were decided on"
     return () if any("close to close" in known.lower().replace("-", " ") for known in notices) else (notice,)
 
 

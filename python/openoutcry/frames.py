@@ -1,4 +1,4 @@
-"""Frames in and out: pandas, polars, pyarrow, and anything of the Arrow PyCapsule interface.
+"""Frames in and out: pandas, polars, pyarrow, and Arrow PyCapsules.
 
 None of the three is required, and none is imported for a frame of another.
 """
@@ -43,7 +43,7 @@ def columns_of(frame: Any) -> dict[str, Any]:
 
 
 def frame_of(dates: tuple[str, ...], columns: dict[str, npt.NDArray[np.float64]]) -> Any:
-    """Return columns by date as a pandas frame, or a polars one where pandas is not installed."""
+    """Return columns by date as a pandas frame, or a polars one without pandas."""
     try:
         import pandas as pd
     except ModuleNotFoundError:

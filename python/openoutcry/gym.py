@@ -22,7 +22,9 @@ _BOUND = 1e300
 
 
 class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
-    """A market to trade bar by bar: decide at a close, fill at the next open, be paid at the next close.
+    """A market to trade bar by bar.
+
+    Decide at a close, fill at the next open, be paid at the next close.
 
     Action: target weights, shape `(n,)`, float32, signed fractions of NAV.
 
@@ -136,7 +138,7 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
         return self._observe()
 
     def render(self) -> Any:
-        """Return the account as a line of text or as a picture, shape `(400, 640, 3)`, uint8."""
+        """Return the account as text or as a picture, shape `(400, 640, 3)`, uint8."""
         if self.render_mode is None:
             gym.logger.warn("`render` needs a `render_mode`: gymnasium.make(..., render_mode='ansi')")
             return None

@@ -24,7 +24,11 @@ __all__ = [
     "Session",
     "State",
     "TradingEnv",
+    "drawdowns",
     "fill_noise",
+    "gross_exposure",
+    "is_riskless",
+    "net_exposure",
     "resolve_window",
     "run_agent",
     "run_callable",
@@ -209,7 +213,9 @@ class TradingEnv:
         """Begin the window anew and return its first observation, canonical JSON."""
 
     def step(self, decision_json: str) -> tuple[str, float, bool, str]:
-        """Trade as a decision says and return `(observation_json, reward, done, info_json)`.
+        """Trade as a decision says and move on by one bar.
+
+        Returns `(observation_json, reward, done, info_json)`.
 
         Raises:
             OpenOutcryError: the text is not a decision, or the episode is over; nothing has moved.
@@ -245,7 +251,10 @@ class TradingEnv:
         """
 
     def info(self) -> dict[str, Any]:
-        """Return what the last array step had to say: `nav`, `date`, `events`, `costs` by kind and the gains."""
+        """Return what the last array step had to say.
+
+        That is `nav`, `date`, `events`, `costs` by kind and the gains.
+        """
 
     @property
     def nav(self) -> float: ...
@@ -269,7 +278,10 @@ class TradingEnv:
 
 @final
 class State:
-    """A checkpoint of an account; stepping on from it gives the same bits as never having stopped."""
+    """A checkpoint of an account, at one bar of one environment.
+
+    Stepping on from it gives the same bits as never having stopped.
+    """
 
     @property
     def bar(self) -> int: ...
@@ -327,7 +339,10 @@ class Dataset:
     @property
     def fingerprint(self) -> str: ...
     def column(self, name: str) -> _Table | None:
-        """Return a column by name, shape `(n_bars, n_symbols)`, float64; None if the market lacks it."""
+        """Return a column by name, None if the market lacks it.
+
+        Shape `(n_bars, n_symbols)`, float64.
+        """
 
 @final
 class Baseline:
@@ -374,7 +389,7 @@ class Run:
 
 @type_check_only
 class Settings(TypedDict):
-    """What every backtest is told beside its data and its decisions. A plain dict at run time."""
+    """What every backtest is told beside its data and decisions; at run time a dict."""
 
     window: _Bars
     costs: CostModel
@@ -391,7 +406,22 @@ def resolve_window(start: int | None, end: int | None, lookback: int, n_bars: in
 def fill_noise(seed: int, bar: int, symbol: str) -> float:
     """Return the draw in [0, 1) that jitters the slippage of a symbol in a bar."""
 
+def drawdowns(nav: _Vector) -> _Vector:
+    """Return the fall of NAV below its highest so far, shape `(n_bars,)`, at most 0."""
+
+def gross_exposure(weights: _Table) -> _Vector:
+    """Return gross exposure per bar of weights, shape `(n_bars, n_symbols)`."""
+
+def net_exposure(weights: _Table) -> _Vector:
+    """Return net exposure per bar of weights, shape `(n_bars, n_symbols)`."""
+
+def is_riskless(returns: _Vector) -> bool:
+    """Return whether returns are constant but for rounding."""
+
 def summarize(
     returns: _Vector, *, periods_per_year: float, risk_free: _Vector | None = None
 ) -> tuple[dict[str, float | None], dict[str, str]]:
-    """Return every metric by name, None where undefined, and the reason of each that is."""
+    """Return every metric by name, and why each that is None is undefined.
+
+    What a series of returns cannot tell, such as turnover, is undefined.
+    """

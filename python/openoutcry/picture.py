@@ -20,8 +20,14 @@ class Picture:
     svg: str
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the picture to a file and return its path."""
+        """Write the picture to an SVG file and return its path.
+
+        Raises:
+            ValueError: the path does not end in `.svg`, the one format there is.
+        """
         target = Path(path)
+        if target.suffix.lower() != ".svg":
+            raise ValueError(f"a path that ends in `.svg` is required; received {os.fspath(path)!r}")
         target.write_text(self.svg, encoding="utf-8")
         return target
 
@@ -39,13 +45,14 @@ def picture_of(run: Run) -> Picture:
 def benchmark_of(run: Run) -> Run:
     """Return buy-and-hold on the market, window and rules of a run."""
     window = (run.window.start, run.window.end)
-    return run_backtest(run.dataset, buy_and_hold(), window, run.cost_model, run.limits, run.seed)
+    return run_backtest(
+        run.dataset, buy_and_hold(), window, run.cost_model, run.limits, run.seed, lookback=run.lookback
+    )
 
 
 def view_of(run: Run) -> RunView:
     """Return what a report shows of a run."""
     late = run.delayed()
-    exposure = float(abs(run.weights).sum(axis=1).mean())
     return RunView(
         name=run.name,
         dataset=run.dataset.name,
@@ -56,27 +63,56 @@ def view_of(run: Run) -> RunView:
         weights=run.weights,
         costs=run.costs,
         delayed_nav=late.nav,
-        metrics=run.metrics | {"delayed_sharpe": late.metrics["sharpe"], "exposure": exposure},
-        reasons=run.undefined,
+        metrics=run.metrics | {"delayed_sharpe": late.metrics["sharpe"]},
+        reasons=run.undefined | _delayed(late.undefined),
         periods_per_year=run.dataset.periods_per_year,
+        caveats=run.caveats | _delayed(late.caveats),
+        events=_events(run),
     )
+
+
+def _delayed(notes: dict[str, str]) -> dict[str, str]:
+    return {"delayed_sharpe": notes["sharpe"]} if "sharpe" in notes else {}
+
+
+def _events(run: Run) -> dict[str, dict[str, int]]:
+    counts = {"filled": {"": run.event_counts["filled"]}}
+    for event in run.events:
+        by_reason = counts.setdefault(event["slug"], {})
+        reason = event.get("reason", "")
+        by_reason[reason] = by_reason.get(reason, 0) + 1
+    return counts
 
 
 def provenance_of(run: Run, command: str = "") -> Provenance:
     """Return what anyone needs to repeat a run."""
-    import openoutcry
+    return Provenance([("agent", run.name), *conditions_of(run), *versions(command)])
 
-    entries = [
+
+def conditions_of(run: Run) -> list[tuple[str, str]]:
+    """Return what a run was made on and under, whatever its agent."""
+    return [
         ("dataset", f"{run.dataset.name}, {run.dataset.n_bars} bars x {run.dataset.n_symbols} symbols"),
         ("dataset fingerprint", run.dataset.fingerprint),
-        ("window", f"bars {run.window.start}:{run.window.end}"),
+        ("window", window_of(run)),
         ("costs", repr(run.cost_model)),
         ("limits", repr(run.limits)),
+        ("lookback", f"{run.lookback} bars"),
         ("seed", str(run.seed)),
-        ("openoutcry", openoutcry.__version__),
-        ("contract", native.CONTRACT_VERSION),
     ]
-    return Provenance([*entries, ("command", command)] if command else entries)
+
+
+def window_of(run: Run) -> str:
+    """Return the bars of a run and their dates."""
+    return f"bars {run.window.start}:{run.window.end}, {run.dates[0]} .. {run.dates[-1]}"
+
+
+def versions(command: str = "") -> list[tuple[str, str]]:
+    """Return the versions that made a page, and the command that did, if one is given."""
+    import openoutcry
+
+    entries = [("openoutcry", openoutcry.__version__), ("contract", native.CONTRACT_VERSION)]
+    return [*entries, ("command", command)] if command else entries
 
 
 def notices_of(run: Run) -> list[str]:

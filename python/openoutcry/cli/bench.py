@@ -1,4 +1,4 @@
-"""`openoutcry bench`: how fast it is on this machine, each number beside a peer of the same run."""
+"""`openoutcry bench`: how fast it is on this machine, beside a peer."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ EXAMPLES = """
 
 
 def bench(as_json: bool = typer.Option(False, "--json", help="Print as JSON.")) -> None:
-    """Measure backtests, JSON steps, import time and size, each beside a numpy peer in the same process."""
+    """Measure backtests, JSON steps, import time and size.
+
+    Each beside a numpy peer in the same process.
+    """
     from openoutcry import benchmarks
 
     rows = benchmarks.measure()

@@ -33,7 +33,7 @@ def demo(
     windows: int = typer.Option(5, min=1, help="Consecutive windows to run beside the whole period."),
     as_json: bool = typer.Option(False, "--json", help="Print the numbers as JSON instead of tables."),
 ) -> None:
-    """Rank the baseline agents over 27 years of exchange rates and 27 years of US Treasuries.
+    """Rank the baseline agents over 27 years of exchange rates and of Treasuries.
 
     Offline and long-only. Prints a table a market and writes one self-contained HTML report.
     """
@@ -47,6 +47,9 @@ def demo(
         whole = board.benchmark
         title = f"{board.dataset.name}  {whole.dates[0]} .. {whole.dates[-1]}  {len(whole.dates)} bars"
         console.print(metrics_table(title, (entry.whole for entry in board.entries), ranked=True))
+        for entry in board.entries:
+            if entry.unranked:
+                console.print(f"  · {entry.agent} is not ranked: {entry.unranked}", style="dim", highlight=False)
         for notice in board.dataset.notices:
             console.print(f"  · {notice}", style="dim", highlight=False)
         console.print()
@@ -78,6 +81,8 @@ def _as_json(board: Board) -> dict[str, object]:
                 "agent": entry.agent,
                 "metrics": entry.whole.metrics,
                 "undefined": entry.whole.undefined,
+                "unranked": entry.unranked or None,
+                "events": entry.whole.event_counts,
                 "windows": [{"dates": [run.dates[0], run.dates[-1]], "metrics": run.metrics} for run in entry.windows],
             }
             for entry in board.entries
@@ -86,25 +91,28 @@ def _as_json(board: Board) -> dict[str, object]:
 
 
 def _write_report(boards: list[Board], path: Path) -> None:
-    from openoutcry.picture import notices_of, provenance_of, view_of
-    from openoutcry.report import BoardRow, BoardSection, Provenance, Window, render_board
+    from openoutcry.picture import conditions_of, notices_of, versions, view_of, window_of
+    from openoutcry.report import BoardRow, BoardSection, BoardWindow, Provenance, render_board
 
-    def window(run: Run) -> Window:
-        return Window(f"{run.dates[0][:4]} .. {run.dates[-1][:4]}", run.nav)
+    def window(run: Run) -> BoardWindow:
+        return BoardWindow(f"{run.dates[0][:4]} .. {run.dates[-1][:4]}", run.nav)
 
     sections: list[BoardSection] = []
-    entries: list[tuple[str, str]] = []
+    groups: dict[str, list[tuple[str, str]]] = {}
     for board in boards:
         views = [view_of(entry.whole) for entry in board.entries]
         rows = [
-            BoardRow(entry.agent, view.metrics, view.reasons, [window(run) for run in entry.windows])
+            BoardRow(entry.agent, view.metrics, view.reasons, [window(run) for run in entry.windows], view.caveats)
             for entry, view in zip(board.entries, views, strict=True)
         ]
         benchmark = next(view for view in views if view.name == board.benchmark.name)
         notices = notices_of(board.benchmark)
         sections.append(BoardSection(board.dataset.name, rows, views, benchmark, notices, "the whole period"))
-        entries += provenance_of(board.benchmark).entries
-    command = ("command", "openoutcry demo")
-    page = render_board("Baselines on real markets", sections, [], Provenance([*dict.fromkeys(entries), command]))
+        parts = [window_of(run) for run in board.entries[0].windows]
+        windows = [(f"window {place} of {len(parts)}", part) for place, part in enumerate(parts, 1)]
+        names = ", ".join(entry.agent for entry in board.entries)
+        groups[board.dataset.name] = [("agents", names), *conditions_of(board.benchmark), *windows]
+    command = f"openoutcry demo --windows {len(boards[0].entries[0].windows)}"
+    page = render_board("Baselines on real markets", sections, [], Provenance(versions(command), groups))
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(page, encoding="utf-8")

@@ -9,7 +9,9 @@ from openoutcry.dataset import Dataset
 
 
 def open_dataset(source: str) -> Dataset:
-    """Return a bundled market (`ecb-fx`, `ecb-fx:all`, `ecb-fx:USD,JPY`) or the market of a CSV or Parquet file.
+    """Return a bundled market, or the market of a CSV or Parquet file.
+
+    Bundled ones are named like `ecb-fx`, `ecb-fx:all`, `ecb-fx:USD,JPY`.
 
     Raises:
         ValueError: it is neither.

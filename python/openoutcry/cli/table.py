@@ -11,7 +11,7 @@ from openoutcry.backtest import Run
 
 
 def metrics_table(title: str, runs: Iterable[Run], *, ranked: bool) -> Table:
-    """Return one row of metrics a run; undefined is a dash."""
+    """Return one row of metrics a run; what is undefined is a dash, a rank too."""
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     if ranked:
         table.add_column("#", justify="right", style="dim")
@@ -19,7 +19,8 @@ def metrics_table(title: str, runs: Iterable[Run], *, ranked: bool) -> Table:
     for head in ("return", "vol", "Sharpe ± s.e.", "max DD", "turn/y", "cost/y"):
         table.add_column(head, justify="right", no_wrap=True)
     for place, run in enumerate(runs, 1):
-        table.add_row(*([str(place)] if ranked else []), run.name, *_cells(run.metrics))
+        rank = "—" if run.metrics["sharpe"] is None or "sharpe" in run.caveats else str(place)
+        table.add_row(*([rank] if ranked else []), run.name, *_cells(run.metrics))
     return table
 
 

@@ -87,7 +87,7 @@ def bill_return(y0: FloatArray, y1: FloatArray, delta: FloatArray, maturity_year
 
 
 def bond_return(y0: FloatArray, y1: FloatArray, delta: FloatArray, maturity_years: int) -> FloatArray:
-    """Return what a par bond bought at yield `y0` earns when sold at `y1`, `delta` later.
+    """Return what a par bond bought at yield `y0` and sold at `y1` earns.
 
     The coupon is `y0`, half of it every half year. The price at `y1` is that of the same maturity, grown over
     `delta` at `y1`, which is the accrued interest.

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from openoutcry.report.board_page import board_section
+from openoutcry.report.board_page import board_section, slots_of
 from openoutcry.report.document import document
-from openoutcry.report.parts import Detail, heading, notices_list, provenance_list
+from openoutcry.report.parts import DATA, Detail, heading, notices_list, provenance_list
 from openoutcry.report.run_page import headline, key_figures, run_sections, without_itself
 from openoutcry.report.text import escape, plural
-from openoutcry.report.view import BoardRow, BoardSection, Provenance, RunView, Window
+from openoutcry.report.view import BoardRow, BoardSection, BoardWindow, Provenance, RunView
 
-__all__ = ["BoardRow", "BoardSection", "Provenance", "RunView", "Window", "render_board", "render_run"]
+__all__ = ["BoardRow", "BoardSection", "BoardWindow", "Provenance", "RunView", "render_board", "render_run"]
 
 
 def render_run(view: RunView, benchmark: RunView | None, notices: Sequence[str], provenance: Provenance) -> str:
@@ -33,7 +33,7 @@ def render_run(view: RunView, benchmark: RunView | None, notices: Sequence[str],
     body = (
         f'<header><p class="eyebrow">OpenOutcry run</p>{heading(1, view.name)}'
         f'<p class="sub">{escape(span)}</p></header>'
-        f"<main>{headline(view, benchmark)}{key_figures(view, benchmark, 'run')}{notices_list(notices, 2)}"
+        f"<main>{headline(view, benchmark)}{key_figures(view, benchmark, 'run')}{notices_list(notices, 2, DATA)}"
         f"{run_sections(view, benchmark, 2, 'run', Detail())}</main><footer>{provenance_list(provenance)}</footer>"
     )
     return document(f"{view.name} on {view.dataset}", body)
@@ -50,10 +50,11 @@ def render_board(title: str, sections: Sequence[BoardSection], notices: Sequence
     """
     links = "".join(f'<li><a href="#set{i}">{escape(s.title)}</a></li>' for i, s in enumerate(sections))
     contents = f'<nav aria-label="Datasets"><ul>{links}</ul></nav>' if len(sections) > 1 else ""
+    slots = slots_of(sections)
     body = (
         f'<header><p class="eyebrow">OpenOutcry board</p>{heading(1, title)}{contents}</header>'
-        f"<main>{notices_list(notices, 2)}"
-        f"{''.join(board_section(s, f'set{i}') for i, s in enumerate(sections))}</main>"
+        f"<main>{notices_list(notices, 2, 'Read this with the numbers')}"
+        f"{''.join(board_section(s, f'set{i}', slots) for i, s in enumerate(sections))}</main>"
         f"<footer>{provenance_list(provenance)}</footer>"
     )
     return document(title, body)

@@ -2,46 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from openoutcry.report import verdict
 from openoutcry.report.charts import Line, equity_chart, spans_decades
+from openoutcry.report.events import board_events
 from openoutcry.report.marks import interval_axis, interval_mark, interval_range, sparkline
-from openoutcry.report.metrics import METRICS, Footnotes, get, show, show_sharpe
-from openoutcry.report.parts import Detail, figure, heading, legend, notices_list, scroll, switch
+from openoutcry.report.metrics import METRICS, Footnotes, show, show_sharpe
+from openoutcry.report.parts import DATA, Detail, figure, heading, legend, notices_list, scroll, switch
 from openoutcry.report.run_page import headline, key_figures, run_sections, without_itself
 from openoutcry.report.text import DASH, attribute, escape, number, percent
 from openoutcry.report.view import BoardRow, BoardSection, RunView
 
-__all__ = ["board_section"]
+__all__ = ["board_section", "slots_of"]
 
-_BEFORE = ("return", "vol")
 _ALL_POINTS = 700
 _FIRST = Detail(points=600, columns=180, switch=False)
 _FOLDED = Detail(points=320, columns=110, switch=False)
-_AFTER = ("max_drawdown", "turnover", "cost", "delayed_sharpe")
+_MEASURES = ("return", "vol", "max_drawdown", "turnover", "cost", "delayed_sharpe")
 
 
-def board_section(section: BoardSection, key: str) -> str:
-    """Return one dataset of a board, its ids prefixed with `key`."""
+def slots_of(sections: Sequence[BoardSection]) -> dict[str, int]:
+    """Return the colour slot of every agent, the same on all boards of a page."""
+    names = [run.name for section in sections for run in _compared(section)]
+    return {name: slot for slot, name in enumerate(dict.fromkeys(names))}
+
+
+def board_section(section: BoardSection, key: str, slots: Mapping[str, int]) -> str:
+    """Return one dataset of a board.
+
+    Args:
+        section: The dataset.
+        key: Prefix of every id, unique on the page.
+        slots: Of `slots_of`.
+    """
     parts = [
         heading(2, section.title, key),
         f'<p class="verdict">{escape(verdict.board_verdict(section.rows))}</p>',
         _ranking(section, key),
-        notices_list(section.notices, 3, "About this data"),
+        notices_list(section.notices, 3, DATA),
         _windows(section),
     ]
     if section.runs:
-        parts += [_equity(section, key), _multiples(section), _runs(section, key)]
+        events = board_events(section.runs)
+        parts += [_equity(section, key, slots), _multiples(section)]
+        parts += [f"<section>{heading(3, 'Orders and events')}{events}</section>"] if events else []
+        parts.append(_runs(section, key))
     return f'<section class="board">{"".join(parts)}</section>'
 
 
 def _ranking(section: BoardSection, key: str) -> str:
     anchors = {run.name: _anchor(key, index) for index, run in enumerate(section.runs)}
     footnotes = Footnotes(f"{key}-note")
-    low, high = interval_range([(get(r.metrics, "sharpe"), get(r.metrics, "sharpe_se")) for r in section.rows])
+    low, high = interval_range([verdict.estimate(row) for row in section.rows])
     ties = verdict.tied_with_first(section.rows)
     rows = []
+    unranked = f'<span class="undefined" title="not ranked">{DASH}</span>'
     for rank, (row, tied) in enumerate(zip(section.rows, ties, strict=True), 1):
         name = escape(row.agent)
         if row.agent in anchors:
@@ -50,12 +66,14 @@ def _ranking(section: BoardSection, key: str) -> str:
             '<span class="tie" title="cannot be told apart from the first">=</span>' if tied and any(ties[1:]) else ""
         )
         cells = _cells(section, row, low, high, footnotes)
-        rows.append(f'<tr><td class="rank">{rank}{sign}</td><th scope="row"{_full(row.agent)}>{name}</th>{cells}</tr>')
-    basis = f" Metrics over {section.basis}." if section.basis else ""
-    marks = " = cannot be told apart from the first." if any(ties[1:]) else ""
+        place = unranked if verdict.estimate(row)[0] is None else f"{rank}{sign}"
+        rows.append(f'<tr><td class="rank">{place}</td><th scope="row"{_full(row.agent)}>{name}</th>{cells}</tr>')
+    told = "Agents, best Sharpe ratio first." + (f" Metrics over {section.basis}." if section.basis else "")
+    told += " = cannot be told apart from the first." if any(ties[1:]) else ""
+    told += f" {DASH} is not ranked." if any(verdict.estimate(row)[0] is None for row in section.rows) else ""
     table = (
-        f'<table class="ranking"><caption><span>Agents, best first.{escape(basis + marks)}</span></caption><thead><tr>'
-        '<th scope="col"><span class="hidden">Rank</span></th>'
+        f'<table class="ranking"><caption><span>{escape(told)}</span></caption>'
+        '<thead><tr><th scope="col"><span class="hidden">Rank</span></th>'
         f'<th scope="col">Agent</th>{_head(section, low, high)}</tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table>"
     )
@@ -78,19 +96,17 @@ def _head(section: BoardSection, low: float, high: float) -> str:
         return f'<th scope="col"{attribute("title", METRICS[name].help)}>{METRICS[name].label}</th>'
 
     interval = f'<th scope="col" class="mark"><span class="hidden">95% interval</span>{interval_axis(low, high)}</th>'
-    before, after = _measured(section, _BEFORE), _measured(section, _AFTER)
-    return "".join(map(column, (*before, "sharpe"))) + interval + "".join(map(column, after))
+    return column("sharpe") + interval + "".join(map(column, _measured(section, _MEASURES)))
 
 
 def _cells(section: BoardSection, row: BoardRow, low: float, high: float, footnotes: Footnotes) -> str:
     def cell(name: str) -> str:
-        return f"<td>{show(name, row.metrics, row.reasons, footnotes)}</td>"
+        return f"<td>{show(name, row.metrics, row.notes, footnotes)}</td>"
 
-    value = get(row.metrics, "sharpe")
-    mark = "" if value is None else interval_mark(value, get(row.metrics, "sharpe_se"), low, high)
-    sharpe = f'<td>{show_sharpe(row.metrics, row.reasons, footnotes)}</td><td class="mark">{mark}</td>'
-    before, after = _measured(section, _BEFORE), _measured(section, _AFTER)
-    return "".join(map(cell, before)) + sharpe + "".join(map(cell, after))
+    value, error = verdict.estimate(row)
+    mark = "" if value is None else interval_mark(value, error, low, high)
+    sharpe = f'<td>{show_sharpe(row.metrics, row.notes, footnotes)}</td><td class="mark">{mark}</td>'
+    return sharpe + "".join(map(cell, _measured(section, _MEASURES)))
 
 
 def _windows(section: BoardSection) -> str:
@@ -123,18 +139,22 @@ def _windows(section: BoardSection) -> str:
     return f"<section>{heading(3, 'Window by window')}{scroll(table, 'Window by window')}</section>"
 
 
-def _lines(section: BoardSection) -> list[Line]:
+def _compared(section: BoardSection) -> list[RunView]:
     benchmark = section.benchmark
-    runs = [run for run in section.runs if benchmark is None or without_itself(run, benchmark) is not None]
-    lines = [Line(run.name, run.dates, run.nav, "series", slot) for slot, run in enumerate(runs)]
+    return [run for run in section.runs if benchmark is None or without_itself(run, benchmark) is not None]
+
+
+def _lines(section: BoardSection, slots: Mapping[str, int]) -> list[Line]:
+    benchmark = section.benchmark
+    lines = [Line(run.name, run.dates, run.nav, "series", slots[run.name]) for run in _compared(section)]
     if benchmark is not None:
         lines.append(Line(benchmark.name, benchmark.dates, benchmark.nav, "benchmark"))
     # Drawn last, the first one lies on top.
     return lines[::-1]
 
 
-def _equity(section: BoardSection, key: str) -> str:
-    lines = _lines(section)
+def _equity(section: BoardSection, key: str, slots: Mapping[str, int]) -> str:
+    lines = _lines(section, slots)
     chart = equity_chart(lines, points=_ALL_POINTS, height=360)
     if spans_decades(lines):
         linear = equity_chart(lines, scale="linear", points=_ALL_POINTS, height=360)
@@ -157,7 +177,7 @@ def _card(run: RunView, section: BoardSection, span: list[float]) -> str:
     if benchmark is not None:
         lines.insert(0, Line(benchmark.name, benchmark.dates, benchmark.nav, "benchmark"))
     chart = equity_chart(lines, include=span, points=160, height=96, slim=True)
-    sharpe = get(run.metrics, "sharpe")
+    sharpe, _ = verdict.estimate(run)
     told = f"{number(float(run.nav[-1]))} at the end" + ("" if sharpe is None else f", Sharpe {number(sharpe)}")
     return f"<figure><figcaption><b>{escape(run.name)}</b> <span>{told}</span></figcaption>{chart}</figure>"
 

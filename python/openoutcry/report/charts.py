@@ -12,6 +12,7 @@ from typing import Literal
 
 import numpy as np
 
+from openoutcry import openoutcry_py as native
 from openoutcry.report import series
 from openoutcry.report.heatmap import monthly_heatmap, monthly_table
 from openoutcry.report.marks import interval_mark, sparkline
@@ -124,7 +125,7 @@ def drawdown_chart(lines: Sequence[Line], *, points: int = POINTS, height: int =
 
     The last line is filled, and its deepest point is marked.
     """
-    falls = [series.drawdown(line.values) for line in lines]
+    falls = [native.drawdowns(line.values) for line in lines]
     # Room below the deepest point, for its label.
     values = value_scale(falls, include=[0.0, -0.01, float(falls[-1].min()) * 1.12])
     dates = date_scale([series.seconds(line.dates) for line in lines])

@@ -43,12 +43,10 @@ METRICS: dict[str, Metric] = {
     "skew": Metric("Skew", "ratio", "third standard moment of bar returns"),
     "kurtosis": Metric("Kurtosis", "ratio", "fourth standard moment, 3 for a normal"),
     "turnover": Metric("Turnover a year", "times", "bought and sold, as a multiple of NAV"),
-    "exposure": Metric("Exposure", "share", "mean gross weight"),
+    "exposure": Metric("Exposure", "share", "mean sum of abs(weight) at a close"),
+    "net_exposure": Metric("Net exposure", "share", "mean sum of signed weights at a close"),
     "cost": Metric("Cost a year", "share", "all costs, as a share of NAV"),
     "n_returns": Metric("Returns", "count", "number of bar returns"),
-    "trades": Metric("Trades", "count", "positions opened and closed"),
-    "win_rate": Metric("Win rate", "share", "share of trades with a gain"),
-    "profit_factor": Metric("Profit factor", "ratio", "gains over losses of trades"),
 }
 """Every metric with a wording of its own; any other name is shown as it is, as a ratio."""
 

@@ -6,11 +6,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from openoutcry.report.marks import interval_axis, interval_mark, interval_range
-from openoutcry.report.metrics import get, show_sharpe
+from openoutcry.report.metrics import show_sharpe
 from openoutcry.report.text import escape
+from openoutcry.report.verdict import estimate
 from openoutcry.report.view import BoardRow, Provenance, RunView
 
-__all__ = ["Detail", "figure", "heading", "intervals", "legend", "notices_list", "provenance_list", "scroll", "switch"]
+__all__ = [
+    "DATA",
+    "Detail",
+    "figure",
+    "heading",
+    "intervals",
+    "legend",
+    "notices_list",
+    "provenance_list",
+    "scroll",
+    "switch",
+]
+
+DATA = "About this data"
+"""Head of the notices of a dataset."""
 
 
 @dataclass(frozen=True)
@@ -67,12 +82,12 @@ def switch(key: str, log: str, linear: str) -> str:
 
 def intervals(runs: Sequence[RunView | BoardRow], names: Sequence[str]) -> str:
     """Return a table of Sharpe ratios with their intervals, drawn on one scale."""
-    low, high = interval_range([(get(r.metrics, "sharpe"), get(r.metrics, "sharpe_se")) for r in runs])
+    low, high = interval_range([estimate(run) for run in runs])
     rows = []
     for run, name in zip(runs, names, strict=True):
-        value = get(run.metrics, "sharpe")
-        mark = "" if value is None else interval_mark(value, get(run.metrics, "sharpe_se"), low, high)
-        sharpe = show_sharpe(run.metrics, run.reasons)
+        value, error = estimate(run)
+        mark = "" if value is None else interval_mark(value, error, low, high)
+        sharpe = show_sharpe(run.metrics, run.notes)
         rows.append(f'<tr><th scope="row">{escape(name)}</th><td>{sharpe}</td><td class="mark">{mark}</td></tr>')
     return (
         '<table class="intervals"><caption>Sharpe ratio with its 95% interval; the line is zero</caption>'
@@ -83,7 +98,7 @@ def intervals(runs: Sequence[RunView | BoardRow], names: Sequence[str]) -> str:
     )
 
 
-def notices_list(notices: Sequence[str], level: int, title: str = "Read this with the numbers") -> str:
+def notices_list(notices: Sequence[str], level: int, title: str) -> str:
     """Return what limits the result, empty if there is nothing."""
     items = "".join(f"<li>{escape(notice)}</li>" for notice in notices)
     return f'<aside class="notices">{heading(level, title)}<ul>{items}</ul></aside>' if items else ""
@@ -91,5 +106,11 @@ def notices_list(notices: Sequence[str], level: int, title: str = "Read this wit
 
 def provenance_list(provenance: Provenance) -> str:
     """Return what was run, word for word."""
-    items = "".join(f"<div><dt>{escape(k)}</dt><dd>{escape(v)}</dd></div>" for k, v in provenance.entries)
-    return f'<section class="provenance">{heading(2, "What was run")}<dl>{items}</dl></section>'
+    groups = [f"{heading(3, title)}{_entries(entries)}" for title, entries in provenance.groups.items()]
+    body = "".join(groups) + _entries(provenance.entries)
+    return f'<section class="provenance">{heading(2, "What was run")}{body}</section>'
+
+
+def _entries(entries: Sequence[tuple[str, str]]) -> str:
+    items = "".join(f"<div><dt>{escape(k)}</dt><dd>{escape(v)}</dd></div>" for k, v in entries)
+    return f"<dl>{items}</dl>" if items else ""

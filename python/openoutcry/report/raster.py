@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from openoutcry.report import series
+from openoutcry import openoutcry_py as native
 from openoutcry.report.glyphs import ADVANCE, text_mask
 from openoutcry.report.palette import COLOURS, rgb
 from openoutcry.report.scales import ValueScale, value_scale
@@ -125,7 +125,7 @@ def _nav_panel(canvas: Canvas, box: Box, nav: Floats) -> None:
 def _drawdown_panel(canvas: Canvas, box: Box, nav: Floats) -> None:
     canvas.write(16, box.y - 14, "DRAWDOWN", _MUTED)
     # Ruin is a NAV of zero, never a peak: the first value is above it.
-    fall = series.drawdown(nav) if nav[0] > 0.0 else np.zeros_like(nav)
+    fall = native.drawdowns(nav) if nav[0] > 0.0 else np.zeros_like(nav)
     axis = value_scale([fall], include=[0.0, -0.01])
     canvas.area(box, axis.fraction(fall), _WASH)
     _grid(canvas, box, axis, [axis.show_percent(t) for t in axis.ticks(3)], 0.0, 3)

@@ -6,6 +6,7 @@ import numpy as np
 
 from openoutcry.report import verdict
 from openoutcry.report.charts import Line, delay_chart, drawdown_chart, equity_chart, spans_decades, weights_chart
+from openoutcry.report.events import run_events
 from openoutcry.report.heatmap import monthly_table
 from openoutcry.report.metrics import METRICS, Footnotes, show, show_sharpe
 from openoutcry.report.parts import Detail, figure, heading, intervals, legend, scroll, switch
@@ -47,9 +48,9 @@ def key_figures(view: RunView, benchmark: RunView | None, key: str) -> str:
     for name in (name for name in _KEY_FIGURES if name in view.metrics):
         beside = ""
         if benchmark is not None:
-            other = show(name, benchmark.metrics, benchmark.reasons)
+            other = show(name, benchmark.metrics, benchmark.notes)
             beside = f"<small>{escape(benchmark.name)} {other}</small>"
-        value = show(name, view.metrics, view.reasons, footnotes)
+        value = show(name, view.metrics, view.notes, footnotes)
         items.append(f"<div><dt>{METRICS[name].label}</dt><dd>{value}{beside}</dd></div>")
     return f'<dl class="figures">{"".join(items)}</dl>{footnotes.render()}'
 
@@ -69,6 +70,7 @@ def run_sections(view: RunView, benchmark: RunView | None, level: int, key: str,
         ("Returns by month", _months(view)),
         ("Weights", _weights(view, detail)),
         ("Costs", _costs(view, detail)),
+        ("Orders and events", run_events(view)),
         ("One bar later", _delay(view, detail)),
         ("All metrics", _metrics(view, benchmark, key)),
     ]
@@ -146,9 +148,9 @@ def _metrics(view: RunView, benchmark: RunView | None, key: str) -> str:
     rows = []
     for name in [n for n in known if n not in _ELSEWHERE] + extra:
         if name == "sharpe":
-            cells = [show_sharpe(run.metrics, run.reasons, footnotes) for run in runs]
+            cells = [show_sharpe(run.metrics, run.notes, footnotes) for run in runs]
         else:
-            cells = [show(name, run.metrics, run.reasons, footnotes) for run in runs]
+            cells = [show(name, run.metrics, run.notes, footnotes) for run in runs]
         metric = METRICS.get(name)
         label, told = (metric.label, metric.help) if metric else (name, "")
         columns = "".join(f"<td>{cell}</td>" for cell in cells)
@@ -157,7 +159,7 @@ def _metrics(view: RunView, benchmark: RunView | None, key: str) -> str:
     span = f"{plural(len(view.dates), 'bar')}, {view.periods_per_year:g} a year"
     table = (
         f'<table class="metrics"><caption><span>{span}</span></caption>'
-        f'<thead><tr><th scope="col">Metric</th>{head}<th scope="col">What it is</th></tr></thead>'
+        f'<thead><tr><th scope="col">Metric</th>{head}<th scope="col" class="help">What it is</th></tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table>"
     )
     return scroll(table, "All metrics") + footnotes.render() + f'<p class="fine">{verdict.COMPARISON}</p>'

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from openoutcry.report.view import Floats
 
-__all__ = ["Times", "bucket_means", "decimate", "drawdown", "largest", "month_returns", "seconds", "year_returns"]
+__all__ = ["Times", "bucket_means", "decimate", "largest", "month_returns", "seconds", "year_returns"]
 
 Indices = npt.NDArray[np.intp]
 Times = npt.NDArray[np.int64]
@@ -56,11 +56,6 @@ def largest(values: Floats, keep: int) -> tuple[list[int], list[int]]:
     """Return the columns with the largest mean magnitude, and those left over."""
     rank = np.argsort(-np.abs(values).mean(axis=0), kind="stable")
     return sorted(rank[:keep].tolist()), sorted(rank[keep:].tolist())
-
-
-def drawdown(nav: Floats) -> Floats:
-    """Return NAV over its running peak, less one; the start counts as a peak."""
-    return nav / np.maximum.accumulate(nav) - 1.0
 
 
 def month_returns(dates: Sequence[str], nav: Floats) -> dict[tuple[int, int], float]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from openoutcry import openoutcry_py as native
 from openoutcry.report import series
 from openoutcry.report.scales import ValueScale, date_scale, value_scale
 from openoutcry.report.svg import OTHER, Canvas, EndLabel, area_path, series_class, step_path
@@ -60,15 +61,15 @@ def weights_chart(
         Layer(name, colour, longs[:, group].sum(axis=1), shorts[:, group].sum(axis=1))
         for name, colour, group in _weight_groups(symbols, weights)
     ]
-    gross = np.abs(weights).sum(axis=1)
+    gross = native.gross_exposure(weights)
     peak = int(gross.argmax())
     times = series.seconds([*(dates[i] for i in at), dates[-1]])
     values = _stack_scale(layers, 0.05)
     canvas = Canvas(
         title="Weights over time",
         description=(
-            f"Signed fraction of NAV per symbol, stacked. Gross exposure is {percent(float(gross.mean()))} on average"
-            f" and {percent(float(gross[peak]))} at most, on {dates[peak][:10]}."
+            "Signed fraction of NAV per symbol, stacked."
+            f" Gross exposure is {percent(float(gross[peak]))} at most, on {dates[peak][:10]}."
         ),
         dates=date_scale([times]),
         values=values,

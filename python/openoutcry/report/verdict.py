@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from openoutcry import openoutcry_py as native
 from openoutcry.report import series
 from openoutcry.report.marks import Z95
 from openoutcry.report.metrics import get
@@ -21,6 +22,7 @@ __all__ = [
     "board_verdict",
     "delay_sentence",
     "distinct_from_zero",
+    "estimate",
     "journey",
     "separable",
     "sharpe_verdict",
@@ -41,6 +43,8 @@ def sharpe_verdict(run: RunView | BoardRow) -> str:
     sharpe, error = get(run.metrics, "sharpe"), get(run.metrics, "sharpe_se")
     if sharpe is None:
         return f"Sharpe undefined: {run.reasons.get('sharpe', 'no reason was given')}"
+    if "sharpe" in run.caveats:
+        return f"No Sharpe ratio of its own: {run.caveats['sharpe']}"
     if error is None:
         return f"Sharpe {number(sharpe)}, without a standard error: luck cannot be ruled out"
     text = f"Sharpe {number(sharpe)} {PLUS_MINUS} {number(error)}"
@@ -53,7 +57,7 @@ def sharpe_verdict(run: RunView | BoardRow) -> str:
 def journey(run: RunView, benchmark: RunView | None) -> str:
     """Return what became of the account, and of the benchmark's."""
     years = (series.seconds(run.dates)[-1] - series.seconds(run.dates)[0]) / (365.25 * 86_400)
-    end, deepest = float(run.nav[-1]), float(series.drawdown(run.nav).min())
+    end, deepest = float(run.nav[-1]), float(native.drawdowns(run.nav).min())
     span = f"{number(years, 1)} years" if years >= 1.0 else f"{len(run.dates)} bars"
     text = f"In {span}, 1.00 became {number(end)}"
     text += f", after a fall of {percent(-deepest)} from its peak at worst." if deepest < 0.0 else "."
@@ -62,9 +66,16 @@ def journey(run: RunView, benchmark: RunView | None) -> str:
     return text
 
 
+def estimate(run: RunView | BoardRow) -> tuple[float | None, float | None]:
+    """Return a Sharpe ratio that can be ranked and its standard error, or `None`."""
+    if "sharpe" in run.caveats:
+        return None, None
+    return get(run.metrics, "sharpe"), get(run.metrics, "sharpe_se")
+
+
 def distinct_from_zero(run: RunView | BoardRow) -> bool:
     """Return whether a Sharpe ratio differs from zero by more than 95% of chance."""
-    sharpe, error = get(run.metrics, "sharpe"), get(run.metrics, "sharpe_se")
+    sharpe, error = estimate(run)
     return sharpe is not None and error is not None and bool(abs(sharpe) > Z95 * error)
 
 
@@ -72,6 +83,8 @@ def versus(run: RunView, benchmark: RunView) -> str:
     """Return whether the standard errors separate a run from its benchmark."""
     apart = separable(run, benchmark)
     name = benchmark.name
+    if apart is None and (run.caveats or benchmark.caveats):
+        return f"There is no Sharpe ratio of it to compare with {name}."
     if apart is None:
         return f"Without both standard errors, it cannot be compared with {name}."
     if apart:
@@ -83,8 +96,7 @@ def versus(run: RunView, benchmark: RunView) -> str:
 
 def separable(first: RunView | BoardRow, second: RunView | BoardRow) -> bool | None:
     """Return whether two Sharpe ratios differ at the 95% level, `None` if undefined."""
-    a, b = get(first.metrics, "sharpe"), get(second.metrics, "sharpe")
-    se_a, se_b = get(first.metrics, "sharpe_se"), get(second.metrics, "sharpe_se")
+    (a, se_a), (b, se_b) = estimate(first), estimate(second)
     if a is None or b is None or se_a is None or se_b is None:
         return None
     return bool(abs(a - b) > Z95 * math.hypot(se_a, se_b))
@@ -101,6 +113,8 @@ def delay_sentence(run: RunView) -> str:
     if now is None or later is None:
         reason = run.reasons.get("delayed_sharpe") or run.reasons.get("sharpe") or "no delayed run was made"
         return f"The Sharpe ratio one bar later is undefined: {reason}."
+    if "sharpe" in run.caveats:
+        return f"No Sharpe ratio shows what waiting costs: {run.caveats['sharpe']}."
     change = later - now
     text = f"Made one bar later, the same decisions have a Sharpe ratio of {number(later)} instead of {number(now)}"
     if abs(change) < 0.005:
@@ -128,7 +142,8 @@ def board_verdict(rows: Sequence[BoardRow]) -> str:
     above = sum(distinct_from_zero(row) and (get(row.metrics, "sharpe") or 0.0) > 0.0 for row in rows)
     if above == 0:
         return f"{claim} No Sharpe ratio here is distinguishable above zero."
-    return f"{claim} {above} of {len(rows)} Sharpe ratios {'is' if above == 1 else 'are'} distinguishable above zero."
+    ranked = sum(estimate(row)[0] is not None for row in rows)
+    return f"{claim} {above} of {ranked} Sharpe ratios {'is' if above == 1 else 'are'} distinguishable above zero."
 
 
 def _count(n: int) -> str:

@@ -1,7 +1,8 @@
 """What a report is drawn from: plain records, no engine types.
 
-Every metric arrives computed: the report defines none. It derives only what a picture needs (drawdown of the
-drawn line, returns by calendar month, sums of the costs), so no number here can disagree with the scorer.
+Every metric arrives computed: the report defines none. It derives only what a picture needs: returns by
+calendar month, sums of the costs. Drawdown and exposure are drawn from the scorer's own functions, so no number here
+can disagree with it.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["BoardRow", "BoardSection", "Floats", "Provenance", "RunView", "Window"]
+__all__ = ["BoardRow", "BoardSection", "BoardWindow", "Floats", "Provenance", "RunView"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -34,8 +35,10 @@ class RunView:
         costs: Kind to shape `(n_bars - 1,)`, float64, fraction of the starting NAV per step; negative is earned.
         delayed_nav: Like `nav`, for the same decisions one bar later; `None` if that run was not made.
         metrics: Name to value; `None` or NaN is undefined. Names and units the report knows are in `metrics.py`.
-        reasons: Metric to why it is undefined, or to a note on its value.
+        reasons: Metric to why it is undefined.
         periods_per_year: Bars per year of the dataset.
+        caveats: Metric to why its value says nothing of the agent; a Sharpe ratio with one is not ranked.
+        events: Slug of an event to how often it happened, by reason; the reason is empty where it has none.
     """
 
     name: str
@@ -50,6 +53,8 @@ class RunView:
     metrics: Mapping[str, float | None]
     reasons: Mapping[str, str]
     periods_per_year: float
+    caveats: Mapping[str, str] = field(default_factory=dict)
+    events: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         n_bars = len(self.dates)
@@ -67,6 +72,11 @@ class RunView:
             _require("delayed_nav", self.delayed_nav, (n_bars,))
             _require_nav("delayed_nav", self.delayed_nav)
 
+    @property
+    def notes(self) -> Mapping[str, str]:
+        """Metric to why it is undefined, or to its caveat."""
+        return {**self.reasons, **self.caveats}
+
 
 @dataclass(frozen=True)
 class Provenance:
@@ -74,13 +84,15 @@ class Provenance:
 
     Attributes:
         entries: Such as `("dataset fingerprint", "sha256:...")` or `("command", "openoutcry run ...")`.
+        groups: Head to entries of its own, such as one group a dataset; shown before `entries`.
     """
 
     entries: Sequence[tuple[str, str]]
+    groups: Mapping[str, Sequence[tuple[str, str]]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
-class Window:
+class BoardWindow:
     """One window of a board row.
 
     Attributes:
@@ -101,12 +113,19 @@ class BoardRow:
         metrics: As in `RunView`.
         reasons: As in `RunView`.
         windows: The windows of the board, the same labels in every row.
+        caveats: As in `RunView`.
     """
 
     agent: str
     metrics: Mapping[str, float | None]
     reasons: Mapping[str, str] = field(default_factory=dict)
-    windows: Sequence[Window] = ()
+    windows: Sequence[BoardWindow] = ()
+    caveats: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def notes(self) -> Mapping[str, str]:
+        """As in `RunView`."""
+        return {**self.reasons, **self.caveats}
 
 
 @dataclass(frozen=True)

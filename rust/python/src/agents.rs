@@ -3,12 +3,14 @@ use pyo3::prelude::*;
 
 use crate::error::raise;
 
-/// A baseline of the core, made anew for every run so that no run remembers another.
+/// A baseline agent of the core, made anew for every run.
 #[pyclass(frozen, from_py_object, module = "openoutcry.openoutcry_py")]
 #[derive(Clone)]
 pub struct Baseline {
+    /// Name of the baseline.
     #[pyo3(get)]
     name: String,
+    /// Seed of the baseline `random`; the others draw nothing.
     #[pyo3(get)]
     seed: u64,
 }
@@ -32,7 +34,7 @@ impl Baseline {
         Ok(baseline)
     }
 
-    /// Starts an agent of this kind that decides on observations in JSON.
+    /// Start one episode of this agent.
     fn session(&self) -> PyResult<Session> {
         Ok(Session(self.make()?))
     }
@@ -44,6 +46,7 @@ pub struct Session(Box<dyn openoutcry::Agent + Send + Sync>);
 
 #[pymethods]
 impl Session {
+    /// Return the decision on an observation, both JSON.
     fn decide(&mut self, observation: &str) -> PyResult<String> {
         let observation = MarketObservation::from_json(observation).map_err(|error| raise("bad_json", &error))?;
         Ok(self.0.decide(&observation).to_json())

@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use crate::arrays;
 use crate::error::{raise, to_py};
 
+/// The native market behind `openoutcry.Dataset`.
 #[pyclass(frozen, from_py_object, module = "openoutcry.openoutcry_py")]
 #[derive(Clone)]
 pub struct Dataset(pub(crate) Arc<CoreDataset>);
@@ -15,6 +16,7 @@ type Table<'py> = PyReadonlyArray2<'py, f64>;
 
 #[pymethods]
 impl Dataset {
+    /// Return a market of columns, each of shape `(n_bars, n_symbols)`.
     #[staticmethod]
     #[pyo3(signature = (dates, symbols, close, *, periods_per_year, open=None, high=None, low=None, volume=None, dividends=None, splits=None, tradable=None, delistings=None, risk_free=None, fundamentals=None, news=None))]
     #[expect(clippy::too_many_arguments, reason = "keyword-only columns of one struct")]
@@ -70,6 +72,7 @@ impl Dataset {
         py.detach(|| CoreDataset::new(columns)).map(|data| Self(Arc::new(data))).map_err(to_py)
     }
 
+    /// Return the market of a CSV text, long or wide.
     #[staticmethod]
     #[pyo3(signature = (text, *, periods_per_year))]
     fn from_csv(py: Python<'_>, text: &str, periods_per_year: f64) -> PyResult<Self> {
@@ -77,61 +80,75 @@ impl Dataset {
         data.map(|data| Self(Arc::new(data))).map_err(to_py)
     }
 
+    /// Return a market of random walks, fixed by its seed.
     #[staticmethod]
     fn synthetic(py: Python<'_>, n_symbols: usize, n_days: usize, seed: u64) -> PyResult<Self> {
         let data = py.detach(|| CoreDataset::synthetic(n_symbols, n_days, seed));
         data.map(|data| Self(Arc::new(data))).map_err(to_py)
     }
 
+    /// Dates of the bars, rising.
     #[getter]
     fn dates(&self) -> Vec<String> {
         self.0.dates().to_vec()
     }
 
+    /// Names of the symbols, in the order of the columns.
     #[getter]
     fn symbols(&self) -> Vec<String> {
         self.0.symbols().to_vec()
     }
 
+    /// Number of bars.
     #[getter]
     fn n_bars(&self) -> usize {
         self.0.n_bars()
     }
 
+    /// Number of symbols.
     #[getter]
     fn n_symbols(&self) -> usize {
         self.0.n_symbols()
     }
 
+    /// Bars a year.
     #[getter]
     fn periods_per_year(&self) -> f64 {
         self.0.periods_per_year()
     }
 
+    /// Whether there is an `open` column; without one fills are close to close.
     #[getter]
     fn has_opens(&self) -> bool {
         self.0.has_opens()
     }
 
+    /// Return a column by name, None if the market lacks it.
+    ///
+    /// Shape `(n_bars, n_symbols)`, float64.
     fn column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyArray2<f64>>>> {
         self.0.column(name).map(|values| arrays::matrix(py, values, self.0.n_bars())).transpose()
     }
 
+    /// Risk-free return of each bar, shape `(n_bars,)`; None if unknown.
     #[getter]
     fn risk_free<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<f64>>> {
         self.0.risk_free().map(|values| arrays::vector(py, values.to_vec()))
     }
 
+    /// Fundamentals as `(symbol, available_at, name, value)`.
     #[getter]
     fn fundamentals(&self) -> Vec<(String, String, String, f64)> {
         self.0.fundamentals().map(|(symbol, at, name, value)| (symbol.into(), at.into(), name.into(), value)).collect()
     }
 
+    /// Headlines as `(symbol, available_at, headline)`.
     #[getter]
     fn news(&self) -> Vec<(String, String, String)> {
         self.0.news().map(|(symbol, at, headline)| (symbol.into(), at.into(), headline.into())).collect()
     }
 
+    /// SHA-256 of everything the market holds, in hex.
     #[getter]
     fn fingerprint(&self, py: Python<'_>) -> String {
         use std::fmt::Write;

@@ -12,23 +12,46 @@ use crate::dataset::Dataset;
 use crate::error::{raise, to_py};
 use crate::rules::{CostModel, Limits};
 
+/// A checkpoint of an account, at one bar of one environment.
+///
+/// Stepping on from it gives the same bits as never having stopped.
 #[pyclass(frozen, eq, from_py_object, module = "openoutcry.openoutcry_py")]
 #[derive(Clone, PartialEq)]
 pub struct State(CoreState);
 
 #[pymethods]
 impl State {
+    /// Index of the bar of the checkpoint.
     #[getter]
     fn bar(&self) -> usize {
         self.0.bar()
     }
 
+    /// NAV at the checkpoint; 1 at the start.
     #[getter]
     fn nav(&self) -> f64 {
         self.0.nav()
     }
 }
 
+/// The JSON door: a market to step through with decisions in JSON.
+///
+/// The market is synthetic, or comes from `from_csv`. It is ready to step when made; `reset` begins the window anew.
+///
+/// Args:
+///     n_symbols: Symbols of the market.
+///     n_days: Days of the market.
+///     seed: Seed of the market and of the slippage noise.
+///     window_start: First bar; None for the default of the contract.
+///     window_end: One past the last bar; None for the end of the data.
+///     fee_bps: As in `CostModel`; None for its default.
+///     slippage_bps: As in `CostModel`; None for its default.
+///     impact_bps: As in `CostModel`; None for its default.
+///     financing_bps: As in `CostModel`; None for its default.
+///     max_participation: As in `Limits`; None for no limit.
+///
+/// Raises:
+///     OpenOutcryError: the data, the window, a cost or a limit cannot be used.
 #[pyclass(module = "openoutcry.openoutcry_py")]
 pub struct TradingEnv {
     core: CoreEnv,
@@ -101,6 +124,7 @@ impl TradingEnv {
         )
     }
 
+    /// Return an environment on the market of a CSV text, long or wide.
     #[staticmethod]
     #[pyo3(signature = (csv_text, seed=0, window_start=None, window_end=None, fee_bps=None, slippage_bps=None, impact_bps=None, financing_bps=None, max_participation=None))]
     #[expect(clippy::too_many_arguments, reason = "the flat arguments of the contract")]
@@ -131,6 +155,7 @@ impl TradingEnv {
         )
     }
 
+    /// Return an environment on a market that is there already.
     #[staticmethod]
     #[pyo3(signature = (dataset, *, window, costs, limits, lookback, seed))]
     fn from_dataset(
@@ -147,6 +172,7 @@ impl TradingEnv {
         Ok(env)
     }
 
+    /// Begin the window anew and return its first observation, canonical JSON.
     fn reset(&mut self) -> &str {
         self.stepped = None;
         self.observation.clear();
@@ -154,6 +180,12 @@ impl TradingEnv {
         &self.observation
     }
 
+    /// Trade as a decision says and move on by one bar.
+    ///
+    /// Returns `(observation_json, reward, done, info_json)`.
+    ///
+    /// Raises:
+    ///     OpenOutcryError: the text is not a decision, or the episode is over; nothing has moved.
     fn step(&mut self, decision_json: &str) -> PyResult<(&str, f64, bool, &str)> {
         self.observation.clear();
         self.info.clear();
@@ -162,17 +194,23 @@ impl TradingEnv {
         Ok((&self.observation, step.reward, step.done, &self.info))
     }
 
+    /// Return the current observation, canonical JSON.
     fn observation_json(&mut self) -> &str {
         self.observation.clear();
         self.core.write_observation(&mut self.observation);
         &self.observation
     }
 
+    /// Begin the window anew, without JSON.
     fn reset_arrays(&mut self) {
         self.stepped = None;
         self.core.restart();
     }
 
+    /// Trade to target weights, shape `(n_symbols,)`, and return the reward.
+    ///
+    /// Raises:
+    ///     OpenOutcryError: the weights have the wrong shape or are not finite, or the episode is over.
     fn step_weights(&mut self, py: Python<'_>, weights: PyReadonlyArray1<'_, f64>) -> PyResult<f64> {
         let weights = weights.as_array().to_vec();
         let stepped = py.detach(|| self.core.step_weights(&weights)).map_err(to_py)?;
@@ -180,6 +218,13 @@ impl TradingEnv {
         Ok(stepped.reward)
     }
 
+    /// Write the current observation into buffers of the caller and return the cash.
+    ///
+    /// Args:
+    ///     closes: Shape `(n_symbols,)`, written: last closes, 0 where a symbol is not listed.
+    ///     positions: Shape `(n_symbols,)`, written: signed shares.
+    ///     listed: Shape `(n_symbols,)`, written: 1 where a symbol can be held.
+    ///     history: Shape `(lookback, n_symbols)`, written: closes, oldest first, 0 before a listing.
     #[pyo3(signature = (closes, positions, listed, history=None))]
     fn observe_into(
         &self,
@@ -220,6 +265,9 @@ impl TradingEnv {
         Ok(book.cash())
     }
 
+    /// Return what the last array step had to say.
+    ///
+    /// That is `nav`, `date`, `events`, `costs` by kind and the gains.
     fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let info = PyDict::new(py);
         info.set_item("nav", self.core.book().nav())?;
@@ -243,35 +291,45 @@ impl TradingEnv {
         Ok(info)
     }
 
+    /// NAV at the current close; 1 at the start.
     #[getter]
     fn nav(&self) -> f64 {
         self.core.book().nav()
     }
 
+    /// Index of the current bar in the dataset.
     #[getter]
     fn bar(&self) -> usize {
         self.core.book().bar()
     }
 
+    /// Whether the account was liquidated or ruined.
     #[getter]
     fn terminated(&self) -> bool {
         self.core.terminated()
     }
 
+    /// Whether the window has ended.
     #[getter]
     fn truncated(&self) -> bool {
         self.core.truncated()
     }
 
+    /// The market of this environment.
     #[getter]
     fn dataset(&self) -> Dataset {
         Dataset(Arc::clone(self.core.data()))
     }
 
+    /// Return a checkpoint of the account, in O(symbols).
     fn clone_state(&self) -> State {
         State(self.core.clone_state())
     }
 
+    /// Go back to a checkpoint of this environment.
+    ///
+    /// Raises:
+    ///     OpenOutcryError: `state_mismatch`: the checkpoint is of another market or window.
     fn restore_state(&mut self, state: &State) -> PyResult<()> {
         self.core.restore_state(&state.0).map_err(to_py)?;
         self.stepped = None;
@@ -303,11 +361,13 @@ pub(crate) fn refusal_dict<'py>(py: Python<'py>, refusal: &Refusal) -> PyResult<
     Ok(dict)
 }
 
+/// Return the draw in [0, 1) that jitters the slippage of a symbol in a bar.
 #[pyfunction]
 pub(crate) fn fill_noise(seed: u64, bar: usize, symbol: &str) -> f64 {
     FillKey::from_seed(seed).uniform(bar, symbol)
 }
 
+/// Return the bars of a window whose edges may be left open.
 #[pyfunction]
 #[pyo3(signature = (start, end, lookback, n_bars))]
 pub(crate) fn resolve_window(

@@ -4,7 +4,12 @@ use openoutcry::StepError;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-pyo3::create_exception!(openoutcry.openoutcry_py, OpenOutcryError, PyValueError);
+pyo3::create_exception!(
+    openoutcry.openoutcry_py,
+    OpenOutcryError,
+    PyValueError,
+    "Something that was refused: `slug: what is required; received what came`."
+);
 
 /// An error of the core with its slug.
 pub(crate) trait Slugged: std::fmt::Display {

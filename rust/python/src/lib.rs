@@ -1,4 +1,5 @@
 //! The Python door: converts, releases the GIL, decides nothing. Prose and units are in `openoutcry_py.pyi`.
+#![expect(clippy::doc_markdown, reason = "what stands on classes and methods is a docstring of Python")]
 #![expect(clippy::needless_pass_by_value, reason = "pyo3 hands arrays over by value")]
 
 mod agents;
@@ -12,6 +13,7 @@ mod score;
 
 use pyo3::prelude::*;
 
+/// The native module: the JSON door, and what the Python core is made of.
 #[pymodule]
 fn openoutcry_py(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("CONTRACT_VERSION", openoutcry::CONTRACT_VERSION)?;
@@ -32,6 +34,10 @@ fn openoutcry_py(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run::run_agent, module)?)?;
     module.add_function(wrap_pyfunction!(run::run_callable, module)?)?;
     module.add_function(wrap_pyfunction!(run::run_weights, module)?)?;
+    module.add_function(wrap_pyfunction!(score::drawdowns, module)?)?;
+    module.add_function(wrap_pyfunction!(score::gross_exposure, module)?)?;
+    module.add_function(wrap_pyfunction!(score::is_riskless, module)?)?;
+    module.add_function(wrap_pyfunction!(score::net_exposure, module)?)?;
     module.add_function(wrap_pyfunction!(score::summarize, module)?)?;
     Ok(())
 }

@@ -7,6 +7,20 @@ use crate::error::to_py;
 /// A function and its arguments: the class, no positional ones, and its fields by name.
 type Pickle<'py> = (Bound<'py, PyAny>, (Bound<'py, PyAny>, (), Bound<'py, PyDict>));
 
+/// What trading and holding cost. A field that is not given has its default.
+///
+/// Args:
+///     fee_bps: Commission on slipped notional; 1.
+///     slippage_bps: Half-spread; 2, as large caps pay 1 to 5.
+///     slippage_jitter: Noise of the slippage as a fraction of it, in [0, 1]; 0.
+///     impact_bps: Square-root impact at 100 % participation, Y times daily volatility; 0, since it needs a volatility.
+///     financing_bps: Rate a year on borrowed cash; 100.
+///     cash_bps: Rate a year on idle cash, may be negative; 0.
+///     borrow_bps: Rate a year on the value of shorts; 25, general collateral (D'Avolio 2002).
+///     capital: Account currency at NAV 1, which turns NAV into a share of volume; 1e6.
+///
+/// Raises:
+///     OpenOutcryError: `cost_invalid`: a field is out of its range.
 #[pyclass(frozen, eq, from_py_object, module = "openoutcry")]
 #[derive(Clone, Copy, PartialEq)]
 pub struct CostModel(pub(crate) CoreCosts);
@@ -41,51 +55,61 @@ impl CostModel {
         Ok(Self(costs))
     }
 
+    /// Return a market without any cost.
     #[staticmethod]
     fn zero() -> Self {
         Self(CoreCosts::zero())
     }
 
+    /// Commission on slipped notional, in bps.
     #[getter]
     fn fee_bps(&self) -> f64 {
         self.0.fee_bps
     }
 
+    /// Half-spread of every fill, in bps of its price.
     #[getter]
     fn slippage_bps(&self) -> f64 {
         self.0.slippage_bps
     }
 
+    /// Noise of the slippage as a fraction of it, in [0, 1].
     #[getter]
     fn slippage_jitter(&self) -> f64 {
         self.0.slippage_jitter
     }
 
+    /// Square-root impact at 100 % participation, in bps.
     #[getter]
     fn impact_bps(&self) -> f64 {
         self.0.impact_bps
     }
 
+    /// Rate a year on borrowed cash, in bps.
     #[getter]
     fn financing_bps(&self) -> f64 {
         self.0.financing_bps
     }
 
+    /// Rate a year on idle cash, in bps; may be negative.
     #[getter]
     fn cash_bps(&self) -> f64 {
         self.0.cash_bps
     }
 
+    /// Rate a year on the value of shorts, in bps.
     #[getter]
     fn borrow_bps(&self) -> f64 {
         self.0.borrow_bps
     }
 
+    /// Account currency at NAV 1, which turns NAV into a share of volume.
     #[getter]
     fn capital(&self) -> f64 {
         self.0.capital
     }
 
+    /// Return the fields by name.
     #[pyo3(name = "to_dict")]
     fn dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
@@ -113,6 +137,17 @@ impl CostModel {
     }
 }
 
+/// What a decision may ask for. A limit cuts an order and never forces one.
+///
+/// Args:
+///     max_weight: Largest |weight| of one symbol; 1.
+///     max_gross: Largest sum of |weight|; 1.
+///     allow_short: Whether weights below 0 are accepted; True.
+///     max_participation: Largest share of a bar's volume, or of NAV where there is none, one order may take; None.
+///     maintenance_margin: NAV as a fraction of gross exposure below which all is closed; 0, which never calls.
+///
+/// Raises:
+///     OpenOutcryError: `limit_invalid`: a field is out of its range.
 #[pyclass(frozen, eq, from_py_object, module = "openoutcry")]
 #[derive(Clone, Copy, PartialEq)]
 pub struct Limits(pub(crate) CoreLimits);
@@ -140,36 +175,43 @@ impl Limits {
         Ok(Self(limits))
     }
 
+    /// Return limits that cut nothing.
     #[staticmethod]
     fn off() -> Self {
         Self(CoreLimits::off())
     }
 
+    /// Largest |weight| of one symbol.
     #[getter]
     fn max_weight(&self) -> f64 {
         self.0.max_weight
     }
 
+    /// Largest sum of |weight|.
     #[getter]
     fn max_gross(&self) -> f64 {
         self.0.max_gross
     }
 
+    /// Whether weights below 0 are accepted.
     #[getter]
     fn allow_short(&self) -> bool {
         self.0.allow_short
     }
 
+    /// Largest share of a bar's volume one order may take; None for any.
     #[getter]
     fn max_participation(&self) -> Option<f64> {
         self.0.max_participation
     }
 
+    /// NAV as a fraction of gross exposure below which all is closed.
     #[getter]
     fn maintenance_margin(&self) -> f64 {
         self.0.maintenance_margin
     }
 
+    /// Return the fields by name.
     #[pyo3(name = "to_dict")]
     fn dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);

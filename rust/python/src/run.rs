@@ -10,6 +10,7 @@ use crate::environment::{event_dict, refusal_dict};
 use crate::error::{AgentFault, raise, to_py};
 use crate::rules::{CostModel, Limits};
 
+/// The native run behind `openoutcry.Run`.
 #[pyclass(frozen, module = "openoutcry.openoutcry_py")]
 pub struct Run {
     dataset: Dataset,
@@ -39,6 +40,7 @@ impl Settings {
     }
 }
 
+/// Run a baseline over a window of a market.
 #[pyfunction]
 pub(crate) fn run_agent(py: Python<'_>, dataset: &Dataset, agent: &Baseline, settings: Settings) -> PyResult<Run> {
     let backtest = settings.backtest(dataset)?;
@@ -47,6 +49,7 @@ pub(crate) fn run_agent(py: Python<'_>, dataset: &Dataset, agent: &Baseline, set
     Ok(Run { dataset: dataset.clone(), core, settings })
 }
 
+/// Run a callable from observation JSON to decision JSON over a window.
 #[pyfunction]
 pub(crate) fn run_callable(dataset: &Dataset, decide: &Bound<'_, PyAny>, settings: Settings) -> PyResult<Run> {
     let core = settings.backtest(dataset)?.try_run(|observation| {
@@ -57,6 +60,7 @@ pub(crate) fn run_callable(dataset: &Dataset, decide: &Bound<'_, PyAny>, setting
     Ok(Run { dataset: dataset.clone(), core, settings })
 }
 
+/// Run target weights, shape `(n_bars, n_symbols)`, over a window.
 #[pyfunction]
 pub(crate) fn run_weights(
     py: Python<'_>,
@@ -88,16 +92,19 @@ pub(crate) fn run_weights(
 
 #[pymethods]
 impl Run {
+    /// NAV at the close of each bar, shape `(n_bars,)`; 1 at the first.
     #[getter]
     fn nav<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         arrays::vector(py, self.core.nav.clone())
     }
 
+    /// Simple return of each bar after the first, shape `(n_bars - 1,)`.
     #[getter]
     fn returns<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         arrays::vector(py, self.core.returns())
     }
 
+    /// What came in beside prices, by kind and decision.
     #[getter]
     fn gains<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let gains = PyDict::new(py);
@@ -107,11 +114,13 @@ impl Run {
         Ok(gains)
     }
 
+    /// Notional traded over NAV per decision; both sides count.
     #[getter]
     fn turnover<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         arrays::vector(py, self.core.turnover.clone())
     }
 
+    /// Costs by kind and decision, in units of the starting NAV.
     #[getter]
     fn costs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let costs = PyDict::new(py);
@@ -121,26 +130,31 @@ impl Run {
         Ok(costs)
     }
 
+    /// Target weights as decided, shape `(n_bars - 1, n_symbols)`; NaN is a hold.
     #[getter]
     fn decisions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         arrays::matrix(py, self.core.orders.clone(), self.settings.window().n_decisions())
     }
 
+    /// The decision that ended the account, if one did.
     #[getter]
     fn terminated_at(&self) -> Option<usize> {
         self.core.terminated_at
     }
 
+    /// Return the weights held at each close, shape `(n_bars, n_symbols)`.
     fn weights<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let weights = py.detach(|| self.core.weights(&self.dataset.0)).map_err(to_py)?;
         arrays::matrix(py, weights, self.core.nav.len())
     }
 
+    /// Return every fill as `(bar, symbol, shares, price)`.
     fn fills(&self, py: Python<'_>) -> PyResult<Vec<(usize, usize, f64, f64)>> {
         let fills = py.detach(|| self.core.fills(&self.dataset.0)).map_err(to_py)?;
         Ok(fills.into_iter().map(|fill| (fill.bar, fill.symbol, fill.shares, fill.price)).collect())
     }
 
+    /// Return what happened, other than fills.
     fn events<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let mut events = Vec::new();
         for (decision, refusal) in &self.core.refusals {
@@ -160,23 +174,29 @@ impl Run {
         Ok(list)
     }
 
+    /// Return the run of the same decisions carried out one bar later.
     fn delayed(&self, py: Python<'_>) -> PyResult<Self> {
         let backtest = self.settings.backtest(&self.dataset)?;
         let core = py.detach(|| backtest.run_delayed(&self.core)).map_err(to_py)?;
         Ok(Self { dataset: self.dataset.clone(), core, settings: self.settings })
     }
 
+    /// Return every metric by name, and why each that is None is undefined.
     fn metrics<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyDict>)> {
         let Window { start, end } = self.settings.window();
         let returns = self.core.returns();
-        let cost: Vec<f64> = (0..returns.len())
-            .map(|k| if self.core.nav[k] == 0.0 { 0.0 } else { self.core.cost_of(k) / self.core.nav[k] })
-            .collect();
+        let paid: Vec<f64> = (0..returns.len()).map(|decision| self.core.cost_of(decision)).collect();
+        let weights = py.detach(|| self.core.weights(&self.dataset.0)).map_err(to_py)?;
+        let n_symbols = self.dataset.0.n_symbols();
+        // The first bar opens the account: nothing can be held at its close, and no return is of it.
+        let held = &weights[n_symbols..];
         let track = openoutcry_score::Track {
             returns: &returns,
             risk_free: self.dataset.0.risk_free().map(|rates| &rates[start + 1..end]),
             turnover: &self.core.turnover,
-            cost: &cost,
+            cost: &openoutcry_score::share_of_nav(&paid, &self.core.nav),
+            gross: &openoutcry_score::gross_exposure(held, n_symbols),
+            net: &openoutcry_score::net_exposure(held, n_symbols),
             periods_per_year: self.dataset.0.periods_per_year(),
         };
         crate::score::metrics(py, &track)

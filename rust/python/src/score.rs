@@ -1,8 +1,9 @@
-use numpy::PyReadonlyArray1;
+use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use openoutcry_score::{METRICS, Track};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::arrays;
 use crate::error::raise;
 
 /// Returns each metric by name, None where it is undefined, and the reason of each that is.
@@ -17,6 +18,9 @@ pub(crate) fn metrics<'py>(py: Python<'py>, track: &Track<'_>) -> PyResult<(Boun
     Ok((values, reasons))
 }
 
+/// Return every metric by name, and why each that is None is undefined.
+///
+/// What a series of returns cannot tell, such as turnover, is undefined.
 #[pyfunction]
 #[pyo3(signature = (returns, *, periods_per_year, risk_free=None))]
 pub(crate) fn summarize<'py>(
@@ -31,7 +35,55 @@ pub(crate) fn summarize<'py>(
         let message = format!("`risk_free` must have {} values; received {}", returns.len(), rates.len());
         return Err(raise("shape_mismatch", &message));
     }
-    let track =
-        Track { returns: &returns, risk_free: risk_free.as_deref(), turnover: &[], cost: &[], periods_per_year };
+    let track = Track {
+        returns: &returns,
+        risk_free: risk_free.as_deref(),
+        turnover: &[],
+        cost: &[],
+        gross: &[],
+        net: &[],
+        periods_per_year,
+    };
     metrics(py, &track)
+}
+
+/// Return the fall of NAV below its highest so far, shape `(n_bars,)`, at most 0.
+#[pyfunction]
+pub(crate) fn drawdowns<'py>(py: Python<'py>, nav: PyReadonlyArray1<'py, f64>) -> Bound<'py, PyArray1<f64>> {
+    arrays::vector(py, openoutcry_score::drawdowns_of_nav(&nav.as_array().to_vec()))
+}
+
+/// Return gross exposure per bar of weights, shape `(n_bars, n_symbols)`.
+#[pyfunction]
+pub(crate) fn gross_exposure<'py>(
+    py: Python<'py>,
+    weights: PyReadonlyArray2<'py, f64>,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let (rows, n_symbols) = rows(&weights)?;
+    Ok(arrays::vector(py, openoutcry_score::gross_exposure(&rows, n_symbols)))
+}
+
+/// Return net exposure per bar of weights, shape `(n_bars, n_symbols)`.
+#[pyfunction]
+pub(crate) fn net_exposure<'py>(
+    py: Python<'py>,
+    weights: PyReadonlyArray2<'py, f64>,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let (rows, n_symbols) = rows(&weights)?;
+    Ok(arrays::vector(py, openoutcry_score::net_exposure(&rows, n_symbols)))
+}
+
+/// Return whether returns are constant but for rounding.
+#[pyfunction]
+pub(crate) fn is_riskless(returns: PyReadonlyArray1<'_, f64>) -> bool {
+    openoutcry_score::is_riskless(&returns.as_array().to_vec())
+}
+
+fn rows(weights: &PyReadonlyArray2<'_, f64>) -> PyResult<(Vec<f64>, usize)> {
+    let [n_bars, n_symbols] = [weights.shape()[0], weights.shape()[1]];
+    if n_symbols == 0 {
+        let message = format!("`weights` must have a column a symbol, at least 1; received shape ({n_bars}, 0)");
+        return Err(raise("shape_mismatch", &message));
+    }
+    Ok((weights.as_array().iter().copied().collect(), n_symbols))
 }

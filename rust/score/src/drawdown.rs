@@ -3,13 +3,27 @@ use crate::{Statistic, Undefined, cagr, total_return};
 /// Returns the fall of equity from its highest so far, per bar, at most 0; the start counts as a peak.
 #[must_use]
 pub fn drawdowns(returns: &[f64]) -> Vec<f64> {
-    let (mut equity, mut peak) = (1.0_f64, 1.0_f64);
-    let fall = |r: &f64| {
+    let mut equity = 1.0;
+    let path = returns.iter().map(|r| {
         equity *= 1.0 + r;
-        peak = peak.max(equity);
-        equity / peak - 1.0
+        equity
+    });
+    falls(1.0, path)
+}
+
+/// Returns the fall of NAV from its highest so far, per value, at most 0; the first value, which is above 0, is a peak.
+#[must_use]
+pub fn drawdowns_of_nav(nav: &[f64]) -> Vec<f64> {
+    falls(nav.first().copied().unwrap_or(1.0), nav.iter().copied())
+}
+
+fn falls(start: f64, path: impl Iterator<Item = f64>) -> Vec<f64> {
+    let mut peak = start;
+    let fall = |value: f64| {
+        peak = peak.max(value);
+        value / peak - 1.0
     };
-    returns.iter().map(fall).collect()
+    path.map(fall).collect()
 }
 
 /// Returns the deepest drawdown, at most 0.

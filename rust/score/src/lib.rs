@@ -3,14 +3,18 @@
 //! All take simple returns per bar; annualisation is explicit. What is not defined is an error with its reason, never 0.
 
 mod drawdown;
+mod exposure;
 mod moments;
 mod rates;
 mod summary;
 mod tails;
 
-pub use drawdown::{calmar, drawdowns, max_drawdown};
-pub use moments::{kurtosis, mean, sharpe, sharpe_standard_error, skew, sortino, standard_deviation, volatility};
-pub use rates::{annual_mean, cagr, excess, per_bar_rate, total_return};
+pub use drawdown::{calmar, drawdowns, drawdowns_of_nav, max_drawdown};
+pub use exposure::{gross_exposure, net_exposure};
+pub use moments::{
+    is_riskless, kurtosis, mean, sharpe, sharpe_standard_error, skew, sortino, standard_deviation, volatility,
+};
+pub use rates::{annual_mean, cagr, excess, per_bar_rate, share_of_nav, total_return};
 pub use summary::{METRICS, Track, summarize};
 pub use tails::{cvar, percentile, tail_ratio, var};
 

@@ -1,6 +1,6 @@
 use crate::{Statistic, Undefined, check};
 
-/// The smallest standard deviation per bar of which a Sharpe ratio is defined.
+/// The smallest standard deviation per bar that is risk; below it is the rounding of a constant return.
 const MIN_DEVIATION: f64 = 1e-8;
 
 /// Returns the arithmetic mean.
@@ -45,14 +45,15 @@ pub fn sharpe(excess: &[f64], periods_per_year: f64) -> Statistic {
 
 fn sharpe_per_bar(excess: &[f64]) -> Statistic {
     let deviation = standard_deviation(excess)?;
-    if !varies(excess) {
-        return Err(Undefined::NoVariation);
-    }
-    // Below this the deviation is the rounding of a constant return, not risk.
-    if deviation < MIN_DEVIATION {
-        return Err(Undefined::NoVariation);
-    }
-    over(mean(excess)?, deviation)
+    if is_riskless(excess) { Err(Undefined::NoVariation) } else { Ok(mean(excess)? / deviation) }
+}
+
+/// Returns whether returns are constant but for rounding, so that what they earn was earned without risk.
+///
+/// Over a risk-free rate that varies such a track has a Sharpe ratio, but it is one of the rate and not of the track.
+#[must_use]
+pub fn is_riskless(returns: &[f64]) -> bool {
+    standard_deviation(returns).is_ok_and(|deviation| deviation < MIN_DEVIATION) || !varies(returns)
 }
 
 /// Returns the standard error of the Sharpe ratio a year, with the skew and kurtosis of the returns.

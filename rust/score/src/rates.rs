@@ -35,6 +35,17 @@ pub fn annual_mean(per_bar: &[f64], periods_per_year: f64) -> Statistic {
     Ok(crate::mean(per_bar)? * periods_per_year)
 }
 
+/// Returns each amount of a bar as a share of the NAV before it; 0 once the account is gone.
+///
+/// # Panics
+///
+/// Panics unless there is one NAV more than there are amounts.
+#[must_use]
+pub fn share_of_nav(amounts: &[f64], nav: &[f64]) -> Vec<f64> {
+    assert_eq!(amounts.len() + 1, nav.len(), "one NAV before each amount, and one after the last");
+    amounts.iter().zip(nav).map(|(amount, nav)| if *nav == 0.0 { 0.0 } else { amount / nav }).collect()
+}
+
 /// Returns the return per bar that compounds to `annual` in a year.
 #[must_use]
 pub fn per_bar_rate(annual: f64, periods_per_year: f64) -> f64 {

@@ -1,6 +1,6 @@
 use crate::{
-    Statistic, annual_mean, cagr, calmar, cvar, excess, kurtosis, max_drawdown, sharpe, sharpe_standard_error, skew,
-    sortino, tail_ratio, total_return, var, volatility,
+    Statistic, annual_mean, cagr, calmar, cvar, excess, kurtosis, max_drawdown, mean, sharpe, sharpe_standard_error,
+    skew, sortino, tail_ratio, total_return, var, volatility,
 };
 
 /// The track of one run, per bar after the first.
@@ -14,12 +14,16 @@ pub struct Track<'a> {
     pub turnover: &'a [f64],
     /// Costs over NAV.
     pub cost: &'a [f64],
+    /// Gross exposure at each close.
+    pub gross: &'a [f64],
+    /// Net exposure at each close.
+    pub net: &'a [f64],
     /// Bars a year.
     pub periods_per_year: f64,
 }
 
 /// The metrics of [`summarize`], in its order.
-pub const METRICS: [&str; 16] = [
+pub const METRICS: [&str; 18] = [
     "return",
     "cagr",
     "vol",
@@ -35,12 +39,15 @@ pub const METRICS: [&str; 16] = [
     "kurtosis",
     "turnover",
     "cost",
+    "exposure",
+    "net_exposure",
     "n_returns",
 ];
 
 /// Returns every metric of a track in the order of [`METRICS`], each on its own defined or not.
 ///
-/// Sharpe and its error are of excess returns, the rest of raw ones; turnover and cost are a year.
+/// Sharpe and its error are of excess returns, the rest of raw ones; turnover and cost are a year,
+/// exposures are means over bars.
 pub fn summarize(track: &Track) -> [Statistic; METRICS.len()] {
     let (r, ppy) = (track.returns, track.periods_per_year);
     let over = excess(r, track.risk_free);
@@ -60,6 +67,8 @@ pub fn summarize(track: &Track) -> [Statistic; METRICS.len()] {
         kurtosis(r),
         annual_mean(track.turnover, ppy),
         annual_mean(track.cost, ppy),
+        mean(track.gross),
+        mean(track.net),
         Ok(r.len() as f64),
     ]
 }

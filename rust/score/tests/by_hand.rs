@@ -1,9 +1,9 @@
 //! Every metric on numbers small enough to check with a pencil; the working stands beside each.
 
 use openoutcry_score::{
-    METRICS, Track, Undefined, annual_mean, cagr, calmar, cvar, drawdowns, excess, kurtosis, max_drawdown, mean,
-    per_bar_rate, percentile, sharpe, sharpe_standard_error, skew, sortino, standard_deviation, summarize, tail_ratio,
-    total_return, var, volatility,
+    METRICS, Track, Undefined, annual_mean, cagr, calmar, cvar, drawdowns, drawdowns_of_nav, excess, gross_exposure,
+    is_riskless, kurtosis, max_drawdown, mean, net_exposure, per_bar_rate, percentile, share_of_nav, sharpe,
+    sharpe_standard_error, skew, sortino, standard_deviation, summarize, tail_ratio, total_return, var, volatility,
 };
 
 /// Mean 0.01, deviations 0.01, -0.01, 0.03, -0.03: squares sum to 0.002, cubes to 0, fourth powers to 164e-8.
@@ -89,6 +89,42 @@ impl Cube for f64 {
     fn cbrt_by_newton(self) -> f64 {
         (0..60).fold(1.0, |root, _| root - (root * root * root - self) / (3.0 * root * root))
     }
+}
+
+#[test]
+fn drawdowns_of_nav_begin_at_its_first_value() {
+    assert_eq!(drawdowns_of_nav(&[1.0, 1.25, 0.625, 0.75, 1.5, 0.0]), [0.0, 0.0, -0.5, -0.4, 0.0, -1.0]);
+    assert_eq!(drawdowns_of_nav(&[2.0, 1.0]), [0.0, -0.5]);
+    assert_eq!(drawdowns_of_nav(&[]), []);
+}
+
+#[test]
+fn a_share_of_nav_is_of_the_nav_before_it() {
+    assert_eq!(share_of_nav(&[0.5, 0.5, 0.0], &[1.0, 2.0, 0.0, 0.0]), [0.5, 0.25, 0.0]);
+}
+
+#[test]
+fn exposure_is_the_sum_of_the_weights_of_a_bar() {
+    // Longs 0.5 and 0.25, a short of 1; then all in cash.
+    let weights = [0.5, 0.25, -1.0, 0.0, 0.0, 0.0];
+    assert_eq!(gross_exposure(&weights, 3), [1.75, 0.0]);
+    assert_eq!(net_exposure(&weights, 3), [-0.25, 0.0]);
+    assert_eq!(gross_exposure(&[], 3), []);
+}
+
+#[test]
+fn exposure_is_summed_in_the_eight_lanes_of_the_contract() {
+    // Symbols 0 and 8 share a lane: 1e16 - 1e16 is 0 there, and the 1 of symbol 4 is left. From left to right it is lost.
+    let mut weights = [0.0; 9];
+    (weights[0], weights[4], weights[8]) = (1e16, 1.0, -1e16);
+    assert_eq!(net_exposure(&weights, 9), [1.0]);
+}
+
+#[test]
+fn a_constant_return_is_riskless_whatever_its_rounding() {
+    assert!(is_riskless(&[0.0; 5]));
+    assert!(is_riskless(&[1e-4, 1e-4 + 1e-16, 1e-4 - 1e-16]));
+    assert!(!is_riskless(&[1e-4, 1.1e-4, 0.9e-4]));
 }
 
 #[test]
@@ -184,6 +220,8 @@ fn a_summary_holds_every_metric_in_its_order_sharpe_alone_of_excess_returns() {
         risk_free: Some(&rates),
         turnover: &[0.5, 0.0, 0.0, 0.5],
         cost: &[0.001, 0.0, 0.0, 0.0],
+        gross: &[0.5, 1.0, 1.0, 0.5],
+        net: &[0.5, 0.0, 0.0, -0.5],
         periods_per_year: 4.0,
     };
     let of = |name: &str| summarize(&track)[METRICS.iter().position(|metric| *metric == name).unwrap()];
@@ -199,6 +237,8 @@ fn a_summary_holds_every_metric_in_its_order_sharpe_alone_of_excess_returns() {
     assert_near(of("kurtosis"), 1.64);
     assert_near(of("turnover"), 1.0);
     assert_near(of("cost"), 0.001);
+    assert_near(of("exposure"), 0.75);
+    assert_near(of("net_exposure"), 0.0);
     assert_near(of("n_returns"), 4.0);
     assert_eq!(of("var_95"), var(&RETURNS, 0.05));
     assert_eq!(of("cvar_95"), cvar(&RETURNS, 0.05));
@@ -208,7 +248,15 @@ fn a_summary_holds_every_metric_in_its_order_sharpe_alone_of_excess_returns() {
 
 #[test]
 fn a_track_without_returns_is_undefined_in_everything_but_its_count() {
-    let track = Track { returns: &[], risk_free: None, turnover: &[], cost: &[], periods_per_year: 252.0 };
+    let track = Track {
+        returns: &[],
+        risk_free: None,
+        turnover: &[],
+        cost: &[],
+        gross: &[],
+        net: &[],
+        periods_per_year: 252.0,
+    };
     for (name, statistic) in METRICS.into_iter().zip(summarize(&track)) {
         match name {
             "n_returns" => assert_eq!(statistic, Ok(0.0)),

@@ -33,7 +33,8 @@ proptest! {
 
     #[test]
     fn every_metric_is_a_number_or_undefined(returns in returns(), ppy in prop::sample::select(vec![1.0, 12.0, 252.0])) {
-        let track = Track { returns: &returns, risk_free: None, turnover: &[0.5], cost: &[0.01], periods_per_year: ppy };
+        let (turnover, cost, gross, net) = (&[0.5], &[0.01], &[1.0], &[-1.0]);
+        let track = Track { returns: &returns, risk_free: None, turnover, cost, gross, net, periods_per_year: ppy };
         for (name, statistic) in METRICS.into_iter().zip(summarize(&track)) {
             if let Ok(value) = statistic {
                 prop_assert!(value.is_finite(), "{name} is {value}");
