@@ -26,13 +26,15 @@ fn check_axis(columns: &Columns) -> Check {
     for (row, date) in dates.iter().enumerate() {
         if !date::is_iso(date) {
             let message = format!(
-                "`date` at row {row} must be ISO 8601 (YYYY-MM-DD or YYYY-MM-DDTHH:MM:SS[Z]); received {date:?}"
+                "`date` {} must be ISO 8601 (YYYY-MM-DD or YYYY-MM-DDTHH:MM:SS[Z]); received {date:?}",
+                columns.origin.bar(row)
             );
             return Err(DataError::new("date_invalid", message));
         }
         if row > 0 && (date.len() != dates[0].len() || *date <= dates[row - 1]) {
             let message = format!(
-                "`date` at row {row} must be after {:?} and of one form with it; received {date:?}",
+                "`date` {} must be after {:?} and of one form with it; received {date:?}",
+                columns.origin.bar(row),
                 dates[row - 1]
             );
             return Err(DataError::new("date_order", message));
@@ -254,7 +256,7 @@ fn cell_error(
     value: f64,
 ) -> DataError {
     let (row, column) = (cell / columns.symbols.len(), cell % columns.symbols.len());
-    let (date, symbol) = (&columns.dates[row], &columns.symbols[column]);
-    let message = format!("`{name}` at row {row} ({date}), column {symbol:?} must be {requirement}; received {value}");
+    let (place, date, symbol) = (columns.origin.cell(cell, row), &columns.dates[row], &columns.symbols[column]);
+    let message = format!("`{name}` {place} ({date}), column {symbol:?} must be {requirement}; received {value}");
     DataError::new(slug, message)
 }
