@@ -84,6 +84,7 @@ $(VENV)/.maturin: $(VENV)/.venv constraints.txt
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.venv constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "tests need Python 3.11 or newer, of which the pins are")'
 	$(BIN)/python -m pip install $(PIP_FLAGS) --no-deps -r constraints.txt
 	@touch $@
 

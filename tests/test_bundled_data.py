@@ -357,16 +357,20 @@ class TestLoad:
     @pytest.mark.parametrize(
         ("name", "universe", "message"),
         [
-            ("ecb", None, "name must be `ecb-fx` or `us-treasury`; received `ecb`"),
-            ("ecb-fx", "USD", "universe must be `major` or `all`, or a list of symbols; received `USD`"),
-            ("ecb-fx", [], "universe must name at least one symbol; received an empty list"),
-            ("ecb-fx", ["USD", "TRL"], r"universe\[1\] must be one of USD, JPY, .*; received `TRL`"),
-            ("ecb-fx", ["USD", "USD"], r"universe\[1\] must be named once; received `USD` again"),
-            ("us-treasury", ["10year"], r"universe\[0\] must be one of UST1M, .*; received `10year`"),
+            ("ecb", None, "unknown_dataset: a dataset must be one of ecb-fx, us-treasury; received 'ecb'"),
+            (
+                "ecb-fx",
+                "USD",
+                "argument_invalid: `universe` must be `major` or `all`, or a list of symbols; received 'USD'",
+            ),
+            ("ecb-fx", [], "symbol_invalid: `universe` must name at least one symbol; received an empty list"),
+            ("ecb-fx", ["USD", "TRL"], r"symbol_invalid: `universe\[1\]` must be one of USD, JPY, .*; received 'TRL'"),
+            ("ecb-fx", ["USD", "USD"], r"duplicate_symbol: `universe\[1\]` must be named once; received 'USD' again"),
+            ("us-treasury", ["10year"], r"symbol_invalid: `universe\[0\]` must be one of UST1M, .*; received '10year'"),
         ],
     )
     def test_an_unknown_name_is_refused_with_what_is_known(
         self, name: str, universe: str | list[str] | None, message: str
     ) -> None:
-        with pytest.raises(ValueError, match=message):
+        with pytest.raises(oo.OpenOutcryError, match=message):
             oo.data.load(name, universe)

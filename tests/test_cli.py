@@ -8,8 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
+import typer
 
 import openoutcry as oo
+from openoutcry.benchmarks import Row
+from openoutcry.cli.bench import check_goals
 
 COMMAND = Path(sys.executable).with_name("openoutcry")
 
@@ -77,11 +80,22 @@ def test_run_takes_a_file_and_a_function_of_the_users(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (["run", "--data", "nothing.csv"], "data must be one of ecb-fx, us-treasury, or a CSV or Parquet file"),
+        (["run", "--data", "nothing.csv"], "a dataset must be one of ecb-fx, us-treasury, or a CSV or Parquet file"),
         (["run", "--agent", "nobody"], "an agent must be one of hold-cash"),
         (["run", "--agent", "json:nothing"], "must have a callable `nothing`"),
         (["run", "--window", "2010"], "a window must be `START:END`"),
         (["run", "--window", "5:6"], "window must satisfy"),
+        (["run", "--window", "2010:2012"], "hint: years are 2010-01-01:2012-01-01, bars +2010:+2012"),
+        (["run", "--report", "no/dir/x.html"], "`--report` must be a file that can be written"),
+        (["demo", "--report", "."], "`--report` must be a file that can be written"),
+        (["run", "--data", "tests"], "a dataset must be one of ecb-fx, us-treasury"),
+        (["run", "--data", "ecb-fx:USD,USD"], "must be named once"),
+        (["run", "--data", "ecb-fx", "--periods-per-year", "12"], "must be left out with ecb-fx"),
+        (["run", "--agent", "no_such_module:decide"], "no module 'no_such_module'"),
+        (["run", "--seed", "-1"], "`seed` must be an integer from 0"),
+        (["run", "--max-weight", "-1"], "`max_weight` must be at least 0"),
+        (["run", "--cash-bps", "inf"], "`cash_bps` must be a finite number"),
+        (["run", "--agent", "json:dumps"], "unknown_field: fields must be among"),
         (["run", "--fee-bps", "-1"], "`fee_bps` must be a finite number of at least 0"),
         (["data", "describe", "ecb-fx:everything"], "everything"),
     ],
@@ -103,11 +117,12 @@ def test_data_lists_describes_and_checks(tmp_path: Path) -> None:
     file.write_text("date,A\n2020-01-01,100\n2020-01-02,10\n", encoding="utf-8")
     assert "a split that is not marked?" in call("data", "check", str(file))
     file.write_text("date,A\n2020-01-01,100\n2020-01-02,-10\n", encoding="utf-8")
-    assert 'price_invalid: `close` at row 1 (2020-01-02), column "A"' in call("data", "check", str(file), code=2)
+    assert 'price_invalid: `close` on line 3 (2020-01-02), column "A"' in call("data", "check", str(file), code=2)
 
 
 def test_help_teaches_with_examples() -> None:
     assert "openoutcry demo" in call("--help")
+    assert "Exit codes" in call("--help")
     for verb in ("demo", "run", "bench"):
         assert "Examples" in call(verb, "--help")
     assert call("--version").startswith("openoutcry 0.1.0, contract 1.0")
@@ -121,3 +136,94 @@ def test_run_says_what_was_not_filled() -> None:
 
 def test_an_impossible_date_is_no_edge_of_a_window() -> None:
     assert "must be a bar or an ISO date" in call("run", "--window", "2010-02-31:", code=2)
+
+
+def test_one_symbol_of_a_bundled_market_is_a_universe() -> None:
+    printed = json.loads(call("run", "--data", "ecb-fx:USD", "--json"))
+    assert printed["fingerprint"] == oo.data.load("ecb-fx", ["USD"]).fingerprint
+
+
+def test_every_cost_and_limit_of_the_command_line_is_that_of_the_run() -> None:
+    costs = {"fee_bps": 1.5, "slippage_bps": 2.5, "impact_bps": 3.5, "cash_bps": 4.5, "financing_bps": 5.5}
+    limits = {"max_weight": 0.5, "max_gross": 0.75, "max_participation": 0.25}
+    words = [f"--{name.replace('_', '-')}={value}" for name, value in (costs | limits).items()]
+    words += ["--borrow-bps=6.5", "--no-allow-short", "--data=ecb-fx:USD,JPY", "--json"]
+    printed = json.loads(call("run", *words))
+    assert printed["costs"] == oo.CostModel(**costs, borrow_bps=6.5).to_dict()
+    assert printed["limits"] == oo.Limits(**limits, allow_short=False).to_dict()
+    printed = json.loads(call("run", "--max-gross", "inf", "--json"), parse_constant=pytest.fail)
+    assert (printed["limits"]["max_gross"], printed["limits"]["allow_short"]) == (None, True)
+
+
+def test_bars_a_year_are_those_of_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "prices.csv"
+    file.write_text(
+        "date,A\n" + "".join(f"2020-01-{day:02d},{100 + day % 7}\n" for day in range(1, 29)), encoding="utf-8"
+    )
+    sharpes = []
+    for words, bars in (([], 252.0), (["--periods-per-year", "12"], 12.0)):
+        printed = json.loads(call("run", "--data", str(file), "--window", "0:", "--json", *words))
+        run = oo.run_backtest(oo.Dataset.from_csv(file, bars), "buy-and-hold", "0:")
+        assert printed["metrics"] == run.metrics
+        sharpes.append(printed["metrics"]["sharpe"])
+    assert sharpes[0] != sharpes[1]
+
+
+FAILING = """
+import openoutcry
+
+def slip(seen):
+    return {"orders": []} if seen["date"] < "2010" else 1 / 0
+
+def refuse(seen):
+    raise openoutcry.OpenOutcryError("of the agent")
+
+def broken():
+    import no_such_module_of_mine
+"""
+
+
+@pytest.mark.parametrize(
+    ("agent", "shown"),
+    [
+        ("slip", ["ZeroDivisionError", "1 / 0", "in the decision at the close of bar", "(2010-01-04)"]),
+        ("refuse", ["OpenOutcryError: of the agent", "in refuse\n", "(1999-01-29)"]),
+        ("broken:", ["ModuleNotFoundError", "no_such_module_of_mine"]),
+    ],
+)
+def test_an_error_of_the_users_agent_keeps_its_traceback(agent: str, shown: list[str], tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(FAILING + ("broken()\n" if ":" in agent else ""), encoding="utf-8")
+    command = [COMMAND, "run", "--agent", f"mine:{agent.rstrip(':')}"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert done.returncode == 1
+    assert "Traceback" in done.stderr
+    assert [each for each in shown if each not in done.stderr] == [], done.stderr
+
+
+def test_a_refused_decision_says_when() -> None:
+    assert "; in the decision at the close of bar 19 (1999-01-29)" in call("run", "--agent", "json:dumps", code=2)
+
+
+def row(value: float, bound: float, *, at_least: bool = False) -> Row:
+    return Row("steps", value, bound, " ms", at_least=at_least)
+
+
+def test_a_missed_goal_of_the_bench_is_named_and_exit_code_1(capsys: pytest.CaptureFixture[str]) -> None:
+    met = [row(0.4, 0.5), row(300_000.0, 3e5, at_least=True)]
+    check_goals(met)
+    assert capsys.readouterr().err == ""
+    for missed in (row(0.5, 0.5), row(299_999.0, 3e5, at_least=True), row(float("nan"), 0.5)):
+        with pytest.raises(typer.Exit) as left:
+            check_goals([*met, missed])
+        assert left.value.exit_code == 1
+        assert capsys.readouterr().err == f"missed: steps: {missed.here}, goal {missed.goal}\n"
+        assert not missed.to_dict()["is_met"]
+
+
+def test_the_bench_measures_with_goals_as_json() -> None:
+    done = subprocess.run([COMMAND, "bench", "--check", "--json"], capture_output=True, text=True, check=False)
+    rows = json.loads(done.stdout)
+    missed = [each["what"] for each in rows if not each["is_met"]]
+    assert done.returncode == (1 if missed else 0), done.stderr
+    assert [line.split(": ")[1] for line in done.stderr.splitlines()] == missed
+    assert {"what", "value", "bound", "unit", "here", "goal", "peer", "ratio"} <= rows[0].keys()

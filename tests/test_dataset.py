@@ -132,16 +132,16 @@ CSV_REFUSALS = {
     "duplicate in a CRLF file": (of(f"{D1},A,1", f"{D1},A,1").replace("\n", "\r\n"), "duplicate_row", ["2 and 3"]),
     "duplicate date": ("date,A\n2024-01-02,1\n2024-01-02,2\n", "duplicate_row", [D1, "lines 2 and 3"]),
     "duplicate symbol": ("date,A,A\n2024-01-02,1,2\n2024-01-03,1,2\n", "duplicate_symbol", ['"A"']),
-    "American date": (of("01/02/2024,A,1", f"{D2},A,1"), "date_invalid", ["01/02/2024", "row 0"]),
-    "no such day": (of(f"{D1},A,1", "2024-02-30,A,1"), "date_invalid", ["2024-02-30", "row 1"]),
-    "a date with a space": (of(f"{D1},A,1", f"{D2} 10:00:00,A,1"), "date_invalid", ["row 1"]),
-    "two forms of date": (of(f"{D1},A,1", f"{D2}T00:00:00,A,1"), "date_order", ["row 1", "one form"]),
+    "American date": (of("01/02/2024,A,1", f"{D2},A,1"), "date_invalid", ["01/02/2024", "line 2"]),
+    "no such day": (of(f"{D1},A,1", "2024-02-30,A,1"), "date_invalid", ["2024-02-30", "line 3"]),
+    "a date with a space": (of(f"{D1},A,1", f"{D2} 10:00:00,A,1"), "date_invalid", ["line 3"]),
+    "two forms of date": (of(f"{D1},A,1", f"{D2}T00:00:00,A,1"), "date_order", ["line 3", "one form"]),
     "no symbol name": (of(f"{D1},,1", f"{D2},,1"), "symbol_invalid", ["symbols[0]"]),
     "a symbol with spaces": (of(f"{D1}, A,1", f"{D2}, A,1"), "symbol_invalid", ['" A"']),
     "one bar": (of(f"{D1},A,1"), "dataset_too_small", ["2 bars", "received 1 and 1"]),
     "no bar": (of(), "dataset_too_small", ["received 0 and 0"]),
-    "negative": (of(f"{D1},A,1", f"{D2},A,-5"), "price_invalid", ["`close`", "row 1", D2, '"A"', "-5"]),
-    "zero": (of(f"{D1},A,1", f"{D2},A,0"), "price_invalid", ["`close`", "row 1", '"A"', "received 0"]),
+    "negative": (of(f"{D1},A,1", f"{D2},A,-5"), "price_invalid", ["`close`", "line 3", D2, '"A"', "-5"]),
+    "zero": (of(f"{D1},A,1", f"{D2},A,0"), "price_invalid", ["`close`", "line 3", '"A"', "received 0"]),
     "split of 0": (of(f"{D1},A,1,", f"{D2},A,1,0", header="date,symbol,close,split"), "value_invalid", ["`splits`"]),
 }
 
@@ -157,7 +157,7 @@ def test_a_csv_that_is_not_there_or_not_text_is_no_market(tmp_path: Path) -> Non
     with pytest.raises(FileNotFoundError):
         oo.Dataset.from_csv(tmp_path / "none.csv")
     (tmp_path / "binary.csv").write_bytes(b"date,A\n\xff\xfe,1\n")
-    with pytest.raises(ValueError, match="utf-8"):
+    with refusal("field_unparsable", "line 2 must be UTF-8 text", "byte 0xff at offset 7"):
         oo.Dataset.from_csv(tmp_path / "binary.csv")
 
 

@@ -217,5 +217,5 @@ def test_a_synthetic_market_of_nothing_is_refused() -> None:
         with pytest.raises(oo.OpenOutcryError, match="dataset_too_small"):
             oo.Dataset.synthetic(n_symbols, n_days, 0)
     for seed in (-1, 2**64):
-        with pytest.raises(OverflowError):
+        with pytest.raises(oo.OpenOutcryError, match="`seed` must be an integer from 0"):
             oo.Dataset.synthetic(4, 120, seed)

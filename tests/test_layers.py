@@ -22,7 +22,7 @@ PACKAGE = ROOT / "python" / "openoutcry"
 
 # Crate -> the crates and libraries that it may be built on.
 CRATES = {
-    "openoutcry-engine": {"csv-core", "libm", "rand_chacha", "sha2", "thiserror"},
+    "openoutcry-engine": {"libm", "rand_chacha", "sha2", "thiserror"},
     "openoutcry-contract": {"openoutcry-engine", "serde", "serde_json", "thiserror", "zmij"},
     "openoutcry": {"openoutcry-contract", "openoutcry-engine", "rand_chacha", "thiserror"},
     "openoutcry-score": {"libm", "thiserror"},
@@ -58,9 +58,16 @@ CORE = {"agents", "core", "data", "errors", "native"}
 LAYERS = {
     "native": Layer(("openoutcry.openoutcry_py",), set(), {"numpy"}),
     "root": Layer(("openoutcry",), CORE, set(), frozenset({"gym"}), by_name=True),
-    "data": Layer(("openoutcry.data", "openoutcry.data.*"), {"data"}, {"numpy"}, frozenset({"root"})),
+    "data": Layer(("openoutcry.data", "openoutcry.data.*"), {"data", "errors"}, {"numpy"}, frozenset({"root"})),
     "core": Layer(
-        ("openoutcry._pickle", "openoutcry.backtest", "openoutcry.dataset", "openoutcry.window"),
+        (
+            "openoutcry._pickle",
+            "openoutcry.arguments",
+            "openoutcry.backtest",
+            "openoutcry.columns",
+            "openoutcry.dataset",
+            "openoutcry.window",
+        ),
         CORE,
         {"numpy"},
         frozenset({"frames", "picture"}),

@@ -46,15 +46,18 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        found = getattr(import_module(_HOMES[name]), name)
-    elif name in _SUBMODULES:
-        found = import_module(f"openoutcry.{name}")
-    else:
-        raise AttributeError(f"module 'openoutcry' has no attribute {name!r}")
-    globals()[name] = found
-    return found
+# Hidden from type checkers, which would otherwise believe in any name.
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        if name in _HOMES:
+            found = getattr(import_module(_HOMES[name]), name)
+        elif name in _SUBMODULES:
+            found = import_module(f"openoutcry.{name}")
+        else:
+            raise AttributeError(f"module 'openoutcry' has no attribute {name!r}")
+        globals()[name] = found
+        return found
 
 
 def __dir__() -> list[str]:

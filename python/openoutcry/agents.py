@@ -43,6 +43,10 @@ class Baseline:
     def __repr__(self) -> str:
         return f"Baseline({self.name!r})"
 
+    def __reduce__(self) -> Any:
+        # A copy begins anew, as every run does.
+        return Baseline, (self.name, self._core.seed)
+
 
 def hold_cash() -> Baseline:
     """Hold nothing but cash."""
@@ -88,6 +92,8 @@ def load(name: str, seed: int = 0) -> Agent:
     module, colon, attribute = name.partition(":")
     if not colon:
         return Baseline(name, seed)
+    if not module:
+        raise refusal("unknown_agent", f"an agent must be a baseline or `module:function`; received {name!r}")
     agent: Any = getattr(importlib.import_module(module), attribute, None)
     if not callable(agent):
         raise refusal("unknown_agent", f"`{module}` must have a callable `{attribute}`; received {agent!r}")

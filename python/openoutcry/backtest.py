@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
+from collections.abc import Mapping
+from contextlib import suppress
 from functools import cached_property
+from operator import index
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,8 +16,9 @@ import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
 from openoutcry.agents import Agent, Baseline
+from openoutcry.arguments import is_truth, lookback_of, plain, rules_of, seed_of
 from openoutcry.dataset import Dataset
-from openoutcry.errors import refusal
+from openoutcry.errors import refusal, tell
 from openoutcry.openoutcry_py import CostModel, Limits
 from openoutcry.window import Edge, Window, as_window
 
@@ -54,31 +58,66 @@ def run_backtest(
 
     Raises:
         OpenOutcryError: the window, a weight or a decision cannot be used; the message says where.
+        Exception: what an agent raises passes as it is, with a note of the bar and date that it was asked about.
     """
-    if lookback < 1:
-        raise refusal("window_invalid", f"`lookback` must be at least 1; received {lookback}")
+    if not isinstance(dataset, Dataset):
+        raise refusal("argument_invalid", f"`dataset` must be a Dataset; received {type(dataset).__name__}")
+    costs, limits = rules_of(costs, limits)
+    lookback, seed = lookback_of(lookback), seed_of(seed)
     bars = as_window(window).resolve(dataset, lookback)
-    settings: native.Settings = {
-        "window": bars,
-        "costs": costs or CostModel(),
-        "limits": limits or Limits(),
-        "lookback": lookback,
-        "seed": seed,
-    }
+    settings: native.Settings = {"window": bars, "costs": costs, "limits": limits, "lookback": lookback, "seed": seed}
     agent = Baseline(agent_or_weights, seed) if isinstance(agent_or_weights, str) else agent_or_weights
     if isinstance(agent, Baseline):
         core = native.run_agent(dataset._core, agent._core, settings)
         return Run(dataset, core, settings, name or agent.name)
     if callable(agent):
-        core = native.run_callable(dataset._core, lambda text: _decide(agent, text), settings)
+        core = _run_callable(dataset, agent, settings)
         return Run(dataset, core, settings, name or getattr(agent, "__name__", type(agent).__name__))
     core = native.run_weights(dataset._core, _weights(dataset, agent), settings)
     return Run(dataset, core, settings, name or "weights")
 
 
-def _decide(agent: Agent, text: str) -> str:
-    decision = agent(json.loads(text))
-    return decision if isinstance(decision, str) else json.dumps(decision)
+def _run_callable(dataset: Dataset, agent: Agent, settings: native.Settings) -> native.Run:
+    asked_on = ""
+
+    def decide(text: str) -> str:
+        nonlocal asked_on
+        observation = json.loads(text)
+        asked_on = observation["date"]
+        decision = agent(observation)
+        return decision if isinstance(decision, str) else _json(decision)
+
+    try:
+        return native.run_callable(dataset._core, decide, settings)
+    except Exception as error:
+        if asked_on:
+            tell(error, f"in the decision at the close of bar {dataset.dates.index(asked_on)} ({asked_on})")
+        raise
+
+
+def _json(decision: Any) -> str:
+    try:
+        return json.dumps(decision, default=_plain)
+    except (TypeError, ValueError, RecursionError) as error:
+        if isinstance(error, native.OpenOutcryError):
+            raise
+        raise refusal("wrong_type", f"expected what JSON can say; received a decision with {error}") from error
+
+
+def _plain(value: Any) -> Any:
+    """Return what JSON can say of a mapping or of a number of another library, which means what `float` makes of it."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    if is_truth(value):
+        return bool(value)
+    is_scalar = getattr(value, "ndim", 0) == 0 and not isinstance(value, (complex, np.datetime64, np.timedelta64))
+    with suppress(TypeError, ValueError):
+        if is_scalar and hasattr(value, "__index__"):
+            return index(value)
+    with suppress(TypeError, ValueError):
+        if is_scalar and hasattr(value, "__float__"):
+            return float(value)
+    raise refusal("wrong_type", f"expected a number, text, list or dict; received {type(value).__name__} {value!r}")
 
 
 def _weights(dataset: Dataset, weights: Any) -> npt.NDArray[np.float64]:
@@ -86,20 +125,21 @@ def _weights(dataset: Dataset, weights: Any) -> npt.NDArray[np.float64]:
     if columns is not None and [str(column) for column in columns] != list(dataset.symbols):
         received = ", ".join(map(str, columns))
         raise refusal("shape_mismatch", f"columns must be {', '.join(dataset.symbols)}; received {received}")
-    _check_index(dataset, weights)
-    array = np.asarray(weights)
+    array = plain("weights", weights)
     if array.dtype.kind not in "fiu" or array.ndim != 2:
         wanted = f"an agent or an array of shape ({dataset.n_bars}, {dataset.n_symbols}) is required"
         raise refusal("shape_mismatch", f"{wanted}; received {array.ndim}-d {array.dtype}")
+    _check_index(dataset, weights)
     return array.astype(np.float64, copy=False)
 
 
 def _check_index(dataset: Dataset, weights: Any) -> None:
     """Refuse a pandas frame of other dates: shifted by one bar it would look ahead."""
-    index: Any = getattr(weights, "index", None)
-    if not hasattr(index, "inferred_type") or index.inferred_type == "integer":
+    rows: Any = getattr(weights, "index", None)
+    if not hasattr(rows, "inferred_type") or rows.inferred_type == "integer":
         return
-    dates = [(date if isinstance(date, str) else date.isoformat())[: len(dataset.dates[0])] for date in index]
+    texts = [date.isoformat() if hasattr(date, "isoformat") else str(date) for date in rows]
+    dates = [text[: len(dataset.dates[0])] for text in texts]
     if dates != list(dataset.dates):
         wanted = f"the index of weights must be the dates of the dataset, {dataset.dates[0]} .. {dataset.dates[-1]}"
         received = f"{dates[0]} .. {dates[-1]}, {len(dates)} rows" if dates else "no rows"
@@ -258,6 +298,17 @@ class Run:
         if not native.is_riskless(self.returns):
             return {}
         return {name: _RISKLESS for name in ("sharpe", "sortino") if self.metrics[name] is not None}
+
+    def __copy__(self) -> Run:
+        return Run(self.dataset, self._core, self._settings, self.name)
+
+    def __deepcopy__(self, memo: object) -> Run:
+        # The core is frozen; arrays that were handed out are copies of it.
+        return self.__copy__()
+
+    def __reduce__(self) -> Any:
+        hint = "return `run.nav`, `run.metrics` or `run.to_frame()` from a worker, or its decisions to run them again"
+        raise TypeError(f"a Run cannot be pickled: {hint}")
 
     def delayed(self) -> Run:
         """Return the run of the same decisions carried out one bar later."""

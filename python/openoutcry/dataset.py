@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from openoutcry import columns
 from openoutcry import openoutcry_py as native
+from openoutcry.arguments import whole
+from openoutcry.columns import Table
 from openoutcry.errors import refusal
-
-Table = npt.NDArray[np.float64]
 
 _TABLES = ("open", "high", "low", "volume", "dividends", "splits", "delistings")
 
@@ -78,20 +79,10 @@ class Dataset:
         Raises:
             OpenOutcryError: the first fault, with its row and column; nothing is repaired.
         """
-        tables = {"open": open, "high": high, "low": low, "volume": volume, "dividends": dividends}
-        tables |= {"splits": splits, "delistings": delistings}
-        core = native.Dataset.from_arrays(
-            _iso(dates),
-            [str(symbol) for symbol in symbols],
-            _table("close", close),
-            periods_per_year=float(periods_per_year),
-            tradable=None if tradable is None else _mask(tradable),
-            risk_free=None if risk_free is None else np.asarray(risk_free, dtype=np.float64),
-            fundamentals=[(symbol, at, key, float(value)) for symbol, at, key, value in fundamentals],
-            news=list(news),
-            **{key: None if table is None else _table(key, table) for key, table in tables.items()},
-        )
-        return cls(core, name=name, notices=notices)
+        given = {"dates": dates, "symbols": symbols, "periods_per_year": periods_per_year, "close": close, "open": open}
+        given |= {"high": high, "low": low, "volume": volume, "dividends": dividends, "splits": splits}
+        given |= {"tradable": tradable, "delistings": delistings, "risk_free": risk_free}
+        return cls(_core(given | {"fundamentals": fundamentals, "news": news}), name=name, notices=notices)
 
     @classmethod
     def from_csv(
@@ -114,14 +105,14 @@ class Dataset:
             notices: What a reader of a result must know of this market.
 
         Raises:
-            OpenOutcryError: the first fault, with its line or row and column.
+            OpenOutcryError: the first fault, with its line.
         """
         if isinstance(source, str) and "\n" in source:
             text = source
         else:
             path = Path(source)
-            text, name = path.read_text(encoding="utf-8-sig"), name or path.stem
-        core = native.Dataset.from_csv(text, periods_per_year=float(periods_per_year))
+            text, name = _read_text(path), name or path.stem
+        core = native.Dataset.from_csv(text, periods_per_year=periods_per_year)
         return cls(core, name=name, notices=notices)
 
     @classmethod
@@ -135,12 +126,12 @@ class Dataset:
         The columns are those of `from_csv`, long or wide; a pandas index is the date where there is no such column.
 
         Raises:
-            OpenOutcryError: the first fault, with its row and column.
+            OpenOutcryError: the first fault, with its row in the frame, counted from 0.
         """
         from openoutcry import frames
 
-        columns = frames.columns_of(frame)
-        return cls.from_arrays(**columns, periods_per_year=periods_per_year, name=name, notices=notices)
+        given, rows = frames.columns_of(frame)
+        return cls(_core(given | {"periods_per_year": periods_per_year}, rows), name=name, notices=notices)
 
     @classmethod
     def from_parquet(
@@ -155,10 +146,13 @@ class Dataset:
 
         Needs `openoutcry[parquet]`."""
         try:
-            from pyarrow import parquet
+            from pyarrow import ArrowInvalid, parquet
         except ModuleNotFoundError as error:
             raise ModuleNotFoundError("needs `pip install openoutcry[parquet]`", name=error.name) from error
-        frame = parquet.read_table(Path(path))
+        try:
+            frame = parquet.read_table(Path(path))
+        except ArrowInvalid as error:
+            raise refusal("field_unparsable", f"a Parquet file is required; received {Path(path).name}") from error
         return cls.from_frame(frame, periods_per_year, name=name or Path(path).stem, notices=notices)
 
     @classmethod
@@ -268,9 +262,7 @@ class Dataset:
 
     def head(self, n_bars: int) -> Dataset:
         """Return the dataset of the first `n_bars` bars."""
-        if not 2 <= n_bars <= self.n_bars:
-            raise refusal("window_invalid", f"`n_bars` must be in [2, {self.n_bars}]; received {n_bars}")
-        return self._cut(slice(n_bars), list(range(self.n_symbols)))
+        return self._cut(slice(whole("n_bars", n_bars, 2, self.n_bars, "window_invalid")), list(range(self.n_symbols)))
 
     def __len__(self) -> int:
         return self.n_bars
@@ -286,6 +278,13 @@ class Dataset:
         span = f"{self.dates[0]} .. {self.dates[-1]}"
         return f"Dataset({self.name!r}, {self.n_bars} bars x {self.n_symbols} symbols, {span}, {fills})"
 
+    def __copy__(self) -> Dataset:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Dataset:
+        # Frozen, so that one market can serve all who copy it.
+        return self
+
     def __reduce__(self) -> Any:
         from openoutcry._pickle import call
 
@@ -300,11 +299,11 @@ class Dataset:
         axis = {"dates": self.dates, "symbols": self.symbols, "periods_per_year": self.periods_per_year}
         return axis | tables | {"fundamentals": self._core.fundamentals, "news": self._core.news}
 
-    def _cut(self, rows: slice, columns: list[int]) -> Dataset:
+    def _cut(self, rows: slice, places: list[int]) -> Dataset:
         cut = self._columns()
-        symbols = [self.symbols[column] for column in columns]
+        symbols = [self.symbols[place] for place in places]
         for name in ("close", *_TABLES, "tradable"):
-            cut[name] = None if cut[name] is None else np.ascontiguousarray(cut[name][rows][:, columns])
+            cut[name] = None if cut[name] is None else np.ascontiguousarray(cut[name][rows][:, places])
         cut["dates"] = self.dates[rows]
         cut["symbols"] = symbols
         cut["risk_free"] = None if self.risk_free is None else self.risk_free[rows]
@@ -323,34 +322,30 @@ def _frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return array
 
 
-def _table(name: str, values: npt.ArrayLike) -> Table:
-    array = np.asarray(values)
-    if array.dtype.kind not in "fiu" or array.ndim != 2:
-        message = f"`{name}` must be a 2-d array of numbers; received {array.ndim}-d {array.dtype}"
-        raise refusal("shape_mismatch", message)
-    return np.ascontiguousarray(array, dtype=np.float64)
+def _core(given: Mapping[str, Any], rows: tuple[list[int], list[int]] | None = None) -> native.Dataset:
+    """Return the market of columns by name; `rows` are those of a frame that its bars and its cells came from."""
+    tables = {name: given.get(name) for name in _TABLES}
+    tradable, risk_free = given.get("tradable"), given.get("risk_free")
+    return native.Dataset.from_arrays(
+        columns.iso(given["dates"]),
+        columns.names(given["symbols"]),
+        columns.table("close", given["close"]),
+        periods_per_year=given["periods_per_year"],
+        tradable=None if tradable is None else columns.mask(tradable),
+        risk_free=None if risk_free is None else columns.series("risk_free", risk_free),
+        fundamentals=columns.fundamentals(given.get("fundamentals", ())),
+        news=columns.news(given.get("news", ())),
+        origin=rows,
+        **{name: None if table is None else columns.table(name, table) for name, table in tables.items()},
+    )
 
 
-def _mask(values: npt.ArrayLike) -> npt.NDArray[np.bool_]:
-    array = np.asarray(values)
-    if array.dtype.kind != "b" or array.ndim != 2:
-        message = f"`tradable` must be a 2-d array of booleans; received {array.ndim}-d {array.dtype}"
-        raise refusal("shape_mismatch", message)
-    return np.ascontiguousarray(array)
-
-
-def _iso(dates: Iterable[Any]) -> list[str]:
-    if isinstance(dates, np.ndarray) and dates.dtype.kind == "M":
-        known = dates[~np.isnat(dates)]
-        if (known.astype("datetime64[D]") == known).all():
-            return [str(day) for day in dates.astype("datetime64[D]")]
-        # What is finer than a second is printed in full, for the engine to refuse.
-        whole = (known.astype("datetime64[s]") == known).all()
-        return [str(time) for time in (dates.astype("datetime64[s]") if whole else dates)]
-    texts = [date if isinstance(date, str) else _text(date) for date in dates]
-    # A midnight timestamp of a daily index means its day.
-    return [text[:10] for text in texts] if texts and all(text[10:] == "T00:00:00" for text in texts) else texts
-
-
-def _text(date: Any) -> str:
-    return str(date.isoformat()) if hasattr(date, "isoformat") else str(date)
+def _read_text(path: Path) -> str:
+    """Return the text of a file, for the engine to strip of a byte order mark."""
+    content = path.read_bytes()
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        received = f"byte 0x{content[error.start]:02x} at offset {error.start}"
+        raise refusal("field_unparsable", f"line {line} must be UTF-8 text; received {received}") from error

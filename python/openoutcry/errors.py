@@ -10,3 +10,21 @@ def refusal(slug: str, message: str) -> OpenOutcryError:
     error = OpenOutcryError(f"{slug}: {message}")
     error.slug = slug
     return error
+
+
+def tell(error: BaseException, text: str) -> None:
+    """Add a line to what is shown of an exception, which stays the object that was raised."""
+    if hasattr(error, "add_note"):
+        error.add_note(text)
+    else:
+        chain(error, text)
+
+
+def chain(error: BaseException, text: str) -> None:
+    """Do what `tell` does where exceptions have no notes, Python 3.10: say it as the first cause of the error."""
+    root, seen = error, {id(error)}
+    while (cause := root.__cause__ or root.__context__) is not None and id(cause) not in seen:
+        root = cause
+        seen.add(id(root))
+    root.__cause__ = RuntimeError(text)
+    error.__notes__ = [*getattr(error, "__notes__", []), text]  # type: ignore[attr-defined]

@@ -19,10 +19,14 @@ _OPTIONAL |= {"dividend": "dividends", "split": "splits", "delisting_return": "d
 _LONG = ("date", "symbol", "close", *_OPTIONAL)
 
 Columns = dict[str, npt.NDArray[Any]]
+Rows = tuple[list[int], list[int]]
 
 
-def columns_of(frame: Any) -> dict[str, Any]:
-    """Return the arguments of `Dataset.from_arrays` that a long or wide frame holds."""
+def columns_of(frame: Any) -> tuple[dict[str, Any], Rows]:
+    """Return the columns of a market that a long or wide frame holds, and the rows that its bars and cells came from.
+
+    Rows count from 0 in the order of the frame; -1 is none.
+    """
     columns = _read(frame)
     named = {name: name.strip().lower() for name in columns}
     known = {lower: name for name, lower in named.items() if lower in _LONG}
@@ -37,7 +41,7 @@ def columns_of(frame: Any) -> dict[str, Any]:
     # LOW and OPEN are tickers too; beside `close`, or alone, they are columns of one symbol.
     if len(known) > 1 and ("close" in known or len(known) == len(named)):
         beside = next(lower for lower in known if lower != "date")
-        hint = "hint: a wide frame has one column of closes a symbol"
+        hint = "hint: add it, or name the closes after their symbol"
         raise refusal("missing_column", f"column `symbol` is required beside `{beside}`; received {received}; {hint}")
     return _wide(columns, known["date"])
 
@@ -69,7 +73,8 @@ def _read(frame: Any) -> Columns:
 
         table = pyarrow.table(frame)
         return {name: table[name].to_numpy() for name in table.column_names}
-    raise TypeError(f"a pandas, polars or Arrow frame is required; received {type(frame).__name__}")
+    message = f"`frame` must be a pandas, polars or Arrow frame; received {type(frame).__name__}"
+    raise refusal("argument_invalid", message)
 
 
 def _read_pandas(frame: Any) -> Columns:
@@ -91,18 +96,19 @@ def _pandas_array(series: Any) -> npt.NDArray[Any]:
     return np.asarray(array)
 
 
-def _long(columns: Columns) -> dict[str, Any]:
+def _long(columns: Columns) -> tuple[dict[str, Any], Rows]:
     unknown = [name for name in columns if name not in _LONG]
     if unknown or "close" not in columns:
         message = f"columns must be date, symbol, close[, {', '.join(_OPTIONAL)}]; received {', '.join(columns)}"
         raise refusal("unknown_column" if unknown else "missing_column", message)
-    dates, rows = np.unique(_dates(columns["date"]), return_inverse=True)
+    dates, of_bar, rows = np.unique(_dates(columns["date"]), return_index=True, return_inverse=True)
     symbols, places = np.unique(_symbols(columns["symbol"]), return_inverse=True)
     cells = rows * len(symbols) + places
     first = np.unique(cells, return_index=True)[1]
     if len(first) < len(cells):
         row = int(np.setdiff1d(np.arange(len(cells)), first)[0])
-        received = f"{dates[rows[row]]} '{symbols[places[row]]}' a second time in row {row}"
+        before = int(np.flatnonzero(cells == cells[row])[0])
+        received = f"{dates[rows[row]]} '{symbols[places[row]]}' at rows {before} and {row}"
         raise refusal("duplicate_row", f"a date and symbol must occur once; received {received}")
     arrays: dict[str, Any] = {"dates": dates, "symbols": symbols.tolist()}
     for name, target in {"close": "close", **_OPTIONAL}.items():
@@ -110,17 +116,23 @@ def _long(columns: Columns) -> dict[str, Any]:
             table = np.full(len(dates) * len(symbols), np.nan)
             table[cells] = _numbers(name, columns[name])
             arrays[target] = table.reshape(len(dates), len(symbols))
-    return arrays
+    of_cell = np.full(len(dates) * len(symbols), -1)
+    of_cell[cells] = np.arange(len(cells))
+    return arrays, (of_bar.tolist(), of_cell.tolist())
 
 
-def _wide(columns: Columns, date: str) -> dict[str, Any]:
+def _wide(columns: Columns, date: str) -> tuple[dict[str, Any], Rows]:
     dates = _dates(columns[date])
     order = np.argsort(dates, kind="stable")
+    again = np.flatnonzero(dates[order][1:] == dates[order][:-1])
+    if len(again):
+        first, row = order[again[0]], order[again[0] + 1]
+        raise refusal("duplicate_row", f"a date must occur once; received {dates[row]} at rows {first} and {row}")
     symbols = [name for name in columns if name != date]
     close = np.empty((len(dates), len(symbols)))
     for place, name in enumerate(symbols):
         close[:, place] = _numbers(name, columns[name])
-    return {"dates": dates[order], "symbols": symbols, "close": close[order]}
+    return {"dates": dates[order], "symbols": symbols, "close": close[order]}, (order.tolist(), [])
 
 
 def _dates(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -147,12 +159,16 @@ def _numbers(name: str, values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     if values.dtype.kind in "fiu":
         return values.astype(np.float64)
     numbers = np.empty(len(values))
-    for row, value in enumerate(values.tolist()):
-        if isinstance(value, (str, bool)):
-            raise refusal("field_unparsable", f"`{name}` at row {row} must be a number; received {value!r}")
-        try:
-            numbers[row] = np.nan if value is None else float(value)
-        except (TypeError, ValueError) as error:
-            message = f"`{name}` at row {row} must be a number; received {value!r}"
-            raise refusal("field_unparsable", message) from error
+    # Not `tolist`, which makes integers of what is a time or a span of it.
+    for row, value in enumerate(values):
+        if value is not None and not _is_number(value):
+            message = f"`{name}` at row {row} must be a number; received {str(value)!r}"
+            raise refusal("field_unparsable", message)
+        numbers[row] = np.nan if value is None else float(value)
     return numbers
+
+
+def _is_number(value: Any) -> bool:
+    """Return whether `float` of a value is what it says: not so of a truth, a text, a time or a complex number."""
+    others = (str, bytes, bool, complex, np.bool_, np.complexfloating, np.datetime64, np.timedelta64)
+    return hasattr(value, "__float__") and not isinstance(value, others) and not hasattr(value, "isoformat")

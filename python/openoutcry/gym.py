@@ -10,6 +10,7 @@ import numpy.typing as npt
 from gymnasium import spaces
 
 from openoutcry import openoutcry_py as native
+from openoutcry.arguments import lookback_of, plain, rules_of, seed_of
 from openoutcry.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import CostModel, Limits, OpenOutcryError, State
@@ -19,6 +20,13 @@ Observation = dict[str, npt.NDArray[Any]]
 
 # Finite, so that `sample()` works; no price or share count comes near it.
 _BOUND = 1e300
+
+
+class _Default(int):
+    """A default that can be told from the same number given."""
+
+
+_N_SYMBOLS, _N_DAYS = _Default(4), _Default(120)
 
 
 class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
@@ -38,10 +46,11 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
     The market is fixed by the constructor, and so is the window: `reset(seed=...)` seeds `np_random` and nothing else.
 
     Args:
-        n_symbols: Symbols of the synthetic market.
-        n_days: Days of the synthetic market.
-        seed: Seed of the synthetic market and of the slippage noise.
-        dataset: A market to use instead of a synthetic one.
+        n_symbols: Symbols of the synthetic market, 4 by default.
+        n_days: Days of the synthetic market, 120 by default.
+        seed: Seed of the synthetic market and of the slippage noise. With `dataset` it is the key of that noise alone,
+            which matters only where `slippage_jitter` is above 0.
+        dataset: A market to use instead of a synthetic one; the sizes are then its own.
         window: Bars or dates `[start, end)`.
         costs: What trading costs; None for the defaults of `CostModel`.
         limits: What an action may ask for; None for the defaults of `Limits`.
@@ -51,16 +60,16 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
         render_mode: `ansi` for a line of text, `rgb_array` for a picture.
 
     Raises:
-        OpenOutcryError: the window, a cost or a limit cannot be used.
-        ValueError: both `limits` and a shorthand for it are given, or the render mode is unknown.
+        OpenOutcryError: an argument cannot be used: the window, a cost, a limit, both `limits` and a shorthand for it,
+            both `dataset` and a size, or an unknown render mode.
     """
 
     metadata: dict[str, Any] = {"render_modes": ["ansi", "rgb_array"], "render_fps": 12}  # noqa: RUF012 as in Gymnasium
 
     def __init__(
         self,
-        n_symbols: int = 4,
-        n_days: int = 120,
+        n_symbols: int = _N_SYMBOLS,
+        n_days: int = _N_DAYS,
         seed: int = 7,
         *,
         dataset: Dataset | None = None,
@@ -73,16 +82,17 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
         render_mode: str | None = None,
     ) -> None:
         if limits is not None and (max_weight is not None or allow_short is not None):
-            raise ValueError("`max_weight` and `allow_short` are shorthands for `limits`; received both")
+            shorthands = "`max_weight` and `allow_short`, which are shorthands for it"
+            raise refusal("limit_invalid", f"`limits` must be None beside {shorthands}; received both")
         if render_mode is not None and render_mode not in self.metadata["render_modes"]:
-            raise ValueError(f"`render_mode` must be ansi, rgb_array or None; received {render_mode!r}")
-        if lookback is not None and lookback < 1:
-            raise ValueError(f"`lookback` must be at least 1; received {lookback}")
-        self.dataset = Dataset.synthetic(n_symbols, n_days, seed) if dataset is None else dataset
-        self.limits = limits or Limits(max_weight=max_weight, allow_short=allow_short)
-        self.costs = costs or CostModel()
+            message = f"`render_mode` must be ansi, rgb_array or None; received {render_mode!r}"
+            raise refusal("argument_invalid", message)
+        shown = native.DEFAULT_LOOKBACK if lookback is None else lookback_of(lookback)
+        self.costs, self.limits = rules_of(costs, limits)
+        if limits is None:
+            self.limits = Limits(max_weight=max_weight, allow_short=allow_short)
+        self.dataset = _market(n_symbols, n_days, seed_of(seed), dataset)
         self.render_mode = render_mode
-        shown = lookback or native.DEFAULT_LOOKBACK
         self._core = native.TradingEnv.from_dataset(
             self.dataset._core,
             window=as_window(window).resolve(self.dataset, shown),
@@ -93,7 +103,7 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
         )
         self._navs: list[float] = []
         n = self.dataset.n_symbols
-        top = min(self.limits.max_weight, native.MAX_ABS_WEIGHT)
+        top = _float32_below(min(self.limits.max_weight, native.MAX_ABS_WEIGHT))
         self.action_space = spaces.Box(-top if self.limits.allow_short else 0.0, top, (n,), np.float32)
         self.observation_space: spaces.Dict = spaces.Dict(_spaces(n, lookback))  # type: ignore[assignment]
         self._lookback = lookback
@@ -113,7 +123,7 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
         Raises:
             OpenOutcryError: the action has the wrong shape or is not finite, or the episode is over; nothing has moved.
         """
-        weights = np.asarray(action)
+        weights = plain("action", action)
         if weights.dtype.kind not in "fiu" or weights.shape != self.action_space.shape:
             wanted = f"an action must be numbers of shape {self.action_space.shape}"
             raise refusal("weight_count", f"{wanted}; received {weights.dtype} {weights.shape}")
@@ -153,6 +163,10 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
 
         return render_frame(self._navs, held, self.dataset.symbols, date, cash)
 
+    def __reduce__(self) -> Any:
+        hint = "pickle what makes it instead, and go back to a bar with `clone_state` and `restore_state`"
+        raise TypeError(f"an OpenOutcryEnv can be neither pickled nor copied: {hint}")
+
     def _observe(self) -> Observation:
         n = self.dataset.n_symbols
         observation: Observation = {
@@ -167,6 +181,24 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
             observation["closes"], observation["positions"], observation["listed"], observation.get("history")
         )
         return observation
+
+
+def _market(n_symbols: int, n_days: int, seed: int, dataset: Dataset | None) -> Dataset:
+    if dataset is None:
+        return Dataset.synthetic(n_symbols, n_days, seed)
+    if not isinstance(dataset, Dataset):
+        raise refusal("argument_invalid", f"`dataset` must be a Dataset or None; received {type(dataset).__name__}")
+    if n_symbols is not _N_SYMBOLS or n_days is not _N_DAYS:
+        sizes = "`n_symbols` and `n_days`, which are of a synthetic market"
+        raise refusal("argument_invalid", f"`dataset` must be None beside {sizes}; received both")
+    return dataset
+
+
+def _float32_below(bound: float) -> np.float32:
+    """Return the largest float32 that is at most `bound`: the nearest one can be above, and would be limited."""
+    nearest = np.float32(bound)
+    below: np.float32 = np.nextafter(nearest, np.float32(0.0))
+    return nearest if float(nearest) <= bound else below
 
 
 def _spaces(n: int, lookback: int | None) -> dict[str, spaces.Space[Any]]:

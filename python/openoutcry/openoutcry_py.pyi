@@ -313,7 +313,10 @@ class Dataset:
         risk_free: _Vector | None = None,
         fundamentals: list[tuple[str, str, str, float]] | None = None,
         news: list[tuple[str, str, str]] | None = None,
-    ) -> Dataset: ...
+        origin: tuple[list[int], list[int]] | None = None,
+    ) -> Dataset:
+        """Return the market of columns; `origin` says which rows of a frame bars and cells came from, -1 for none."""
+
     @staticmethod
     def from_csv(text: str, *, periods_per_year: float) -> Dataset: ...
     @staticmethod

@@ -7,10 +7,17 @@ import sys
 import typer
 
 from openoutcry.cli import bench, data, demo, run
+from openoutcry.openoutcry_py import OpenOutcryError
+
+EXIT_CODES = """
+**Exit codes** 0: done. 1: an agent of yours raised an error, shown with its traceback, or `bench --check` missed a
+goal. 2: the input was refused, with one line that says what is required and what came.
+"""
 
 app = typer.Typer(
     name="openoutcry",
     help="The open trading floor for agents. Start with `openoutcry demo`.",
+    epilog=EXIT_CODES,
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="markdown",
@@ -32,9 +39,11 @@ def _root(context: typer.Context, version: bool = typer.Option(False, "--version
 
 
 def main() -> None:
-    """Run the command; a fault of the input is one line on stderr and exit code 2."""
+    """Run the command; a refused input is one line on stderr and exit code 2, and any other error a traceback."""
     try:
         app()
-    except (ValueError, OverflowError, OSError, ImportError) as error:
-        typer.echo(f"error: {error}", err=True)
+    except OpenOutcryError as error:
+        # Of the notes, those that say where; others name the argument, as the message does.
+        places = [note for note in getattr(error, "__notes__", []) if note.startswith("in ")]
+        typer.echo("; ".join([f"error: {error}", *places]), err=True)
         sys.exit(2)

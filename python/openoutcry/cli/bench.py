@@ -3,37 +3,61 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 import typer
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
+if TYPE_CHECKING:
+    from openoutcry.benchmarks import Row
+
 EXAMPLES = """
 **Examples**
 
 `openoutcry bench`
 
-`openoutcry bench --json`
+`openoutcry bench --check --json`
 """
 
 
-def bench(as_json: bool = typer.Option(False, "--json", help="Print as JSON.")) -> None:
-    """Measure backtests, JSON steps, import time and size.
+def bench(
+    check: bool = typer.Option(False, "--check", help="Exit with 1 when a goal is missed, and name each on stderr."),
+    as_json: bool = typer.Option(False, "--json", help="Print as JSON."),
+) -> None:
+    """Measure backtests, memory, JSON steps, import time and size.
 
-    Each beside a numpy peer in the same process.
+    Each beside a numpy peer in the same process, where it has one.
     """
     from openoutcry import benchmarks
 
     rows = benchmarks.measure()
     if as_json:
-        typer.echo(json.dumps([row.__dict__ for row in rows]))
-        return
+        typer.echo(json.dumps([row.to_dict() for row in rows]))
+    else:
+        Console().print(_table(rows))
+    if check:
+        check_goals(rows)
+
+
+def check_goals(rows: list[Row]) -> None:
+    """Leave with exit code 1 where a goal is missed."""
+    missed = [row for row in rows if not row.is_met]
+    for row in missed:
+        typer.echo(f"missed: {row.what}: {row.here}, goal {row.goal}", err=True)
+    if missed:
+        raise typer.Exit(1)
+
+
+def _table(rows: list[Row]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
-    for head, side in (("what", "left"), ("here", "right"), ("goal", "right"), ("peer", "right"), ("ratio", "right")):
-        table.add_column(head, justify="left" if side == "left" else "right")
+    table.add_column("what")
+    for head in ("here", "goal", "", "peer", "ratio"):
+        table.add_column(head, justify="right")
     table.add_column("peer is")
     for row in rows:
         ratio = "" if row.ratio is None else f"{row.ratio:.1f}x"
-        table.add_row(row.what, row.here, row.goal, row.peer, ratio, row.peer_is)
-    Console().print(table)
+        met = "met" if row.is_met else "missed"
+        table.add_row(row.what, row.here, row.goal, met, row.peer, ratio, row.peer_is)
+    return table

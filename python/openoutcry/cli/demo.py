@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from pathlib import Path
 
 import typer
@@ -12,6 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from openoutcry import agents, data
 from openoutcry.backtest import Run
 from openoutcry.board import Board, run_board
+from openoutcry.cli.source import page_to_write
 from openoutcry.cli.table import metrics_table
 from openoutcry.openoutcry_py import Limits
 
@@ -29,7 +31,7 @@ DATASETS = ("ecb-fx", "us-treasury")
 
 
 def demo(
-    report: Path = typer.Option(Path("report.html"), help="Where to write the report."),
+    report: Path = typer.Option(Path("report.html"), help="Where to write the report; its folder is made."),
     windows: int = typer.Option(5, min=1, help="Consecutive windows to run beside the whole period."),
     as_json: bool = typer.Option(False, "--json", help="Print the numbers as JSON instead of tables."),
 ) -> None:
@@ -38,6 +40,9 @@ def demo(
     Offline and long-only. Prints a table a market and writes one self-contained HTML report.
     """
     console = Console()
+    with suppress(OSError):
+        report.parent.mkdir(parents=True, exist_ok=True)
+    page_to_write(report)
     boards = _run(windows, console)
     _write_report(boards, report)
     if as_json:
@@ -114,5 +119,4 @@ def _write_report(boards: list[Board], path: Path) -> None:
         groups[board.dataset.name] = [("agents", names), *conditions_of(board.benchmark), *windows]
     command = f"openoutcry demo --windows {len(boards[0].entries[0].windows)}"
     page = render_board("Baselines on real markets", sections, [], Provenance(versions(command), groups))
-    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(page, encoding="utf-8")

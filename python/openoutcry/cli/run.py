@@ -5,15 +5,19 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+import traceback
 from collections import Counter
+from collections.abc import Mapping
+from math import inf
 from pathlib import Path
+from typing import Any
 
 import typer
 from rich.console import Console
 
 from openoutcry import agents
 from openoutcry.backtest import Run, run_backtest
-from openoutcry.cli.source import open_dataset
+from openoutcry.cli.source import load_agent, open_dataset, page_to_write
 from openoutcry.cli.table import metrics_table
 from openoutcry.openoutcry_py import CostModel, Limits
 
@@ -28,30 +32,77 @@ EXAMPLES = """
 """
 
 
+COSTS, LIMITS = "Costs, in basis points; a year's for rates", "Limits"
+
+
 def run(
     source: str = typer.Option("ecb-fx", "--data", help="A bundled market (`openoutcry data list`) or a file."),
     agent: str = typer.Option("buy-and-hold", help=f"`module:function`, or one of {', '.join(agents.NAMES)}."),
-    window: str = typer.Option(":", help="`START:END`, bars or ISO dates; the end is left out."),
-    fee_bps: float | None = typer.Option(None, help="Commission on notional."),
-    slippage_bps: float | None = typer.Option(None, help="Half-spread."),
-    impact_bps: float | None = typer.Option(None, help="Square-root impact at 100 % participation."),
-    long_only: bool = typer.Option(False, help="Refuse weights below 0."),
+    window: str = typer.Option(":", help="`START:END`, bars or ISO dates; the end is left out. `+2010` is a bar."),
     seed: int = typer.Option(0, help="Key of the slippage noise and of the random agent."),
+    periods_per_year: float | None = typer.Option(None, help="Bars a year of a file; 252 by default."),
     report: Path | None = typer.Option(None, help="Write a self-contained HTML report here."),
     as_json: bool = typer.Option(False, "--json", help="Print the numbers as JSON."),
+    fee_bps: float | None = typer.Option(None, help="Commission on notional.", rich_help_panel=COSTS),
+    slippage_bps: float | None = typer.Option(None, help="Half-spread.", rich_help_panel=COSTS),
+    impact_bps: float | None = typer.Option(
+        None, help="Square-root impact at 100 % participation.", rich_help_panel=COSTS
+    ),
+    cash_bps: float | None = typer.Option(None, help="Rate on idle cash.", rich_help_panel=COSTS),
+    financing_bps: float | None = typer.Option(None, help="Rate on borrowed cash.", rich_help_panel=COSTS),
+    borrow_bps: float | None = typer.Option(None, help="Rate on the value of shorts.", rich_help_panel=COSTS),
+    max_weight: float | None = typer.Option(None, help="Largest |weight| of one symbol.", rich_help_panel=LIMITS),
+    max_gross: float | None = typer.Option(None, help="Largest sum of |weight|.", rich_help_panel=LIMITS),
+    max_participation: float | None = typer.Option(
+        None, help="Largest share of a bar's volume, or of NAV without one.", rich_help_panel=LIMITS
+    ),
+    allow_short: bool = typer.Option(
+        True,
+        "--allow-short/--no-allow-short",
+        " /--long-only",
+        help="Whether weights below 0 are accepted.",
+        rich_help_panel=LIMITS,
+    ),
 ) -> None:
     """Run an agent over a window of a market and print what became of it."""
     # `module:function` means the caller's own file first, as `python -m` would find it.
     sys.path.insert(0, "")
-    done = run_backtest(
-        open_dataset(source),
-        agents.load(agent, seed),
-        window,
-        CostModel(fee_bps=fee_bps, slippage_bps=slippage_bps, impact_bps=impact_bps),
-        Limits(allow_short=not long_only),
-        seed,
-        name=agent,
-    )
+    if report is not None:
+        page_to_write(report)
+    costs = {"fee_bps": fee_bps, "slippage_bps": slippage_bps, "impact_bps": impact_bps, "cash_bps": cash_bps}
+    costs |= {"financing_bps": financing_bps, "borrow_bps": borrow_bps}
+    limits = {"max_weight": max_weight, "max_gross": max_gross, "max_participation": max_participation}
+    rules = CostModel(**costs), Limits(**limits, allow_short=allow_short)
+    dataset = open_dataset(source, periods_per_year)
+    watched = _Watched(load_agent(agent, seed))
+    try:
+        done = run_backtest(dataset, watched.asked, window, *rules, seed, name=agent)
+    except Exception as error:
+        if error is not watched.raised:
+            raise
+        # Not passed on: an `OpenOutcryError` of the agent's own doing is a fault of the agent, not of the input.
+        traceback.print_exception(type(error), error, error.__traceback__)
+        raise typer.Exit(1) from error
+    _show(done, report, as_json)
+
+
+class _Watched:
+    """An agent, and what it raised."""
+
+    def __init__(self, agent: agents.Agent) -> None:
+        self.asked: agents.Agent = agent if isinstance(agent, agents.Baseline) else self._ask
+        self.raised: Exception | None = None
+        self._agent = agent
+
+    def _ask(self, observation: dict[str, Any]) -> Mapping[str, Any] | str:
+        try:
+            return self._agent(observation)
+        except Exception as error:
+            self.raised = error
+            raise
+
+
+def _show(done: Run, report: Path | None, as_json: bool) -> None:
     if report is not None:
         from openoutcry.picture import write_run_report
 
@@ -86,7 +137,8 @@ def _as_json(done: Run) -> dict[str, object]:
         "window": [done.window.start, done.window.end],
         "dates": [done.dates[0], done.dates[-1]],
         "costs": done.cost_model.to_dict(),
-        "limits": done.limits.to_dict(),
+        # JSON has no infinity; a limit that is null is none.
+        "limits": {name: None if value == inf else value for name, value in done.limits.to_dict().items()},
         "seed": done.seed,
         "metrics": done.metrics,
         "undefined": done.undefined,

@@ -1,27 +1,68 @@
-"""Markets and agents as the command line names them."""
+"""Markets, agents and pages as the command line names them."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
-from openoutcry import data
+from openoutcry import agents, data
+from openoutcry.data.universe import NAMES
 from openoutcry.dataset import Dataset
+from openoutcry.errors import refusal
 
 
-def open_dataset(source: str) -> Dataset:
+def open_dataset(source: str, periods_per_year: float | None = None) -> Dataset:
     """Return a bundled market, or the market of a CSV or Parquet file.
 
     Bundled ones are named like `ecb-fx`, `ecb-fx:all`, `ecb-fx:USD,JPY`.
 
     Raises:
-        ValueError: it is neither.
+        OpenOutcryError: it is neither, or cannot be read.
     """
     name, _, universe = source.partition(":")
     if name in data.names():
-        chosen: str | list[str] | None = universe.split(",") if "," in universe else universe or None
-        return data.load(name, chosen)
+        if periods_per_year is not None:
+            message = f"`--periods-per-year` must be left out with {name}, which says it; received {periods_per_year}"
+            raise refusal("argument_invalid", message)
+        return data.load(name, universe if universe in NAMES else universe.split(",") if universe else None)
     path = Path(source)
-    if not path.is_file():
-        known = ", ".join(data.names())
-        raise ValueError(f"data must be one of {known}, or a CSV or Parquet file; received {source!r}")
-    return Dataset.from_parquet(path) if path.suffix == ".parquet" else Dataset.from_csv(path)
+    bars = 252.0 if periods_per_year is None else periods_per_year
+    try:
+        return Dataset.from_parquet(path, bars) if path.suffix == ".parquet" else Dataset.from_csv(path, bars)
+    except OSError as error:
+        known = f"one of {', '.join(data.names())}, or a CSV or Parquet file"
+        message = f"a dataset must be {known}; received {source!r}: {error.strerror}"
+        raise refusal("unknown_dataset", message) from error
+    except ModuleNotFoundError as error:
+        raise refusal(
+            "argument_invalid", f"`--data` must be CSV here, as Parquet {error}; received {source!r}"
+        ) from error
+
+
+def load_agent(name: str, seed: int) -> agents.Agent:
+    """Return a baseline by name, or the callable at `module:function`.
+
+    Raises:
+        OpenOutcryError: there is no such baseline, module or callable. What else a module raises passes.
+    """
+    module = name.partition(":")[0]
+    try:
+        return agents.load(name, seed)
+    except ModuleNotFoundError as error:
+        # What the module itself imports in vain is its own fault, and keeps its traceback.
+        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
+            raise
+        message = f"an agent must be a baseline or `module:function`; received {name!r}, and no module {error.name!r}"
+        raise refusal("unknown_agent", message) from error
+
+
+def page_to_write(path: Path, option: str = "--report") -> Path:
+    """Return the path of a page, once it is sure that one can be written there.
+
+    Raises:
+        OpenOutcryError: its folder is missing, or it cannot be written to.
+    """
+    if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
+        message = f"`{option}` must be a file that can be written, in a folder that is there; received '{path}'"
+        raise refusal("argument_invalid", message)
+    return path

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from openoutcry.data import ecb_fx, us_treasury
 from openoutcry.data.panel import Panel
 from openoutcry.data.universe import DEFAULT, NAMES, Universe
+from openoutcry.errors import refusal
 
 if TYPE_CHECKING:
     from openoutcry import Dataset
@@ -33,7 +34,7 @@ def load(name: str, universe: Universe = None) -> Dataset:
         universe: `major` (the default: quoted on every bar), `all`, or a list of symbols.
 
     Raises:
-        ValueError: the name, the universe or a symbol is unknown.
+        OpenOutcryError: the name, the universe or a symbol is unknown.
     """
     panel = _panel(name, universe)
     # Here, because the arrays are of use without the engine, and importing them must not load it.
@@ -59,7 +60,7 @@ def describe(name: str) -> dict[str, object]:
         name: `ecb-fx` or `us-treasury`.
 
     Raises:
-        ValueError: the name is unknown.
+        OpenOutcryError: `unknown_dataset`: the name is unknown.
     """
     panels = {universe: _panel(name, universe) for universe in NAMES}
     panel = panels["all"]
@@ -80,6 +81,5 @@ def describe(name: str) -> dict[str, object]:
 
 def _panel(name: str, universe: Universe) -> Panel:
     if name not in _PANELS:
-        known = " or ".join(f"`{each}`" for each in _PANELS)
-        raise ValueError(f"name must be {known}; received `{name}`")
+        raise refusal("unknown_dataset", f"a dataset must be one of {', '.join(_PANELS)}; received {name!r}")
     return _PANELS[name](universe)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from openoutcry.data.panel import FloatArray
+from openoutcry.errors import refusal
 
 DEFAULT = "major"
 NAMES = (DEFAULT, "all")
@@ -23,23 +24,26 @@ def choose(universe: Universe, major: Sequence[str], every: Sequence[str]) -> li
         every: All symbols of the dataset.
 
     Raises:
-        ValueError: the name is unknown, or a symbol is unknown, named twice, or missing altogether.
+        OpenOutcryError: the name is unknown, or a symbol is unknown, named twice, or missing altogether.
     """
     if universe is None:
         return list(major)
     if isinstance(universe, str):
         if universe not in NAMES:
             names = " or ".join(f"`{name}`" for name in NAMES)
-            raise ValueError(f"universe must be {names}, or a list of symbols; received `{universe}`")
+            message = f"`universe` must be {names}, or a list of symbols; received {universe!r}"
+            raise refusal("argument_invalid", message)
         return list(major if universe == DEFAULT else every)
     chosen = list(universe)
     if not chosen:
-        raise ValueError("universe must name at least one symbol; received an empty list")
+        raise refusal("symbol_invalid", "`universe` must name at least one symbol; received an empty list")
     for index, symbol in enumerate(chosen):
         if symbol not in every:
-            raise ValueError(f"universe[{index}] must be one of {', '.join(every)}; received `{symbol}`")
+            message = f"`universe[{index}]` must be one of {', '.join(every)}; received {symbol!r}"
+            raise refusal("symbol_invalid", message)
         if symbol in chosen[:index]:
-            raise ValueError(f"universe[{index}] must be named once; received `{symbol}` again")
+            message = f"`universe[{index}]` must be named once; received {symbol!r} again"
+            raise refusal("duplicate_symbol", message)
     return chosen
 
 

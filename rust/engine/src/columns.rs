@@ -31,6 +31,43 @@ pub struct Columns {
     pub fundamentals: Vec<Fundamental>,
     /// Point-in-time headlines.
     pub news: Vec<NewsItem>,
+    /// Where the values stood before they were put in order.
+    pub origin: Origin,
+}
+
+/// Where values stood in the text or frame they were read from, so that an error names a place its reader can find.
+///
+/// By default they stood where they stand: bar t in row t.
+#[derive(Clone, Debug, Default)]
+pub struct Origin {
+    /// Whether places are lines of a text, counted from 1; else they are rows, counted from 0.
+    pub is_text: bool,
+    /// The first place of each bar; empty where bars are in their places.
+    pub of_bar: Vec<usize>,
+    /// The place of each cell, [`Origin::NOWHERE`] where it was left out; empty where each stood in its bar's place.
+    pub of_cell: Vec<usize>,
+}
+
+impl Origin {
+    /// The place of a cell that was not given.
+    pub const NOWHERE: usize = usize::MAX;
+
+    /// Returns the place of a bar in words.
+    pub(crate) fn bar(&self, bar: usize) -> String {
+        self.words(self.of_bar.get(bar).copied().unwrap_or(bar))
+    }
+
+    /// Returns the place of a cell of `bar` in words.
+    pub(crate) fn cell(&self, cell: usize, bar: usize) -> String {
+        match self.of_cell.get(cell) {
+            Some(place) if *place != Self::NOWHERE => self.words(*place),
+            _ => self.bar(bar),
+        }
+    }
+
+    fn words(&self, place: usize) -> String {
+        if self.is_text { format!("on line {place}") } else { format!("at row {place}") }
+    }
 }
 
 /// A number about a symbol, known from `available_at` on; a later one of the same name restates it.

@@ -1,6 +1,7 @@
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use crate::columns::Columns;
+use crate::columns::{Columns, Origin};
 use crate::dataset::check_size;
 use crate::error::DataError;
 
@@ -8,9 +9,9 @@ use crate::error::DataError;
 const OPTIONAL: [&str; 7] = ["open", "high", "low", "volume", "dividend", "split", "delisting_return"];
 
 /// A record of a file: its line, and its fields without the surrounding quotes.
-struct Record {
-    line: u64,
-    fields: Vec<String>,
+struct Record<'a> {
+    line: usize,
+    fields: Vec<Cow<'a, str>>,
 }
 
 /// Returns the columns of a CSV text, long or wide.
@@ -20,79 +21,90 @@ pub(crate) fn parse(text: &str, periods_per_year: f64) -> Result<Columns, DataEr
         return Err(missing("a header line", "an empty file"));
     };
     let names: Vec<String> = header.fields.iter().map(|name| name.trim().to_ascii_lowercase()).collect();
-    let mut columns =
+    let columns =
         if names.iter().any(|name| name == "symbol") { long(&names, rows)? } else { wide(&names, header, rows)? };
-    columns.periods_per_year = periods_per_year;
-    Ok(columns)
+    Ok(Columns { periods_per_year, ..columns })
 }
 
 fn missing(wanted: &str, received: &str) -> DataError {
     DataError::new("missing_column", format!("{wanted} is required; received {received}"))
 }
 
+/// Where the columns of a long file stand.
+struct Places {
+    date: usize,
+    symbol: usize,
+    close: usize,
+    optional: [Option<usize>; OPTIONAL.len()],
+}
+
+impl Places {
+    fn of(names: &[String]) -> Result<Self, DataError> {
+        let received = names.join(",");
+        let place = |wanted: &str| names.iter().position(|name| name == wanted);
+        let required = |wanted: &str| place(wanted).ok_or_else(|| missing(&format!("column `{wanted}`"), &received));
+        let (date, symbol, close) = (required("date")?, required("symbol")?, required("close")?);
+        for (index, name) in names.iter().enumerate() {
+            if !["date", "symbol", "close"].contains(&name.as_str()) && !OPTIONAL.contains(&name.as_str()) {
+                let message = format!("columns must be date,symbol,close[,{}]; received {name:?}", OPTIONAL.join(","));
+                return Err(DataError::new("unknown_column", message));
+            }
+            if names[..index].contains(name) {
+                let message = format!("columns must be unique; received {name:?} twice");
+                return Err(DataError::new("unknown_column", message));
+            }
+        }
+        Ok(Self { date, symbol, close, optional: OPTIONAL.map(place) })
+    }
+}
+
 /// The cells of a long file, found by (date, symbol).
 struct Cells {
     close: Vec<f64>,
     optional: [Option<Vec<f64>>; OPTIONAL.len()],
+    line: Vec<usize>,
 }
 
-fn long(names: &[String], rows: &[Record]) -> Result<Columns, DataError> {
-    let received = names.join(",");
-    let place = |wanted: &str| names.iter().position(|name| name == wanted);
-    let required = |wanted: &str| place(wanted).ok_or_else(|| missing(&format!("column `{wanted}`"), &received));
-    let (date, symbol, close) = (required("date")?, required("symbol")?, required("close")?);
-    for (index, name) in names.iter().enumerate() {
-        if !["date", "symbol", "close"].contains(&name.as_str()) && !OPTIONAL.contains(&name.as_str()) {
-            let message = format!("columns must be date,symbol,close[,{}]; received {name:?}", OPTIONAL.join(","));
-            return Err(DataError::new("unknown_column", message));
-        }
-        if names[..index].contains(name) {
-            return Err(DataError::new("unknown_column", format!("columns must be unique; received {name:?} twice")));
-        }
-    }
-    let dates = ordered(rows.iter().map(|row| row.fields[date].as_str()));
-    let symbols = ordered(rows.iter().map(|row| row.fields[symbol].as_str()));
+fn long(names: &[String], rows: &[Record<'_>]) -> Result<Columns, DataError> {
+    let places = Places::of(names)?;
+    let dates = ordered(rows.iter().map(|row| &*row.fields[places.date]));
+    let symbols = ordered(rows.iter().map(|row| &*row.fields[places.symbol]));
     check_size(symbols.len(), dates.len())?;
     let size = dates.len() * symbols.len();
-    let mut cells =
-        Cells { close: vec![f64::NAN; size], optional: OPTIONAL.map(|name| place(name).map(|_| vec![f64::NAN; size])) };
-    let mut line_of = vec![0; size];
+    let mut cells = Cells {
+        close: vec![f64::NAN; size],
+        optional: places.optional.map(|place| place.map(|_| vec![f64::NAN; size])),
+        line: vec![Origin::NOWHERE; size],
+    };
+    let mut of_bar = vec![Origin::NOWHERE; dates.len()];
     for row in rows {
-        let (day, name) = (row.fields[date].as_str(), row.fields[symbol].as_str());
+        let (day, name) = (&*row.fields[places.date], &*row.fields[places.symbol]);
         let cell = dates[day] * symbols.len() + symbols[name];
-        if line_of[cell] > 0 {
-            let message = format!(
-                "a date and symbol must occur once; received {day} {name:?} on lines {} and {}",
-                line_of[cell], row.line
-            );
+        let first = std::mem::replace(&mut cells.line[cell], row.line);
+        if first != Origin::NOWHERE {
+            let received = format!("{day} {name:?} on lines {first} and {}", row.line);
+            let message = format!("a date and symbol must occur once; received {received}");
             return Err(DataError::new("duplicate_row", message));
         }
-        line_of[cell] = row.line;
-        cells.close[cell] = number(row, close, "close")?;
-        for (name, table) in OPTIONAL.iter().zip(&mut cells.optional) {
-            if let (Some(index), Some(table)) = (place(name), table) {
-                table[cell] = number(row, index, name)?;
+        of_bar[dates[day]] = row.line.min(of_bar[dates[day]]);
+        cells.close[cell] = number(row, places.close, "close")?;
+        for ((name, place), table) in OPTIONAL.iter().zip(places.optional).zip(&mut cells.optional) {
+            if let (Some(place), Some(table)) = (place, table) {
+                table[cell] = number(row, place, name)?;
             }
         }
     }
-    let [open, high, low, volume, dividends, splits, delistings] = cells.optional;
-    let (dates, symbols) = (owned(&dates), owned(&symbols));
-    Ok(Columns {
-        dates,
-        symbols,
-        close: cells.close,
-        open,
-        high,
-        low,
-        volume,
-        dividends,
-        splits,
-        delistings,
-        ..Columns::default()
-    })
+    Ok(filled(owned(&dates), owned(&symbols), cells, of_bar))
 }
 
-fn wide(names: &[String], header: &Record, rows: &[Record]) -> Result<Columns, DataError> {
+fn filled(dates: Vec<String>, symbols: Vec<String>, cells: Cells, of_bar: Vec<usize>) -> Columns {
+    let [open, high, low, volume, dividends, splits, delistings] = cells.optional;
+    let origin = Origin { is_text: true, of_bar, of_cell: cells.line };
+    let tables = Columns { close: cells.close, open, high, low, volume, dividends, splits, ..Columns::default() };
+    Columns { dates, symbols, delistings, origin, ..tables }
+}
+
+fn wide(names: &[String], header: &Record<'_>, rows: &[Record<'_>]) -> Result<Columns, DataError> {
     if names.first().is_none_or(|name| name != "date") {
         return Err(missing("column `date`, first,", &format!("{:?}", names.join(","))));
     }
@@ -101,7 +113,7 @@ fn wide(names: &[String], header: &Record, rows: &[Record]) -> Result<Columns, D
     let one_symbol = names.iter().any(|name| name == "close") || names[1..].iter().all(is_reserved);
     if let Some(name) = names.iter().find(|name| one_symbol && is_reserved(name)) {
         let message = format!(
-            "column `symbol` is required beside {name:?}; received {}; hint: a wide file has one column of closes a symbol",
+            "column `symbol` is required beside {name:?}; received {}; hint: add it, or name the closes after their symbol",
             names.join(",")
         );
         return Err(DataError::new("missing_column", message));
@@ -112,7 +124,7 @@ fn wide(names: &[String], header: &Record, rows: &[Record]) -> Result<Columns, D
     }
     let mut by_date = BTreeMap::new();
     for row in rows {
-        if let Some(first) = by_date.insert(row.fields[0].as_str(), row) {
+        if let Some(first) = by_date.insert(&*row.fields[0], row) {
             let message =
                 format!("a date must occur once; received {} on lines {} and {}", row.fields[0], first.line, row.line);
             return Err(DataError::new("duplicate_row", message));
@@ -120,10 +132,12 @@ fn wide(names: &[String], header: &Record, rows: &[Record]) -> Result<Columns, D
     }
     let mut columns = Columns {
         symbols: header.fields[1..].iter().map(|name| name.trim().to_owned()).collect(),
+        origin: Origin { is_text: true, ..Origin::default() },
         ..Columns::default()
     };
     for (date, row) in by_date {
         columns.dates.push(date.to_owned());
+        columns.origin.of_bar.push(row.line);
         for (index, name) in header.fields.iter().enumerate().skip(1) {
             columns.close.push(number(row, index, name)?);
         }
@@ -145,67 +159,104 @@ fn owned(ranks: &BTreeMap<&str, usize>) -> Vec<String> {
 }
 
 /// Returns the number in a field, NaN where it is empty.
-fn number(row: &Record, index: usize, column: &str) -> Result<f64, DataError> {
-    let text = row.fields[index].as_str();
+fn number(row: &Record<'_>, index: usize, column: &str) -> Result<f64, DataError> {
+    let text = &*row.fields[index];
     if text.is_empty() {
         return Ok(f64::NAN);
     }
     // `f64::from_str` also reads "nan" and "inf", which no price file means.
     let number = text.parse::<f64>().ok().filter(|number| number.is_finite());
     number.ok_or_else(|| {
-        let message = format!("`{column}` on line {} must be a finite number or empty; received {text:?}", row.line);
-        DataError::new("field_unparsable", message)
+        unparsable(&format!("`{column}` on line {} must be a finite number or empty; received {text:?}", row.line))
     })
 }
 
-/// Returns the records of a text, each with as many fields as the first; blank lines are none.
-fn records(text: &str) -> Result<Vec<Record>, DataError> {
-    use csv_core::{ReadRecordResult, Reader};
-    let mut reader = Reader::new();
-    let mut input = text.as_bytes();
-    let mut output = vec![0; 1 << 10];
-    let mut ends = vec![0; 1 << 6];
-    let (mut written, mut ended) = (0, 0);
-    let mut records: Vec<Record> = Vec::new();
-    let (mut line, mut next_line) = (1, 1);
-    loop {
-        if ended == 0 && written == 0 {
-            // Line ends and blank lines before a record are no part of it.
-            let blank = input.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
-            line = next_line + newlines(&input[..blank]);
-            next_line = line;
-            input = &input[blank..];
-        }
-        let (result, read, wrote, found) = reader.read_record(input, &mut output[written..], &mut ends[ended..]);
-        next_line += newlines(&input[..read]);
-        input = &input[read..];
-        written += wrote;
-        ended += found;
-        match result {
-            ReadRecordResult::InputEmpty => {}
-            ReadRecordResult::OutputFull => output.resize(output.len() * 2, 0),
-            ReadRecordResult::OutputEndsFull => ends.resize(ends.len() * 2, 0),
-            ReadRecordResult::Record => {
-                let starts = std::iter::once(0).chain(ends[..ended].iter().copied());
-                let fields: Vec<String> = starts
-                    .zip(&ends[..ended])
-                    .map(|(start, end)| String::from_utf8_lossy(&output[start..*end]).into_owned())
-                    .collect();
-                let expected = records.first().map_or(fields.len(), |first: &Record| first.fields.len());
-                if fields.len() != expected {
-                    let message = format!("line {line} must have {expected} fields; received {}", fields.len());
-                    return Err(DataError::new("field_unparsable", message));
-                }
-                records.push(Record { line, fields });
-                (written, ended) = (0, 0);
-            }
-            ReadRecordResult::End => return Ok(records),
-        }
-    }
+fn unparsable(message: &str) -> DataError {
+    DataError::new("field_unparsable", message.to_owned())
 }
 
-fn newlines(text: &[u8]) -> u64 {
-    text.split(|byte| *byte == b'\n').skip(1).count() as u64
+/// Returns the records of a text, each with as many fields as the first; blank lines are none.
+fn records(text: &str) -> Result<Vec<Record<'_>>, DataError> {
+    let mut reader = Reader { rest: text, line: 1 };
+    let mut records: Vec<Record<'_>> = Vec::new();
+    while let Some(record) = reader.record()? {
+        let expected = records.first().map_or(record.fields.len(), |first| first.fields.len());
+        if record.fields.len() != expected {
+            let (line, received) = (record.line, record.fields.len());
+            return Err(unparsable(&format!("line {line} must have {expected} fields; received {received}")));
+        }
+        records.push(record);
+    }
+    Ok(records)
+}
+
+/// What is still to be read of a text in the grammar of RFC 4180, where no character is guessed at.
+struct Reader<'a> {
+    rest: &'a str,
+    line: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn record(&mut self) -> Result<Option<Record<'a>>, DataError> {
+        while self.ends_line() {}
+        if self.rest.is_empty() {
+            return Ok(None);
+        }
+        let (line, mut fields) = (self.line, Vec::new());
+        loop {
+            fields.push(if self.rest.starts_with('"') { self.quoted()? } else { self.bare()? });
+            match self.rest.strip_prefix(',') {
+                Some(rest) => self.rest = rest,
+                None => break,
+            }
+        }
+        self.ends_line();
+        Ok(Some(Record { line, fields }))
+    }
+
+    /// Takes a line end, if one is next: a line feed, a carriage return, or both.
+    fn ends_line(&mut self) -> bool {
+        let found = ["\r\n", "\n", "\r"].iter().find_map(|end| self.rest.strip_prefix(end));
+        self.rest = found.unwrap_or(self.rest);
+        self.line += usize::from(found.is_some());
+        found.is_some()
+    }
+
+    fn bare(&mut self) -> Result<Cow<'a, str>, DataError> {
+        let (field, rest) = self.rest.split_at(self.rest.find([',', '\r', '\n']).unwrap_or(self.rest.len()));
+        if field.contains('"') {
+            let message = format!("a field with a quote on line {} must be quoted; received {field:?}", self.line);
+            return Err(unparsable(&message));
+        }
+        self.rest = rest;
+        Ok(Cow::Borrowed(field))
+    }
+
+    fn quoted(&mut self) -> Result<Cow<'a, str>, DataError> {
+        let (inner, mut end) = (&self.rest[1..], 0);
+        loop {
+            let Some(quote) = inner[end..].find('"') else {
+                let message = format!("the quote opened on line {} must be closed; received the end", self.line);
+                return Err(unparsable(&message));
+            };
+            end += quote;
+            // A doubled quote stands for one.
+            if !inner[end + 1..].starts_with('"') {
+                break;
+            }
+            end += 2;
+        }
+        let (field, rest) = (&inner[..end], &inner[end + 1..]);
+        self.line += field.replace("\r\n", "\n").matches(['\r', '\n']).count();
+        if !rest.is_empty() && !rest.starts_with([',', '\r', '\n']) {
+            let next = rest.chars().take(20).collect::<String>();
+            let message =
+                format!("a closing quote on line {} must end its field; received {next:?} after it", self.line);
+            return Err(unparsable(&message));
+        }
+        self.rest = rest;
+        Ok(if field.contains('"') { Cow::Owned(field.replace("\"\"", "\"")) } else { Cow::Borrowed(field) })
+    }
 }
 
 #[cfg(test)]
@@ -243,7 +294,37 @@ mod tests {
         assert_eq!(slug("date,symbol,close\n2020-01-02,A,nan\n"), "field_unparsable");
         assert_eq!(slug("date,symbol,close\n2020-01-02,A\n"), "field_unparsable");
         assert_eq!(slug("date,A\n2020-01-02,1\n2020-01-02,1\n"), "duplicate_row");
+        assert_eq!(slug("date,A\n2020-01-02,\"1\"2\n"), "field_unparsable");
         let error = parse("date,symbol,close\n2020-01-02,A,1\n2020-01-02,A,2\n", 252.0).unwrap_err();
         assert_eq!(error.to_string(), "a date and symbol must occur once; received 2020-01-02 \"A\" on lines 2 and 3");
+    }
+
+    #[test]
+    fn a_quote_that_is_not_of_the_grammar_is_refused_with_its_line() {
+        let refusals = [
+            ("date,A\n2020-01-02,\"1\"2\n", "a closing quote on line 2 must end its field; received \"2\\n\" after it"),
+            ("date,A\n2020-01-02,\"1\n", "the quote opened on line 2 must be closed; received the end"),
+            ("date,\"A\n\nB\"\n2020-01-02,\"", "the quote opened on line 4 must be closed; received the end"),
+            ("date,A\n2020-01-02,1\"\n", "a field with a quote on line 2 must be quoted; received \"1\\\"\""),
+        ];
+        for (text, message) in refusals {
+            assert_eq!(parse(text, 252.0).unwrap_err().to_string(), message);
+        }
+        let columns = parse("date,\"A \"\"B\"\"\",\"\"\"\"\n2020-01-02,\"1\",\"\"", 252.0).unwrap();
+        assert_eq!(columns.symbols, ["A \"B\"", "\""]);
+        assert_eq!(format!("{:?}", columns.close), "[1.0, NaN]");
+    }
+
+    #[test]
+    fn a_fault_of_data_names_the_line_it_stands_on() {
+        let refused = |text: &str| crate::Dataset::from_csv(text, 252.0).unwrap_err().to_string();
+        let long = refused("date,symbol,close\n\n2020-01-03,A,1\n2020-01-02,B,1\n2020-01-02,A,-1\n");
+        assert!(long.starts_with("`close` on line 5 (2020-01-02), column \"A\""), "{long}");
+        let wide = refused("date,A,B\n2020-01-03,1,-1\n2020-01-02,1,1\n");
+        assert!(wide.starts_with("`close` on line 2 (2020-01-03), column \"B\""), "{wide}");
+        for date in ["2020-02-30", "2020-01-01T00:00:00"] {
+            let text = refused(&format!("date,symbol,close\n{date},A,1\n2020-01-01,A,1\n2020-01-01,B,1\n{date},B,1\n"));
+            assert!(text.starts_with("`date` on line 2 must be "), "{text}");
+        }
     }
 }

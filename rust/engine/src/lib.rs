@@ -30,7 +30,7 @@ mod window;
 
 pub use as_of::AsOf;
 pub use book::Book;
-pub use columns::{Columns, Fundamental, NewsItem};
+pub use columns::{Columns, Fundamental, NewsItem, Origin};
 pub use costs::{CostModel, StepCosts};
 pub use dataset::{DEFAULT_PERIODS_PER_YEAR, Dataset};
 pub use error::{ConfigError, DataError, StepError};

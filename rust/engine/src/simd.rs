@@ -2,7 +2,6 @@
 //!
 //! Every operation is the IEEE one of each element, none is fused, and sums stay in the contract's eight lanes: the
 //! width changes no bit.
-#![expect(clippy::inline_always, reason = "each function is one instruction")]
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 

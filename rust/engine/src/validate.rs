@@ -40,13 +40,15 @@ fn check_axis(columns: &Columns) -> Check {
     for (row, date) in dates.iter().enumerate() {
         if !date::is_iso(date) {
             let message = format!(
-                "`date` at row {row} must be ISO 8601 (YYYY-MM-DD or YYYY-MM-DDTHH:MM:SS[Z]); received {date:?}"
+                "`date` {} must be ISO 8601 (YYYY-MM-DD or YYYY-MM-DDTHH:MM:SS[Z]); received {date:?}",
+                columns.origin.bar(row)
             );
             return Err(DataError::new("date_invalid", message));
         }
         if row > 0 && (date.len() != dates[0].len() || *date <= dates[row - 1]) {
             let message = format!(
-                "`date` at row {row} must be after {:?} and of one form with it; received {date:?}",
+                "`date` {} must be after {:?} and of one form with it; received {date:?}",
+                columns.origin.bar(row),
                 dates[row - 1]
             );
             return Err(DataError::new("date_order", message));
@@ -234,10 +236,10 @@ fn check_cells(columns: &Columns, requirement: Requirement, table: &[f64], holds
 fn cell_error(columns: &Columns, requirement: Requirement, cell: usize, value: f64) -> DataError {
     let Requirement { slug, name, range } = requirement;
     let (row, column) = (cell / columns.symbols.len(), cell % columns.symbols.len());
-    let (date, symbol) = (&columns.dates[row], &columns.symbols[column]);
+    let (place, date, symbol) = (columns.origin.cell(cell, row), &columns.dates[row], &columns.symbols[column]);
     // Debug writes what is very small or large with an exponent, but whole numbers with a fraction.
     let value = format!("{value:?}");
     let value = value.strip_suffix(".0").unwrap_or(&value);
-    let message = format!("`{name}` at row {row} ({date}), column {symbol:?} must be {range}; received {value}");
+    let message = format!("`{name}` {place} ({date}), column {symbol:?} must be {range}; received {value}");
     DataError::new(slug, message)
 }

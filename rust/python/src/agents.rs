@@ -1,6 +1,7 @@
 use openoutcry::{MarketObservation, agents};
 use pyo3::prelude::*;
 
+use crate::arguments;
 use crate::error::raise;
 
 /// A baseline agent of the core, made anew for every run.
@@ -28,7 +29,7 @@ impl Baseline {
 impl Baseline {
     #[new]
     #[pyo3(signature = (name, seed=0))]
-    fn new(name: String, seed: u64) -> PyResult<Self> {
+    fn new(name: String, #[pyo3(from_py_with = arguments::seed)] seed: u64) -> PyResult<Self> {
         let baseline = Self { name, seed };
         baseline.make()?;
         Ok(baseline)

@@ -1,6 +1,7 @@
 //! Arrays in and out.
 
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
+use openoutcry::Origin;
 use pyo3::prelude::*;
 
 use crate::error::raise;
@@ -24,6 +25,12 @@ pub(crate) fn table<T: numpy::Element + Copy>(
         Some(values) => values.to_vec(),
         None => array.as_array().iter().copied().collect(),
     })
+}
+
+/// Returns the rows of a frame that bars and cells came from; below 0 is none.
+pub(crate) fn origin((of_bar, of_cell): (Vec<i64>, Vec<i64>)) -> Origin {
+    let rows = |rows: Vec<i64>| rows.into_iter().map(|row| usize::try_from(row).unwrap_or(Origin::NOWHERE)).collect();
+    Origin { is_text: false, of_bar: rows(of_bar), of_cell: rows(of_cell) }
 }
 
 pub(crate) fn vector(py: Python<'_>, values: Vec<f64>) -> Bound<'_, PyArray1<f64>> {

@@ -1,9 +1,10 @@
 use std::sync::Arc;
 
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
-use openoutcry::{Columns, Dataset as CoreDataset, Fundamental, NewsItem};
+use openoutcry::{Columns, Dataset as CoreDataset, Fundamental, NewsItem, Origin};
 use pyo3::prelude::*;
 
+use crate::arguments;
 use crate::arrays;
 use crate::error::{raise, to_py};
 
@@ -18,14 +19,14 @@ type Table<'py> = PyReadonlyArray2<'py, f64>;
 impl Dataset {
     /// Return a market of columns, each of shape `(n_bars, n_symbols)`.
     #[staticmethod]
-    #[pyo3(signature = (dates, symbols, close, *, periods_per_year, open=None, high=None, low=None, volume=None, dividends=None, splits=None, tradable=None, delistings=None, risk_free=None, fundamentals=None, news=None))]
+    #[pyo3(signature = (dates, symbols, close, *, periods_per_year, open=None, high=None, low=None, volume=None, dividends=None, splits=None, tradable=None, delistings=None, risk_free=None, fundamentals=None, news=None, origin=None))]
     #[expect(clippy::too_many_arguments, reason = "keyword-only columns of one struct")]
     fn from_arrays(
         py: Python<'_>,
         dates: Vec<String>,
         symbols: Vec<String>,
         close: Table<'_>,
-        periods_per_year: f64,
+        #[pyo3(from_py_with = arguments::periods_per_year)] periods_per_year: f64,
         open: Option<Table<'_>>,
         high: Option<Table<'_>>,
         low: Option<Table<'_>>,
@@ -37,6 +38,7 @@ impl Dataset {
         risk_free: Option<PyReadonlyArray1<'_, f64>>,
         fundamentals: Option<Vec<(String, String, String, f64)>>,
         news: Option<Vec<(String, String, String)>>,
+        origin: Option<(Vec<i64>, Vec<i64>)>,
     ) -> PyResult<Self> {
         let shape = (dates.len(), symbols.len());
         let table =
@@ -66,6 +68,7 @@ impl Dataset {
             delistings: table("delistings", delistings)?,
             risk_free: risk_free.map(|array| array.as_array().to_vec()),
             periods_per_year,
+            origin: origin.map_or_else(Origin::default, arrays::origin),
             dates,
             symbols,
         };
@@ -75,14 +78,24 @@ impl Dataset {
     /// Return the market of a CSV text, long or wide.
     #[staticmethod]
     #[pyo3(signature = (text, *, periods_per_year))]
-    fn from_csv(py: Python<'_>, text: &str, periods_per_year: f64) -> PyResult<Self> {
+    fn from_csv(
+        py: Python<'_>,
+        text: &Bound<'_, PyAny>,
+        #[pyo3(from_py_with = arguments::periods_per_year)] periods_per_year: f64,
+    ) -> PyResult<Self> {
+        let text = arguments::csv_text(text)?;
         let data = py.detach(|| CoreDataset::from_csv(text, periods_per_year));
         data.map(|data| Self(Arc::new(data))).map_err(to_py)
     }
 
     /// Return a market of random walks, fixed by its seed.
     #[staticmethod]
-    fn synthetic(py: Python<'_>, n_symbols: usize, n_days: usize, seed: u64) -> PyResult<Self> {
+    fn synthetic(
+        py: Python<'_>,
+        #[pyo3(from_py_with = arguments::n_symbols)] n_symbols: usize,
+        #[pyo3(from_py_with = arguments::n_days)] n_days: usize,
+        #[pyo3(from_py_with = arguments::seed)] seed: u64,
+    ) -> PyResult<Self> {
         let data = py.detach(|| CoreDataset::synthetic(n_symbols, n_days, seed));
         data.map(|data| Self(Arc::new(data))).map_err(to_py)
     }

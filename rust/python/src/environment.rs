@@ -8,6 +8,7 @@ use openoutcry::{
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
+use crate::arguments;
 use crate::dataset::Dataset;
 use crate::error::{raise, to_py};
 use crate::rules::{CostModel, Limits};
@@ -99,16 +100,16 @@ impl TradingEnv {
     #[expect(clippy::too_many_arguments, reason = "the flat arguments of the contract")]
     fn new(
         py: Python<'_>,
-        n_symbols: usize,
-        n_days: usize,
-        seed: u64,
-        window_start: Option<usize>,
-        window_end: Option<usize>,
-        fee_bps: Option<f64>,
-        slippage_bps: Option<f64>,
-        impact_bps: Option<f64>,
-        financing_bps: Option<f64>,
-        max_participation: Option<f64>,
+        #[pyo3(from_py_with = arguments::n_symbols)] n_symbols: usize,
+        #[pyo3(from_py_with = arguments::n_days)] n_days: usize,
+        #[pyo3(from_py_with = arguments::seed)] seed: u64,
+        #[pyo3(from_py_with = arguments::window_start)] window_start: Option<usize>,
+        #[pyo3(from_py_with = arguments::window_end)] window_end: Option<usize>,
+        #[pyo3(from_py_with = arguments::fee_bps)] fee_bps: Option<f64>,
+        #[pyo3(from_py_with = arguments::slippage_bps)] slippage_bps: Option<f64>,
+        #[pyo3(from_py_with = arguments::impact_bps)] impact_bps: Option<f64>,
+        #[pyo3(from_py_with = arguments::financing_bps)] financing_bps: Option<f64>,
+        #[pyo3(from_py_with = arguments::max_participation)] max_participation: Option<f64>,
     ) -> PyResult<Self> {
         let data = py.detach(|| CoreDataset::synthetic(n_symbols, n_days, seed)).map_err(to_py)?;
         Self::flat(
@@ -130,18 +131,18 @@ impl TradingEnv {
     #[expect(clippy::too_many_arguments, reason = "the flat arguments of the contract")]
     fn from_csv(
         py: Python<'_>,
-        csv_text: &str,
-        seed: u64,
-        window_start: Option<usize>,
-        window_end: Option<usize>,
-        fee_bps: Option<f64>,
-        slippage_bps: Option<f64>,
-        impact_bps: Option<f64>,
-        financing_bps: Option<f64>,
-        max_participation: Option<f64>,
+        csv_text: &Bound<'_, PyAny>,
+        #[pyo3(from_py_with = arguments::seed)] seed: u64,
+        #[pyo3(from_py_with = arguments::window_start)] window_start: Option<usize>,
+        #[pyo3(from_py_with = arguments::window_end)] window_end: Option<usize>,
+        #[pyo3(from_py_with = arguments::fee_bps)] fee_bps: Option<f64>,
+        #[pyo3(from_py_with = arguments::slippage_bps)] slippage_bps: Option<f64>,
+        #[pyo3(from_py_with = arguments::impact_bps)] impact_bps: Option<f64>,
+        #[pyo3(from_py_with = arguments::financing_bps)] financing_bps: Option<f64>,
+        #[pyo3(from_py_with = arguments::max_participation)] max_participation: Option<f64>,
     ) -> PyResult<Self> {
-        let data =
-            py.detach(|| CoreDataset::from_csv(csv_text, openoutcry::DEFAULT_PERIODS_PER_YEAR)).map_err(to_py)?;
+        let text = arguments::csv_text(csv_text)?;
+        let data = py.detach(|| CoreDataset::from_csv(text, openoutcry::DEFAULT_PERIODS_PER_YEAR)).map_err(to_py)?;
         Self::flat(
             data,
             seed,
@@ -163,8 +164,8 @@ impl TradingEnv {
         window: (usize, usize),
         costs: &CostModel,
         limits: &Limits,
-        lookback: usize,
-        seed: u64,
+        #[pyo3(from_py_with = arguments::lookback)] lookback: usize,
+        #[pyo3(from_py_with = arguments::seed)] seed: u64,
     ) -> PyResult<Self> {
         let window = Window { start: window.0, end: window.1 };
         let mut env = Self::make(Arc::clone(&dataset.0), window, costs.0, limits.0, seed)?;
@@ -186,7 +187,8 @@ impl TradingEnv {
     ///
     /// Raises:
     ///     OpenOutcryError: the text is not a decision, or the episode is over; nothing has moved.
-    fn step(&mut self, decision_json: &str) -> PyResult<(&str, f64, bool, &str)> {
+    fn step(&mut self, decision_json: &Bound<'_, PyAny>) -> PyResult<(&str, f64, bool, &str)> {
+        let decision_json = arguments::decision(decision_json)?;
         self.observation.clear();
         self.info.clear();
         let step = self.core.step_json(decision_json, &mut self.observation, &mut self.info).map_err(to_py)?;
@@ -363,7 +365,11 @@ pub(crate) fn refusal_dict<'py>(py: Python<'py>, refusal: &Refusal) -> PyResult<
 
 /// Return the draw in [0, 1) that jitters the slippage of a symbol in a bar.
 #[pyfunction]
-pub(crate) fn fill_noise(seed: u64, bar: usize, symbol: &str) -> f64 {
+pub(crate) fn fill_noise(
+    #[pyo3(from_py_with = arguments::seed)] seed: u64,
+    #[pyo3(from_py_with = arguments::bar)] bar: usize,
+    symbol: &str,
+) -> f64 {
     FillKey::from_seed(seed).uniform(bar, symbol)
 }
 
@@ -371,10 +377,10 @@ pub(crate) fn fill_noise(seed: u64, bar: usize, symbol: &str) -> f64 {
 #[pyfunction]
 #[pyo3(signature = (start, end, lookback, n_bars))]
 pub(crate) fn resolve_window(
-    start: Option<usize>,
-    end: Option<usize>,
-    lookback: usize,
-    n_bars: usize,
+    #[pyo3(from_py_with = arguments::start)] start: Option<usize>,
+    #[pyo3(from_py_with = arguments::end)] end: Option<usize>,
+    #[pyo3(from_py_with = arguments::lookback)] lookback: usize,
+    #[pyo3(from_py_with = arguments::n_bars)] n_bars: usize,
 ) -> PyResult<(usize, usize)> {
     let window = Window::resolve(start, end, lookback, n_bars).map_err(to_py)?;
     Ok((window.start, window.end))

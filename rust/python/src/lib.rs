@@ -3,6 +3,7 @@
 #![expect(clippy::needless_pass_by_value, reason = "pyo3 hands arrays over by value")]
 
 mod agents;
+mod arguments;
 mod arrays;
 mod dataset;
 mod environment;

@@ -2,6 +2,7 @@ use openoutcry::{CostModel as CoreCosts, Limits as CoreLimits};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::arguments;
 use crate::error::to_py;
 
 /// A function and its arguments: the class, no positional ones, and its fields by name.
@@ -31,14 +32,14 @@ impl CostModel {
     #[pyo3(signature = (*, fee_bps=None, slippage_bps=None, slippage_jitter=None, impact_bps=None, financing_bps=None, cash_bps=None, borrow_bps=None, capital=None))]
     #[expect(clippy::too_many_arguments, reason = "keyword-only fields of one struct")]
     fn new(
-        fee_bps: Option<f64>,
-        slippage_bps: Option<f64>,
-        slippage_jitter: Option<f64>,
-        impact_bps: Option<f64>,
-        financing_bps: Option<f64>,
-        cash_bps: Option<f64>,
-        borrow_bps: Option<f64>,
-        capital: Option<f64>,
+        #[pyo3(from_py_with = arguments::fee_bps)] fee_bps: Option<f64>,
+        #[pyo3(from_py_with = arguments::slippage_bps)] slippage_bps: Option<f64>,
+        #[pyo3(from_py_with = arguments::slippage_jitter)] slippage_jitter: Option<f64>,
+        #[pyo3(from_py_with = arguments::impact_bps)] impact_bps: Option<f64>,
+        #[pyo3(from_py_with = arguments::financing_bps)] financing_bps: Option<f64>,
+        #[pyo3(from_py_with = arguments::cash_bps)] cash_bps: Option<f64>,
+        #[pyo3(from_py_with = arguments::borrow_bps)] borrow_bps: Option<f64>,
+        #[pyo3(from_py_with = arguments::capital)] capital: Option<f64>,
     ) -> PyResult<Self> {
         let default = CoreCosts::default();
         let costs = CoreCosts {
@@ -157,11 +158,11 @@ impl Limits {
     #[new]
     #[pyo3(signature = (*, max_weight=None, max_gross=None, allow_short=None, max_participation=None, maintenance_margin=None))]
     fn new(
-        max_weight: Option<f64>,
-        max_gross: Option<f64>,
-        allow_short: Option<bool>,
-        max_participation: Option<f64>,
-        maintenance_margin: Option<f64>,
+        #[pyo3(from_py_with = arguments::max_weight)] max_weight: Option<f64>,
+        #[pyo3(from_py_with = arguments::max_gross)] max_gross: Option<f64>,
+        #[pyo3(from_py_with = arguments::allow_short)] allow_short: Option<bool>,
+        #[pyo3(from_py_with = arguments::max_participation)] max_participation: Option<f64>,
+        #[pyo3(from_py_with = arguments::maintenance_margin)] maintenance_margin: Option<f64>,
     ) -> PyResult<Self> {
         let default = CoreLimits::default();
         let limits = CoreLimits {

@@ -4,6 +4,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
 use crate::agents::Baseline;
+use crate::arguments;
 use crate::arrays;
 use crate::dataset::Dataset;
 use crate::environment::{event_dict, refusal_dict};
@@ -53,9 +54,9 @@ pub(crate) fn run_agent(py: Python<'_>, dataset: &Dataset, agent: &Baseline, set
 #[pyfunction]
 pub(crate) fn run_callable(dataset: &Dataset, decide: &Bound<'_, PyAny>, settings: Settings) -> PyResult<Run> {
     let core = settings.backtest(dataset)?.try_run(|observation| {
-        let answer = decide.call1((observation.to_json(),)).and_then(|answer| answer.extract::<String>());
-        let answer = answer.map_err(AgentFault::Python)?;
-        Decision::from_json(&answer).map_err(|error| AgentFault::Python(to_py(error)))
+        let answer = decide.call1((observation.to_json(),)).map_err(AgentFault::Python)?;
+        let answer = arguments::decision(&answer).map_err(AgentFault::Python)?;
+        Decision::from_json(answer).map_err(|error| AgentFault::Python(to_py(error)))
     })?;
     Ok(Run { dataset: dataset.clone(), core, settings })
 }

@@ -1,0 +1,92 @@
+//! Arguments of Python: each is refused by its own name, and none is taken for another kind of value.
+
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+
+use crate::error::raise;
+
+/// Makes one reader an argument, since what reads an argument is not told its name.
+macro_rules! readers {
+    ($read:ident($slug:literal) -> $type:ty: $($name:ident),+) => {
+        $(pub(crate) fn $name(value: &Bound<'_, PyAny>) -> PyResult<$type> { $read($slug, stringify!($name), value) })+
+    };
+}
+
+readers!(whole("argument_invalid") -> u64: seed);
+readers!(size("argument_invalid") -> usize: bar, lookback, n_bars, n_days, n_symbols);
+readers!(edge("window_invalid") -> Option<usize>: end, start, window_end, window_start);
+readers!(rate("cost_invalid") -> Option<f64>:
+    borrow_bps, capital, cash_bps, fee_bps, financing_bps, impact_bps, slippage_bps, slippage_jitter);
+readers!(rate("limit_invalid") -> Option<f64>: maintenance_margin, max_gross, max_participation, max_weight);
+readers!(truth("limit_invalid") -> Option<bool>: allow_short);
+readers!(number("value_invalid") -> f64: periods_per_year);
+
+fn refused(slug: &'static str, name: &str, range: &str, value: &Bound<'_, PyAny>) -> PyErr {
+    match value.repr() {
+        Ok(received) => raise(slug, &format!("`{name}` must be {range}; received {received}")),
+        Err(error) => error,
+    }
+}
+
+/// Returns whether a value is a truth value of Python or numpy, which Python also takes for 0 or 1.
+fn is_truth(value: &Bound<'_, PyAny>) -> PyResult<bool> {
+    Ok(["bool", "bool_"].contains(&&*value.get_type().name()?.to_cow()?))
+}
+
+fn whole(slug: &'static str, name: &str, value: &Bound<'_, PyAny>) -> PyResult<u64> {
+    let whole = if is_truth(value)? { None } else { value.extract().ok() };
+    whole.ok_or_else(|| refused(slug, name, "an integer from 0 to 18446744073709551615", value))
+}
+
+fn size(slug: &'static str, name: &str, value: &Bound<'_, PyAny>) -> PyResult<usize> {
+    usize::try_from(whole(slug, name, value)?).map_err(|_| refused(slug, name, "a size of this machine", value))
+}
+
+fn edge(slug: &'static str, name: &str, value: &Bound<'_, PyAny>) -> PyResult<Option<usize>> {
+    if value.is_none() { Ok(None) } else { size(slug, name, value).map(Some) }
+}
+
+fn number(slug: &'static str, name: &str, value: &Bound<'_, PyAny>) -> PyResult<f64> {
+    let number = if is_truth(value)? { None } else { value.extract().ok() };
+    number.ok_or_else(|| refused(slug, name, "a number", value))
+}
+
+fn rate(slug: &'static str, name: &str, value: &Bound<'_, PyAny>) -> PyResult<Option<f64>> {
+    if value.is_none() { Ok(None) } else { number(slug, name, value).map(Some) }
+}
+
+fn truth(slug: &'static str, name: &str, value: &Bound<'_, PyAny>) -> PyResult<Option<bool>> {
+    if value.is_none() {
+        return Ok(None);
+    }
+    value.extract().map(Some).map_err(|_| refused(slug, name, "True or False", value))
+}
+
+/// Returns the text of a decision.
+pub(crate) fn decision<'a>(value: &'a Bound<'_, PyAny>) -> PyResult<&'a str> {
+    let Ok(text) = value.cast::<PyString>() else {
+        let message = format!("expected a text; received {} at line 1 column 1", value.get_type().name()?);
+        return Err(raise("wrong_type", &message));
+    };
+    let start = "a decision must be one JSON object; received text that is not JSON: lone surrogate";
+    text.to_str().or_else(|_| Err(raise("bad_json", &format!("{start} at {}", place_of_surrogate(value)?))))
+}
+
+/// Returns the text of a CSV file.
+pub(crate) fn csv_text<'a>(value: &'a Bound<'_, PyAny>) -> PyResult<&'a str> {
+    let text = value.cast::<PyString>().map_err(|_| refused("argument_invalid", "csv_text", "a text", value))?;
+    text.to_str().or_else(|_| {
+        let place = place_of_surrogate(value)?;
+        Err(raise("field_unparsable", &format!("a file must be text; received a lone surrogate at {place}")))
+    })
+}
+
+/// Returns where the first half of a pair stands that has no other half, which no UTF-8 can say.
+fn place_of_surrogate(value: &Bound<'_, PyAny>) -> PyResult<String> {
+    let bytes: Vec<u8> = value.call_method1("encode", ("utf-8", "surrogatepass"))?.extract()?;
+    let good = std::str::from_utf8(&bytes).err().map_or(bytes.len(), |error| error.valid_up_to());
+    let before = &bytes[..good];
+    let line = before.split(|byte| *byte == b'\n').count();
+    let column = before.iter().rev().take_while(|byte| **byte != b'\n').count() + 1;
+    Ok(format!("line {line} column {column}"))
+}
