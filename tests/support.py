@@ -10,9 +10,8 @@ from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
-from markets import random_market
+from markets import Costs, Limits, Market, random_market
 from numpy.typing import NDArray
-from reference import Costs, Limits, Market
 
 import openoutcry as oo
 from openoutcry import openoutcry_py as native
@@ -62,14 +61,9 @@ def costs_of(costs: Costs) -> oo.CostModel:
 
 
 def limits_of(limits: Limits) -> oo.Limits:
-    """Return the engine's limits of the reference's, where None is no limit."""
-    return oo.Limits(
-        max_weight=inf if limits.max_weight is None else limits.max_weight,
-        max_gross=inf if limits.max_gross is None else limits.max_gross,
-        allow_short=limits.allow_short,
-        max_participation=limits.max_participation,
-        maintenance_margin=limits.maintenance_margin or 0.0,
-    )
+    """Return the engine's limits of the reference's."""
+    most = limits.max_participation
+    return oo.Limits(**asdict(limits) | {"max_participation": None if most == inf else most})
 
 
 def names_of(n_symbols: int) -> list[str]:
