@@ -1,4 +1,6 @@
-"""Markets, costs and limits as the reference takes them, and random ones in which rare branches of a step occur.
+"""Markets, costs and limits as the reference takes them, and random ones.
+
+The random ones reach the rare branches of a step.
 
 Each feature is present or absent on its own, so that a seed exercises a combination nobody thought of.
 """
@@ -19,7 +21,7 @@ Shape = tuple[int, int]
 
 
 class Bar(NamedTuple):
-    """One bar of a market, an array over symbols each: NaN is missing, but for what is neutral without a value."""
+    """One bar, an array over symbols each; NaN is missing, where nothing is neutral."""
 
     close: Array
     open: Array
@@ -33,7 +35,7 @@ class Bar(NamedTuple):
 
 @dataclass(frozen=True)
 class Market:
-    """Arrays of shape `(n_bars, n_symbols)`; `None` where the dataset has no such field."""
+    """Arrays of shape `(n_bars, n_symbols)`; `None` is no such field."""
 
     close: Any
     open: Any = None
@@ -93,7 +95,7 @@ def pick(rng: Generator, *values: float) -> float:
 
 
 def size(rng: Generator, low: float, high: float, absurd: float) -> float:
-    """Return zero, a realistic size in `[low, high)` on a log scale, or now and then an absurd one."""
+    """Return zero, a size in `[low, high)` on a log scale, or rarely an absurd one."""
     if chance(rng, 0.35):
         return 0.0
     return absurd * float(rng.uniform(0.5, 1.0)) if chance(rng, 0.12) else low * float((high / low) ** rng.random())
@@ -138,7 +140,7 @@ def draw_volume(rng: Generator, close: Array, capital: float) -> Array | None:
 
 
 def halt(rng: Generator, close: Array, opens: Array | None) -> None:
-    """Blank closes, in runs of one to three bars; the open of a halted bar stays about half the time."""
+    """Blank closes in runs of bars; their opens stay about half the time."""
     halted = rng.random(close.shape) < pick(rng, 0.05, 0.2)
     for bar in range(1, len(close)):
         halted[bar] |= halted[bar - 1] & (rng.random(close.shape[1]) < 0.3)
@@ -148,7 +150,7 @@ def halt(rng: Generator, close: Array, opens: Array | None) -> None:
 
 
 def list_and_delist(rng: Generator, close: Array, opens: Array | None) -> Array | None:
-    """Blank the bars before a listing and from a settlement on, and return the settlements."""
+    """Blank bars before a listing and from a settlement on; return settlements."""
     n_bars, n_symbols = close.shape
     delistings = np.full(close.shape, np.nan)
     late, never, settle = (chance(rng, p) for p in (0.4, 0.2, 0.5))
@@ -232,7 +234,7 @@ def draw_limits(rng: Generator) -> Limits:
 
 
 def random_market(seed: int) -> tuple[Market, Array, int, int, Costs, Limits]:
-    """Return a market, weights, a window `[start, end)`, costs and limits drawn from `seed`."""
+    """Return a market, weights, `start`, `end`, costs and limits drawn from `seed`."""
     rng = np.random.default_rng(seed)
     near_eight = chance(rng, 0.4)
     shape = (int(rng.integers(3, 41)), int(rng.integers(7, 11) if near_eight else rng.integers(1, 21)))

@@ -1,7 +1,7 @@
-"""The fifteen steps of `contract/README.md`, section 1.4: a step or two a method, in order and in the page's letters.
+"""The fifteen steps of `contract/README.md`, section 1.4, in order.
 
-Written from the text alone, it shares no code with the engine. A letter is an array over the symbols, in float64; what
-is missing is NaN. Numbers in comments, and the first argument of `tell`, are those of the steps.
+Written from the text alone, it shares no code with the engine. The letters are the page's: float64 arrays over symbols,
+NaN where something is missing. Numbers in comments, and the first argument of `tell`, are those of the steps.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ COSTS = ("fee", "slippage", "impact", "financing", "borrow", "liquidation")
 
 
 def lane_sum(terms: Any, part: Any = True) -> float:
-    """Return the sum over the symbols that have a `part` in it, in the lanes of section 1.3."""
+    """Return the sum over symbols that have a `part` in it, as section 1.3 says."""
     lane = [0.0] * 8
     for i, term in enumerate(where(part, terms, 0.0).tolist()):
         lane[i % 8] += term
@@ -35,7 +35,7 @@ def fill_noise(seed: int, bar: int, symbol: str) -> float:
 
 
 class Account:
-    """Holds cash, NAV, shares `h` and marks `m` at the close of bar `t`; `step` takes them to the next close."""
+    """Cash, NAV, shares `h` and marks `m` at the close of bar `t`."""
 
     def __init__(self, market: Market, costs: Costs, limits: Limits, start: int, seed: int = 0) -> None:
         self.market, self.costs, self.limits, self.seed = market, costs, limits, seed
@@ -46,7 +46,7 @@ class Account:
             self.m, self.settled = where(isnan(bar.close), self.m / bar.split, bar.close), self.settled | bar.settles
 
     def tell(self, step: int, slug: str, orders: Any, reasons: dict[str | None, Any], **numbers: Array) -> Array:
-        """Add an event for each of `orders` that a reason applies to, with the first, and return which those are."""
+        """Add an event, and return true, for orders with a reason: the first applies."""
         which = orders & np.logical_or.reduce(list(reasons.values()))
         for i in which.nonzero()[0].tolist():
             reason = next(reason for reason, applies in reasons.items() if applies[i])
@@ -59,7 +59,7 @@ class Account:
 
     @np.errstate(all="ignore")
     def step(self, weights: Any) -> None:
-        """Take one decision, a row of weights where NaN is a hold, and set what it came to."""
+        """Move to the next close by one decision: a row of weights, NaN for a hold."""
         last, bar, before = self.bars[self.t], self.bars[self.t + 1], self.nav
         self.t, self.told, self.part = self.t + 1, [], dict.fromkeys((*GAINS, *COSTS), 0.0)
         cur = where(self.h != 0.0, self.h * self.m / self.nav, 0.0)
@@ -187,7 +187,7 @@ class Account:
 
 
 def run(account: Account, weights: Any, end: int) -> list[Account]:
-    """Return the account at the close of each bar before `end`, from its own to the one that ends it."""
+    """Return the account at each close before `end`, up to one that ends it."""
     accounts = [account]
     while accounts[-1].t < end - 1 and not accounts[-1].terminated:
         accounts.append(copy(accounts[-1]))

@@ -1,4 +1,6 @@
-"""The pages do what they show: Python runs, JSON parses, and the commands, options and files that they name exist.
+"""The pages do what they show.
+
+Their Python runs, their JSON parses, and the commands, options and files that they name exist.
 
 Blocks of one page share their names, in order. What a block needs but a reader does not stands before it in a comment:
 
@@ -56,7 +58,7 @@ def blocks(page: str) -> list[Block]:
 
 
 def run_python(page: str, name: str) -> int:
-    """Run the Python of a page and return how many blocks that were; tracebacks name lines of the page."""
+    """Run the Python of a page, tracebacks naming its lines; return how many blocks."""
     chosen = [block for block in blocks(page) if block.info == "python"]
     names: dict[str, object] = {"__name__": "__main__"}
     for block in chosen:
@@ -65,7 +67,7 @@ def run_python(page: str, name: str) -> int:
 
 
 def commands(page: str) -> list[list[str]]:
-    """Return the words of each shell command of a page; in a console, those after a prompt."""
+    """Return the words of each shell command; in a console, those after a prompt."""
     found = []
     for block in blocks(page):
         if block.info in {"console", "sh", "bash"}:

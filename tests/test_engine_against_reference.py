@@ -1,4 +1,7 @@
-"""Hold the engine against the plain-Python reference on random markets: money, positions and every event."""
+"""Hold the engine against the plain-Python reference on random markets.
+
+Money, positions and every number of every event.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ NUMBERS = {"weight", "price", "shortfall", "requested", "allowed", "shares"}
 
 @dataclass
 class Comparison:
-    """How far the engine is from the reference on one market, in units of the tolerance."""
+    """How far the engine is from the reference on one market."""
 
     seed: int
     errors: dict[str, float] = field(default_factory=dict)
@@ -54,14 +57,14 @@ def weights_of(account: Account) -> Array:
 
 
 def worst(received: Any, expected: Any, scale: Any) -> float:
-    """Return the largest error over its scale; what must be exactly 0 counts as infinite where it is not."""
+    """Return the largest error over its scale; over a scale of 0, any is infinite."""
     error, scale = np.broadcast_arrays(np.abs(np.asarray(received) - np.asarray(expected)), scale)
     with np.errstate(divide="ignore", invalid="ignore"):
         return float(np.max(np.where(error == 0.0, 0.0, error / scale), initial=0.0))
 
 
 def by_key(events: list[Event]) -> dict[Key, Event]:
-    """Return events by what they are, without cuts that are rounding: a bound may be computed in another order."""
+    """Return events by what they are, without cuts by no more than rounding."""
     told = [each for each in events if each["slug"] != "limited" or is_cut(each["requested"], each["allowed"])]
     keyed = {(each["slug"], each.get("symbol"), each.get("reason")): each for each in told}
     assert len(keyed) == len(told), told
@@ -73,7 +76,7 @@ def is_cut(requested: float, allowed: float) -> bool:
 
 
 def numbers(received: Event, expected: Event, mark: float, account: float, nav: float) -> list[Number]:
-    """Return the numbers of an event twice, and the size of each: its own, or that of the account."""
+    """Return the numbers of an event twice, with the size of each."""
     found = []
     for name in NUMBERS & (set(expected) | set(received)):
         size = {"price": 0.0, "shortfall": account}.get(name, account / nav)  # a weight, or a gross over NAV
@@ -85,7 +88,7 @@ def numbers(received: Event, expected: Event, mark: float, account: float, nav: 
 
 
 def told_by(run: oo.Run) -> list[list[Event]]:
-    """Return the events of each decision, fills among them, as the reference spells them."""
+    """Return the events of each decision, fills among them."""
     told: list[list[Event]] = [[] for _ in run.returns]
     for event in run.events:
         told[event["decision"]].append({name: x for name, x in event.items() if name not in {"decision", "bar"}})

@@ -1,4 +1,4 @@
-"""Test the reference alone: by hand, by its identity, and by the branches the random markets reach."""
+"""Test the reference alone: by hand, by its identity, and by its branches."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ Event = tuple[str, "str | None", "str | None"]
 
 
 class Run:
-    """The accounts of a run as lists: of `nav`, `cash`, shares `h` and marks `m` per close, of the rest per step."""
+    """The accounts of a run as lists, per close or, `part` and `events`, per step."""
 
-    def __init__(self, market: Market, weights: Any, start: int, end: int, costs: Costs, limits: Limits) -> None:
-        self.accounts = run(Account(market, costs, limits, start, seed=7), weights, end)
+    def __init__(self, account: Account, weights: Any, end: int) -> None:
+        self.accounts = run(account, weights, end)
         self.nav, self.cash = [each.nav for each in self.accounts], [each.cash for each in self.accounts]
         self.h, self.m = [each.h.tolist() for each in self.accounts], [each.m.tolist() for each in self.accounts]
         self.steps = self.accounts[1:]
@@ -39,17 +39,21 @@ def named(event: dict[str, Any]) -> Event:
 Draw = tuple[Any, Run]
 
 
+def account_of(draw: Any) -> Account:
+    market, _, start, _, costs, limits = draw
+    return Account(market, costs, limits, start, seed=7)
+
+
 @pytest.fixture(scope="module")
 def draws() -> list[Draw]:
-    drawn = [random_market(seed) for seed in range(N_MARKETS)]
-    return [(draw, Run(*draw)) for draw in drawn]
+    return [(draw, Run(account_of(draw), draw[1], draw[3])) for draw in map(random_market, range(N_MARKETS))]
 
 
 def go(market: Market, weights: Any, costs: Costs | None = None, limits: Limits = OFF) -> Run:
-    """Run a small market over all its bars; `weights` has one row per decision, and every later one is a hold."""
+    """Run a small market over all its bars; decisions beyond the rows are holds."""
     rows = np.array(weights, dtype=float)
     padded = np.vstack([rows, np.full((len(market.close) - len(rows), rows.shape[1]), nan)])
-    return Run(market, padded, 0, len(market.close), costs or Costs(), limits)
+    return Run(Account(market, costs or Costs(), limits, 0, seed=7), padded, len(market.close))
 
 
 def column(*values: float) -> list[list[float]]:
@@ -93,7 +97,7 @@ def test_a_halted_symbol_is_sized_on_its_stale_mark_on_todays_share_basis() -> N
     assert result.h[2] == [0.125]
     assert result.cash[2] == 0.375
     # The mark follows the split in a halt on the window's first bar too.
-    assert Run(market, np.array(column(nan, 0.5, nan)), 1, 3, Costs(), OFF).h == [[0.0], [0.125]]
+    assert Run(Account(market, Costs(), OFF, start=1), column(nan, 0.5, nan), 3).h == [[0.0], [0.125]]
 
 
 def test_max_weight_cuts_a_new_weight_but_never_a_held_one() -> None:
@@ -334,17 +338,17 @@ def test_gross_at_sizing_prices_never_ends_above_the_limit_or_what_was_held(draw
 
 
 def test_a_longer_window_does_not_change_the_steps_before(draws: list[Draw]) -> None:
-    for (market, weights, start, end, costs, limits), result in draws[:300]:
+    for draw, result in draws[:300]:
+        _, weights, start, end, *_ = draw
         if end - start > 2:
-            shorter = Run(market, weights, start, end - 1, costs, limits)
-            n = len(shorter.nav)
-            assert n >= len(result.nav) - 1
+            shorter = Run(account_of(draw), weights, end - 1)
+            n = end - 1 - start
             assert (shorter.nav, shorter.part) == (result.nav[:n], result.part[: n - 1])
 
 
-def order_branches(market: Market, before: Account, after: Account) -> dict[str, Array]:
+def order_branches(before: Account, after: Account) -> dict[str, Array]:
     """Return which symbols took each branch that an order can take."""
-    bar, sized, filled = after.bars[after.t], after.sized, after.filled
+    market, bar, sized, filled = after.market, after.bars[after.t], after.sized, after.filled
     h = np.where(bar.settles, 0.0, before.h * bar.split)
     flip, halted = (sized * h < 0.0) & (abs(sized) > abs(h)), np.isnan(bar.close)
     return {
@@ -361,9 +365,9 @@ def order_branches(market: Market, before: Account, after: Account) -> dict[str,
     }
 
 
-def branches(market: Market, before: Account, after: Account) -> Counter[str]:
+def branches(before: Account, after: Account) -> Counter[str]:
     """Count the branches that a step took."""
-    taken = order_branches(market, before, after)
+    taken = order_branches(before, after)
     found = Counter({name: int(which.sum()) for name, which in taken.items() if which.any()})
     found.update(name for name, value in after.part.items() if value != 0.0)
     slugs = {event["slug"] for event in after.events}
@@ -383,7 +387,7 @@ EVENTS = {
 
 
 def test_the_random_markets_reach_every_branch(draws: list[Draw]) -> None:
-    steps = [(draw[0], *pair) for draw, result in draws for pair in pairwise(result.accounts)]
+    steps = [pair for _, result in draws for pair in pairwise(result.accounts)]
     expected = {f"{slug} {reason}" for slug, reasons in EVENTS.items() for reason in reasons}
     expected |= {"stale_price", "delisted", "filled", "liquidated", "ruined", "liquidated, then ruined"}
     expected |= {*GAINS, *COSTS, *order_branches(*steps[0]), "rebalanced to nothing new"}

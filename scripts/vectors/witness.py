@@ -1,4 +1,7 @@
-"""What a vector should say, from the contract's page and `tests/reference.py` alone: no engine has a part in it."""
+"""What a vector should say, from the page and `tests/reference.py` alone.
+
+No engine has a part in it.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ class Witness(Account):
         self.average = dict.fromkeys(self.names, 0.0)
 
     def decide_and_tell(self, row: list[float], refused: list[Told]) -> Told:
-        """Take the step of a row of weights and return its info; `refused` are the orders that no row can say."""
+        """Take a step and return its info; `refused` are orders that no row can say."""
         held = self.h * self.bars[self.t + 1].split
         self.step(row)
         for name, split in zip(self.names, self.bars[self.t].split.tolist(), strict=True):
@@ -55,7 +58,7 @@ def averaged(average: float, held: float, q: float, f: float) -> float:
 
 
 def read(text: str, known: set[str]) -> tuple[dict[str, float], list[Told]]:
-    """Return the weight of each symbol that a decision orders, NaN for a hold, and the orders refused by name."""
+    """Return the weight of each symbol, NaN for a hold, and orders refused by name."""
     orders = json.loads(text)["orders"]
     named = [order["symbol"] for order in orders]
     weights, refused = {}, []
@@ -100,7 +103,7 @@ def history(data: Told, i: int, t: int, n: int) -> list[float]:
 
 
 def bar_of(data: Told, item: Told) -> int:
-    """Return the first bar whose agent may know an item: a day is before every time in it."""
+    """Return the first bar that knows an item: a day is before every time in it."""
     return sum(date < item["available_at"] for date in data["dates"])
 
 
@@ -115,7 +118,7 @@ def known_numbers(data: Told, symbol: str, t: int) -> dict[str, float]:
 
 
 def expect(given: Told) -> tuple[Told, list[Told], list[list[float]]]:
-    """Return the first observation, what each step should say, and the rows of weights that mean the decisions."""
+    """Return the first observation, what each step should say, and rows of weights."""
     data, (start, end) = given["dataset"], given["window"]
     witness = Witness(given)
     first, steps, table = observe(given, witness, start), [], []
