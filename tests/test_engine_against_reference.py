@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from markets import Market, random_market
+from markets import Costs, Limits, Market, random_market
 from reference import COSTS, Account
 from reference import run as run_reference
 from support import Array, costs_of, count, dataset_of, limits_of
@@ -135,8 +135,8 @@ def compare_numbers(run: oo.Run, accounts: list[Account], scale: Array, into: Co
     errors["terminated_at"] = worst(run.terminated_at or 0, n - 2 if accounts[-1].terminated else 0, 0.0)
 
 
-def compare(seed: int) -> Comparison:
-    market, weights, start, end, costs, limits = random_market(seed)
+def compare(draw: Any, seed: int) -> Comparison:
+    market, weights, start, end, costs, limits = draw
     comparison = Comparison(seed, market=market)
     try:
         dataset = dataset_of(market)
@@ -157,7 +157,7 @@ def comparisons() -> list[Comparison]:
     found: list[Comparison] = []
     n_accepted = 0
     while n_accepted < N_MARKETS:
-        found.append(compare(len(found)))
+        found.append(compare(random_market(len(found)), len(found)))
         n_accepted += not found[-1].refusal
     return found
 
@@ -185,6 +185,32 @@ def test_the_random_markets_reach_every_event_of_the_contract(comparisons: list[
     expected |= {(slug, None) for slug in ("stale_price", "delisted", "filled", "liquidated", "ruined")}
     assert set(found) == expected
     assert {kind: n for kind, n in found.items() if n < 20} == {}
+
+
+CORNERS = {  # closes, weights and limits; each stands exactly on a bound, where random numbers do not
+    "a_purchase_cut_within_the_tolerance_of_max_gross_is_not_rebalanced": (
+        [[1.0, 1.0]] * 3,
+        [[0.5, 0.5000009], [np.nan, np.nan]],
+        Limits(max_participation=0.5000005),
+    ),
+    "a_nav_of_exactly_the_margin_is_not_called": (
+        [[1.0]] * 3,
+        [[2.0], [np.nan]],
+        Limits(max_weight=np.inf, max_gross=np.inf, maintenance_margin=0.5),
+    ),
+    "a_nav_of_exactly_zero_is_ruin": ([[1.0], [0.5], [1.0]], [[2.0], [np.nan]], Limits(np.inf, np.inf)),
+    "a_weight_of_exactly_100_is_accepted": ([[1.0], [1.0]], [[100.0]], Limits(np.inf, np.inf)),
+    "a_weight_of_exactly_max_weight_is_not_cut": ([[1.0], [1.0]], [[0.75]], Limits(max_weight=0.75)),
+}
+
+
+@pytest.mark.parametrize("corner", CORNERS)
+def test_the_engine_agrees_with_the_reference_on_a_bound(corner: str) -> None:
+    closes, weights, limits = CORNERS[corner]
+    market, rows = Market(np.array(closes)), np.array([*weights, [np.nan] * len(closes[0])])
+    compared = compare((market, rows, 0, len(closes), Costs(), limits), 0)
+    assert (compared.refusal, compared.differing) == ("", [])
+    assert {name: error for name, error in compared.errors.items() if not error <= TOLERANCE} == {}
 
 
 def within(values: Any, low: float, high: float) -> bool:
