@@ -158,7 +158,9 @@ fn number(row: &Record, index: usize, column: &str) -> Result<f64, DataError> {
     })
 }
 
-/// Returns the records of a text, each with as many fields as the first; blank lines are none.
+/// Returns the records of a text, each with as many fields as the first.
+///
+/// Blank lines are none.
 fn records(text: &str) -> Result<Vec<Record>, DataError> {
     use csv_core::{ReadRecordResult, Reader};
     let mut reader = Reader::new();

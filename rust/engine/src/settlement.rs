@@ -84,7 +84,7 @@ pub(crate) fn accrue(
     interest
 }
 
-/// Returns the value of all shorts at reference prices, at marks where there is none.
+/// Returns the value of all shorts at reference prices, or else at marks.
 fn short_value(market: &Dataset, bar: usize, desk: &Desk) -> f64 {
     let mut lane = [0.0; LANES];
     let mut unpriced = [0.0; LANES];
@@ -101,7 +101,9 @@ fn short_value(market: &Dataset, bar: usize, desk: &Desk) -> f64 {
     }
 }
 
-/// As above, where a short cannot be traded: it has no fill price then, yet may have a reference price.
+/// As above, where a short cannot be traded.
+///
+/// It has no fill price then, yet may have a reference price.
 fn unfillable_short_value(market: &Dataset, bar: usize, desk: &Desk) -> f64 {
     lanes::sum((0..market.n_symbols()).map(|symbol| {
         let (shares, price) = (lanes::get(&desk.shares, symbol), market.reference_price(bar, symbol));
@@ -120,7 +122,9 @@ pub(crate) fn mark(market: &Dataset, bar: usize, cash: f64, desk: &mut Desk) -> 
     cash + lanes::total(&lane)
 }
 
-/// Step 14: returns whether NAV is below the maintenance margin; a margin of 0 never calls.
+/// Step 14: returns whether NAV is below the maintenance margin.
+///
+/// A margin of 0 never calls.
 pub(crate) fn is_below_margin(rules: &Rules, nav: f64, desk: &Desk) -> bool {
     let margin = rules.limits().maintenance_margin;
     let positions = desk.shares.as_flattened().iter().zip(desk.marks.as_flattened());

@@ -7,7 +7,9 @@ use crate::event::{Event, LimitReason, RefusalReason};
 use crate::lanes::{self, LANES, each};
 use crate::step::{Desk, Detail, MAX_ABS_WEIGHT, Rules};
 
-/// f32 softmax weights sum to more than 1 by rounding half the time; that is not leverage.
+/// How far rounding may lift gross above `max_gross`, as a factor.
+///
+/// f32 softmax weights sum to more than 1 half the time; that is not leverage.
 const GROSS_TOLERANCE: f64 = 1.0 + 1e-6;
 
 /// Step 1: takes the orders over, each refused one as a hold.
@@ -63,7 +65,9 @@ fn refuse(market: &Dataset, rules: &Rules, book: &Book, orders: &[f64], desk: &m
     }
 }
 
-/// Steps 2 to 4: cuts the weights to the limits. A hold is the weight that is already there.
+/// Steps 2 to 4: cuts the weights to the limits.
+///
+/// A hold is the weight that is already there.
 pub(crate) fn limit(rules: &Rules, book: &Book, desk: &mut Desk) {
     let max_weight = rules.limits().max_weight;
     let max_gross = rules.limits().max_gross;
@@ -96,7 +100,9 @@ pub(crate) fn limit(rules: &Rules, book: &Book, desk: &mut Desk) {
     }
 }
 
-/// Returns |current| where it has the sign of `weight`, else 0: the exposure an order may keep under any limit.
+/// Returns |current| where it has the sign of `weight`, else 0.
+///
+/// That is the exposure an order may keep under any limit.
 fn same_side(weight: f64, current: f64) -> f64 {
     // Times plus or minus one is exact, and unlike a test of sign bits it stays in vector registers.
     let along = current * 1.0_f64.copysign(weight);
@@ -123,7 +129,9 @@ fn report_cut_weights(desk: &mut Desk) {
     }
 }
 
-/// Step 5: turns weights into shares at the marks of close t. A target equal to what is held trades nothing.
+/// Step 5: turns weights into shares at the marks of close t.
+///
+/// A target equal to what is held trades nothing.
 pub(crate) fn size(market: &Dataset, book: &Book, desk: &mut Desk) {
     desk.shares.copy_from_slice(&book.shares);
     desk.marks.copy_from_slice(&book.marks);

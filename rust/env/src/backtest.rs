@@ -104,7 +104,9 @@ impl<'a> Backtest<'a> {
         Ok(run.finish(self.data.n_symbols()))
     }
 
-    /// Runs the decisions in `orders`: one weight per decision of the window and symbol, NaN for a hold.
+    /// Runs the decisions in `orders`.
+    ///
+    /// One weight per decision of the window and symbol, NaN for a hold.
     ///
     /// # Errors
     ///
@@ -132,7 +134,9 @@ impl<'a> Backtest<'a> {
         Ok(run.finish(n_symbols))
     }
 
-    /// Runs the decisions of `run` one bar later, the first bar holding: what a signal is worth when it comes late.
+    /// Runs the decisions of `run` one bar later, the first bar holding.
+    ///
+    /// That is what a signal is worth when it comes late.
     ///
     /// # Errors
     ///

@@ -1,7 +1,9 @@
 use openoutcry_contract::{Decision, Refusal, to_orders};
 use openoutcry_engine::{Book, Dataset, Desk, Detail, Event, Rules, StepError, Stepped, Window, step_once};
 
-/// One pass over a window: the only driver of [`step_once`], for environments and backtests alike.
+/// One pass over a window: the only driver of [`step_once`].
+///
+/// Environments and backtests alike stand on it.
 #[derive(Clone, Debug)]
 pub(crate) struct Episode {
     pub(crate) rules: Rules,

@@ -3,7 +3,7 @@ use pyo3::prelude::*;
 
 use crate::error::raise;
 
-/// A baseline of the core, made anew for every run so that no run remembers another.
+/// A baseline of the core, made anew so that no run remembers another.
 #[pyclass(frozen, from_py_object, module = "openoutcry.openoutcry_py")]
 #[derive(Clone)]
 pub struct Baseline {

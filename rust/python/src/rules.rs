@@ -4,7 +4,7 @@ use pyo3::types::PyDict;
 
 use crate::error::to_py;
 
-/// A function and its arguments: the class, no positional ones, and its fields by name.
+/// A function and its arguments: the class, none by place, fields by name.
 type Pickle<'py> = (Bound<'py, PyAny>, (Bound<'py, PyAny>, (), Bound<'py, PyDict>));
 
 #[pyclass(frozen, eq, from_py_object, module = "openoutcry")]
