@@ -31,7 +31,7 @@ build: $(VENV)/.built ## Build the package into .venv
 test: ## Run everything that must be green (what .ci/run runs)
 	@MAKE='$(MAKE)' scripts/stages $(STAGES)
 
-test-full: ## The same with full counts of random cases
+test-full: ## The same with full counts of random cases in every suite
 	@$(MAKE) --no-print-directory test OPENOUTCRY_FULL=1
 
 lint: $(VENV)/.dev $(VENV)/.built ## Check format, lints, types, the stub and the layers
@@ -45,7 +45,8 @@ lint: $(VENV)/.dev $(VENV)/.built ## Check format, lints, types, the stub and th
 test-rust: ## Test the crates
 	cargo test --workspace --locked --quiet
 
-test-python: $(VENV)/.dev $(VENV)/.built ## Test the package on the newest numpy and gymnasium
+test-python: export OPENOUTCRY_FULL := $(or $(OPENOUTCRY_FULL),1)
+test-python: $(VENV)/.dev $(VENV)/.built ## Test the package on the newest numpy and gymnasium, with full counts of random cases
 	$(PYTEST)
 
 test-floor: $(FLOOR)/.built ## Test the wheel on the oldest numpy and gymnasium that it accepts

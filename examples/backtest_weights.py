@@ -1,4 +1,7 @@
-"""A moving-average rule as an array of weights, on real exchange rates, with and without one bar of delay."""
+"""A moving-average rule as an array of weights, on real exchange rates.
+
+It is run with and without one bar of delay, beside buy and hold, and its report is written to `crossover.html`.
+"""
 
 import numpy as np
 

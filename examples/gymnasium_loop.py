@@ -1,4 +1,7 @@
-"""A Gymnasium loop with random actions on a synthetic market, and a picture of its last bar."""
+"""A Gymnasium loop with random actions on a synthetic market.
+
+The product of its rewards is its NAV, and the last bar is drawn as a picture.
+"""
 
 import gymnasium
 import numpy as np

@@ -1,4 +1,7 @@
-"""The wire contract itself: text in, text out. A program in any language could stand on the agent's side."""
+"""The wire contract itself: text in, text out.
+
+A program in any language could stand on the agent's side; what it gets wrong is refused with a slug.
+"""
 
 import json
 

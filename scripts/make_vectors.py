@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write `contract/vectors/*.json`: run the engine on the cases of `scripts/vectors`.
+"""Write `contract/vectors/*.json`: the engine on the cases of `scripts/vectors`.
 
 Every number, event and field the engine gives is first held against `vectors/witness.py`, which is written from the
 contract's page and `tests/reference.py` alone. A case on which the two differ by more than 1e-12 is not recorded: the
@@ -33,7 +33,7 @@ Told = dict[str, Any]
 
 
 def main() -> int:
-    """Check every case against the witness, then write the files; return the exit code."""
+    """Check every case, then write the files, and return the exit code."""
     cases = {"step": [*decisions.all_cases(), *fills.all_cases()], "episode": episodes.all_cases()}
     differences = [f"{case['name']}: {text}" for each in cases.values() for case in each for text in record(case)]
     if differences:
@@ -59,7 +59,7 @@ def is_current(name: str, text: str) -> bool:
 
 
 def record(case: Told) -> list[str]:
-    """Put what the engine gives into the case, and return where it differs from the witness."""
+    """Put what the engine gives into a case; return where the witness differs."""
     first, steps, table = expect(case["given"])
     env = environment(case["given"])
     reset = env.reset()
@@ -76,7 +76,7 @@ def record(case: Told) -> list[str]:
 
 
 def differ(seen: Any, wanted: Any, place: str) -> Any:
-    """Yield where two values differ: numbers by more than the tolerance, all else at all."""
+    """Yield where two values differ; numbers may, up to the tolerance."""
     if isinstance(wanted, dict) and isinstance(seen, dict):
         for name in sorted({*seen, *wanted}):
             if name in seen and name in wanted:

@@ -1,19 +1,89 @@
-"""Draw random markets, decisions, costs and limits in which rare branches of the bar timeline occur.
+"""Markets, costs and limits as the reference takes them, and random ones.
+
+The random ones reach the rare branches of a step.
 
 Each feature is present or absent on its own, so that a seed exercises a combination nobody thought of.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import inf
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
-from reference import Costs, Limits, Market
 
 Array = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 Shape = tuple[int, int]
+
+
+class Bar(NamedTuple):
+    """One bar, an array over symbols each; NaN is missing, where nothing is neutral."""
+
+    close: Array
+    open: Array
+    volume: Array
+    dividend: Array
+    split: Array
+    tradable: Flags
+    delisting_return: Array
+    settles: Flags
+
+
+@dataclass(frozen=True)
+class Market:
+    """Arrays of shape `(n_bars, n_symbols)`; `None` is no such field."""
+
+    close: Any
+    open: Any = None
+    volume: Any = None
+    dividends: Any = None
+    splits: Any = None
+    tradable: Any = None
+    delistings: Any = None
+    symbols: tuple[str, ...] = ()
+    periods_per_year: float = 252.0
+
+    def names(self) -> tuple[str, ...]:
+        return self.symbols or tuple(f"S{i}" for i in range(np.shape(self.close)[1]))
+
+    def bars(self) -> list[Bar]:
+        def table(values: Any, neutral: float) -> Array:
+            cells = np.full(np.shape(self.close), np.nan) if values is None else np.array(values, dtype=float)
+            return np.where(np.isnan(cells), neutral, cells)
+
+        close, opens, volume, ends = (
+            table(each, np.nan) for each in (self.close, self.open, self.volume, self.delistings)
+        )
+        tradable = table(self.tradable, 1.0) != 0.0
+        columns = close, opens, volume, table(self.dividends, 0.0), table(self.splits, 1.0), tradable, ends
+        return [Bar(*rows) for rows in zip(*columns, ~np.isnan(ends), strict=True)]
+
+
+@dataclass(frozen=True)
+class Costs:
+    fee_bps: float = 0.0
+    slippage_bps: float = 0.0
+    slippage_jitter: float = 0.0
+    impact_bps: float = 0.0
+    financing_bps: float = 0.0
+    cash_bps: float = 0.0
+    borrow_bps: float = 0.0
+    capital: float = 1e6
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Infinity is no limit."""
+
+    max_weight: float = 1.0
+    max_gross: float = 1.0
+    allow_short: bool = True
+    max_participation: float = inf
+    maintenance_margin: float = 0.0
 
 
 def chance(rng: Generator, probability: float) -> bool:
@@ -25,7 +95,7 @@ def pick(rng: Generator, *values: float) -> float:
 
 
 def size(rng: Generator, low: float, high: float, absurd: float) -> float:
-    """Return zero, a realistic size in `[low, high)` on a log scale, or now and then an absurd one."""
+    """Return zero, a size in `[low, high)` on a log scale, or rarely an absurd one."""
     if chance(rng, 0.35):
         return 0.0
     return absurd * float(rng.uniform(0.5, 1.0)) if chance(rng, 0.12) else low * float((high / low) ** rng.random())
@@ -70,7 +140,7 @@ def draw_volume(rng: Generator, close: Array, capital: float) -> Array | None:
 
 
 def halt(rng: Generator, close: Array, opens: Array | None) -> None:
-    """Blank closes, in runs of one to three bars; the open of a halted bar stays about half the time."""
+    """Blank closes in runs of bars; their opens stay about half the time."""
     halted = rng.random(close.shape) < pick(rng, 0.05, 0.2)
     for bar in range(1, len(close)):
         halted[bar] |= halted[bar - 1] & (rng.random(close.shape[1]) < 0.3)
@@ -80,7 +150,7 @@ def halt(rng: Generator, close: Array, opens: Array | None) -> None:
 
 
 def list_and_delist(rng: Generator, close: Array, opens: Array | None) -> Array | None:
-    """Blank the bars before a listing and from a settlement on, and return the settlements."""
+    """Blank bars before a listing and from a settlement on; return settlements."""
     n_bars, n_symbols = close.shape
     delistings = np.full(close.shape, np.nan)
     late, never, settle = (chance(rng, p) for p in (0.4, 0.2, 0.5))
@@ -158,13 +228,13 @@ def draw_limits(rng: Generator) -> Limits:
         max_weight=pick(rng, 1.0, inf, inf, 0.5, 0.1),
         max_gross=pick(rng, 1.0, 1.0, inf, inf, 0.5, 2.0),
         allow_short=chance(rng, 0.8),
-        max_participation=None if chance(rng, 0.4) else pick(rng, 1.0, 0.3, 0.1, 0.03),
+        max_participation=inf if chance(rng, 0.4) else pick(rng, 1.0, 0.3, 0.1, 0.03),
         maintenance_margin=pick(rng, 0.0, 0.0, 0.1, 0.3),
     )
 
 
 def random_market(seed: int) -> tuple[Market, Array, int, int, Costs, Limits]:
-    """Return a market, weights, a window `[start, end)`, costs and limits drawn from `seed`."""
+    """Return a market, weights, `start`, `end`, costs and limits drawn from `seed`."""
     rng = np.random.default_rng(seed)
     near_eight = chance(rng, 0.4)
     shape = (int(rng.integers(3, 41)), int(rng.integers(7, 11) if near_eight else rng.integers(1, 21)))

@@ -1,4 +1,4 @@
-"""Builders that several test files share: engine inputs from the reference's, decisions from rows, and counts."""
+"""Builders that test files share: inputs of the engine, decisions, and counts."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
-from markets import random_market
+from markets import Costs, Limits, Market, random_market
 from numpy.typing import NDArray
-from reference import Costs, Limits, Market
 
 import openoutcry as oo
 from openoutcry import openoutcry_py as native
@@ -62,14 +61,9 @@ def costs_of(costs: Costs) -> oo.CostModel:
 
 
 def limits_of(limits: Limits) -> oo.Limits:
-    """Return the engine's limits of the reference's, where None is no limit."""
-    return oo.Limits(
-        max_weight=inf if limits.max_weight is None else limits.max_weight,
-        max_gross=inf if limits.max_gross is None else limits.max_gross,
-        allow_short=limits.allow_short,
-        max_participation=limits.max_participation,
-        maintenance_margin=limits.maintenance_margin or 0.0,
-    )
+    """Return the engine's limits of the reference's."""
+    most = limits.max_participation
+    return oo.Limits(**asdict(limits) | {"max_participation": None if most == inf else most})
 
 
 def names_of(n_symbols: int) -> list[str]:
@@ -78,7 +72,7 @@ def names_of(n_symbols: int) -> list[str]:
 
 
 def accepted(seed: int) -> tuple[Any, ...]:
-    """Return what `random_market` draws, from the first seed on whose market the engine accepts."""
+    """Return a random market, of the first seed from `seed` on that is accepted."""
     for attempt in range(seed, seed + 100):
         drawn = random_market(attempt)
         try:
@@ -105,13 +99,13 @@ def env_of(drawn: Draw, *, seed: int = 0, lookback: int = native.DEFAULT_LOOKBAC
 
 
 def decision(orders: Iterable[tuple[str, str, float]]) -> str:
-    """Return the JSON of `(symbol, action, weight)` orders; Python prints a float so that it reads back the same."""
+    """Return the JSON of `(symbol, action, weight)` orders."""
     fields = ({"symbol": symbol, "action": action, "target_weight": weight} for symbol, action, weight in orders)
     return json.dumps({"orders": list(fields)})
 
 
 def row_decision(symbols: Sequence[str], row: Iterable[float], listed: Iterable[Any]) -> str:
-    """Return the decision that means the same as a row of weights: 0 for an unlisted symbol is nothing."""
+    """Return a row of weights as a decision: 0 for an unlisted symbol is nothing."""
     cells = zip(symbols, row, listed, strict=True)
     return decision(
         (symbol, "sell" if weight < 0.0 else "buy", float(weight))
@@ -143,7 +137,7 @@ def observe(env: native.TradingEnv, n_symbols: int, lookback: int) -> Seen:
 
 
 def bits(values: Any) -> Any:
-    """Return floats as integers, so that equality is equality of bits; NaN of any payload is one value."""
+    """Return floats as their bits; NaN of any payload is one value."""
     array = np.array(values, dtype=np.float64)
     array[np.isnan(array)] = np.nan
     return array.view(np.int64).tolist()
@@ -155,7 +149,7 @@ def loads(text: str) -> Any:
 
 
 def multiset(items: Iterable[Any]) -> list[str]:
-    """Return items as sorted texts: equal where the items are, in any order. Floats keep their bits."""
+    """Return items as sorted texts: equal where the items are, in any order."""
     return sorted(json.dumps(item, sort_keys=True) for item in items)
 
 
@@ -166,7 +160,7 @@ def replay(rows: Sequence[str]) -> Callable[[dict[str, Any]], str]:
 
 
 def corrupted(rng: np.random.Generator, market: Market, bar: int) -> Market:
-    """Return the market with every cell after `bar` replaced by garbage that is still valid data.
+    """Return the market with every cell after `bar` replaced by valid garbage.
 
     A column that the market lacks is there, neutral up to `bar`; opens stay or stay away, for they say how orders fill.
     """

@@ -1,4 +1,6 @@
-"""The pages do what they show: Python runs, JSON parses, and commands exist with every option they are given.
+"""The pages do what they show.
+
+Their Python runs, their JSON parses, and the commands, options and files that they name exist.
 
 Blocks of one page share their names, in order. What a block needs but a reader does not stands before it in a comment:
 
@@ -25,11 +27,15 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", ROOT / "contract" / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+NOTES = [ROOT / "GOVERNANCE.md", ROOT / "CHANGELOG.md"]
 OPENOUTCRY = Path(sys.executable).with_name("openoutcry")
 BLOCK = re.compile(
     r"^(?P<indent> *)```(?P<info>[^\n`]*)\n(?P<body>.*?)^(?P=indent)```$|^<!-- setup\n(?P<setup>.*?)^-->$",
     re.DOTALL | re.MULTILINE,
 )
+
+# In backticks, lower case and with a slash; or the target of a link. `Id/Name-v1` is an environment, not a file.
+NAMED_FILE = re.compile(r"`([a-z][\w.*-]*(?:/[\w.*-]*)+)`|\]\((?!https?:|#)([^)#]+)(?:#[^)]*)?\)")
 
 
 @dataclass(frozen=True)
@@ -52,7 +58,7 @@ def blocks(page: str) -> list[Block]:
 
 
 def run_python(page: str, name: str) -> int:
-    """Run the Python of a page and return how many blocks that were; tracebacks name lines of the page."""
+    """Run the Python of a page, tracebacks naming its lines; return how many blocks."""
     chosen = [block for block in blocks(page) if block.info == "python"]
     names: dict[str, object] = {"__name__": "__main__"}
     for block in chosen:
@@ -61,7 +67,7 @@ def run_python(page: str, name: str) -> int:
 
 
 def commands(page: str) -> list[list[str]]:
-    """Return the words of each shell command of a page; in a console, those after a prompt."""
+    """Return the words of each shell command; in a console, those after a prompt."""
     found = []
     for block in blocks(page):
         if block.info in {"console", "sh", "bash"}:
@@ -71,6 +77,16 @@ def commands(page: str) -> list[list[str]]:
             parts = [part for line in lines for part in re.split(r"&&|\|", line)]
             found += [words for part in parts if (words := shlex.split(part.split(" > ")[0], comments=True))]
     return found
+
+
+def files_named(page: str) -> list[str]:
+    """Return the paths that the prose of a page names, stars and all."""
+    return [match[1] or match[2] for match in NAMED_FILE.finditer(BLOCK.sub("", page))]
+
+
+def is_here(name: str, folder: Path) -> bool:
+    """Return whether a path exists, seen from a page's folder or from the root."""
+    return any(next(base.glob(name.rstrip("/")), None) is not None for base in (folder, ROOT))
 
 
 def read(path: Path) -> str:
@@ -119,6 +135,18 @@ def test_the_command_line_refuses_what_does_not_exist(tmp_path: Path) -> None:
     for words in (["unheard-of"], ["data", "unheard-of"], ["demo", "--unheard-of"]):
         asked = subprocess.run([OPENOUTCRY, *words, "--help"], cwd=tmp_path, capture_output=True)
         assert asked.returncode != 0, words
+
+
+@pytest.mark.parametrize("path", [*PAGES, *NOTES], ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_the_files_that_a_page_names_exist(path: Path) -> None:
+    assert [name for name in files_named(read(path)) if not is_here(name, path.parent)] == []
+
+
+def test_a_planted_path_is_found() -> None:
+    page = "`tests/gone.py` and `tests/*.py`, [a page](gone.md#a) and [a site](https://a.b/c), `OpenOutcry/Gone-v1`\n"
+    named = files_named(page + "```text\n`tests/in_a_block.py`\n```\n")
+    assert named == ["tests/gone.py", "tests/*.py", "gone.md"]
+    assert [name for name in named if not is_here(name, ROOT)] == ["tests/gone.py", "gone.md"]
 
 
 PLANTED = """

@@ -22,7 +22,7 @@ PACKAGE = ROOT / "python" / "openoutcry"
 
 # Crate -> the crates and libraries that it may be built on.
 CRATES = {
-    "openoutcry-engine": {"libm", "rand_chacha", "sha2", "thiserror"},
+    "openoutcry-engine": {"libm", "pulp", "rand_chacha", "sha2", "thiserror"},
     "openoutcry-contract": {"openoutcry-engine", "serde", "serde_json", "thiserror", "zmij"},
     "openoutcry": {"openoutcry-contract", "openoutcry-engine", "rand_chacha", "thiserror"},
     "openoutcry-score": {"libm", "thiserror"},

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference import Market
+from markets import Market
 from support import (
     Draw,
     accepted,

@@ -1,4 +1,4 @@
-"""Hold the doors to one number: JSON, arrays and backtests give the same bits, before and after a checkpoint."""
+"""Hold the doors to one number: JSON, arrays, backtests and checkpoints."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def step_of(reward: float, done: bool, info: dict[str, Any]) -> Step:
 
 
 def worded(rng: np.random.Generator, text: str, row: Array, symbols: tuple[str, ...]) -> str:
-    """Return a decision of the same meaning in other words: any label, holds said or not, orders in any order."""
+    """Return the decision in other words: labels, holds said or not, any order."""
     said = json.loads(text)["orders"]
     for order in said:
         order["action"] = str(rng.choice(["buy", "sell"]))
@@ -208,7 +208,7 @@ def test_nav_is_cash_and_shares_at_the_last_closes_shown(seed: int) -> None:
 
 
 def faults_of(event: dict[str, Any]) -> list[str]:
-    """Return what an event has beside, or lacks of, the fields that the contract gives it."""
+    """Return the fields an event lacks, or has beside those of the contract."""
     known = EVENTS[event["slug"]]
     required = {name for name, field in known["fields"].items() if field["required"]}
     lacking, beside = required - set(event), set(event) - set(known["fields"]) - {"slug"}
@@ -237,7 +237,7 @@ Outcome = tuple[Any, ...]
 
 
 def resume(env: native.TradingEnv, drawn: Draw, told: Episode, first: int, *, arrays: bool) -> list[Outcome]:
-    """Step to the end from decision `first` and return everything that a door says on the way."""
+    """Step on from decision `first` and return everything that a door says."""
     outcomes: list[Outcome] = []
     for k in range(first, len(told.steps)):
         if arrays:

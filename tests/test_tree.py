@@ -1,10 +1,11 @@
-"""Facts of the tree: sizes, words that must not be in it, versions, licences, pins and pages.
+"""Facts of the tree: sizes, banned words, versions, licences, pins and pages.
 
 Words that no file may hold are put together here from parts, so that this file does not hold them either.
 """
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 from pathlib import Path
@@ -16,6 +17,7 @@ from packaging.requirements import Requirement
 ROOT = Path(__file__).resolve().parents[1]
 MAX_BYTES = 1_500_000
 MAX_LINES = 400
+MAX_FUNCTION_LINES = 50
 SOURCE_SUFFIXES = {".css", ".js", ".py", ".rs", ".sh", ".ts"}
 GENERATED = {"Cargo.lock"}
 HOSTS = ("pypi|org", "pythonhosted|org", "crates|io", "npmjs|org", "npmjs|com", "debian|org")
@@ -94,6 +96,24 @@ def test_words_that_look_alike_are_free() -> None:
 def test_every_source_file_is_short() -> None:
     lines = {name: text.count("\n") for name, text in TEXTS.items() if Path(name).suffix in SOURCE_SUFFIXES}
     assert {name: count for name, count in lines.items() if count >= MAX_LINES} == {}
+
+
+def n_lines(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """Return the lines of a function without those of its docstring."""
+    first = function.body[0]
+    docstring = first.end_lineno - first.lineno + 1 if ast.get_docstring(function) else 0
+    return function.end_lineno - function.lineno + 1 - docstring
+
+
+def test_every_python_function_is_short() -> None:
+    lines = {
+        f"{name}:{node.lineno}": n_lines(node)
+        for name, text in TEXTS.items()
+        if name.endswith(".py")
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    }
+    assert {place: count for place, count in lines.items() if count >= MAX_FUNCTION_LINES} == {}
 
 
 def test_no_text_file_has_a_carriage_return() -> None:

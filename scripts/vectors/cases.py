@@ -1,4 +1,4 @@
-"""What the vectors of `contract/vectors` are made of: datasets, decisions and cases, as the files spell them."""
+"""What vectors are made of, as their files spell it: datasets, decisions, cases."""
 
 from __future__ import annotations
 

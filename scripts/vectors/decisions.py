@@ -1,4 +1,4 @@
-"""Cases of `step.json` up to the fill: decisions, limits, corporate actions and reference prices."""
+"""Cases of `step.json` up to the fill: decisions, limits, actions and prices."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from vectors.cases import DEFAULT_LIMITS, HOLD, SYMBOLS, Case, Table, case, clos
 
 
 class Dice:
-    """Draws of a 31-bit congruential generator, so that a case is the same on every machine."""
+    """Draws of a 31-bit congruential generator: the same on every machine."""
 
     def __init__(self, seed: int) -> None:
         self.state = seed

@@ -1,4 +1,4 @@
-"""Cases of `step.json` from the fill on: execution, accrual, marks, the end, and what is shown."""
+"""Cases of `step.json` from the fill on: execution, accrual, marks, the end."""
 
 from __future__ import annotations
 

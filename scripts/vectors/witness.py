@@ -1,34 +1,20 @@
-"""What a vector should say, from the contract's page and `tests/reference.py` alone: no engine has a part in it."""
+"""What a vector should say, from the page and `tests/reference.py` alone.
+
+No engine has a part in it.
+"""
 
 from __future__ import annotations
 
-import hashlib
 import json
-from math import nan
+from math import inf, nan
 from typing import Any
 
 import numpy as np
-from reference import COSTS, Account, Costs, Limits, Market, lane_sum, sign
+from markets import Costs, Limits, Market
+from reference import COSTS, Account
 
 TABLES = ("open", "volume", "dividends", "splits", "tradable", "delistings")
-REASONS = {
-    "weight_above_100": "weight_out_of_range",
-    "short_not_allowed": "short_not_allowed",
-    "settled": "settled_symbol",
-    "no_price": "no_price",
-    "no_close": "no_price",
-    "mask": "not_tradable",
-    "no_volume": "no_volume",
-    "cost": "cost_too_high",
-}
 Told = dict[str, Any]
-
-
-def fill_noise(seed: int, bar: int, symbol: str) -> float:
-    """Return u of section 1.6 of the page."""
-    key = hashlib.sha256(b"openoutcry/fill-key/v1\0" + seed.to_bytes(8, "little")).digest()
-    digest = hashlib.sha256(b"openoutcry/fill/v1\0" + key + bar.to_bytes(8, "little") + symbol.encode()).digest()
-    return float((int.from_bytes(digest[:8], "little") >> 11) * 2.0**-53)
 
 
 def market_of(data: Told) -> Market:
@@ -38,114 +24,41 @@ def market_of(data: Told) -> Market:
 
 
 class Witness(Account):
-    """Tells what each step of the timeline did, as an event of the contract, and keeps average prices."""
+    """Keeps average prices beside the account, and says a step as `info` does."""
 
     def __init__(self, given: Told) -> None:
-        noise = lambda bar, symbol: fill_noise(given["seed"], bar, symbol)  # noqa: E731
-        super().__init__(market_of(given["dataset"]), Costs(**given["costs"]), Limits(**given["limits"]), noise)
-        self.average, self.told = [0.0] * len(self.h), []
+        limits = Limits(**{name: inf if limit is None else limit for name, limit in given["limits"].items()})
+        super().__init__(
+            market_of(given["dataset"]), Costs(**given["costs"]), limits, given["window"][0], given["seed"]
+        )
+        self.average = dict.fromkeys(self.names, 0.0)
 
-    def tell(self, place: int, slug: str, i: int | None, **fields: Any) -> None:
-        symbol = {} if i is None else {"symbol": self.names[i]}
-        self.told.append((place, {"slug": slug} | symbol | fields))
-
-    def decide(self, t: int, row: list[float], refused: list[Told]) -> Told:
-        """Take the step that is decided at close `t` and return its info."""
-        nav = self.nav
-        self.told = [(0, {"slug": "refused"} | refusal) for refusal in refused]
-        self.traded = 0.0
-        self.step(t, row)
+    def decide_and_tell(self, row: list[float], refused: list[Told]) -> Told:
+        """Take a step and return its info; `refused` are orders that no row can say."""
+        held = self.h * self.bars[self.t + 1].split
+        self.step(row)
+        for name, split in zip(self.names, self.bars[self.t].split.tolist(), strict=True):
+            self.average[name] /= split
+        for event in self.events:
+            if event["slug"] == "filled":
+                name = event["symbol"]
+                h, q = float(held[self.names.index(name)]), event["shares"]
+                self.average[name] = averaged(self.average[name], h, q, event["price"])
         gains = {name: self.part[name] for name in ("interest", "dividends", "settlement")}
-        # Stable: within a step of the timeline, events stand in dataset order.
-        events = [event for _, event in sorted(self.told, key=lambda item: item[0])]
         costs = {name: self.part[name] for name in COSTS}
-        return {"nav": self.nav, "events": events, "costs": costs, "turnover": self.traded / nav} | gains
+        events = [{"slug": "refused"} | refusal for refusal in refused] + self.events
+        return {"nav": self.nav, "events": events, "costs": costs, "turnover": self.turnover} | gains
 
-    def new_events(self, n: int) -> list[tuple[str, str]]:
-        return [(slug, reason) for slug, _, reason in self.events[n:]]
 
-    def target(self, i: int, w: float) -> float:
-        n, allowed = len(self.events), super().target(i, w)
-        for slug, reason in self.new_events(n):
-            if slug == "refused":
-                self.tell(1, slug, i, weight=w, reason=REASONS[reason])
-            elif slug == "limited":
-                self.tell(3, slug, i, reason="max_weight", requested=w, allowed=allowed)
-        return allowed
-
-    def limit_gross(self) -> None:
-        n, before = len(self.events), lane_sum(abs(w) for w in self.w)
-        super().limit_gross()
-        if self.new_events(n):
-            allowed = lane_sum(abs(w) for w in self.w)
-            self.tell(4, "limited", None, reason="max_gross", requested=before, allowed=allowed)
-
-    def act(self) -> None:
-        for i, q in enumerate(self.q):
-            if q != 0.0 and np.isnan(self.last["close"][i]):
-                self.tell(5, "stale_price", i, price=self.m[i])
-        held, ordered, split, settled = list(self.h), list(self.q), self.next["splits"], list(self.settled)
-        self.average = [average / split[i] for i, average in enumerate(self.average)]
-        super().act()
-        for i, delisting_return in enumerate(self.next["delistings"]):
-            if np.isnan(delisting_return) or settled[i]:
-                continue
-            if held[i] != 0.0:
-                self.tell(6, "delisted", i, shares=held[i] * split[i], price=self.m[i] * (1.0 + delisting_return))
-            elif ordered[i] != 0.0:
-                self.tell(6, "unfilled", i, shares=ordered[i] * split[i], reason="no_price")
-
-    def fillable(self, i: int, q: float) -> float:
-        n, filled, left = len(self.events), super().fillable(i, q), q
-        for slug, reason in self.new_events(n):
-            if slug == "limited":
-                left = sign(q) * self.limits.max_participation / self.per_share(i)
-                self.tell(9, slug, i, reason="participation", requested=q, allowed=left)
-            else:
-                self.tell(9 if reason == "cost" else 8, slug, i, shares=left, reason=REASONS[reason])
-        return filled
-
-    def gross_over_nav(self) -> float:
-        after = [h + q for h, q in zip(self.h, self.q, strict=True)]
-        return lane_sum(abs(x) * m if x != 0.0 else 0.0 for x, m in zip(after, self.m, strict=True)) / self.nav
-
-    def limit_gross_filled(self) -> None:
-        requested = self.gross_over_nav()
-        super().limit_gross_filled()
-        if self.factor != 1.0:
-            self.tell(10, "limited", None, reason="rebalanced", requested=requested, allowed=self.gross_over_nav())
-
-    def fill(self) -> None:
-        held, traded = list(self.h), [0.0] * len(self.h)
-        for i, q in enumerate(self.q):
-            if q != 0.0:
-                f = self.p[i] * (1.0 + sign(q) * sum(self.friction(i, q)))
-                traded[i] = abs(q) * f
-                self.tell(11, "filled", i, shares=q, price=f)
-                self.average[i] = self.averaged(i, held[i], q, f)
-        super().fill()
-        self.traded = lane_sum(traded)
-
-    def averaged(self, i: int, held: float, q: float, f: float) -> float:
-        if held * (held + q) <= 0.0:  # opened, or flipped
-            return f
-        return (self.average[i] * abs(held) + f * abs(q)) / abs(held + q) if held * q > 0.0 else self.average[i]
-
-    def close_if_insolvent(self) -> None:
-        held, n = list(self.h), len(self.events)
-        super().close_if_insolvent()
-        for _, reason in self.new_events(n):
-            if reason == "shortfall":
-                self.tell(14, "ruined", None, shortfall=self.part["shortfall"])
-                continue
-            for i, h in enumerate(held):
-                if h != 0.0:
-                    price = self.m[i] * (1.0 - sign(h) * self.costs.slippage_bps / 1e4)
-                    self.tell(14, "liquidated", i, shares=h, price=price)
+def averaged(average: float, held: float, q: float, f: float) -> float:
+    """Return the average price of a position after a fill."""
+    if held * (held + q) <= 0.0:  # opened, or flipped
+        return f
+    return (average * abs(held) + f * abs(q)) / abs(held + q) if held * q > 0.0 else average
 
 
 def read(text: str, known: set[str]) -> tuple[dict[str, float], list[Told]]:
-    """Return the weight of each symbol that a decision orders, NaN for a hold, and the orders refused by name."""
+    """Return the weight of each symbol, NaN for a hold, and orders refused by name."""
     orders = json.loads(text)["orders"]
     named = [order["symbol"] for order in orders]
     weights, refused = {}, []
@@ -173,8 +86,8 @@ def observe(given: Told, witness: Witness, t: int) -> Told:
         symbols.append(
             view | ({"fundamentals": fundamentals} if fundamentals else {}) | ({"news": news} if news else {})
         )
-    held = [i for i, h in enumerate(witness.h) if h != 0.0]
-    positions = [{"symbol": data["symbols"][i], "shares": witness.h[i], "avg_price": witness.average[i]} for i in held]
+    held = [(name, h) for name, h in zip(witness.names, witness.h.tolist(), strict=True) if h != 0.0]
+    positions = [{"symbol": name, "shares": h, "avg_price": witness.average[name]} for name, h in held]
     return {"date": data["dates"][t], "cash": witness.cash, "symbols": symbols, "portfolio": positions}
 
 
@@ -190,7 +103,7 @@ def history(data: Told, i: int, t: int, n: int) -> list[float]:
 
 
 def bar_of(data: Told, item: Told) -> int:
-    """Return the first bar whose agent may know an item: a day is before every time in it."""
+    """Return the first bar that knows an item: a day is before every time in it."""
     return sum(date < item["available_at"] for date in data["dates"])
 
 
@@ -205,11 +118,9 @@ def known_numbers(data: Told, symbol: str, t: int) -> dict[str, float]:
 
 
 def expect(given: Told) -> tuple[Told, list[Told], list[list[float]]]:
-    """Return the first observation, what each step should say, and the rows of weights that mean the decisions."""
+    """Return the first observation, what each step should say, and rows of weights."""
     data, (start, end) = given["dataset"], given["window"]
     witness = Witness(given)
-    for t in range(start + 1):
-        witness.skip(t)
     first, steps, table = observe(given, witness, start), [], []
     for t, text in enumerate(given["decisions"], start):
         known = {
@@ -217,11 +128,10 @@ def expect(given: Told) -> tuple[Told, list[Told], list[list[float]]]:
         }
         weights, refused = read(text, known)
         row = [weights.get(name, nan) for name in data["symbols"]]
-        before = witness.nav
-        info = witness.decide(t, row, refused)
+        info = witness.decide_and_tell(row, refused)
         done = witness.terminated or t + 2 == end
-        reward = witness.nav / before - 1.0
-        steps.append({"observation": observe(given, witness, t + 1), "reward": reward, "done": done, "info": info})
+        said = {"observation": observe(given, witness, t + 1), "reward": witness.reward}
+        steps.append(said | {"done": done, "info": info})
         table.append(row)
         if done:
             break

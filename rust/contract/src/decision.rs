@@ -24,7 +24,9 @@ pub struct Order {
     pub action: Action,
     /// Signed fraction of NAV.
     pub target_weight: f64,
-    /// The agent's own probability of being right, in [0, 1]; none where it stated none, which reads as 0.5.
+    /// The agent's own probability of being right, in [0, 1].
+    ///
+    /// None where it stated none, which reads as 0.5.
     pub confidence: Option<f64>,
     /// Why, for people and records.
     pub rationale: String,
@@ -92,7 +94,9 @@ impl Decision {
         Ok(serde_json::from_str(text)?)
     }
 
-    /// Returns the canonical JSON of this decision; optional fields at their default are left out.
+    /// Returns the canonical JSON of this decision.
+    ///
+    /// Optional fields at their default are left out.
     ///
     /// # Panics
     ///
@@ -128,7 +132,9 @@ impl Decision {
     }
 }
 
-/// A text that is borrowed from the input unless it holds an escape; serde's `Cow` always copies.
+/// A text that is borrowed from the input unless it holds an escape.
+///
+/// serde's `Cow` always copies.
 struct Name<'de>(Cow<'de, str>);
 
 impl<'de> Deserialize<'de> for Name<'de> {

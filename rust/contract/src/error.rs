@@ -17,7 +17,9 @@ impl DecisionError {
     }
 }
 
-/// Faults that the parser of decisions names itself; serde's own faults of type carry no such name.
+/// Faults that the parser of decisions names itself.
+///
+/// serde's own faults of type carry no such name.
 pub(crate) const NAMED: [&str; 5] =
     ["missing_field", "unknown_field", "duplicate_field", "unknown_action", "confidence_out_of_range"];
 
@@ -36,7 +38,9 @@ impl From<serde_json::Error> for DecisionError {
     }
 }
 
-/// Returns serde's `invalid type: X, expected Y at line ...` as `expected Y; received X at line ...`.
+/// Returns serde's words for a wrong type in the contract's.
+///
+/// `invalid type: X, expected Y at line ...` becomes `expected Y; received X at line ...`.
 fn turned(message: &str) -> String {
     let parts = || {
         let (_, rest) = message.split_once(": ")?;

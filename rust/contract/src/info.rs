@@ -3,7 +3,7 @@ use openoutcry_engine::{Event, StepCosts, Stepped};
 use crate::json;
 use crate::orders::Refusal;
 
-/// What a step had to say beside the observation, for the harness and not for the agent.
+/// What a step says to the harness, not to the agent.
 #[derive(Clone, Copy, Debug)]
 pub struct StepInfo<'a> {
     /// Names of the symbols by index.

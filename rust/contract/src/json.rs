@@ -1,6 +1,8 @@
 //! Canonical JSON (RFC 8785): one text per value, so that bytes can be compared and hashed.
 
-/// Appends a finite number in the shortest form that reads back to the same bits, laid out as `ECMAScript` does.
+/// Appends a finite number as `ECMAScript` prints it.
+///
+/// It is the shortest form that reads back to the same bits.
 ///
 /// # Panics
 ///
@@ -23,7 +25,7 @@ pub fn push_number(text: &mut String, value: f64) {
     }
 }
 
-/// Appends `digits` times ten to the `exponent`, a whole number, without an exponent.
+/// Appends the whole number `digits` times ten to the `exponent`, in full.
 fn push_shifted(text: &mut String, digits: &str, exponent: usize) {
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
     text.push_str(whole);
@@ -82,7 +84,9 @@ pub fn push_array<T>(text: &mut String, items: impl IntoIterator<Item = T>, mut 
     text.push(']');
 }
 
-/// Appends `,"key":` or, at the start of an object, `"key":`. The key must need no escape.
+/// Appends `,"key":` or, at the start of an object, `"key":`.
+///
+/// The key must need no escape.
 pub fn push_key(text: &mut String, key: &str) {
     if !text.ends_with('{') {
         text.push(',');

@@ -5,7 +5,9 @@ use serde::Deserialize;
 
 use crate::json;
 
-/// What an agent is shown at the close of a bar: nothing in it depends on a later one.
+/// What an agent is shown at the close of a bar.
+///
+/// Nothing in it depends on a later one.
 ///
 /// Reading one from JSON ignores unknown fields, as every agent must.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -47,7 +49,7 @@ pub struct Position {
 }
 
 impl MarketObservation {
-    /// Returns what the agent of a bar may see, with at most `lookback` closes a symbol.
+    /// Returns what an agent may see, with at most `lookback` closes a symbol.
     #[must_use]
     pub fn new(as_of: AsOf<'_>, book: &Book, lookback: usize) -> Self {
         let names = |i: &usize| as_of.symbol(*i).map(str::to_owned);
@@ -78,7 +80,9 @@ impl MarketObservation {
         serde_json::from_str(text).map_err(|error| format!("an observation is required; received {error}"))
     }
 
-    /// Returns the canonical JSON of this observation; empty optional fields are left out.
+    /// Returns the canonical JSON of this observation.
+    ///
+    /// Empty optional fields are left out.
     ///
     /// # Panics
     ///
@@ -142,7 +146,9 @@ impl PrintedCloses {
     }
 }
 
-/// Appends the canonical JSON of an observation: the same bytes as [`MarketObservation::to_json`], without its parts.
+/// Appends the canonical JSON of an observation.
+///
+/// The bytes are those of [`MarketObservation::to_json`], made without its parts.
 ///
 /// # Panics
 ///

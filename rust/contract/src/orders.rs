@@ -13,7 +13,9 @@ pub struct Refusal {
     pub reason: RefusalReason,
 }
 
-/// Writes a decision into dense `orders`, one weight per symbol, NaN for a hold, and returns the orders refused.
+/// Writes a decision into dense `orders` and returns the orders refused.
+///
+/// `orders` has one weight per symbol, NaN for a hold.
 ///
 /// A symbol that has not closed yet is refused exactly as a name that does not exist, whatever the order says: any
 /// difference would tell the agent about the future universe.

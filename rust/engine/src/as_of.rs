@@ -56,7 +56,9 @@ impl<'a> AsOf<'a> {
         self.has_closed(symbol).then(|| self.dataset.symbols[symbol].as_str())
     }
 
-    /// Returns the index of a symbol that has closed by now; a name of the future is as unknown as a wrong one.
+    /// Returns the index of a symbol that has closed by now.
+    ///
+    /// A name of the future is as unknown as a wrong one.
     #[must_use]
     pub fn index_of(&self, name: &str) -> Option<usize> {
         self.dataset.index_of(name).filter(|i| self.has_closed(*i))
@@ -92,13 +94,15 @@ impl<'a> AsOf<'a> {
         self.dataset.close.get(self.bar, symbol).is_finite()
     }
 
-    /// Returns the bars of history an observation shows of a listed symbol: at most `lookback`.
+    /// Returns how many bars of a listed symbol are shown: at most `lookback`.
     #[must_use]
     pub fn history_len(&self, symbol: usize, lookback: usize) -> usize {
         if self.is_listed(symbol) { lookback.min(self.bar - self.dataset.listed_at[symbol] + 1) } else { 0 }
     }
 
-    /// Writes the last closes of a symbol into `history`, oldest first, on this bar's share basis.
+    /// Writes the last closes of a symbol into `history`, oldest first.
+    ///
+    /// They are on this bar's share basis.
     ///
     /// A bar without a close repeats the close before it. Dividends are not adjusted for.
     ///
@@ -130,14 +134,16 @@ impl<'a> AsOf<'a> {
         }
     }
 
-    /// Returns whether the last `n` bars of a symbol are plain closes: none missing and no split among them.
+    /// Returns whether the last `n` bars of a symbol are plain closes.
+    ///
+    /// None of them is missing, and no split is among them.
     #[must_use]
     pub fn is_plain(&self, symbol: usize, n: usize) -> bool {
         (self.bar + 1 - n..=self.bar).all(|bar| self.dataset.close.get(bar, symbol).is_finite())
             && (self.bar + 2 - n..=self.bar).all(|bar| self.dataset.split(bar, symbol) == 1.0)
     }
 
-    /// Returns the latest known number of each name about a symbol, in the order of names.
+    /// Returns the latest known number of each name about a symbol, by name.
     pub fn fundamentals(&self, symbol: usize) -> impl Iterator<Item = (&'a str, f64)> {
         let known = of_symbol(&self.dataset.fundamentals, symbol, |item| item.symbol);
         let bar = self.bar;
@@ -149,7 +155,7 @@ impl<'a> AsOf<'a> {
         })
     }
 
-    /// Returns the headlines about a symbol that became known in the last `lookback` bars, oldest first.
+    /// Returns a symbol's headlines of the last `lookback` bars, oldest first.
     pub fn news(&self, symbol: usize, lookback: usize) -> impl Iterator<Item = &'a str> {
         let known = of_symbol(&self.dataset.news, symbol, |item| item.symbol);
         let first = known.partition_point(|item| item.bar < (self.bar + 1).saturating_sub(lookback));

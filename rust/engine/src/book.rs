@@ -1,7 +1,7 @@
 use crate::dataset::Dataset;
 use crate::lanes::{self, Block, LANES};
 
-/// An account at the close of one bar: cash, shares, the marks they are valued at, and the NAV.
+/// An account at the close of one bar: cash, shares, their marks, and the NAV.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Book {
     pub(crate) bar: usize,
@@ -59,7 +59,9 @@ impl Book {
         lanes::get(&self.shares, symbol)
     }
 
-    /// Returns the last real close of a symbol on today's share basis; 1 if it has never closed.
+    /// Returns the last real close of a symbol on today's share basis.
+    ///
+    /// It is 1 if the symbol has never closed.
     #[must_use]
     pub fn mark(&self, symbol: usize) -> f64 {
         lanes::get(&self.marks, symbol)

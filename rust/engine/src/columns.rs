@@ -1,4 +1,6 @@
-/// The raw columns of a dataset: every table is time-major, `n_bars * n_symbols` values, oldest bar first.
+/// The raw columns of a dataset.
+///
+/// Every table is time-major: `n_bars * n_symbols` values, oldest bar first.
 #[derive(Clone, Debug, Default)]
 pub struct Columns {
     /// ISO 8601 dates, strictly increasing, all of one form.
@@ -21,9 +23,13 @@ pub struct Columns {
     pub splits: Option<Vec<f64>>,
     /// Whether a fill is allowed in the bar.
     pub tradable: Option<Vec<bool>>,
-    /// Return from the last close to the cash paid, on the settlement bar; NaN elsewhere.
+    /// Return from the last close to the cash paid, on the settlement bar.
+    ///
+    /// NaN elsewhere.
     pub delistings: Option<Vec<f64>>,
-    /// Risk-free return of each bar, from the bar before it; none means that none is known.
+    /// Risk-free return of each bar, from the bar before it.
+    ///
+    /// None means that none is known.
     pub risk_free: Option<Vec<f64>>,
     /// Bars a year.
     pub periods_per_year: f64,
@@ -70,7 +76,9 @@ impl Origin {
     }
 }
 
-/// A number about a symbol, known from `available_at` on; a later one of the same name restates it.
+/// A number about a symbol, known from `available_at` on.
+///
+/// A later one of the same name restates it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fundamental {
     /// Symbol index.

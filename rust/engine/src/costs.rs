@@ -24,7 +24,9 @@ pub struct CostModel {
 }
 
 impl Default for CostModel {
-    /// A liquid daily market: 1 bp of commission and 2 bp of half-spread (large caps pay 1 to 5), no jitter, no impact
+    /// A liquid daily market.
+    ///
+    /// 1 bp of commission and 2 bp of half-spread (large caps pay 1 to 5), no jitter, no impact
     /// (it needs a volatility to be scaled by), 100 bp a year over the cash rate for leverage, nothing on cash, and the
     /// 25 bp a year of general collateral for shorts (D'Avolio 2002).
     fn default() -> Self {

@@ -10,13 +10,15 @@ use crate::lanes::{self, Block};
 use crate::synthetic;
 use crate::validate;
 
-/// Bars a year of daily data where nothing else is said: the trading days of a US year.
+/// Bars a year where nothing else is said: the trading days of a US year.
 pub const DEFAULT_PERIODS_PER_YEAR: f64 = 252.0;
 
 /// The largest market that is made from a few numbers or words, 2 GiB a column.
 const MAX_CELLS: usize = 1 << 28;
 
-/// Checks a size before anything of it is made: a mistyped one would run the process out of memory.
+/// Checks a size before anything of it is made.
+///
+/// A mistyped one would run the process out of memory.
 pub(crate) fn check_size(n_symbols: usize, n_bars: usize) -> Result<(), DataError> {
     if n_symbols.max(1).checked_mul(n_bars.max(1)).is_none_or(|cells| cells > MAX_CELLS) {
         let message = format!(
@@ -64,7 +66,9 @@ pub(crate) struct Known<T> {
     pub(crate) item: T,
 }
 
-/// Where the price of a fill in bar t comes from; a table holds NaN where the symbol cannot be traded.
+/// Where the price of a fill in bar t comes from.
+///
+/// A table holds NaN where the symbol cannot be traded.
 #[derive(Debug)]
 enum FillPrices {
     PreviousClose,
@@ -127,7 +131,9 @@ impl Dataset {
         Ok(dataset)
     }
 
-    /// Returns the dataset of a CSV text, long (`date,symbol,close,...`) or wide (`date` and one column a symbol).
+    /// Returns the dataset of a CSV text.
+    ///
+    /// It is long (`date,symbol,close,...`) or wide (`date` and one column a symbol).
     ///
     /// # Errors
     ///
@@ -136,7 +142,9 @@ impl Dataset {
         Self::new(csv_text::parse(text, periods_per_year)?)
     }
 
-    /// Returns a random market of weekday bars from 2000-01-03 on, with opens and volume, priced in cents.
+    /// Returns a random market of weekday bars from 2000-01-03 on.
+    ///
+    /// It has opens and volume, and is priced in cents.
     ///
     /// The future cannot be told from the prices, but a small seed can always be scanned.
     ///
@@ -200,7 +208,9 @@ impl Dataset {
             && self.volume.as_ref().is_none_or(|grid| grid.get(bar, symbol) != 0.0)
     }
 
-    /// Returns the price that orders of bar t - 1 meet in bar t (step 7), NaN where there is none.
+    /// Returns the price that orders of bar t - 1 meet in bar t (step 7).
+    ///
+    /// NaN where there is none.
     pub(crate) fn reference_price(&self, bar: usize, symbol: usize) -> f64 {
         match &self.open {
             Some(open) => open.get(bar, symbol),
@@ -208,7 +218,9 @@ impl Dataset {
         }
     }
 
-    /// Returns the reference prices of bar t, NaN where a symbol cannot be traded (steps 7 and 8).
+    /// Returns the reference prices of bar t (steps 7 and 8).
+    ///
+    /// NaN where a symbol cannot be traded.
     pub(crate) fn fill_prices(&self, bar: usize) -> &[Block] {
         match (&self.fill_prices, &self.open) {
             (FillPrices::Table(table), _) => table.row(bar),
@@ -266,12 +278,14 @@ impl Dataset {
         self.has_gaps
     }
 
-    /// Returns whether every symbol has closed on the first bar and none is ever settled.
+    /// Returns whether all symbols close on the first bar and none ever settles.
     pub(crate) fn all_live(&self) -> bool {
         self.all_live
     }
 
-    /// Returns the last real close at or before `bar` on that bar's share basis, 1 where there is none yet.
+    /// Returns the last real close by `bar`, on that bar's share basis.
+    ///
+    /// It is 1 where there is none yet.
     ///
     /// With 1 a symbol that has never closed needs no branch: no shares times 1 is nothing.
     pub(crate) fn marks(&self, bar: usize) -> Vec<Block> {
@@ -345,13 +359,17 @@ impl Dataset {
         known.map(|known| (self.symbols[known.symbol].as_str(), known.available_at.as_str(), known.item.as_str()))
     }
 
-    /// Returns whether orders fill at opens; else they fill at the close they were decided on.
+    /// Returns whether orders fill at opens.
+    ///
+    /// Else they fill at the close they were decided on.
     #[must_use]
     pub fn has_opens(&self) -> bool {
         self.open.is_some()
     }
 
-    /// Returns one column, time-major, NaN where it has no value, or none if the dataset lacks it.
+    /// Returns one column, time-major, or none if the dataset lacks it.
+    ///
+    /// A cell without a value is NaN.
     ///
     /// Names: `open`, `high`, `low`, `close`, `volume`, `dividends`, `splits`, `tradable` (1 or 0), `delistings`.
     #[must_use]

@@ -49,7 +49,9 @@ fn report_untradable(market: &Dataset, bar: usize, desk: &mut Desk) {
     }
 }
 
-/// Step 9: sets each symbol's cost coefficients, and cuts its order to its participation and to a bearable cost.
+/// Step 9: cuts each order to its participation and to a bearable cost.
+///
+/// Sets the cost coefficients of each symbol on the way.
 fn cut_to_volume(market: &Dataset, rules: &Rules, book: &Book, bar: usize, desk: &mut Desk) -> bool {
     let (rates, costs) = (&rules.rates, rules.costs());
     let mut reduced = false;
@@ -128,7 +130,7 @@ fn rebalance(rules: &Rules, book: &Book, desk: &mut Desk) {
     desk.events.push(Event::Limited { symbol: None, requested, allowed, reason: LimitReason::Rebalanced });
 }
 
-/// Returns how many shares of an order lead toward a flat position and how many away from it.
+/// Returns how many shares of an order lead toward flat and how many away.
 fn parts(order: f64, held: f64) -> (f64, f64) {
     let size = order.abs();
     let opposite = held != 0.0 && order.is_sign_negative() != held.is_sign_negative();
@@ -163,7 +165,9 @@ pub(crate) fn fill(market: &Dataset, rules: &Rules, bar: usize, desk: &mut Desk)
     }
 }
 
-/// Without `IMPACT` its coefficients are all zero, and so is their product with the root: the same bits, not computed.
+/// Fills every order, with the impact term only where there is `IMPACT`.
+///
+/// Without it the coefficients are all zero, and so is their product with the root: the same bits, not computed.
 fn fill_all<const IMPACT: bool>(market: &Dataset, rules: &Rules, bar: usize, desk: &mut Desk) -> Fills {
     let (mut flow, mut traded) = ([0.0; LANES], [0.0; LANES]);
     let (mut slipped, mut pushed) = ([0.0; LANES], [0.0; LANES]);

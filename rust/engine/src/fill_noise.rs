@@ -11,7 +11,9 @@ const UNIT: f64 = 1.0 / 9_007_199_254_740_992.0;
 pub struct FillKey([u8; 32]);
 
 impl FillKey {
-    /// Returns the key of a seed: SHA-256 of `openoutcry/fill-key/v1`, a zero byte and the seed, little endian.
+    /// Returns the key of a seed.
+    ///
+    /// It is SHA-256 of `openoutcry/fill-key/v1`, a zero byte and the seed, little endian.
     #[must_use]
     pub fn from_seed(seed: u64) -> Self {
         let mut hash = Sha256::new();

@@ -3,7 +3,9 @@ use sha2::{Digest, Sha256};
 use crate::dataset::Dataset;
 use crate::grid::Grid;
 
-/// Returns the SHA-256 over all fields, each with its name, its length and little-endian values; every NaN is one NaN.
+/// Returns the SHA-256 over all fields.
+///
+/// Each has its name, its length and little-endian values; every NaN is one NaN.
 pub(crate) fn digest(dataset: &Dataset) -> [u8; 32] {
     let mut hash = Sha256::new();
     hash.update(b"openoutcry/dataset/v1\0");

@@ -9,14 +9,16 @@ pub struct Limits {
     pub max_gross: f64,
     /// Whether weights below zero are accepted.
     pub allow_short: bool,
-    /// Largest share of a bar's volume (of NAV where there is no volume) one order may take.
+    /// Largest share of a bar's volume one order may take.
+    ///
+    /// Of NAV where there is no volume.
     pub max_participation: Option<f64>,
     /// Lowest NAV as a fraction of gross exposure before all is closed.
     pub maintenance_margin: f64,
 }
 
 impl Default for Limits {
-    /// No leverage: an account that can only lose what it has, apart from gaps against shorts.
+    /// No leverage: apart from gaps against shorts, only what is there can be lost.
     fn default() -> Self {
         Self { max_weight: 1.0, max_gross: 1.0, allow_short: true, max_participation: None, maintenance_margin: 0.0 }
     }

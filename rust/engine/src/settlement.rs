@@ -93,7 +93,7 @@ pub(crate) fn accrue(market: &Dataset, rules: &Rules, bar: usize, cash: f64, des
     Accrual::new(market, rules, cash, short)
 }
 
-/// Returns the value of all shorts at reference prices, at marks where there is none.
+/// Returns the value of all shorts at reference prices, or else at marks.
 fn short_value(market: &Dataset, bar: usize, desk: &Desk) -> f64 {
     let mut lane = [0.0; LANES];
     let mut unpriced = [0.0; LANES];
@@ -110,7 +110,9 @@ fn short_value(market: &Dataset, bar: usize, desk: &Desk) -> f64 {
     }
 }
 
-/// As above, where a short cannot be traded: it has no fill price then, yet may have a reference price.
+/// As above, where a short cannot be traded.
+///
+/// It has no fill price then, yet may have a reference price.
 fn unfillable_short_value(market: &Dataset, bar: usize, desk: &Desk) -> f64 {
     lanes::sum((0..market.n_symbols()).map(|symbol| {
         let (shares, price) = (lanes::get(&desk.shares, symbol), market.reference_price(bar, symbol));

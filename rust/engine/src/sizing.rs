@@ -10,7 +10,9 @@ use crate::lanes::{self, Block, LANES, each};
 use crate::simd::{Row, Vector, per_block, row_mut, store};
 use crate::step::{Desk, Detail, MAX_ABS_WEIGHT, Rules};
 
-/// f32 softmax weights sum to more than 1 by rounding half the time; that is not leverage.
+/// How far rounding may lift gross above `max_gross`, as a factor.
+///
+/// f32 softmax weights sum to more than 1 half the time; that is not leverage.
 const GROSS_TOLERANCE: f64 = 1.0 + 1e-6;
 
 /// Steps 1 to 4: takes the orders over, each refused one as a hold, and cuts the weights to the limits.
@@ -176,7 +178,9 @@ fn report_cut_weights(desk: &mut Desk) {
     }
 }
 
-/// Step 5: turns weights into shares at the marks of close t. A target equal to what is held trades nothing.
+/// Step 5: turns weights into shares at the marks of close t.
+///
+/// A target equal to what is held trades nothing.
 pub(crate) fn size(market: &Dataset, book: &Book, desk: &mut Desk) {
     desk.shares.copy_from_slice(&book.shares);
     desk.marks.copy_from_slice(&book.marks);

@@ -44,7 +44,7 @@ pub(crate) struct Rates {
 }
 
 impl Rules {
-    /// Returns the rules of a cost model and limits, with the key of the slippage noise.
+    /// Returns the rules of costs and limits, with the key of the slippage noise.
     ///
     /// # Errors
     ///
@@ -182,7 +182,9 @@ pub struct Stepped {
     pub terminated: bool,
 }
 
-/// Trades `book` to `orders` and carries it to the close of the next bar: the fifteen steps of `contract/README.md`.
+/// Trades `book` to `orders` and carries it to the close of the next bar.
+///
+/// These are the fifteen steps of `contract/README.md`.
 ///
 /// `orders` holds one signed fraction of NAV per symbol; NaN holds what is there. What the step had to say is left in
 /// `desk`.

@@ -8,7 +8,9 @@ use crate::date;
 
 const TICK: f64 = 0.01;
 
-/// Returns a random walk per symbol, each from a stream of its own, so that neither more symbols nor more days change
+/// Returns a random walk per symbol.
+///
+/// Each is from a stream of its own, so that neither more symbols nor more days change
 /// what was there before.
 pub(crate) fn columns(n_symbols: usize, n_days: usize, seed: u64) -> Columns {
     let mut hash = Sha256::new();

@@ -149,7 +149,7 @@ fn check_actions(columns: &Columns) -> Check {
     Ok(())
 }
 
-/// Checks that no run of splits takes a price or a share count out of the range of f64.
+/// Checks that no run of splits takes a price or share count out of range.
 fn check_split_products(columns: &Columns) -> Check {
     let Some(splits) = &columns.splits else { return Ok(()) };
     let n_symbols = columns.symbols.len();
@@ -195,7 +195,7 @@ fn check_delistings(columns: &Columns) -> Check {
     Ok(())
 }
 
-/// Checks the columns that are not tables: the risk-free series, fundamentals and news.
+/// Checks the columns that are not tables: risk-free, fundamentals and news.
 fn check_lanes(columns: &Columns) -> Check {
     for (row, rate) in columns.risk_free.iter().flatten().enumerate() {
         if !(rate.is_finite() && *rate > -1.0) {

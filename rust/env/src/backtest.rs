@@ -146,7 +146,9 @@ impl<'a> Backtest<'a> {
         Ok(run.finish(n_symbols))
     }
 
-    /// Runs the decisions of `run` one bar later, the first bar holding: what a signal is worth when it comes late.
+    /// Runs the decisions of `run` one bar later, the first bar holding.
+    ///
+    /// That is what a signal is worth when it comes late.
     ///
     /// # Errors
     ///

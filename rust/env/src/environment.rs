@@ -127,7 +127,9 @@ impl State {
 }
 
 impl TradingEnv {
-    /// Returns an environment over `window`, with default limits; `seed` keys the slippage noise.
+    /// Returns an environment over `window`, with default limits.
+    ///
+    /// `seed` keys the slippage noise.
     ///
     /// # Errors
     ///
@@ -197,7 +199,7 @@ impl TradingEnv {
         Ok(StepResult { observation: self.observation(), reward: stepped.reward, done: self.done(), info })
     }
 
-    /// Trades to one weight per symbol and moves on by one bar, without any observation.
+    /// Trades to one weight per symbol and moves on by one bar, unobserved.
     ///
     /// # Errors
     ///
@@ -210,13 +212,17 @@ impl TradingEnv {
         self.episode.trade(&self.data, weights)
     }
 
-    /// Begins the window anew and appends its first observation to `text` as canonical JSON.
+    /// Begins the window anew and appends its first observation to `text`.
+    ///
+    /// It is canonical JSON.
     pub fn reset_json(&mut self, text: &mut String) {
         self.restart();
         self.write_observation(text);
     }
 
-    /// Trades as a decision in JSON says, and appends the observation and the info as canonical JSON.
+    /// Trades as a decision in JSON says, and appends observation and info.
+    ///
+    /// They are canonical JSON.
     ///
     /// # Errors
     ///

@@ -11,7 +11,9 @@ pub(crate) fn check_lookback(lookback: usize) -> Result<usize, ConfigError> {
     Ok(lookback)
 }
 
-/// One pass over a window: the only driver of [`step_once`], for environments and backtests alike.
+/// One pass over a window: the only driver of [`step_once`].
+///
+/// Environments and backtests alike stand on it.
 #[derive(Clone, Debug)]
 pub(crate) struct Episode {
     pub(crate) rules: Rules,

@@ -14,9 +14,13 @@ pub struct Run {
     pub nav: Vec<f64>,
     /// One weight per decision and symbol, NaN for a hold.
     pub orders: Vec<f64>,
-    /// Costs by kind, in the order of [`openoutcry_engine::StepCosts::KINDS`], each with one value per decision.
+    /// Costs by kind, each with one value per decision.
+    ///
+    /// In the order of [`openoutcry_engine::StepCosts::KINDS`].
     pub costs: [Vec<f64>; 6],
-    /// What came in beside prices, in the order of [`Run::GAINS`], each with one value per decision.
+    /// What came in beside prices, each with one value per decision.
+    ///
+    /// In the order of [`Run::GAINS`].
     pub gains: [Vec<f64>; 4],
     /// Notional traded over NAV per decision.
     pub turnover: Vec<f64>,
@@ -24,7 +28,9 @@ pub struct Run {
     pub events: Vec<(usize, Event)>,
     /// Orders refused by name, with the index of their decision.
     pub refusals: Vec<(usize, Refusal)>,
-    /// The decision that ended the account, if one did; NAV stays as it was from there on.
+    /// The decision that ended the account, if one did.
+    ///
+    /// NAV stays as it was from there on.
     pub terminated_at: Option<usize>,
     rules: Rules,
 }
@@ -43,7 +49,9 @@ pub struct Fill {
 }
 
 impl Run {
-    /// The kinds of gains: interest on idle cash, dividends, gains of settled positions, and losses written off.
+    /// The kinds of gains.
+    ///
+    /// Interest on idle cash, dividends, gains of settled positions, and losses written off.
     pub const GAINS: [&'static str; 4] = ["interest", "dividends", "settlement", "shortfall"];
 
     pub(crate) fn begin(window: Window, n_symbols: usize, rules: Rules) -> Self {
@@ -84,7 +92,9 @@ impl Run {
         }
     }
 
-    /// Pads a run that ended early to the window's end: NAV stays, nothing is ordered and nothing costs.
+    /// Pads a run that ended early to the window's end.
+    ///
+    /// NAV stays, nothing is ordered and nothing costs.
     pub(crate) fn finish(mut self, n_symbols: usize) -> Self {
         let decisions = self.window.n_decisions();
         let last = self.nav[self.nav.len() - 1];
@@ -96,7 +106,9 @@ impl Run {
         self
     }
 
-    /// Returns the simple return of each bar after the first; 0 once the account is gone.
+    /// Returns the simple return of each bar after the first.
+    ///
+    /// It is 0 once the account is gone.
     #[must_use]
     pub fn returns(&self) -> Vec<f64> {
         self.nav.windows(2).map(|pair| if pair[0] == 0.0 { 0.0 } else { pair[1] / pair[0] - 1.0 }).collect()
@@ -114,7 +126,9 @@ impl Run {
         self.costs.iter().map(|column| column[decision]).sum()
     }
 
-    /// Returns the weights held at the close of each bar, `n_bars * n_symbols`, signed fractions of NAV.
+    /// Returns the weights held at the close of each bar.
+    ///
+    /// `n_bars * n_symbols` values, signed fractions of NAV.
     ///
     /// # Errors
     ///
@@ -148,7 +162,7 @@ impl Run {
         Ok(fills)
     }
 
-    /// Replays the decisions and calls `see` after each with the bar's index in the window.
+    /// Replays the decisions and calls `see` after each with its bar in the window.
     fn replay(&self, data: &Dataset, mut see: impl FnMut(usize, &Episode)) -> Result<(), StepError> {
         let n_symbols = data.n_symbols();
         if self.orders.len() != self.window.n_decisions() * n_symbols {

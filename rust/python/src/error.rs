@@ -28,7 +28,9 @@ slugged!(
     openoutcry::StepJsonError
 );
 
-/// Returns the Python exception of an error of the core: `slug: message`, with the slug as an attribute.
+/// Returns the Python exception of an error of the core.
+///
+/// Its text is `slug: message`, and it has the slug as an attribute.
 pub(crate) fn to_py(error: impl Slugged) -> PyErr {
     raise(error.slug(), &error.to_string())
 }

@@ -5,7 +5,7 @@ use pyo3::types::PyDict;
 use crate::arguments;
 use crate::error::to_py;
 
-/// A function and its arguments: the class, no positional ones, and its fields by name.
+/// A function and its arguments: the class, none by place, fields by name.
 type Pickle<'py> = (Bound<'py, PyAny>, (Bound<'py, PyAny>, (), Bound<'py, PyDict>));
 
 /// What trading and holding cost. A field that is not given has its default.

@@ -6,7 +6,9 @@ use pyo3::types::PyDict;
 use crate::arrays;
 use crate::error::raise;
 
-/// Returns each metric by name, None where it is undefined, and the reason of each that is.
+/// Returns each metric by name, and the reason of each that is undefined.
+///
+/// An undefined one is None.
 pub(crate) fn metrics<'py>(py: Python<'py>, track: &Track<'_>) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyDict>)> {
     let (values, reasons) = (PyDict::new(py), PyDict::new(py));
     for (name, statistic) in METRICS.into_iter().zip(openoutcry_score::summarize(track)) {

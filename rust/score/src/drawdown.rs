@@ -1,6 +1,8 @@
 use crate::{Statistic, Undefined, cagr, total_return};
 
-/// Returns the fall of equity from its highest so far, per bar, at most 0; the start counts as a peak.
+/// Returns the fall of equity from its highest so far, per bar, at most 0.
+///
+/// The start counts as a peak.
 #[must_use]
 pub fn drawdowns(returns: &[f64]) -> Vec<f64> {
     let mut equity = 1.0;

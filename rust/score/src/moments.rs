@@ -32,7 +32,9 @@ pub fn volatility(returns: &[f64], periods_per_year: f64) -> Statistic {
     Ok(standard_deviation(returns)? * periods_per_year.sqrt())
 }
 
-/// Returns the Sharpe ratio a year: mean over sample standard deviation of excess returns, times the root of bars a year.
+/// Returns the Sharpe ratio a year.
+///
+/// It is mean over sample standard deviation of excess returns, times the root of bars a year.
 ///
 /// # Errors
 ///
@@ -56,7 +58,9 @@ pub fn is_riskless(returns: &[f64]) -> bool {
     standard_deviation(returns).is_ok_and(|deviation| deviation < MIN_DEVIATION) || !varies(returns)
 }
 
-/// Returns the standard error of the Sharpe ratio a year, with the skew and kurtosis of the returns.
+/// Returns the standard error of the Sharpe ratio a year.
+///
+/// It counts the skew and kurtosis of the returns.
 ///
 /// `sqrt(ppy (1 - g3 SR + (g4 - 1) / 4 SR^2) / (T - 1))`, SR per bar.
 ///
@@ -74,7 +78,9 @@ pub fn sharpe_standard_error(excess: &[f64], periods_per_year: f64) -> Statistic
     Ok((periods_per_year * variance / (excess.len() - 1) as f64).sqrt())
 }
 
-/// Returns the Sortino ratio a year; `target` is the return per bar that is asked for.
+/// Returns the Sortino ratio a year.
+///
+/// `target` is the return per bar that is asked for.
 ///
 /// The downside deviation divides by the count of all bars, not of losing bars.
 ///
@@ -113,7 +119,7 @@ pub fn kurtosis(values: &[f64]) -> Statistic {
     over(central(values, 4)?, variance * variance)
 }
 
-/// Returns a quotient, undefined where the variation it divides by is too small for an f64.
+/// Returns a quotient, undefined where what it divides by is too small.
 fn over(moment: f64, variation: f64) -> Statistic {
     if variation > 0.0 { Ok(moment / variation) } else { Err(Undefined::NoVariation) }
 }
@@ -123,7 +129,9 @@ fn varying(values: &[f64]) -> Statistic {
     if varies(values) { central(values, 2) } else { Err(Undefined::NoVariation) }
 }
 
-/// Returns whether the values differ: a computed variance of equal values need not be exactly zero.
+/// Returns whether the values differ.
+///
+/// A computed variance of equal values need not be exactly zero.
 fn varies(values: &[f64]) -> bool {
     values.iter().any(|value| *value != values[0])
 }

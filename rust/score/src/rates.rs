@@ -52,7 +52,9 @@ pub fn per_bar_rate(annual: f64, periods_per_year: f64) -> f64 {
     libm::pow(1.0 + annual, 1.0 / periods_per_year) - 1.0
 }
 
-/// Returns each return less the risk-free return of its bar; without one, the returns as they are.
+/// Returns each return less the risk-free return of its bar.
+///
+/// Without one, the returns as they are.
 ///
 /// # Panics
 ///

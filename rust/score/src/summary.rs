@@ -44,7 +44,9 @@ pub const METRICS: [&str; 18] = [
     "n_returns",
 ];
 
-/// Returns every metric of a track in the order of [`METRICS`], each on its own defined or not.
+/// Returns every metric of a track in the order of [`METRICS`].
+///
+/// Each is defined or not on its own.
 ///
 /// Sharpe and its error are of excess returns, the rest of raw ones; turnover and cost are a year,
 /// exposures are means over bars.

@@ -1,6 +1,8 @@
 use crate::{Statistic, Undefined, check};
 
-/// Returns the percentile of `values` at `fraction` in [0, 1], linear between order statistics.
+/// Returns the percentile of `values` at `fraction` in [0, 1].
+///
+/// It is linear between order statistics.
 ///
 /// # Errors
 ///
@@ -16,7 +18,7 @@ pub fn percentile(values: &[f64], fraction: f64) -> Statistic {
     Ok(sorted[index] + (above - sorted[index]) * (place - below))
 }
 
-/// Returns the historical value at risk: the return that a fraction `tail` of bars is below.
+/// Returns the value at risk: the return that a fraction `tail` of bars is below.
 ///
 /// # Errors
 ///

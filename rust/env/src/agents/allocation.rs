@@ -40,7 +40,7 @@ impl Agent for EqualWeight {
     }
 }
 
-/// Weighs each symbol by one over the volatility of the closes it sees, on every bar.
+/// Weighs each symbol by one over the volatility of the closes it sees.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct InverseVolatility;
 
@@ -51,7 +51,9 @@ impl Agent for InverseVolatility {
     }
 }
 
-/// Returns one over the standard deviation of the returns seen, 0 for a price that has not moved.
+/// Returns one over the standard deviation of the returns seen.
+///
+/// It is 0 for a price that has not moved.
 fn inverse_volatility(symbol: &SymbolHistory) -> f64 {
     let returns: Vec<f64> = symbol.close_history.windows(2).map(|pair| pair[1] / pair[0] - 1.0).collect();
     let n = returns.len() as f64;

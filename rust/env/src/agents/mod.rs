@@ -26,7 +26,9 @@ impl<F: FnMut(&MarketObservation) -> Decision> Agent for F {
 pub const BASELINES: [&str; 7] =
     ["hold-cash", "buy-and-hold", "equal-weight", "momentum", "mean-reversion", "inverse-volatility", "random"];
 
-/// Returns a baseline by its name in [`BASELINES`]; `seed` is read by `random` alone.
+/// Returns a baseline by its name in [`BASELINES`].
+///
+/// `seed` is read by `random` alone.
 #[must_use]
 pub fn baseline(name: &str, seed: u64) -> Option<Box<dyn Agent + Send + Sync>> {
     Some(match name {

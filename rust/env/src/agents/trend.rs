@@ -5,7 +5,9 @@ use super::{Agent, equal_share, weigh};
 /// Bars over which mean reversion looks for a fall: a trading week.
 const REVERSION_BARS: usize = 5;
 
-/// Gives an equal part to each symbol that has risen over the closes it sees, and keeps the rest in cash.
+/// Gives an equal part to each symbol that has risen over the closes it sees.
+///
+/// It keeps the rest in cash.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Momentum;
 
@@ -16,7 +18,9 @@ impl Agent for Momentum {
     }
 }
 
-/// Gives an equal part to each symbol that has fallen over the last five bars, and keeps the rest in cash.
+/// Gives an equal part to each symbol that has fallen over the last five bars.
+///
+/// It keeps the rest in cash.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct MeanReversion;
 
@@ -27,7 +31,7 @@ impl Agent for MeanReversion {
     }
 }
 
-/// Returns the change of the price over the last `n` closes, or over all if there are fewer.
+/// Returns the change of the price over the last `n` closes, or all there are.
 fn change(symbol: &SymbolHistory, n: usize) -> f64 {
     let closes = &symbol.close_history;
     let closes = &closes[closes.len().saturating_sub(n)..];
