@@ -94,10 +94,33 @@ impl<'a> AsOf<'a> {
         self.dataset.close.get(self.bar, symbol).is_finite()
     }
 
+    /// Returns the split of a symbol in this very bar, new shares per old; 1 for none.
+    #[must_use]
+    pub fn split(&self, symbol: usize) -> f64 {
+        self.dataset.split(self.bar, symbol)
+    }
+
     /// Returns how many bars of a listed symbol are shown: at most `lookback`.
     #[must_use]
     pub fn history_len(&self, symbol: usize, lookback: usize) -> usize {
         if self.is_listed(symbol) { lookback.min(self.bar - self.dataset.listed_at[symbol] + 1) } else { 0 }
+    }
+
+    /// Writes the last `lookback` closes of every symbol, bar by bar, as [`AsOf::close_history`] has them.
+    ///
+    /// What a symbol does not show, before its listing or after its settlement, is 0.
+    ///
+    /// # Panics
+    ///
+    /// Panics if `rows` has not `lookback` elements a symbol.
+    pub fn history_rows(&self, lookback: usize, rows: &mut [f64]) {
+        let n_symbols = self.n_symbols();
+        assert_eq!(rows.len(), lookback * n_symbols, "a row a bar");
+        rows.fill(0.0);
+        for symbol in 0..n_symbols {
+            let shown = self.history_len(symbol, lookback);
+            self.write_history(symbol, shown, rows, |back| (lookback - shown + back) * n_symbols + symbol);
+        }
     }
 
     /// Writes the last closes of a symbol into `history`, oldest first.
@@ -110,26 +133,31 @@ impl<'a> AsOf<'a> {
     ///
     /// Panics if `history` is longer than [`AsOf::history_len`] allows.
     pub fn close_history(&self, symbol: usize, history: &mut [f64]) {
-        if history.is_empty() {
+        self.write_history(symbol, history.len(), history, |back| back);
+    }
+
+    /// Writes the last `n` closes of a symbol, the k-th of them at `place(k)`.
+    fn write_history(&self, symbol: usize, n: usize, history: &mut [f64], place: impl Fn(usize) -> usize) {
+        if n == 0 {
             return;
         }
-        let first = self.bar + 1 - history.len();
+        let first = self.bar + 1 - n;
         // A window that begins inside a halt shows the close before it.
         let is_close = |bar: &usize| self.dataset.close.get(*bar, symbol).is_finite();
         let start = (0..=first).rev().find(is_close).unwrap_or(first);
         let mut last = f64::NAN;
         for bar in start..=self.bar {
             let split = self.dataset.split(bar, symbol);
-            let shown = bar.saturating_sub(first).min(history.len());
+            let shown = bar.saturating_sub(first).min(n);
             if split != 1.0 && bar > start {
                 // One division a split, as the mark of a position has it: the last close shown is the mark, bit for bit.
-                history[..shown].iter_mut().for_each(|close| *close /= split);
+                (0..shown).for_each(|back| history[place(back)] /= split);
                 last /= split;
             }
             let close = self.dataset.close.get(bar, symbol);
             last = if close.is_finite() { close } else { last };
             if bar >= first {
-                history[bar - first] = last;
+                history[place(bar - first)] = last;
             }
         }
     }

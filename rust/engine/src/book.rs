@@ -1,5 +1,11 @@
 use crate::dataset::Dataset;
+use crate::error::StepError;
 use crate::lanes::{self, Block, LANES};
+
+/// The largest NAV a decision is taken on.
+///
+/// What a bar can do to it, f64 can carry: whether a step is refused depends on close t alone.
+const MAX_NAV: f64 = 1e100;
 
 /// An account at the close of one bar: cash, shares, their marks, and the NAV.
 #[derive(Clone, Debug, PartialEq)]
@@ -80,5 +86,44 @@ impl Book {
     pub fn weight(&self, symbol: usize) -> f64 {
         let shares = self.shares(symbol);
         if shares == 0.0 { 0.0 } else { shares * self.mark(symbol) / self.nav }
+    }
+
+    /// Writes all weights, each as [`Book::weight`] has it, rounded to f32.
+    ///
+    /// # Panics
+    ///
+    /// Panics if there are more weights than symbols.
+    #[inline]
+    pub fn weights_f32(&self, weights: &mut [f32]) {
+        assert!(weights.len() <= self.n_symbols, "a weight a symbol");
+        let held = self.shares.as_flattened().iter().zip(self.marks.as_flattened());
+        for (weight, (shares, mark)) in weights.iter_mut().zip(held) {
+            *weight = if *shares == 0.0 { 0.0 } else { (shares * mark / self.nav) as f32 };
+        }
+    }
+
+    /// Begins anew at the close of `bar` with 1 in cash, in the same memory.
+    ///
+    /// # Panics
+    ///
+    /// Panics if `dataset` has another number of symbols.
+    pub fn restart(&mut self, dataset: &Dataset, bar: usize) {
+        assert_eq!(self.n_symbols, dataset.n_symbols(), "one number of symbols");
+        (self.bar, self.cash, self.nav) = (bar, 1.0, 1.0);
+        self.shares.fill([0.0; LANES]);
+        self.avg_prices.fill([0.0; LANES]);
+        dataset.write_marks(bar, &mut self.marks);
+    }
+
+    /// Checks that a decision can be taken on this account.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if its NAV is above 1e100.
+    pub fn check_nav(&self) -> Result<(), StepError> {
+        if self.nav > MAX_NAV {
+            return Err(StepError::NavOverflow { nav: self.nav, bar: self.bar });
+        }
+        Ok(())
     }
 }

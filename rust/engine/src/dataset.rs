@@ -290,12 +290,18 @@ impl Dataset {
     /// With 1 a symbol that has never closed needs no branch: no shares times 1 is nothing.
     pub(crate) fn marks(&self, bar: usize) -> Vec<Block> {
         let mut marks = vec![[1.0; lanes::LANES]; lanes::n_blocks(self.n_symbols())];
+        self.write_marks(bar, &mut marks);
+        marks
+    }
+
+    /// Writes what [`Dataset::marks`] returns.
+    pub(crate) fn write_marks(&self, bar: usize, marks: &mut [Block]) {
+        marks.fill([1.0; lanes::LANES]);
         for symbol in (0..self.n_symbols()).filter(|i| self.listed_at[*i] <= bar) {
             let last = (0..=bar).rev().find(|t| self.close.get(*t, symbol).is_finite()).unwrap_or(bar);
             let splits = (last + 1..=bar).map(|t| self.split(t, symbol));
-            lanes::set(&mut marks, symbol, splits.fold(self.close.get(last, symbol), |mark, split| mark / split));
+            lanes::set(marks, symbol, splits.fold(self.close.get(last, symbol), |mark, split| mark / split));
         }
-        marks
     }
 
     /// Returns the view of this market that the agent of `bar` may have.

@@ -12,6 +12,7 @@ pub(crate) const MAX_COST: f64 = 0.5;
 
 /// Steps 8 to 10: cuts the orders to what the bar can fill.
 pub(crate) fn cut(market: &Dataset, rules: &Rules, book: &Book, bar: usize, desk: &mut Desk) {
+    desk.slippage.fill([rules.rates.slippage; LANES]);
     let mut lost = [0.0; LANES];
     for ((filled, sized), price) in desk.filled.iter_mut().zip(&desk.sized).zip(market.fill_prices(bar)) {
         *filled = each(|k| if price[k].is_nan() { 0.0 } else { sized[k] });
@@ -78,7 +79,7 @@ fn cut_to_volume(market: &Dataset, rules: &Rules, book: &Book, bar: usize, desk:
         }
         let mut slippage = rates.slippage;
         if costs.slippage_jitter > 0.0 {
-            let drawn = desk.tables.as_ref().and_then(|tables| tables.slippage(bar));
+            let drawn = rules.tables.as_ref().and_then(|tables| tables.slippage(bar));
             slippage = drawn.map_or_else(|| jittered(market, rules, bar, symbol), |row| lanes::get(row, symbol));
         }
         if slippage + impact * allowed.abs().sqrt() >= MAX_COST {

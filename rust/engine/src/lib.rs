@@ -38,5 +38,4 @@ pub use event::{Event, LimitReason, RefusalReason, UnfilledReason};
 pub use fill_noise::FillKey;
 pub use limits::Limits;
 pub use step::{Desk, Detail, MAX_ABS_WEIGHT, Rules, Stepped, step_once};
-pub use tables::Tables;
 pub use window::{DEFAULT_LOOKBACK, Window};

@@ -17,7 +17,7 @@ use crate::step::{Desk, Rules, Stepped};
 /// Carries out the targets in `desk`, or returns nothing and leaves `book` alone where the step is not plain.
 pub(crate) fn step(market: &Dataset, rules: &Rules, book: &mut Book, desk: &mut Desk) -> Option<Stepped> {
     let jitters = rules.costs().slippage_jitter > 0.0;
-    if market.has_actions(book.bar + 1) || rules.rates.slippage >= MAX_COST || (jitters && desk.tables.is_none()) {
+    if market.has_actions(book.bar + 1) || rules.rates.slippage >= MAX_COST || (jitters && rules.tables.is_none()) {
         return None;
     }
     let varies = jitters || rules.rates.impact > 0.0 || rules.limits().max_participation.is_some();
@@ -67,8 +67,8 @@ impl<const GAPS: bool, const VARIES: bool> WithSimd for Trade<'_, GAPS, VARIES> 
     fn with_simd<S: Simd>(self, simd: S) -> Sums {
         let Self { market, rules, book, desk } = self;
         let (bar, per_block) = (book.bar + 1, per_block(simd));
-        let Desk { tables, targets, current, shares, marks, .. } = desk;
-        let tables = tables.as_deref();
+        let Desk { targets, current, shares, marks, .. } = desk;
+        let tables = rules.tables.as_deref();
         let n = book.shares.len() * per_block;
         let row = |blocks| Row::new(simd, blocks, n);
         let (targets, current) = (row(targets), row(current));

@@ -19,17 +19,21 @@ use crate::tables::Tables;
 /// The largest |weight| an order may carry; beyond it the order is refused.
 pub const MAX_ABS_WEIGHT: f64 = 100.0;
 
-/// The largest NAV a decision is taken on. What a bar can do to it, f64 can carry: whether a step is refused depends on
-/// close t alone.
-const MAX_NAV: f64 = 1e100;
-
 /// What a market charges and allows: checked once, used by every step.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Rules {
     costs: CostModel,
     limits: Limits,
     pub(crate) fill_key: FillKey,
     pub(crate) rates: Rates,
+    pub(crate) tables: Option<Arc<Tables>>,
+}
+
+/// Tables computed ahead change no number, and so no rule.
+impl PartialEq for Rules {
+    fn eq(&self, other: &Self) -> bool {
+        (self.costs, self.limits, self.fill_key) == (other.costs, other.limits, other.fill_key)
+    }
 }
 
 /// The cost model as fractions.
@@ -60,7 +64,16 @@ impl Rules {
             cash: costs.cash_bps / 1e4,
             borrow: costs.borrow_bps / 1e4,
         };
-        Ok(Self { costs, limits, fill_key, rates })
+        Ok(Self { costs, limits, fill_key, rates, tables: None })
+    }
+
+    /// Returns these rules with what they come to in each bar of `market` computed ahead.
+    ///
+    /// Worth it where many accounts share the rules. They are for that market alone from then on.
+    #[must_use]
+    pub fn with_tables(mut self, market: &Dataset) -> Self {
+        self.tables = Some(Arc::new(Tables::new(market, &self)));
+        self
     }
 
     /// Returns the cost model.
@@ -112,8 +125,6 @@ pub struct Desk {
     /// Slippage with its jitter, and the impact coefficient, per symbol.
     pub(crate) slippage: Vec<Block>,
     pub(crate) impact: Vec<Block>,
-    /// What was computed ahead of all steps.
-    pub(crate) tables: Option<Arc<Tables>>,
     pub(crate) events: Vec<Event>,
     /// Events of the step before, for when this one is refused.
     pub(crate) last_events: Vec<Event>,
@@ -122,12 +133,14 @@ pub struct Desk {
 impl Desk {
     /// Returns the work space for steps of `rules` on a market of `n_symbols`.
     #[must_use]
-    pub fn new(n_symbols: usize, rules: &Rules, detail: Detail) -> Self {
+    pub fn new(n_symbols: usize, detail: Detail) -> Self {
         let zeros = vec![[0.0; LANES]; lanes::n_blocks(n_symbols)];
+        // A symbol can be refused or limited, stale, delisted, limited, unfilled, filled and liquidated; the account thrice.
+        let most_events = 8 * n_symbols + 4;
         Self {
             detail,
             arch: Arch::new(),
-            slippage: vec![[rules.rates.slippage; LANES]; zeros.len()],
+            slippage: zeros.clone(),
             orders: zeros.clone(),
             current: zeros.clone(),
             targets: zeros.clone(),
@@ -137,19 +150,9 @@ impl Desk {
             marks: zeros.clone(),
             avg_prices: zeros.clone(),
             impact: zeros,
-            tables: None,
-            events: Vec::new(),
-            last_events: Vec::new(),
+            events: Vec::with_capacity(most_events),
+            last_events: Vec::with_capacity(most_events),
         }
-    }
-
-    /// Returns this work space that reads what was computed ahead: the same numbers, made once for many accounts.
-    ///
-    /// `tables` must be of the market and the rules that the steps are of.
-    #[must_use]
-    pub fn with_tables(mut self, tables: Arc<Tables>) -> Self {
-        self.tables = Some(tables);
-        self
     }
 
     /// Returns what happened in the last step, in the order of the timeline.
@@ -205,9 +208,7 @@ pub fn step_once(
     desk: &mut Desk,
 ) -> Result<Stepped, StepError> {
     let bar = book.bar + 1;
-    if book.nav > MAX_NAV {
-        return Err(StepError::NavOverflow { nav: book.nav, bar: book.bar });
-    }
+    book.check_nav()?;
     sizing::accept(market, rules, book, orders, desk)?;
     if desk.detail == Detail::Money
         && let Some(stepped) = plain::step(market, rules, book, desk)

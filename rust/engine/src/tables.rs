@@ -6,7 +6,7 @@ use crate::step::Rules;
 
 /// What a step computes of a bar whatever the account: made once, so that many accounts share it.
 #[derive(Debug)]
-pub struct Tables {
+pub(crate) struct Tables {
     /// Slippage with its jitter.
     slippage: Option<Grid>,
     /// Capital over volume, and its root, where every cell has a volume.
@@ -15,8 +15,7 @@ pub struct Tables {
 
 impl Tables {
     /// Returns the tables of steps under `rules` in `market`.
-    #[must_use]
-    pub fn new(market: &Dataset, rules: &Rules) -> Self {
+    pub(crate) fn new(market: &Dataset, rules: &Rules) -> Self {
         let (n_bars, n_symbols) = (market.n_bars(), market.n_symbols());
         let cells = || (0..n_bars).flat_map(|bar| (0..n_symbols).map(move |symbol| (bar, symbol)));
         let grid = |values: Vec<f64>, padding| Grid::from_rows(&values, n_symbols, padding);

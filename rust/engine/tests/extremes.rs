@@ -32,7 +32,7 @@ fn rules(costs: CostModel) -> Rules {
 fn a_nav_above_its_range_refuses_every_step_whatever_the_next_bar_holds() {
     let close: Vec<f64> = (0..30).map(|bar| if bar % 2 == 0 { 1e-15 } else { 1e15 }).collect();
     let (data, rules) = (Dataset::new(one_symbol(close)).unwrap(), rules(CostModel::zero()));
-    let (mut book, mut desk) = (Book::new(&data, 0), Desk::new(1, &rules, Detail::Full));
+    let (mut book, mut desk) = (Book::new(&data, 0), Desk::new(1, Detail::Full));
     let mut orders = [100.0, 0.0].into_iter().cycle();
     let error = loop {
         let before = book.clone();
@@ -66,7 +66,7 @@ fn the_mark_of_a_long_halt_with_splits_sizes_no_endless_order() {
     let columns = Columns { splits: Some(vec![1e9; 60]), ..one_symbol(close) };
     let Some(data) = accepted(columns) else { return };
     let rules = rules(CostModel::zero());
-    let (mut book, mut desk) = (Book::new(&data, 58), Desk::new(1, &rules, Detail::Full));
+    let (mut book, mut desk) = (Book::new(&data, 58), Desk::new(1, Detail::Full));
     let stepped = step_once(&data, &rules, &mut book, &[0.5], &mut desk);
     if let Err(error) = stepped {
         assert_eq!(error.slug(), "nav_overflow");
@@ -81,7 +81,7 @@ fn a_volume_next_to_nothing_fills_nothing() {
     let columns = Columns { volume: Some(vec![1e-15; 3]), ..one_symbol(vec![1.0; 3]) };
     let Some(data) = accepted(columns) else { return };
     let rules = rules(CostModel { impact_bps: 10.0, ..CostModel::zero() });
-    let (mut book, mut desk) = (Book::new(&data, 0), Desk::new(1, &rules, Detail::Full));
+    let (mut book, mut desk) = (Book::new(&data, 0), Desk::new(1, Detail::Full));
     step_once(&data, &rules, &mut book, &[0.5], &mut desk).unwrap();
     let unfilled = Event::Unfilled { symbol: 0, shares: 0.5, reason: UnfilledReason::CostTooHigh };
     assert_eq!(desk.events(), [unfilled]);
@@ -90,7 +90,7 @@ fn a_volume_next_to_nothing_fills_nothing() {
 #[test]
 fn the_smallest_window_has_one_decision() {
     let (data, rules) = (Dataset::new(one_symbol(vec![1.0, 2.0])).unwrap(), rules(CostModel::zero()));
-    let (mut book, mut desk) = (Book::new(&data, 0), Desk::new(1, &rules, Detail::Full));
+    let (mut book, mut desk) = (Book::new(&data, 0), Desk::new(1, Detail::Full));
     let stepped = step_once(&data, &rules, &mut book, &[1.0], &mut desk).unwrap();
     assert_eq!((stepped.nav, stepped.reward, book.bar()), (2.0, 1.0, 1));
 }

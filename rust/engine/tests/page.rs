@@ -25,7 +25,7 @@ fn the_worked_example_of_the_page() {
     let data = Dataset::new(columns).unwrap();
     let costs = CostModel { fee_bps: 10.0, slippage_bps: 5.0, ..CostModel::zero() };
     let rules = Rules::new(costs, Limits::default(), FillKey::from_seed(0)).unwrap();
-    let (mut book, mut desk) = (Book::new(&data, 0), Desk::new(1, &rules, Detail::Full));
+    let (mut book, mut desk) = (Book::new(&data, 0), Desk::new(1, Detail::Full));
     let stepped = step_once(&data, &rules, &mut book, &[0.5], &mut desk).unwrap();
     let Event::Filled { shares, price, .. } = desk.events()[0] else { panic!("{:?}", desk.events()) };
     for value in [shares, price, stepped.costs.fee, book.cash(), stepped.nav, stepped.reward] {

@@ -31,7 +31,7 @@ impl Episode {
             window,
             book: Book::new(data, window.start),
             terminated: false,
-            desk: Desk::new(data.n_symbols(), &rules, detail),
+            desk: Desk::new(data.n_symbols(), detail),
             orders: vec![f64::NAN; data.n_symbols()],
             refusals: Vec::new(),
             rules,

@@ -26,13 +26,17 @@
 
 pub mod agents;
 mod backtest;
+pub mod batch;
 mod environment;
 mod episode;
+mod episodes;
+mod reward;
 mod run;
 
 pub use agents::Agent;
 pub use backtest::{Backtest, BacktestError, run_backtest};
 pub use environment::{Info, JsonStep, State, StepJsonError, StepResult, TradingEnv};
+pub use episodes::{Stream, Windows};
 pub use openoutcry_contract::{
     Action, CONTRACT_VERSION, Decision, DecisionError, MarketObservation, Order, Position, Refusal, SymbolHistory,
 };
@@ -40,6 +44,7 @@ pub use openoutcry_engine::{
     Columns, ConfigError, CostModel, DEFAULT_LOOKBACK, DEFAULT_PERIODS_PER_YEAR, DataError, Dataset, Event, FillKey,
     Fundamental, Limits, MAX_ABS_WEIGHT, NewsItem, Origin, StepCosts, StepError, Stepped, Window,
 };
+pub use reward::{Memory, Reward};
 pub use run::{Fill, Run};
 
 /// Compiles and runs the Rust of the README.

@@ -254,15 +254,8 @@ impl TradingEnv {
                 return Err(raise("shape_mismatch", &message));
             }
             let lookback = rows.nrows();
-            let mut closes = vec![0.0; lookback];
-            rows.fill(0.0);
-            for symbol in 0..n {
-                let len = as_of.history_len(symbol, lookback);
-                as_of.close_history(symbol, &mut closes[..len]);
-                for (back, close) in closes[..len].iter().enumerate() {
-                    rows[[lookback - len + back, symbol]] = *close;
-                }
-            }
+            let history = rows.as_slice_mut().ok_or_else(|| raise("shape_mismatch", "`history` must be contiguous"))?;
+            as_of.history_rows(lookback, history);
         }
         Ok(book.cash())
     }

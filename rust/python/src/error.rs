@@ -21,6 +21,7 @@ macro_rules! slugged {
 }
 
 slugged!(
+    openoutcry::batch::BatchError,
     openoutcry::ConfigError,
     openoutcry::DataError,
     openoutcry::DecisionError,

@@ -5,6 +5,7 @@
 mod agents;
 mod arguments;
 mod arrays;
+mod batch;
 mod dataset;
 mod environment;
 mod error;
@@ -23,6 +24,8 @@ fn openoutcry_py(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("OpenOutcryError", module.py().get_type::<error::OpenOutcryError>())?;
     module.add_class::<agents::Baseline>()?;
     module.add_class::<agents::Session>()?;
+    module.add_class::<batch::Batch>()?;
+    module.add_class::<batch::Buffers>()?;
     module.add_class::<dataset::Dataset>()?;
     module.add_class::<environment::State>()?;
     module.add_class::<environment::TradingEnv>()?;

@@ -27,7 +27,7 @@ proptest! {
         let (data, rules) = (case.dataset(), rules(&case));
         let hold = vec![f64::NAN; case.n_symbols];
         walk(&case, |step| {
-            let mut desk = Desk::new(case.n_symbols, &rules, Detail::Full);
+            let mut desk = Desk::new(case.n_symbols, Detail::Full);
             let mut book = step.before.clone();
             match step_once(&data, &rules, &mut book, &hold, &mut desk) {
                 Ok(stepped) => prop_assert_eq!(stepped.turnover, 0.0),
@@ -162,7 +162,7 @@ proptest! {
         let (data, rules) = (case.dataset(), rules(&case));
         let infinity = if negative { f64::NEG_INFINITY } else { f64::INFINITY };
         walk(&case, |step| {
-            let mut desk = Desk::new(case.n_symbols, &rules, Detail::Full);
+            let mut desk = Desk::new(case.n_symbols, Detail::Full);
             let mut book = step.before.clone();
             let mut orders = step.orders.to_vec();
             let index = place.index(orders.len());
@@ -206,7 +206,7 @@ fn an_account_that_drifts_above_every_limit_is_left_alone() {
     let limits = openoutcry_engine::Limits { max_weight: 0.5, max_gross: 0.75, ..openoutcry_engine::Limits::default() };
     let key = openoutcry_engine::FillKey::from_seed(0);
     let rules = openoutcry_engine::Rules::new(openoutcry_engine::CostModel::zero(), limits, key).unwrap();
-    let (mut book, mut desk) = (Book::new(&data, 0), Desk::new(2, &rules, Detail::Full));
+    let (mut book, mut desk) = (Book::new(&data, 0), Desk::new(2, Detail::Full));
     step_once(&data, &rules, &mut book, &[0.5, -0.25], &mut desk).unwrap();
     for _ in 1..5 {
         step_once(&data, &rules, &mut book, &[f64::NAN; 2], &mut desk).unwrap();

@@ -39,7 +39,7 @@ proptest! {
     #[test]
     fn telling_less_changes_no_money(case in cases()) {
         let (data, rules) = (case.dataset(), rules(&case));
-        let mut desk = Desk::new(case.n_symbols, &rules, Detail::Money);
+        let mut desk = Desk::new(case.n_symbols, Detail::Money);
         let mut book = Book::new(&data, case.start);
         walk(&case, |step| {
             let stepped = step_once(&data, &rules, &mut book, step.orders, &mut desk).expect("a finite NAV");

@@ -28,7 +28,7 @@ pub fn rules(case: &Case) -> Rules {
 /// Steps from the case's first bar to its last, or to the end of the account.
 pub fn walk(case: &Case, mut see: impl FnMut(&Step) -> TestCaseResult) -> TestCaseResult {
     let (columns, data, rules) = (case.columns(), case.dataset(), rules(case));
-    let mut desk = Desk::new(case.n_symbols, &rules, Detail::Full);
+    let mut desk = Desk::new(case.n_symbols, Detail::Full);
     let mut before = Book::new(&data, case.start);
     for bar in case.start + 1..case.n_bars {
         let mut after = before.clone();
@@ -51,7 +51,7 @@ pub fn navs(
     start: usize,
     orders: impl Fn(usize) -> Vec<f64>,
 ) -> Result<(Vec<f64>, f64), StepError> {
-    let mut desk = Desk::new(data.n_symbols(), rules, Detail::Money);
+    let mut desk = Desk::new(data.n_symbols(), Detail::Money);
     let mut book = Book::new(data, start);
     let (mut navs, mut leverage) = (vec![1.0], 1.0_f64);
     for bar in start..data.n_bars() - 1 {

@@ -1,0 +1,171 @@
+use crate::batch::lane::{Lane, Told};
+use crate::batch::market::{Market, observe_account};
+
+/// Where the observations of a batch go, lane after lane.
+#[derive(Debug)]
+pub enum Seen<'a> {
+    /// See [`Market::observe_flat`].
+    Flat(&'a mut [f32]),
+    /// The arrays of the scalar environment.
+    Dict(Arrays<'a>),
+    /// The bar, for learners that gather windows themselves, and the account in f32.
+    Cursor {
+        /// One a lane.
+        bars: &'a mut [i64],
+        /// Weights and cash over NAV: symbols and one more a lane.
+        account: &'a mut [f32],
+    },
+}
+
+/// An observation in f64, array by array.
+#[derive(Debug, Default)]
+pub struct Arrays<'a> {
+    /// Closes by lane and symbol, 0 where one is not listed.
+    pub closes: &'a mut [f64],
+    /// 1 where a symbol is listed.
+    pub listed: &'a mut [i8],
+    /// Shares by lane and symbol.
+    pub positions: &'a mut [f64],
+    /// Cash by lane.
+    pub cash: &'a mut [f64],
+    /// Closes by lane, bar and symbol, oldest first, 0 before a listing; empty for none.
+    pub history: &'a mut [f64],
+}
+
+/// Where the outcome of a step goes, one element a lane.
+#[derive(Debug)]
+pub struct Outcome<'a> {
+    /// What the step is worth.
+    pub rewards: &'a mut [f64],
+    /// Whether the account was liquidated or ruined.
+    pub terminated: &'a mut [bool],
+    /// Whether the episode was cut off.
+    pub truncated: &'a mut [bool],
+    /// Whether the step began an episode instead of trading.
+    pub reset: &'a mut [bool],
+}
+
+/// Takes the first `n` elements off a slice.
+fn take<'a, T>(slice: &mut &'a mut [T], n: usize) -> &'a mut [T] {
+    let (head, tail) = std::mem::take(slice).split_at_mut(n);
+    *slice = tail;
+    head
+}
+
+impl<'a> Seen<'a> {
+    /// Takes off the part of the first `n` of `n_lanes` lanes.
+    pub(crate) fn take(&mut self, n: usize, n_lanes: usize) -> Seen<'a> {
+        match self {
+            Self::Flat(flat) => {
+                let len = flat.len() / n_lanes.max(1) * n;
+                Seen::Flat(take(flat, len))
+            }
+            Self::Dict(arrays) => Seen::Dict(arrays.take(n, n_lanes)),
+            Self::Cursor { bars, account } => {
+                let len = account.len() / n_lanes.max(1) * n;
+                Seen::Cursor { bars: take(bars, n), account: take(account, len) }
+            }
+        }
+    }
+
+    /// Writes what lane `i` may see.
+    #[inline]
+    pub(crate) fn write(&mut self, i: usize, lane: &Lane, market: &Market, lookback: usize) {
+        let n_symbols = market.data().n_symbols();
+        match self {
+            Self::Flat(flat) => {
+                let len = market.flat_len(lookback);
+                market.observe_flat(&lane.book, lookback, &mut flat[i * len..(i + 1) * len]);
+            }
+            Self::Dict(arrays) => arrays.write(i, lane, market, lookback),
+            Self::Cursor { bars, account } => {
+                bars[i] = lane.book.bar() as i64;
+                observe_account(&lane.book, &mut account[i * (n_symbols + 1)..(i + 1) * (n_symbols + 1)]);
+            }
+        }
+    }
+
+    /// Returns the name of the first array that has not the length of `n_lanes` lanes, its length and the right one.
+    pub(crate) fn misfit(
+        &self,
+        n_lanes: usize,
+        market: &Market,
+        lookback: usize,
+    ) -> Option<(&'static str, usize, usize)> {
+        let n_symbols = market.data().n_symbols();
+        let cells = n_lanes * n_symbols;
+        let lengths = match self {
+            Self::Flat(flat) => vec![("observations", flat.len(), n_lanes * market.flat_len(lookback))],
+            Self::Cursor { bars, account } => {
+                vec![("cursor", bars.len(), n_lanes), ("account", account.len(), cells + n_lanes)]
+            }
+            Self::Dict(arrays) => vec![
+                ("closes", arrays.closes.len(), cells),
+                ("listed", arrays.listed.len(), cells),
+                ("positions", arrays.positions.len(), cells),
+                ("cash", arrays.cash.len(), n_lanes),
+                ("history", arrays.history.len(), if arrays.history.is_empty() { 0 } else { cells * lookback }),
+            ],
+        };
+        lengths.into_iter().find(|(_, received, expected)| received != expected)
+    }
+}
+
+impl<'a> Arrays<'a> {
+    fn take(&mut self, n: usize, n_lanes: usize) -> Arrays<'a> {
+        let part = |len: usize| len / n_lanes.max(1) * n;
+        let (cells, history) = (part(self.closes.len()), part(self.history.len()));
+        Arrays {
+            closes: take(&mut self.closes, cells),
+            listed: take(&mut self.listed, cells),
+            positions: take(&mut self.positions, cells),
+            cash: take(&mut self.cash, n),
+            history: take(&mut self.history, history),
+        }
+    }
+
+    fn write(&mut self, i: usize, lane: &Lane, market: &Market, lookback: usize) {
+        let (n_symbols, book) = (market.data().n_symbols(), &lane.book);
+        let as_of = market.data().as_of(book.bar());
+        for symbol in 0..n_symbols {
+            let (cell, is_listed) = (i * n_symbols + symbol, as_of.is_listed(symbol));
+            self.closes[cell] = if is_listed { book.mark(symbol) } else { 0.0 };
+            self.listed[cell] = i8::from(is_listed);
+            self.positions[cell] = book.shares(symbol);
+        }
+        self.cash[i] = book.cash();
+        if !self.history.is_empty() {
+            let len = lookback * n_symbols;
+            as_of.history_rows(lookback, &mut self.history[i * len..(i + 1) * len]);
+        }
+    }
+}
+
+impl<'a> Outcome<'a> {
+    pub(crate) fn take(&mut self, n: usize) -> Outcome<'a> {
+        Outcome {
+            rewards: take(&mut self.rewards, n),
+            terminated: take(&mut self.terminated, n),
+            truncated: take(&mut self.truncated, n),
+            reset: take(&mut self.reset, n),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn write(&mut self, i: usize, told: Told) {
+        self.rewards[i] = told.reward;
+        self.terminated[i] = told.terminated;
+        self.truncated[i] = told.truncated;
+        self.reset[i] = told.reset;
+    }
+
+    pub(crate) fn misfit(&self, n_lanes: usize) -> Option<(&'static str, usize, usize)> {
+        let lengths = [
+            ("rewards", self.rewards.len()),
+            ("terminations", self.terminated.len()),
+            ("truncations", self.truncated.len()),
+            ("reset", self.reset.len()),
+        ];
+        lengths.into_iter().map(|(name, len)| (name, len, n_lanes)).find(|(_, received, expected)| received != expected)
+    }
+}

@@ -1,0 +1,90 @@
+use std::sync::Arc;
+
+use openoutcry_engine::{Book, Dataset};
+
+/// A market as lanes observe it: the dataset, and its log returns in f32, row by row.
+#[derive(Debug)]
+pub struct Market {
+    data: Arc<Dataset>,
+    returns: Vec<f32>,
+}
+
+impl Market {
+    /// Returns the market of a dataset.
+    ///
+    /// The return of a bar is the log of what an observation shows: 0 where a close repeats or is missing, and for the
+    /// first close of a symbol.
+    #[must_use]
+    pub fn new(data: Arc<Dataset>) -> Self {
+        let (n_bars, n_symbols) = (data.n_bars(), data.n_symbols());
+        let mut returns = vec![0.0; n_bars * n_symbols];
+        let mut last = vec![f64::NAN; n_symbols];
+        for bar in 0..n_bars {
+            let as_of = data.as_of(bar);
+            for symbol in 0..n_symbols {
+                let Some(close) = as_of.close(symbol) else {
+                    last[symbol] /= as_of.split(symbol);
+                    continue;
+                };
+                let before = last[symbol] / as_of.split(symbol);
+                if before.is_finite() {
+                    returns[bar * n_symbols + symbol] = libm::log(close / before) as f32;
+                }
+                last[symbol] = close;
+            }
+        }
+        Self { data, returns }
+    }
+
+    /// Returns the dataset.
+    #[must_use]
+    pub fn data(&self) -> &Arc<Dataset> {
+        &self.data
+    }
+
+    /// Returns the log returns, `n_bars * n_symbols`, the first bar's all 0.
+    #[must_use]
+    pub fn returns(&self) -> &[f32] {
+        &self.returns
+    }
+
+    /// Returns the length of a flat observation.
+    #[must_use]
+    pub fn flat_len(&self, lookback: usize) -> usize {
+        (lookback + 1) * self.data.n_symbols() + 1
+    }
+
+    /// Writes the last `lookback` log returns, oldest first, the weights held, and cash as a fraction of NAV.
+    ///
+    /// Returns before the first bar are 0. Nothing after the bar of `book` is read.
+    ///
+    /// # Panics
+    ///
+    /// Panics if `flat` has not [`Market::flat_len`] elements.
+    #[inline]
+    pub fn observe_flat(&self, book: &Book, lookback: usize, flat: &mut [f32]) {
+        let n_symbols = self.data.n_symbols();
+        let (history, account) = flat.split_at_mut(lookback * n_symbols);
+        let known = (book.bar() + 1) * n_symbols;
+        if known >= history.len() {
+            history.copy_from_slice(&self.returns[known - history.len()..known]);
+        } else {
+            let (before, shown) = history.split_at_mut(lookback * n_symbols - known);
+            before.fill(0.0);
+            shown.copy_from_slice(&self.returns[..known]);
+        }
+        observe_account(book, account);
+    }
+}
+
+/// Writes the weights held, and cash as a fraction of NAV.
+///
+/// # Panics
+///
+/// Panics if `account` has not one element per symbol and one more.
+#[inline]
+pub fn observe_account(book: &Book, account: &mut [f32]) {
+    let (cash, weights) = account.split_last_mut().expect("an element for cash");
+    book.weights_f32(weights);
+    *cash = if book.nav() > 0.0 { (book.cash() / book.nav()) as f32 } else { 0.0 };
+}

@@ -1,0 +1,325 @@
+//! Many accounts in step: a learner's door to the same engine, without JSON and without an allocation a step.
+
+mod buffers;
+mod lane;
+mod market;
+mod settings;
+
+use std::sync::Arc;
+
+use openoutcry_engine::{Book, Desk, Detail, FillKey, Rules, StepError};
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+pub use buffers::{Arrays, Outcome, Seen};
+use lane::Lane;
+pub use market::Market;
+pub use settings::{Autoreset, BatchError, Settings, Terms};
+
+use crate::episode::check_lookback;
+
+/// Rules whose tables are worth their memory: beyond as many, each account computes its own.
+const MAX_TABLES: usize = 8;
+
+/// Lanes of accounts that are stepped together.
+#[derive(Debug)]
+pub struct Batch {
+    markets: Vec<Arc<Market>>,
+    rules: Vec<Rules>,
+    settings: Settings,
+    lanes: Vec<Lane>,
+    /// Weights asked for, lane after lane, in f64; NaN is a hold.
+    orders: Vec<f64>,
+    desks: Vec<Desk>,
+    pool: Option<ThreadPool>,
+}
+
+impl Batch {
+    /// Returns a batch of one lane per entry of `lanes`: the index of its market, and its terms.
+    ///
+    /// Lane i plays the episodes of the stream of `seed + i`, and is in the first.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a window leaves its data, a cost, a limit or a setting is out of range, or the markets have
+    /// different numbers of symbols.
+    pub fn new(
+        markets: Vec<Arc<Market>>,
+        lanes: &[(usize, Terms)],
+        settings: Settings,
+        seed: u64,
+    ) -> Result<Self, BatchError> {
+        check(&markets, lanes, &settings)?;
+        let mut kinds: Vec<(usize, Terms)> = Vec::new();
+        let mut kind_of = Vec::with_capacity(lanes.len());
+        for lane in lanes {
+            let kind = kinds.iter().position(|kind| kind == lane).unwrap_or(kinds.len());
+            if kind == kinds.len() {
+                kinds.push(*lane);
+            }
+            kind_of.push(kind);
+        }
+        let key = FillKey::from_seed(settings.seed);
+        let shares_tables = kinds.len() <= MAX_TABLES;
+        let rules = kinds.iter().map(|(market, terms)| {
+            let rules = Rules::new(terms.costs, terms.limits, key)?;
+            Ok(if shares_tables { rules.with_tables(markets[*market].data()) } else { rules })
+        });
+        let rules: Vec<Rules> = rules.collect::<Result<_, BatchError>>()?;
+        let made = lanes.iter().zip(&kind_of).enumerate().map(|(i, ((market, _), kind))| {
+            Lane::new(&markets[*market], &settings.windows[*market], (*market, *kind), seed.wrapping_add(i as u64))
+        });
+        let n_symbols = markets[0].data().n_symbols();
+        let pool = (settings.n_threads > 1).then(|| ThreadPoolBuilder::new().num_threads(settings.n_threads).build());
+        Ok(Self {
+            lanes: made.collect(),
+            orders: vec![0.0; lanes.len() * n_symbols],
+            desks: vec![Desk::new(n_symbols, Detail::Money); settings.n_threads],
+            pool: pool.transpose().map_err(|error| BatchError::Setting {
+                name: "threads",
+                range: "a number that the system can start",
+                value: error.to_string(),
+            })?,
+            markets,
+            rules,
+            settings,
+        })
+    }
+
+    /// Returns the number of lanes.
+    #[must_use]
+    pub fn n_lanes(&self) -> usize {
+        self.lanes.len()
+    }
+
+    /// Returns the number of symbols of every market.
+    #[must_use]
+    pub fn n_symbols(&self) -> usize {
+        self.markets[0].data().n_symbols()
+    }
+
+    /// Returns the settings.
+    #[must_use]
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Returns the market of a lane.
+    #[must_use]
+    pub fn market(&self, lane: usize) -> &Arc<Market> {
+        &self.markets[self.lanes[lane].market]
+    }
+
+    /// Returns the account of a lane.
+    #[must_use]
+    pub fn book(&self, lane: usize) -> &Book {
+        &self.lanes[lane].book
+    }
+
+    /// Returns whether the episode of a lane has ended.
+    #[must_use]
+    pub fn is_done(&self, lane: usize) -> bool {
+        self.lanes[lane].is_done()
+    }
+
+    /// Begins an episode in each lane of `mask`, or in all; with a seed, lane i begins the stream of `seed + i`.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error, and resets nothing, if `mask` has not one element a lane.
+    pub fn reset(&mut self, seed: Option<u64>, mask: Option<&[bool]>) -> Result<(), BatchError> {
+        if let Some(mask) = mask
+            && mask.len() != self.lanes.len()
+        {
+            return Err(length("reset_mask", self.lanes.len(), mask.len()));
+        }
+        for (i, lane) in self.lanes.iter_mut().enumerate().filter(|(i, _)| mask.is_none_or(|mask| mask[*i])) {
+            if let Some(seed) = seed {
+                lane.seed(seed.wrapping_add(i as u64));
+            }
+            lane.begin(&self.markets[lane.market], &self.settings.windows[lane.market]);
+        }
+        Ok(())
+    }
+
+    /// Writes what every lane may see.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error, and writes nothing, if an array has the wrong length.
+    pub fn observe(&self, mut seen: Seen<'_>) -> Result<(), BatchError> {
+        self.check_seen(&seen)?;
+        for (i, lane) in self.lanes.iter().enumerate() {
+            seen.write(i, lane, &self.markets[lane.market], self.settings.lookback);
+        }
+        Ok(())
+    }
+
+    /// Takes the actions of the next step over: one weight per lane and symbol; where `hold` is set, none.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error, and no lane can move, if an array has the wrong length, a weight is not finite, or a lane's
+    /// episode is over and a step does not begin the next.
+    pub fn accept<T: Copy + Into<f64>>(&mut self, actions: &[T], hold: Option<&[bool]>) -> Result<(), BatchError> {
+        if actions.len() != self.orders.len() {
+            return Err(length("actions", self.orders.len(), actions.len()));
+        }
+        if let Some(hold) = hold
+            && hold.len() != self.orders.len()
+        {
+            return Err(length("hold", self.orders.len(), hold.len()));
+        }
+        // A finite number times 0 is 0, and no other is; one sum tells of all.
+        let mut faults = 0.0;
+        for (order, action) in self.orders.iter_mut().zip(actions) {
+            *order = (*action).into();
+            faults += *order * 0.0;
+        }
+        if faults != 0.0 {
+            let index = self.orders.iter().position(|weight| !weight.is_finite()).unwrap_or(0);
+            let (lane, symbol) = (index / self.n_symbols(), index % self.n_symbols());
+            return Err(BatchError::Weight { lane, symbol, weight: self.orders[index] });
+        }
+        for (order, _) in self.orders.iter_mut().zip(hold.unwrap_or(&[])).filter(|(_, hold)| **hold) {
+            *order = f64::NAN;
+        }
+        for (i, lane) in self.lanes.iter().enumerate() {
+            if lane.is_done() && self.settings.autoreset == Autoreset::Disabled {
+                return Err(BatchError::Lane { lane: i, source: StepError::EpisodeOver });
+            }
+            lane.book.check_nav().map_err(|source| BatchError::Lane { lane: i, source })?;
+        }
+        Ok(())
+    }
+
+    /// Carries out the actions taken over and writes what they led to.
+    ///
+    /// `last` gets the observation before the reset of each lane that this very step resets, and nothing else.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error, and no lane has moved, if an array has the wrong length.
+    pub fn step(&mut self, seen: Seen<'_>, last: Option<Seen<'_>>, outcome: Outcome<'_>) -> Result<(), BatchError> {
+        self.check_seen(&seen)?;
+        if let Some(last) = &last {
+            self.check_seen(last)?;
+        }
+        if let Some((name, received, expected)) = outcome.misfit(self.lanes.len()) {
+            return Err(length(name, expected, received));
+        }
+        let first_lane = 0;
+        let share = Share {
+            markets: &self.markets,
+            rules: &self.rules,
+            settings: &self.settings,
+            lanes: &mut self.lanes,
+            orders: &mut self.orders,
+            seen,
+            last,
+            outcome,
+            first_lane,
+        };
+        match &self.pool {
+            Some(pool) => pool.install(|| share.run(&mut self.desks)),
+            None => share.advance(&mut self.desks[0]),
+        }
+    }
+
+    fn check_seen(&self, seen: &Seen<'_>) -> Result<(), BatchError> {
+        match seen.misfit(self.lanes.len(), &self.markets[0], self.settings.lookback) {
+            Some((name, received, expected)) => Err(length(name, expected, received)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Some lanes with their part of every array: what one thread works on.
+struct Share<'a> {
+    markets: &'a [Arc<Market>],
+    rules: &'a [Rules],
+    settings: &'a Settings,
+    lanes: &'a mut [Lane],
+    orders: &'a mut [f64],
+    seen: Seen<'a>,
+    last: Option<Seen<'a>>,
+    outcome: Outcome<'a>,
+    first_lane: usize,
+}
+
+impl<'a> Share<'a> {
+    /// Splits the lanes among as many threads as there are desks.
+    fn run(self, desks: &mut [Desk]) -> Result<(), BatchError> {
+        if desks.len() == 1 {
+            return self.advance(&mut desks[0]);
+        }
+        let (left, right) = desks.split_at_mut(desks.len() / 2);
+        let n = self.lanes.len() * left.len() / (left.len() + right.len());
+        let (first, rest) = self.split(n);
+        let (first, rest) = rayon::join(|| first.run(left), || rest.run(right));
+        first.and(rest)
+    }
+
+    fn split(mut self, n: usize) -> (Share<'a>, Share<'a>) {
+        let (n_lanes, n_symbols) = (self.lanes.len(), self.markets[0].data().n_symbols());
+        let (lanes, rest) = self.lanes.split_at_mut(n);
+        let (orders, rest_orders) = self.orders.split_at_mut(n * n_symbols);
+        let first = Share {
+            lanes,
+            orders,
+            seen: self.seen.take(n, n_lanes),
+            last: self.last.as_mut().map(|last| last.take(n, n_lanes)),
+            outcome: self.outcome.take(n),
+            ..self
+        };
+        (first, Share { lanes: rest, orders: rest_orders, first_lane: self.first_lane + n, ..self })
+    }
+
+    fn advance(mut self, desk: &mut Desk) -> Result<(), BatchError> {
+        let Settings { lookback, autoreset, .. } = *self.settings;
+        let n_symbols = self.markets[0].data().n_symbols();
+        for (i, (lane, orders)) in self.lanes.iter_mut().zip(self.orders.chunks_exact_mut(n_symbols)).enumerate() {
+            let (market, rules) = (&self.markets[lane.market], &self.rules[lane.rules]);
+            let told = lane
+                .advance(market, rules, self.settings, orders, desk)
+                .map_err(|source| BatchError::Lane { lane: self.first_lane + i, source })?;
+            if lane.is_done() && autoreset == Autoreset::SameStep {
+                if let Some(last) = &mut self.last {
+                    last.write(i, lane, market, lookback);
+                }
+                lane.begin(market, &self.settings.windows[lane.market]);
+            }
+            self.seen.write(i, lane, market, lookback);
+            self.outcome.write(i, told);
+        }
+        Ok(())
+    }
+}
+
+fn length(name: &'static str, expected: usize, received: usize) -> BatchError {
+    BatchError::Length { name, expected, received }
+}
+
+fn check(markets: &[Arc<Market>], lanes: &[(usize, Terms)], settings: &Settings) -> Result<(), BatchError> {
+    let refuse = |name, range, value: String| Err(BatchError::Setting { name, range, value });
+    check_lookback(settings.lookback)?;
+    if lanes.is_empty() || markets.is_empty() {
+        return refuse("num_envs", "at least 1", "0".to_owned());
+    }
+    let n_symbols = markets[0].data().n_symbols();
+    if let Some(other) = markets.iter().map(|market| market.data().n_symbols()).find(|n| *n != n_symbols) {
+        return refuse("datasets", "of one number of symbols", format!("{n_symbols} and {other}"));
+    }
+    if !(settings.no_trade_band >= 0.0 && settings.no_trade_band.is_finite()) {
+        return refuse("no_trade_band", "a finite number of at least 0", settings.no_trade_band.to_string());
+    }
+    if settings.n_threads == 0 || settings.max_episode_steps == 0 {
+        return refuse("threads` and `max_episode_steps", "at least 1", "0".to_owned());
+    }
+    if settings.windows.len() != markets.len() {
+        return Err(length("windows", markets.len(), settings.windows.len()));
+    }
+    for (windows, market) in settings.windows.iter().zip(markets) {
+        windows.validate(market.data().n_bars())?;
+    }
+    Ok(())
+}

@@ -1,0 +1,95 @@
+//! What a learner is paid: pure functions of a step. They shape training and nothing else; scores never see them.
+
+use openoutcry_engine::Stepped;
+
+/// A reward scheme.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Reward {
+    /// Simple return of NAV from close to close.
+    #[default]
+    Simple,
+    /// Log return of NAV; a ruin is `ln(1e-8)`, for a learner has no use for minus infinity.
+    Log,
+    /// Change of an exponentially weighted Sharpe ratio. Source: Moody and Saffell (2001), eq. 12.
+    DifferentialSharpe {
+        /// Weight of the newest return, in (0, 1).
+        rate: f64,
+    },
+    /// Simple return less `penalty` times the growth of the drawdown from the episode's highest NAV.
+    Drawdown {
+        /// Weight of the drawdown, at least 0.
+        penalty: f64,
+    },
+    /// Simple return less `penalty` times turnover.
+    Turnover {
+        /// Weight of the turnover, at least 0.
+        penalty: f64,
+    },
+}
+
+/// The least growth of NAV that a log reward tells apart from ruin.
+const RUIN: f64 = 1e-8;
+
+/// What a scheme remembers of an episode.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Memory {
+    mean: f64,
+    square: f64,
+    peak: f64,
+    drawdown: f64,
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        Self { mean: 0.0, square: 0.0, peak: 1.0, drawdown: 0.0 }
+    }
+}
+
+impl Reward {
+    /// The names of the schemes.
+    pub const NAMES: [&'static str; 5] = ["simple", "log", "differential-sharpe", "drawdown", "turnover"];
+
+    /// Returns a scheme by its name in [`Reward::NAMES`]; `parameter` is its rate or penalty.
+    #[must_use]
+    pub fn by_name(name: &str, parameter: f64) -> Option<Self> {
+        Some(match name {
+            "simple" => Self::Simple,
+            "log" => Self::Log,
+            "differential-sharpe" if parameter > 0.0 && parameter < 1.0 => Self::DifferentialSharpe { rate: parameter },
+            "drawdown" if parameter >= 0.0 && parameter.is_finite() => Self::Drawdown { penalty: parameter },
+            "turnover" if parameter >= 0.0 && parameter.is_finite() => Self::Turnover { penalty: parameter },
+            _ => return None,
+        })
+    }
+
+    /// Returns what a step is worth, given what came before it in the episode.
+    #[must_use]
+    pub fn of(&self, stepped: &Stepped, memory: &mut Memory) -> f64 {
+        match *self {
+            Self::Simple => stepped.reward,
+            Self::Log => libm::log((1.0 + stepped.reward).max(RUIN)),
+            Self::DifferentialSharpe { rate } => differential_sharpe(stepped.reward, rate, memory),
+            Self::Drawdown { penalty } => {
+                memory.peak = memory.peak.max(stepped.nav);
+                let drawdown = 1.0 - stepped.nav / memory.peak;
+                let growth = (drawdown - memory.drawdown).max(0.0);
+                memory.drawdown = drawdown;
+                stepped.reward - penalty * growth
+            }
+            Self::Turnover { penalty } => stepped.reward - penalty * stepped.turnover,
+        }
+    }
+}
+
+/// Returns the derivative of the Sharpe ratio to the rate; 0 while there is no variance to divide by.
+fn differential_sharpe(return_: f64, rate: f64, memory: &mut Memory) -> f64 {
+    let (mean, square) = (memory.mean, memory.square);
+    let (mean_change, square_change) = (return_ - mean, return_ * return_ - square);
+    memory.mean = mean + rate * mean_change;
+    memory.square = square + rate * square_change;
+    let variance = square - mean * mean;
+    if variance <= 0.0 {
+        return 0.0;
+    }
+    (square * mean_change - 0.5 * mean * square_change) / (variance * variance.sqrt())
+}
