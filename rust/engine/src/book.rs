@@ -15,6 +15,8 @@ pub struct Book {
     pub(crate) nav: f64,
     pub(crate) shares: Vec<Block>,
     pub(crate) marks: Vec<Block>,
+    /// Value of each position over NAV: what step 2 calls `cur`.
+    pub(crate) weights: Vec<Block>,
     pub(crate) avg_prices: Vec<Block>,
     n_symbols: usize,
 }
@@ -30,6 +32,7 @@ impl Book {
             nav: 1.0,
             marks: dataset.marks(bar),
             avg_prices: flat.clone(),
+            weights: flat.clone(),
             shares: flat,
             n_symbols: dataset.n_symbols(),
         }
@@ -84,8 +87,7 @@ impl Book {
     /// Returns the value of a position as a signed fraction of NAV, 0 for a flat one.
     #[must_use]
     pub fn weight(&self, symbol: usize) -> f64 {
-        let shares = self.shares(symbol);
-        if shares == 0.0 { 0.0 } else { shares * self.mark(symbol) / self.nav }
+        lanes::get(&self.weights, symbol)
     }
 
     /// Writes all weights, each as [`Book::weight`] has it, rounded to f32.
@@ -96,9 +98,8 @@ impl Book {
     #[inline]
     pub fn weights_f32(&self, weights: &mut [f32]) {
         assert!(weights.len() <= self.n_symbols, "a weight a symbol");
-        let held = self.shares.as_flattened().iter().zip(self.marks.as_flattened());
-        for (weight, (shares, mark)) in weights.iter_mut().zip(held) {
-            *weight = if *shares == 0.0 { 0.0 } else { (shares * mark / self.nav) as f32 };
+        for (weight, held) in weights.iter_mut().zip(self.weights.as_flattened()) {
+            *weight = *held as f32;
         }
     }
 
@@ -112,6 +113,7 @@ impl Book {
         (self.bar, self.cash, self.nav) = (bar, 1.0, 1.0);
         self.shares.fill([0.0; LANES]);
         self.avg_prices.fill([0.0; LANES]);
+        self.weights.fill([0.0; LANES]);
         dataset.write_marks(bar, &mut self.marks);
     }
 
@@ -125,5 +127,17 @@ impl Book {
             return Err(StepError::NavOverflow { nav: self.nav, bar: self.bar });
         }
         Ok(())
+    }
+
+    /// Brings the weights up to shares, marks and NAV.
+    pub(crate) fn weigh(&mut self) {
+        if self.nav == 0.0 {
+            self.weights.fill([0.0; LANES]);
+            return;
+        }
+        let held = self.shares.iter().zip(&self.marks);
+        for (weight, (shares, mark)) in self.weights.iter_mut().zip(held) {
+            *weight = lanes::each(|k| if shares[k] == 0.0 { 0.0 } else { shares[k] * mark[k] / self.nav });
+        }
     }
 }

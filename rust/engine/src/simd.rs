@@ -7,7 +7,7 @@ use std::ops::{Add, Div, Mul, Neg, Sub};
 
 use pulp::Simd;
 
-use crate::lanes::{Block, LANES};
+use crate::lanes::{self, Block, LANES};
 
 /// One vector of f64.
 #[derive(Clone, Copy)]
@@ -138,33 +138,54 @@ pub(crate) struct Row<'a, S: Simd> {
     vectors: &'a [S::f64s],
 }
 
-impl<'a, S: Simd> Row<'a, S> {
+/// How the vectors of a row lie: as many as `n`, `per_block` to a block; with `ONE` a row is one block.
+///
+/// Of one length, all rows, so that one check of an index serves them all; of one block, none is left at run time.
+#[derive(Clone, Copy)]
+pub(crate) struct Layout<S: Simd, const ONE: bool> {
+    pub(crate) simd: S,
+    pub(crate) n: usize,
+    pub(crate) per_block: usize,
+    /// Lanes that hold a symbol.
+    pub(crate) n_lanes: usize,
+}
+
+impl<S: Simd, const ONE: bool> Layout<S, ONE> {
     #[inline(always)]
-    pub(crate) fn new(simd: S, blocks: &'a [Block], n_vectors: usize) -> Self {
-        // Of one length, all of them, so that one check of an index serves every row.
-        Self { simd, vectors: &S::as_simd_f64s(blocks.as_flattened()).0[..n_vectors] }
+    pub(crate) fn new(simd: S, n_symbols: usize) -> Self {
+        let per_block = LANES / S::F64_LANES;
+        let n_blocks = if ONE { 1 } else { lanes::n_blocks(n_symbols) };
+        let n_lanes = n_symbols.div_ceil(S::F64_LANES).min(per_block);
+        Self { simd, n: n_blocks * per_block, per_block, n_lanes }
     }
 
+    #[inline(always)]
+    pub(crate) fn row(self, blocks: &[Block]) -> Row<'_, S> {
+        let blocks = if ONE { std::slice::from_ref(&blocks[0]) } else { blocks };
+        Row { simd: self.simd, vectors: &S::as_simd_f64s(blocks.as_flattened()).0[..self.n] }
+    }
+
+    #[inline(always)]
+    pub(crate) fn row_mut(self, blocks: &mut [Block]) -> &mut [S::f64s] {
+        let blocks = if ONE { std::slice::from_mut(&mut blocks[0]) } else { blocks };
+        &mut S::as_mut_simd_f64s(blocks.as_flattened_mut()).0[..self.n]
+    }
+
+    #[inline(always)]
+    pub(crate) fn splat(self, value: f64) -> Vector<S> {
+        Vector::splat(self.simd, value)
+    }
+}
+
+impl<S: Simd> Row<'_, S> {
     #[inline(always)]
     pub(crate) fn get(self, i: usize) -> Vector<S> {
         Vector::new(self.simd, self.vectors[i])
     }
 }
 
-/// A row of blocks, written vector by vector.
-#[inline(always)]
-pub(crate) fn row_mut<S: Simd>(_: S, blocks: &mut [Block], n_vectors: usize) -> &mut [S::f64s] {
-    &mut S::as_mut_simd_f64s(blocks.as_flattened_mut()).0[..n_vectors]
-}
-
 /// Stores what lane `lane` of vectors added up to.
 #[inline(always)]
 pub(crate) fn store<S: Simd>(sum: &mut Block, lane: usize, of: Vector<S>) {
     S::as_mut_simd_f64s(sum).0[lane] = of.value;
-}
-
-/// Vectors to a block.
-#[inline(always)]
-pub(crate) fn per_block<S: Simd>(_: S) -> usize {
-    LANES / S::F64_LANES
 }

@@ -7,7 +7,7 @@ use crate::dataset::Dataset;
 use crate::error::StepError;
 use crate::event::{Event, LimitReason, RefusalReason};
 use crate::lanes::{self, Block, LANES, each};
-use crate::simd::{Row, Vector, per_block, row_mut, store};
+use crate::simd::{Layout, Vector, store};
 use crate::step::{Desk, Detail, MAX_ABS_WEIGHT, Rules};
 
 /// How far rounding may lift gross above `max_gross`, as a factor.
@@ -23,11 +23,7 @@ pub(crate) fn accept(
     orders: &[f64],
     desk: &mut Desk,
 ) -> Result<(), StepError> {
-    if orders.len() != market.n_symbols() {
-        return Err(StepError::WeightCount { expected: market.n_symbols(), received: orders.len() });
-    }
-    desk.orders.as_flattened_mut()[..orders.len()].copy_from_slice(orders);
-    let mut gross = cut_weights(rules, book, desk);
+    let mut gross = desk.arch.dispatch(CutWeights { rules, book, desk });
     if gross.odd > 0.0
         && let Some(index) = orders.iter().position(|weight| weight.is_infinite())
     {
@@ -37,9 +33,9 @@ pub(crate) fn accept(
     desk.events.clear();
     if gross.odd > 0.0 || !market.all_live() {
         refuse(market, rules, book, orders, desk);
-        gross = cut_weights(rules, book, desk);
+        gross = desk.arch.dispatch(CutWeights { rules, book, desk });
     }
-    limit(rules, &gross, desk);
+    limit(rules, book, &gross, desk);
     Ok(())
 }
 
@@ -66,35 +62,41 @@ fn refuse(market: &Dataset, rules: &Rules, book: &Book, orders: &[f64], desk: &m
 }
 
 /// Steps 3 and 4: tells of the weights that were cut, and scales what is new to the gross that is left.
-fn limit(rules: &Rules, gross: &Gross, desk: &mut Desk) {
+fn limit(rules: &Rules, book: &Book, gross: &Gross, desk: &mut Desk) {
     if gross.cut > 0.0 {
         report_cut_weights(desk);
     }
-    let (added, kept, max_gross) = (gross.added, gross.kept, rules.limits().max_gross);
-    if added > 0.0 && added + kept > max_gross * GROSS_TOLERANCE {
-        let left = max_gross - kept;
-        let scale = if left > 0.0 { left / added } else { 0.0 };
-        scale_added(desk, scale);
-        let allowed = kept + added * scale;
-        let reason = LimitReason::MaxGross;
-        desk.events.push(Event::Limited { symbol: None, requested: added + kept, allowed, reason });
+    if let Some(scale) = gross.scale(rules.limits().max_gross) {
+        desk.arch.dispatch(ScaleAdded { book, desk, scale });
+        desk.events.push(gross.limited(scale));
     }
 }
 
 /// Gross weights: new, already held, and taken away by `max_weight`.
-struct Gross {
-    added: f64,
-    kept: f64,
-    cut: f64,
+pub(crate) struct Gross {
+    pub(crate) added: f64,
+    pub(crate) kept: f64,
+    pub(crate) cut: f64,
     /// Above 0 where an order has to be refused.
-    odd: f64,
+    pub(crate) odd: f64,
 }
 
-/// Steps 2 and 3: a hold is the weight that is already there.
-fn cut_weights(rules: &Rules, book: &Book, desk: &mut Desk) -> Gross {
-    desk.arch.dispatch(CutWeights { rules, book, desk })
+impl Gross {
+    /// Returns the factor that brings what is new within `max_gross`, if that is needed (step 4).
+    pub(crate) fn scale(&self, max_gross: f64) -> Option<f64> {
+        let left = max_gross - self.kept;
+        let exceeds = self.added > 0.0 && self.added + self.kept > max_gross * GROSS_TOLERANCE;
+        exceeds.then(|| if left > 0.0 { left / self.added } else { 0.0 })
+    }
+
+    /// Returns what is told of a scaling by `scale`.
+    pub(crate) fn limited(&self, scale: f64) -> Event {
+        let (requested, allowed) = (self.added + self.kept, self.kept + self.added * scale);
+        Event::Limited { symbol: None, requested, allowed, reason: LimitReason::MaxGross }
+    }
 }
 
+/// Steps 2 and 3 outside of a plain step.
 struct CutWeights<'a> {
     rules: &'a Rules,
     book: &'a Book,
@@ -106,65 +108,91 @@ impl WithSimd for CutWeights<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> Gross {
-        let Self { rules, book, desk } = self;
-        let per_block = per_block(simd);
-        let n = book.shares.len() * per_block;
-        let row = |blocks| Row::new(simd, blocks, n);
-        let (orders, shares, marks) = (row(&desk.orders), row(&book.shares), row(&book.marks));
-        let (current, targets) = (row_mut(simd, &mut desk.current, n), row_mut(simd, &mut desk.targets, n));
-        let splat = |value| Vector::splat(simd, value);
-        let (zero, one, nav, max_weight) = (splat(0.0), splat(1.0), splat(book.nav), splat(rules.limits().max_weight));
-        let (highest, lowest) = (splat(MAX_ABS_WEIGHT), splat(rules.lowest_weight()));
-        let mut sums = [[0.0; LANES]; 4];
-        let mut lane = 0;
-        while lane < per_block && lane * S::F64_LANES < book.n_symbols() {
-            let (mut added, mut kept, mut cut, mut odd) = (zero, zero, zero, zero);
-            let mut i = lane;
-            while i < n {
-                let order = orders.get(i);
-                odd = order.abs().exceeds(highest).select(one, odd);
-                odd = lowest.exceeds(order).select(one, odd);
-                let holds = shares.get(i) * marks.get(i) / nav;
-                let weight = order.is_number().select(order, holds);
-                // Times plus or minus one is exact.
-                let along = holds * one.signed_as(weight);
-                let base = along.exceeds(zero).select(along, zero);
-                let cap = base.exceeds(max_weight).select(base, max_weight);
-                let asked = weight.abs();
-                let size = asked.exceeds(cap).select(cap, asked);
-                let keep = size.exceeds(base).select(base, size);
-                targets[i] = size.signed_as(weight).value();
-                current[i] = holds.value();
-                kept = kept + keep;
-                added = added + (size - keep);
-                cut = cut + (asked - size);
-                i += per_block;
-            }
-            for (sum, of) in sums.iter_mut().zip([added, kept, cut, odd]) {
-                store(sum, lane, of);
-            }
-            lane += 1;
-        }
-        let [added, kept, cut, odd] = sums.map(|sum| lanes::total(&sum));
-        Gross { added, kept, cut, odd }
+        let layout = Layout::<S, false>::new(simd, self.book.n_symbols());
+        cut(layout, self.rules, self.book, self.desk)
     }
 }
 
-/// Returns |current| where it has the sign of `weight`, else 0: the exposure an order may keep under any limit.
-#[inline]
-fn same_side(weight: f64, current: f64) -> f64 {
-    // Times plus or minus one is exact, and unlike a test of sign bits it stays in vector registers.
-    let along = current * 1.0_f64.copysign(weight);
-    if along > 0.0 { along } else { 0.0 }
+/// Steps 2 and 3: cuts each weight to `max_weight`. A hold is the weight that is already there.
+#[inline(always)]
+pub(crate) fn cut<S: Simd, const ONE: bool>(
+    layout: Layout<S, ONE>,
+    rules: &Rules,
+    book: &Book,
+    desk: &mut Desk,
+) -> Gross {
+    let (orders, current) = (layout.row(&desk.orders), layout.row(&book.weights));
+    let targets = layout.row_mut(&mut desk.targets);
+    let splat = |value| layout.splat(value);
+    let (zero, one, max_weight) = (splat(0.0), splat(1.0), splat(rules.limits().max_weight));
+    let (highest, lowest) = (splat(MAX_ABS_WEIGHT), splat(rules.lowest_weight()));
+    let mut sums = [[0.0; LANES]; 4];
+    let mut lane = 0;
+    while lane < layout.n_lanes {
+        let (mut added, mut kept, mut cut, mut odd) = (zero, zero, zero, zero);
+        let mut i = lane;
+        while i < layout.n {
+            let (order, holds) = (orders.get(i), current.get(i));
+            odd = order.abs().exceeds(highest).select(one, odd);
+            odd = lowest.exceeds(order).select(one, odd);
+            let weight = order.is_number().select(order, holds);
+            let base = same_side(weight, holds, zero, one);
+            let cap = base.exceeds(max_weight).select(base, max_weight);
+            let asked = weight.abs();
+            let size = asked.exceeds(cap).select(cap, asked);
+            let keep = size.exceeds(base).select(base, size);
+            targets[i] = size.signed_as(weight).value();
+            kept = kept + keep;
+            added = added + (size - keep);
+            cut = cut + (asked - size);
+            i += layout.per_block;
+        }
+        for (sum, of) in sums.iter_mut().zip([added, kept, cut, odd]) {
+            store(sum, lane, of);
+        }
+        lane += 1;
+    }
+    let [added, kept, cut, odd] = sums.map(|sum| lanes::total(&sum));
+    Gross { added, kept, cut, odd }
 }
 
-fn scale_added(desk: &mut Desk, scale: f64) {
-    for (target, current) in desk.targets.iter_mut().zip(&desk.current) {
-        for k in 0..LANES {
-            let (size, base) = (target[k].abs(), same_side(target[k], current[k]));
-            let keep = if size > base { base } else { size };
-            target[k] = (keep + (size - keep) * scale).copysign(target[k]);
-        }
+/// Returns |current| where it has the sign of `weight`, else 0: the exposure an order may keep under any limit.
+#[inline(always)]
+fn same_side<S: Simd>(weight: Vector<S>, current: Vector<S>, zero: Vector<S>, one: Vector<S>) -> Vector<S> {
+    // Times plus or minus one is exact.
+    let along = current * one.signed_as(weight);
+    along.exceeds(zero).select(along, zero)
+}
+
+/// Step 4 outside of a plain step.
+struct ScaleAdded<'a> {
+    book: &'a Book,
+    desk: &'a mut Desk,
+    scale: f64,
+}
+
+impl WithSimd for ScaleAdded<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        scale_added(Layout::<S, false>::new(simd, self.book.n_symbols()), self.book, self.desk, self.scale);
+    }
+}
+
+/// Step 4: scales the part of each weight that is not held already.
+#[inline(always)]
+pub(crate) fn scale_added<S: Simd, const ONE: bool>(layout: Layout<S, ONE>, book: &Book, desk: &mut Desk, scale: f64) {
+    let current = layout.row(&book.weights);
+    let (zero, one, scale) = (layout.splat(0.0), layout.splat(1.0), layout.splat(scale));
+    let targets = layout.row_mut(&mut desk.targets);
+    let mut i = 0;
+    while i < layout.n {
+        let target = Vector::new(layout.simd, targets[i]);
+        let (size, base) = (target.abs(), same_side(target, current.get(i), zero, one));
+        let keep = size.exceeds(base).select(base, size);
+        targets[i] = (keep + (size - keep) * scale).signed_as(target).value();
+        i += 1;
     }
 }
 
@@ -184,7 +212,7 @@ fn report_cut_weights(desk: &mut Desk) {
 pub(crate) fn size(market: &Dataset, book: &Book, desk: &mut Desk) {
     desk.shares.copy_from_slice(&book.shares);
     desk.marks.copy_from_slice(&book.marks);
-    let weights = desk.targets.iter().zip(&desk.current);
+    let weights = desk.targets.iter().zip(&book.weights);
     for ((sized, (target, current)), (shares, mark)) in
         desk.sized.iter_mut().zip(weights).zip(desk.shares.iter().zip(&desk.marks))
     {

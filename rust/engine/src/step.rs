@@ -82,6 +82,11 @@ impl Rules {
         &self.costs
     }
 
+    /// Returns whether an account can owe shares, or be called.
+    pub(crate) fn owes(&self) -> bool {
+        self.limits.allow_short || self.limits.maintenance_margin > 0.0
+    }
+
     /// Returns the lowest weight that an order may ask for.
     pub(crate) fn lowest_weight(&self) -> f64 {
         if self.limits.allow_short { f64::NEG_INFINITY } else { 0.0 }
@@ -110,8 +115,6 @@ pub struct Desk {
     pub(crate) arch: Arch,
     /// Weights asked for; NaN is a hold.
     pub(crate) orders: Vec<Block>,
-    /// Weights held before trading, step 2.
-    pub(crate) current: Vec<Block>,
     /// Weights after the limits.
     pub(crate) targets: Vec<Block>,
     /// Shares to trade, before any cut of the fill bar.
@@ -142,7 +145,6 @@ impl Desk {
             arch: Arch::new(),
             slippage: zeros.clone(),
             orders: zeros.clone(),
-            current: zeros.clone(),
             targets: zeros.clone(),
             sized: zeros.clone(),
             filled: zeros.clone(),
@@ -209,12 +211,16 @@ pub fn step_once(
 ) -> Result<Stepped, StepError> {
     let bar = book.bar + 1;
     book.check_nav()?;
-    sizing::accept(market, rules, book, orders, desk)?;
+    if orders.len() != market.n_symbols() {
+        return Err(StepError::WeightCount { expected: market.n_symbols(), received: orders.len() });
+    }
+    desk.orders.as_flattened_mut()[..orders.len()].copy_from_slice(orders);
     if desk.detail == Detail::Money
         && let Some(stepped) = plain::step(market, rules, book, desk)
     {
         return Ok(stepped);
     }
+    sizing::accept(market, rules, book, orders, desk)?;
     sizing::size(market, book, desk);
 
     let mut cash = book.cash;
@@ -252,6 +258,7 @@ pub fn step_once(
     (book.bar, book.cash, book.nav) = (bar, account.cash, nav);
     std::mem::swap(&mut book.shares, &mut desk.shares);
     std::mem::swap(&mut book.marks, &mut desk.marks);
+    book.weigh();
     if desk.detail == Detail::Full {
         std::mem::swap(&mut book.avg_prices, &mut desk.avg_prices);
     }

@@ -254,8 +254,9 @@ impl TradingEnv {
                 return Err(raise("shape_mismatch", &message));
             }
             let lookback = rows.nrows();
-            let history = rows.as_slice_mut().ok_or_else(|| raise("shape_mismatch", "`history` must be contiguous"))?;
-            as_of.history_rows(lookback, history);
+            let mut closes = vec![0.0; lookback * n];
+            as_of.history_rows(lookback, &mut closes);
+            rows.iter_mut().zip(closes).for_each(|(cell, close)| *cell = close);
         }
         Ok(book.cash())
     }
