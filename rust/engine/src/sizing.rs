@@ -7,13 +7,14 @@ use crate::dataset::Dataset;
 use crate::error::StepError;
 use crate::event::{Event, LimitReason, RefusalReason};
 use crate::lanes::{self, Block, LANES, each};
+use crate::plain::Terms;
 use crate::simd::{Layout, Vector, store};
 use crate::step::{Desk, Detail, MAX_ABS_WEIGHT, Rules};
 
 /// How far rounding may lift gross above `max_gross`, as a factor.
 ///
 /// f32 softmax weights sum to more than 1 half the time; that is not leverage.
-const GROSS_TOLERANCE: f64 = 1.0 + 1e-6;
+pub(crate) const GROSS_TOLERANCE: f64 = 1.0 + 1e-6;
 
 /// Steps 1 to 4: takes the orders over, each refused one as a hold, and cuts the weights to the limits.
 pub(crate) fn accept(
@@ -67,7 +68,7 @@ fn limit(rules: &Rules, book: &Book, gross: &Gross, desk: &mut Desk) {
         report_cut_weights(desk);
     }
     if let Some(scale) = gross.scale(rules.limits().max_gross) {
-        desk.arch.dispatch(ScaleAdded { book, desk, scale });
+        desk.arch.dispatch(ScaleAdded { rules, book, desk, scale });
         desk.events.push(gross.limited(scale));
     }
 }
@@ -109,45 +110,36 @@ impl WithSimd for CutWeights<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> Gross {
         let layout = Layout::<S, false>::new(simd, self.book.n_symbols());
-        cut(layout, self.rules, self.book, self.desk)
+        cut(layout, &Terms::new(simd, self.rules), self.book, self.desk)
     }
 }
 
-/// Steps 2 and 3: cuts each weight to `max_weight`. A hold is the weight that is already there.
+/// Steps 2 and 3: cuts each weight to `max_weight`.
 #[inline(always)]
 pub(crate) fn cut<S: Simd, const ONE: bool>(
     layout: Layout<S, ONE>,
-    rules: &Rules,
+    terms: &Terms<S>,
     book: &Book,
     desk: &mut Desk,
 ) -> Gross {
     let (orders, current) = (layout.row(&desk.orders), layout.row(&book.weights));
     let targets = layout.row_mut(&mut desk.targets);
-    let splat = |value| layout.splat(value);
-    let (zero, one, max_weight) = (splat(0.0), splat(1.0), splat(rules.limits().max_weight));
-    let (highest, lowest) = (splat(MAX_ABS_WEIGHT), splat(rules.lowest_weight()));
     let mut sums = [[0.0; LANES]; 4];
     let mut lane = 0;
     while lane < layout.n_lanes {
-        let (mut added, mut kept, mut cut, mut odd) = (zero, zero, zero, zero);
+        let zero = terms.zero;
+        let (mut added, mut kept, mut lost, mut odd) = (zero, zero, zero, zero);
         let mut i = lane;
         while i < layout.n {
-            let (order, holds) = (orders.get(i), current.get(i));
-            odd = order.abs().exceeds(highest).select(one, odd);
-            odd = lowest.exceeds(order).select(one, odd);
-            let weight = order.is_number().select(order, holds);
-            let base = same_side(weight, holds, zero, one);
-            let cap = base.exceeds(max_weight).select(base, max_weight);
-            let asked = weight.abs();
-            let size = asked.exceeds(cap).select(cap, asked);
-            let keep = size.exceeds(base).select(base, size);
-            targets[i] = size.signed_as(weight).value();
-            kept = kept + keep;
-            added = added + (size - keep);
-            cut = cut + (asked - size);
+            let cut = terms.cut(orders.get(i), current.get(i));
+            targets[i] = cut.target.value();
+            kept = kept + cut.kept;
+            added = added + cut.added;
+            lost = lost + cut.cut;
+            odd = odd + cut.odd;
             i += layout.per_block;
         }
-        for (sum, of) in sums.iter_mut().zip([added, kept, cut, odd]) {
+        for (sum, of) in sums.iter_mut().zip([added, kept, lost, odd]) {
             store(sum, lane, of);
         }
         lane += 1;
@@ -156,16 +148,9 @@ pub(crate) fn cut<S: Simd, const ONE: bool>(
     Gross { added, kept, cut, odd }
 }
 
-/// Returns |current| where it has the sign of `weight`, else 0: the exposure an order may keep under any limit.
-#[inline(always)]
-fn same_side<S: Simd>(weight: Vector<S>, current: Vector<S>, zero: Vector<S>, one: Vector<S>) -> Vector<S> {
-    // Times plus or minus one is exact.
-    let along = current * one.signed_as(weight);
-    along.exceeds(zero).select(along, zero)
-}
-
 /// Step 4 outside of a plain step.
 struct ScaleAdded<'a> {
+    rules: &'a Rules,
     book: &'a Book,
     desk: &'a mut Desk,
     scale: f64,
@@ -176,22 +161,26 @@ impl WithSimd for ScaleAdded<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        scale_added(Layout::<S, false>::new(simd, self.book.n_symbols()), self.book, self.desk, self.scale);
+        let layout = Layout::<S, false>::new(simd, self.book.n_symbols());
+        scale_added(layout, &Terms::new(simd, self.rules), self.book, self.desk, self.scale);
     }
 }
 
 /// Step 4: scales the part of each weight that is not held already.
 #[inline(always)]
-pub(crate) fn scale_added<S: Simd, const ONE: bool>(layout: Layout<S, ONE>, book: &Book, desk: &mut Desk, scale: f64) {
-    let current = layout.row(&book.weights);
-    let (zero, one, scale) = (layout.splat(0.0), layout.splat(1.0), layout.splat(scale));
+pub(crate) fn scale_added<S: Simd, const ONE: bool>(
+    layout: Layout<S, ONE>,
+    terms: &Terms<S>,
+    book: &Book,
+    desk: &mut Desk,
+    scale: f64,
+) {
+    let (current, scale) = (layout.row(&book.weights), layout.splat(scale));
     let targets = layout.row_mut(&mut desk.targets);
     let mut i = 0;
     while i < layout.n {
         let target = Vector::new(layout.simd, targets[i]);
-        let (size, base) = (target.abs(), same_side(target, current.get(i), zero, one));
-        let keep = size.exceeds(base).select(base, size);
-        targets[i] = (keep + (size - keep) * scale).signed_as(target).value();
+        targets[i] = terms.scale(target, current.get(i), scale).value();
         i += 1;
     }
 }

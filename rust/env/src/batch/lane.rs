@@ -1,4 +1,4 @@
-use openoutcry_engine::{Book, Desk, Rules, StepError, Window, step_once};
+use openoutcry_engine::{Book, Desk, Rules, StepError, Stepped, Window, step_once};
 
 use crate::batch::market::Market;
 use crate::batch::settings::{Autoreset, Settings};
@@ -86,11 +86,17 @@ impl Lane {
             hold_within(settings.no_trade_band, &self.book, orders);
         }
         let stepped = step_once(market.data(), rules, &mut self.book, orders, desk)?;
+        Ok(self.close(&stepped, settings))
+    }
+
+    /// Takes over what a step of the account came to.
+    #[inline]
+    pub(crate) fn close(&mut self, stepped: &Stepped, settings: &Settings) -> Told {
         self.n_steps += 1;
         self.terminated = stepped.terminated;
         self.truncated = self.book.bar() + 1 == self.window.end || self.n_steps == settings.max_episode_steps;
-        let reward = settings.reward.of(&stepped, &mut self.memory);
-        Ok(Told { reward, terminated: self.terminated, truncated: self.truncated, reset: false })
+        let reward = settings.reward.of(stepped, &mut self.memory);
+        Told { reward, terminated: self.terminated, truncated: self.truncated, reset: false }
     }
 }
 

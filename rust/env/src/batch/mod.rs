@@ -7,7 +7,8 @@ mod settings;
 
 use std::sync::Arc;
 
-use openoutcry_engine::{Book, Desk, Detail, FillKey, Rules, StepError};
+use openoutcry_engine::lanes::LANES;
+use openoutcry_engine::{Account, Book, Desk, Detail, FillKey, Rules, StepError, Stepped, step_group};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 pub use buffers::{Arrays, Outcome, Seen};
@@ -275,22 +276,57 @@ impl<'a> Share<'a> {
     }
 
     fn advance(mut self, desk: &mut Desk) -> Result<(), BatchError> {
-        let Settings { lookback, autoreset, .. } = *self.settings;
         let n_symbols = self.markets[0].data().n_symbols();
-        for (i, (lane, orders)) in self.lanes.iter_mut().zip(self.orders.chunks_exact_mut(n_symbols)).enumerate() {
-            let (market, rules) = (&self.markets[lane.market], &self.rules[lane.rules]);
-            let told = lane
-                .advance(market, rules, self.settings, orders, desk)
-                .map_err(|source| BatchError::Lane { lane: self.first_lane + i, source })?;
-            if lane.is_done() && autoreset == Autoreset::SameStep {
-                if let Some(last) = &mut self.last {
-                    last.write(i, lane, market, lookback);
-                }
-                lane.begin(market, &self.settings.windows[lane.market]);
+        let (lanes, orders) = (std::mem::take(&mut self.lanes), std::mem::take(&mut self.orders));
+        let chunks = lanes.chunks_mut(LANES).zip(orders.chunks_mut(LANES * n_symbols));
+        for (chunk, (lanes, orders)) in chunks.enumerate() {
+            let mut plain = [None; LANES];
+            self.step_together(lanes, orders, &mut plain, desk);
+            for (k, (lane, orders)) in lanes.iter_mut().zip(orders.chunks_exact_mut(n_symbols)).enumerate() {
+                self.step_lane((chunk * LANES + k, lane, orders), plain[k].as_ref(), desk)?;
             }
-            self.seen.write(i, lane, market, lookback);
-            self.outcome.write(i, told);
         }
+        Ok(())
+    }
+
+    /// Makes the plain steps of lanes side by side, where they are alike and of few symbols.
+    fn step_together(&self, lanes: &mut [Lane], orders: &[f64], plain: &mut [Option<Stepped>; LANES], desk: &Desk) {
+        let Ok(lanes) = <&mut [Lane; LANES]>::try_from(lanes) else { return };
+        let (n_symbols, market, rules) = (orders.len() / LANES, lanes[0].market, lanes[0].rules);
+        let alike = lanes.iter().all(|lane| lane.market == market && lane.rules == rules && !lane.is_done());
+        if n_symbols > LANES || !alike || self.settings.no_trade_band > 0.0 {
+            return;
+        }
+        let mut rows = orders.chunks_exact(n_symbols);
+        let mut accounts =
+            lanes.each_mut().map(|lane| Account { book: &mut lane.book, orders: rows.next().unwrap_or_default() });
+        step_group(self.markets[market].data(), &self.rules[rules], &mut accounts, plain, desk);
+    }
+
+    /// Steps a lane, unless its account was stepped already, and writes what came of it.
+    #[inline]
+    fn step_lane(
+        &mut self,
+        (i, lane, orders): (usize, &mut Lane, &mut [f64]),
+        plain: Option<&Stepped>,
+        desk: &mut Desk,
+    ) -> Result<(), BatchError> {
+        let Settings { lookback, autoreset, .. } = *self.settings;
+        let (market, rules) = (&self.markets[lane.market], &self.rules[lane.rules]);
+        let told = match plain {
+            Some(stepped) => lane.close(stepped, self.settings),
+            None => lane
+                .advance(market, rules, self.settings, orders, desk)
+                .map_err(|source| BatchError::Lane { lane: self.first_lane + i, source })?,
+        };
+        if lane.is_done() && autoreset == Autoreset::SameStep {
+            if let Some(last) = &mut self.last {
+                last.write(i, lane, market, lookback);
+            }
+            lane.begin(market, &self.settings.windows[lane.market]);
+        }
+        self.seen.write(i, lane, market, lookback);
+        self.outcome.write(i, told);
         Ok(())
     }
 }

@@ -5,6 +5,7 @@ mod dice;
 mod doors;
 mod extremes;
 mod future;
+mod lanes;
 #[path = "../../../engine/tests/properties/market.rs"]
 mod market;
 mod play;

@@ -1,0 +1,79 @@
+//! A step on which nothing has to be told: every order is filled whole, and nothing is paid out, split or settled.
+//!
+//! The numbers are those of `execution` and `settlement`, expression by expression, in one pass instead of many. What
+//! does not fit is left to them: nothing here has an effect before it is known that all of it fits.
+
+mod account;
+mod group;
+mod one;
+mod order;
+
+use pulp::Simd;
+
+use crate::book::Book;
+use crate::dataset::Dataset;
+use crate::execution::MAX_COST;
+use crate::lanes::Block;
+use crate::simd::Vector;
+use crate::step::Rules;
+
+pub use group::{Account, step_group};
+pub(crate) use one::step;
+pub(crate) use order::Terms;
+
+/// What a plain step may leave out, known before it.
+#[derive(Clone, Copy)]
+struct Features {
+    /// Whether a price may be missing.
+    gaps: bool,
+    /// Whether the cost of a fill depends on its size, bar or symbol.
+    varies: bool,
+    /// Whether an account can be short, or called.
+    owes: bool,
+}
+
+impl Features {
+    /// Returns the features of steps in `market` under `rules`; nothing where no step of them is plain.
+    fn of(market: &Dataset, rules: &Rules) -> Option<Self> {
+        let jitters = rules.costs().slippage_jitter > 0.0;
+        if rules.rates.slippage >= MAX_COST || (jitters && rules.tables.is_none()) {
+            return None;
+        }
+        let varies = jitters || rules.rates.impact > 0.0 || rules.limits().max_participation.is_some();
+        let gaps = !market.is_whole();
+        Some(Self { gaps, varies, owes: gaps || rules.owes() })
+    }
+}
+
+/// The rows of the bar that a step fills in.
+#[derive(Clone, Copy)]
+struct Rows<'a> {
+    /// Closes that the decision was taken on, NaN where there is none.
+    decided: &'a [Block],
+    fill: &'a [Block],
+    close: &'a [Block],
+    volume: Option<&'a [Block]>,
+    slippage: Option<&'a [Block]>,
+    ratios: Option<(&'a [Block], &'a [Block])>,
+}
+
+impl<'a> Rows<'a> {
+    #[inline(always)]
+    fn new(market: &'a Dataset, rules: &'a Rules, book: &Book) -> Self {
+        let (bar, tables) = (book.bar + 1, rules.tables.as_deref());
+        Self {
+            decided: market.closes(book.bar),
+            fill: market.fill_prices(bar),
+            close: market.closes(bar),
+            volume: market.volumes(bar),
+            slippage: tables.and_then(|tables| tables.slippage(bar)),
+            ratios: tables.and_then(|tables| tables.ratios(bar)),
+        }
+    }
+}
+
+/// Returns the total of eight lanes in the contract's order, where each is a vector of accounts.
+#[inline(always)]
+fn total<S: Simd>(lane: &[Vector<S>; 8]) -> Vector<S> {
+    ((lane[0] + lane[4]) + (lane[2] + lane[6])) + ((lane[1] + lane[5]) + (lane[3] + lane[7]))
+}

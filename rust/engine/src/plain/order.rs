@@ -1,0 +1,190 @@
+//! Steps 2 to 13 of one vector: of several symbols of one account, or of one symbol of several accounts.
+
+use pulp::Simd;
+
+use crate::execution::MAX_COST;
+use crate::simd::Vector;
+use crate::step::{MAX_ABS_WEIGHT, Rules};
+
+/// The numbers of the rules, in every element of a vector.
+#[derive(Clone, Copy)]
+pub(crate) struct Terms<S: Simd> {
+    pub(crate) zero: Vector<S>,
+    pub(crate) one: Vector<S>,
+    max_weight: Vector<S>,
+    highest: Vector<S>,
+    lowest: Vector<S>,
+    pub(crate) slippage: Vector<S>,
+    impact: Vector<S>,
+    capital: Vector<S>,
+    /// A rounding below the largest participation; none where there is no bound.
+    most: Option<Vector<S>>,
+    max_cost: Vector<S>,
+}
+
+/// What the cost of a fill depends on, beside its size.
+#[derive(Clone, Copy)]
+pub(crate) struct Depth<S: Simd> {
+    pub(crate) slippage: Option<Vector<S>>,
+    pub(crate) volume: Option<Vector<S>>,
+    /// Capital over volume, and its root.
+    pub(crate) ratio: Option<(Vector<S>, Vector<S>)>,
+}
+
+/// A weight after step 3.
+pub(crate) struct Cut<S: Simd> {
+    pub(crate) target: Vector<S>,
+    pub(crate) added: Vector<S>,
+    pub(crate) kept: Vector<S>,
+    pub(crate) cut: Vector<S>,
+    /// 1 where the order has to be refused.
+    pub(crate) odd: Vector<S>,
+}
+
+/// What a fill is made from.
+pub(crate) struct Order<S: Simd> {
+    pub(crate) asked: Vector<S>,
+    pub(crate) target: Vector<S>,
+    pub(crate) current: Vector<S>,
+    pub(crate) held: Vector<S>,
+    pub(crate) mark: Vector<S>,
+    pub(crate) nav: Vector<S>,
+    pub(crate) decided: Vector<S>,
+    pub(crate) fill: Vector<S>,
+    pub(crate) close: Vector<S>,
+}
+
+/// What a fill came to.
+pub(crate) struct Fill<S: Simd> {
+    pub(crate) shares: Vector<S>,
+    pub(crate) mark: Vector<S>,
+    pub(crate) flow: Vector<S>,
+    pub(crate) traded: Vector<S>,
+    pub(crate) slipped: Vector<S>,
+    pub(crate) pushed: Vector<S>,
+    pub(crate) short: Vector<S>,
+    pub(crate) value: Vector<S>,
+    pub(crate) gross: Vector<S>,
+    /// Above 0 where the order cannot be filled whole.
+    pub(crate) misfit: Vector<S>,
+}
+
+impl<S: Simd> Terms<S> {
+    #[inline(always)]
+    pub(crate) fn new(simd: S, rules: &Rules) -> Self {
+        let splat = |value| Vector::splat(simd, value);
+        Self {
+            zero: splat(0.0),
+            one: splat(1.0),
+            max_weight: splat(rules.limits().max_weight),
+            highest: splat(MAX_ABS_WEIGHT),
+            lowest: splat(rules.lowest_weight()),
+            slippage: splat(rules.rates.slippage),
+            impact: splat(rules.rates.impact),
+            capital: splat(rules.costs().capital),
+            // What is within a rounding of the bound is measured again by step 9 itself.
+            most: rules.limits().max_participation.map(|most| splat(most * (1.0 - 1e-9))),
+            max_cost: splat(MAX_COST),
+        }
+    }
+
+    /// Steps 2 and 3: cuts a weight to `max_weight`. A hold is the weight that is already there.
+    #[inline(always)]
+    pub(crate) fn cut(&self, order: Vector<S>, holds: Vector<S>) -> Cut<S> {
+        let odd = order.abs().exceeds(self.highest).select(self.one, self.zero);
+        let odd = self.lowest.exceeds(order).select(self.one, odd);
+        let weight = order.is_number().select(order, holds);
+        let base = self.same_side(weight, holds);
+        let cap = base.exceeds(self.max_weight).select(base, self.max_weight);
+        let asked = weight.abs();
+        let size = asked.exceeds(cap).select(cap, asked);
+        let kept = size.exceeds(base).select(base, size);
+        Cut { target: size.signed_as(weight), added: size - kept, kept, cut: asked - size, odd }
+    }
+
+    /// Step 4: scales the part of a weight that is not held already.
+    #[inline(always)]
+    pub(crate) fn scale(&self, target: Vector<S>, holds: Vector<S>, scale: Vector<S>) -> Vector<S> {
+        let (size, base) = (target.abs(), self.same_side(target, holds));
+        let keep = size.exceeds(base).select(base, size);
+        (keep + (size - keep) * scale).signed_as(target)
+    }
+
+    /// Returns |holds| where it has the sign of `weight`, else 0: the exposure an order may keep under any limit.
+    #[inline(always)]
+    fn same_side(&self, weight: Vector<S>, holds: Vector<S>) -> Vector<S> {
+        // Times plus or minus one is exact.
+        let along = holds * self.one.signed_as(weight);
+        along.exceeds(self.zero).select(along, self.zero)
+    }
+
+    /// Steps 5 to 13: sizes an order, fills it and marks what is held.
+    ///
+    /// With `GAPS` a price may be missing. With `VARIES` the cost depends on the fill. Without `OWES` nothing is short.
+    #[inline(always)]
+    pub(crate) fn fill<const GAPS: bool, const VARIES: bool, const OWES: bool>(
+        &self,
+        order: Order<S>,
+        depth: Depth<S>,
+    ) -> Fill<S> {
+        let Order { asked, target, current, held, mark, nav, decided, fill: mut price, mut close } = order;
+        let zero = self.zero;
+        let sized = target * nav / mark - held;
+        let sized = target.equals(current).select(zero, sized);
+        let size = sized.abs();
+        let mut misfit = zero;
+        if GAPS {
+            // A short that has a reference price but no fill is charged at that price, which is not in this row.
+            let owed = zero.exceeds(held).select(self.one, zero);
+            misfit = price.is_number().select(zero, size + owed);
+            // Told of as refused, or as sized on a stale price.
+            let asked = asked.is_number().select(asked.abs(), zero);
+            misfit = misfit + decided.is_number().select(zero, asked);
+            price = price.is_number().select(price, mark);
+            close = close.is_number().select(close, mark);
+        }
+        let (mut slippage, mut impact) = (self.slippage, zero);
+        if VARIES {
+            slippage = depth.slippage.unwrap_or(slippage);
+            let (ratio, root) = self.ratio(depth, mark, nav);
+            if let Some(most) = self.most {
+                misfit = misfit + (size * ratio).exceeds(most).select(size, zero);
+            }
+            // An endless coefficient times the root of nothing is not nothing.
+            impact = size.exceeds(zero).select(self.impact * root * size.sqrt(), zero);
+            misfit = misfit + (slippage + impact).reaches(self.max_cost).select(size, zero);
+        }
+        let fill_price = price * (self.one + (slippage + impact).signed_as(sized));
+        let shares = held + sized;
+        let (mut short, mut gross) = (zero, zero);
+        if OWES {
+            short = zero.exceeds(shares).select(-shares, zero) * price;
+            gross = shares.abs() * close;
+        }
+        Fill {
+            shares,
+            mark: close,
+            flow: sized * fill_price,
+            traded: size * fill_price,
+            slipped: size * price * slippage,
+            pushed: if VARIES { size * price * impact } else { zero },
+            short,
+            value: shares * close,
+            gross,
+            misfit,
+        }
+    }
+
+    /// Returns what share of the market one share is, and its root.
+    #[inline(always)]
+    fn ratio(&self, depth: Depth<S>, mark: Vector<S>, nav: Vector<S>) -> (Vector<S>, Vector<S>) {
+        if let Some(known) = depth.ratio {
+            return known;
+        }
+        let mut ratio = mark / nav;
+        if let Some(volume) = depth.volume {
+            ratio = volume.is_number().select(self.capital / volume, ratio);
+        }
+        (ratio, ratio.sqrt())
+    }
+}

@@ -1,0 +1,72 @@
+//! A lane of a batch is the backtest of its orders: side by side with others or alone, on one thread or two.
+
+use std::sync::Arc;
+
+use openoutcry::batch::{Autoreset, Batch, Market, Outcome, Seen, Settings, Terms};
+use openoutcry::{Reward, Windows};
+use proptest::prelude::*;
+
+use crate::market::{Case, cases, config};
+use crate::play::{LOOKBACK, backtest, window};
+
+/// More than one group of eight, and some that are left over.
+const N_LANES: usize = 19;
+
+/// Returns what a lane orders at a bar: no two lanes the same, NaN a hold.
+fn orders(case: &Case, lane: usize, bar: usize) -> Vec<f64> {
+    let size = 1.0 - lane as f64 / 40.0;
+    case.orders(bar).into_iter().map(|weight| if weight.abs() > 100.0 { weight } else { weight * size }).collect()
+}
+
+fn batch(case: &Case, market: &Arc<Market>, n_threads: usize) -> Batch {
+    let settings = Settings {
+        windows: vec![Windows::Fixed(window(case))],
+        autoreset: Autoreset::NextStep,
+        reward: Reward::Simple,
+        lookback: LOOKBACK,
+        no_trade_band: 0.0,
+        max_episode_steps: usize::MAX,
+        n_threads,
+        seed: 7,
+    };
+    let terms = Terms { costs: case.costs, limits: case.limits };
+    Batch::new(vec![Arc::clone(market)], &[(0, terms); N_LANES], settings, 0).expect("a valid batch")
+}
+
+proptest! {
+    #![proptest_config(config(400))]
+
+    #[test]
+    fn every_lane_has_the_bits_of_its_backtest(case in cases(), n_threads in 1_usize..=2) {
+        let data = Arc::new(case.dataset());
+        let market = Arc::new(Market::new(Arc::clone(&data)));
+        let bars = window(&case).start..window(&case).end - 1;
+        let table = |lane: usize| -> Vec<f64> { bars.clone().flat_map(|bar| orders(&case, lane, bar)).collect() };
+        let runs: Vec<_> = (0..N_LANES).map(|lane| backtest(&case, &data).run_orders(table(lane)).unwrap()).collect();
+
+        let mut batch = batch(&case, &market, n_threads);
+        let mut seen = vec![0.0; N_LANES * market.flat_len(LOOKBACK)];
+        let mut rewards = vec![0.0; N_LANES];
+        let mut flags = [(); 3].map(|()| vec![false; N_LANES]);
+        let mut playing = vec![true; N_LANES];
+        for (k, bar) in bars.clone().enumerate() {
+            let asked: Vec<f64> = (0..N_LANES).flat_map(|lane| orders(&case, lane, bar)).collect();
+            let hold: Vec<bool> = asked.iter().map(|weight| weight.is_nan()).collect();
+            let actions: Vec<f64> = asked.iter().map(|weight| if weight.is_nan() { 0.0 } else { *weight }).collect();
+            batch.accept(&actions, Some(&hold)).unwrap();
+            let [terminated, truncated, reset] = &mut flags;
+            let outcome = Outcome { rewards: &mut rewards, terminated, truncated, reset };
+            batch.step(Seen::Flat(&mut seen), None, outcome).unwrap();
+            for lane in (0..N_LANES).filter(|lane| playing[*lane]) {
+                let (before, after) = (runs[lane].nav[k], runs[lane].nav[k + 1]);
+                prop_assert_eq!(batch.book(lane).nav().to_bits(), after.to_bits(), "lane {} bar {}", lane, bar);
+                prop_assert_eq!(rewards[lane].to_bits(), (after / before - 1.0).to_bits());
+                prop_assert_eq!(flags[0][lane], runs[lane].terminated_at == Some(k));
+                prop_assert_eq!(flags[1][lane], bar + 2 == window(&case).end);
+            }
+            for lane in 0..N_LANES {
+                playing[lane] &= !flags[0][lane];
+            }
+        }
+    }
+}
