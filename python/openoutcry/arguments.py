@@ -1,4 +1,7 @@
-"""Arguments of the Python side: refused where they are not what is required, never taken for something else."""
+"""Arguments of the Python side.
+
+They are refused where they are not what is required, never taken for something else.
+"""
 
 from __future__ import annotations
 

@@ -105,7 +105,10 @@ def _json(decision: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Return what JSON can say of a mapping or of a number of another library, which means what `float` makes of it."""
+    """Return what JSON can say of a mapping, or of a number of another library.
+
+    Such a number means what `float` makes of it.
+    """
     if isinstance(value, Mapping):
         return dict(value)
     if is_truth(value):

@@ -1,4 +1,7 @@
-"""The columns of a market as the engine takes them, from arrays, lists and dates of the caller."""
+"""The columns of a market as the engine takes them.
+
+They are made from arrays, lists and dates of the caller.
+"""
 
 from __future__ import annotations
 
@@ -96,7 +99,7 @@ def _tuple(lane: str, place: int, item: Any, fields: tuple[str, ...]) -> Any:
 
 
 def _is_text(value: Any) -> bool:
-    """Return whether a value is a text that UTF-8 can say: half of a surrogate pair is none."""
+    """Return whether a value is a text in UTF-8: half of a surrogate pair is none."""
     return isinstance(value, str) and (value.isascii() or not any("\ud800" <= char <= "\udfff" for char in value))
 
 

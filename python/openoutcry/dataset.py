@@ -323,7 +323,10 @@ def _frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def _core(given: Mapping[str, Any], rows: tuple[list[int], list[int]] | None = None) -> native.Dataset:
-    """Return the market of columns by name; `rows` are those of a frame that its bars and its cells came from."""
+    """Return the market of columns by name.
+
+    `rows` are those of a frame that its bars and its cells came from.
+    """
     tables = {name: given.get(name) for name in _TABLES}
     tradable, risk_free = given.get("tradable"), given.get("risk_free")
     return native.Dataset.from_arrays(

@@ -23,8 +23,9 @@ Rows = tuple[list[int], list[int]]
 
 
 def columns_of(frame: Any) -> tuple[dict[str, Any], Rows]:
-    """Return the columns of a market that a long or wide frame holds, and the rows that its bars and cells came from.
+    """Return the columns of a market in a long or wide frame, and its rows.
 
+    The rows are those that its bars and cells came from.
     Rows count from 0 in the order of the frame; -1 is none.
     """
     columns = _read(frame)
@@ -169,6 +170,9 @@ def _numbers(name: str, values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
 
 
 def _is_number(value: Any) -> bool:
-    """Return whether `float` of a value is what it says: not so of a truth, a text, a time or a complex number."""
+    """Return whether `float` of a value is what it says.
+
+    It is not so of a truth, a text, a time or a complex number.
+    """
     others = (str, bytes, bool, complex, np.bool_, np.complexfloating, np.datetime64, np.timedelta64)
     return hasattr(value, "__float__") and not isinstance(value, others) and not hasattr(value, "isoformat")

@@ -315,7 +315,10 @@ class Dataset:
         news: list[tuple[str, str, str]] | None = None,
         origin: tuple[list[int], list[int]] | None = None,
     ) -> Dataset:
-        """Return the market of columns; `origin` says which rows of a frame bars and cells came from, -1 for none."""
+        """Return a market of columns, each of shape `(n_bars, n_symbols)`.
+
+        `origin` says which rows of a frame bars and cells came from, -1 for none.
+        """
 
     @staticmethod
     def from_csv(text: str, *, periods_per_year: float) -> Dataset: ...

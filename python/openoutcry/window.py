@@ -76,7 +76,10 @@ class Window:
 
 
 def as_window(window: Any) -> Window:
-    """Return any accepted form of a window as a `Window`: one, a pair of edges, `START:END` or None."""
+    """Return any accepted form of a window as a `Window`.
+
+    Forms: a `Window`, a pair of edges, `START:END` or None.
+    """
     if window is None:
         return Window()
     if isinstance(window, Window):

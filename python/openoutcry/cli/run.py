@@ -6,7 +6,6 @@ import json
 import shlex
 import sys
 import traceback
-from collections import Counter
 from collections.abc import Mapping
 from math import inf
 from pathlib import Path
@@ -113,20 +112,14 @@ def _show(done: Run, report: Path | None, as_json: bool) -> None:
     console = Console()
     title = f"{done.dataset.name}  {done.dates[0]} .. {done.dates[-1]}  {len(done.dates)} bars"
     console.print(metrics_table(title, [done], ranked=False))
-    counts = _event_counts(done)
-    if counts:
-        told = ", ".join(f"{count:,} {slug}" for slug, count in counts.items())
-        console.print(f"  · events: {told}", style="dim", highlight=False)
+    told = ", ".join(f"{count:,} {slug}" for slug, count in done.event_counts.items())
+    console.print(f"  · events: {told}", style="dim", highlight=False)
     for metric, reason in done.undefined.items():
         console.print(f"  · {metric} is undefined: {reason}", style="dim", highlight=False)
     for notice in done.dataset.notices:
         console.print(f"  · {notice}", style="dim", highlight=False)
     if report is not None:
         console.print(f"report: {report}", highlight=False)
-
-
-def _event_counts(done: Run) -> dict[str, int]:
-    return dict(Counter(event["slug"] for event in done.events))
 
 
 def _as_json(done: Run) -> dict[str, object]:
@@ -143,7 +136,7 @@ def _as_json(done: Run) -> dict[str, object]:
         "metrics": done.metrics,
         "undefined": done.undefined,
         "paid": {kind: float(values.sum()) for kind, values in done.costs.items()},
-        "events": _event_counts(done),
+        "events": done.event_counts,
         "terminated_at": done.terminated_at,
         "nav": done.nav.tolist(),
     }

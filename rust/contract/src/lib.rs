@@ -1,4 +1,4 @@
-//! The wire contract: what an agent is shown, what it may answer, and the bytes of both.
+//! The wire contract: what an agent is shown and may answer, and the bytes of both.
 //!
 //! The messages are described in `contract/README.md`; their schemas and vectors lie beside it.
 

@@ -175,7 +175,9 @@ fn unparsable(message: &str) -> DataError {
     DataError::new("field_unparsable", message.to_owned())
 }
 
-/// Returns the records of a text, each with as many fields as the first; blank lines are none.
+/// Returns the records of a text, each with as many fields as the first.
+///
+/// Blank lines are no records.
 fn records(text: &str) -> Result<Vec<Record<'_>>, DataError> {
     let mut reader = Reader { rest: text, line: 1 };
     let mut records: Vec<Record<'_>> = Vec::new();
@@ -190,7 +192,9 @@ fn records(text: &str) -> Result<Vec<Record<'_>>, DataError> {
     Ok(records)
 }
 
-/// What is still to be read of a text in the grammar of RFC 4180, where no character is guessed at.
+/// What is still to be read of a text in the grammar of RFC 4180.
+///
+/// No character is guessed at.
 struct Reader<'a> {
     rest: &'a str,
     line: usize,

@@ -14,6 +14,7 @@ mod error;
 mod event;
 mod execution;
 mod fill_noise;
+mod fill_prices;
 mod fingerprint;
 mod grid;
 pub mod lanes;

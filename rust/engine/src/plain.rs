@@ -1,4 +1,6 @@
-//! A step on which nothing has to be told: every order is filled whole, and nothing is paid out, split or settled.
+//! A step on which nothing has to be told.
+//!
+//! Every order is filled whole, and nothing is paid out, split or settled.
 //!
 //! The numbers are those of `execution` and `settlement`, expression by expression, in one pass instead of many. What
 //! does not fit is left to them: nothing here has an effect before it is known that all of it fits.
@@ -14,7 +16,9 @@ use crate::settlement::Accrual;
 use crate::simd::{Row, Vector, per_block, row_mut, store};
 use crate::step::{Desk, Rules, Stepped};
 
-/// Carries out the targets in `desk`, or returns nothing and leaves `book` alone where the step is not plain.
+/// Carries out the targets in `desk`.
+///
+/// Returns nothing and leaves `book` alone where the step is not plain.
 pub(crate) fn step(market: &Dataset, rules: &Rules, book: &mut Book, desk: &mut Desk) -> Option<Stepped> {
     let jitters = rules.costs().slippage_jitter > 0.0;
     if market.has_actions(book.bar + 1) || rules.rates.slippage >= MAX_COST || (jitters && desk.tables.is_none()) {
@@ -153,7 +157,9 @@ struct Bearing<'a, S: Simd> {
 }
 
 impl<S: Simd> Bearing<'_, S> {
-    /// Returns the slippage and the impact of orders; marks those above what a fill can bear.
+    /// Returns the slippage and the impact of orders.
+    ///
+    /// It marks those above what a fill can bear.
     #[inline(always)]
     fn cost(&self, i: usize, size: Vector<S>, mark: Vector<S>, misfit: &mut Vector<S>) -> (Vector<S>, Vector<S>) {
         let splat = |value| Vector::splat(self.simd, value);

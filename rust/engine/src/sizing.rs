@@ -1,4 +1,4 @@
-//! Steps 1 to 5 of the timeline: what is asked for at close t, and how many shares that is.
+//! Steps 1 to 5 of the timeline: what is asked for at close t, and in what shares.
 
 use pulp::{Simd, WithSimd};
 
@@ -15,7 +15,9 @@ use crate::step::{Desk, Detail, MAX_ABS_WEIGHT, Rules};
 /// f32 softmax weights sum to more than 1 half the time; that is not leverage.
 const GROSS_TOLERANCE: f64 = 1.0 + 1e-6;
 
-/// Steps 1 to 4: takes the orders over, each refused one as a hold, and cuts the weights to the limits.
+/// Steps 1 to 4: takes the orders over and cuts the weights to the limits.
+///
+/// Each refused order is taken for a hold.
 pub(crate) fn accept(
     market: &Dataset,
     rules: &Rules,
@@ -65,7 +67,9 @@ fn refuse(market: &Dataset, rules: &Rules, book: &Book, orders: &[f64], desk: &m
     }
 }
 
-/// Steps 3 and 4: tells of the weights that were cut, and scales what is new to the gross that is left.
+/// Steps 3 and 4: tells of the cut weights and scales what is new.
+///
+/// What is new has the gross that is left.
 fn limit(rules: &Rules, gross: &Gross, desk: &mut Desk) {
     if gross.cut > 0.0 {
         report_cut_weights(desk);
@@ -150,7 +154,9 @@ impl WithSimd for CutWeights<'_> {
     }
 }
 
-/// Returns |current| where it has the sign of `weight`, else 0: the exposure an order may keep under any limit.
+/// Returns |current| where it has the sign of `weight`, else 0.
+///
+/// It is the exposure that an order may keep under any limit.
 #[inline]
 fn same_side(weight: f64, current: f64) -> f64 {
     // Times plus or minus one is exact, and unlike a test of sign bits it stays in vector registers.

@@ -19,8 +19,9 @@ use crate::tables::Tables;
 /// The largest |weight| an order may carry; beyond it the order is refused.
 pub const MAX_ABS_WEIGHT: f64 = 100.0;
 
-/// The largest NAV a decision is taken on. What a bar can do to it, f64 can carry: whether a step is refused depends on
-/// close t alone.
+/// The largest NAV a decision is taken on.
+///
+/// What a bar can do to it, f64 can carry: whether a step is refused depends on close t alone.
 const MAX_NAV: f64 = 1e100;
 
 /// What a market charges and allows: checked once, used by every step.
@@ -143,7 +144,9 @@ impl Desk {
         }
     }
 
-    /// Returns this work space that reads what was computed ahead: the same numbers, made once for many accounts.
+    /// Returns this work space that reads what was computed ahead.
+    ///
+    /// The numbers are the same, made once for many accounts.
     ///
     /// `tables` must be of the market and the rules that the steps are of.
     #[must_use]

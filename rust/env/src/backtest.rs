@@ -105,7 +105,9 @@ impl<'a> Backtest<'a> {
         Ok(run.finish(self.data.n_symbols()))
     }
 
-    /// Returns what an agent decided, as it would be carried out on a day when every symbol it names is listed.
+    /// Returns what an agent decided.
+    ///
+    /// It is what would be carried out on a day when every symbol it names is listed.
     ///
     /// The step itself refuses an order for a symbol that has not closed yet; a bar later it may be filled.
     fn decided<'e>(&self, decision: &Decision, episode: &'e Episode) -> Cow<'e, [f64]> {
@@ -118,7 +120,9 @@ impl<'a> Backtest<'a> {
         Cow::Owned(orders)
     }
 
-    /// Runs the decisions in `orders`: one weight per decision of the window and symbol, NaN for a hold.
+    /// Runs the decisions in `orders`.
+    ///
+    /// One weight per decision of the window and symbol, NaN for a hold.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! The open trading floor for agents: a market environment and a backtest on one step.
+//! The open trading floor for agents: an environment and a backtest on one step.
 //!
 //! ```
 //! use openoutcry::{CostModel, Dataset, TradingEnv, Window, agents, run_backtest};

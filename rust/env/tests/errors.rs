@@ -1,4 +1,6 @@
-//! Every error of `contract/errors.json`, raised by what its example gives, with the message that it shows.
+//! Every error of `contract/errors.json`, raised by what its example gives.
+//!
+//! Each has the message that it shows.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -30,7 +32,7 @@ fn step_error(error: &StepError) -> Raised {
     (error.slug(), error.to_string())
 }
 
-/// Returns what the environment raises in the situation of each example that is not a text.
+/// Returns what the environment raises for each example that is not a text.
 fn raised_by_calls() -> BTreeMap<&'static str, Raised> {
     let synthetic = |n_symbols| Dataset::synthetic(n_symbols, 120, 0).unwrap();
     let count = env(synthetic(3)).step_weights(&[0.5, 0.5]).unwrap_err();
@@ -82,7 +84,9 @@ fn overflow() -> StepError {
     }
 }
 
-/// Returns whether a message is made from a template: its literal parts, in order, with anything in place of a field.
+/// Returns whether a message is made from a template.
+///
+/// It has its literal parts, in order, with anything in place of a field.
 fn is_of_template(message: &str, template: &str) -> bool {
     let mut parts = template.split('{').map(|part| part.split_once('}').map_or(part, |(_, literal)| literal));
     let Some(mut rest) = message.strip_prefix(parts.next().unwrap_or_default()) else { return false };
@@ -163,7 +167,9 @@ fn a_checkpoint_of_another_market_window_or_rules_is_refused_and_changes_nothing
     assert_eq!(accepted, [] as [&str; 0]);
 }
 
-/// What the last step said is part of the state: a refused step must leave it, whatever it was refused for.
+/// What the last step said is part of the state.
+///
+/// A refused step must leave it, whatever it was refused for.
 #[test]
 fn a_refused_step_leaves_what_the_last_step_had_to_say() {
     let decision = |weight: f64| {

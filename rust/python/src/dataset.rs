@@ -18,6 +18,8 @@ type Table<'py> = PyReadonlyArray2<'py, f64>;
 #[pymethods]
 impl Dataset {
     /// Return a market of columns, each of shape `(n_bars, n_symbols)`.
+    ///
+    /// `origin` says which rows of a frame bars and cells came from, -1 for none.
     #[staticmethod]
     #[pyo3(signature = (dates, symbols, close, *, periods_per_year, open=None, high=None, low=None, volume=None, dividends=None, splits=None, tradable=None, delistings=None, risk_free=None, fundamentals=None, news=None, origin=None))]
     #[expect(clippy::too_many_arguments, reason = "keyword-only columns of one struct")]

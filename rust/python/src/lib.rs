@@ -1,4 +1,6 @@
-//! The Python door: converts, releases the GIL, decides nothing. Prose and units are in `openoutcry_py.pyi`.
+//! The Python door: converts, releases the GIL, decides nothing.
+//!
+//! Prose and units are in `openoutcry_py.pyi`.
 #![expect(clippy::doc_markdown, reason = "what stands on classes and methods is a docstring of Python")]
 #![expect(clippy::needless_pass_by_value, reason = "pyo3 hands arrays over by value")]
 
