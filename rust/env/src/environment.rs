@@ -279,6 +279,8 @@ impl TradingEnv {
     }
 
     /// Returns what happened in the last step.
+    ///
+    /// Nothing after a reset or a return to a checkpoint.
     #[must_use]
     pub fn events(&self) -> &[Event] {
         self.episode.events()
@@ -342,8 +344,7 @@ impl TradingEnv {
         if !is_same(&state.data, &self.data) || state.window != *window || state.rules != *rules {
             return Err(StepError::StateMismatch);
         }
-        self.episode.book = state.book.clone();
-        self.episode.terminated = state.terminated;
+        self.episode.resume(state.book.clone(), state.terminated);
         Ok(())
     }
 }

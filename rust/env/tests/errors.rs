@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use openoutcry::{
-    Backtest, Columns, CostModel, DataError, Dataset, Decision, Fundamental, Limits, NewsItem, Order, StepError,
+    Backtest, Columns, CostModel, DataError, Dataset, Decision, Fundamental, Limits, NewsItem, Order, State, StepError,
     Stepped, TradingEnv, Window,
 };
 use serde_json::Value;
@@ -195,6 +195,20 @@ fn a_refused_step_leaves_what_the_last_step_had_to_say() {
             }
         };
         assert_eq!(error.slug(), slug);
+    }
+}
+
+#[test]
+fn where_no_step_was_taken_nothing_has_happened() {
+    let mut env = swinging(40);
+    let start = env.clone_state();
+    let ways: [fn(&mut TradingEnv, &State); 2] =
+        [|env, _| env.restart(), |env, start| env.restore_state(start).unwrap()];
+    for back in ways {
+        env.step_weights(&[0.5]).unwrap();
+        assert_eq!(env.events().len(), 1);
+        back(&mut env, &start);
+        assert_eq!(env.events(), []);
     }
 }
 
