@@ -112,7 +112,8 @@ def test_data_lists_describes_and_checks(tmp_path: Path) -> None:
     described = json.loads(call("data", "describe", "ecb-fx:all", "--json"))
     gone = {row["symbol"]: row for row in described["symbols"]}["SIT"]
     assert gone["settled"] == "2007-01-02"
-    assert "USD" in call("data", "describe", "ecb-fx")
+    assert "…" not in call("data", "describe", "ecb-fx:all")
+    assert "USD    1999-01-04 2026-10-30   7126" in call("data", "describe", "ecb-fx")
     file = tmp_path / "prices.csv"
     file.write_text("date,A\n2020-01-01,100\n2020-01-02,10\n", encoding="utf-8")
     assert "a split that is not marked?" in call("data", "check", str(file))
