@@ -141,7 +141,8 @@ impl Dataset {
     ///
     /// # Errors
     ///
-    /// Returns an error for less than 2 days, no symbol, or more than 2^28 bars of symbols.
+    /// Returns an error for less than 2 days, no symbol, more than 2^28 bars of symbols, or so many days that a price
+    /// leaves the range of the contract, which takes centuries.
     pub fn synthetic(n_symbols: usize, n_days: usize, seed: u64) -> Result<Self, DataError> {
         check_size(n_symbols, n_days)?;
         Self::new(synthetic::columns(n_symbols, n_days, seed))
