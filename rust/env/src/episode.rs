@@ -23,7 +23,7 @@ pub(crate) struct Episode {
     desk: Desk,
     orders: Vec<f64>,
     refusals: Vec<Refusal>,
-    /// Whether the desk tells of a step of this account, and not of one that was taken back.
+    /// Whether the desk tells of a step of this account, not of one taken back.
     tells: bool,
 }
 
