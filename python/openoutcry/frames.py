@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from openoutcry import openoutcry_py as native
 from openoutcry.errors import refusal
 
 # Columns of a long frame beside date, symbol and close, and what `Dataset.from_arrays` calls them.
@@ -65,15 +66,16 @@ def frame_of(dates: tuple[str, ...], columns: dict[str, npt.NDArray[np.float64]]
 
 
 def _read(frame: Any) -> Columns:
-    if hasattr(frame, "reset_index"):
+    if hasattr(frame, "reset_index") and hasattr(frame, "columns"):
         return _read_pandas(frame)
     if hasattr(frame, "get_columns"):
-        return {series.name: series.to_numpy() for series in frame.get_columns()}
-    if hasattr(frame, "__arrow_c_stream__") or hasattr(frame, "__arrow_c_array__"):
+        return {series.name: _array(series.name, series, series.dtype) for series in frame.get_columns()}
+    is_series = hasattr(frame, "to_frame") and not hasattr(frame, "columns")
+    if not is_series and (hasattr(frame, "__arrow_c_stream__") or hasattr(frame, "__arrow_c_array__")):
         import pyarrow
 
         table = pyarrow.table(frame)
-        return {name: table[name].to_numpy() for name in table.column_names}
+        return {name: _array(name, table[name], table[name].type) for name in table.column_names}
     message = f"`frame` must be a pandas, polars or Arrow frame; received {type(frame).__name__}"
     raise refusal("argument_invalid", message)
 
@@ -91,6 +93,18 @@ def _read_pandas(frame: Any) -> Columns:
     return {name: _pandas_array(frame.iloc[:, place]) for place, name in enumerate(columns)}
 
 
+def _array(name: str, column: Any, kind: Any) -> npt.NDArray[Any]:
+    """Return a column of polars or Arrow, whose time zone numpy would drop."""
+    zone = getattr(kind, "time_zone", None) or getattr(kind, "tz", None)
+    if zone is not None and name.strip().lower() == "date":
+        hint = "hint: drop the zone, or give UTC as texts that end in Z"
+        raise refusal("date_invalid", f"`{name}` must be dates without a time zone; received {zone}; {hint}")
+    array = np.asarray(column.to_numpy())
+    if array.ndim != 1:
+        raise refusal("field_unparsable", f"`{name}` must hold one value a row; received {kind}")
+    return array
+
+
 def _pandas_array(series: Any) -> npt.NDArray[Any]:
     numeric = getattr(series.dtype, "_is_numeric", False) and not getattr(series.dtype, "_is_boolean", False)
     array = series.to_numpy(dtype=np.float64, na_value=np.nan) if numeric else series.to_numpy()
@@ -104,6 +118,8 @@ def _long(columns: Columns) -> tuple[dict[str, Any], Rows]:
         raise refusal("unknown_column" if unknown else "missing_column", message)
     dates, of_bar, rows = np.unique(_dates(columns["date"]), return_index=True, return_inverse=True)
     symbols, places = np.unique(_symbols(columns["symbol"]), return_inverse=True)
+    n_columns = 1 + sum(name in columns for name in _OPTIONAL)
+    native.check_rows(len(rows), len(symbols), len(dates), n_columns)
     cells = rows * len(symbols) + places
     first = np.unique(cells, return_index=True)[1]
     if len(first) < len(cells):
@@ -174,5 +190,5 @@ def _is_number(value: Any) -> bool:
 
     It is not so of a truth, a text, a time or a complex number.
     """
-    others = (str, bytes, bool, complex, np.bool_, np.complexfloating, np.datetime64, np.timedelta64)
+    others = (str, bytes, bool, complex, np.ndarray, np.bool_, np.complexfloating, np.datetime64, np.timedelta64)
     return hasattr(value, "__float__") and not isinstance(value, others) and not hasattr(value, "isoformat")

@@ -2,8 +2,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::columns::{Columns, Origin};
-use crate::dataset::check_size;
 use crate::error::DataError;
+use crate::size::check_rows;
 
 /// The optional columns of a long file, in the order of [`Cells::optional`].
 const OPTIONAL: [&str; 7] = ["open", "high", "low", "volume", "dividend", "split", "delisting_return"];
@@ -69,7 +69,7 @@ fn long(names: &[String], rows: &[Record<'_>]) -> Result<Columns, DataError> {
     let places = Places::of(names)?;
     let dates = ordered(rows.iter().map(|row| &*row.fields[places.date]));
     let symbols = ordered(rows.iter().map(|row| &*row.fields[places.symbol]));
-    check_size(symbols.len(), dates.len())?;
+    check_rows(rows.len(), symbols.len(), dates.len(), 1 + places.optional.iter().flatten().count())?;
     let size = dates.len() * symbols.len();
     let mut cells = Cells {
         close: vec![f64::NAN; size],

@@ -8,27 +8,12 @@ use crate::fill_prices::FillPrices;
 use crate::fingerprint;
 use crate::grid::Grid;
 use crate::lanes::{self, Block};
+use crate::size::check_size;
 use crate::synthetic;
 use crate::validate;
 
 /// Bars a year where nothing else is said: the trading days of a US year.
 pub const DEFAULT_PERIODS_PER_YEAR: f64 = 252.0;
-
-/// The largest market that is made from a few numbers or words, 2 GiB a column.
-const MAX_CELLS: usize = 1 << 28;
-
-/// Checks a size before anything of it is made.
-///
-/// A mistyped one would run the process out of memory.
-pub(crate) fn check_size(n_symbols: usize, n_bars: usize) -> Result<(), DataError> {
-    if n_symbols.max(1).checked_mul(n_bars.max(1)).is_none_or(|cells| cells > MAX_CELLS) {
-        let message = format!(
-            "a market must have at most {MAX_CELLS} bars of symbols; received {n_symbols} symbols x {n_bars} bars"
-        );
-        return Err(DataError::new("dataset_too_large", message));
-    }
-    Ok(())
-}
 
 /// A frozen market: bars by symbols, checked once, shared by every run on it.
 #[derive(Debug)]
@@ -141,10 +126,10 @@ impl Dataset {
     ///
     /// # Errors
     ///
-    /// Returns an error for less than 2 days, no symbol, more than 2^28 bars of symbols, or so many days that a price
+    /// Returns an error for less than 2 days, no symbol, more than 2^28 values, or so many days that a price
     /// leaves the range of the contract, which takes centuries.
     pub fn synthetic(n_symbols: usize, n_days: usize, seed: u64) -> Result<Self, DataError> {
-        check_size(n_symbols, n_days)?;
+        check_size(n_symbols, n_days, synthetic::N_COLUMNS)?;
         Self::new(synthetic::columns(n_symbols, n_days, seed))
     }
 
@@ -344,8 +329,11 @@ impl Dataset {
         Some((0..self.n_bars()).flat_map(|bar| (0..self.n_symbols()).map(move |i| grid.get(bar, i))).collect())
     }
 
-    /// Returns the index of a symbol by name.
-    pub(crate) fn index_of(&self, name: &str) -> Option<usize> {
+    /// Returns the index of a symbol by name, whether or not it ever closes.
+    ///
+    /// It is for the harness: an agent's names are looked up by [`AsOf::index_of`], which knows no later listing.
+    #[must_use]
+    pub fn index_of(&self, name: &str) -> Option<usize> {
         let found = self.by_name.binary_search_by(|i| self.symbols[*i].as_str().cmp(name));
         found.ok().map(|place| self.by_name[place])
     }

@@ -174,3 +174,9 @@ impl Dataset {
         })
     }
 }
+
+/// Refuse a market of rows whose tables would be too large for what they hold.
+#[pyfunction]
+pub(crate) fn check_rows(n_rows: usize, n_symbols: usize, n_bars: usize, n_columns: usize) -> PyResult<()> {
+    openoutcry::check_rows(n_rows, n_symbols, n_bars, n_columns).map_err(to_py)
+}

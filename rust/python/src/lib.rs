@@ -33,6 +33,7 @@ fn openoutcry_py(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<run::Run>()?;
     module.add("BASELINES", openoutcry::agents::BASELINES)?;
     module.add_function(wrap_pyfunction!(environment::fill_noise, module)?)?;
+    module.add_function(wrap_pyfunction!(dataset::check_rows, module)?)?;
     module.add_function(wrap_pyfunction!(environment::resolve_window, module)?)?;
     module.add_function(wrap_pyfunction!(run::run_agent, module)?)?;
     module.add_function(wrap_pyfunction!(run::run_callable, module)?)?;
