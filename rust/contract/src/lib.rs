@@ -13,7 +13,7 @@ pub use decision::{Action, Decision, Order};
 pub use error::DecisionError;
 pub use info::StepInfo;
 pub use observation::{MarketObservation, Position, PrintedCloses, SymbolHistory, write_observation};
-pub use orders::{Refusal, to_orders};
+pub use orders::{Refusal, place_orders, to_orders};
 
 /// The version of the wire contract, independent of the version of any package.
 pub const CONTRACT_VERSION: &str = "1.0";
