@@ -17,18 +17,33 @@ from openoutcry.errors import refusal
 Table = npt.NDArray[np.float64]
 
 
-def table(name: str, values: npt.ArrayLike) -> Table:
+def unlabelled(name: str, values: Any, symbols: Sequence[str]) -> Any:
+    """Return values without the names of their columns, which must be the symbols.
+
+    Those of an array or a list have none.
+    """
+    is_arrow = hasattr(values, "column_names")
+    labels = values.column_names if is_arrow else getattr(values, "columns", None)
+    if labels is None:
+        return values
+    if [str(label) for label in labels] != list(symbols):
+        received = ", ".join(map(str, labels))
+        raise refusal("shape_mismatch", f"`{name}`: columns must be {', '.join(symbols)}; received {received}")
+    return np.column_stack([np.asarray(column) for column in values.columns]) if is_arrow else values
+
+
+def table(name: str, values: npt.ArrayLike, symbols: Sequence[str]) -> Table:
     """Return numbers, bars by symbols, as float64."""
-    array = plain(name, values)
+    array = plain(name, unlabelled(name, values, symbols))
     if array.dtype.kind not in "fiu" or array.ndim != 2:
         message = f"`{name}` must be a 2-d array of numbers; received {array.ndim}-d {array.dtype}"
         raise refusal("shape_mismatch", message)
     return np.ascontiguousarray(array, dtype=np.float64)
 
 
-def mask(values: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+def mask(values: npt.ArrayLike, symbols: Sequence[str]) -> npt.NDArray[np.bool_]:
     """Return booleans, bars by symbols."""
-    array = plain("tradable", values)
+    array = plain("tradable", unlabelled("tradable", values, symbols))
     if array.dtype.kind != "b" or array.ndim != 2:
         message = f"`tradable` must be a 2-d array of booleans; received {array.ndim}-d {array.dtype}"
         raise refusal("shape_mismatch", message)
@@ -88,6 +103,12 @@ def fundamentals(items: Iterable[Any]) -> list[tuple[str, str, str, float]]:
 def news(items: Iterable[Any]) -> list[tuple[str, str, str]]:
     """Return headlines, `(symbol, available_at, headline)`."""
     return [_tuple("news", place, item, ("symbol", "available_at", "headline")) for place, item in enumerate(items)]
+
+
+def frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return an array, read-only from here on."""
+    array.flags.writeable = False
+    return array
 
 
 def _tuple(lane: str, place: int, item: Any, fields: tuple[str, ...]) -> Any:
