@@ -75,6 +75,13 @@ impl Origin {
         }
     }
 
+    /// Returns the first place of a symbol in words, with a space before them; nothing where it stands in a header.
+    pub(crate) fn symbol(&self, column: usize, n_symbols: usize) -> String {
+        let places = self.of_cell.iter().skip(column).step_by(n_symbols);
+        let first = places.filter(|place| **place != Self::NOWHERE).min();
+        first.map(|place| format!(" {}", self.words(*place))).unwrap_or_default()
+    }
+
     fn words(&self, place: usize) -> String {
         if self.is_text { format!("on line {place}") } else { format!("at row {place}") }
     }

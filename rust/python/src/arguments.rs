@@ -43,7 +43,17 @@ fn whole(slug: &'static str, name: &str, value: &Bound<'_, PyAny>) -> PyResult<u
 }
 
 fn size(slug: &'static str, name: &str, value: &Bound<'_, PyAny>) -> PyResult<usize> {
-    usize::try_from(whole(slug, name, value)?).map_err(|_| refused(slug, name, "a size of this machine", value))
+    let size = if is_truth(value)? { None } else { value.extract::<u64>().ok().and_then(|size| size.try_into().ok()) };
+    size.ok_or_else(|| refused(slug, name, &format!("an integer of at least {}", least(name)), value))
+}
+
+/// Returns the least value that the core accepts, which refuses smaller ones by their meaning.
+fn least(name: &str) -> u8 {
+    match name {
+        "n_bars" | "n_days" => 2,
+        "lookback" | "n_symbols" => 1,
+        _ => 0,
+    }
 }
 
 fn edge(slug: &'static str, name: &str, value: &Bound<'_, PyAny>) -> PyResult<Option<usize>> {
