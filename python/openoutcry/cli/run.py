@@ -31,37 +31,45 @@ EXAMPLES = """
 """
 
 
-COSTS, LIMITS = "Costs, in basis points; a year's for rates", "Limits"
+COSTS, LIMITS = "Costs, in basis points where so named; a year's for rates", "Limits"
 
 
 def run(
     source: str = typer.Option("ecb-fx", "--data", help="A bundled market (`openoutcry data list`) or a file."),
     agent: str = typer.Option("buy-and-hold", help=f"`module:function`, or one of {', '.join(agents.NAMES)}."),
-    window: str = typer.Option(":", help="`START:END`, bars or ISO dates; the end is left out. `+2010` is a bar."),
+    window: str = typer.Option(
+        ":",
+        help="`START:END`, bars or ISO dates; END is left out. Bars that look like years take a plus: `+2010:+2012`.",
+    ),
     seed: int = typer.Option(0, help="Key of the slippage noise and of the random agent."),
     periods_per_year: float | None = typer.Option(None, help="Bars a year of a file; 252 by default."),
     report: Path | None = typer.Option(None, help="Write a self-contained HTML report here."),
     as_json: bool = typer.Option(False, "--json", help="Print the numbers as JSON."),
     fee_bps: float | None = typer.Option(None, help="Commission on notional.", rich_help_panel=COSTS),
     slippage_bps: float | None = typer.Option(None, help="Half-spread.", rich_help_panel=COSTS),
+    slippage_jitter: float | None = typer.Option(
+        None, help="Share of the half-spread that varies at random, 0 to 1.", rich_help_panel=COSTS
+    ),
     impact_bps: float | None = typer.Option(
         None, help="Square-root impact at 100 % participation.", rich_help_panel=COSTS
     ),
     cash_bps: float | None = typer.Option(None, help="Rate on idle cash.", rich_help_panel=COSTS),
     financing_bps: float | None = typer.Option(None, help="Rate on borrowed cash.", rich_help_panel=COSTS),
     borrow_bps: float | None = typer.Option(None, help="Rate on the value of shorts.", rich_help_panel=COSTS),
+    capital: float | None = typer.Option(
+        None, help="Account currency at the start, which makes impact a share of volume.", rich_help_panel=COSTS
+    ),
     max_weight: float | None = typer.Option(None, help="Largest |weight| of one symbol.", rich_help_panel=LIMITS),
     max_gross: float | None = typer.Option(None, help="Largest sum of |weight|.", rich_help_panel=LIMITS),
     max_participation: float | None = typer.Option(
         None, help="Largest share of a bar's volume, or of NAV without one.", rich_help_panel=LIMITS
     ),
-    allow_short: bool = typer.Option(
-        True,
-        "--allow-short/--no-allow-short",
-        " /--long-only",
-        help="Whether weights below 0 are accepted.",
-        rich_help_panel=LIMITS,
+    maintenance_margin: float | None = typer.Option(
+        None, help="NAV over gross below which all is closed.", rich_help_panel=LIMITS
     ),
+    long_only: bool = typer.Option(False, "--long-only", help="Refuse weights below 0.", rich_help_panel=LIMITS),
+    # What `--long-only` is the plain word for.
+    allow_short: bool = typer.Option(True, "--allow-short/--no-allow-short", hidden=True),
 ) -> None:
     """Run an agent over a window of a market and print what became of it."""
     # `module:function` means the caller's own file first, as `python -m` would find it.
@@ -70,8 +78,10 @@ def run(
         page_to_write(report)
     costs = {"fee_bps": fee_bps, "slippage_bps": slippage_bps, "impact_bps": impact_bps, "cash_bps": cash_bps}
     costs |= {"financing_bps": financing_bps, "borrow_bps": borrow_bps}
+    costs |= {"slippage_jitter": slippage_jitter, "capital": capital}
     limits = {"max_weight": max_weight, "max_gross": max_gross, "max_participation": max_participation}
-    rules = CostModel(**costs), Limits(**limits, allow_short=allow_short)
+    limits["maintenance_margin"] = maintenance_margin
+    rules = CostModel(**costs), Limits(**limits, allow_short=allow_short and not long_only)
     dataset = open_dataset(source, periods_per_year)
     watched = _Watched(load_agent(agent, seed))
     try:
@@ -110,16 +120,24 @@ def _show(done: Run, report: Path | None, as_json: bool) -> None:
         typer.echo(json.dumps(_as_json(done)))
         return
     console = Console()
+    if done.ending:
+        console.print(f"{done.name}: {done.ending}", style="bold red", highlight=False)
     title = f"{done.dataset.name}  {done.dates[0]} .. {done.dates[-1]}  {len(done.dates)} bars"
     console.print(metrics_table(title, [done], ranked=False))
     told = ", ".join(f"{count:,} {slug}" for slug, count in done.event_counts.items())
     console.print(f"  · events: {told}", style="dim", highlight=False)
-    for metric, reason in done.undefined.items():
-        console.print(f"  · {metric} is undefined: {reason}", style="dim", highlight=False)
+    if done.undefined:
+        reasons = dict.fromkeys(done.undefined.values())
+        said = "; ".join(f"{_named(done, reason)}: {reason}" for reason in reasons)
+        console.print(f"  · undefined: {said}", style="dim", highlight=False, soft_wrap=True)
     for notice in done.dataset.notices:
         console.print(f"  · {notice}", style="dim", highlight=False)
     if report is not None:
         console.print(f"report: {report}", highlight=False)
+
+
+def _named(done: Run, reason: str) -> str:
+    return ", ".join(metric for metric, why in done.undefined.items() if why == reason)
 
 
 def _as_json(done: Run) -> dict[str, object]:
@@ -138,5 +156,6 @@ def _as_json(done: Run) -> dict[str, object]:
         "paid": {kind: float(values.sum()) for kind, values in done.costs.items()},
         "events": done.event_counts,
         "terminated_at": done.terminated_at,
+        "ending": done.ending or None,
         "nav": done.nav.tolist(),
     }
