@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from openoutcry import columns
 from openoutcry import openoutcry_py as native
-from openoutcry.arguments import whole
+from openoutcry.arguments import text, texts, whole
 from openoutcry.columns import Table
 from openoutcry.errors import refusal
 
@@ -30,8 +30,9 @@ class Dataset:
 
     def __init__(self, core: native.Dataset, *, name: str = "", notices: Iterable[str] = ()) -> None:
         self._core = core
-        self.name = name or "unnamed"
-        self.notices = tuple(notices) if core.has_opens else (*notices, *_close_to_close(notices))
+        self.name = text("name", name) or "unnamed"
+        told = texts("notices", notices)
+        self.notices = told if core.has_opens else (*told, *_close_to_close(told))
 
     @classmethod
     def from_arrays(
@@ -109,11 +110,11 @@ class Dataset:
             OpenOutcryError: the first fault, with its line.
         """
         if isinstance(source, str) and "\n" in source:
-            text = source
+            content = source
         else:
             path = _path("source", source)
-            text, name = _read_text(path), name or path.stem
-        core = native.Dataset.from_csv(text, periods_per_year=periods_per_year)
+            content, name = _read_text(path), name or path.stem
+        core = native.Dataset.from_csv(content, periods_per_year=periods_per_year)
         return cls(core, name=name, notices=notices)
 
     @classmethod

@@ -6,6 +6,7 @@ None of the three is required, and none is imported for a frame of another.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,7 @@ def columns_of(frame: Any) -> tuple[dict[str, Any], Rows]:
     columns = _read(frame)
     named = {name: name.strip().lower() for name in columns}
     known = {lower: name for name, lower in named.items() if lower in _LONG}
-    received = ", ".join(columns)
+    received = _listed(columns)
     twice = [lower for lower, count in Counter(named.values()).items() if count > 1 and lower in _LONG]
     if twice:
         raise refusal("unknown_column", f"columns must be unique; received `{twice[0]}` twice in {received}")
@@ -111,10 +112,15 @@ def _pandas_array(series: Any) -> npt.NDArray[Any]:
     return np.asarray(array)
 
 
+def _listed(names: Iterable[str]) -> str:
+    """Return names on one line, whatever they hold."""
+    return ", ".join(repr(name)[1:-1] for name in names)
+
+
 def _long(columns: Columns) -> tuple[dict[str, Any], Rows]:
     unknown = [name for name in columns if name not in _LONG]
     if unknown or "close" not in columns:
-        message = f"columns must be date, symbol, close[, {', '.join(_OPTIONAL)}]; received {', '.join(columns)}"
+        message = f"columns must be date, symbol, close[, {', '.join(_OPTIONAL)}]; received {_listed(columns)}"
         raise refusal("unknown_column" if unknown else "missing_column", message)
     dates, of_bar, rows = np.unique(_dates(columns["date"]), return_index=True, return_inverse=True)
     symbols, places = np.unique(_symbols(columns["symbol"]), return_inverse=True)
