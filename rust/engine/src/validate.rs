@@ -57,7 +57,7 @@ fn check_axis(columns: &Columns) -> Check {
     for (column, symbol) in symbols.iter().enumerate() {
         if symbol.is_empty() || symbol.trim() != symbol || symbol.chars().any(char::is_control) {
             let message = format!(
-                "`symbols[{column}]`{} must be text without control characters or spaces around it; received {symbol:?}",
+                "`symbols[{column}]` must be text without control characters or spaces around it; received {symbol:?}{}",
                 columns.origin.symbol(column, symbols.len())
             );
             return Err(DataError::new("symbol_invalid", message));
