@@ -408,13 +408,7 @@ def run_agent(dataset: Dataset, agent: Baseline, settings: Settings) -> Run: ...
 def run_callable(dataset: Dataset, decide: Callable[[str], str], settings: Settings) -> Run: ...
 def run_weights(dataset: Dataset, weights: _Table, settings: Settings) -> Run: ...
 def check_rows(n_rows: int, n_symbols: int, n_bars: int, n_columns: int) -> None:
-    """Refuse a market of rows whose tables would be too large for what they hold.
-
-    At most 2^28 values; above 2^22 bars of symbols, at most 64 of them a row.
-
-    Raises:
-        OpenOutcryError: `dataset_too_large`.
-    """
+    """Refuse a market of rows whose tables would be too large for what they hold."""
 
 def resolve_window(start: int | None, end: int | None, lookback: int, n_bars: int) -> _Bars:
     """Return the bars of a window whose edges may be left open."""

@@ -34,6 +34,14 @@ EXAMPLES = """
 COSTS, LIMITS = "Costs, in basis points where so named; a year's for rates", "Limits"
 
 
+def _cost(told: str) -> Any:
+    return typer.Option(None, help=told, rich_help_panel=COSTS)
+
+
+def _limit(told: str) -> Any:
+    return typer.Option(None, help=told, rich_help_panel=LIMITS)
+
+
 def run(
     source: str = typer.Option("ecb-fx", "--data", help="A bundled market (`openoutcry data list`) or a file."),
     agent: str = typer.Option("buy-and-hold", help=f"`module:function`, or one of {', '.join(agents.NAMES)}."),
@@ -45,28 +53,18 @@ def run(
     periods_per_year: float | None = typer.Option(None, help="Bars a year of a file; 252 by default."),
     report: Path | None = typer.Option(None, help="Write a self-contained HTML report here."),
     as_json: bool = typer.Option(False, "--json", help="Print the numbers as JSON."),
-    fee_bps: float | None = typer.Option(None, help="Commission on notional.", rich_help_panel=COSTS),
-    slippage_bps: float | None = typer.Option(None, help="Half-spread.", rich_help_panel=COSTS),
-    slippage_jitter: float | None = typer.Option(
-        None, help="Share of the half-spread that varies at random, 0 to 1.", rich_help_panel=COSTS
-    ),
-    impact_bps: float | None = typer.Option(
-        None, help="Square-root impact at 100 % participation.", rich_help_panel=COSTS
-    ),
-    cash_bps: float | None = typer.Option(None, help="Rate on idle cash.", rich_help_panel=COSTS),
-    financing_bps: float | None = typer.Option(None, help="Rate on borrowed cash.", rich_help_panel=COSTS),
-    borrow_bps: float | None = typer.Option(None, help="Rate on the value of shorts.", rich_help_panel=COSTS),
-    capital: float | None = typer.Option(
-        None, help="Account currency at the start, which makes impact a share of volume.", rich_help_panel=COSTS
-    ),
-    max_weight: float | None = typer.Option(None, help="Largest |weight| of one symbol.", rich_help_panel=LIMITS),
-    max_gross: float | None = typer.Option(None, help="Largest sum of |weight|.", rich_help_panel=LIMITS),
-    max_participation: float | None = typer.Option(
-        None, help="Largest share of a bar's volume, or of NAV without one.", rich_help_panel=LIMITS
-    ),
-    maintenance_margin: float | None = typer.Option(
-        None, help="NAV over gross below which all is closed.", rich_help_panel=LIMITS
-    ),
+    fee_bps: float | None = _cost("Commission on notional."),
+    slippage_bps: float | None = _cost("Half-spread."),
+    slippage_jitter: float | None = _cost("Share of the half-spread that varies at random, 0 to 1."),
+    impact_bps: float | None = _cost("Square-root impact at 100 % participation."),
+    cash_bps: float | None = _cost("Rate on idle cash."),
+    financing_bps: float | None = _cost("Rate on borrowed cash."),
+    borrow_bps: float | None = _cost("Rate on the value of shorts."),
+    capital: float | None = _cost("Account currency at the start, which makes impact a share of volume."),
+    max_weight: float | None = _limit("Largest |weight| of one symbol."),
+    max_gross: float | None = _limit("Largest sum of |weight|."),
+    max_participation: float | None = _limit("Largest share of a bar's volume, or of NAV without one."),
+    maintenance_margin: float | None = _limit("NAV over gross below which all is closed."),
     long_only: bool = typer.Option(False, "--long-only", help="Refuse weights below 0.", rich_help_panel=LIMITS),
     # What `--long-only` is the plain word for.
     allow_short: bool = typer.Option(True, "--allow-short/--no-allow-short", hidden=True),

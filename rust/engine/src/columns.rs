@@ -75,7 +75,9 @@ impl Origin {
         }
     }
 
-    /// Returns the first place of a symbol in words, with a space before them; nothing where it stands in a header.
+    /// Returns the first place of a symbol in words, with a space before them.
+    ///
+    /// Nothing where it stands in a header.
     pub(crate) fn symbol(&self, column: usize, n_symbols: usize) -> String {
         let places = self.of_cell.iter().skip(column).step_by(n_symbols);
         let first = places.filter(|place| **place != Self::NOWHERE).min();

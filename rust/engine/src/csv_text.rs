@@ -30,7 +30,9 @@ pub(crate) fn parse(text: &str, periods_per_year: f64) -> Result<Columns, DataEr
     Ok(Columns { periods_per_year, ..columns })
 }
 
-/// Refuses a first line that cannot be one of names, before the lines below it are held against it.
+/// Refuses a first line that cannot be one of names.
+///
+/// It does so before the lines below are held against it.
 fn check_header(header: &Record<'_>) -> Result<(), DataError> {
     let first = &header.fields[0];
     let separator = [';', '\t', '|'].into_iter().find(|separator| first.contains(*separator));

@@ -12,7 +12,7 @@ const SMALL: usize = 1 << 22;
 
 /// Above [`SMALL`], the most bars of symbols for each row of a market of rows.
 ///
-/// Real markets of symbols that come and go have fewer than ten; rows that each name a date and a symbol of their own
+/// A symbol that trades a sixty-fourth of the axis still passes; rows that each name a date and a symbol of their own
 /// make a table that is the square of what was given.
 const MAX_CELLS_PER_ROW: usize = 64;
 

@@ -47,7 +47,9 @@ fn size(slug: &'static str, name: &str, value: &Bound<'_, PyAny>) -> PyResult<us
     size.ok_or_else(|| refused(slug, name, &format!("an integer of at least {}", least(name)), value))
 }
 
-/// Returns the least value that the core accepts, which refuses smaller ones by their meaning.
+/// Returns the least value that the core accepts.
+///
+/// It refuses smaller ones by their meaning.
 fn least(name: &str) -> u8 {
     match name {
         "n_bars" | "n_days" => 2,
