@@ -116,6 +116,24 @@ REFUSALS: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "a frame of nothing": (lambda: oo.Dataset.from_frame([[1.0]]), "argument_invalid: `frame`"),
     "an agent of no module": (lambda: oo.agents.load(":function"), "unknown_agent"),
+    "a number for a name": (lambda: arrays(name=5), "argument_invalid: `name` must be a text; received 5"),
+    "a text for notices": (lambda: arrays(notices="abc"), "argument_invalid: `notices` must be a list of texts"),
+    "a number for a notice": (lambda: arrays(notices=["a", 5]), r"argument_invalid: `notices\[1\]`"),
+    "no days": (lambda: oo.TradingEnv(n_days=-1), "argument_invalid: `n_days` must be an integer of at least 2"),
+    "no symbols": (lambda: oo.TradingEnv(n_symbols=-1), "argument_invalid: `n_symbols` must be .* of at least 1"),
+    "a field of two lines": (lambda: run(lambda _: {"a\nb": 1}), r"unknown_field: .*received `a\\nb`"),
+    "a column of two lines": (
+        lambda: oo.Dataset.from_frame(pl.DataFrame({"a\nb": ["2024-01-02"]})),
+        r"missing_column: .*received a\\nb$",
+    ),
+    "an object for a weight": (
+        lambda: run(lambda _: {"orders": [{"symbol": "S000", "action": "buy", "target_weight": {}}]}),
+        "wrong_type: expected a number in `target_weight`; received an object at line 1",
+    ),
+    "dates outside": (
+        lambda: run(window=("2049-01-01", None)),
+        "window_invalid: window must satisfy .*; received 60:60, from 2049-01-01: in 2000",
+    ),
     "a market of nobody": (lambda: oo.data.describe("crypto"), "unknown_dataset"),
 }  # fmt: skip
 

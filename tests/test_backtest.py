@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from support import Array, bits, draw, replay
 
@@ -103,6 +104,8 @@ LAYOUTS = {
     "lists": lambda weights: weights.tolist(),
     "pandas": lambda weights: pd.DataFrame(weights, columns=MARKET.symbols),
     "polars": lambda weights: pl.DataFrame(weights, schema=list(MARKET.symbols)),
+    "pyarrow": lambda weights: pa.table(list(weights.T), names=list(MARKET.symbols)),
+    "record batch": lambda weights: pa.RecordBatch.from_arrays(list(weights.T.copy()), names=list(MARKET.symbols)),
 }
 
 
@@ -150,10 +153,9 @@ def test_what_is_neither_weights_nor_an_agent_is_refused(weights: Any) -> None:
 
 
 @pytest.mark.parametrize("columns", [["S001", "S000", "S002"], ["S000", "S001", "X"], ["S000", "S001"]])
-@pytest.mark.parametrize("make", ["pandas", "polars"])
-def test_a_frame_of_other_columns_is_refused(columns: list[str], make: str) -> None:
-    table = np.zeros((60, len(columns)))
-    frame = pd.DataFrame(table, columns=columns) if make == "pandas" else pl.DataFrame(table, schema=columns)
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pandas", "polars", "pyarrow"])
+def test_a_frame_of_other_columns_is_refused(columns: list[str], make: Any) -> None:
+    frame = make({name: np.zeros(60) for name in columns})
     with pytest.raises(oo.OpenOutcryError, match=f"S000, S001, S002; received {', '.join(columns)}") as refused:
         run(frame)
     assert refused.value.slug == "shape_mismatch"
@@ -328,8 +330,10 @@ BAD: dict[str, tuple[Any, str]] = {
     "cut short": ('{"orders":[', "bad_json"),
     "no orders": ({}, "missing_field"),
     "no weight": ({"orders": [{"symbol": "S000", "action": "buy"}]}, "missing_field"),
-    "NaN": ({"orders": [ORDER | {"target_weight": nan}]}, "bad_json"),
-    "infinity": ({"orders": [ORDER | {"target_weight": inf}]}, "bad_json"),
+    "NaN": ({"orders": [ORDER | {"target_weight": nan}]}, "weight_not_finite"),
+    "infinity": ({"orders": [ORDER | {"target_weight": inf}]}, "weight_not_finite"),
+    "NaN in words": ('{"orders":[{"symbol":"S000","action":"buy","target_weight":NaN}]}', "bad_json"),
+    "NaN of a confidence": ({"orders": [ORDER | {"confidence": nan}]}, "bad_json"),
     "text for a weight": ({"orders": [ORDER | {"target_weight": "0.5"}]}, "wrong_type"),
     "unknown action": ({"orders": [ORDER | {"action": "BUY"}]}, "unknown_action"),
     "unknown field": ({"orders": [ORDER | {"stop": 1.0}]}, "unknown_field"),

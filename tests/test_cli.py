@@ -98,6 +98,8 @@ def test_run_takes_a_file_and_a_function_of_the_users(tmp_path: Path) -> None:
         (["run", "--agent", "json:dumps"], "unknown_field: fields must be among"),
         (["run", "--fee-bps", "-1"], "`fee_bps` must be a finite number of at least 0"),
         (["data", "describe", "ecb-fx:everything"], "everything"),
+        (["run", "--window", "2040-01-01:"], "from 2040-01-01: in 1999-01-04 .. 2026-10-30"),
+        (["demo", "--windows", "100000"], "`n_windows` must be an integer from 1 to 7106; received 100000"),
     ],
 )
 def test_refused_input_is_one_line_and_exit_code_2(words: list[str], complaint: str) -> None:
@@ -112,7 +114,8 @@ def test_data_lists_describes_and_checks(tmp_path: Path) -> None:
     described = json.loads(call("data", "describe", "ecb-fx:all", "--json"))
     gone = {row["symbol"]: row for row in described["symbols"]}["SIT"]
     assert gone["settled"] == "2007-01-02"
-    assert "USD" in call("data", "describe", "ecb-fx")
+    assert "…" not in call("data", "describe", "ecb-fx:all")
+    assert "USD    1999-01-04 2026-10-30   7126" in call("data", "describe", "ecb-fx")
     file = tmp_path / "prices.csv"
     file.write_text("date,A\n2020-01-01,100\n2020-01-02,10\n", encoding="utf-8")
     assert "a split that is not marked?" in call("data", "check", str(file))
@@ -126,6 +129,37 @@ def test_help_teaches_with_examples() -> None:
     for verb in ("demo", "run", "bench"):
         assert "Examples" in call(verb, "--help")
     assert call("--version").startswith("openoutcry 0.1.0, contract 1.0")
+
+
+def test_the_help_of_run_shows_every_option_whole() -> None:
+    told = call("run", "--help")
+    assert "--long-only" in told
+    assert "--maintenance-margin" in told
+    assert "--…" not in told
+
+
+def test_the_package_can_be_run_as_a_module() -> None:
+    done = subprocess.run([sys.executable, "-m", "openoutcry", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout == call("--version")
+
+
+def test_a_run_that_ended_early_says_so_first(tmp_path: Path) -> None:
+    (tmp_path / "prices.csv").write_text(
+        "date,A\n" + "".join(f"2020-01-{day:02d},{price}\n" for day, price in enumerate([10, 10, 30, 10], 1)),
+        encoding="utf-8",
+    )
+    agent = 'def short(seen):\n    return {"orders": [{"symbol": "A", "action": "sell", "target_weight": -1}]}\n'
+    (tmp_path / "mine.py").write_text(agent, encoding="utf-8")
+    words = ["run", "--data", "prices.csv", "--agent", "mine:short", "--window", "0:"]
+    assert call(*words, cwd=tmp_path).startswith("mine:short: ruined on 2020-01-03\n")
+    assert json.loads(call(*words, "--json", cwd=tmp_path))["ending"] == "ruined on 2020-01-03"
+
+
+def test_what_is_undefined_is_told_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "flat.csv").write_text("date,A\n2020-01-01,1\n2020-01-02,1\n2020-01-03,1\n", encoding="utf-8")
+    told = call("run", "--data", "flat.csv", "--agent", "hold-cash", "--window", "0:", cwd=tmp_path)
+    assert told.count("undefined") == 1
+    assert "sharpe, sharpe_se, " in told
 
 
 def test_run_says_what_was_not_filled() -> None:
@@ -145,9 +179,10 @@ def test_one_symbol_of_a_bundled_market_is_a_universe() -> None:
 
 def test_every_cost_and_limit_of_the_command_line_is_that_of_the_run() -> None:
     costs = {"fee_bps": 1.5, "slippage_bps": 2.5, "impact_bps": 3.5, "cash_bps": 4.5, "financing_bps": 5.5}
-    limits = {"max_weight": 0.5, "max_gross": 0.75, "max_participation": 0.25}
+    costs |= {"slippage_jitter": 0.25, "capital": 2e6}
+    limits = {"max_weight": 0.5, "max_gross": 0.75, "max_participation": 0.25, "maintenance_margin": 0.125}
     words = [f"--{name.replace('_', '-')}={value}" for name, value in (costs | limits).items()]
-    words += ["--borrow-bps=6.5", "--no-allow-short", "--data=ecb-fx:USD,JPY", "--json"]
+    words += ["--borrow-bps=6.5", "--long-only", "--data=ecb-fx:USD,JPY", "--json"]
     printed = json.loads(call("run", *words))
     assert printed["costs"] == oo.CostModel(**costs, borrow_bps=6.5).to_dict()
     assert printed["limits"] == oo.Limits(**limits, allow_short=False).to_dict()

@@ -319,6 +319,14 @@ def test_the_frozen_schema_is_the_one_released(name: str) -> None:
     assert hashlib.sha256(content).hexdigest() == FROZEN_SHA256[name]
 
 
+def test_no_frozen_slug_event_field_or_reason_is_gone() -> None:
+    frozen, events = load("frozen/v1.0/slugs.json"), {event["slug"]: event for event in ERRORS["events"]}
+    assert set(frozen["errors"]) <= {error["slug"] for error in ERRORS["errors"]}
+    for slug, event in frozen["events"].items():
+        assert set(event["fields"]) <= set(events[slug]["fields"])
+        assert set(event["reasons"]) <= set(events[slug]["reasons"])
+
+
 BREAKING = {
     "removed_field": ("observation", "del d['Position']['properties']['avg_price']"),
     "removed_optional_field": ("observation", "del d['SymbolView']['properties']['news']"),

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import openoutcry as oo
@@ -161,6 +162,19 @@ def test_a_csv_that_is_not_there_or_not_text_is_no_market(tmp_path: Path) -> Non
         oo.Dataset.from_csv(tmp_path / "binary.csv")
 
 
+@pytest.mark.parametrize(
+    ("n_rows", "words"),
+    [(8_000, "8000 rows for 8000 symbols x 8000 bars"), (16_000, "received 16000 symbols x 16000 bars x 2 columns")],
+)
+def test_rows_that_each_have_a_date_and_symbol_of_their_own_are_refused(n_rows: int, words: str) -> None:
+    days, symbols = np.datetime64("1980-01-01") + np.arange(n_rows), [f"S{i}" for i in range(n_rows)]
+    text = "date,symbol,close\n" + "".join(f"{day},{name},1\n" for day, name in zip(days, symbols, strict=True))
+    frame = pd.DataFrame({"date": days, "symbol": symbols, "close": 1.0})
+    for read, source in ((oo.Dataset.from_csv, text), (oo.Dataset.from_frame, frame)):
+        with refusal("dataset_too_large", words):
+            read(source)
+
+
 def arrays(**changes: Any) -> oo.Dataset:
     """Return a market of three bars and two symbols with some columns exchanged."""
     given = {"dates": [D1, D2, D3], "symbols": ["A", "B"], "close": np.full((3, 2), 10.0)}
@@ -223,6 +237,8 @@ ARRAY_REFUSALS: dict[str, tuple[dict[str, Any], str, list[str]]] = {
     "risk-free of -1": ({"risk_free": [0.0, 0.0, -1.0]}, "value_invalid", ["`risk_free`", "row 2"]),
     "risk-free NaN": ({"risk_free": [0.0, nan, 0.0]}, "value_invalid", ["`risk_free`", "row 1"]),
     "no bars a year": ({"periods_per_year": 0}, "value_invalid", ["`periods_per_year`"]),
+    "too few bars a year": ({"periods_per_year": 9.9e-4}, "value_invalid", ["`periods_per_year`", "1e-3 and 1e9"]),
+    "too many bars a year": ({"periods_per_year": 1.1e9}, "value_invalid", ["`periods_per_year`", "1e-3 and 1e9"]),
     "NaN bars a year": ({"periods_per_year": nan}, "value_invalid", ["`periods_per_year`"]),
     "dates that fall": ({"dates": [D1, D3, D2]}, "date_order", ["row 2", D3, D2]),
     "a date twice": ({"dates": [D1, D2, D2]}, "date_order", ["row 2", D2]),

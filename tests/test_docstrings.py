@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 from collections.abc import Iterator
 from functools import cached_property
 from importlib import import_module
@@ -17,6 +18,7 @@ from openoutcry import openoutcry_py as native
 
 PACKAGE = Path(oo.__file__).parent
 STUB = ast.parse((PACKAGE / "openoutcry_py.pyi").read_text(encoding="utf-8"))
+RUST = Path(__file__).resolve().parents[1] / "rust"
 LONGEST = 80
 
 
@@ -95,6 +97,31 @@ def test_the_first_line_of_every_docstring_of_the_package_fits() -> None:
                 if len(text.partition("\n")[0]) > LONGEST:
                     long.append(f"{path.relative_to(PACKAGE)}: {getattr(node, 'name', 'module')}")
     assert long == []
+
+
+def first_lines(text: str) -> Iterator[tuple[int, str, str]]:
+    """Yield the number and text of the first line of each Rust doc comment, and the text after it."""
+    lines = [re.match(r"\s*(//[/!])(?: (.*)|$)", line) for line in text.splitlines()]
+    for number, (before, line, after) in enumerate(zip([None, *lines], lines, [*lines[1:], None], strict=False), 1):
+        if line and (before is None or before[1] != line[1]):
+            yield number, line[2] or "", after[2] or "" if after and after[1] == line[1] else ""
+
+
+def test_the_first_line_of_every_rust_doc_comment_fits_and_stands_alone() -> None:
+    sources = {path.relative_to(RUST): path.read_text(encoding="utf-8") for path in sorted(RUST.rglob("*.rs"))}
+    assert len(sources) > 50
+    faults = [
+        f"{path}:{number}"
+        for path, text in sources.items()
+        for number, first, after in first_lines(text)
+        if len(first) > LONGEST or after
+    ]
+    assert faults == []
+
+
+def test_a_long_or_run_on_first_line_is_found() -> None:
+    text = "/// One.\n///\n/// More.\nfn a() {}\n\n    //! Runs\n    //! on.\n/// " + "x" * 81
+    assert list(first_lines(text)) == [(1, "One.", ""), (6, "Runs", "on."), (8, "x" * 81, "")]
 
 
 def test_help_says_what_a_field_means() -> None:

@@ -213,6 +213,27 @@ def test_the_engine_agrees_with_the_reference_on_a_bound(corner: str) -> None:
     assert {name: error for name, error in compared.errors.items() if not error <= TOLERANCE} == {}
 
 
+@pytest.mark.parametrize("acts", [False, True], ids=["closes alone", "dividends and splits"])
+def test_without_opens_and_costs_the_reward_is_the_chosen_weights_times_the_next_return(acts: bool) -> None:
+    for seed in range(count(1_000, 100)):
+        rng = np.random.default_rng(seed)
+        shape = int(rng.integers(3, 40)), int(rng.integers(1, 20))
+        close = 50.0 * np.exp(np.cumsum(rng.normal(0.0, 0.02, shape), axis=0))
+        dividends = np.where(acts & (rng.random(shape) < 0.1), rng.uniform(0.0, 1.0, shape), 0.0)
+        splits = np.where(acts & (rng.random(shape) < 0.1), rng.choice([0.1, 2.0, 3.0], shape), 1.0)
+        # As traded: a price is on the share basis of its day.
+        close /= np.cumprod(splits, axis=0)
+        dividends /= np.cumprod(splits, axis=0)
+        weights = rng.normal(size=shape)
+        weights *= rng.uniform(0.0, 2.0, (shape[0], 1)) / np.abs(weights).sum(axis=1, keepdims=True)
+        dataset = dataset_of(Market(close, dividends=dividends, splits=splits))
+        run = oo.run_backtest(dataset, weights, (0, len(close)), oo.CostModel.zero(), oo.Limits.off())
+        returns = (close[1:] * splits[1:] + dividends[1:]) / close[:-1] - 1.0
+        expected = (weights[:-1] * returns).sum(axis=1)
+        assert run.terminated_at is None
+        assert np.abs(run.returns - expected).max() <= 1e-12, seed
+
+
 def within(values: Any, low: float, high: float) -> bool:
     array = np.asarray([] if values is None else values, dtype=float)
     return bool((np.isnan(array) | ((array >= low) & (array <= high))).all())

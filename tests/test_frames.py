@@ -208,17 +208,50 @@ def test_columns_that_differ_in_case_alone_are_two_symbols_but_not_two_dates() -
         oo.Dataset.from_frame(pl.DataFrame(columns | {"Date": DAYS}))
 
 
-def test_a_frame_with_a_time_zone_is_refused_rather_than_shifted() -> None:
-    index = pd.DatetimeIndex(DAYS, tz="America/New_York", name="date")
+ZONED: dict[str, Callable[[pd.DataFrame], Any]] = {
+    "pandas": lambda frame: frame,
+    "pandas index": lambda frame: frame.set_index("date"),
+    "pandas of Arrow": lambda frame: pa.table(frame).to_pandas(types_mapper=pd.ArrowDtype),
+    "polars": pl.from_pandas,
+    "pyarrow": pa.table,
+    "capsule": lambda frame: Capsule(pa.table(frame)),
+}
+
+
+@pytest.mark.parametrize("zone", ["America/New_York", "Asia/Tokyo", "UTC"])
+@pytest.mark.parametrize("make", ZONED)
+def test_a_frame_with_a_time_zone_is_refused_rather_than_shifted(make: str, zone: str) -> None:
+    dates = pd.DatetimeIndex(DAYS, tz=zone)
     with pytest.raises(oo.OpenOutcryError) as refused:
-        oo.Dataset.from_frame(pd.DataFrame({"A": [1.0, 2.0, 3.0]}, index))
+        oo.Dataset.from_frame(ZONED[make](pd.DataFrame({"date": dates, "A": [1.0, 2.0, 3.0]})))
     assert refused.value.slug == "date_invalid"
 
 
-@pytest.mark.parametrize("thing", [3, "prices", [[1.0]], {"date": DAYS}, np.ones((2, 2))], ids=repr)
+NO_FRAMES = [3, "prices", [[1.0]], {"date": DAYS}, np.ones((2, 2)), pd.Series([1.0]), pl.Series("A", [1.0])]
+
+
+@pytest.mark.parametrize("thing", NO_FRAMES, ids=lambda thing: type(thing).__name__)
 def test_what_is_no_frame_is_refused(thing: Any) -> None:
-    with pytest.raises((TypeError, ValueError), match="frame"):
+    with pytest.raises(oo.OpenOutcryError, match="`frame` must be") as refused:
         oo.Dataset.from_frame(thing)
+    assert refused.value.slug == "argument_invalid"
+
+
+@pytest.mark.parametrize("kind", [pl.List(pl.Float64), pl.Array(pl.Float64, 1)], ids=str)
+def test_a_column_of_lists_is_no_column_of_numbers(kind: Any) -> None:
+    frame = pl.DataFrame({"date": DAYS, "A": pl.Series([[1.0], [2.0], [3.0]], dtype=kind)})
+    for each in (frame, frame.to_arrow()):
+        with pytest.raises(oo.OpenOutcryError, match="`A`") as refused:
+            oo.Dataset.from_frame(each)
+        assert refused.value.slug == "field_unparsable"
+
+
+@pytest.mark.parametrize("source", [b"date,A\n2024-01-02,1\n", 5, None], ids=repr)
+def test_a_file_is_named_by_a_text_or_a_path(source: Any) -> None:
+    for read in (oo.Dataset.from_csv, oo.Dataset.from_parquet):
+        with pytest.raises(oo.OpenOutcryError, match="must be a text or a path") as refused:
+            read(source)
+        assert refused.value.slug == "argument_invalid"
 
 
 def weekly() -> oo.Run:

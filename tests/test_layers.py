@@ -76,14 +76,17 @@ LAYERS = {
     "errors": Layer(("openoutcry.errors",), {"native"}, set()),
     "agents": Layer(("openoutcry.agents",), {"errors", "native"}, set(), by_name=True),
     "frames": Layer(
-        ("openoutcry.frames",), {"errors"}, {"numpy"}, libraries_later=frozenset({"pandas", "polars", "pyarrow"})
+        ("openoutcry.frames",),
+        {"errors", "native"},
+        {"numpy"},
+        libraries_later=frozenset({"pandas", "polars", "pyarrow"}),
     ),
     "report": Layer(("openoutcry.report", "openoutcry.report.*"), {"native", "report"}, {"numpy"}),
     "picture": Layer(("openoutcry.picture",), {*CORE, "report"}, {"numpy"}, frozenset({"root"})),
     "gym": Layer(("openoutcry.gym",), CORE, {"gymnasium", "numpy"}, frozenset({"report"})),
     "board": Layer(("openoutcry.board", "openoutcry.benchmarks"), CORE, {"numpy"}),
     "cli": Layer(
-        ("openoutcry.cli", "openoutcry.cli.*"),
+        ("openoutcry.__main__", "openoutcry.cli", "openoutcry.cli.*"),
         {*CORE, "board", "cli"},
         {"numpy", "rich", "typer"},
         frozenset({"root", "picture", "report"}),

@@ -1,7 +1,11 @@
-"""Arguments of the Python side: refused where they are not what is required, never taken for something else."""
+"""Arguments of the Python side.
+
+They are refused where they are not what is required, never taken for something else.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from operator import index
 from typing import Any
 
@@ -31,6 +35,20 @@ def is_whole(value: Any) -> bool:
 def is_truth(value: Any) -> bool:
     """Return whether a value is a truth value, which Python also takes for 0 or 1."""
     return isinstance(value, (bool, np.bool_))
+
+
+def text(name: str, value: Any) -> str:
+    """Return a text."""
+    if not isinstance(value, str):
+        raise refusal("argument_invalid", f"`{name}` must be a text; received {value!r}")
+    return value
+
+
+def texts(name: str, values: Any) -> tuple[str, ...]:
+    """Return a list of texts; one text is none, though Python would walk its letters."""
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+        raise refusal("argument_invalid", f"`{name}` must be a list of texts; received {values!r}")
+    return tuple(text(f"{name}[{place}]", value) for place, value in enumerate(values))
 
 
 def seed_of(value: Any) -> int:

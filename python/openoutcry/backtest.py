@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import cached_property
+from math import isfinite
 from operator import index
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ import numpy.typing as npt
 from openoutcry import openoutcry_py as native
 from openoutcry.agents import Agent, Baseline
 from openoutcry.arguments import is_truth, lookback_of, plain, rules_of, seed_of
+from openoutcry.columns import frozen, unlabelled
 from openoutcry.dataset import Dataset
 from openoutcry.errors import refusal, tell
 from openoutcry.openoutcry_py import CostModel, Limits
@@ -97,15 +99,31 @@ def _run_callable(dataset: Dataset, agent: Agent, settings: native.Settings) -> 
 
 def _json(decision: Any) -> str:
     try:
-        return json.dumps(decision, default=_plain)
+        text = json.dumps(decision, default=_plain)
     except (TypeError, ValueError, RecursionError) as error:
         if isinstance(error, native.OpenOutcryError):
             raise
         raise refusal("wrong_type", f"expected what JSON can say; received a decision with {error}") from error
+    # JSON has neither; what else holds one is refused as text that is not JSON.
+    if "NaN" in text or "Infinity" in text:
+        _check_weights(json.loads(text))
+    return text
+
+
+def _check_weights(decision: Any) -> None:
+    orders = decision.get("orders") if isinstance(decision, dict) else None
+    for place, order in enumerate(orders if isinstance(orders, list) else []):
+        weight = order.get("target_weight") if isinstance(order, dict) else None
+        if isinstance(weight, float) and not isfinite(weight):
+            message = f"`target_weight` of `orders[{place}]` must be finite; received {weight}"
+            raise refusal("weight_not_finite", message)
 
 
 def _plain(value: Any) -> Any:
-    """Return what JSON can say of a mapping or of a number of another library, which means what `float` makes of it."""
+    """Return what JSON can say of a mapping, or of a number of another library.
+
+    Such a number means what `float` makes of it.
+    """
     if isinstance(value, Mapping):
         return dict(value)
     if is_truth(value):
@@ -121,11 +139,7 @@ def _plain(value: Any) -> Any:
 
 
 def _weights(dataset: Dataset, weights: Any) -> npt.NDArray[np.float64]:
-    columns = getattr(weights, "columns", None)
-    if columns is not None and [str(column) for column in columns] != list(dataset.symbols):
-        received = ", ".join(map(str, columns))
-        raise refusal("shape_mismatch", f"columns must be {', '.join(dataset.symbols)}; received {received}")
-    array = plain("weights", weights)
+    array = plain("weights", unlabelled("weights", weights, dataset.symbols))
     if array.dtype.kind not in "fiu" or array.ndim != 2:
         wanted = f"an agent or an array of shape ({dataset.n_bars}, {dataset.n_symbols}) is required"
         raise refusal("shape_mismatch", f"{wanted}; received {array.ndim}-d {array.dtype}")
@@ -146,11 +160,15 @@ def _check_index(dataset: Dataset, weights: Any) -> None:
         raise refusal("shape_mismatch", f"{wanted}; received {received}")
 
 
+def _frozen(arrays: dict[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
+    return {name: frozen(values) for name, values in arrays.items()}
+
+
 class Run:
     """A finished backtest.
 
     Its decisions are kept; positions, weights and trades are recomputed from them when asked for, and checked against
-    the NAV on the way.
+    the NAV on the way. Its arrays are read-only.
     """
 
     def __init__(self, dataset: Dataset, core: native.Run, settings: native.Settings, name: str) -> None:
@@ -193,7 +211,7 @@ class Run:
     @cached_property
     def nav(self) -> Series:
         """NAV at the close of each bar of the window, shape `(n_bars,)`; 1 at the first."""
-        return self._core.nav
+        return frozen(self._core.nav)
 
     @cached_property
     def returns(self) -> Series:
@@ -201,12 +219,12 @@ class Run:
 
         0 once the account is gone.
         """
-        return self._core.returns
+        return frozen(self._core.returns)
 
     @cached_property
     def decisions(self) -> Series:
         """Target weights as decided, shape `(n_bars - 1, n_symbols)`; NaN is a hold."""
-        return self._core.decisions
+        return frozen(self._core.decisions)
 
     @cached_property
     def weights(self) -> Series:
@@ -214,7 +232,7 @@ class Run:
 
         Shape `(n_bars, n_symbols)`; 0 at the first close, at which nothing can be held yet.
         """
-        return self._core.weights()
+        return frozen(self._core.weights())
 
     @cached_property
     def trades(self) -> dict[str, npt.NDArray[Any]]:
@@ -225,13 +243,14 @@ class Run:
         fills = self._core.fills()
         columns = list(zip(*fills, strict=True)) or [()] * 4
         bars, symbols = (np.asarray(column, dtype=np.int64) for column in columns[:2])
-        return {
+        trades = {
             "date": np.asarray(self.dataset.dates)[bars],
             "bar": bars,
             "symbol": np.asarray(self.dataset.symbols)[symbols],
             "shares": np.asarray(columns[2], dtype=np.float64),
             "price": np.asarray(columns[3], dtype=np.float64),
         }
+        return _frozen(trades)
 
     @cached_property
     def costs(self) -> dict[str, Series]:
@@ -239,7 +258,7 @@ class Run:
 
         Each of shape `(n_bars - 1,)`.
         """
-        return self._core.costs
+        return _frozen(self._core.costs)
 
     @cached_property
     def gains(self) -> dict[str, Series]:
@@ -247,12 +266,12 @@ class Run:
 
         Keys: `interest`, `dividends`, `settlement`, `shortfall`; each of shape `(n_bars - 1,)`.
         """
-        return self._core.gains
+        return _frozen(self._core.gains)
 
     @cached_property
     def turnover(self) -> Series:
         """Notional traded over NAV per decision, shape `(n_bars - 1,)`; both sides count."""
-        return self._core.turnover
+        return frozen(self._core.turnover)
 
     @cached_property
     def events(self) -> list[dict[str, Any]]:
@@ -278,6 +297,14 @@ class Run:
         NAV stays as it was from there on.
         """
         return self._core.terminated_at
+
+    @cached_property
+    def ending(self) -> str:
+        """How the account ended, `ruined on DATE` or `liquidated on DATE`; else empty."""
+        if self.terminated_at is None:
+            return ""
+        is_ruined = any(event["slug"] == "ruined" for event in self.events)
+        return f"{'ruined' if is_ruined else 'liquidated'} on {self.dates[self.terminated_at + 1]}"
 
     @cached_property
     def metrics(self) -> dict[str, float | None]:
@@ -344,5 +371,5 @@ class Run:
         return write_run_report(self, path)
 
     def __repr__(self) -> str:
-        total = self.nav[-1] - 1.0
-        return f"Run({self.name!r} on {self.dataset.name!r}, {self.dates[0]} .. {self.dates[-1]}, {total:+.2%})"
+        told = ", ".join(filter(None, (self.ending, f"{self.nav[-1] - 1.0:+.2%}")))
+        return f"Run({self.name!r} on {self.dataset.name!r}, {self.dates[0]} .. {self.dates[-1]}, {told})"

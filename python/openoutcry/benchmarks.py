@@ -63,7 +63,7 @@ class Row:
         return f">= {self.bound:,.0f}{self.unit}" if self.at_least else f"< {self.bound:.3g}{self.unit}"
 
     def to_dict(self) -> dict[str, object]:
-        """Return the fields by name, the words and whether the goal is met, as values that JSON can carry."""
+        """Return fields, words and whether the goal is met, as JSON can carry them."""
         return asdict(self) | {"here": self.here, "goal": self.goal, "is_met": self.is_met}
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from openoutcry import agents
+from openoutcry.arguments import whole
 from openoutcry.backtest import Run, run_backtest
 from openoutcry.dataset import Dataset
 from openoutcry.openoutcry_py import DEFAULT_LOOKBACK, CostModel, Limits
@@ -66,6 +67,7 @@ def run_board(
         on_run: Called with the agent's name after each of its runs.
     """
     start, end = Window().resolve(dataset, DEFAULT_LOOKBACK)
+    n_windows = whole("n_windows", n_windows, 1, end - 1 - start, "window_invalid")
     edges = [start + (end - 1 - start) * k // n_windows for k in range(n_windows + 1)]
     windows = [(first, last + 1) for first, last in pairwise(edges)]
 

@@ -1,4 +1,7 @@
-"""The columns of a market as the engine takes them, from arrays, lists and dates of the caller."""
+"""The columns of a market as the engine takes them.
+
+They are made from arrays, lists and dates of the caller.
+"""
 
 from __future__ import annotations
 
@@ -14,18 +17,33 @@ from openoutcry.errors import refusal
 Table = npt.NDArray[np.float64]
 
 
-def table(name: str, values: npt.ArrayLike) -> Table:
+def unlabelled(name: str, values: Any, symbols: Sequence[str]) -> Any:
+    """Return values without the names of their columns, which must be the symbols.
+
+    Those of an array or a list have none.
+    """
+    is_arrow = hasattr(values, "column_names")
+    labels = values.column_names if is_arrow else getattr(values, "columns", None)
+    if labels is None:
+        return values
+    if [str(label) for label in labels] != list(symbols):
+        received = ", ".join(map(str, labels))
+        raise refusal("shape_mismatch", f"`{name}`: columns must be {', '.join(symbols)}; received {received}")
+    return np.column_stack([np.asarray(column) for column in values.columns]) if is_arrow else values
+
+
+def table(name: str, values: npt.ArrayLike, symbols: Sequence[str]) -> Table:
     """Return numbers, bars by symbols, as float64."""
-    array = plain(name, values)
+    array = plain(name, unlabelled(name, values, symbols))
     if array.dtype.kind not in "fiu" or array.ndim != 2:
         message = f"`{name}` must be a 2-d array of numbers; received {array.ndim}-d {array.dtype}"
         raise refusal("shape_mismatch", message)
     return np.ascontiguousarray(array, dtype=np.float64)
 
 
-def mask(values: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+def mask(values: npt.ArrayLike, symbols: Sequence[str]) -> npt.NDArray[np.bool_]:
     """Return booleans, bars by symbols."""
-    array = plain("tradable", values)
+    array = plain("tradable", unlabelled("tradable", values, symbols))
     if array.dtype.kind != "b" or array.ndim != 2:
         message = f"`tradable` must be a 2-d array of booleans; received {array.ndim}-d {array.dtype}"
         raise refusal("shape_mismatch", message)
@@ -87,6 +105,12 @@ def news(items: Iterable[Any]) -> list[tuple[str, str, str]]:
     return [_tuple("news", place, item, ("symbol", "available_at", "headline")) for place, item in enumerate(items)]
 
 
+def frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return an array, read-only from here on."""
+    array.flags.writeable = False
+    return array
+
+
 def _tuple(lane: str, place: int, item: Any, fields: tuple[str, ...]) -> Any:
     is_shaped = isinstance(item, Sequence) and not isinstance(item, str) and len(item) == len(fields)
     if not is_shaped or not all(_is_text(text) for text in item[:3]):
@@ -96,7 +120,7 @@ def _tuple(lane: str, place: int, item: Any, fields: tuple[str, ...]) -> Any:
 
 
 def _is_text(value: Any) -> bool:
-    """Return whether a value is a text that UTF-8 can say: half of a surrogate pair is none."""
+    """Return whether a value is a text in UTF-8: half of a surrogate pair is none."""
     return isinstance(value, str) and (value.isascii() or not any("\ud800" <= char <= "\udfff" for char in value))
 
 

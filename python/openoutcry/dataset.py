@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from openoutcry import columns
 from openoutcry import openoutcry_py as native
-from openoutcry.arguments import whole
+from openoutcry.arguments import text, texts, whole
 from openoutcry.columns import Table
 from openoutcry.errors import refusal
 
@@ -30,8 +30,9 @@ class Dataset:
 
     def __init__(self, core: native.Dataset, *, name: str = "", notices: Iterable[str] = ()) -> None:
         self._core = core
-        self.name = name or "unnamed"
-        self.notices = tuple(notices) if core.has_opens else (*notices, *_close_to_close(notices))
+        self.name = text("name", name) or "unnamed"
+        told = texts("notices", notices)
+        self.notices = told if core.has_opens else (*told, *_close_to_close(told))
 
     @classmethod
     def from_arrays(
@@ -60,7 +61,8 @@ class Dataset:
         Args:
             dates: `n_bars` ISO 8601 texts, `datetime` objects or datetime64, strictly increasing.
             symbols: `n_symbols` unique names.
-            close: Shape `(n_bars, n_symbols)`, account currency; NaN where a symbol did not close.
+            close: Shape `(n_bars, n_symbols)`, account currency; NaN where a symbol did not close. The columns of a
+                frame, here and below, must be the symbols in their order.
             open: As `close`. With opens, orders fill at the next open; without, at the close they were decided on.
             high: As `close`.
             low: As `close`.
@@ -108,11 +110,11 @@ class Dataset:
             OpenOutcryError: the first fault, with its line.
         """
         if isinstance(source, str) and "\n" in source:
-            text = source
+            content = source
         else:
-            path = Path(source)
-            text, name = _read_text(path), name or path.stem
-        core = native.Dataset.from_csv(text, periods_per_year=periods_per_year)
+            path = _path("source", source)
+            content, name = _read_text(path), name or path.stem
+        core = native.Dataset.from_csv(content, periods_per_year=periods_per_year)
         return cls(core, name=name, notices=notices)
 
     @classmethod
@@ -149,11 +151,12 @@ class Dataset:
             from pyarrow import ArrowInvalid, parquet
         except ModuleNotFoundError as error:
             raise ModuleNotFoundError("needs `pip install openoutcry[parquet]`", name=error.name) from error
+        path = _path("path", path)
         try:
-            frame = parquet.read_table(Path(path))
+            frame = parquet.read_table(path)
         except ArrowInvalid as error:
-            raise refusal("field_unparsable", f"a Parquet file is required; received {Path(path).name}") from error
-        return cls.from_frame(frame, periods_per_year, name=name or Path(path).stem, notices=notices)
+            raise refusal("field_unparsable", f"a Parquet file is required; received {path.name}") from error
+        return cls.from_frame(frame, periods_per_year, name=name or path.stem, notices=notices)
 
     @classmethod
     def synthetic(cls, n_symbols: int = 4, n_days: int = 120, seed: int = 0) -> Dataset:
@@ -234,7 +237,7 @@ class Dataset:
     def tradable(self) -> npt.NDArray[np.bool_] | None:
         """Whether a fill is allowed, bool."""
         table = self._core.column("tradable")
-        return None if table is None else _frozen(table != 0.0)
+        return None if table is None else columns.frozen(table != 0.0)
 
     @cached_property
     def delistings(self) -> Table | None:
@@ -245,7 +248,7 @@ class Dataset:
     def risk_free(self) -> npt.NDArray[np.float64] | None:
         """Risk-free return of each bar from the one before, shape `(n_bars,)`."""
         rates = self._core.risk_free
-        return None if rates is None else _frozen(rates)
+        return None if rates is None else columns.frozen(rates)
 
     @property
     def fingerprint(self) -> str:
@@ -292,7 +295,7 @@ class Dataset:
 
     def _column(self, name: str) -> Table | None:
         table = self._core.column(name)
-        return None if table is None else _frozen(table)
+        return None if table is None else columns.frozen(table)
 
     def _columns(self) -> dict[str, Any]:
         tables = {name: getattr(self, name) for name in ("close", *_TABLES, "tradable", "risk_free")}
@@ -317,27 +320,32 @@ def _close_to_close(notices: Iterable[str]) -> tuple[str, ...]:
     return () if any("close to close" in known.lower().replace("-", " ") for known in notices) else (notice,)
 
 
-def _frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    array.flags.writeable = False
-    return array
-
-
 def _core(given: Mapping[str, Any], rows: tuple[list[int], list[int]] | None = None) -> native.Dataset:
-    """Return the market of columns by name; `rows` are those of a frame that its bars and its cells came from."""
+    """Return the market of columns by name.
+
+    `rows` are those of a frame that its bars and its cells came from.
+    """
     tables = {name: given.get(name) for name in _TABLES}
     tradable, risk_free = given.get("tradable"), given.get("risk_free")
+    symbols = columns.names(given["symbols"])
     return native.Dataset.from_arrays(
         columns.iso(given["dates"]),
-        columns.names(given["symbols"]),
-        columns.table("close", given["close"]),
+        symbols,
+        columns.table("close", given["close"], symbols),
         periods_per_year=given["periods_per_year"],
-        tradable=None if tradable is None else columns.mask(tradable),
+        tradable=None if tradable is None else columns.mask(tradable, symbols),
         risk_free=None if risk_free is None else columns.series("risk_free", risk_free),
         fundamentals=columns.fundamentals(given.get("fundamentals", ())),
         news=columns.news(given.get("news", ())),
         origin=rows,
-        **{name: None if table is None else columns.table(name, table) for name, table in tables.items()},
+        **{name: None if table is None else columns.table(name, table, symbols) for name, table in tables.items()},
     )
+
+
+def _path(name: str, value: Any) -> Path:
+    if not isinstance(value, (str, os.PathLike)):
+        raise refusal("argument_invalid", f"`{name}` must be a text or a path; received {type(value).__name__}")
+    return Path(value)
 
 
 def _read_text(path: Path) -> str:

@@ -13,7 +13,7 @@ def refusal(slug: str, message: str) -> OpenOutcryError:
 
 
 def tell(error: BaseException, text: str) -> None:
-    """Add a line to what is shown of an exception, which stays the object that was raised."""
+    """Add a line to what is shown of an exception, which stays the same object."""
     if hasattr(error, "add_note"):
         error.add_note(text)
     else:
@@ -21,7 +21,10 @@ def tell(error: BaseException, text: str) -> None:
 
 
 def chain(error: BaseException, text: str) -> None:
-    """Do what `tell` does where exceptions have no notes, Python 3.10: say it as the first cause of the error."""
+    """Say a line as the first cause of an error.
+
+    So `tell` does where exceptions have no notes, in Python 3.10.
+    """
     root, seen = error, {id(error)}
     while (cause := root.__cause__ or root.__context__) is not None and id(cause) not in seen:
         root = cause

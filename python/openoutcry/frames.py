@@ -6,11 +6,13 @@ None of the three is required, and none is imported for a frame of another.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from openoutcry import openoutcry_py as native
 from openoutcry.errors import refusal
 
 # Columns of a long frame beside date, symbol and close, and what `Dataset.from_arrays` calls them.
@@ -23,14 +25,15 @@ Rows = tuple[list[int], list[int]]
 
 
 def columns_of(frame: Any) -> tuple[dict[str, Any], Rows]:
-    """Return the columns of a market that a long or wide frame holds, and the rows that its bars and cells came from.
+    """Return the columns of a market in a long or wide frame, and its rows.
 
+    The rows are those that its bars and cells came from.
     Rows count from 0 in the order of the frame; -1 is none.
     """
     columns = _read(frame)
     named = {name: name.strip().lower() for name in columns}
     known = {lower: name for name, lower in named.items() if lower in _LONG}
-    received = ", ".join(columns)
+    received = _listed(columns)
     twice = [lower for lower, count in Counter(named.values()).items() if count > 1 and lower in _LONG]
     if twice:
         raise refusal("unknown_column", f"columns must be unique; received `{twice[0]}` twice in {received}")
@@ -64,15 +67,16 @@ def frame_of(dates: tuple[str, ...], columns: dict[str, npt.NDArray[np.float64]]
 
 
 def _read(frame: Any) -> Columns:
-    if hasattr(frame, "reset_index"):
+    if hasattr(frame, "reset_index") and hasattr(frame, "columns"):
         return _read_pandas(frame)
     if hasattr(frame, "get_columns"):
-        return {series.name: series.to_numpy() for series in frame.get_columns()}
-    if hasattr(frame, "__arrow_c_stream__") or hasattr(frame, "__arrow_c_array__"):
+        return {series.name: _array(series.name, series, series.dtype) for series in frame.get_columns()}
+    is_series = hasattr(frame, "to_frame") and not hasattr(frame, "columns")
+    if not is_series and (hasattr(frame, "__arrow_c_stream__") or hasattr(frame, "__arrow_c_array__")):
         import pyarrow
 
         table = pyarrow.table(frame)
-        return {name: table[name].to_numpy() for name in table.column_names}
+        return {name: _array(name, table[name], table[name].type) for name in table.column_names}
     message = f"`frame` must be a pandas, polars or Arrow frame; received {type(frame).__name__}"
     raise refusal("argument_invalid", message)
 
@@ -90,19 +94,38 @@ def _read_pandas(frame: Any) -> Columns:
     return {name: _pandas_array(frame.iloc[:, place]) for place, name in enumerate(columns)}
 
 
+def _array(name: str, column: Any, kind: Any) -> npt.NDArray[Any]:
+    """Return a column of polars or Arrow, whose time zone numpy would drop."""
+    zone = getattr(kind, "time_zone", None) or getattr(kind, "tz", None)
+    if zone is not None and name.strip().lower() == "date":
+        hint = "hint: drop the zone, or give UTC as texts that end in Z"
+        raise refusal("date_invalid", f"`{name}` must be dates without a time zone; received {zone}; {hint}")
+    array = np.asarray(column.to_numpy())
+    if array.ndim != 1:
+        raise refusal("field_unparsable", f"`{name}` must hold one value a row; received {kind}")
+    return array
+
+
 def _pandas_array(series: Any) -> npt.NDArray[Any]:
     numeric = getattr(series.dtype, "_is_numeric", False) and not getattr(series.dtype, "_is_boolean", False)
     array = series.to_numpy(dtype=np.float64, na_value=np.nan) if numeric else series.to_numpy()
     return np.asarray(array)
 
 
+def _listed(names: Iterable[str]) -> str:
+    """Return names on one line, whatever they hold."""
+    return ", ".join(repr(name)[1:-1] for name in names)
+
+
 def _long(columns: Columns) -> tuple[dict[str, Any], Rows]:
     unknown = [name for name in columns if name not in _LONG]
     if unknown or "close" not in columns:
-        message = f"columns must be date, symbol, close[, {', '.join(_OPTIONAL)}]; received {', '.join(columns)}"
+        message = f"columns must be date, symbol, close[, {', '.join(_OPTIONAL)}]; received {_listed(columns)}"
         raise refusal("unknown_column" if unknown else "missing_column", message)
     dates, of_bar, rows = np.unique(_dates(columns["date"]), return_index=True, return_inverse=True)
     symbols, places = np.unique(_symbols(columns["symbol"]), return_inverse=True)
+    n_columns = 1 + sum(name in columns for name in _OPTIONAL)
+    native.check_rows(len(rows), len(symbols), len(dates), n_columns)
     cells = rows * len(symbols) + places
     first = np.unique(cells, return_index=True)[1]
     if len(first) < len(cells):
@@ -169,6 +192,9 @@ def _numbers(name: str, values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
 
 
 def _is_number(value: Any) -> bool:
-    """Return whether `float` of a value is what it says: not so of a truth, a text, a time or a complex number."""
-    others = (str, bytes, bool, complex, np.bool_, np.complexfloating, np.datetime64, np.timedelta64)
+    """Return whether `float` of a value is what it says.
+
+    It is not so of a truth, a text, a time or a complex number.
+    """
+    others = (str, bytes, bool, complex, np.ndarray, np.bool_, np.complexfloating, np.datetime64, np.timedelta64)
     return hasattr(value, "__float__") and not isinstance(value, others) and not hasattr(value, "isoformat")

@@ -195,7 +195,10 @@ def _market(n_symbols: int, n_days: int, seed: int, dataset: Dataset | None) -> 
 
 
 def _float32_below(bound: float) -> np.float32:
-    """Return the largest float32 that is at most `bound`: the nearest one can be above, and would be limited."""
+    """Return the largest float32 that is at most `bound`.
+
+    The nearest one can be above, and would be limited.
+    """
     nearest = np.float32(bound)
     below: np.float32 = np.nextafter(nearest, np.float32(0.0))
     return nearest if float(nearest) <= bound else below

@@ -24,6 +24,7 @@ __all__ = [
     "Session",
     "State",
     "TradingEnv",
+    "check_rows",
     "drawdowns",
     "fill_noise",
     "gross_exposure",
@@ -315,7 +316,10 @@ class Dataset:
         news: list[tuple[str, str, str]] | None = None,
         origin: tuple[list[int], list[int]] | None = None,
     ) -> Dataset:
-        """Return the market of columns; `origin` says which rows of a frame bars and cells came from, -1 for none."""
+        """Return a market of columns, each of shape `(n_bars, n_symbols)`.
+
+        `origin` says which rows of a frame bars and cells came from, -1 for none.
+        """
 
     @staticmethod
     def from_csv(text: str, *, periods_per_year: float) -> Dataset: ...
@@ -403,6 +407,9 @@ class Settings(TypedDict):
 def run_agent(dataset: Dataset, agent: Baseline, settings: Settings) -> Run: ...
 def run_callable(dataset: Dataset, decide: Callable[[str], str], settings: Settings) -> Run: ...
 def run_weights(dataset: Dataset, weights: _Table, settings: Settings) -> Run: ...
+def check_rows(n_rows: int, n_symbols: int, n_bars: int, n_columns: int) -> None:
+    """Refuse a market of rows whose tables would be too large for what they hold."""
+
 def resolve_window(start: int | None, end: int | None, lookback: int, n_bars: int) -> _Bars:
     """Return the bars of a window whose edges may be left open."""
 

@@ -68,6 +68,7 @@ def view_of(run: Run) -> RunView:
         periods_per_year=run.dataset.periods_per_year,
         caveats=run.caveats | _delayed(late.caveats),
         events=_events(run),
+        ending=run.ending,
     )
 
 

@@ -72,11 +72,23 @@ class Window:
         """
         dates = dataset.dates
         start, end = (_bar(edge, dates) for edge in (self.start, self.end))
-        return native.resolve_window(start, end, lookback_of(lookback), len(dates))
+        try:
+            return native.resolve_window(start, end, lookback_of(lookback), len(dates))
+        except native.OpenOutcryError as error:
+            edges = [edge for edge in (self.start, self.end) if edge is not None and not is_whole(edge)]
+            if not edges:
+                raise
+            # In bars alone, an edge that was a date cannot be recognised.
+            asked = ":".join("" if edge is None else _text(edge) for edge in (self.start, self.end))
+            message = str(error).removeprefix(f"{error.slug}: ")
+            raise refusal(error.slug, f"{message}, from {asked} in {dates[0]} .. {dates[-1]}") from error
 
 
 def as_window(window: Any) -> Window:
-    """Return any accepted form of a window as a `Window`: one, a pair of edges, `START:END` or None."""
+    """Return any accepted form of a window as a `Window`.
+
+    Forms: a `Window`, a pair of edges, `START:END` or None.
+    """
     if window is None:
         return Window()
     if isinstance(window, Window):

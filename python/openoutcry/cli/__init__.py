@@ -39,7 +39,10 @@ def _root(context: typer.Context, version: bool = typer.Option(False, "--version
 
 
 def main() -> None:
-    """Run the command; a refused input is one line on stderr and exit code 2, and any other error a traceback."""
+    """Run the command.
+
+    A refused input is one line on stderr and exit code 2, and any other error a traceback.
+    """
     try:
         app()
     except OpenOutcryError as error:

@@ -17,6 +17,8 @@ from openoutcry.dataset import Dataset
 app = typer.Typer(help="List, describe and check markets.", no_args_is_help=True, rich_markup_mode="markdown")
 
 AS_JSON = typer.Option(False, "--json", help="Print as JSON.")
+# A column that says nothing of any symbol is left out.
+HEADS = ("symbol", "first", "last", "closes", "gaps", "splits", "dividends", "settled", "low", "high")
 
 
 @app.command("list", epilog="**Example** `openoutcry data list`")
@@ -46,15 +48,17 @@ def describe(source: str, as_json: bool = AS_JSON) -> None:
     if as_json:
         typer.echo(json.dumps(described))
         return
+    # Whole numbers and dates before the width of a terminal: cut short, 5.2e-07 reads as 5.2.
     console = Console()
+    console.width = max(console.width, 100)
     console.print(repr(dataset), highlight=False)
     console.print(f"fingerprint {dataset.fingerprint}", style="dim", highlight=False)
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
-    heads = ("symbol", "first", "last", "closes", "gaps", "splits", "dividends", "settled", "low", "high")
-    for head in heads:
-        table.add_column(head, justify="left" if head in ("symbol", "first", "last", "settled") else "right")
     rows = described["symbols"]
     assert isinstance(rows, list), "a row per symbol"
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=0)
+    heads = [head for head in HEADS if any(row[head] for row in rows)]
+    for head in heads:
+        table.add_column(head, justify="left" if head in ("symbol", "first", "last", "settled") else "right")
     for row in rows:
         table.add_row(*("—" if row[head] is None else _cell(row[head]) for head in heads))
     console.print(table)

@@ -6,7 +6,6 @@ import json
 import shlex
 import sys
 import traceback
-from collections import Counter
 from collections.abc import Mapping
 from math import inf
 from pathlib import Path
@@ -32,37 +31,43 @@ EXAMPLES = """
 """
 
 
-COSTS, LIMITS = "Costs, in basis points; a year's for rates", "Limits"
+COSTS, LIMITS = "Costs, in basis points where so named; a year's for rates", "Limits"
+
+
+def _cost(told: str) -> Any:
+    return typer.Option(None, help=told, rich_help_panel=COSTS)
+
+
+def _limit(told: str) -> Any:
+    return typer.Option(None, help=told, rich_help_panel=LIMITS)
 
 
 def run(
     source: str = typer.Option("ecb-fx", "--data", help="A bundled market (`openoutcry data list`) or a file."),
     agent: str = typer.Option("buy-and-hold", help=f"`module:function`, or one of {', '.join(agents.NAMES)}."),
-    window: str = typer.Option(":", help="`START:END`, bars or ISO dates; the end is left out. `+2010` is a bar."),
+    window: str = typer.Option(
+        ":",
+        help="`START:END`, bars or ISO dates; END is left out. Bars that look like years take a plus: `+2010:+2012`.",
+    ),
     seed: int = typer.Option(0, help="Key of the slippage noise and of the random agent."),
     periods_per_year: float | None = typer.Option(None, help="Bars a year of a file; 252 by default."),
     report: Path | None = typer.Option(None, help="Write a self-contained HTML report here."),
     as_json: bool = typer.Option(False, "--json", help="Print the numbers as JSON."),
-    fee_bps: float | None = typer.Option(None, help="Commission on notional.", rich_help_panel=COSTS),
-    slippage_bps: float | None = typer.Option(None, help="Half-spread.", rich_help_panel=COSTS),
-    impact_bps: float | None = typer.Option(
-        None, help="Square-root impact at 100 % participation.", rich_help_panel=COSTS
-    ),
-    cash_bps: float | None = typer.Option(None, help="Rate on idle cash.", rich_help_panel=COSTS),
-    financing_bps: float | None = typer.Option(None, help="Rate on borrowed cash.", rich_help_panel=COSTS),
-    borrow_bps: float | None = typer.Option(None, help="Rate on the value of shorts.", rich_help_panel=COSTS),
-    max_weight: float | None = typer.Option(None, help="Largest |weight| of one symbol.", rich_help_panel=LIMITS),
-    max_gross: float | None = typer.Option(None, help="Largest sum of |weight|.", rich_help_panel=LIMITS),
-    max_participation: float | None = typer.Option(
-        None, help="Largest share of a bar's volume, or of NAV without one.", rich_help_panel=LIMITS
-    ),
-    allow_short: bool = typer.Option(
-        True,
-        "--allow-short/--no-allow-short",
-        " /--long-only",
-        help="Whether weights below 0 are accepted.",
-        rich_help_panel=LIMITS,
-    ),
+    fee_bps: float | None = _cost("Commission on notional."),
+    slippage_bps: float | None = _cost("Half-spread."),
+    slippage_jitter: float | None = _cost("Share of the half-spread that varies at random, 0 to 1."),
+    impact_bps: float | None = _cost("Square-root impact at 100 % participation."),
+    cash_bps: float | None = _cost("Rate on idle cash."),
+    financing_bps: float | None = _cost("Rate on borrowed cash."),
+    borrow_bps: float | None = _cost("Rate on the value of shorts."),
+    capital: float | None = _cost("Account currency at the start, which makes impact a share of volume."),
+    max_weight: float | None = _limit("Largest |weight| of one symbol."),
+    max_gross: float | None = _limit("Largest sum of |weight|."),
+    max_participation: float | None = _limit("Largest share of a bar's volume, or of NAV without one."),
+    maintenance_margin: float | None = _limit("NAV over gross below which all is closed."),
+    long_only: bool = typer.Option(False, "--long-only", help="Refuse weights below 0.", rich_help_panel=LIMITS),
+    # What `--long-only` is the plain word for.
+    allow_short: bool = typer.Option(True, "--allow-short/--no-allow-short", hidden=True),
 ) -> None:
     """Run an agent over a window of a market and print what became of it."""
     # `module:function` means the caller's own file first, as `python -m` would find it.
@@ -71,8 +76,10 @@ def run(
         page_to_write(report)
     costs = {"fee_bps": fee_bps, "slippage_bps": slippage_bps, "impact_bps": impact_bps, "cash_bps": cash_bps}
     costs |= {"financing_bps": financing_bps, "borrow_bps": borrow_bps}
+    costs |= {"slippage_jitter": slippage_jitter, "capital": capital}
     limits = {"max_weight": max_weight, "max_gross": max_gross, "max_participation": max_participation}
-    rules = CostModel(**costs), Limits(**limits, allow_short=allow_short)
+    limits["maintenance_margin"] = maintenance_margin
+    rules = CostModel(**costs), Limits(**limits, allow_short=allow_short and not long_only)
     dataset = open_dataset(source, periods_per_year)
     watched = _Watched(load_agent(agent, seed))
     try:
@@ -111,22 +118,24 @@ def _show(done: Run, report: Path | None, as_json: bool) -> None:
         typer.echo(json.dumps(_as_json(done)))
         return
     console = Console()
+    if done.ending:
+        console.print(f"{done.name}: {done.ending}", style="bold red", highlight=False)
     title = f"{done.dataset.name}  {done.dates[0]} .. {done.dates[-1]}  {len(done.dates)} bars"
     console.print(metrics_table(title, [done], ranked=False))
-    counts = _event_counts(done)
-    if counts:
-        told = ", ".join(f"{count:,} {slug}" for slug, count in counts.items())
-        console.print(f"  · events: {told}", style="dim", highlight=False)
-    for metric, reason in done.undefined.items():
-        console.print(f"  · {metric} is undefined: {reason}", style="dim", highlight=False)
+    told = ", ".join(f"{count:,} {slug}" for slug, count in done.event_counts.items())
+    console.print(f"  · events: {told}", style="dim", highlight=False)
+    if done.undefined:
+        reasons = dict.fromkeys(done.undefined.values())
+        said = "; ".join(f"{_named(done, reason)}: {reason}" for reason in reasons)
+        console.print(f"  · undefined: {said}", style="dim", highlight=False, soft_wrap=True)
     for notice in done.dataset.notices:
         console.print(f"  · {notice}", style="dim", highlight=False)
     if report is not None:
         console.print(f"report: {report}", highlight=False)
 
 
-def _event_counts(done: Run) -> dict[str, int]:
-    return dict(Counter(event["slug"] for event in done.events))
+def _named(done: Run, reason: str) -> str:
+    return ", ".join(metric for metric, why in done.undefined.items() if why == reason)
 
 
 def _as_json(done: Run) -> dict[str, object]:
@@ -143,7 +152,8 @@ def _as_json(done: Run) -> dict[str, object]:
         "metrics": done.metrics,
         "undefined": done.undefined,
         "paid": {kind: float(values.sum()) for kind, values in done.costs.items()},
-        "events": _event_counts(done),
+        "events": done.event_counts,
         "terminated_at": done.terminated_at,
+        "ending": done.ending or None,
         "nav": done.nav.tolist(),
     }

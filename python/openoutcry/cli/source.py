@@ -35,7 +35,7 @@ def open_dataset(source: str, periods_per_year: float | None = None) -> Dataset:
         raise refusal("unknown_dataset", message) from error
     except ModuleNotFoundError as error:
         raise refusal(
-            "argument_invalid", f"`--data` must be CSV here, as Parquet {error}; received {source!r}"
+            "argument_invalid", f"a dataset must be CSV here, as Parquet {error}; received {source!r}"
         ) from error
 
 

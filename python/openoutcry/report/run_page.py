@@ -35,8 +35,9 @@ def headline(view: RunView, benchmark: RunView | None) -> str:
     if verdict.distinct_from_zero(view):
         sentences.append(verdict.ONE_TRIAL)
     runs = [view] if benchmark is None else [view, benchmark]
+    ended = f"{view.ending[0].upper()}{view.ending[1:]}. " if view.ending else ""
     return (
-        f'<div class="headline"><div><p class="verdict">{escape(verdict.sharpe_verdict(view))}.</p>'
+        f'<div class="headline"><div><p class="verdict">{escape(ended + verdict.sharpe_verdict(view))}.</p>'
         f"<p>{escape(' '.join(sentences))}</p></div>{intervals(runs, [run.name for run in runs])}</div>"
     )
 

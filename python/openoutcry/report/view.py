@@ -39,6 +39,7 @@ class RunView:
         periods_per_year: Bars per year of the dataset.
         caveats: Metric to why its value says nothing of the agent; a Sharpe ratio with one is not ranked.
         events: Slug of an event to how often it happened, by reason; the reason is empty where it has none.
+        ending: How the account ended before the window did, such as `ruined on 2020-03-16`; empty if it did not.
     """
 
     name: str
@@ -55,6 +56,7 @@ class RunView:
     periods_per_year: float
     caveats: Mapping[str, str] = field(default_factory=dict)
     events: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    ending: str = ""
 
     def __post_init__(self) -> None:
         n_bars = len(self.dates)

@@ -3,7 +3,7 @@ use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 
-use crate::error::DecisionError;
+use crate::error::{DecisionError, WRONG_TYPE};
 use crate::json;
 
 /// What an agent wants to hold from the next bar on.
@@ -168,8 +168,14 @@ fn read<'de, A: MapAccess<'de>, T: Deserialize<'de>>(
     if slot.is_some() {
         return Err(A::Error::custom(format_args!("duplicate_field: `{name}` must be given once; received it twice")));
     }
-    *slot = Some(map.next_value()?);
+    *slot = Some(map.next_value().map_err(|error| in_field(name, error))?);
     Ok(())
+}
+
+/// Names the field of a wrong type; the innermost one, and of no other fault.
+fn in_field<E: Error>(name: &str, error: E) -> E {
+    // Only so does serde begin, and the position at the end of the text is read back from it.
+    if error.to_string().starts_with(WRONG_TYPE) { E::custom(format_args!("`{name}`: {error}")) } else { error }
 }
 
 fn required<T, E: Error>(name: &str, slot: Option<T>) -> Result<T, E> {
@@ -177,7 +183,7 @@ fn required<T, E: Error>(name: &str, slot: Option<T>) -> Result<T, E> {
 }
 
 fn unknown<E: Error>(name: &str, known: &str) -> E {
-    E::custom(format_args!("unknown_field: fields must be among {known}; received `{name}`"))
+    E::custom(format_args!("unknown_field: fields must be among {known}; received `{}`", name.escape_debug()))
 }
 
 // serde's derive would also read a struct from an array, and an object's fields would then be told by position.
@@ -278,6 +284,38 @@ mod tests {
         let error = Decision::from_json("{\"orders\":[],\n\"orders\":[]}").unwrap_err();
         assert_eq!(error.slug(), "duplicate_field");
         assert_eq!(error.to_string(), "`orders` must be given once; received it twice at line 2 column 8");
+    }
+
+    #[test]
+    fn a_wrong_type_is_told_in_words_of_json_with_its_field() {
+        let message = |text: &str| {
+            let error = Decision::from_json(text).unwrap_err();
+            assert_eq!(error.slug(), "wrong_type");
+            error.to_string()
+        };
+        let order = |weight: &str| {
+            message(&format!(r#"{{"orders":[{{"target_weight":{weight},"symbol":"A","action":"buy"}}]}}"#))
+        };
+        assert_eq!(order("{}"), "expected a number in `target_weight`; received an object at line 1 column 28");
+        assert_eq!(order("[]"), "expected a number in `target_weight`; received a list at line 1 column 28");
+        assert!(order("true").starts_with("expected a number in `target_weight`; received true at line 1"));
+        assert!(order("null").starts_with("expected a number in `target_weight`; received null at line 1"));
+        let text = order(r#""a, expected b at line 9""#);
+        assert!(
+            text.starts_with("expected a number in `target_weight`; received the text \"a, expected b at line 9\" at")
+        );
+        assert!(message(r#"{"orders":null}"#).starts_with("expected a list in `orders`; received null at line 1"));
+        assert!(message(r#"{"orders":[3]}"#).starts_with("expected an order object in `orders`; received 3 at"));
+        assert!(
+            message(r#"{"orders":[],"reasoning":1.5}"#).starts_with("expected a text in `reasoning`; received 1.5")
+        );
+        assert!(message("[]").starts_with("expected a decision object; received a list at line 1"));
+    }
+
+    #[test]
+    fn a_field_with_a_line_end_stays_on_its_line() {
+        let error = Decision::from_json("{\"a\\nb\":1}").unwrap_err();
+        assert!(error.to_string().contains("received `a\\nb` at line 1"), "{error}");
     }
 
     #[test]

@@ -38,15 +38,43 @@ impl From<serde_json::Error> for DecisionError {
     }
 }
 
+/// How serde begins a wrong type, after the field where one is known.
+pub(crate) const WRONG_TYPE: &str = "invalid type: ";
+
 /// Returns serde's words for a wrong type in the contract's.
 ///
-/// `invalid type: X, expected Y at line ...` becomes `expected Y; received X at line ...`.
+/// `invalid type: map, expected f64 at line ...` becomes `expected a number; received an object at line ...`.
 fn turned(message: &str) -> String {
     let parts = || {
-        let (_, rest) = message.split_once(": ")?;
+        let (field, rest) = message.split_once(WRONG_TYPE)?;
         let (received, rest) = rest.rsplit_once(", expected ")?;
         let (expected, position) = rest.rsplit_once(" at line ")?;
-        Some(format!("expected {expected}; received {received} at line {position}"))
+        let place = field.strip_suffix(": ").map(|field| format!(" in {field}")).unwrap_or_default();
+        Some(format!("expected {}{place}; received {} at line {position}", wanted(expected), came(received)))
     };
     parts().unwrap_or_else(|| message.to_owned())
+}
+
+/// Returns JSON's word for a type of Rust.
+fn wanted(expected: &str) -> &str {
+    match expected {
+        "f64" => "a number",
+        "a sequence" => "a list",
+        "a string" => "a text",
+        other => other,
+    }
+}
+
+/// Returns JSON's words for a value of serde's data model.
+fn came(received: &str) -> String {
+    match received {
+        "map" => return "an object".to_owned(),
+        "sequence" => return "a list".to_owned(),
+        _ => {}
+    }
+    if let Some(text) = received.strip_prefix("string ") {
+        return format!("the text {text}");
+    }
+    let bare = ["integer `", "floating point `", "boolean `"].iter().find_map(|kind| received.strip_prefix(kind));
+    bare.and_then(|value| value.strip_suffix('`')).unwrap_or(received).to_owned()
 }

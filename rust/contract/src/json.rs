@@ -1,4 +1,6 @@
-//! Canonical JSON (RFC 8785): one text per value, so that bytes can be compared and hashed.
+//! Canonical JSON (RFC 8785): one text per value.
+//!
+//! Its bytes can be compared and hashed.
 
 /// Appends a finite number as `ECMAScript` prints it.
 ///

@@ -1,4 +1,4 @@
-//! The wire contract: what an agent is shown, what it may answer, and the bytes of both.
+//! The wire contract: what an agent is shown and may answer, and the bytes of both.
 //!
 //! The messages are described in `contract/README.md`; their schemas and vectors lie beside it.
 
@@ -13,7 +13,7 @@ pub use decision::{Action, Decision, Order};
 pub use error::DecisionError;
 pub use info::StepInfo;
 pub use observation::{MarketObservation, Position, PrintedCloses, SymbolHistory, write_observation};
-pub use orders::{Refusal, to_orders};
+pub use orders::{Refusal, place_orders, to_orders};
 
 /// The version of the wire contract, independent of the version of any package.
 pub const CONTRACT_VERSION: &str = "1.0";

@@ -106,7 +106,9 @@ impl MarketObservation {
     }
 }
 
-/// The closes of a market as JSON, each printed once, so that an observation copies text instead of printing numbers.
+/// The closes of a market as JSON, each printed once.
+///
+/// An observation copies text instead of printing numbers.
 ///
 /// It grows bar by bar from the views it is shown: no close is in it before an agent could know it.
 #[derive(Clone, Debug)]

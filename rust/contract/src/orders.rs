@@ -25,9 +25,20 @@ pub struct Refusal {
 /// Panics if `orders` has not one element per symbol.
 pub fn to_orders(decision: &Decision, as_of: AsOf<'_>, orders: &mut [f64]) -> Vec<Refusal> {
     assert_eq!(orders.len(), as_of.n_symbols(), "one element per symbol");
+    place_orders(decision, |name| as_of.index_of(name), orders)
+}
+
+/// Writes a decision into dense `orders`, each where `index_of` finds its name.
+///
+/// It returns the orders refused. An agent's names are looked up by [`to_orders`], which knows no later bar.
+///
+/// # Panics
+///
+/// Panics if `index_of` finds a name outside `orders`.
+pub fn place_orders(decision: &Decision, index_of: impl Fn(&str) -> Option<usize>, orders: &mut [f64]) -> Vec<Refusal> {
     orders.fill(f64::NAN);
     let mut refusals = Vec::new();
-    let places: Vec<Option<usize>> = decision.orders.iter().map(|order| as_of.index_of(&order.symbol)).collect();
+    let places: Vec<Option<usize>> = decision.orders.iter().map(|order| index_of(&order.symbol)).collect();
     let mut named = vec![0_u32; orders.len()];
     for place in places.iter().flatten() {
         named[*place] += 1;

@@ -2,7 +2,9 @@ use std::fmt;
 
 use crate::dataset::Dataset;
 
-/// A market as it is known at the close of one bar: rows after it cannot be reached.
+/// A market as it is known at the close of one bar.
+///
+/// Rows after it cannot be reached.
 #[derive(Clone, Copy)]
 pub struct AsOf<'a> {
     dataset: &'a Dataset,

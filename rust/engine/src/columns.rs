@@ -41,16 +41,20 @@ pub struct Columns {
     pub origin: Origin,
 }
 
-/// Where values stood in the text or frame they were read from, so that an error names a place its reader can find.
+/// Where values stood in the text or frame they were read from.
+///
+/// An error names a place that its reader can find.
 ///
 /// By default they stood where they stand: bar t in row t.
 #[derive(Clone, Debug, Default)]
 pub struct Origin {
-    /// Whether places are lines of a text, counted from 1; else they are rows, counted from 0.
+    /// Whether places are lines, counted from 1; else they are rows, counted from 0.
     pub is_text: bool,
     /// The first place of each bar; empty where bars are in their places.
     pub of_bar: Vec<usize>,
-    /// The place of each cell, [`Origin::NOWHERE`] where it was left out; empty where each stood in its bar's place.
+    /// The place of each cell; empty where each stood in its bar's place.
+    ///
+    /// [`Origin::NOWHERE`] where a cell was left out.
     pub of_cell: Vec<usize>,
 }
 
@@ -69,6 +73,15 @@ impl Origin {
             Some(place) if *place != Self::NOWHERE => self.words(*place),
             _ => self.bar(bar),
         }
+    }
+
+    /// Returns the first place of a symbol in words, with a space before them.
+    ///
+    /// Nothing where it stands in a header.
+    pub(crate) fn symbol(&self, column: usize, n_symbols: usize) -> String {
+        let places = self.of_cell.iter().skip(column).step_by(n_symbols);
+        let first = places.filter(|place| **place != Self::NOWHERE).min();
+        first.map(|place| format!(" {}", self.words(*place))).unwrap_or_default()
     }
 
     fn words(&self, place: usize) -> String {

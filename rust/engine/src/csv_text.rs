@@ -2,8 +2,9 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::columns::{Columns, Origin};
-use crate::dataset::check_size;
+use crate::date::is_iso;
 use crate::error::DataError;
+use crate::size::check_rows;
 
 /// The optional columns of a long file, in the order of [`Cells::optional`].
 const OPTIONAL: [&str; 7] = ["open", "high", "low", "volume", "dividend", "split", "delisting_return"];
@@ -21,9 +22,34 @@ pub(crate) fn parse(text: &str, periods_per_year: f64) -> Result<Columns, DataEr
         return Err(missing("a header line", "an empty file"));
     };
     let names: Vec<String> = header.fields.iter().map(|name| name.trim().to_ascii_lowercase()).collect();
-    let columns =
-        if names.iter().any(|name| name == "symbol") { long(&names, rows)? } else { wide(&names, header, rows)? };
+    let columns = if names.iter().any(|name| name == "symbol") {
+        long(&names, header, rows)?
+    } else {
+        wide(&names, header, rows)?
+    };
     Ok(Columns { periods_per_year, ..columns })
+}
+
+/// Refuses a first line that cannot be one of names.
+///
+/// It does so before the lines below are held against it.
+fn check_header(header: &Record<'_>) -> Result<(), DataError> {
+    let first = &header.fields[0];
+    let separator = [';', '\t', '|'].into_iter().find(|separator| first.contains(*separator));
+    if let (Some(separator), 1) = (separator, header.fields.len()) {
+        let hint = format!("hint: this one has {separator:?} where a comma is due");
+        return Err(missing("a header of names between commas", &format!("{first:?}; {hint}")));
+    }
+    if first.len() >= 10 && first.is_char_boundary(10) && is_iso(&first[..10]) {
+        let hint = "hint: the first line must name the columns";
+        return Err(missing("column `date`", &format!("{:?}; {hint}", said(header))));
+    }
+    Ok(())
+}
+
+/// Returns a header as it was written.
+fn said(header: &Record<'_>) -> String {
+    header.fields.join(",")
 }
 
 fn missing(wanted: &str, received: &str) -> DataError {
@@ -39,8 +65,8 @@ struct Places {
 }
 
 impl Places {
-    fn of(names: &[String]) -> Result<Self, DataError> {
-        let received = names.join(",");
+    fn of(names: &[String], header: &Record<'_>) -> Result<Self, DataError> {
+        let received = format!("{:?}", said(header));
         let place = |wanted: &str| names.iter().position(|name| name == wanted);
         let required = |wanted: &str| place(wanted).ok_or_else(|| missing(&format!("column `{wanted}`"), &received));
         let (date, symbol, close) = (required("date")?, required("symbol")?, required("close")?);
@@ -65,11 +91,11 @@ struct Cells {
     line: Vec<usize>,
 }
 
-fn long(names: &[String], rows: &[Record<'_>]) -> Result<Columns, DataError> {
-    let places = Places::of(names)?;
+fn long(names: &[String], header: &Record<'_>, rows: &[Record<'_>]) -> Result<Columns, DataError> {
+    let places = Places::of(names, header)?;
     let dates = ordered(rows.iter().map(|row| &*row.fields[places.date]));
     let symbols = ordered(rows.iter().map(|row| &*row.fields[places.symbol]));
-    check_size(symbols.len(), dates.len())?;
+    check_rows(rows.len(), symbols.len(), dates.len(), 1 + places.optional.iter().flatten().count())?;
     let size = dates.len() * symbols.len();
     let mut cells = Cells {
         close: vec![f64::NAN; size],
@@ -106,20 +132,20 @@ fn filled(dates: Vec<String>, symbols: Vec<String>, cells: Cells, of_bar: Vec<us
 
 fn wide(names: &[String], header: &Record<'_>, rows: &[Record<'_>]) -> Result<Columns, DataError> {
     if names.first().is_none_or(|name| name != "date") {
-        return Err(missing("column `date`, first,", &format!("{:?}", names.join(","))));
+        return Err(missing("column `date`, first,", &format!("{:?}", said(header))));
     }
     let is_reserved = |name: &String| name == "close" || OPTIONAL.contains(&name.as_str());
     // LOW and OPEN are tickers too; beside `close`, or alone, they are columns of one symbol.
     let one_symbol = names.iter().any(|name| name == "close") || names[1..].iter().all(is_reserved);
     if let Some(name) = names.iter().find(|name| one_symbol && is_reserved(name)) {
         let message = format!(
-            "column `symbol` is required beside {name:?}; received {}; hint: add it, or name the closes after their symbol",
-            names.join(",")
+            "column `symbol` is required beside {name:?}; received {:?}; hint: add it, or name the closes after their symbol",
+            said(header)
         );
         return Err(DataError::new("missing_column", message));
     }
     if names[1..].iter().any(|name| name == "date") {
-        let message = format!("columns must be unique; received \"date\" twice in {}", names.join(","));
+        let message = format!("columns must be unique; received \"date\" twice in {:?}", said(header));
         return Err(DataError::new("unknown_column", message));
     }
     let mut by_date = BTreeMap::new();
@@ -175,11 +201,16 @@ fn unparsable(message: &str) -> DataError {
     DataError::new("field_unparsable", message.to_owned())
 }
 
-/// Returns the records of a text, each with as many fields as the first; blank lines are none.
+/// Returns the records of a text, each with as many fields as the first.
+///
+/// Blank lines are no records.
 fn records(text: &str) -> Result<Vec<Record<'_>>, DataError> {
     let mut reader = Reader { rest: text, line: 1 };
     let mut records: Vec<Record<'_>> = Vec::new();
     while let Some(record) = reader.record()? {
+        if records.is_empty() {
+            check_header(&record)?;
+        }
         let expected = records.first().map_or(record.fields.len(), |first| first.fields.len());
         if record.fields.len() != expected {
             let (line, received) = (record.line, record.fields.len());
@@ -190,7 +221,9 @@ fn records(text: &str) -> Result<Vec<Record<'_>>, DataError> {
     Ok(records)
 }
 
-/// What is still to be read of a text in the grammar of RFC 4180, where no character is guessed at.
+/// What is still to be read of a text in the grammar of RFC 4180.
+///
+/// No character is guessed at.
 struct Reader<'a> {
     rest: &'a str,
     line: usize,
@@ -316,12 +349,27 @@ mod tests {
     }
 
     #[test]
+    fn a_header_is_told_as_it_was_written() {
+        let refused = |text: &str| parse(text, 252.0).unwrap_err().to_string();
+        let semicolons = refused("Date;A\n2020-01-02;1,5\n");
+        let hint = "hint: this one has ';' where a comma is due";
+        assert_eq!(semicolons, format!("a header of names between commas is required; received \"Date;A\"; {hint}"));
+        let headless = refused("2020-01-02,A,1\n2020-01-03,A,1\n");
+        let hint = "hint: the first line must name the columns";
+        assert_eq!(headless, format!("column `date` is required; received \"2020-01-02,A,1\"; {hint}"));
+        assert!(refused("Day,AAA\n").ends_with("received \"Day,AAA\""));
+        assert!(refused("Symbol,\"Clo\nse\"\n").ends_with("received \"Symbol,Clo\\nse\""));
+    }
+
+    #[test]
     fn a_fault_of_data_names_the_line_it_stands_on() {
         let refused = |text: &str| crate::Dataset::from_csv(text, 252.0).unwrap_err().to_string();
         let long = refused("date,symbol,close\n\n2020-01-03,A,1\n2020-01-02,B,1\n2020-01-02,A,-1\n");
         assert!(long.starts_with("`close` on line 5 (2020-01-02), column \"A\""), "{long}");
         let wide = refused("date,A,B\n2020-01-03,1,-1\n2020-01-02,1,1\n");
         assert!(wide.starts_with("`close` on line 2 (2020-01-03), column \"B\""), "{wide}");
+        let name = refused("date,symbol,close\n2020-01-02,A,1\n2020-01-03, A,1\n2020-01-02, A,1\n");
+        assert!(name.ends_with("received \" A\" on line 3"), "{name}");
         for date in ["2020-02-30", "2020-01-01T00:00:00"] {
             let text = refused(&format!("date,symbol,close\n{date},A,1\n2020-01-01,A,1\n2020-01-01,B,1\n{date},B,1\n"));
             assert!(text.starts_with("`date` on line 2 must be "), "{text}");

@@ -4,30 +4,16 @@ use crate::as_of::AsOf;
 use crate::columns::Columns;
 use crate::csv_text;
 use crate::error::DataError;
+use crate::fill_prices::FillPrices;
 use crate::fingerprint;
 use crate::grid::Grid;
 use crate::lanes::{self, Block};
+use crate::size::check_size;
 use crate::synthetic;
 use crate::validate;
 
 /// Bars a year where nothing else is said: the trading days of a US year.
 pub const DEFAULT_PERIODS_PER_YEAR: f64 = 252.0;
-
-/// The largest market that is made from a few numbers or words, 2 GiB a column.
-const MAX_CELLS: usize = 1 << 28;
-
-/// Checks a size before anything of it is made.
-///
-/// A mistyped one would run the process out of memory.
-pub(crate) fn check_size(n_symbols: usize, n_bars: usize) -> Result<(), DataError> {
-    if n_symbols.max(1).checked_mul(n_bars.max(1)).is_none_or(|cells| cells > MAX_CELLS) {
-        let message = format!(
-            "a market must have at most {MAX_CELLS} bars of symbols; received {n_symbols} symbols x {n_bars} bars"
-        );
-        return Err(DataError::new("dataset_too_large", message));
-    }
-    Ok(())
-}
 
 /// A frozen market: bars by symbols, checked once, shared by every run on it.
 #[derive(Debug)]
@@ -64,16 +50,6 @@ pub(crate) struct Known<T> {
     pub(crate) available_at: String,
     pub(crate) bar: usize,
     pub(crate) item: T,
-}
-
-/// Where the price of a fill in bar t comes from.
-///
-/// A table holds NaN where the symbol cannot be traded.
-#[derive(Debug)]
-enum FillPrices {
-    PreviousClose,
-    Open,
-    Table(Grid),
 }
 
 impl Dataset {
@@ -150,9 +126,10 @@ impl Dataset {
     ///
     /// # Errors
     ///
-    /// Returns an error for less than 2 days, no symbol, or more than 2^28 bars of symbols.
+    /// Returns an error for less than 2 days, no symbol, more than 2^28 values, or so many days that a price
+    /// leaves the range of the contract, which takes centuries.
     pub fn synthetic(n_symbols: usize, n_days: usize, seed: u64) -> Result<Self, DataError> {
-        check_size(n_symbols, n_days)?;
+        check_size(n_symbols, n_days, synthetic::N_COLUMNS)?;
         Self::new(synthetic::columns(n_symbols, n_days, seed))
     }
 
@@ -172,7 +149,7 @@ impl Dataset {
         self.all_live = self.listed_at.iter().all(|bar| *bar == 0) && self.settled_at.iter().all(|bar| *bar >= n_bars);
         self.has_gaps = (0..n_bars).any(|bar| self.close.row(bar).as_flattened().iter().any(|close| close.is_nan()));
         self.has_actions = (0..n_bars).map(|bar| self.acts(bar)).collect();
-        self.fill_prices = self.derive_fill_prices();
+        self.fill_prices = FillPrices::of(self);
         self.by_name.sort_by(|a, b| self.symbols[*a].cmp(&self.symbols[*b]));
     }
 
@@ -183,50 +160,11 @@ impl Dataset {
         any(&self.dividends, 0.0) || any(&self.splits, 1.0) || self.settled_at.contains(&bar)
     }
 
-    fn derive_fill_prices(&self) -> FillPrices {
-        let cells = || (1..self.n_bars()).flat_map(|bar| (0..self.n_symbols()).map(move |i| (bar, i)));
-        let tradable = cells().all(|(bar, i)| self.can_fill(bar, i));
-        let adjusted = self.open.is_none() && self.has_actions.iter().any(|acts| *acts);
-        match &self.open {
-            Some(_) if tradable => FillPrices::Open,
-            None if tradable && !adjusted => FillPrices::PreviousClose,
-            _ => {
-                let mut table = self.close.clone();
-                for (bar, i) in cells() {
-                    let price = if self.can_fill(bar, i) { self.reference_price(bar, i) } else { f64::NAN };
-                    table.set(bar, i, price);
-                }
-                FillPrices::Table(table)
-            }
-        }
-    }
-
-    fn can_fill(&self, bar: usize, symbol: usize) -> bool {
-        self.reference_price(bar, symbol).is_finite()
-            && self.close.get(bar, symbol).is_finite()
-            && self.tradable.as_ref().is_none_or(|grid| grid.get(bar, symbol) == 1.0)
-            && self.volume.as_ref().is_none_or(|grid| grid.get(bar, symbol) != 0.0)
-    }
-
-    /// Returns the price that orders of bar t - 1 meet in bar t (step 7).
-    ///
-    /// NaN where there is none.
-    pub(crate) fn reference_price(&self, bar: usize, symbol: usize) -> f64 {
-        match &self.open {
-            Some(open) => open.get(bar, symbol),
-            None => (self.close.get(bar - 1, symbol) - self.dividend(bar, symbol)) / self.split(bar, symbol),
-        }
-    }
-
     /// Returns the reference prices of bar t (steps 7 and 8).
     ///
     /// NaN where a symbol cannot be traded.
     pub(crate) fn fill_prices(&self, bar: usize) -> &[Block] {
-        match (&self.fill_prices, &self.open) {
-            (FillPrices::Table(table), _) => table.row(bar),
-            (FillPrices::Open, Some(open)) => open.row(bar),
-            _ => self.close.row(bar - 1),
-        }
+        self.fill_prices.row(self, bar)
     }
 
     /// Returns the closes of a bar, NaN where there is none.
@@ -263,7 +201,9 @@ impl Dataset {
         self.has_actions[bar]
     }
 
-    /// Returns whether every symbol closes in every bar and can be traded in every bar but the first.
+    /// Returns whether every symbol closes in every bar and can be traded.
+    ///
+    /// The first bar fills nothing, so it need not be tradable.
     pub(crate) fn is_whole(&self) -> bool {
         self.all_live && !self.has_gaps && !matches!(self.fill_prices, FillPrices::Table(_))
     }
@@ -395,8 +335,11 @@ impl Dataset {
         Some((0..self.n_bars()).flat_map(|bar| (0..self.n_symbols()).map(move |i| grid.get(bar, i))).collect())
     }
 
-    /// Returns the index of a symbol by name.
-    pub(crate) fn index_of(&self, name: &str) -> Option<usize> {
+    /// Returns the index of a symbol by name, whether or not it ever closes.
+    ///
+    /// It is for the harness: an agent's names are looked up by [`AsOf::index_of`], which knows no later listing.
+    #[must_use]
+    pub fn index_of(&self, name: &str) -> Option<usize> {
         let found = self.by_name.binary_search_by(|i| self.symbols[*i].as_str().cmp(name));
         found.ok().map(|place| self.by_name[place])
     }

@@ -1,4 +1,6 @@
-/// Checks one ISO 8601 date: `YYYY-MM-DD`, or `YYYY-MM-DDTHH:MM:SS` with an optional `Z`.
+/// Checks one ISO 8601 date.
+///
+/// Forms: `YYYY-MM-DD`, or `YYYY-MM-DDTHH:MM:SS` with an optional `Z`.
 ///
 /// Dates of one form compare as text in the order of time.
 pub(crate) fn is_iso(text: &str) -> bool {

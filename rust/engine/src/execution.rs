@@ -1,4 +1,4 @@
-//! Steps 7 to 11 of the timeline: what of an order is filled in bar t + 1, and at what price.
+//! Steps 7 to 11 of the timeline: what is filled in bar t + 1, and at what price.
 
 use crate::book::Book;
 use crate::costs::StepCosts;
@@ -101,7 +101,9 @@ pub(crate) fn jittered(market: &Dataset, rules: &Rules, bar: usize, symbol: usiz
     rules.rates.slippage * (1.0 + rules.costs().slippage_jitter * (2.0 * draw - 1.0))
 }
 
-/// Step 10: where a reduction was cut, scales all new exposure so that gross stays within its bound.
+/// Step 10: where a reduction was cut, scales all new exposure.
+///
+/// Gross stays within its bound.
 fn rebalance(rules: &Rules, book: &Book, desk: &mut Desk) {
     let (mut held, mut kept, mut added) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
     let mut reduction_cut = false;

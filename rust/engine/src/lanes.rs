@@ -1,4 +1,4 @@
-//! Sums over symbols in the contract's eight lanes, and the blocks of eight that carry them.
+//! Sums over symbols in the contract's eight lanes, and the blocks that carry them.
 
 /// Eight neighbouring symbols of one bar.
 pub type Block = [f64; LANES];

@@ -1,4 +1,6 @@
-//! Step 6 and steps 12 to 14 of the timeline: what a position pays, what it is worth, and when it is closed by force.
+//! Step 6 and steps 12 to 14 of the timeline.
+//!
+//! They say what a position pays, what it is worth, and when it is closed by force.
 
 use crate::dataset::Dataset;
 use crate::event::{Event, UnfilledReason};
@@ -87,7 +89,9 @@ impl Accrual {
     }
 }
 
-/// Step 12: charges the rates of one bar. The proceeds of a short are not the account's own cash.
+/// Step 12: charges the rates of one bar.
+///
+/// The proceeds of a short are not the account's own cash.
 pub(crate) fn accrue(market: &Dataset, rules: &Rules, bar: usize, cash: f64, desk: &Desk) -> Accrual {
     let short = if rules.limits().allow_short { short_value(market, bar, desk) } else { 0.0 };
     Accrual::new(market, rules, cash, short)
@@ -140,7 +144,9 @@ pub(crate) fn mark(market: &Dataset, bar: usize, cash: f64, desk: &mut Desk) -> 
     Account { cash, nav: cash + lanes::total(&lane), liquidation: 0.0, shortfall: 0.0, terminated: false }
 }
 
-/// Step 14: closes an account by force where its NAV is below the margin, and ends it where nothing is left.
+/// Step 14: closes an account by force where its NAV is below the margin.
+///
+/// It ends the account where nothing is left.
 pub(crate) fn solve(rules: &Rules, mut account: Account, desk: &mut Desk) -> Account {
     if is_below_margin(rules, account.nav, desk) {
         account.liquidation = liquidate(rules, &mut account.cash, desk);

@@ -1,4 +1,6 @@
-//! Vectors of as many symbols as the machine at hand takes at once: AVX2 or AVX-512 where there is, found at run time.
+//! Vectors of as many symbols as the machine at hand takes at once.
+//!
+//! AVX2 or AVX-512 where there is, found at run time.
 //!
 //! Every operation is the IEEE one of each element, none is fused, and sums stay in the contract's eight lanes: the
 //! width changes no bit.

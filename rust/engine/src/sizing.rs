@@ -1,4 +1,4 @@
-//! Steps 1 to 5 of the timeline: what is asked for at close t, and how many shares that is.
+//! Steps 1 to 5 of the timeline: what is asked for at close t, and in what shares.
 
 use pulp::{Simd, WithSimd};
 
@@ -16,7 +16,9 @@ use crate::step::{Desk, Detail, MAX_ABS_WEIGHT, Rules};
 /// f32 softmax weights sum to more than 1 half the time; that is not leverage.
 pub(crate) const GROSS_TOLERANCE: f64 = 1.0 + 1e-6;
 
-/// Steps 1 to 4: takes the orders over, each refused one as a hold, and cuts the weights to the limits.
+/// Steps 1 to 4: takes the orders over and cuts the weights to the limits.
+///
+/// Each refused order is taken for a hold.
 pub(crate) fn accept(
     market: &Dataset,
     rules: &Rules,
@@ -62,7 +64,9 @@ fn refuse(market: &Dataset, rules: &Rules, book: &Book, orders: &[f64], desk: &m
     }
 }
 
-/// Steps 3 and 4: tells of the weights that were cut, and scales what is new to the gross that is left.
+/// Steps 3 and 4: tells of the cut weights and scales what is new.
+///
+/// What is new has the gross that is left.
 fn limit(rules: &Rules, book: &Book, gross: &Gross, desk: &mut Desk) {
     if gross.cut > 0.0 {
         report_cut_weights(desk);
@@ -135,7 +139,7 @@ pub(crate) fn cut<S: Simd, const ONE: bool>(
             targets[i] = cut.target.value();
             kept = kept + cut.kept;
             added = added + cut.added;
-            lost = lost + cut.cut;
+            lost = lost + cut.lost;
             odd = odd + cut.odd;
             i += layout.per_block;
         }

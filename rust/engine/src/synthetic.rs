@@ -8,6 +8,9 @@ use crate::date;
 
 const TICK: f64 = 0.01;
 
+/// The columns made: open, high, low, close and volume.
+pub(crate) const N_COLUMNS: usize = 5;
+
 /// Returns a random walk per symbol.
 ///
 /// Each is from a stream of its own, so that neither more symbols nor more days change

@@ -4,7 +4,9 @@ use crate::grid::Grid;
 use crate::lanes::Block;
 use crate::step::Rules;
 
-/// What a step computes of a bar whatever the account: made once, so that many accounts share it.
+/// What a step computes of a bar whatever the account.
+///
+/// It is made once, so that many accounts share it.
 #[derive(Debug)]
 pub(crate) struct Tables {
     /// Slippage with its jitter.

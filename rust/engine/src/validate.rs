@@ -57,7 +57,8 @@ fn check_axis(columns: &Columns) -> Check {
     for (column, symbol) in symbols.iter().enumerate() {
         if symbol.is_empty() || symbol.trim() != symbol || symbol.chars().any(char::is_control) {
             let message = format!(
-                "`symbols[{column}]` must be text without control characters or spaces around it; received {symbol:?}"
+                "`symbols[{column}]` must be text without control characters or spaces around it; received {symbol:?}{}",
+                columns.origin.symbol(column, symbols.len())
             );
             return Err(DataError::new("symbol_invalid", message));
         }
@@ -68,8 +69,9 @@ fn check_axis(columns: &Columns) -> Check {
         return Err(DataError::new("duplicate_symbol", format!("symbols must be unique; received {symbol:?} twice")));
     }
     let ppy = columns.periods_per_year;
-    if !(ppy.is_finite() && ppy > 0.0) {
-        let message = format!("`periods_per_year` must be a finite number above 0; received {ppy}");
+    // Below it, an annual rate would charge more than there is in one bar.
+    if !(1e-3..=1e9).contains(&ppy) {
+        let message = format!("`periods_per_year` must be between 1e-3 and 1e9; received {ppy:?}");
         return Err(DataError::new("value_invalid", message));
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! Markets at the edges of the ranges that the contract accepts: an answer or a refusal, never a panic.
+//! Markets at the edges of what the contract accepts: answers or refusals only.
 
 use openoutcry_engine::{
     Book, Columns, CostModel, Dataset, Desk, Detail, Event, FillKey, Limits, Rules, UnfilledReason, step_once,

@@ -1,6 +1,6 @@
 use std::borrow::Cow;
 
-use openoutcry_contract::{MarketObservation, Refusal, to_orders};
+use openoutcry_contract::{Decision, MarketObservation, Refusal, place_orders};
 use openoutcry_engine::{
     ConfigError, CostModel, DEFAULT_LOOKBACK, Dataset, Detail, FillKey, Limits, RefusalReason, Rules, StepError, Window,
 };
@@ -9,7 +9,6 @@ use thiserror::Error;
 use crate::agents::Agent;
 use crate::episode::{Episode, check_lookback};
 use crate::run::Run;
-use openoutcry_contract::Decision;
 
 /// A backtest to be run: a market, a window, and its rules.
 #[derive(Clone, Debug)]
@@ -105,7 +104,10 @@ impl<'a> Backtest<'a> {
         Ok(run.finish(self.data.n_symbols()))
     }
 
-    /// Returns what an agent decided, as it would be carried out on a day when every symbol it names is listed.
+    /// Returns what an agent decided.
+    ///
+    /// It is what would be carried out on a day when every symbol it names is listed. Names are those of the dataset,
+    /// whether they ever close: what was decided must not depend on later bars.
     ///
     /// The step itself refuses an order for a symbol that has not closed yet; a bar later it may be filled.
     fn decided<'e>(&self, decision: &Decision, episode: &'e Episode) -> Cow<'e, [f64]> {
@@ -114,11 +116,13 @@ impl<'a> Backtest<'a> {
             return Cow::Borrowed(episode.orders());
         }
         let mut orders = vec![f64::NAN; self.data.n_symbols()];
-        to_orders(decision, self.data.as_of(self.data.n_bars() - 1), &mut orders);
+        place_orders(decision, |name| self.data.index_of(name), &mut orders);
         Cow::Owned(orders)
     }
 
-    /// Runs the decisions in `orders`: one weight per decision of the window and symbol, NaN for a hold.
+    /// Runs the decisions in `orders`.
+    ///
+    /// One weight per decision of the window and symbol, NaN for a hold.
     ///
     /// # Errors
     ///
@@ -142,7 +146,9 @@ impl<'a> Backtest<'a> {
                 break;
             }
         }
+        // What stands after the end of an account was never decided.
         run.orders = orders;
+        run.orders.truncate((run.nav.len() - 1) * n_symbols);
         Ok(run.finish(n_symbols))
     }
 

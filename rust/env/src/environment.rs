@@ -102,12 +102,16 @@ impl PartialEq for State {
     }
 }
 
-/// Returns whether two markets are one, or equal: only markets loaded twice need their fingerprints.
+/// Returns whether two markets are one, or equal.
+///
+/// Only markets loaded twice need their fingerprints.
 fn is_same(a: &Arc<Dataset>, b: &Arc<Dataset>) -> bool {
     Arc::ptr_eq(a, b) || a.fingerprint() == b.fingerprint()
 }
 
-/// Returns the text of the closes that observations of a window can show, nothing printed yet.
+/// Returns the text of the closes that observations of a window can show.
+///
+/// Nothing is printed yet.
 fn printed(data: &Dataset, window: Window, lookback: usize) -> PrintedCloses {
     PrintedCloses::new((window.start + 1).saturating_sub(lookback), data.n_symbols())
 }
@@ -160,7 +164,7 @@ impl TradingEnv {
         Ok(self)
     }
 
-    /// Returns this environment with observations of at most `lookback` closes a symbol.
+    /// Returns this environment that shows at most `lookback` closes a symbol.
     ///
     /// # Errors
     ///
@@ -275,6 +279,8 @@ impl TradingEnv {
     }
 
     /// Returns what happened in the last step.
+    ///
+    /// Nothing after a reset or a return to a checkpoint.
     #[must_use]
     pub fn events(&self) -> &[Event] {
         self.episode.events()
@@ -338,8 +344,7 @@ impl TradingEnv {
         if !is_same(&state.data, &self.data) || state.window != *window || state.rules != *rules {
             return Err(StepError::StateMismatch);
         }
-        self.episode.book = state.book.clone();
-        self.episode.terminated = state.terminated;
+        self.episode.resume(state.book.clone(), state.terminated);
         Ok(())
     }
 }

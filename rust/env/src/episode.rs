@@ -23,6 +23,8 @@ pub(crate) struct Episode {
     desk: Desk,
     orders: Vec<f64>,
     refusals: Vec<Refusal>,
+    /// Whether the desk tells of a step of this account, not of one taken back.
+    tells: bool,
 }
 
 impl Episode {
@@ -34,14 +36,21 @@ impl Episode {
             desk: Desk::new(data.n_symbols(), detail),
             orders: vec![f64::NAN; data.n_symbols()],
             refusals: Vec::new(),
+            tells: false,
             rules,
         }
     }
 
     pub(crate) fn reset(&mut self, data: &Dataset) {
-        self.book = Book::new(data, self.window.start);
-        self.terminated = false;
+        self.resume(Book::new(data, self.window.start), false);
+    }
+
+    /// Goes on from an account, of which no step has been told.
+    pub(crate) fn resume(&mut self, book: Book, terminated: bool) {
+        self.book = book;
+        self.terminated = terminated;
         self.refusals.clear();
+        self.tells = false;
     }
 
     /// Returns whether the window's last bar has been reached.
@@ -81,6 +90,7 @@ impl Episode {
         }
         let stepped = step_once(data, &self.rules, &mut self.book, orders, &mut self.desk)?;
         self.terminated = stepped.terminated;
+        self.tells = true;
         Ok(stepped)
     }
 
@@ -94,6 +104,6 @@ impl Episode {
     }
 
     pub(crate) fn events(&self) -> &[Event] {
-        self.desk.events()
+        if self.tells { self.desk.events() } else { &[] }
     }
 }

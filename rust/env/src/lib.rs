@@ -1,4 +1,4 @@
-//! The open trading floor for agents: a market environment and a backtest on one step.
+//! The open trading floor for agents: an environment and a backtest on one step.
 //!
 //! ```
 //! use openoutcry::{CostModel, Dataset, TradingEnv, Window, agents, run_backtest};
@@ -42,7 +42,7 @@ pub use openoutcry_contract::{
 };
 pub use openoutcry_engine::{
     Columns, ConfigError, CostModel, DEFAULT_LOOKBACK, DEFAULT_PERIODS_PER_YEAR, DataError, Dataset, Event, FillKey,
-    Fundamental, Limits, MAX_ABS_WEIGHT, NewsItem, Origin, StepCosts, StepError, Stepped, Window,
+    Fundamental, Limits, MAX_ABS_WEIGHT, NewsItem, Origin, StepCosts, StepError, Stepped, Window, check_rows,
 };
 pub use reward::{Memory, Reward};
 pub use run::{Fill, Run};

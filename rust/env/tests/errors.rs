@@ -1,10 +1,12 @@
-//! Every error of `contract/errors.json`, raised by what its example gives, with the message that it shows.
+//! Every error of `contract/errors.json`, raised by what its example gives.
+//!
+//! Each has the message that it shows.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use openoutcry::{
-    Backtest, Columns, CostModel, DataError, Dataset, Decision, Fundamental, Limits, NewsItem, Order, StepError,
+    Backtest, Columns, CostModel, DataError, Dataset, Decision, Fundamental, Limits, NewsItem, Order, State, StepError,
     Stepped, TradingEnv, Window,
 };
 use serde_json::Value;
@@ -30,7 +32,7 @@ fn step_error(error: &StepError) -> Raised {
     (error.slug(), error.to_string())
 }
 
-/// Returns what the environment raises in the situation of each example that is not a text.
+/// Returns what the environment raises for each example that is not a text.
 fn raised_by_calls() -> BTreeMap<&'static str, Raised> {
     let synthetic = |n_symbols| Dataset::synthetic(n_symbols, 120, 0).unwrap();
     let count = env(synthetic(3)).step_weights(&[0.5, 0.5]).unwrap_err();
@@ -82,7 +84,9 @@ fn overflow() -> StepError {
     }
 }
 
-/// Returns whether a message is made from a template: its literal parts, in order, with anything in place of a field.
+/// Returns whether a message is made from a template.
+///
+/// It has its literal parts, in order, with anything in place of a field.
 fn is_of_template(message: &str, template: &str) -> bool {
     let mut parts = template.split('{').map(|part| part.split_once('}').map_or(part, |(_, literal)| literal));
     let Some(mut rest) = message.strip_prefix(parts.next().unwrap_or_default()) else { return false };
@@ -163,7 +167,9 @@ fn a_checkpoint_of_another_market_window_or_rules_is_refused_and_changes_nothing
     assert_eq!(accepted, [] as [&str; 0]);
 }
 
-/// What the last step said is part of the state: a refused step must leave it, whatever it was refused for.
+/// What the last step said is part of the state.
+///
+/// A refused step must leave it, whatever it was refused for.
 #[test]
 fn a_refused_step_leaves_what_the_last_step_had_to_say() {
     let decision = |weight: f64| {
@@ -189,6 +195,20 @@ fn a_refused_step_leaves_what_the_last_step_had_to_say() {
             }
         };
         assert_eq!(error.slug(), slug);
+    }
+}
+
+#[test]
+fn where_no_step_was_taken_nothing_has_happened() {
+    let mut env = swinging(40);
+    let start = env.clone_state();
+    let ways: [fn(&mut TradingEnv, &State); 2] =
+        [|env, _| env.restart(), |env, start| env.restore_state(start).unwrap()];
+    for back in ways {
+        env.step_weights(&[0.5]).unwrap();
+        assert_eq!(env.events().len(), 1);
+        back(&mut env, &start);
+        assert_eq!(env.events(), []);
     }
 }
 

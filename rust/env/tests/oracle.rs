@@ -1,4 +1,6 @@
-//! Value paths of engines written by others (`tests/oracle/README.md`), reproduced to 1e-12 through two doors.
+//! Value paths of engines written by others (`tests/oracle/README.md`).
+//!
+//! They are reproduced to 1e-12 through two doors.
 
 use openoutcry::{Backtest, Columns, CostModel, Dataset, Limits, TradingEnv, Window};
 use serde_json::Value;
@@ -32,7 +34,9 @@ fn closes(n_symbols: usize, n_bars: usize) -> Vec<f64> {
     prices
 }
 
-/// The close before each bar, of the first bar its own, moved by up to half a percent.
+/// The close before each bar, moved by up to half a percent.
+///
+/// Before the first bar it is that bar's own.
 fn opens(closes: &[f64], n_symbols: usize) -> Vec<f64> {
     let before = |cell: usize| closes[cell.checked_sub(n_symbols).unwrap_or(cell)];
     let moved = |(cell, u): (usize, &f64)| before(cell) * (1.0 + 0.01 * (u - 0.5));
@@ -50,7 +54,7 @@ struct Path {
     data: Arc<Dataset>,
     weights: Vec<f64>,
     costs: CostModel,
-    /// Whether the value of a bar is taken after the trade at its close, and not before it.
+    /// Whether the value of a bar is taken after the trade at its close, not before.
     trades_first: bool,
     expected: Expected,
 }
@@ -103,7 +107,9 @@ impl Path {
         Window { start: 0, end: self.data.n_bars() }
     }
 
-    /// Returns the value of the account at each bar from its NAV and the costs of each decision.
+    /// Returns the value of the account at each bar.
+    ///
+    /// It follows from its NAV and the costs of each decision.
     fn values(&self, nav: &[f64], costs: &[f64]) -> Vec<f64> {
         assert_eq!(nav.len(), costs.len() + 1);
         let value = |bar: usize| {

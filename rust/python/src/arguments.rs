@@ -1,4 +1,6 @@
-//! Arguments of Python: each is refused by its own name, and none is taken for another kind of value.
+//! Arguments of Python: each is refused by its own name.
+//!
+//! None is taken for another kind of value.
 
 use pyo3::prelude::*;
 use pyo3::types::PyString;
@@ -28,7 +30,9 @@ fn refused(slug: &'static str, name: &str, range: &str, value: &Bound<'_, PyAny>
     }
 }
 
-/// Returns whether a value is a truth value of Python or numpy, which Python also takes for 0 or 1.
+/// Returns whether a value is a truth value of Python or numpy.
+///
+/// Python also takes those for 0 or 1.
 fn is_truth(value: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(["bool", "bool_"].contains(&&*value.get_type().name()?.to_cow()?))
 }
@@ -39,7 +43,19 @@ fn whole(slug: &'static str, name: &str, value: &Bound<'_, PyAny>) -> PyResult<u
 }
 
 fn size(slug: &'static str, name: &str, value: &Bound<'_, PyAny>) -> PyResult<usize> {
-    usize::try_from(whole(slug, name, value)?).map_err(|_| refused(slug, name, "a size of this machine", value))
+    let size = if is_truth(value)? { None } else { value.extract::<u64>().ok().and_then(|size| size.try_into().ok()) };
+    size.ok_or_else(|| refused(slug, name, &format!("an integer of at least {}", least(name)), value))
+}
+
+/// Returns the least value that the core accepts.
+///
+/// It refuses smaller ones by their meaning.
+fn least(name: &str) -> u8 {
+    match name {
+        "n_bars" | "n_days" => 2,
+        "lookback" | "n_symbols" => 1,
+        _ => 0,
+    }
 }
 
 fn edge(slug: &'static str, name: &str, value: &Bound<'_, PyAny>) -> PyResult<Option<usize>> {
@@ -81,7 +97,9 @@ pub(crate) fn csv_text<'a>(value: &'a Bound<'_, PyAny>) -> PyResult<&'a str> {
     })
 }
 
-/// Returns where the first half of a pair stands that has no other half, which no UTF-8 can say.
+/// Returns where the first half of a pair stands that has no other half.
+///
+/// No UTF-8 can say it.
 fn place_of_surrogate(value: &Bound<'_, PyAny>) -> PyResult<String> {
     let bytes: Vec<u8> = value.call_method1("encode", ("utf-8", "surrogatepass"))?.extract()?;
     let good = std::str::from_utf8(&bytes).err().map_or(bytes.len(), |error| error.valid_up_to());

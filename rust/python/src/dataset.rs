@@ -18,6 +18,8 @@ type Table<'py> = PyReadonlyArray2<'py, f64>;
 #[pymethods]
 impl Dataset {
     /// Return a market of columns, each of shape `(n_bars, n_symbols)`.
+    ///
+    /// `origin` says which rows of a frame bars and cells came from, -1 for none.
     #[staticmethod]
     #[pyo3(signature = (dates, symbols, close, *, periods_per_year, open=None, high=None, low=None, volume=None, dividends=None, splits=None, tradable=None, delistings=None, risk_free=None, fundamentals=None, news=None, origin=None))]
     #[expect(clippy::too_many_arguments, reason = "keyword-only columns of one struct")]
@@ -171,4 +173,10 @@ impl Dataset {
             text
         })
     }
+}
+
+/// Refuse a market of rows whose tables would be too large for what they hold.
+#[pyfunction]
+pub(crate) fn check_rows(n_rows: usize, n_symbols: usize, n_bars: usize, n_columns: usize) -> PyResult<()> {
+    openoutcry::check_rows(n_rows, n_symbols, n_bars, n_columns).map_err(to_py)
 }

@@ -1,4 +1,6 @@
-//! The Python door: converts, releases the GIL, decides nothing. Prose and units are in `openoutcry_py.pyi`.
+//! The Python door: converts, releases the GIL, decides nothing.
+//!
+//! Prose and units are in `openoutcry_py.pyi`.
 #![expect(clippy::doc_markdown, reason = "what stands on classes and methods is a docstring of Python")]
 #![expect(clippy::needless_pass_by_value, reason = "pyo3 hands arrays over by value")]
 
@@ -34,6 +36,7 @@ fn openoutcry_py(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<run::Run>()?;
     module.add("BASELINES", openoutcry::agents::BASELINES)?;
     module.add_function(wrap_pyfunction!(environment::fill_noise, module)?)?;
+    module.add_function(wrap_pyfunction!(dataset::check_rows, module)?)?;
     module.add_function(wrap_pyfunction!(environment::resolve_window, module)?)?;
     module.add_function(wrap_pyfunction!(run::run_agent, module)?)?;
     module.add_function(wrap_pyfunction!(run::run_callable, module)?)?;

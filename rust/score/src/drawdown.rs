@@ -13,7 +13,9 @@ pub fn drawdowns(returns: &[f64]) -> Vec<f64> {
     falls(1.0, path)
 }
 
-/// Returns the fall of NAV from its highest so far, per value, at most 0; the first value, which is above 0, is a peak.
+/// Returns the fall of NAV from its highest so far, per value, at most 0.
+///
+/// The first value, which is above 0, is a peak.
 #[must_use]
 pub fn drawdowns_of_nav(nav: &[f64]) -> Vec<f64> {
     falls(nav.first().copied().unwrap_or(1.0), nav.iter().copied())

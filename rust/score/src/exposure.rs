@@ -1,4 +1,4 @@
-/// Returns gross exposure per bar: the sum of abs(weight) over the symbols of each row.
+/// Returns gross exposure per bar: the sum of abs(weight) over each row.
 ///
 /// # Panics
 ///
@@ -8,7 +8,9 @@ pub fn gross_exposure(weights: &[f64], n_symbols: usize) -> Vec<f64> {
     rows(weights, n_symbols).map(|row| sum(row.iter().map(|weight| weight.abs()))).collect()
 }
 
-/// Returns net exposure per bar: the sum of the signed weights of each row, below 0 where shorts outweigh longs.
+/// Returns net exposure per bar: the sum of the signed weights of each row.
+///
+/// It is below 0 where shorts outweigh longs.
 ///
 /// # Panics
 ///

@@ -1,6 +1,8 @@
 use crate::{Statistic, Undefined, check};
 
-/// The smallest standard deviation per bar that is risk; below it is the rounding of a constant return.
+/// The smallest standard deviation per bar that is risk.
+///
+/// Below it is the rounding of a constant return.
 const MIN_DEVIATION: f64 = 1e-8;
 
 /// Returns the arithmetic mean.
@@ -50,7 +52,9 @@ fn sharpe_per_bar(excess: &[f64]) -> Statistic {
     if is_riskless(excess) { Err(Undefined::NoVariation) } else { Ok(mean(excess)? / deviation) }
 }
 
-/// Returns whether returns are constant but for rounding, so that what they earn was earned without risk.
+/// Returns whether returns are constant but for rounding.
+///
+/// What such returns earn was earned without risk.
 ///
 /// Over a risk-free rate that varies such a track has a Sharpe ratio, but it is one of the rate and not of the track.
 #[must_use]

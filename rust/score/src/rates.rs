@@ -35,7 +35,9 @@ pub fn annual_mean(per_bar: &[f64], periods_per_year: f64) -> Statistic {
     Ok(crate::mean(per_bar)? * periods_per_year)
 }
 
-/// Returns each amount of a bar as a share of the NAV before it; 0 once the account is gone.
+/// Returns each amount of a bar as a share of the NAV before it.
+///
+/// It is 0 once the account is gone.
 ///
 /// # Panics
 ///

@@ -1,4 +1,6 @@
-//! Every metric on numbers small enough to check with a pencil; the working stands beside each.
+//! Every metric on numbers small enough to check with a pencil.
+//!
+//! The working stands beside each.
 
 use openoutcry_score::{
     METRICS, Track, Undefined, annual_mean, cagr, calmar, cvar, drawdowns, drawdowns_of_nav, excess, gross_exposure,
@@ -6,7 +8,9 @@ use openoutcry_score::{
     sharpe_standard_error, skew, sortino, standard_deviation, summarize, tail_ratio, total_return, var, volatility,
 };
 
-/// Mean 0.01, deviations 0.01, -0.01, 0.03, -0.03: squares sum to 0.002, cubes to 0, fourth powers to 164e-8.
+/// Mean 0.01, deviations 0.01, -0.01, 0.03, -0.03.
+///
+/// Squares sum to 0.002, cubes to 0, fourth powers to 164e-8.
 const RETURNS: [f64; 4] = [0.02, 0.0, 0.04, -0.02];
 
 #[track_caller]

@@ -145,7 +145,7 @@ fn step_part<S: Simd, const N: usize, const GAPS: bool, const VARIES: bool, cons
         let cut = terms.cut(orders[symbol], current[symbol]);
         targets[symbol] = cut.target;
         (added[symbol], kept[symbol]) = (zero + cut.added, zero + cut.kept);
-        misfit = misfit + cut.cut + cut.odd;
+        misfit = misfit + cut.lost + cut.odd;
     }
     let (added, kept) = (total(&added), total(&kept));
     let (scale, exceeds) = scale(simd, rules.limits().max_gross, added, kept);
@@ -181,7 +181,7 @@ fn step_part<S: Simd, const N: usize, const GAPS: bool, const VARIES: bool, cons
                 fill: fills[k],
                 close: closes[k],
             };
-            let fill = terms.fill::<GAPS, VARIES, OWES>(order, depths.at(k));
+            let fill = terms.fill::<GAPS, VARIES, OWES>(&order, depths.at(k));
             let parts = [fill.flow, fill.traded, fill.slipped, fill.pushed, fill.short, fill.value, fill.gross];
             for (sum, part) in sums.iter_mut().zip(parts) {
                 sum[symbol] = zero + part;
@@ -232,7 +232,8 @@ fn asked(account: Option<&Account<'_>>, quad: usize) -> [f64; QUAD] {
 struct Depths<S: Simd> {
     slippage: Option<[Vector<S>; QUAD]>,
     volume: Option<[Vector<S>; QUAD]>,
-    ratios: Option<([Vector<S>; QUAD], [Vector<S>; QUAD])>,
+    ratio: Option<[Vector<S>; QUAD]>,
+    root: Option<[Vector<S>; QUAD]>,
 }
 
 impl<S: Simd> Depths<S> {
@@ -244,15 +245,15 @@ impl<S: Simd> Depths<S> {
         quad: usize,
     ) -> Self {
         if !VARIES {
-            return Self { slippage: None, volume: None, ratios: None };
+            return Self { slippage: None, volume: None, ratio: None, root: None };
         }
         let turned = |of: fn(&Rows<'a>) -> Option<&'a [Block]>| {
             of(any).map(|_| turn(simd, |a| quad_of(of(row(a)).expect("a row a bar"), quad)))
         };
         let ratio = turned(|rows| rows.ratios.map(|(ratio, _)| ratio));
-        let ratios = ratio.zip(turned(|rows| rows.ratios.map(|(_, root)| root)));
-        let volume = if ratios.is_some() { None } else { turned(|rows| rows.volume) };
-        Self { slippage: turned(|rows| rows.slippage), volume, ratios }
+        let root = turned(|rows| rows.ratios.map(|(_, root)| root));
+        let volume = if ratio.is_some() { None } else { turned(|rows| rows.volume) };
+        Self { slippage: turned(|rows| rows.slippage), volume, ratio, root }
     }
 
     #[inline(always)]
@@ -260,7 +261,7 @@ impl<S: Simd> Depths<S> {
         Depth {
             slippage: self.slippage.as_ref().map(|of| of[k]),
             volume: self.volume.as_ref().map(|of| of[k]),
-            ratio: self.ratios.as_ref().map(|(ratio, root)| (ratio[k], root[k])),
+            ratio: self.ratio.as_ref().zip(self.root.as_ref()).map(|(ratio, root)| (ratio[k], root[k])),
         }
     }
 }

@@ -145,7 +145,7 @@ fn trade<S: Simd, const ONE: bool, const GAPS: bool, const VARIES: bool, const O
                 volume: at(volume),
                 ratio: ratios.map(|(ratio, root)| (ratio.get(i), root.get(i))),
             };
-            let fill = terms.fill::<GAPS, VARIES, OWES>(order, depth);
+            let fill = terms.fill::<GAPS, VARIES, OWES>(&order, depth);
             let parts =
                 [fill.flow, fill.traded, fill.slipped, fill.pushed, fill.short, fill.value, fill.gross, fill.misfit];
             for (sum, part) in lanes.iter_mut().zip(parts) {

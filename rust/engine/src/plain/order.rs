@@ -36,12 +36,13 @@ pub(crate) struct Cut<S: Simd> {
     pub(crate) target: Vector<S>,
     pub(crate) added: Vector<S>,
     pub(crate) kept: Vector<S>,
-    pub(crate) cut: Vector<S>,
+    pub(crate) lost: Vector<S>,
     /// 1 where the order has to be refused.
     pub(crate) odd: Vector<S>,
 }
 
 /// What a fill is made from.
+#[derive(Clone, Copy)]
 pub(crate) struct Order<S: Simd> {
     pub(crate) asked: Vector<S>,
     pub(crate) target: Vector<S>,
@@ -99,7 +100,7 @@ impl<S: Simd> Terms<S> {
         let asked = weight.abs();
         let size = asked.exceeds(cap).select(cap, asked);
         let kept = size.exceeds(base).select(base, size);
-        Cut { target: size.signed_as(weight), added: size - kept, kept, cut: asked - size, odd }
+        Cut { target: size.signed_as(weight), added: size - kept, kept, lost: asked - size, odd }
     }
 
     /// Step 4: scales the part of a weight that is not held already.
@@ -124,10 +125,10 @@ impl<S: Simd> Terms<S> {
     #[inline(always)]
     pub(crate) fn fill<const GAPS: bool, const VARIES: bool, const OWES: bool>(
         &self,
-        order: Order<S>,
+        order: &Order<S>,
         depth: Depth<S>,
     ) -> Fill<S> {
-        let Order { asked, target, current, held, mark, nav, decided, fill: mut price, mut close } = order;
+        let Order { asked, target, current, held, mark, nav, decided, fill: mut price, mut close } = *order;
         let zero = self.zero;
         let sized = target * nav / mark - held;
         let sized = target.equals(current).select(zero, sized);

@@ -119,7 +119,7 @@ fn filled(step: &Step, symbol: usize) -> f64 {
     step.filled(symbol).map_or(0.0, |(shares, _)| shares)
 }
 
-/// Returns the sum of everything but the change of NAV: section 1.5 of the contract.
+/// Returns the sum of all but the change of NAV: section 1.5 of the contract.
 fn explained(step: &Step) -> f64 {
     let move_of = |i: usize| {
         let held = step.held(i);
@@ -146,7 +146,9 @@ fn gross_after_the_fill(step: &Step) -> f64 {
     step.symbols().map(value).sum()
 }
 
-/// Returns the lowest and highest fill of the position open after a step, on its share basis.
+/// Returns the lowest and highest fill of the position open after a step.
+///
+/// Both are on its share basis.
 fn follow(step: &Step, symbol: usize, range: Option<(f64, f64)>) -> Option<(f64, f64)> {
     let (before, after) = (step.before.shares(symbol), step.after.shares(symbol));
     let split = step.split(symbol);

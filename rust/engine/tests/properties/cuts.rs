@@ -1,4 +1,6 @@
-//! A limit or a bar that cannot fill takes something away from an order; it never adds to one, and never makes one.
+//! A limit or a bar that cannot fill takes something away from an order.
+//!
+//! It never adds to one, and never makes one.
 
 use openoutcry_engine::{Book, Desk, Detail, Event, LimitReason, StepError, step_once};
 use proptest::prelude::*;
@@ -178,7 +180,9 @@ proptest! {
     }
 }
 
-/// Returns the gross held into the fill, at the marks of the decision, without what was settled.
+/// Returns the gross held into the fill, without what was settled.
+///
+/// It is valued at the marks of the decision.
 fn gross_held(step: &Step) -> f64 {
     let value = |i: usize| step.held(i).abs() * step.before.mark(i) / step.split(i);
     step.symbols().filter(|i| step.settlement(*i).is_none()).map(value).sum()
@@ -192,7 +196,9 @@ fn gross_at_sizing_prices(step: &Step) -> f64 {
     step.symbols().filter(|i| step.settlement(*i).is_none()).map(value).sum()
 }
 
-/// A limit that binds on a hold would show as a trade here: the account drifts above every limit, and nobody orders.
+/// A limit that binds on a hold would show as a trade here.
+///
+/// The account drifts above every limit, and nobody orders.
 #[test]
 fn an_account_that_drifts_above_every_limit_is_left_alone() {
     let columns = openoutcry_engine::Columns {

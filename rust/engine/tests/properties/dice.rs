@@ -1,4 +1,6 @@
-//! Draws that are functions of a place: a smaller market keeps the cells that it still has.
+//! Draws that are functions of a place.
+//!
+//! A smaller market keeps the cells that it still has.
 
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 

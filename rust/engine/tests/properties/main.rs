@@ -1,4 +1,6 @@
-//! Properties of one step on random markets: what holds for every market, order, cost and limit.
+//! Properties of one step on random markets.
+//!
+//! They hold for every market, order, cost and limit.
 
 mod accounting;
 mod cuts;

@@ -1,4 +1,6 @@
-//! Random markets, orders, costs and limits, in which rare branches of the bar timeline occur.
+//! Random markets, orders, costs and limits.
+//!
+//! Rare branches of the bar timeline occur in them.
 
 use openoutcry_engine::{Columns, CostModel, Dataset, Fundamental, Limits, NewsItem};
 use proptest::prelude::*;
@@ -6,10 +8,14 @@ use proptest::test_runner::RngSeed;
 
 use crate::dice::Dice;
 
-/// Every property test draws from this seed, so that a run is repeatable; a failure prints its shrunken `Case`.
+/// Every property test draws from this seed, so that a run is repeatable.
+///
+/// A failure prints its shrunken `Case`.
 const SEED: u64 = 20_260_101;
 
-/// Returns the configuration of a property test: ten times the cases with `OPENOUTCRY_FULL=1`.
+/// Returns the configuration of a property test.
+///
+/// It has ten times the cases with `OPENOUTCRY_FULL=1`.
 pub fn config(cases: u32) -> ProptestConfig {
     let full = std::env::var("OPENOUTCRY_FULL").is_ok_and(|value| value == "1");
     let cases = if full { 10 * cases } else { cases };
@@ -224,7 +230,7 @@ impl Case {
         }
     }
 
-    /// Blanks the bars before a listing and from a settlement on, and returns the settlements.
+    /// Blanks bars before a listing and from a settlement on; returns the settlements.
     fn list_and_delist(&self, close: &mut [f64], mut open: Option<&mut Vec<f64>>) -> Vec<f64> {
         let dice = Dice::new(self.seed, "listing");
         let mut delistings = vec![f64::NAN; close.len()];
@@ -272,7 +278,9 @@ impl Case {
         heard.collect()
     }
 
-    /// Returns the orders decided on a bar, one per symbol: holds, closes, and weights that now and then are refused.
+    /// Returns the orders decided on a bar, one per symbol.
+    ///
+    /// They are holds, closes, and weights that now and then are refused.
     pub fn orders(&self, bar: usize) -> Vec<f64> {
         let dice = Dice::new(self.seed, "order");
         let size = self.reach / self.n_symbols as f64;

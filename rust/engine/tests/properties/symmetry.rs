@@ -1,4 +1,4 @@
-//! What a market is called, counted in, or listed as, changes no number that it should not.
+//! What a market is called, counted in or listed as changes no number of it.
 
 use openoutcry_engine::{Book, Columns, Dataset, Desk, Detail, step_once};
 use proptest::prelude::*;

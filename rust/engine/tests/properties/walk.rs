@@ -44,7 +44,7 @@ pub fn walk(case: &Case, mut see: impl FnMut(&Step) -> TestCaseResult) -> TestCa
     Ok(())
 }
 
-/// Returns the NAV of each bar, and the largest gross exposure over NAV, of `orders` on a market.
+/// Returns the NAV of each bar and the largest gross over NAV of `orders`.
 pub fn navs(
     data: &Dataset,
     rules: &Rules,

@@ -46,6 +46,7 @@ pub struct Outcome<'a> {
 }
 
 /// Takes the first `n` elements off a slice.
+#[expect(clippy::mut_mut, reason = "what is left is put back in place of the whole")]
 fn take<'a, T>(slice: &mut &'a mut [T], n: usize) -> &'a mut [T] {
     let (head, tail) = std::mem::take(slice).split_at_mut(n);
     *slice = tail;

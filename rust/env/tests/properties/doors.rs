@@ -1,4 +1,6 @@
-//! JSON, arrays, structs and backtests are doors to one engine: the same bits come out of each.
+//! JSON, arrays, structs and backtests are doors to one engine.
+//!
+//! The same bits come out of each.
 
 use std::sync::Arc;
 
@@ -137,14 +139,18 @@ fn bits(values: &[f64]) -> Vec<u64> {
     values.iter().map(|value| value.to_bits()).collect()
 }
 
-/// Returns an info without the orders refused by name, which are told in the order of the list.
+/// Returns an info without the orders refused by name.
+///
+/// Those are told in the order of the list.
 fn without_refusals(info: &str) -> Value {
     let mut info: Value = serde_json::from_str(info).unwrap();
     info["events"].as_array_mut().unwrap().retain(|event| event["slug"] != "refused");
     info
 }
 
-/// Returns the RFC 8785 text of a value whose keys are plain or sort as `BTreeMap` sorts them.
+/// Returns the RFC 8785 text of a value.
+///
+/// Its keys are plain or sort as `BTreeMap` sorts them.
 fn canonical(value: &Value) -> String {
     let mut text = String::new();
     push(&mut text, value);

@@ -1,4 +1,4 @@
-//! At the ends of every range that the contract accepts there is an answer or a refusal, and never a panic.
+//! The ends of every range the contract accepts: answers or refusals, no panic.
 
 use std::sync::Arc;
 
@@ -59,7 +59,7 @@ fn costs() -> impl Strategy<Value = CostModel> {
     })
 }
 
-/// Returns the market of a case with many of its cells moved to the ends of their ranges.
+/// Returns the market of a case with many cells moved to the ends of their ranges.
 fn at_the_ends(case: &Case) -> Columns {
     let mut columns = case.columns();
     let move_to = |table: &mut Vec<f64>, purpose: &str, ends: &[f64]| {

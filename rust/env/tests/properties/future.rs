@@ -1,4 +1,4 @@
-//! Nothing that an agent is shown, and nothing that it decides, depends on a bar after the decision.
+//! Nothing that an agent is shown or decides depends on a bar after the decision.
 
 use std::sync::Arc;
 
@@ -53,7 +53,9 @@ fn record(case: &Case, data: &Arc<Dataset>, agent: &str, end: usize, last: usize
     }
 }
 
-/// Returns the columns with every row after `last` taken from another market: prices, actions, names and dates.
+/// Returns the columns with every row after `last` taken from another market.
+///
+/// That is prices, actions, names and dates.
 fn with_another_future(case: &Case, last: usize, seed: u64) -> Columns {
     let mut known = case.columns();
     let other = Case { seed, ..case.clone() }.columns();
@@ -90,7 +92,9 @@ fn with_another_future(case: &Case, last: usize, seed: u64) -> Columns {
     known
 }
 
-/// Renames every symbol that has not closed in the first `cells` cells: its name belongs to the future too.
+/// Renames every symbol that has not closed in the first `cells` cells.
+///
+/// Its name belongs to the future too.
 fn rename_the_unlisted(columns: &mut Columns, cells: usize) {
     let n_symbols = columns.symbols.len();
     for symbol in 0..n_symbols {
@@ -100,8 +104,9 @@ fn rename_the_unlisted(columns: &mut Columns, cells: usize) {
     }
 }
 
-/// Blanks what the two halves cannot both hold: a close after a settlement, a second one, one before any close, and
-/// a dividend above the close before it.
+/// Blanks what the two halves cannot both hold.
+///
+/// It is a close after a settlement, a second one, one before any close, and a dividend above the close before it.
 fn make_valid(columns: &mut Columns, last: usize) {
     let n_symbols = columns.symbols.len();
     for symbol in 0..n_symbols {

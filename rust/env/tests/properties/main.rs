@@ -1,4 +1,6 @@
-//! Properties of the doors on random markets: one number everywhere, nothing of the future, and no half-made step.
+//! Properties of the doors on random markets.
+//!
+//! One number everywhere, nothing of the future, and no half-made step.
 
 #[path = "../../../engine/tests/properties/dice.rs"]
 mod dice;

@@ -33,7 +33,9 @@ pub fn backtest<'a>(case: &Case, data: &'a Dataset) -> Backtest<'a> {
     backtest.with_limits(case.limits).expect("valid limits").with_lookback(LOOKBACK).expect("valid lookback")
 }
 
-/// Returns the decision that means the same as the orders of a bar, some of it said in a roundabout way.
+/// Returns the decision that means the same as the orders of a bar.
+///
+/// Some of it is said in a roundabout way.
 pub fn decision(case: &Case, data: &Dataset, bar: usize) -> Decision {
     let dice = Dice::new(case.seed, "decision");
     let mut decision = Decision { reasoning: "because".into(), ..Decision::default() };
@@ -69,7 +71,9 @@ pub fn shown(env: &mut TradingEnv) -> String {
     text
 }
 
-/// One step through the JSON door: the observation, the reward's bits, whether it is the last, and the info.
+/// One step through the JSON door.
+///
+/// The observation, the reward's bits, whether it is the last, and the info.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Told {
     pub observation: String,

@@ -1,4 +1,4 @@
-//! The cases as the files spell them, and the market, rules and environment that they mean.
+//! The cases as the files spell them, and the market, rules and environment meant.
 
 use std::sync::Arc;
 

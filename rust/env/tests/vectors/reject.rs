@@ -64,7 +64,9 @@ fn set_cost(given: &mut Given, costs: &Value) -> bool {
     serde_json::from_value(spelled).map(|costs| given.costs = costs).is_ok()
 }
 
-/// Returns the slug with which the input is refused, none where it is not, on a running environment.
+/// Returns the slug with which a running environment refuses the input.
+///
+/// None where it does not.
 fn refuse(env: &mut TradingEnv, given: &Given, case: &Case) -> Option<&'static str> {
     match case.at.as_str() {
         "decision" => {

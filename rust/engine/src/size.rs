@@ -1,0 +1,70 @@
+//! Sizes that are refused before anything of them is made.
+//!
+//! A mistyped one would run the process out of memory.
+
+use crate::error::DataError;
+
+/// The most values of a market that is made from a few numbers or words: 2 GiB.
+const MAX_VALUES: usize = 1 << 28;
+
+/// Bars of symbols that a market of rows may always have: 32 MiB a column.
+const SMALL: usize = 1 << 22;
+
+/// Above [`SMALL`], the most bars of symbols for each row of a market of rows.
+///
+/// A symbol that trades a sixty-fourth of the axis still passes; rows that each name a date and a symbol of their own
+/// make a table that is the square of what was given.
+const MAX_CELLS_PER_ROW: usize = 64;
+
+fn too_large(message: String) -> DataError {
+    DataError::new("dataset_too_large", message)
+}
+
+/// Checks the size of a market of `n_columns` tables.
+pub(crate) fn check_size(n_symbols: usize, n_bars: usize, n_columns: usize) -> Result<(), DataError> {
+    let cells = n_symbols.max(1).checked_mul(n_bars.max(1));
+    if cells.and_then(|cells| cells.checked_mul(n_columns)).is_none_or(|values| values > MAX_VALUES) {
+        return Err(too_large(format!(
+            "a market must have at most {MAX_VALUES} values; received {n_symbols} symbols x {n_bars} bars x {n_columns} columns"
+        )));
+    }
+    Ok(())
+}
+
+/// Checks the size of a market of `n_columns` tables that is given in rows.
+///
+/// Each row is of one date and symbol.
+///
+/// # Errors
+///
+/// Returns an error for more than 2^28 values, or for tables of more than 2^22 cells that are nearly all empty.
+pub fn check_rows(n_rows: usize, n_symbols: usize, n_bars: usize, n_columns: usize) -> Result<(), DataError> {
+    // A column more says where each cell was read.
+    check_size(n_symbols, n_bars, n_columns + 1)?;
+    let cells = n_symbols * n_bars;
+    if cells > SMALL && cells > n_rows.saturating_mul(MAX_CELLS_PER_ROW) {
+        return Err(too_large(format!(
+            "a market of more than {SMALL} bars of symbols must give one in {MAX_CELLS_PER_ROW}; received {n_rows} rows for {n_symbols} symbols x {n_bars} bars"
+        )));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_column_counts() {
+        assert!(check_size(1 << 14, 1 << 14, 1).is_ok());
+        assert_eq!(check_size(1 << 14, 1 << 14, 2).unwrap_err().slug(), "dataset_too_large");
+        assert!(check_size(usize::MAX, 1, 2).is_err());
+    }
+
+    #[test]
+    fn a_large_table_that_is_nearly_empty_is_refused() {
+        assert!(check_rows(1, 1 << 11, 1 << 11, 1).is_ok());
+        assert!(check_rows(1 << 17, 1 << 12, 1 << 11, 1).is_ok());
+        assert_eq!(check_rows((1 << 17) - 1, 1 << 12, 1 << 11, 1).unwrap_err().slug(), "dataset_too_large");
+    }
+}
