@@ -297,9 +297,11 @@ impl TradingEnv {
             let message = format!("`history` must have shape (lookback, {n}); received {:?}", rows.dim());
             return Err(raise("shape_mismatch", &message));
         }
-        let lookback = rows.nrows();
-        arrays.history = rows.as_slice_mut().ok_or_else(|| raise("shape_mismatch", "`history` must be contiguous"))?;
-        arrays.write(0, book, data, lookback);
+        let mut cells = vec![0.0; rows.len()];
+        arrays.history = &mut cells;
+        arrays.write(0, book, data, rows.nrows());
+        // Cell by cell, since the caller's array may have any layout.
+        rows.iter_mut().zip(cells).for_each(|(cell, close)| *cell = close);
         Ok(cash[0])
     }
 
