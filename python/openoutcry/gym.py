@@ -8,6 +8,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 import numpy.typing as npt
+from gymnasium import spaces
 
 from openoutcry import data
 from openoutcry import openoutcry_py as native
@@ -48,7 +49,8 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
     where symbols come and go also `tradable` `(n,)`, bool: which of them can be held.
 
     The market is fixed by the constructor. `reset(seed=s)` fixes the stream of episodes: the window of episode k is a
-    function of s and k, and a bare `reset` goes on to the next one. The first bare `reset` draws a seed from the system.
+    function of s and k, and a bare `reset` goes on to the next one. A first `reset` that is bare draws a seed from the
+    system.
 
     Args:
         n_symbols: Symbols of the synthetic market, 4 by default.
@@ -109,8 +111,8 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
         self.render_mode = render_mode
         self.reward_scheme, parameter = scheme_of(reward, reward_parameter)
         episodes = Episodes(window, within, episode_bars, split)
-        start, end, *stream = episodes.on(self.dataset, shown)
-        self._episodes = native.Episodes((start, end), *stream, self.dataset.n_bars)
+        start, end, n_bars, split = episodes.on(self.dataset, shown)
+        self._episodes = native.Episodes((start, end), n_bars, split, self.dataset.n_bars)
         self._core = native.TradingEnv.from_dataset(
             self.dataset._core,
             window=(start, end),
@@ -125,8 +127,8 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
         self._comes_and_goes = comes_and_goes(self.dataset, start)
         self._navs: list[float] = []
         n = self.dataset.n_symbols
-        self.action_space = action_space(n, [self.limits])
-        self.observation_space = observation_space(self._kind, n, lookback, self.dataset.n_bars)
+        self.action_space: spaces.Box = action_space(n, [self.limits])  # type: ignore[assignment]
+        self.observation_space: spaces.Space[Any] = observation_space(self._kind, n, lookback, self.dataset.n_bars)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -175,7 +177,7 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
         """Go back to a checkpoint of this environment and return its observation.
 
         Raises:
-            OpenOutcryError: `state_mismatch`: the checkpoint is of another market, or of an episode with another window.
+            OpenOutcryError: `state_mismatch`: the checkpoint is of another market or another window.
         """
         self._core.restore_state(state)
         self._navs = [self._core.nav]
@@ -235,7 +237,7 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
         return info
 
 
-def market_of(n_symbols: int, n_days: int, seed: int, dataset: Dataset | str | None) -> Dataset:
+def market_of(n_symbols: int, n_days: int, seed: int, dataset: Any) -> Dataset:
     """Return the market of an environment's arguments."""
     if dataset is None:
         return Dataset.synthetic(n_symbols, n_days, seed)

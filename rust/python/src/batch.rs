@@ -1,8 +1,6 @@
 use std::sync::Arc;
 
-use numpy::{
-    IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadwriteArray2, PyUntypedArrayMethods,
-};
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyUntypedArrayMethods};
 use openoutcry::batch::{Autoreset, Batch as CoreBatch, Market, Settings, Terms};
 use openoutcry::{Reward, Window, Windows};
 use pyo3::prelude::*;
@@ -19,10 +17,15 @@ use crate::rules::{CostModel, Limits};
 pub struct Batch {
     core: CoreBatch,
     shown: Shown,
+    /// Which lanes began an episode in the last step that made new arrays.
+    resets: Vec<bool>,
 }
 
+/// Lanes below which releasing the GIL and taking it back costs more than their step.
+const FEW_LANES: usize = 8;
+
 /// What a step that made new arrays returns: the observation, what came of the step, and which flags are set.
-type Made = (Py<PyAny>, Py<PyArray1<f64>>, Py<PyArray1<bool>>, Py<PyArray1<bool>>, Py<PyArray1<bool>>, u8);
+type Made = (Py<PyAny>, Py<PyArray1<f64>>, Py<PyArray1<bool>>, Py<PyArray1<bool>>, Option<Py<PyArray1<bool>>>, u8);
 
 /// How a batch is run: a dict of Python.
 #[derive(FromPyObject)]
@@ -104,7 +107,8 @@ impl Batch {
             let markets = datasets.iter().map(|dataset| Arc::new(Market::new(Arc::clone(&dataset.0)))).collect();
             CoreBatch::new(markets, &lanes, settings, seed)
         });
-        Ok(Self { core: made.map_err(to_py)?, shown })
+        let core = made.map_err(to_py)?;
+        Ok(Self { shown, resets: vec![false; core.n_lanes()], core })
     }
 
     /// Begin an episode in each lane of `mask`, or in all.
@@ -143,7 +147,8 @@ impl Batch {
 
     /// Trade every lane and return what it led to in new arrays.
     ///
-    /// They are the observation, rewards, terminations, truncations and resets; then the number of `step`.
+    /// They are the observation, rewards, terminations, truncations and resets, or None for no reset; then the number
+    /// of `step`.
     #[pyo3(signature = (actions, hold, last=None))]
     fn step_new(
         &mut self,
@@ -154,7 +159,8 @@ impl Batch {
     ) -> PyResult<Made> {
         let (views, results) = (Views::fresh(py, self.shown, self.sizes()), Results::fresh(py, self.core.n_lanes()));
         let said = self.advance(py, (actions, hold), (&views, &results), last)?;
-        let Results { rewards, terminated, truncated, reset } = results;
+        let Results { rewards, terminated, truncated, .. } = results;
+        let reset = (said & 2 != 0).then(|| PyArray1::from_slice(py, &self.resets).unbind());
         Ok((views.observation(py)?, rewards, terminated, truncated, reset, said))
     }
 
@@ -203,20 +209,13 @@ impl Batch {
     /// Return which symbols of every lane can be held.
     #[getter]
     fn tradable<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<bool>>> {
-        let mut cells = vec![false; self.core.n_lanes() * self.core.n_symbols()];
-        self.write_listed(&mut cells);
-        cells.into_pyarray(py).reshape([self.core.n_lanes(), self.core.n_symbols()])
-    }
-
-    /// Write which symbols of every lane can be held, shape `(n_lanes, n_symbols)`, bool.
-    fn tradable_into(&self, mut cells: PyReadwriteArray2<'_, bool>) -> PyResult<()> {
-        let shape = [self.core.n_lanes(), self.core.n_symbols()];
-        if cells.shape() != shape {
-            let message = format!("`tradable` must have shape {shape:?}; received {:?}", cells.shape());
-            return Err(raise("shape_mismatch", &message));
+        let Sizes { n_lanes, n_symbols, .. } = self.sizes();
+        let mut cells = Vec::with_capacity(n_lanes * n_symbols);
+        for lane in 0..n_lanes {
+            let as_of = self.core.market(lane).data().as_of(self.core.book(lane).bar());
+            cells.extend((0..n_symbols).map(|symbol| as_of.is_listed(symbol)));
         }
-        self.write_listed(cells.as_slice_mut()?);
-        Ok(())
+        cells.into_pyarray(py).reshape([n_lanes, n_symbols])
     }
 
     /// Return the log returns of a market by bar and symbol.
@@ -235,15 +234,6 @@ impl Batch {
         Sizes { n_lanes: self.core.n_lanes(), n_symbols: self.core.n_symbols(), lookback }
     }
 
-    fn write_listed(&self, cells: &mut [bool]) {
-        for (lane, row) in cells.chunks_exact_mut(self.core.n_symbols()).enumerate() {
-            let as_of = self.core.market(lane).data().as_of(self.core.book(lane).bar());
-            for (symbol, cell) in row.iter_mut().enumerate() {
-                *cell = as_of.is_listed(symbol);
-            }
-        }
-    }
-
     fn advance(
         &mut self,
         py: Python<'_>,
@@ -253,13 +243,20 @@ impl Batch {
     ) -> PyResult<u8> {
         // Copied while the GIL is held: Python code may write to the array once we detach.
         self.accept(actions, hold)?;
-        let core = &mut self.core;
-        results.with(py, |outcome| {
-            views.with(py, |seen| match last {
-                None => py.detach(|| core.step(seen, None, outcome)).map_err(to_py),
-                Some(last) => last.lend(|last, _| {
+        let (core, is_brief) = (&mut self.core, self.resets.len() < FEW_LANES);
+        results.with(py, &mut self.resets, |outcome| {
+            views.with(py, |seen| {
+                let Some(last) = last else {
+                    let stepped = if is_brief {
+                        core.step(seen, None, outcome)
+                    } else {
+                        py.detach(|| core.step(seen, None, outcome))
+                    };
+                    return stepped.map_err(to_py);
+                };
+                last.lend(|last, _| {
                     last.with(py, |last| py.detach(|| core.step(seen, Some(last), outcome)).map_err(to_py))
-                }),
+                })
             })
         })
     }

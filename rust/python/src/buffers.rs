@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use numpy::ndarray::Dimension;
 use numpy::{Element, Ix1, Ix2, Ix3, PyArray, PyArrayMethods, PyUntypedArrayMethods};
 use openoutcry::batch::{Arrays, Outcome, Seen};
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -47,7 +48,8 @@ pub(crate) struct Results {
     pub(crate) rewards: Py<PyArray<f64, Ix1>>,
     pub(crate) terminated: Py<PyArray<bool, Ix1>>,
     pub(crate) truncated: Py<PyArray<bool, Ix1>>,
-    pub(crate) reset: Py<PyArray<bool, Ix1>>,
+    /// None where it is worth an array only if a flag is set.
+    reset: Option<Py<PyArray<bool, Ix1>>>,
 }
 
 /// The arrays that a batch writes into, checked once.
@@ -107,17 +109,17 @@ impl Views {
         match self {
             Self::Flat(flat) => return Ok(flat.clone_ref(py).into_any()),
             Self::Cursor { bars, account } => {
-                found.set_item("account", account)?;
-                found.set_item("cursor", bars)?;
+                found.set_item(intern!(py, "account"), account)?;
+                found.set_item(intern!(py, "cursor"), bars)?;
             }
             Self::Dict { closes, listed, positions, cash, history } => {
-                found.set_item("cash", cash)?;
-                found.set_item("closes", closes)?;
+                found.set_item(intern!(py, "cash"), cash)?;
+                found.set_item(intern!(py, "closes"), closes)?;
                 if let Some(history) = history {
-                    found.set_item("history", history)?;
+                    found.set_item(intern!(py, "history"), history)?;
                 }
-                found.set_item("listed", listed)?;
-                found.set_item("positions", positions)?;
+                found.set_item(intern!(py, "listed"), listed)?;
+                found.set_item(intern!(py, "positions"), positions)?;
             }
         }
         Ok(found.into_any().unbind())
@@ -151,16 +153,23 @@ impl Results {
             rewards: fresh(py, [n_lanes]),
             terminated: fresh(py, [n_lanes]),
             truncated: fresh(py, [n_lanes]),
-            reset: fresh(py, [n_lanes]),
+            reset: None,
         }
     }
 
-    /// Hands the elements of all arrays to `write`; afterwards, says which flags any lane has set: 1 an episode that
-    /// ended, 2 one that began.
-    pub(crate) fn with(&self, py: Python<'_>, write: impl FnOnce(Outcome<'_>) -> PyResult<()>) -> PyResult<u8> {
+    /// Hands the elements of all arrays to `write`, or `resets` where no array is bound for them.
+    ///
+    /// Afterwards, says which flags any lane has set: 1 for an episode that ended, 2 for one that began.
+    pub(crate) fn with(
+        &self,
+        py: Python<'_>,
+        resets: &mut [bool],
+        write: impl FnOnce(Outcome<'_>) -> PyResult<()>,
+    ) -> PyResult<u8> {
         let rewards = elements(self.rewards.bind(py))?;
         let (terminated, truncated) = (elements(self.terminated.bind(py))?, elements(self.truncated.bind(py))?);
-        let reset = elements(self.reset.bind(py))?;
+        let bound = self.reset.as_ref().map(|reset| reset.bind(py));
+        let reset = bound.map_or(Ok(resets), elements)?;
         write(Outcome { rewards, terminated, truncated, reset })?;
         // Without a way out of the loop it runs over vectors.
         let any = |flags: &[bool]| flags.iter().fold(false, |any, flag| any | flag);
@@ -260,18 +269,16 @@ impl Buffers {
 impl Buffers {
     fn bound(py: Python<'_>, views: Views, outcome: &[Bound<'_, PyAny>; 4]) -> PyResult<Self> {
         let [rewards, terminated, truncated, reset] = outcome;
-        let results = Results {
-            rewards: written("rewards", rewards)?,
-            terminated: written("terminations", terminated)?,
-            truncated: written("truncations", truncated)?,
-            reset: written("reset", reset)?,
-        };
+        let reset = written("reset", reset)?;
+        let (terminated, truncated) = (written("terminations", terminated)?, written("truncations", truncated)?);
+        let results = Results { rewards: written("rewards", rewards)?, terminated, truncated, reset: None };
         let _held = (
             borrowed(py, "rewards", &results.rewards)?,
             borrowed(py, "terminations", &results.terminated)?,
             borrowed(py, "truncations", &results.truncated)?,
-            borrowed(py, "reset", &results.reset)?,
+            borrowed(py, "reset", &reset)?,
         );
+        let results = Results { reset: Some(reset), ..results };
         Ok(Self { views, results, is_lent: AtomicBool::new(false) })
     }
 
