@@ -263,9 +263,11 @@ def limits_of(limits: Limits | None, max_weight: float | None, allow_short: bool
 
 
 def comes_and_goes(dataset: Dataset, start: int) -> bool:
-    """Return whether some symbol lists after bar `start`, or settles."""
-    late = np.isnan(dataset.close[: start + 1]).all(axis=0).any()
-    return bool(late or (dataset.delistings is not None and np.isfinite(dataset.delistings).any()))
+    """Return whether symbols may come and go: one has not listed by bar `start`, or the data has settlements.
+
+    Whether any settles is not asked: that would tell the future.
+    """
+    return dataset.delistings is not None or bool(np.isnan(dataset.close[: start + 1]).all(axis=0).any())
 
 
 def _mask(hold: Any, weights: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyUntypedArrayMethods};
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyUntypedArray, PyUntypedArrayMethods};
 use openoutcry::batch::{Autoreset, Batch as CoreBatch, Market, Settings, Terms};
 use openoutcry::{Reward, Window, Windows};
 use pyo3::prelude::*;
@@ -266,6 +266,10 @@ impl Batch {
         let hold = hold.map(|hold| taken::<bool, numpy::Ix2>("hold", hold)).transpose()?;
         let hold = hold.as_ref().map(|hold| hold.bind(actions.py()));
         let hold = hold.map(|hold| rows("hold", hold, shape)).transpose()?;
+        if !actions.is_exact_instance_of::<PyUntypedArray>() && actions.hasattr("mask")? {
+            let message = "`actions` must be an array without a mask; received a masked array";
+            return Err(raise("shape_mismatch", message));
+        }
         if let Ok(actions) = actions.cast::<PyArray2<f32>>() {
             return self.core.accept(rows("actions", actions, shape)?, hold).map_err(to_py);
         }
