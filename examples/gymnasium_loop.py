@@ -6,7 +6,7 @@ The product of its rewards is its NAV, and the last bar is drawn as a picture.
 import gymnasium
 import numpy as np
 
-env = gymnasium.make("openoutcry.gym:OpenOutcry/Synthetic-v1", n_symbols=6, n_days=250, render_mode="rgb_array")
+env = gymnasium.make("openoutcry.gym:OpenOutcry/Synthetic-v2", n_symbols=6, n_days=500, render_mode="rgb_array")
 observation, info = env.reset(seed=0)
 env.action_space.seed(0)
 rewards = []

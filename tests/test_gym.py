@@ -5,15 +5,12 @@ from __future__ import annotations
 import json
 import warnings
 
-import gymnasium
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
 import openoutcry as oo
 from openoutcry.gym import OpenOutcryEnv
-
-ID = "openoutcry.gym:OpenOutcry/Synthetic-v1"
 
 
 @pytest.mark.parametrize(
@@ -22,7 +19,7 @@ ID = "openoutcry.gym:OpenOutcry/Synthetic-v1"
 def test_check_env_passes_with_no_warning(options: dict[str, object]) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        check_env(gymnasium.make(ID, **options).unwrapped)
+        check_env(OpenOutcryEnv(**options))
 
 
 def test_check_env_passes_on_real_data_with_late_listings() -> None:

@@ -24,7 +24,15 @@ PACKAGE = ROOT / "python" / "openoutcry"
 CRATES = {
     "openoutcry-engine": {"libm", "pulp", "rand_chacha", "sha2", "thiserror"},
     "openoutcry-contract": {"openoutcry-engine", "serde", "serde_json", "thiserror", "zmij"},
-    "openoutcry": {"openoutcry-contract", "openoutcry-engine", "rand_chacha", "thiserror"},
+    "openoutcry": {
+        "openoutcry-contract",
+        "openoutcry-engine",
+        "libm",
+        "rand_chacha",
+        "rayon",
+        "sha2",
+        "thiserror",
+    },
     "openoutcry-score": {"libm", "thiserror"},
     "openoutcry-py": {"openoutcry", "openoutcry-score", "numpy", "pyo3"},
 }
@@ -57,7 +65,7 @@ class Layer:
 CORE = {"agents", "core", "data", "errors", "native"}
 LAYERS = {
     "native": Layer(("openoutcry.openoutcry_py",), set(), {"numpy"}),
-    "root": Layer(("openoutcry",), CORE, set(), frozenset({"gym"}), by_name=True),
+    "root": Layer(("openoutcry",), CORE, set(), frozenset({"gym", "vector"}), by_name=True),
     "data": Layer(("openoutcry.data", "openoutcry.data.*"), {"data", "errors"}, {"numpy"}, frozenset({"root"})),
     "core": Layer(
         (
@@ -66,6 +74,7 @@ LAYERS = {
             "openoutcry.backtest",
             "openoutcry.columns",
             "openoutcry.dataset",
+            "openoutcry.episodes",
             "openoutcry.window",
         ),
         CORE,
@@ -83,7 +92,10 @@ LAYERS = {
     ),
     "report": Layer(("openoutcry.report", "openoutcry.report.*"), {"native", "report"}, {"numpy"}),
     "picture": Layer(("openoutcry.picture",), {*CORE, "report"}, {"numpy"}, frozenset({"root"})),
-    "gym": Layer(("openoutcry.gym",), CORE, {"gymnasium", "numpy"}, frozenset({"report"})),
+    "gym": Layer(
+        ("openoutcry.gym", "openoutcry.spaces"), {*CORE, "gym"}, {"gymnasium", "numpy"}, frozenset({"report"})
+    ),
+    "vector": Layer(("openoutcry.lanes", "openoutcry.vector"), {*CORE, "gym", "vector"}, {"gymnasium", "numpy"}),
     "board": Layer(("openoutcry.board", "openoutcry.benchmarks"), CORE, {"numpy"}),
     "cli": Layer(
         ("openoutcry.__main__", "openoutcry.cli", "openoutcry.cli.*"),
@@ -233,6 +245,8 @@ def test_importing_pulls_in_nothing_but_numpy(module: str, tmp_path: Path) -> No
         ("openoutcry.report.charts", "from openoutcry.backtest import Run"),
         ("openoutcry.report.charts", "def f():\n    import matplotlib"),
         ("openoutcry.gym", "import torch"),
+        ("openoutcry.gym", "def f():\n    from openoutcry.vector import OpenOutcryVectorEnv"),
+        ("openoutcry.vector", "import torch"),
         ("openoutcry.gym", "from openoutcry import OpenOutcryEnv"),
         ("openoutcry.cli.run", "import pandas"),
         ("openoutcry.unheard_of", ""),

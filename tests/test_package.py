@@ -20,6 +20,7 @@ NAMES = {
     "Limits",
     "OpenOutcryEnv",
     "OpenOutcryError",
+    "OpenOutcryVectorEnv",
     "Run",
     "TradingEnv",
     "Window",

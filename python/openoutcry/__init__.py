@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from openoutcry.backtest import Run, run_backtest
     from openoutcry.dataset import Dataset
     from openoutcry.gym import OpenOutcryEnv
+    from openoutcry.vector import OpenOutcryVectorEnv
     from openoutcry.window import Window
 
 __version__ = "0.1.0"
@@ -24,6 +25,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "Dataset": "openoutcry.dataset",
     "OpenOutcryEnv": "openoutcry.gym",
+    "OpenOutcryVectorEnv": "openoutcry.vector",
     "Run": "openoutcry.backtest",
     "Window": "openoutcry.window",
     "run_backtest": "openoutcry.backtest",
@@ -37,6 +39,7 @@ __all__ = [
     "Limits",
     "OpenOutcryEnv",
     "OpenOutcryError",
+    "OpenOutcryVectorEnv",
     "Run",
     "TradingEnv",
     "Window",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from typing import Any
 
 import gymnasium as gym
@@ -9,24 +10,25 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
+from openoutcry import data
 from openoutcry import openoutcry_py as native
 from openoutcry.arguments import lookback_of, plain, rules_of, seed_of
 from openoutcry.dataset import Dataset
+from openoutcry.episodes import Episodes, finite, scheme_of
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import CostModel, Limits, OpenOutcryError, State
-from openoutcry.window import Edge, Window, as_window
+from openoutcry.spaces import action_space, observation_of, observation_space
+from openoutcry.window import Edge, Window
 
-Observation = dict[str, npt.NDArray[Any]]
-
-# Finite, so that `sample()` works; no price or share count comes near it.
-_BOUND = 1e300
+Observation = Any
+"""A dict of arrays, or one array where `observation="flat"`."""
 
 
-class _Default(int):
+class Default(int):
     """A default that can be told from the same number given."""
 
 
-_N_SYMBOLS, _N_DAYS = _Default(4), _Default(120)
+N_SYMBOLS, N_DAYS = Default(4), Default(120)
 
 
 class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
@@ -36,102 +38,136 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
 
     Action: target weights, shape `(n,)`, float32, signed fractions of NAV.
 
-    Observation, float64 but the mask: `closes` `(n,)`, account currency, 0 where a symbol is not listed; `listed`
-    `(n,)`, int8; `positions` `(n,)`, shares; `cash` `(1,)`; with `lookback` also `history` `(lookback, n)`,
-    oldest first, 0 before a listing.
+    Observation `dict`, float64 but the mask: `closes` `(n,)`, account currency, 0 where a symbol is not listed;
+    `listed` `(n,)`, int8; `positions` `(n,)`, shares; `cash` `(1,)`; with `lookback` also `history` `(lookback, n)`,
+    oldest first, 0 before a listing. `flat`, float32 `(lookback n + n + 1,)`: log returns, bar after bar, oldest first,
+    0 where a close is missing; weights held; cash over NAV. `cursor`: the index of the bar, and `account`
+    `(n + 1,)`, the weights and the cash, for learners that gather the history themselves.
 
-    Reward: simple return of NAV. `terminated` is ruin or liquidation, `truncated` the window's end. `info` holds `nav`,
-    `date`, `events` and the costs paid by kind.
+    Reward: simple return of NAV, unless another scheme is named. `terminated` is ruin or liquidation, `truncated` the
+    window's end. `info` holds `nav`, `date`, `events`, the costs paid by kind and the `reward_scheme`; in a market
+    where symbols come and go also `tradable` `(n,)`, bool: which of them can be held.
 
-    The market is fixed by the constructor, and so is the window: `reset(seed=...)` seeds `np_random` and nothing else.
+    The market is fixed by the constructor. `reset(seed=s)` fixes the stream of episodes: the window of episode k is a
+    function of s and k, and a bare `reset` goes on to the next one. A first `reset` that is bare draws a seed from the
+    system.
 
     Args:
         n_symbols: Symbols of the synthetic market, 4 by default.
         n_days: Days of the synthetic market, 120 by default.
         seed: Seed of the synthetic market and of the slippage noise. With `dataset` it is the key of that noise alone,
             which matters only where `slippage_jitter` is above 0.
-        dataset: A market to use instead of a synthetic one; the sizes are then its own.
-        window: Bars or dates `[start, end)`.
+        dataset: A market to use instead of a synthetic one, or the name of a bundled one; the sizes are then its own.
+        window: Bars or dates `[start, end)` of every episode, or `random` for a window of its own in each.
+        within: The range that random windows are drawn from; None for what `window=None` would be.
+        episode_bars: Bars of a random window; None for 252.
+        split: `train`, `validation` or `test`: streams of different splits share no draw.
         costs: What trading costs; None for the defaults of `CostModel`.
         limits: What an action may ask for; None for the defaults of `Limits`.
-        lookback: Bars of `history`; None for no history.
+        observation: `dict`, `flat` or `cursor`.
+        lookback: Bars of history; None for no history, and for 20 where `observation="flat"`.
+        reward: `simple`, `log`, `differential-sharpe`, `drawdown` or `turnover`. It shapes training; no score sees it.
+        reward_parameter: Rate of the differential Sharpe ratio (0.01), or penalty per drawdown (1) or turnover (0.001).
+        no_trade_band: An order that moves a weight by less is a hold.
         max_weight: Shorthand for `Limits(max_weight=...)`.
         allow_short: Shorthand for `Limits(allow_short=...)`.
         render_mode: `ansi` for a line of text, `rgb_array` for a picture.
 
     Raises:
         OpenOutcryError: an argument cannot be used: the window, a cost, a limit, both `limits` and a shorthand for it,
-            both `dataset` and a size, or an unknown render mode.
+            both `dataset` and a size, or an unknown name.
     """
 
     metadata: dict[str, Any] = {"render_modes": ["ansi", "rgb_array"], "render_fps": 12}  # noqa: RUF012 as in Gymnasium
 
     def __init__(
         self,
-        n_symbols: int = _N_SYMBOLS,
-        n_days: int = _N_DAYS,
+        n_symbols: int = N_SYMBOLS,
+        n_days: int = N_DAYS,
         seed: int = 7,
         *,
-        dataset: Dataset | None = None,
+        dataset: Dataset | str | None = None,
         window: Window | tuple[Edge, Edge] | str | None = None,
+        within: Window | tuple[Edge, Edge] | str | None = None,
+        episode_bars: int | None = None,
+        split: str = "train",
         costs: CostModel | None = None,
         limits: Limits | None = None,
+        observation: str = "dict",
         lookback: int | None = None,
+        reward: str = "simple",
+        reward_parameter: float | None = None,
+        no_trade_band: float = 0.0,
         max_weight: float | None = None,
         allow_short: bool | None = None,
         render_mode: str | None = None,
     ) -> None:
-        if limits is not None and (max_weight is not None or allow_short is not None):
-            shorthands = "`max_weight` and `allow_short`, which are shorthands for it"
-            raise refusal("limit_invalid", f"`limits` must be None beside {shorthands}; received both")
         if render_mode is not None and render_mode not in self.metadata["render_modes"]:
             message = f"`render_mode` must be ansi, rgb_array or None; received {render_mode!r}"
             raise refusal("argument_invalid", message)
         shown = native.DEFAULT_LOOKBACK if lookback is None else lookback_of(lookback)
-        self.costs, self.limits = rules_of(costs, limits)
-        if limits is None:
-            self.limits = Limits(max_weight=max_weight, allow_short=allow_short)
-        self.dataset = _market(n_symbols, n_days, seed_of(seed), dataset)
+        self.costs, self.limits = rules_of(costs, limits_of(limits, max_weight, allow_short))
+        self.dataset = market_of(n_symbols, n_days, seed_of(seed), dataset)
         self.render_mode = render_mode
+        self.reward_scheme, parameter = scheme_of(reward, reward_parameter)
+        episodes = Episodes(window, within, episode_bars, split)
+        start, end, n_bars, split = episodes.on(self.dataset, shown)
+        self._episodes = native.Episodes((start, end), n_bars, split, self.dataset.n_bars)
         self._core = native.TradingEnv.from_dataset(
             self.dataset._core,
-            window=as_window(window).resolve(self.dataset, shown),
+            window=(start, end),
             costs=self.costs,
             limits=self.limits,
             lookback=shown,
             seed=seed,
+            shaping=(self.reward_scheme, parameter, finite("no_trade_band", no_trade_band)),
         )
+        self._kind, self._lookback = observation_of(observation), lookback
+        self._is_seeded, self._is_ready = False, not episodes.is_random
+        self._comes_and_goes = comes_and_goes(self.dataset, start)
         self._navs: list[float] = []
         n = self.dataset.n_symbols
-        top = _float32_below(min(self.limits.max_weight, native.MAX_ABS_WEIGHT))
-        self.action_space = spaces.Box(-top if self.limits.allow_short else 0.0, top, (n,), np.float32)
-        self.observation_space: spaces.Dict = spaces.Dict(_spaces(n, lookback))  # type: ignore[assignment]
-        self._lookback = lookback
+        self.action_space: spaces.Box = action_space(n, [self.limits])  # type: ignore[assignment]
+        self.observation_space: spaces.Space[Any] = observation_space(self._kind, n, lookback, self.dataset.n_bars)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """Begin the window anew."""
+        """Begin the next episode; with a seed, the first one of its stream."""
+        given = None if seed is None else seed_of(seed)
         super().reset(seed=seed)
-        self._core.reset_arrays()
+        if given is not None or not self._is_seeded:
+            self._episodes.seed(secrets.randbits(64) if given is None else given)
+        self._is_seeded = self._is_ready = True
+        self._core.begin(*self._episodes.next())
         self._navs = [self._core.nav]
-        return self._observe(), self._core.info()
+        return self._observe(), self._info()
 
-    def step(self, action: npt.NDArray[np.float32]) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+    def step(
+        self, action: npt.NDArray[np.float32], hold: npt.NDArray[np.bool_] | None = None
+    ) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Trade to target weights and move on by one bar.
 
+        Args:
+            action: Target weights, shape `(n,)`, signed fractions of NAV.
+            hold: Shape `(n,)`, bool: symbols to leave as they are, whatever their weight says; None for none.
+
         Raises:
-            OpenOutcryError: the action has the wrong shape or is not finite, or the episode is over; nothing has moved.
+            OpenOutcryError: an array has the wrong shape or a weight is not finite, or the episode is over; nothing
+                has moved.
         """
         weights = plain("action", action)
         if weights.dtype.kind not in "fiu" or weights.shape != self.action_space.shape:
             wanted = f"an action must be numbers of shape {self.action_space.shape}"
             raise refusal("weight_count", f"{wanted}; received {weights.dtype} {weights.shape}")
+        if not self._is_ready:
+            message = "a step needs a running episode; received a step before the first `reset`"
+            raise refusal("episode_over", message)
         # float32 widens exactly: the same weights as JSON would say.
-        reward = self._core.step_weights(weights.astype(np.float64))
+        reward = self._core.step_weights(weights.astype(np.float64), None if hold is None else _mask(hold, weights))
         if self.render_mode is not None:
             self._navs.append(self._core.nav)
-        return self._observe(), reward, self._core.terminated, self._core.truncated, self._core.info()
+        return self._observe(), reward, self._core.terminated, self._core.truncated, self._info()
 
     def clone_state(self) -> State:
         """Return a checkpoint of the account, in O(symbols)."""
@@ -141,7 +177,7 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
         """Go back to a checkpoint of this environment and return its observation.
 
         Raises:
-            OpenOutcryError: `state_mismatch`: the checkpoint is of another market or window.
+            OpenOutcryError: `state_mismatch`: the checkpoint is of another market or another window.
         """
         self._core.restore_state(state)
         self._navs = [self._core.nav]
@@ -152,7 +188,7 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
         if self.render_mode is None:
             gym.logger.warn("`render` needs a `render_mode`: gymnasium.make(..., render_mode='ansi')")
             return None
-        observation = self._observe()
+        observation = self._arrays()
         date, cash = self._core.info()["date"], float(observation["cash"][0])
         nav = self._core.nav
         held = observation["positions"] * observation["closes"] / (nav or 1.0)
@@ -168,8 +204,19 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
         raise TypeError(f"an OpenOutcryEnv can be neither pickled nor copied: {hint}")
 
     def _observe(self) -> Observation:
+        if self._kind == "dict":
+            return self._arrays()
+        if self._kind == "flat":
+            flat = np.empty(self.observation_space.shape or (), dtype=np.float32)
+            self._core.observe_flat(flat)
+            return flat
+        account = np.empty(self.dataset.n_symbols + 1, dtype=np.float32)
+        self._core.observe_account(account)
+        return {"account": account, "cursor": np.int64(self._core.bar)}
+
+    def _arrays(self) -> dict[str, npt.NDArray[Any]]:
         n = self.dataset.n_symbols
-        observation: Observation = {
+        observation: dict[str, npt.NDArray[Any]] = {
             "closes": np.empty(n),
             "listed": np.empty(n, dtype=np.int8),
             "positions": np.empty(n),
@@ -182,40 +229,66 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
         )
         return observation
 
+    def _info(self) -> dict[str, Any]:
+        info = self._core.info()
+        info["reward_scheme"] = self.reward_scheme
+        if self._comes_and_goes:
+            info["tradable"] = self._arrays()["listed"] != 0
+        return info
 
-def _market(n_symbols: int, n_days: int, seed: int, dataset: Dataset | None) -> Dataset:
+
+def market_of(n_symbols: int, n_days: int, seed: int, dataset: Any) -> Dataset:
+    """Return the market of an environment's arguments."""
     if dataset is None:
         return Dataset.synthetic(n_symbols, n_days, seed)
-    if not isinstance(dataset, Dataset):
-        raise refusal("argument_invalid", f"`dataset` must be a Dataset or None; received {type(dataset).__name__}")
-    if n_symbols is not _N_SYMBOLS or n_days is not _N_DAYS:
+    if n_symbols is not N_SYMBOLS or n_days is not N_DAYS:
         sizes = "`n_symbols` and `n_days`, which are of a synthetic market"
         raise refusal("argument_invalid", f"`dataset` must be None beside {sizes}; received both")
+    if isinstance(dataset, str):
+        return data.load(dataset)
+    if not isinstance(dataset, Dataset):
+        wanted = "`dataset` must be a Dataset, the name of a bundled one or None"
+        raise refusal("argument_invalid", f"{wanted}; received {type(dataset).__name__}")
     return dataset
 
 
-def _float32_below(bound: float) -> np.float32:
-    """Return the largest float32 that is at most `bound`.
+def limits_of(limits: Limits | None, max_weight: float | None, allow_short: bool | None) -> Limits | None:
+    """Return the limits that are given, in full or by their shorthands."""
+    if limits is None:
+        return Limits(max_weight=max_weight, allow_short=allow_short)
+    if max_weight is not None or allow_short is not None:
+        shorthands = "`max_weight` and `allow_short`, which are shorthands for it"
+        raise refusal("limit_invalid", f"`limits` must be None beside {shorthands}; received both")
+    return limits
 
-    The nearest one can be above, and would be limited.
+
+def comes_and_goes(dataset: Dataset, start: int) -> bool:
+    """Return whether symbols may come and go: one has not listed by bar `start`, or the data has settlements.
+
+    Whether any settles is not asked: that would tell the future.
     """
-    nearest = np.float32(bound)
-    below: np.float32 = np.nextafter(nearest, np.float32(0.0))
-    return nearest if float(nearest) <= bound else below
+    return dataset.delistings is not None or bool(np.isnan(dataset.close[: start + 1]).all(axis=0).any())
 
 
-def _spaces(n: int, lookback: int | None) -> dict[str, spaces.Space[Any]]:
-    boxes: dict[str, spaces.Space[Any]] = {
-        "closes": spaces.Box(0.0, _BOUND, (n,), np.float64),
-        "listed": spaces.MultiBinary(n),
-        "positions": spaces.Box(-_BOUND, _BOUND, (n,), np.float64),
-        "cash": spaces.Box(-_BOUND, _BOUND, (1,), np.float64),
-    }
-    if lookback is not None:
-        boxes["history"] = spaces.Box(0.0, _BOUND, (lookback, n), np.float64)
-    return boxes
+def _mask(hold: Any, weights: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    mask = plain("hold", hold)
+    if mask.shape != weights.shape or mask.dtype != np.bool_:
+        message = f"`hold` must be booleans of shape {weights.shape}; received {mask.dtype} {mask.shape}"
+        raise refusal("shape_mismatch", message)
+    return mask
 
 
 gym.register("OpenOutcry/Synthetic-v1", entry_point="openoutcry.gym:OpenOutcryEnv")
+for _name, _market in (
+    ("Synthetic-v2", {"n_days": 1260}),
+    ("EcbFx-v1", {"dataset": "ecb-fx"}),
+    ("UsTreasury-v1", {"dataset": "us-treasury"}),
+):
+    gym.register(
+        f"OpenOutcry/{_name}",
+        entry_point="openoutcry.gym:OpenOutcryEnv",
+        vector_entry_point="openoutcry.vector:OpenOutcryVectorEnv",
+        kwargs={"observation": "flat", "window": "random", **_market},
+    )
 
 __all__ = ["Observation", "OpenOutcryEnv", "OpenOutcryError"]

@@ -15,9 +15,13 @@ __all__ = [
     "CONTRACT_VERSION",
     "DEFAULT_LOOKBACK",
     "MAX_ABS_WEIGHT",
+    "REWARDS",
     "Baseline",
+    "Batch",
+    "Buffers",
     "CostModel",
     "Dataset",
+    "Episodes",
     "Limits",
     "OpenOutcryError",
     "Run",
@@ -41,6 +45,7 @@ CONTRACT_VERSION: str
 DEFAULT_LOOKBACK: int
 MAX_ABS_WEIGHT: float
 BASELINES: list[str]
+REWARDS: list[str]
 
 _Vector: TypeAlias = npt.NDArray[np.float64]
 _Table: TypeAlias = npt.NDArray[np.float64]
@@ -206,9 +211,19 @@ class TradingEnv:
 
     @staticmethod
     def from_dataset(
-        dataset: Dataset, *, window: _Bars, costs: CostModel, limits: Limits, lookback: int, seed: int
+        dataset: Dataset,
+        *,
+        window: _Bars,
+        costs: CostModel,
+        limits: Limits,
+        lookback: int,
+        seed: int,
+        shaping: tuple[str, float, float] | None = None,
     ) -> TradingEnv:
-        """Return an environment on a market that is there already."""
+        """Return an environment on a market that is there already.
+
+        `shaping` is the reward of array steps, by name, its parameter, and the no-trade band.
+        """
 
     def reset(self) -> str:
         """Begin the window anew and return its first observation, canonical JSON."""
@@ -228,12 +243,21 @@ class TradingEnv:
     def reset_arrays(self) -> None:
         """Begin the window anew, without JSON."""
 
-    def step_weights(self, weights: _Vector) -> float:
-        """Trade to target weights, shape `(n_symbols,)`, and return the reward.
+    def begin(self, start: int, end: int) -> None:
+        """Begin another window, without JSON."""
+
+    def step_weights(self, weights: _Vector, hold: npt.NDArray[np.bool_] | None = None) -> float:
+        """Trade to target weights, shape `(n_symbols,)`, and return the reward; where `hold` is set, trade nothing.
 
         Raises:
             OpenOutcryError: the weights have the wrong shape or are not finite, or the episode is over.
         """
+
+    def observe_flat(self, flat: npt.NDArray[np.float32]) -> None:
+        """Write the last log returns, the weights and the cash over NAV, shape `((lookback + 1) * n_symbols + 1,)`."""
+
+    def observe_account(self, account: npt.NDArray[np.float32]) -> None:
+        """Write the weights and the cash over NAV, shape `(n_symbols + 1,)`."""
 
     def observe_into(
         self,
@@ -276,6 +300,117 @@ class TradingEnv:
         Raises:
             OpenOutcryError: `state_mismatch`: the checkpoint is of another market or window.
         """
+
+_Flags: TypeAlias = npt.NDArray[np.bool_]
+
+@type_check_only
+class _Options(TypedDict):
+    """How a batch is run.
+
+    `windows` has one entry a dataset: start, end, bars of a random episode or None, and the split. `autoreset` is
+    `next_step`, `same_step` or `disabled`; `observation`, of new arrays, `flat`, `dict`, `history` (a dict with it) or
+    `cursor`.
+    """
+
+    windows: list[tuple[int, int, int | None, str]]
+    autoreset: str
+    reward: str
+    reward_parameter: float
+    lookback: int
+    no_trade_band: float
+    max_episode_steps: int | None
+    threads: int
+    seed: int
+    observation: str
+
+@final
+class Buffers:
+    """The arrays that a batch writes into, checked once: C-contiguous, writeable, apart from each other.
+
+    `outcome` is rewards (float64), terminations, truncations and resets (bool), each of shape `(n_lanes,)`. As with
+    `out=` of numpy, two threads must not write into one array at a time.
+    """
+
+    @staticmethod
+    def flat(flat: npt.NDArray[np.float32], outcome: list[Any]) -> Buffers:
+        """Bind the array of flat observations, `(n_lanes, (lookback + 1) * n_symbols + 1)`, and those of outcomes."""
+
+    @staticmethod
+    def dict(arrays: list[Any], history: npt.NDArray[np.float64] | None, outcome: list[Any]) -> Buffers:
+        """Bind closes, listed, positions and cash, the history or None, and the arrays of outcomes."""
+
+    @staticmethod
+    def cursor(bars: npt.NDArray[np.int64], account: npt.NDArray[np.float32], outcome: list[Any]) -> Buffers:
+        """Bind the arrays of cursor observations, `(n_lanes,)` and `(n_lanes, n_symbols + 1)`, and of outcomes."""
+
+@final
+class Batch:
+    """Many accounts that are stepped together: one a lane of `lanes`, each a dataset's index, its costs and limits.
+
+    Lane i plays the stream of episodes of `seed + i`. Meaning: `openoutcry.vector.OpenOutcryVectorEnv`.
+    """
+
+    def __new__(
+        cls, datasets: list[Dataset], lanes: list[tuple[int, CostModel, Limits]], options: _Options, seed: int
+    ) -> Batch: ...
+    def reset(self, seed: int | None = None, mask: _Flags | None = None) -> None:
+        """Begin an episode in each lane of `mask`, or in all; with a seed, of the stream of `seed + i`."""
+
+    def observe(self, buffers: Buffers) -> None:
+        """Write what every lane may see."""
+
+    def observe_new(self) -> Any:
+        """Return what every lane may see, in new arrays."""
+
+    def step(
+        self, actions: npt.NDArray[Any], hold: _Flags | None, buffers: Buffers, last: Buffers | None = None
+    ) -> int:
+        """Trade every lane and write what it led to; `last` gets what a lane saw before a reset of this step.
+
+        The number returned has bit 0 set if an episode ended, bit 1 if the step began one.
+
+        Raises:
+            OpenOutcryError: an array cannot be used, a weight is not finite, or an episode is over; no lane has moved.
+        """
+
+    def step_new(
+        self, actions: npt.NDArray[Any], hold: _Flags | None, last: Buffers | None = None
+    ) -> tuple[Any, _Vector, _Flags, _Flags, _Flags | None, int]:
+        """Trade every lane and return what it led to in new arrays.
+
+        They are the observation, rewards, terminations, truncations and resets, or None for no reset; then the number
+        of `step`.
+        """
+
+    @property
+    def nav(self) -> _Vector: ...
+    @property
+    def cash(self) -> _Vector: ...
+    @property
+    def bars(self) -> npt.NDArray[np.int64]: ...
+    @property
+    def shares(self) -> _Table: ...
+    @property
+    def done(self) -> _Flags: ...
+    @property
+    def tradable(self) -> _Flags: ...
+    @property
+    def ended(self) -> tuple[_Vector, npt.NDArray[np.int64]]:
+        """NAV and bar at which each lane's episode before the present one ended; NaN and -1 for none."""
+
+    def returns(self, market: int) -> npt.NDArray[np.float32]:
+        """Return the log returns of a dataset by bar and symbol."""
+
+@final
+class Episodes:
+    """The windows of a stream of episodes: that of episode k is a function of the seed and of k."""
+
+    def __new__(cls, range: _Bars, n_bars: int | None, split: str, data_bars: int) -> Episodes: ...
+    def seed(self, seed: int) -> None:
+        """Begin the stream of a seed; its first episode is still to come."""
+
+    def next(self) -> _Bars:
+        """Return the bars of the next episode's window."""
 
 @final
 class State:

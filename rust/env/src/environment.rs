@@ -10,6 +10,7 @@ use openoutcry_engine::{
 use thiserror::Error;
 
 use crate::episode::{Episode, check_lookback};
+use crate::reward::{Memory, Shaping};
 
 /// A market to step through, one decision a bar.
 ///
@@ -20,6 +21,7 @@ pub struct TradingEnv {
     episode: Episode,
     lookback: usize,
     fill_key: FillKey,
+    shaping: Shaping,
     printed: PrintedCloses,
 }
 
@@ -29,6 +31,7 @@ pub struct State {
     data: Arc<Dataset>,
     book: Book,
     terminated: bool,
+    memory: Memory,
     window: Window,
     rules: Rules,
 }
@@ -96,6 +99,7 @@ impl PartialEq for State {
     fn eq(&self, other: &Self) -> bool {
         self.book == other.book
             && self.terminated == other.terminated
+            && self.memory == other.memory
             && self.window == other.window
             && self.rules == other.rules
             && is_same(&self.data, &other.data)
@@ -114,6 +118,13 @@ fn is_same(a: &Arc<Dataset>, b: &Arc<Dataset>) -> bool {
 /// Nothing is printed yet.
 fn printed(data: &Dataset, window: Window, lookback: usize) -> PrintedCloses {
     PrintedCloses::new((window.start + 1).saturating_sub(lookback), data.n_symbols())
+}
+
+fn check_finite(weights: &[f64]) -> Result<(), StepError> {
+    match weights.iter().position(|weight| !weight.is_finite()) {
+        Some(index) => Err(StepError::WeightNotFinite { index, weight: weights[index] }),
+        None => Ok(()),
+    }
 }
 
 impl State {
@@ -150,7 +161,8 @@ impl TradingEnv {
         let rules = Rules::new(costs, Limits::default(), fill_key)?;
         let episode = Episode::new(&data, window, rules, Detail::Full);
         let lookback = DEFAULT_LOOKBACK;
-        Ok(Self { printed: printed(&data, window, lookback), data, episode, lookback, fill_key })
+        let printed = printed(&data, window, lookback);
+        Ok(Self { printed, data, episode, lookback, fill_key, shaping: Shaping::default() })
     }
 
     /// Returns this environment under other limits, at the start of its window.
@@ -175,6 +187,13 @@ impl TradingEnv {
         Ok(self)
     }
 
+    /// Returns this environment with the steps of [`TradingEnv::act`] shaped.
+    #[must_use]
+    pub fn with_shaping(mut self, shaping: Shaping) -> Self {
+        self.shaping = shaping;
+        self
+    }
+
     /// Begins the window anew and returns its first observation.
     pub fn reset(&mut self) -> MarketObservation {
         self.restart();
@@ -184,6 +203,21 @@ impl TradingEnv {
     /// Begins the window anew, without any observation.
     pub fn restart(&mut self) {
         self.episode.reset(&self.data);
+    }
+
+    /// Begins another window, without any observation.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error, and changes nothing, if the window leaves the data.
+    pub fn begin(&mut self, window: Window) -> Result<(), ConfigError> {
+        window.validate(self.data.n_bars())?;
+        if window != self.episode.window {
+            self.printed = printed(&self.data, window, self.lookback);
+            self.episode.window = window;
+        }
+        self.restart();
+        Ok(())
     }
 
     /// Trades as the agent decided and moves on by one bar.
@@ -210,10 +244,18 @@ impl TradingEnv {
     /// Returns an error, and changes nothing, if the episode is over, or `weights` has the wrong length or holds a
     /// value that is not finite.
     pub fn step_weights(&mut self, weights: &[f64]) -> Result<Stepped, StepError> {
-        if let Some(index) = weights.iter().position(|weight| !weight.is_finite()) {
-            return Err(StepError::WeightNotFinite { index, weight: weights[index] });
-        }
+        check_finite(weights)?;
         self.episode.trade(&self.data, weights)
+    }
+
+    /// Trades as a learner acts, to one weight per symbol and none where `hold` is set; the number is what it is worth.
+    ///
+    /// # Errors
+    ///
+    /// As [`TradingEnv::step_weights`].
+    pub fn act(&mut self, weights: &[f64], hold: Option<&[bool]>) -> Result<(Stepped, f64), StepError> {
+        check_finite(weights)?;
+        self.episode.act(&self.data, weights, hold, &self.shaping)
     }
 
     /// Begins the window anew and appends its first observation to `text`.
@@ -329,6 +371,7 @@ impl TradingEnv {
             data: Arc::clone(&self.data),
             book: self.episode.book.clone(),
             terminated: self.episode.terminated,
+            memory: self.episode.memory,
             window: self.episode.window,
             rules: self.episode.rules.clone(),
         }
@@ -345,6 +388,7 @@ impl TradingEnv {
             return Err(StepError::StateMismatch);
         }
         self.episode.resume(state.book.clone(), state.terminated);
+        self.episode.memory = state.memory;
         Ok(())
     }
 }

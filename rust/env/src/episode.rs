@@ -3,12 +3,25 @@ use openoutcry_engine::{
     Book, ConfigError, Dataset, Desk, Detail, Event, Rules, StepError, Stepped, Window, step_once,
 };
 
+use crate::reward::{Memory, Shaping};
+
 /// Returns `lookback` if an observation can show that many closes.
 pub(crate) fn check_lookback(lookback: usize) -> Result<usize, ConfigError> {
     if lookback == 0 {
         return Err(ConfigError::Lookback { lookback });
     }
     Ok(lookback)
+}
+
+/// Turns orders that would move a weight by less than `band` into holds.
+pub(crate) fn hold_within(band: f64, book: &Book, orders: &mut [f64]) {
+    if band > 0.0 {
+        for (symbol, order) in orders.iter_mut().enumerate() {
+            if (*order - book.weight(symbol)).abs() < band {
+                *order = f64::NAN;
+            }
+        }
+    }
 }
 
 /// One pass over a window: the only driver of [`step_once`].
@@ -20,6 +33,8 @@ pub(crate) struct Episode {
     pub(crate) window: Window,
     pub(crate) book: Book,
     pub(crate) terminated: bool,
+    /// What the reward scheme remembers of the episode.
+    pub(crate) memory: Memory,
     desk: Desk,
     orders: Vec<f64>,
     refusals: Vec<Refusal>,
@@ -33,6 +48,7 @@ impl Episode {
             window,
             book: Book::new(data, window.start),
             terminated: false,
+            memory: Memory::default(),
             desk: Desk::new(data.n_symbols(), detail),
             orders: vec![f64::NAN; data.n_symbols()],
             refusals: Vec::new(),
@@ -42,13 +58,18 @@ impl Episode {
     }
 
     pub(crate) fn reset(&mut self, data: &Dataset) {
-        self.resume(Book::new(data, self.window.start), false);
+        self.book.restart(data, self.window.start);
+        self.forget(false);
     }
 
     /// Goes on from an account, of which no step has been told.
     pub(crate) fn resume(&mut self, book: Book, terminated: bool) {
         self.book = book;
-        self.terminated = terminated;
+        self.forget(terminated);
+    }
+
+    fn forget(&mut self, terminated: bool) {
+        (self.terminated, self.memory) = (terminated, Memory::default());
         self.refusals.clear();
         self.tells = false;
     }
@@ -67,6 +88,25 @@ impl Episode {
         let stepped = self.advance(data, orders)?;
         self.refusals.clear();
         Ok(stepped)
+    }
+
+    /// Trades as a learner acts, and returns what that is worth to it: to one weight per symbol, none where `hold` is set.
+    pub(crate) fn act(
+        &mut self,
+        data: &Dataset,
+        weights: &[f64],
+        hold: Option<&[bool]>,
+        shaping: &Shaping,
+    ) -> Result<(Stepped, f64), StepError> {
+        let mut orders = weights.to_vec();
+        for (order, _) in orders.iter_mut().zip(hold.unwrap_or(&[])).filter(|(_, hold)| **hold) {
+            *order = f64::NAN;
+        }
+        if orders.len() == self.book.n_symbols() {
+            hold_within(shaping.no_trade_band, &self.book, &mut orders);
+        }
+        let stepped = self.trade(data, &orders)?;
+        Ok((stepped, shaping.reward.of(&stepped, &mut self.memory)))
     }
 
     /// Trades as an agent decided.

@@ -44,7 +44,7 @@ pub use openoutcry_engine::{
     Columns, ConfigError, CostModel, DEFAULT_LOOKBACK, DEFAULT_PERIODS_PER_YEAR, DataError, Dataset, Event, FillKey,
     Fundamental, Limits, MAX_ABS_WEIGHT, NewsItem, Origin, StepCosts, StepError, Stepped, Window, check_rows,
 };
-pub use reward::{Memory, Reward};
+pub use reward::{Memory, Reward, Shaping};
 pub use run::{Fill, Run};
 
 /// Compiles and runs the Rust of the README.

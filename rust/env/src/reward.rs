@@ -27,6 +27,15 @@ pub enum Reward {
     },
 }
 
+/// How a learner's steps differ from an agent's.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Shaping {
+    /// What a step is worth.
+    pub reward: Reward,
+    /// An order that moves a weight by less is a hold; 0 for none.
+    pub no_trade_band: f64,
+}
+
 /// The least growth of NAV that a log reward tells apart from ruin.
 const RUIN: f64 = 1e-8;
 

@@ -1,16 +1,19 @@
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use numpy::{PyReadonlyArray1, PyReadwriteArray1, PyReadwriteArray2};
+use openoutcry::batch::{Arrays, Market, observe_account};
 use openoutcry::{
-    CostModel as CoreCosts, Dataset as CoreDataset, Event, FillKey, Limits as CoreLimits, Refusal, State as CoreState,
+    CostModel as CoreCosts, Dataset as CoreDataset, FillKey, Limits as CoreLimits, Shaping, State as CoreState,
     StepCosts, Stepped, TradingEnv as CoreEnv, Window,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
 use crate::arguments;
+use crate::batch::reward;
 use crate::dataset::Dataset;
 use crate::error::{raise, to_py};
+use crate::events::event_dict;
 use crate::rules::{CostModel, Limits};
 
 /// A checkpoint of an account, at one bar of one environment.
@@ -59,12 +62,14 @@ pub struct TradingEnv {
     stepped: Option<Stepped>,
     observation: String,
     info: String,
+    /// Made when the first flat observation is asked for.
+    market: OnceLock<Market>,
 }
 
 impl TradingEnv {
     fn make(data: Arc<CoreDataset>, window: Window, costs: CoreCosts, limits: CoreLimits, seed: u64) -> PyResult<Self> {
         let core = CoreEnv::new(data, window, costs, seed).and_then(|env| env.with_limits(limits)).map_err(to_py)?;
-        Ok(Self { core, stepped: None, observation: String::new(), info: String::new() })
+        Ok(Self { core, stepped: None, observation: String::new(), info: String::new(), market: OnceLock::new() })
     }
 
     #[expect(clippy::too_many_arguments, reason = "the flat arguments of the two JSON constructors")]
@@ -158,7 +163,8 @@ impl TradingEnv {
 
     /// Return an environment on a market that is there already.
     #[staticmethod]
-    #[pyo3(signature = (dataset, *, window, costs, limits, lookback, seed))]
+    #[pyo3(signature = (dataset, *, window, costs, limits, lookback, seed, shaping=None))]
+    #[expect(clippy::too_many_arguments, reason = "keywords of Python, each of its own type")]
     fn from_dataset(
         dataset: &Dataset,
         window: (usize, usize),
@@ -166,10 +172,14 @@ impl TradingEnv {
         limits: &Limits,
         #[pyo3(from_py_with = arguments::lookback)] lookback: usize,
         #[pyo3(from_py_with = arguments::seed)] seed: u64,
+        shaping: Option<(String, f64, f64)>,
     ) -> PyResult<Self> {
         let window = Window { start: window.0, end: window.1 };
         let mut env = Self::make(Arc::clone(&dataset.0), window, costs.0, limits.0, seed)?;
         env.core = env.core.with_lookback(lookback).map_err(to_py)?;
+        if let Some((name, parameter, no_trade_band)) = shaping {
+            env.core = env.core.with_shaping(Shaping { reward: reward(&name, parameter)?, no_trade_band });
+        }
         Ok(env)
     }
 
@@ -209,15 +219,50 @@ impl TradingEnv {
         self.core.restart();
     }
 
-    /// Trade to target weights, shape `(n_symbols,)`, and return the reward.
+    /// Begin another window, without JSON.
+    fn begin(&mut self, start: usize, end: usize) -> PyResult<()> {
+        self.core.begin(Window { start, end }).map_err(to_py)?;
+        self.stepped = None;
+        Ok(())
+    }
+
+    /// Trade to target weights, shape `(n_symbols,)`, and return the reward; where `hold` is set, trade nothing.
     ///
     /// Raises:
     ///     OpenOutcryError: the weights have the wrong shape or are not finite, or the episode is over.
-    fn step_weights(&mut self, py: Python<'_>, weights: PyReadonlyArray1<'_, f64>) -> PyResult<f64> {
-        let weights = weights.as_array().to_vec();
-        let stepped = py.detach(|| self.core.step_weights(&weights)).map_err(to_py)?;
+    #[pyo3(signature = (weights, hold=None))]
+    fn step_weights(
+        &mut self,
+        py: Python<'_>,
+        weights: PyReadonlyArray1<'_, f64>,
+        hold: Option<PyReadonlyArray1<'_, bool>>,
+    ) -> PyResult<f64> {
+        let (weights, hold) = (weights.as_array().to_vec(), hold.map(|hold| hold.as_array().to_vec()));
+        if let Some(hold) = hold.as_ref().filter(|hold| hold.len() != weights.len()) {
+            let message =
+                format!("`hold` must have {} elements, as the weights; received {}", weights.len(), hold.len());
+            return Err(raise("shape_mismatch", &message));
+        }
+        let (stepped, reward) = py.detach(|| self.core.act(&weights, hold.as_deref())).map_err(to_py)?;
         self.stepped = Some(stepped);
-        Ok(stepped.reward)
+        Ok(reward)
+    }
+
+    /// Write the last log returns, the weights and the cash over NAV, shape `((lookback + 1) * n_symbols + 1,)`.
+    fn observe_flat(&self, mut flat: PyReadwriteArray1<'_, f32>) -> PyResult<()> {
+        let market = self.market.get_or_init(|| Market::new(Arc::clone(self.core.data())));
+        let (cells, expected) = (flat.as_slice_mut()?, market.flat_len(self.core.lookback()));
+        fits("flat", cells.len(), expected)?;
+        market.observe_flat(self.core.book(), self.core.lookback(), cells);
+        Ok(())
+    }
+
+    /// Write the weights and the cash over NAV, shape `(n_symbols + 1,)`.
+    fn observe_account(&self, mut account: PyReadwriteArray1<'_, f32>) -> PyResult<()> {
+        let cells = account.as_slice_mut()?;
+        fits("account", cells.len(), self.core.data().n_symbols() + 1)?;
+        observe_account(self.core.book(), cells);
+        Ok(())
     }
 
     /// Write the current observation into buffers of the caller and return the cash.
@@ -240,25 +285,24 @@ impl TradingEnv {
         if (closes.len(), positions.len(), listed.len()) != (n, n, n) {
             return Err(raise("shape_mismatch", &format!("buffers of {n} symbols are required; received others")));
         }
-        let (as_of, book) = (self.core.as_of(), self.core.book());
-        for symbol in 0..n {
-            let is_listed = as_of.is_listed(symbol);
-            closes[symbol] = if is_listed { book.mark(symbol) } else { 0.0 };
-            positions[symbol] = book.shares(symbol);
-            listed[symbol] = i8::from(is_listed);
+        let mut cash = [0.0];
+        let mut arrays = Arrays { closes, listed, positions, cash: &mut cash, history: &mut [] };
+        let (book, data) = (self.core.book(), self.core.data());
+        let Some(mut history) = history else {
+            arrays.write(0, book, data, 0);
+            return Ok(cash[0]);
+        };
+        let mut rows = history.as_array_mut();
+        if rows.ncols() != n {
+            let message = format!("`history` must have shape (lookback, {n}); received {:?}", rows.dim());
+            return Err(raise("shape_mismatch", &message));
         }
-        if let Some(mut history) = history {
-            let mut rows = history.as_array_mut();
-            if rows.ncols() != n {
-                let message = format!("`history` must have shape (lookback, {n}); received {:?}", rows.dim());
-                return Err(raise("shape_mismatch", &message));
-            }
-            let lookback = rows.nrows();
-            let mut closes = vec![0.0; lookback * n];
-            as_of.history_rows(lookback, &mut closes);
-            rows.iter_mut().zip(closes).for_each(|(cell, close)| *cell = close);
-        }
-        Ok(book.cash())
+        let mut cells = vec![0.0; rows.len()];
+        arrays.history = &mut cells;
+        arrays.write(0, book, data, rows.nrows());
+        // Cell by cell, since the caller's array may have any layout.
+        rows.iter_mut().zip(cells).for_each(|(cell, close)| *cell = close);
+        Ok(cash[0])
     }
 
     /// Return what the last array step had to say.
@@ -333,28 +377,11 @@ impl TradingEnv {
     }
 }
 
-pub(crate) fn event_dict<'py>(py: Python<'py>, event: &Event, symbols: &[String]) -> PyResult<Bound<'py, PyDict>> {
-    let dict = PyDict::new(py);
-    dict.set_item("slug", event.slug())?;
-    if let Some(symbol) = event.symbol() {
-        dict.set_item("symbol", &symbols[symbol])?;
+fn fits(name: &str, received: usize, expected: usize) -> PyResult<()> {
+    if received == expected {
+        return Ok(());
     }
-    if let Some(reason) = event.reason() {
-        dict.set_item("reason", reason)?;
-    }
-    for (name, value) in event.numbers().into_iter().flatten() {
-        dict.set_item(name, value)?;
-    }
-    Ok(dict)
-}
-
-pub(crate) fn refusal_dict<'py>(py: Python<'py>, refusal: &Refusal) -> PyResult<Bound<'py, PyDict>> {
-    let dict = PyDict::new(py);
-    dict.set_item("slug", "refused")?;
-    dict.set_item("symbol", &refusal.symbol)?;
-    dict.set_item("reason", refusal.reason.slug())?;
-    dict.set_item("weight", refusal.weight)?;
-    Ok(dict)
+    Err(raise("shape_mismatch", &format!("`{name}` must have {expected} elements; received {received}")))
 }
 
 /// Return the draw in [0, 1) that jitters the slippage of a symbol in a bar.
@@ -365,17 +392,4 @@ pub(crate) fn fill_noise(
     symbol: &str,
 ) -> f64 {
     FillKey::from_seed(seed).uniform(bar, symbol)
-}
-
-/// Return the bars of a window whose edges may be left open.
-#[pyfunction]
-#[pyo3(signature = (start, end, lookback, n_bars))]
-pub(crate) fn resolve_window(
-    #[pyo3(from_py_with = arguments::start)] start: Option<usize>,
-    #[pyo3(from_py_with = arguments::end)] end: Option<usize>,
-    #[pyo3(from_py_with = arguments::lookback)] lookback: usize,
-    #[pyo3(from_py_with = arguments::n_bars)] n_bars: usize,
-) -> PyResult<(usize, usize)> {
-    let window = Window::resolve(start, end, lookback, n_bars).map_err(to_py)?;
-    Ok((window.start, window.end))
 }

@@ -7,8 +7,8 @@ use crate::agents::Baseline;
 use crate::arguments;
 use crate::arrays;
 use crate::dataset::Dataset;
-use crate::environment::{event_dict, refusal_dict};
 use crate::error::{AgentFault, raise, to_py};
+use crate::events::{event_dict, refusal_dict};
 use crate::rules::{CostModel, Limits};
 
 /// The native run behind `openoutcry.Run`.

@@ -1,3 +1,5 @@
+use openoutcry_engine::{Book, Dataset};
+
 use crate::batch::lane::{Lane, Told};
 use crate::batch::market::{Market, observe_account};
 
@@ -78,7 +80,7 @@ impl<'a> Seen<'a> {
                 let len = market.flat_len(lookback);
                 market.observe_flat(&lane.book, lookback, &mut flat[i * len..(i + 1) * len]);
             }
-            Self::Dict(arrays) => arrays.write(i, lane, market, lookback),
+            Self::Dict(arrays) => arrays.write(i, &lane.book, market.data(), lookback),
             Self::Cursor { bars, account } => {
                 bars[i] = lane.book.bar() as i64;
                 observe_account(&lane.book, &mut account[i * (n_symbols + 1)..(i + 1) * (n_symbols + 1)]);
@@ -125,9 +127,13 @@ impl<'a> Arrays<'a> {
         }
     }
 
-    fn write(&mut self, i: usize, lane: &Lane, market: &Market, lookback: usize) {
-        let (n_symbols, book) = (market.data().n_symbols(), &lane.book);
-        let as_of = market.data().as_of(book.bar());
+    /// Writes what may be seen of an account, as that of lane `i`.
+    ///
+    /// # Panics
+    ///
+    /// Panics if an array is too short.
+    pub fn write(&mut self, i: usize, book: &Book, data: &Dataset, lookback: usize) {
+        let (n_symbols, as_of) = (data.n_symbols(), data.as_of(book.bar()));
         for symbol in 0..n_symbols {
             let (cell, is_listed) = (i * n_symbols + symbol, as_of.is_listed(symbol));
             self.closes[cell] = if is_listed { book.mark(symbol) } else { 0.0 };

@@ -2,6 +2,7 @@ use openoutcry_engine::{Book, Desk, Rules, StepError, Stepped, Window, step_once
 
 use crate::batch::market::Market;
 use crate::batch::settings::{Autoreset, Settings};
+use crate::episode::hold_within;
 use crate::episodes::{Stream, Windows};
 use crate::reward::Memory;
 
@@ -19,6 +20,8 @@ pub(crate) struct Lane {
     n_steps: usize,
     stream: Stream,
     memory: Memory,
+    /// NAV and bar at which the episode before this one ended.
+    pub(crate) ended: Option<(f64, usize)>,
 }
 
 /// What a lane's step told.
@@ -45,6 +48,7 @@ impl Lane {
             n_steps: 0,
             stream,
             memory: Memory::default(),
+            ended: None,
         }
     }
 
@@ -59,6 +63,7 @@ impl Lane {
 
     /// Begins the next episode of the stream.
     pub(crate) fn begin(&mut self, market: &Market, windows: &Windows) {
+        self.ended = self.is_done().then(|| (self.book.nav(), self.book.bar()));
         self.window = self.stream.next(windows);
         self.book.restart(market.data(), self.window.start);
         (self.terminated, self.truncated) = (false, false);
@@ -82,9 +87,7 @@ impl Lane {
             self.begin(market, &settings.windows[self.market]);
             return Ok(Told { reset: true, ..Told::default() });
         }
-        if settings.no_trade_band > 0.0 {
-            hold_within(settings.no_trade_band, &self.book, orders);
-        }
+        hold_within(settings.no_trade_band, &self.book, orders);
         let stepped = step_once(market.data(), rules, &mut self.book, orders, desk)?;
         Ok(self.close(&stepped, settings))
     }
@@ -97,14 +100,5 @@ impl Lane {
         self.truncated = self.book.bar() + 1 == self.window.end || self.n_steps == settings.max_episode_steps;
         let reward = settings.reward.of(stepped, &mut self.memory);
         Told { reward, terminated: self.terminated, truncated: self.truncated, reset: false }
-    }
-}
-
-/// Turns orders that would move a weight by less than `band` into holds.
-pub(crate) fn hold_within(band: f64, book: &Book, orders: &mut [f64]) {
-    for (symbol, order) in orders.iter_mut().enumerate() {
-        if (*order - book.weight(symbol)).abs() < band {
-            *order = f64::NAN;
-        }
     }
 }

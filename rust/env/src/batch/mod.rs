@@ -13,7 +13,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 pub use buffers::{Arrays, Outcome, Seen};
 use lane::Lane;
-pub use market::Market;
+pub use market::{Market, observe_account};
 pub use settings::{Autoreset, BatchError, Settings, Terms};
 
 use crate::episode::check_lookback;
@@ -104,6 +104,12 @@ impl Batch {
         &self.settings
     }
 
+    /// Returns the index of the market of a lane.
+    #[must_use]
+    pub fn market_index(&self, lane: usize) -> usize {
+        self.lanes[lane].market
+    }
+
     /// Returns the market of a lane.
     #[must_use]
     pub fn market(&self, lane: usize) -> &Arc<Market> {
@@ -120,6 +126,12 @@ impl Batch {
     #[must_use]
     pub fn is_done(&self, lane: usize) -> bool {
         self.lanes[lane].is_done()
+    }
+
+    /// Returns the NAV and the bar at which the episode before the present one of a lane ended, if it did.
+    #[must_use]
+    pub fn ended(&self, lane: usize) -> Option<(f64, usize)> {
+        self.lanes[lane].ended
     }
 
     /// Begins an episode in each lane of `mask`, or in all; with a seed, lane i begins the stream of `seed + i`.

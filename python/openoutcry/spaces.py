@@ -1,0 +1,62 @@
+"""Spaces of the Gymnasium environments. Their bounds are finite, so that `sample()` works."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+
+from openoutcry import openoutcry_py as native
+from openoutcry.errors import refusal
+from openoutcry.openoutcry_py import Limits
+
+OBSERVATIONS = ("dict", "flat", "cursor")
+
+# No price or share count in f64, and no weight in f32, comes near these.
+_F64, _F32 = 1e300, 1e30
+# Prices lie within 30 decades and splits add at most 30 more: 60 ln 10 is 138.
+_LOG_RETURN = 150.0
+
+
+def observation_of(value: Any) -> str:
+    """Return the name of a kind of observation."""
+    if value not in OBSERVATIONS:
+        wanted = ", ".join(OBSERVATIONS)
+        raise refusal("argument_invalid", f"`observation` must be one of {wanted}; received {value!r}")
+    return str(value)
+
+
+def action_space(n_symbols: int, limits: Sequence[Limits]) -> spaces.Box:
+    """Return the weights that some account of these limits may hold."""
+    top = _float32_below(min(max(each.max_weight for each in limits), native.MAX_ABS_WEIGHT))
+    low = -top if any(each.allow_short for each in limits) else np.float32(0.0)
+    return spaces.Box(low, top, (n_symbols,), np.float32)
+
+
+def observation_space(kind: str, n_symbols: int, lookback: int | None, n_bars: int) -> spaces.Space[Any]:
+    """Return what one account is shown: `lookback` bars of history, of a market of `n_bars`."""
+    account = np.full(n_symbols + 1, _F32, dtype=np.float32)
+    if kind == "cursor":
+        return spaces.Dict({"account": spaces.Box(-account, account), "cursor": spaces.Discrete(n_bars)})
+    if kind == "flat":
+        shown = native.DEFAULT_LOOKBACK if lookback is None else lookback
+        high = np.concatenate([np.full(shown * n_symbols, _LOG_RETURN, dtype=np.float32), account])
+        return spaces.Box(-high, high)
+    boxes: dict[str, spaces.Space[Any]] = {
+        "closes": spaces.Box(0.0, _F64, (n_symbols,), np.float64),
+        "listed": spaces.MultiBinary(n_symbols),
+        "positions": spaces.Box(-_F64, _F64, (n_symbols,), np.float64),
+        "cash": spaces.Box(-_F64, _F64, (1,), np.float64),
+    }
+    if lookback is not None:
+        boxes["history"] = spaces.Box(0.0, _F64, (lookback, n_symbols), np.float64)
+    return spaces.Dict(boxes)
+
+
+def _float32_below(bound: float) -> np.float32:
+    """Return the largest float32 that is at most `bound`: the nearest one can be above, and would be limited."""
+    nearest = np.float32(bound)
+    below: np.float32 = np.nextafter(nearest, np.float32(0.0))
+    return nearest if float(nearest) <= bound else below

@@ -1,0 +1,294 @@
+//! Arrays that a batch writes into.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use numpy::ndarray::Dimension;
+use numpy::{Element, Ix1, Ix2, Ix3, PyArray, PyArrayMethods, PyUntypedArrayMethods};
+use openoutcry::batch::{Arrays, Outcome, Seen};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::error::raise;
+
+/// What an observation is made of.
+#[derive(Clone, Copy)]
+pub(crate) enum Shown {
+    Flat,
+    Dict { history: bool },
+    Cursor,
+}
+
+/// Sizes of the arrays of a batch.
+#[derive(Clone, Copy)]
+pub(crate) struct Sizes {
+    pub(crate) n_lanes: usize,
+    pub(crate) n_symbols: usize,
+    pub(crate) lookback: usize,
+}
+
+/// Arrays of one observation.
+pub(crate) enum Views {
+    Flat(Py<PyArray<f32, Ix2>>),
+    Dict {
+        closes: Py<PyArray<f64, Ix2>>,
+        listed: Py<PyArray<i8, Ix2>>,
+        positions: Py<PyArray<f64, Ix2>>,
+        cash: Py<PyArray<f64, Ix2>>,
+        history: Option<Py<PyArray<f64, Ix3>>>,
+    },
+    Cursor {
+        bars: Py<PyArray<i64, Ix1>>,
+        account: Py<PyArray<f32, Ix2>>,
+    },
+}
+
+/// Arrays of what a step led to, one element a lane.
+pub(crate) struct Results {
+    pub(crate) rewards: Py<PyArray<f64, Ix1>>,
+    pub(crate) terminated: Py<PyArray<bool, Ix1>>,
+    pub(crate) truncated: Py<PyArray<bool, Ix1>>,
+    /// None where it is worth an array only if a flag is set.
+    reset: Option<Py<PyArray<bool, Ix1>>>,
+}
+
+/// The arrays that a batch writes into, checked once.
+///
+/// As with `out=` of numpy, two threads must not write into one array at a time.
+#[pyclass(frozen, module = "openoutcry.openoutcry_py")]
+pub struct Buffers {
+    views: Views,
+    results: Results,
+    is_lent: AtomicBool,
+}
+
+/// Returns the elements of an array that a batch writes into.
+///
+/// rust-numpy's own flags cost 60 ns an array and a step, and bind no Python code anyway.
+#[expect(unsafe_code, reason = "arrays that are bound once are checked once")]
+fn elements<'a, T: Element, D: Dimension>(array: &'a Bound<'_, PyArray<T, D>>) -> PyResult<&'a mut [T]> {
+    if !array.is_c_contiguous() {
+        return Err(raise("shape_mismatch", "an array to be written must be C-contiguous; received one with strides"));
+    }
+    // SAFETY: the array is alive as long as the slice, and contiguous. `Buffers` binds writeable arrays that do not
+    // overlap and lends them to one step at a time; fresh arrays are in nobody else's hands.
+    Ok(unsafe { array.as_slice_mut() }?)
+}
+
+/// Returns an array whose elements are all to be written.
+#[expect(unsafe_code, reason = "what is written over need not be cleared first")]
+fn fresh<T: Element, D: Dimension>(
+    py: Python<'_>,
+    dims: impl numpy::ndarray::IntoDimension<Dim = D>,
+) -> Py<PyArray<T, D>> {
+    // SAFETY: the types are plain numbers, and a step writes every element before anybody reads one.
+    unsafe { PyArray::new(py, dims, false) }.unbind()
+}
+
+impl Views {
+    /// Returns new arrays.
+    pub(crate) fn fresh(py: Python<'_>, shown: Shown, sizes: Sizes) -> Self {
+        let Sizes { n_lanes, n_symbols, lookback } = sizes;
+        let cells = [n_lanes, n_symbols];
+        match shown {
+            Shown::Flat => Self::Flat(fresh(py, [n_lanes, (lookback + 1) * n_symbols + 1])),
+            Shown::Cursor => Self::Cursor { bars: fresh(py, [n_lanes]), account: fresh(py, [n_lanes, n_symbols + 1]) },
+            Shown::Dict { history } => Self::Dict {
+                closes: fresh(py, cells),
+                listed: fresh(py, cells),
+                positions: fresh(py, cells),
+                cash: fresh(py, [n_lanes, 1]),
+                history: history.then(|| fresh(py, [n_lanes, lookback, n_symbols])),
+            },
+        }
+    }
+
+    /// Returns the arrays as a learner gets them.
+    pub(crate) fn observation(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let found = PyDict::new(py);
+        match self {
+            Self::Flat(flat) => return Ok(flat.clone_ref(py).into_any()),
+            Self::Cursor { bars, account } => {
+                found.set_item(intern!(py, "account"), account)?;
+                found.set_item(intern!(py, "cursor"), bars)?;
+            }
+            Self::Dict { closes, listed, positions, cash, history } => {
+                found.set_item(intern!(py, "cash"), cash)?;
+                found.set_item(intern!(py, "closes"), closes)?;
+                if let Some(history) = history {
+                    found.set_item(intern!(py, "history"), history)?;
+                }
+                found.set_item(intern!(py, "listed"), listed)?;
+                found.set_item(intern!(py, "positions"), positions)?;
+            }
+        }
+        Ok(found.into_any().unbind())
+    }
+
+    /// Hands the elements of all arrays to `write`.
+    pub(crate) fn with<R>(&self, py: Python<'_>, write: impl FnOnce(Seen<'_>) -> PyResult<R>) -> PyResult<R> {
+        match self {
+            Self::Flat(flat) => write(Seen::Flat(elements(flat.bind(py))?)),
+            Self::Cursor { bars, account } => {
+                write(Seen::Cursor { bars: elements(bars.bind(py))?, account: elements(account.bind(py))? })
+            }
+            Self::Dict { closes, listed, positions, cash, history } => {
+                let history = history.as_ref().map(|history| history.bind(py));
+                write(Seen::Dict(Arrays {
+                    closes: elements(closes.bind(py))?,
+                    listed: elements(listed.bind(py))?,
+                    positions: elements(positions.bind(py))?,
+                    cash: elements(cash.bind(py))?,
+                    history: history.map_or(Ok(&mut [][..]), elements)?,
+                }))
+            }
+        }
+    }
+}
+
+impl Results {
+    /// Returns new arrays.
+    pub(crate) fn fresh(py: Python<'_>, n_lanes: usize) -> Self {
+        Self {
+            rewards: fresh(py, [n_lanes]),
+            terminated: fresh(py, [n_lanes]),
+            truncated: fresh(py, [n_lanes]),
+            reset: None,
+        }
+    }
+
+    /// Hands the elements of all arrays to `write`, or `resets` where no array is bound for them.
+    ///
+    /// Afterwards, says which flags any lane has set: 1 for an episode that ended, 2 for one that began.
+    pub(crate) fn with(
+        &self,
+        py: Python<'_>,
+        resets: &mut [bool],
+        write: impl FnOnce(Outcome<'_>) -> PyResult<()>,
+    ) -> PyResult<u8> {
+        let rewards = elements(self.rewards.bind(py))?;
+        let (terminated, truncated) = (elements(self.terminated.bind(py))?, elements(self.truncated.bind(py))?);
+        let bound = self.reset.as_ref().map(|reset| reset.bind(py));
+        let reset = bound.map_or(Ok(resets), elements)?;
+        write(Outcome { rewards, terminated, truncated, reset })?;
+        // Without a way out of the loop it runs over vectors.
+        let any = |flags: &[bool]| flags.iter().fold(false, |any, flag| any | flag);
+        Ok(u8::from(any(terminated) | any(truncated)) | u8::from(any(reset)) << 1)
+    }
+}
+
+/// Take an array of the wanted type and number of axes, or refuse it by name.
+pub(crate) fn taken<T: Element, D: Dimension>(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Py<PyArray<T, D>>> {
+    value.cast::<PyArray<T, D>>().map(|array| array.clone().unbind()).map_err(|_| misfit::<T, D>(name, value))
+}
+
+/// Returns the refusal of what is no array of the wanted type and number of axes.
+pub(crate) fn misfit<T: Element, D: Dimension>(name: &str, value: &Bound<'_, PyAny>) -> PyErr {
+    let described = || -> PyResult<String> {
+        let (wanted, axes) = (T::get_dtype(value.py()).str()?, D::NDIM.unwrap_or(0));
+        let received = match (value.getattr("dtype"), value.getattr("shape")) {
+            (Ok(dtype), Ok(shape)) => format!("{} of shape {}", dtype.str()?, shape.repr()?),
+            _ => value.get_type().name()?.to_string(),
+        };
+        Ok(format!("`{name}` must be an array of {wanted} with {axes} axes; received {received}"))
+    };
+    described().map_or_else(|error| error, |message| raise("shape_mismatch", &message))
+}
+
+/// Take an array that can be written.
+fn written<T: Element, D: Dimension>(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Py<PyArray<T, D>>> {
+    let array = taken::<T, D>(name, value)?;
+    if !array.bind(value.py()).is_c_contiguous() {
+        let message = format!("`{name}` must be C-contiguous; received an array with strides");
+        return Err(raise("shape_mismatch", &message));
+    }
+    Ok(array)
+}
+
+/// Refuses an array that is read-only, or that overlaps one whose borrow is held.
+fn borrowed<'py, T: Element, D: Dimension>(
+    py: Python<'py>,
+    name: &str,
+    array: &Py<PyArray<T, D>>,
+) -> PyResult<numpy::PyReadwriteArray<'py, T, D>> {
+    array.bind(py).try_readwrite().map_err(|error| {
+        let wanted = format!("`{name}` must be writeable and must not overlap another array");
+        raise("shape_mismatch", &format!("{wanted}; received one of which it is said: {error}"))
+    })
+}
+
+#[pymethods]
+impl Buffers {
+    /// Bind the arrays of flat observations and of outcomes.
+    #[staticmethod]
+    fn flat(py: Python<'_>, flat: &Bound<'_, PyAny>, outcome: [Bound<'_, PyAny>; 4]) -> PyResult<Self> {
+        let flat = written("observations", flat)?;
+        let _held = borrowed(py, "observations", &flat)?;
+        Self::bound(py, Views::Flat(flat), &outcome)
+    }
+
+    /// Bind the arrays of dict observations and of outcomes.
+    #[staticmethod]
+    #[pyo3(signature = (arrays, history, outcome))]
+    fn dict(
+        py: Python<'_>,
+        arrays: [Bound<'_, PyAny>; 4],
+        history: Option<Bound<'_, PyAny>>,
+        outcome: [Bound<'_, PyAny>; 4],
+    ) -> PyResult<Self> {
+        let [closes, listed, positions, cash] = &arrays;
+        let closes = written("closes", closes)?;
+        let listed = written("listed", listed)?;
+        let positions = written("positions", positions)?;
+        let cash = written("cash", cash)?;
+        let history = history.map(|history| written("history", &history)).transpose()?;
+        let _held = (
+            borrowed(py, "closes", &closes)?,
+            borrowed(py, "listed", &listed)?,
+            borrowed(py, "positions", &positions)?,
+            borrowed(py, "cash", &cash)?,
+            history.as_ref().map(|history| borrowed(py, "history", history)).transpose()?,
+        );
+        Self::bound(py, Views::Dict { closes, listed, positions, cash, history }, &outcome)
+    }
+
+    /// Bind the arrays of cursor observations and of outcomes.
+    #[staticmethod]
+    fn cursor(
+        py: Python<'_>,
+        bars: &Bound<'_, PyAny>,
+        account: &Bound<'_, PyAny>,
+        outcome: [Bound<'_, PyAny>; 4],
+    ) -> PyResult<Self> {
+        let (bars, account) = (written("cursor", bars)?, written("account", account)?);
+        let _held = (borrowed(py, "cursor", &bars)?, borrowed(py, "account", &account)?);
+        Self::bound(py, Views::Cursor { bars, account }, &outcome)
+    }
+}
+
+impl Buffers {
+    fn bound(py: Python<'_>, views: Views, outcome: &[Bound<'_, PyAny>; 4]) -> PyResult<Self> {
+        let [rewards, terminated, truncated, reset] = outcome;
+        let reset = written("reset", reset)?;
+        let (terminated, truncated) = (written("terminations", terminated)?, written("truncations", truncated)?);
+        let results = Results { rewards: written("rewards", rewards)?, terminated, truncated, reset: None };
+        let _held = (
+            borrowed(py, "rewards", &results.rewards)?,
+            borrowed(py, "terminations", &results.terminated)?,
+            borrowed(py, "truncations", &results.truncated)?,
+            borrowed(py, "reset", &reset)?,
+        );
+        let results = Results { reset: Some(reset), ..results };
+        Ok(Self { views, results, is_lent: AtomicBool::new(false) })
+    }
+
+    /// Lends the arrays to `write`, unless another thread has them.
+    pub(crate) fn lend<R>(&self, write: impl FnOnce(&Views, &Results) -> PyResult<R>) -> PyResult<R> {
+        if self.is_lent.swap(true, Ordering::Acquire) {
+            return Err(raise("shape_mismatch", "buffers must be used by one step at a time; received two at once"));
+        }
+        let written = write(&self.views, &self.results);
+        self.is_lent.store(false, Ordering::Release);
+        written
+    }
+}

@@ -1,0 +1,510 @@
+"""The vector environment keeps Gymnasium's conventions, and refuses what it cannot use without moving a lane."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import pickle
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.error import ClosedEnvironmentError
+from gymnasium.utils.env_checker import check_env
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
+
+import openoutcry as oo
+from openoutcry.gym import OpenOutcryEnv
+from openoutcry.vector import OpenOutcryVectorEnv
+
+IDS = ("OpenOutcry/Synthetic-v2", "OpenOutcry/EcbFx-v1", "OpenOutcry/UsTreasury-v1")
+SMALL: dict[str, Any] = {"window": "random", "episode_bars": 12, "observation": "flat", "lookback": 5}
+
+
+def account_of(env: OpenOutcryVectorEnv) -> bytes:
+    """Return the whole state of the lanes in bytes."""
+    return b"".join(each.tobytes() for each in (env.nav, env.cash, env.shares, env.bars, env.done))
+
+
+def play(env: OpenOutcryVectorEnv, n_steps: int, seed: int = 0) -> list[Any]:
+    rng = np.random.default_rng(seed)
+    n = env.datasets[0].n_symbols
+    return [env.step(rng.normal(0.0, 0.3, (env.num_envs, n)).astype(np.float32)) for _ in range(n_steps)]
+
+
+def late() -> oo.Dataset:
+    """Return a market of which one symbol lists late and one settles."""
+    rng = np.random.default_rng(0)
+    close = 100.0 * np.exp(np.cumsum(rng.normal(0.0, 0.01, (60, 3)), axis=0))
+    close[:30, 1] = np.nan
+    settled = np.full((60, 3), np.nan)
+    settled[40, 2], close[40:, 2] = -0.1, np.nan
+    dates = np.datetime_as_string(np.datetime64("2020-01-01") + np.arange(60)).tolist()
+    return oo.Dataset.from_arrays(dates, ["A", "B", "C"], close, delistings=settled)
+
+
+# What each id is for good: shape of an observation, symbols, and a hash of its first 100 steps.
+PINNED: dict[str, tuple[tuple[int, ...], int, str]] = {
+    "OpenOutcry/Synthetic-v2": ((85,), 4, "b4f09a970913bcb7"),
+    "OpenOutcry/EcbFx-v1": ((190,), 9, "3e7a1483f9610a5c"),
+    "OpenOutcry/UsTreasury-v1": ((127,), 6, "3bfd7408ea281922"),
+}
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_an_id_is_the_same_environment_for_good(name: str) -> None:
+    env = gymnasium.make(f"openoutcry.gym:{name}")
+    shape, n_symbols, pinned = PINNED[name]
+    assert (env.observation_space.shape, env.observation_space.dtype) == (shape, np.float32)
+    assert env.action_space == gymnasium.spaces.Box(-1.0, 1.0, (n_symbols,), np.float32)
+    observation, _ = env.reset(seed=2026)
+    digest = hashlib.sha256(observation.tobytes())
+    weights = np.arange(1.0, n_symbols + 1.0) / (n_symbols * n_symbols)
+    for k in range(100):
+        observation, reward, *_ = env.step(np.roll(weights, k).astype(np.float32))
+        digest.update(observation.tobytes() + np.float64(reward).tobytes())
+    assert digest.hexdigest()[:16] == pinned
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_check_env_passes_the_ids_with_no_warning(name: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_env(gymnasium.make(f"openoutcry.gym:{name}").unwrapped, skip_render_check=True)
+
+
+@pytest.mark.parametrize("kind", ["dict", "flat", "cursor"])
+def test_check_env_passes_every_observation(kind: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_env(OpenOutcryEnv(observation=kind, lookback=3), skip_render_check=True)
+
+
+def test_the_first_synthetic_id_keeps_its_dict_and_its_fixed_window() -> None:
+    with pytest.warns(DeprecationWarning, match="out of date"):
+        env = gymnasium.make("openoutcry.gym:OpenOutcry/Synthetic-v1")
+    observation, _ = env.reset(seed=0)
+    assert set(observation) == {"closes", "listed", "positions", "cash"}
+    assert env.unwrapped._core.bar == 19
+
+
+def test_make_vec_hits_the_native_batch_in_a_fresh_process() -> None:
+    code = (
+        "import gymnasium, sys; env = gymnasium.make_vec('openoutcry.gym:OpenOutcry/EcbFx-v1', num_envs=1024, "
+        "max_episode_steps=7); print(type(env).__name__, env.num_envs, env.reset(seed=0)[0].shape); "
+        "[env.step(env.action_space.sample()) for _ in range(6)]; "
+        "print(env.step(env.action_space.sample())[3].all())"
+    )
+    shown = subprocess.run([sys.executable, "-W", "error", "-c", code], check=True, capture_output=True, text=True)
+    assert shown.stdout.splitlines() == ["OpenOutcryVectorEnv 1024 (1024, 190)", "True"]
+
+
+def test_a_step_limit_truncates_the_step_that_reaches_it_as_a_time_limit_does() -> None:
+    vec = gymnasium.make_vec("openoutcry.gym:OpenOutcry/EcbFx-v1", num_envs=2, max_episode_steps=5)
+    env = gymnasium.make("openoutcry.gym:OpenOutcry/EcbFx-v1", max_episode_steps=5)
+    vec.reset(seed=1)
+    env.reset(seed=1)
+    for _ in range(5):
+        *_, truncated, _ = env.step(np.zeros(9, np.float32))
+        *_, truncations, _ = vec.step(np.zeros((2, 9), np.float32))
+        assert truncations.tolist() == [truncated] * 2
+    assert truncated
+
+
+@pytest.mark.parametrize("kind", ["dict", "flat", "cursor"])
+def test_observations_lie_in_their_spaces(kind: str) -> None:
+    env = OpenOutcryVectorEnv(3, **{**SMALL, "observation": kind, "lookback": 4})
+    shown, _ = env.reset(seed=0)
+    assert env.observation_space.contains(shown)
+    assert env.single_observation_space.contains(OpenOutcryEnv(observation=kind, lookback=4).reset(seed=0)[0])
+    for each in play(env, 30):
+        assert env.observation_space.contains(each[0])
+    assert env.action_space.sample().shape == (3, 4)
+    assert env.metadata["autoreset_mode"] is AutoresetMode.NEXT_STEP
+
+
+@pytest.mark.parametrize("mode", list(AutoresetMode))
+def test_lanes_are_those_of_gymnasiums_own_vector_environment(mode: AutoresetMode) -> None:
+    env = OpenOutcryVectorEnv(3, **SMALL, autoreset_mode=mode)
+    sync = SyncVectorEnv([lambda: OpenOutcryEnv(**SMALL)] * 3, autoreset_mode=mode)
+    assert env.observation_space == sync.observation_space
+    assert env.action_space == sync.action_space
+    ours, theirs = env.reset(seed=11)[0], sync.reset(seed=11)[0]
+    assert ours.tobytes() == theirs.tobytes()
+    n_final, rng = 0, np.random.default_rng(0)
+    for _ in range(40):
+        if mode is AutoresetMode.DISABLED and env.done.any():
+            over = env.done
+            shown = [each.reset(options={"reset_mask": over.copy()})[0] for each in (env, sync)]
+            assert shown[0].tobytes() == shown[1].tobytes()
+        actions = rng.normal(0.0, 0.3, (3, 4)).astype(np.float32)
+        *ours, info = env.step(actions)
+        *theirs, sync_info = sync.step(actions)
+        assert [each.tobytes() for each in ours] == [each.tobytes() for each in theirs]
+        assert ("final_obs" in info) == ("final_obs" in sync_info)
+        if "final_obs" in info:
+            n_final += 1
+            for key in ("_final_obs", "_final_info"):
+                assert info[key].tolist() == sync_info[key].tolist()
+            for a, b in zip(info["final_obs"], sync_info["final_obs"], strict=True):
+                assert (a is None) == (b is None)
+                assert a is None or a.tobytes() == b.tobytes()
+            for key, values in info["final_info"].items():
+                assert values.tolist() == sync_info["final_info"][key].tolist()
+    assert (n_final > 0) == (mode is AutoresetMode.SAME_STEP)
+
+
+def test_the_transition_of_a_reset_is_marked_and_worth_nothing() -> None:
+    env = OpenOutcryVectorEnv(4, **SMALL)
+    env.reset(seed=0)
+    told = play(env, 30)
+    was_over = np.zeros(4, bool)
+    for _, rewards, terminations, truncations, info in told:
+        assert ("reset" in info) == was_over.any()
+        if "reset" in info:
+            assert info["reset"].tolist() == info["_reset"].tolist() == was_over.tolist()
+            assert not rewards[was_over].any()
+            assert not (terminations | truncations)[was_over].any()
+        was_over = terminations | truncations
+    assert sum("reset" in each[4] for each in told) == 2
+
+
+def test_bare_resets_go_on_and_a_seed_starts_over() -> None:
+    env, scalar = OpenOutcryVectorEnv(3, **SMALL), OpenOutcryEnv(**SMALL)
+    env.reset(seed=5)
+    starts = [env.bars.tolist()]
+    for _ in range(5):
+        env.reset()
+        starts.append(env.bars.tolist())
+    scalar.reset(seed=6)
+    of_scalar = [scalar._core.bar]
+    for _ in range(5):
+        scalar.reset()
+        of_scalar.append(scalar._core.bar)
+    assert [row[1] for row in starts] == of_scalar
+    assert len(set(of_scalar)) > 1
+    env.reset(seed=5)
+    assert env.bars.tolist() == starts[0]
+    shifted = OpenOutcryVectorEnv(3, **SMALL)
+    shifted.reset(seed=6)
+    assert shifted.bars.tolist()[:2] == starts[0][1:]
+
+
+def test_a_first_bare_reset_draws_from_the_system_and_tells_nobody() -> None:
+    starts = set()
+    for _ in range(4):
+        env = OpenOutcryVectorEnv(4, 4, 4000, **SMALL)
+        _, info = env.reset()
+        starts.add(tuple(env.bars.tolist()))
+        assert set(info) == {"reward_scheme", "_reward_scheme"}
+    assert len(starts) == 4
+
+
+def test_splits_share_no_stream_and_windows_stay_in_their_range() -> None:
+    options: dict[str, Any] = {**SMALL, "n_days": 3000, "within": (100, 2000)}
+    drawn = {}
+    for split in ("train", "validation", "test"):
+        env = OpenOutcryVectorEnv(500, **options, split=split)
+        env.reset(seed=3)
+        assert env.bars.min() >= 100
+        assert env.bars.max() <= 1988
+        drawn[split] = env.bars
+    assert (drawn["train"] == drawn["test"]).mean() < 0.02
+    assert (drawn["train"] == drawn["validation"]).mean() < 0.02
+
+
+@pytest.mark.parametrize("kind", ["dict", "flat", "cursor"])
+def test_copies_share_no_memory_and_reused_arrays_hold_for_one_more_step(kind: str) -> None:
+    actions = np.full((2, 4), 0.2, np.float32)
+    for copies in (True, False):
+        env = OpenOutcryVectorEnv(2, **{**SMALL, "observation": kind}, copy=copies)
+        steps = [env.reset(seed=0)[0]]
+        kept = []
+        for _ in range(5):
+            kept.append(pickle.dumps(steps[-1]))
+            steps.append(env.step(actions)[0])
+            assert pickle.dumps(steps[-2]) == kept[-1]
+        if copies:
+            assert [pickle.dumps(each) for each in steps[:-1]] == kept
+        else:
+            arrays = steps[1].values() if isinstance(steps[1], dict) else [steps[1]]
+            others = steps[3].values() if isinstance(steps[3], dict) else [steps[3]]
+            assert all(np.shares_memory(a, b) for a, b in zip(arrays, others, strict=True))
+
+
+@pytest.mark.parametrize("copies", [True, False])
+@pytest.mark.parametrize("kind", ["dict", "flat", "cursor"])
+def test_a_step_writes_into_the_arrays_of_the_caller(kind: str, copies: bool) -> None:
+    options: dict[str, Any] = {**SMALL, "observation": kind, "copy": copies}
+    env, plain = OpenOutcryVectorEnv(3, **options), OpenOutcryVectorEnv(3, **options)
+    env.reset(seed=0)
+    plain.reset(seed=0)
+    shown = plain.step(np.zeros((3, 4)))[0]
+    rollout = [
+        {name: np.empty_like(part) for name, part in shown.items()} if isinstance(shown, dict) else np.empty_like(shown)
+        for _ in range(20)
+    ]
+    env.step(np.zeros((3, 4)))
+    for k, out in enumerate(rollout):
+        actions = np.full((3, 4), 0.01 * k, np.float32)
+        mine, theirs = env.step(actions, out=out), plain.step(actions)
+        assert mine[0] is out
+        assert pickle.dumps(out) == pickle.dumps(theirs[0])
+        assert [each.tobytes() for each in mine[1:4]] == [each.tobytes() for each in theirs[1:4]]
+
+
+def read_only(array: np.ndarray) -> np.ndarray:
+    array.flags.writeable = False
+    return array
+
+
+GOOD = np.zeros((3, 4), np.float32)
+WIDTH = 25  # of a flat observation: 5 bars of 4 symbols, 4 weights and cash
+BAD: dict[str, tuple[Callable[[OpenOutcryVectorEnv], Any], str, str]] = {
+    "too few lanes": (lambda env: env.step(np.zeros((2, 4), np.float32)), "shape_mismatch", "[3, 4]"),
+    "too few symbols": (lambda env: env.step(np.zeros((3, 3), np.float32)), "shape_mismatch", "[3, 4]"),
+    "one axis": (lambda env: env.step(np.zeros(12, np.float32)), "shape_mismatch", "2 axes"),
+    "integers": (lambda env: env.step(np.zeros((3, 4), np.int64)), "shape_mismatch", "int64"),
+    "half floats": (lambda env: env.step(np.zeros((3, 4), np.float16)), "shape_mismatch", "float16"),
+    "a list": (lambda env: env.step([[0.0] * 4] * 3), "shape_mismatch", "list"),
+    "nothing": (lambda env: env.step(None), "shape_mismatch", "NoneType"),
+    "masked": (lambda env: env.step(np.ma.masked_array(GOOD, GOOD == 0)), "shape_mismatch", "mask"),
+    "NaN": (lambda env: env.step(np.full((3, 4), np.nan, np.float32)), "weight_not_finite", "actions[0, 0]"),
+    "one infinity": (
+        lambda env: env.step(np.where(np.arange(12).reshape(3, 4) == 6, np.inf, 0.0)),
+        "weight_not_finite",
+        "actions[1, 2]",
+    ),
+    "columns first": (lambda env: env.step(np.asfortranarray(GOOD)), "shape_mismatch", "C-contiguous"),
+    "strides": (lambda env: env.step(np.zeros((3, 8), np.float32)[:, ::2]), "shape_mismatch", "C-contiguous"),
+    "hold of one lane": (lambda env: env.step(GOOD, hold=np.zeros(4, bool)), "shape_mismatch", "`hold`"),
+    "hold of numbers": (lambda env: env.step(GOOD, hold=np.zeros((3, 4))), "shape_mismatch", "`hold`"),
+    "out too small": (lambda env: env.step(GOOD, np.zeros((3, WIDTH - 1), np.float32)), "shape_mismatch", "`out`"),
+    "out of few lanes": (lambda env: env.step(GOOD, np.zeros((2, WIDTH), np.float32)), "shape_mismatch", "`out`"),
+    "out turned": (lambda env: env.step(GOOD, np.zeros((WIDTH, 3), np.float32)), "shape_mismatch", "`out`"),
+    "out in float64": (lambda env: env.step(GOOD, np.zeros((3, WIDTH))), "shape_mismatch", "float64"),
+    "out read-only": (
+        lambda env: env.step(GOOD, read_only(np.zeros((3, WIDTH), np.float32))),
+        "shape_mismatch",
+        "writeable",
+    ),
+    "out with strides": (
+        lambda env: env.step(GOOD, np.zeros((3, 2 * WIDTH), np.float32)[:, ::2]),
+        "shape_mismatch",
+        "C-contiguous",
+    ),
+    "a seed below 0": (lambda env: env.reset(seed=-1), "argument_invalid", "`seed`"),
+    "a seed that lanes overflow": (lambda env: env.reset(seed=2**64 - 2), "argument_invalid", "`seed`"),
+    "a mask of numbers": (lambda env: env.reset(options={"reset_mask": np.ones(3)}), "shape_mismatch", "`reset_mask`"),
+    "a mask of no lane": (
+        lambda env: env.reset(options={"reset_mask": np.zeros(3, bool)}),
+        "argument_invalid",
+        "`reset_mask`",
+    ),
+}
+
+
+@pytest.mark.parametrize("copies", [True, False])
+@pytest.mark.parametrize("what", BAD)
+def test_bad_input_is_one_clear_error_and_no_lane_has_moved(what: str, copies: bool) -> None:
+    call, slug, text = BAD[what]
+    env = OpenOutcryVectorEnv(3, **SMALL, copy=copies)
+    env.reset(seed=0)
+    shown = env.step(np.full((3, 4), 0.2, np.float32))[0]
+    before, kept = account_of(env), shown.tobytes()
+    with pytest.raises(oo.OpenOutcryError) as refused:
+        call(env)
+    assert refused.value.slug == slug
+    assert text in str(refused.value)
+    assert account_of(env) == before
+    assert shown.tobytes() == kept
+    twin = OpenOutcryVectorEnv(3, **SMALL)
+    twin.reset(seed=0)
+    twin.step(np.full((3, 4), 0.2, np.float32))
+    assert env.step(GOOD)[0].tobytes() == twin.step(GOOD)[0].tobytes()
+
+
+def test_a_finished_lane_is_not_stepped_where_autoreset_is_disabled() -> None:
+    env = OpenOutcryVectorEnv(3, **SMALL, autoreset_mode="Disabled")
+    env.reset(seed=0)
+    play(env, 5)
+    env.reset(options={"reset_mask": np.array([False, True, False])})
+    play(env, 6)
+    assert env.done.tolist() == [True, False, True]
+    before = account_of(env)
+    with pytest.raises(oo.OpenOutcryError, match="lane 0: a step needs a running episode") as refused:
+        env.step(GOOD)
+    assert refused.value.slug == "episode_over"
+    assert account_of(env) == before
+    env.reset(options={"reset_mask": env.done})
+    env.step(GOOD)
+
+
+def test_a_step_before_the_first_reset_or_after_close_is_refused() -> None:
+    env = OpenOutcryVectorEnv(3, **SMALL)
+    with pytest.raises(oo.OpenOutcryError, match="before the first `reset`"):
+        env.step(GOOD)
+    with pytest.raises(oo.OpenOutcryError, match="before the first `reset`"):
+        OpenOutcryEnv(**SMALL).step(GOOD[0])
+    with pytest.raises(oo.OpenOutcryError, match="of all lanes"):
+        env.reset(options={"reset_mask": np.array([True, False, False])})
+    env.reset()
+    env.close()
+    env.close()
+    for call in (lambda: env.step(GOOD), env.reset):
+        with pytest.raises(ClosedEnvironmentError):
+            call()
+
+
+@pytest.mark.parametrize(
+    ("options", "slug", "text"),
+    [
+        ({"num_envs": 0}, "argument_invalid", "`num_envs`"),
+        ({"observation": "pixels"}, "argument_invalid", "`observation`"),
+        ({"reward": "profit"}, "argument_invalid", "`reward`"),
+        ({"reward_parameter": 0.5}, "argument_invalid", "`reward_parameter`"),
+        ({"reward": "differential-sharpe", "reward_parameter": 1.0}, "argument_invalid", "`reward_parameter`"),
+        ({"reward": "drawdown", "reward_parameter": -1.0}, "argument_invalid", "`reward_parameter`"),
+        ({"no_trade_band": float("nan")}, "argument_invalid", "`no_trade_band`"),
+        ({"split": "dev"}, "argument_invalid", "`split`"),
+        ({"episode_bars": 10}, "argument_invalid", "`episode_bars`"),
+        ({"within": (0, 50)}, "argument_invalid", "`within`"),
+        ({"window": "random", "episode_bars": 102}, "window_invalid", "`episode_bars`"),
+        ({"window": "random", "episode_bars": 1}, "window_invalid", "`episode_bars`"),
+        ({"window": "random", "within": (100, 130), "episode_bars": 5}, "window_invalid", "received 100:130"),
+        ({"threads": 0}, "argument_invalid", "`threads`"),
+        ({"max_episode_steps": 0}, "argument_invalid", "`max_episode_steps`"),
+        ({"autoreset_mode": "Never"}, "argument_invalid", "`autoreset_mode`"),
+        ({"costs": [oo.CostModel()]}, "argument_invalid", "`costs`"),
+        ({"limits": [oo.Limits()] * 3}, "argument_invalid", "`limits`"),
+        ({"dataset": []}, "argument_invalid", "`dataset`"),
+        ({"dataset": ["ecb-fx", "us-treasury"]}, "argument_invalid", "of one number of symbols"),
+        ({"dataset": "nasdaq"}, "unknown_dataset", "nasdaq"),
+        ({"dataset": "ecb-fx", "n_days": 100}, "argument_invalid", "`dataset`"),
+        ({"dataset": [oo.Dataset.synthetic()] * 2, "observation": "cursor"}, "argument_invalid", "`observation`"),
+    ],
+)
+def test_arguments_that_cannot_be_used_are_refused(options: dict[str, Any], slug: str, text: str) -> None:
+    with pytest.raises(oo.OpenOutcryError) as refused:
+        OpenOutcryVectorEnv(**{"num_envs": 2, **options})
+    assert refused.value.slug == slug
+    assert text in str(refused.value)
+
+
+def test_what_can_be_traded_is_told_where_symbols_come_and_go() -> None:
+    options: dict[str, Any] = {"dataset": late(), "window": (5, 60), "observation": "flat", "lookback": 5}
+    env, scalar = OpenOutcryVectorEnv(2, **options), OpenOutcryEnv(**options)
+    _, info = env.reset(seed=0)
+    _, scalar_info = scalar.reset(seed=0)
+    seen = [info["tradable"][1].tolist()]
+    assert scalar_info["tradable"].tolist() == seen[0]
+    for _ in range(54):
+        *_, info = env.step(np.zeros((2, 3), np.float32))
+        *_, scalar_info = scalar.step(np.zeros(3, np.float32))
+        assert info["tradable"][0].tolist() == info["tradable"][1].tolist() == scalar_info["tradable"].tolist()
+        assert info["_tradable"].all()
+        seen.append(info["tradable"][0].tolist())
+    assert seen == [[True, bar >= 30, bar < 40] for bar in range(5, 60)]
+    steady = OpenOutcryVectorEnv(2, **SMALL)
+    assert "tradable" not in steady.reset(seed=0)[1]
+
+
+def test_a_hold_mask_and_a_band_leave_positions_as_they_are() -> None:
+    for make in (
+        lambda **k: OpenOutcryVectorEnv(1, window=(0, 60), costs=oo.CostModel.zero(), **k),
+        lambda **k: OpenOutcryEnv(window=(0, 60), costs=oo.CostModel.zero(), **k),
+    ):
+        env = make()
+        is_scalar = isinstance(env, OpenOutcryEnv)
+        lane = (lambda values: np.array(values)) if is_scalar else (lambda values: np.array([values]))
+        env.reset(seed=0)
+        first = env.step(lane([0.25] * 4))[0]["positions"]
+        held = env.step(lane([0.5] * 4), hold=lane([True, True, True, False]))[0]["positions"]
+        assert (first == held).tolist() == lane([True, True, True, False]).tolist()
+        banded = make(no_trade_band=0.1)
+        banded.reset(seed=0)
+        first = banded.step(lane([0.25, 0.25, 0.05, 0.0]))[0]["positions"]
+        second = banded.step(lane([0.3, 0.5, 0.0, 0.0]))[0]["positions"]
+        assert (first == second).tolist() == lane([True, False, True, True]).tolist()
+        assert first.reshape(-1)[2] == 0.0
+
+
+def test_lanes_have_their_own_costs_and_limits() -> None:
+    costs = [oo.CostModel.zero(), oo.CostModel(fee_bps=50.0)]
+    limits = [oo.Limits(max_weight=0.1), oo.Limits(max_weight=0.5, allow_short=False)]
+    env = OpenOutcryVectorEnv(2, costs=costs, limits=limits, window=(0, 60))
+    top = np.nextafter(np.float32(0.5), np.float32(1)) if np.float32(0.5) < 0.5 else np.float32(0.5)
+    assert env.single_action_space == gymnasium.spaces.Box(-top, top, (4,), np.float32)
+    env.reset(seed=0)
+    actions = np.full((2, 4), 0.2)
+    env.step(actions)
+    for lane in range(2):
+        alone = OpenOutcryEnv(costs=costs[lane], limits=limits[lane], window=(0, 60))
+        alone.reset(seed=0)
+        *_, info = alone.step(actions[lane])
+        assert env.nav[lane] == info["nav"]
+
+
+def test_cursors_gather_the_history_that_a_flat_observation_shows() -> None:
+    options: dict[str, Any] = {"n_days": 60, "window": (0, 60), "lookback": 7}
+    cursor, flat = (OpenOutcryVectorEnv(2, **options, observation=kind) for kind in ("cursor", "flat"))
+    seen, shown = [env.reset(seed=0)[0] for env in (cursor, flat)]
+    for _ in range(30):
+        gathered = cursor.histories(seen["cursor"])
+        assert gathered.shape == (2, 7, 4)
+        joined = np.concatenate([gathered.reshape(2, -1), seen["account"]], axis=1)
+        assert joined.tobytes() == shown.tobytes()
+        seen, shown = [env.step(np.full((2, 4), 0.2, np.float32))[0] for env in (cursor, flat)]
+
+
+def test_info_names_the_reward_scheme() -> None:
+    env = OpenOutcryVectorEnv(2, reward="log")
+    _, info = env.reset(seed=0)
+    assert info["reward_scheme"].tolist() == ["log", "log"]
+    scalar = OpenOutcryEnv(reward="turnover")
+    assert scalar.reset(seed=0)[1]["reward_scheme"] == "turnover"
+    *_, info = scalar.step(np.zeros(4, np.float32))
+    assert info["reward_scheme"] == "turnover"
+    json.dumps(info)
+
+
+def test_rewards_shape_training_and_nothing_else() -> None:
+    navs, sums = [], []
+    for reward in ("simple", "log", "differential-sharpe", "drawdown", "turnover"):
+        env = OpenOutcryEnv(reward=reward)
+        env.reset(seed=0)
+        total = sum(env.step(np.full(4, 0.2, np.float32))[1] for _ in range(50))
+        navs.append(env._core.nav)
+        sums.append(total)
+    assert len(set(navs)) == 1
+    assert len(set(sums)) == 5
+    assert sums[1] == pytest.approx(np.log(navs[0]), abs=1e-12)
+
+
+def test_a_checkpoint_keeps_what_the_reward_remembers() -> None:
+    env = OpenOutcryEnv(reward="differential-sharpe")
+    env.reset(seed=0)
+    actions = np.random.default_rng(0).dirichlet(np.ones(4), 20).astype(np.float32)
+    for action in actions[:10]:
+        env.step(action)
+    state = env.clone_state()
+    first = [env.step(action)[1] for action in actions[10:]]
+    env.restore_state(state)
+    assert [env.step(action)[1] for action in actions[10:]] == first
+
+
+def test_it_says_what_it_is_and_refuses_to_be_copied() -> None:
+    env = OpenOutcryVectorEnv(3, **SMALL)
+    assert repr(env) == "OpenOutcryVectorEnv(synthetic-4x120, num_envs=3, observation='flat', autoreset_mode=NEXT_STEP)"
+    with pytest.raises(TypeError, match="neither pickled nor copied"):
+        pickle.dumps(env)
+
+
+def test_importing_the_package_is_quick_and_brings_no_gymnasium() -> None:
+    code = "import sys, openoutcry; assert 'gymnasium' not in sys.modules; openoutcry.OpenOutcryVectorEnv; print('ok')"
+    assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout == "ok\n"
