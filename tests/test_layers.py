@@ -57,7 +57,7 @@ class Layer:
 CORE = {"agents", "core", "data", "errors", "native"}
 LAYERS = {
     "native": Layer(("openoutcry.openoutcry_py",), set(), {"numpy"}),
-    "root": Layer(("openoutcry",), CORE, set(), frozenset({"gym"}), by_name=True),
+    "root": Layer(("openoutcry",), CORE, set(), frozenset({"gym", "sweep"}), by_name=True),
     "data": Layer(("openoutcry.data", "openoutcry.data.*"), {"data", "errors"}, {"numpy"}, frozenset({"root"})),
     "core": Layer(
         (
@@ -73,6 +73,8 @@ LAYERS = {
         frozenset({"frames", "picture"}),
         frozenset({"pyarrow"}),
     ),
+    "sweep": Layer(("openoutcry.sweep",), CORE, {"numpy"}, frozenset({"frames", "ray"}), frozenset({"rich"})),
+    "ray": Layer(("openoutcry.ray_executor",), {"errors"}, set(), libraries_later=frozenset({"ray"})),
     "errors": Layer(("openoutcry.errors",), {"native"}, set()),
     "agents": Layer(("openoutcry.agents",), {"errors", "native"}, set(), by_name=True),
     "frames": Layer(
@@ -81,7 +83,7 @@ LAYERS = {
     "report": Layer(("openoutcry.report", "openoutcry.report.*"), {"native", "report"}, {"numpy"}),
     "picture": Layer(("openoutcry.picture",), {*CORE, "report"}, {"numpy"}, frozenset({"root"})),
     "gym": Layer(("openoutcry.gym",), CORE, {"gymnasium", "numpy"}, frozenset({"report"})),
-    "board": Layer(("openoutcry.board", "openoutcry.benchmarks"), CORE, {"numpy"}),
+    "board": Layer(("openoutcry.board", "openoutcry.benchmarks"), {*CORE, "sweep"}, {"numpy"}),
     "cli": Layer(
         ("openoutcry.cli", "openoutcry.cli.*"),
         {*CORE, "board", "cli"},

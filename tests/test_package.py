@@ -26,6 +26,7 @@ NAMES = {
     "agents",
     "data",
     "run_backtest",
+    "run_sweep",
 }
 
 

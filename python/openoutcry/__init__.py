@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from openoutcry.backtest import Run, run_backtest
     from openoutcry.dataset import Dataset
     from openoutcry.gym import OpenOutcryEnv
+    from openoutcry.sweep import run_sweep
     from openoutcry.window import Window
 
 __version__ = "0.1.0"
@@ -27,6 +28,7 @@ _HOMES = {
     "Run": "openoutcry.backtest",
     "Window": "openoutcry.window",
     "run_backtest": "openoutcry.backtest",
+    "run_sweep": "openoutcry.sweep",
 }
 _SUBMODULES = ("agents", "data")
 
@@ -43,6 +45,7 @@ __all__ = [
     "agents",
     "data",
     "run_backtest",
+    "run_sweep",
 ]
 
 
