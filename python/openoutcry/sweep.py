@@ -6,7 +6,7 @@ import os
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
@@ -315,7 +315,7 @@ def _run_block(job: _Job, points: Sequence[_Point]) -> _Block:
     return _Block(made, time.perf_counter() - start, fault)
 
 
-def _in_order(crew: Executor, job: _Job, points: Sequence[_Point], n_jobs: int) -> Iterator[Run]:
+def _in_order(crew: Executor, job: _Job, points: Sequence[_Point], n_jobs: int) -> Generator[Run, None, None]:
     """Yield the run of every point in order; the fault of one comes after all runs before it."""
     waiting: deque[tuple[int, _Future]] = deque()
     taken, size = 0, 1
