@@ -35,10 +35,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--bars", type=int, default=504, help="bars of the stretch a generation plays, two years")
     parser.add_argument("--sigma", type=float, default=0.1, help="deviation of a member from the parameters")
     parser.add_argument("--rate", type=float, default=0.03, help="step of Adam")
-    parser.add_argument("--seeds", type=int, default=5, help="how often to train from the start")
-    parser.add_argument(
-        "--quick", action="store_true", help="seconds instead of minutes: that it runs, not what it learns"
-    )
+    parser.add_argument("--seeds", type=int, default=3, help="how often to train from the start")
+    parser.add_argument("--quick", action="store_true", help="seconds instead of minutes: shows that it runs")
     given = parser.parse_args()
     if given.quick:
         given.generations, given.population, given.bars, given.seeds = 5, 16, 126, 2
