@@ -65,7 +65,7 @@ class Layer:
 CORE = {"agents", "core", "data", "errors", "native"}
 LAYERS = {
     "native": Layer(("openoutcry.openoutcry_py",), set(), {"numpy"}),
-    "root": Layer(("openoutcry",), CORE, set(), frozenset({"gym", "vector"}), by_name=True),
+    "root": Layer(("openoutcry",), CORE, set(), frozenset({"gym", "sweep", "vector"}), by_name=True),
     "data": Layer(("openoutcry.data", "openoutcry.data.*"), {"data", "errors"}, {"numpy"}, frozenset({"root"})),
     "core": Layer(
         (
@@ -82,6 +82,8 @@ LAYERS = {
         frozenset({"frames", "picture"}),
         frozenset({"pyarrow"}),
     ),
+    "sweep": Layer(("openoutcry.sweep",), CORE, {"numpy"}, frozenset({"frames", "ray"}), frozenset({"rich"})),
+    "ray": Layer(("openoutcry.ray_executor",), {"errors"}, set(), libraries_later=frozenset({"ray"})),
     "errors": Layer(("openoutcry.errors",), {"native"}, set()),
     "agents": Layer(("openoutcry.agents",), {"errors", "native"}, set(), by_name=True),
     "frames": Layer(
@@ -96,7 +98,7 @@ LAYERS = {
         ("openoutcry.gym", "openoutcry.spaces"), {*CORE, "gym"}, {"gymnasium", "numpy"}, frozenset({"report"})
     ),
     "vector": Layer(("openoutcry.lanes", "openoutcry.vector"), {*CORE, "gym", "vector"}, {"gymnasium", "numpy"}),
-    "board": Layer(("openoutcry.board", "openoutcry.benchmarks"), CORE, {"numpy"}),
+    "board": Layer(("openoutcry.board", "openoutcry.benchmarks"), {*CORE, "sweep"}, {"numpy"}),
     "cli": Layer(
         ("openoutcry.__main__", "openoutcry.cli", "openoutcry.cli.*"),
         {*CORE, "board", "cli"},

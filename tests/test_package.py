@@ -27,6 +27,7 @@ NAMES = {
     "agents",
     "data",
     "run_backtest",
+    "run_sweep",
 }
 
 

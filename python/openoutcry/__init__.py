@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from openoutcry.backtest import Run, run_backtest
     from openoutcry.dataset import Dataset
     from openoutcry.gym import OpenOutcryEnv
+    from openoutcry.sweep import run_sweep
     from openoutcry.vector import OpenOutcryVectorEnv
     from openoutcry.window import Window
 
@@ -29,6 +30,7 @@ _HOMES = {
     "Run": "openoutcry.backtest",
     "Window": "openoutcry.window",
     "run_backtest": "openoutcry.backtest",
+    "run_sweep": "openoutcry.sweep",
 }
 _SUBMODULES = ("agents", "data")
 
@@ -46,6 +48,7 @@ __all__ = [
     "agents",
     "data",
     "run_backtest",
+    "run_sweep",
 ]
 
 

@@ -75,7 +75,7 @@ def run_backtest(
     if callable(agent):
         core = _run_callable(dataset, agent, settings)
         return Run(dataset, core, settings, name or getattr(agent, "__name__", type(agent).__name__))
-    core = native.run_weights(dataset._core, _weights(dataset, agent), settings)
+    core = native.run_weights(dataset._core, table_of_weights(dataset, agent), settings)
     return Run(dataset, core, settings, name or "weights")
 
 
@@ -86,8 +86,7 @@ def _run_callable(dataset: Dataset, agent: Agent, settings: native.Settings) -> 
         nonlocal asked_on
         observation = json.loads(text)
         asked_on = observation["date"]
-        decision = agent(observation)
-        return decision if isinstance(decision, str) else _json(decision)
+        return decision_text(agent(observation))
 
     try:
         return native.run_callable(dataset._core, decide, settings)
@@ -97,7 +96,10 @@ def _run_callable(dataset: Dataset, agent: Agent, settings: native.Settings) -> 
         raise
 
 
-def _json(decision: Any) -> str:
+def decision_text(decision: Any) -> str:
+    """Return what an agent decided as JSON; a text is taken for that."""
+    if isinstance(decision, str):
+        return decision
     try:
         text = json.dumps(decision, default=_plain)
     except (TypeError, ValueError, RecursionError) as error:
@@ -138,7 +140,8 @@ def _plain(value: Any) -> Any:
     raise refusal("wrong_type", f"expected a number, text, list or dict; received {type(value).__name__} {value!r}")
 
 
-def _weights(dataset: Dataset, weights: Any) -> npt.NDArray[np.float64]:
+def table_of_weights(dataset: Dataset, weights: Any) -> npt.NDArray[np.float64]:
+    """Return weights as a table, if that is what they are: of numbers, and of the symbols and dates of the dataset."""
     array = plain("weights", unlabelled("weights", weights, dataset.symbols))
     if array.dtype.kind not in "fiu" or array.ndim != 2:
         wanted = f"an agent or an array of shape ({dataset.n_bars}, {dataset.n_symbols}) is required"

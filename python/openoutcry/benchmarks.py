@@ -22,12 +22,15 @@ from openoutcry import openoutcry_py as native
 from openoutcry.backtest import run_backtest
 from openoutcry.dataset import Dataset
 from openoutcry.openoutcry_py import CostModel, Limits
+from openoutcry.sweep import run_sweep
 
 Table = npt.NDArray[np.float64]
 
 FEE, SLIPPAGE = 10.0, 5.0
 # Symbols, bars, and the milliseconds that a backtest of them should stay below.
 SIZES = ((4, 2500, 0.5), (100, 2500, 5.0), (500, 5000, 30.0))
+# Averages of a sweep of 1,000 crossovers, its bars, and the milliseconds of CPU that its runs should stay below.
+SHORTS, LONGS, SWEEP_BARS, SWEEP_GOAL = range(5, 30), range(40, 200, 4), 2500, 60.0
 
 
 @dataclass(frozen=True)
@@ -69,7 +72,7 @@ class Row:
 
 def measure() -> list[Row]:
     """Return all measurements; takes some seconds."""
-    return [*(_backtest(*size) for size in SIZES), _memory(), _json_steps(), _import_time(), _wheel_size()]
+    return [*(_backtest(*size) for size in SIZES), _sweep(), _memory(), _json_steps(), _import_time(), _wheel_size()]
 
 
 def cpu_seconds(work: Callable[[], object], repeats: int = 7) -> float:
@@ -119,6 +122,48 @@ def _backtest(n_symbols: int, n_bars: int, goal: float) -> Row:
     assert difference.max() < 1e-9, "the peer must do the same work"
     what = f"run_backtest, weights {n_symbols} x {n_bars}"
     return Row(what, here * 1e3, goal, " ms", f"{peer * 1e3:.1f} ms", peer / here, "numpy loop, linear costs")
+
+
+def _sweep() -> Row:
+    dataset, close, _ = _market(1, SWEEP_BARS)
+    tables = crossovers(close)
+    side_by_side = np.ascontiguousarray(np.concatenate(tables, axis=1))
+    costs, limits = CostModel(fee_bps=FEE, slippage_bps=SLIPPAGE, financing_bps=0.0, borrow_bps=0.0), Limits()
+
+    def runs() -> list[Table]:
+        sweep = run_sweep(dataset, tables, window=(0, SWEEP_BARS), costs=costs, limits=limits, progress=False)
+        return [run.nav for run in sweep.runs]
+
+    here = cpu_seconds(runs, repeats=5)
+    peer = cpu_seconds(lambda: numpy_sweep(close[:, 0], side_by_side), repeats=3)
+    difference = np.abs(np.stack(runs(), axis=1) / numpy_sweep(close[:, 0], side_by_side) - 1.0)
+    assert difference.max() < 1e-9, "the peer must do the same work"
+    what = f"run_sweep, {len(tables):,} crossovers x {SWEEP_BARS:,} bars"
+    peer_is = "numpy, all runs in one loop, linear costs"
+    return Row(what, here * 1e3, SWEEP_GOAL, " ms", f"{peer * 1e3:.0f} ms", peer / here, peer_is)
+
+
+def crossovers(close: Table) -> list[Table]:
+    """Return weights, 1 while a short average of the closes is above a long one, for each pair of them."""
+    sums = np.vstack([np.zeros((1, close.shape[1])), np.cumsum(close, axis=0)])
+    means = {n: np.full_like(close, np.nan) for n in {*SHORTS, *LONGS}}
+    for n, mean in means.items():
+        mean[n - 1 :] = (sums[n:] - sums[:-n]) / n
+    return [(means[short] > means[long]).astype(np.float64) for short in SHORTS for long in LONGS]
+
+
+def numpy_sweep(close: Table, weights: Table) -> Table:
+    """Return the value paths of columns of weights in one asset: a user's loop over bars, with linear costs."""
+    n_bars, n_runs = weights.shape
+    cash, shares = np.ones(n_runs), np.zeros(n_runs)
+    nav = np.ones((n_bars, n_runs))
+    for bar in range(n_bars - 1):
+        order = weights[bar] * nav[bar] / close[bar] - shares
+        price = close[bar] * (1.0 + np.sign(order) * SLIPPAGE / 1e4)
+        cash = cash - order * price - FEE / 1e4 * np.abs(order) * price
+        shares = shares + order
+        nav[bar + 1] = cash + shares * close[bar + 1]
+    return nav
 
 
 def _memory() -> Row:

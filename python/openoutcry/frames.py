@@ -51,19 +51,31 @@ def columns_of(frame: Any) -> tuple[dict[str, Any], Rows]:
 
 def frame_of(dates: tuple[str, ...], columns: dict[str, npt.NDArray[np.float64]]) -> Any:
     """Return columns by date as a pandas frame, or a polars one without pandas."""
+    library = _library()
+    if library.__name__ == "pandas":
+        return library.DataFrame(columns, index=library.DatetimeIndex(dates, name="date"))
+    parsed = library.Series("date", dates)
+    parsed = parsed.str.to_date() if len(dates[0]) == 10 else parsed.str.strip_chars("Z").str.to_datetime()
+    return library.DataFrame({"date": parsed, **columns})
+
+
+def table_of(columns: dict[str, Any]) -> Any:
+    """Return columns as a pandas frame, or a polars one without pandas."""
+    return _library().DataFrame(columns)
+
+
+def _library() -> Any:
     try:
         import pandas as pd
     except ModuleNotFoundError:
         pass
     else:
-        return pd.DataFrame(columns, index=pd.DatetimeIndex(dates, name="date"))
+        return pd
     try:
         import polars as pl
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError("needs `pip install pandas` or `pip install polars`", name="pandas") from error
-    parsed = pl.Series("date", dates)
-    parsed = parsed.str.to_date() if len(dates[0]) == 10 else parsed.str.strip_chars("Z").str.to_datetime()
-    return pl.DataFrame({"date": parsed, **columns})
+    return pl
 
 
 def _read(frame: Any) -> Columns:

@@ -4,7 +4,7 @@ Meaning and units are those of `contract/README.md`. Every error is an `OpenOutc
 `contract/errors.json`; whatever is refused leaves its object unchanged.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, TypedDict, final, type_check_only
 
 import numpy as np
@@ -37,6 +37,7 @@ __all__ = [
     "resolve_window",
     "run_agent",
     "run_callable",
+    "run_tables",
     "run_weights",
     "summarize",
 ]
@@ -541,6 +542,12 @@ class Settings(TypedDict):
 
 def run_agent(dataset: Dataset, agent: Baseline, settings: Settings) -> Run: ...
 def run_callable(dataset: Dataset, decide: Callable[[str], str], settings: Settings) -> Run: ...
+def run_tables(dataset: Dataset, tables: Sequence[_Table], settings: Settings) -> tuple[list[Run], Exception | None]:
+    """Run tables of target weights, each as `run_weights` does.
+
+    Return the runs before the first fault, and the fault.
+    """
+
 def run_weights(dataset: Dataset, weights: _Table, settings: Settings) -> Run: ...
 def check_rows(n_rows: int, n_symbols: int, n_bars: int, n_columns: int) -> None:
     """Refuse a market of rows whose tables would be too large for what they hold."""

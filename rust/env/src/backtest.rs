@@ -2,13 +2,17 @@ use std::borrow::Cow;
 
 use openoutcry_contract::{Decision, MarketObservation, Refusal, place_orders};
 use openoutcry_engine::{
-    ConfigError, CostModel, DEFAULT_LOOKBACK, Dataset, Detail, FillKey, Limits, RefusalReason, Rules, StepError, Window,
+    Book, ConfigError, CostModel, DEFAULT_LOOKBACK, Dataset, Desk, Detail, FillKey, Limits, RefusalReason, Rules,
+    StepError, Window, lanes, step_once,
 };
 use thiserror::Error;
 
 use crate::agents::Agent;
 use crate::episode::{Episode, check_lookback};
 use crate::run::Run;
+
+/// How many accounts of one block of symbols are stepped side by side.
+const MOST_SIDE_BY_SIDE: usize = 16;
 
 /// A backtest to be run: a market, a window, and its rules.
 #[derive(Clone, Debug)]
@@ -128,28 +132,33 @@ impl<'a> Backtest<'a> {
     ///
     /// Returns an error if `orders` has the wrong length or holds an infinity.
     pub fn run_orders(&self, orders: Vec<f64>) -> Result<Run, StepError> {
-        let (n_symbols, decisions) = (self.data.n_symbols(), self.window.n_decisions());
-        if orders.len() != decisions * n_symbols {
-            return Err(StepError::WeightCount { expected: decisions * n_symbols, received: orders.len() });
+        let mut desk = Desk::new(self.data.n_symbols(), Detail::Money);
+        let mut account = Account::new(self, orders)?;
+        for decision in 0..self.window.n_decisions() {
+            account.advance(self, decision, &mut desk);
         }
-        // Checked before the first trade: an account that ends early would hide a fault behind it.
-        if let Some(index) = orders.iter().position(|weight| weight.is_infinite()) {
-            let (bar, symbol) = (self.window.start + index / n_symbols, index % n_symbols);
-            return Err(StepError::TableNotFinite { bar, symbol, weight: orders[index] });
-        }
-        let mut episode = Episode::new(self.data, self.window, self.rules.clone(), Detail::Money);
-        let mut run = Run::begin(self.window, 0, self.rules.clone());
-        for row in orders.chunks_exact(n_symbols) {
-            let stepped = episode.trade(self.data, row)?;
-            run.push(&stepped, episode.events(), &[]);
-            if stepped.terminated {
-                break;
+        account.finish()
+    }
+
+    /// Runs many tables of decisions, each as [`Backtest::run_orders`] does and to the same bits.
+    pub fn run_tables(&self, tables: Vec<Vec<f64>>) -> Vec<Result<Run, StepError>> {
+        let n_symbols = self.data.n_symbols();
+        let mut desk = Desk::new(n_symbols, Detail::Money);
+        // Side by side, the steps of small accounts overlap in the processor; large ones would only share its caches.
+        let side_by_side = (MOST_SIDE_BY_SIDE / lanes::n_blocks(n_symbols)).max(1);
+        let mut runs = Vec::with_capacity(tables.len());
+        let mut tables = tables.into_iter().peekable();
+        while tables.peek().is_some() {
+            let made = tables.by_ref().take(side_by_side).map(|orders| Account::new(self, orders));
+            let mut accounts: Vec<_> = made.collect();
+            for decision in 0..self.window.n_decisions() {
+                for account in accounts.iter_mut().flatten() {
+                    account.advance(self, decision, &mut desk);
+                }
             }
+            runs.extend(accounts.into_iter().map(|account| account.and_then(Account::finish)));
         }
-        // What stands after the end of an account was never decided.
-        run.orders = orders;
-        run.orders.truncate((run.nav.len() - 1) * n_symbols);
-        Ok(run.finish(n_symbols))
+        runs
     }
 
     /// Runs the decisions of `run` one bar later, the first bar holding.
@@ -166,6 +175,54 @@ impl<'a> Backtest<'a> {
             orders[n_symbols..].copy_from_slice(&run.orders[..run.orders.len() - n_symbols]);
         }
         self.run_orders(orders)
+    }
+}
+
+/// One table of decisions being carried out.
+struct Account {
+    book: Book,
+    run: Run,
+    n_symbols: usize,
+    fault: Option<StepError>,
+}
+
+impl Account {
+    fn new(of: &Backtest<'_>, orders: Vec<f64>) -> Result<Self, StepError> {
+        let (n_symbols, decisions) = (of.data.n_symbols(), of.window.n_decisions());
+        if orders.len() != decisions * n_symbols {
+            return Err(StepError::WeightCount { expected: decisions * n_symbols, received: orders.len() });
+        }
+        // Checked before the first trade: an account that ends early would hide a fault behind it.
+        if orders.iter().fold(false, |found, weight| found | weight.is_infinite())
+            && let Some(index) = orders.iter().position(|weight| weight.is_infinite())
+        {
+            let (bar, symbol) = (of.window.start + index / n_symbols, index % n_symbols);
+            return Err(StepError::TableNotFinite { bar, symbol, weight: orders[index] });
+        }
+        let mut run = Run::begin(of.window, 0, of.rules.clone());
+        run.orders = orders;
+        Ok(Self { book: Book::new(of.data, of.window.start), run, n_symbols, fault: None })
+    }
+
+    #[inline]
+    fn advance(&mut self, of: &Backtest<'_>, decision: usize, desk: &mut Desk) {
+        if self.fault.is_some() || self.run.terminated_at.is_some() {
+            return;
+        }
+        let row = &self.run.orders[decision * self.n_symbols..][..self.n_symbols];
+        match step_once(of.data, &of.rules, &mut self.book, row, desk) {
+            Ok(stepped) => self.run.push(&stepped, desk.events(), &[]),
+            Err(fault) => self.fault = Some(fault),
+        }
+    }
+
+    fn finish(mut self) -> Result<Run, StepError> {
+        if let Some(fault) = self.fault {
+            return Err(fault);
+        }
+        // What stands after the end of an account was never decided.
+        self.run.orders.truncate((self.run.nav.len() - 1) * self.n_symbols);
+        Ok(self.run.finish(self.n_symbols))
     }
 }
 

@@ -45,7 +45,7 @@ pub use openoutcry_engine::{
     Fundamental, Limits, MAX_ABS_WEIGHT, NewsItem, Origin, StepCosts, StepError, Stepped, Window, check_rows,
 };
 pub use reward::{Memory, Reward, Shaping};
-pub use run::{Fill, Run};
+pub use run::{Fill, Flows, Run};
 
 /// Compiles and runs the Rust of the README.
 #[cfg(doctest)]

@@ -1,3 +1,5 @@
+use std::sync::OnceLock;
+
 use openoutcry_contract::Refusal;
 use openoutcry_engine::{Dataset, Detail, Event, Rules, StepError, Stepped, Window};
 
@@ -5,7 +7,7 @@ use crate::episode::Episode;
 
 /// A finished backtest: its decisions, and the numbers that follow from them.
 ///
-/// Positions and fills are not stored: the decisions are, and the rest is recomputed from them when asked for.
+/// Positions, fills and flows are not stored: the decisions are, and the rest is recomputed from them when asked for.
 #[derive(Clone, Debug)]
 pub struct Run {
     /// The bars of the run.
@@ -14,16 +16,6 @@ pub struct Run {
     pub nav: Vec<f64>,
     /// One weight per decision and symbol, NaN for a hold.
     pub orders: Vec<f64>,
-    /// Costs by kind, each with one value per decision.
-    ///
-    /// In the order of [`openoutcry_engine::StepCosts::KINDS`].
-    pub costs: [Vec<f64>; 6],
-    /// What came in beside prices, each with one value per decision.
-    ///
-    /// In the order of [`Run::GAINS`].
-    pub gains: [Vec<f64>; 4],
-    /// Notional traded over NAV per decision.
-    pub turnover: Vec<f64>,
     /// What happened, other than fills, with the index of its decision.
     pub events: Vec<(usize, Event)>,
     /// Orders refused by name, with the index of their decision.
@@ -33,6 +25,51 @@ pub struct Run {
     /// NAV stays as it was from there on.
     pub terminated_at: Option<usize>,
     rules: Rules,
+    flows: OnceLock<Flows>,
+}
+
+/// What a run paid and was paid.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Flows {
+    /// Costs by kind, each with one value per decision.
+    ///
+    /// In the order of [`openoutcry_engine::StepCosts::KINDS`].
+    pub costs: [Vec<f64>; 6],
+    /// What came in beside prices, each with one value per decision.
+    ///
+    /// In the order of [`Flows::GAINS`].
+    pub gains: [Vec<f64>; 4],
+    /// Notional traded over NAV per decision.
+    pub turnover: Vec<f64>,
+}
+
+impl Flows {
+    /// The kinds of gains.
+    ///
+    /// Interest on idle cash, dividends, gains of settled positions, and losses written off.
+    pub const GAINS: [&'static str; 4] = ["interest", "dividends", "settlement", "shortfall"];
+
+    fn none(decisions: usize) -> Self {
+        let zeros = || vec![0.0; decisions];
+        Self { costs: std::array::from_fn(|_| zeros()), gains: std::array::from_fn(|_| zeros()), turnover: zeros() }
+    }
+
+    fn set(&mut self, decision: usize, stepped: &Stepped) {
+        for (column, cost) in self.costs.iter_mut().zip(stepped.costs.by_kind()) {
+            column[decision] = cost;
+        }
+        let gains = [stepped.interest, stepped.dividends, stepped.settlement, stepped.shortfall];
+        for (column, gain) in self.gains.iter_mut().zip(gains) {
+            column[decision] = gain;
+        }
+        self.turnover[decision] = stepped.turnover;
+    }
+
+    /// Returns the sum of all costs of a decision.
+    #[must_use]
+    pub fn cost_of(&self, decision: usize) -> f64 {
+        self.costs.iter().map(|column| column[decision]).sum()
+    }
 }
 
 /// One fill of a run.
@@ -49,11 +86,6 @@ pub struct Fill {
 }
 
 impl Run {
-    /// The kinds of gains.
-    ///
-    /// Interest on idle cash, dividends, gains of settled positions, and losses written off.
-    pub const GAINS: [&'static str; 4] = ["interest", "dividends", "settlement", "shortfall"];
-
     pub(crate) fn begin(window: Window, n_symbols: usize, rules: Rules) -> Self {
         let decisions = window.n_decisions();
         let mut nav = Vec::with_capacity(window.n_bars());
@@ -62,13 +94,11 @@ impl Run {
             window,
             nav,
             orders: Vec::with_capacity(decisions * n_symbols),
-            costs: std::array::from_fn(|_| Vec::with_capacity(decisions)),
-            gains: std::array::from_fn(|_| Vec::with_capacity(decisions)),
-            turnover: Vec::with_capacity(decisions),
             events: Vec::new(),
             refusals: Vec::new(),
             terminated_at: None,
             rules,
+            flows: OnceLock::new(),
         }
     }
 
@@ -76,16 +106,10 @@ impl Run {
     pub(crate) fn push(&mut self, stepped: &Stepped, events: &[Event], refusals: &[Refusal]) {
         let decision = self.nav.len() - 1;
         self.nav.push(stepped.nav);
-        for (column, cost) in self.costs.iter_mut().zip(stepped.costs.by_kind()) {
-            column.push(cost);
+        if !events.is_empty() {
+            let kept = events.iter().filter(|event| !matches!(event, Event::Filled { .. }));
+            self.events.extend(kept.map(|event| (decision, *event)));
         }
-        let gains = [stepped.interest, stepped.dividends, stepped.settlement, stepped.shortfall];
-        for (column, gain) in self.gains.iter_mut().zip(gains) {
-            column.push(gain);
-        }
-        self.turnover.push(stepped.turnover);
-        let kept = events.iter().filter(|event| !matches!(event, Event::Filled { .. }));
-        self.events.extend(kept.map(|event| (decision, *event)));
         self.refusals.extend(refusals.iter().map(|refusal| (decision, refusal.clone())));
         if stepped.terminated {
             self.terminated_at = Some(decision);
@@ -94,15 +118,12 @@ impl Run {
 
     /// Pads a run that ended early to the window's end.
     ///
-    /// NAV stays, nothing is ordered and nothing costs.
+    /// NAV stays and nothing is ordered.
     pub(crate) fn finish(mut self, n_symbols: usize) -> Self {
         let decisions = self.window.n_decisions();
         let last = self.nav[self.nav.len() - 1];
         self.nav.resize(decisions + 1, last);
         self.orders.resize(decisions * n_symbols, f64::NAN);
-        for column in self.costs.iter_mut().chain(&mut self.gains).chain([&mut self.turnover]) {
-            column.resize(decisions, 0.0);
-        }
         self
     }
 
@@ -120,10 +141,18 @@ impl Run {
         &self.rules
     }
 
-    /// Returns the sum of all costs of a decision.
-    #[must_use]
-    pub fn cost_of(&self, decision: usize) -> f64 {
-        self.costs.iter().map(|column| column[decision]).sum()
+    /// Returns what every decision paid and was paid, 0 once the account is gone.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if `data` is not the dataset of the run.
+    pub fn flows(&self, data: &Dataset) -> Result<&Flows, StepError> {
+        if let Some(flows) = self.flows.get() {
+            return Ok(flows);
+        }
+        let mut flows = Flows::none(self.window.n_decisions());
+        self.replay(data, Detail::Money, |bar, _, stepped| flows.set(bar - 1, stepped))?;
+        Ok(self.flows.get_or_init(|| flows))
     }
 
     /// Returns the weights held at the close of each bar.
@@ -135,7 +164,7 @@ impl Run {
     /// Returns an error if `data` is not the dataset of the run.
     pub fn weights(&self, data: &Dataset) -> Result<Vec<f64>, StepError> {
         let mut weights = vec![0.0; self.nav.len() * data.n_symbols()];
-        self.replay(data, |bar, episode| {
+        self.replay(data, Detail::Money, |bar, episode, _| {
             let row = &mut weights[bar * data.n_symbols()..][..data.n_symbols()];
             for (symbol, weight) in row.iter_mut().enumerate() {
                 *weight = episode.book.weight(symbol);
@@ -151,7 +180,7 @@ impl Run {
     /// Returns an error if `data` is not the dataset of the run.
     pub fn fills(&self, data: &Dataset) -> Result<Vec<Fill>, StepError> {
         let mut fills = Vec::new();
-        self.replay(data, |bar, episode| {
+        self.replay(data, Detail::Full, |bar, episode, _| {
             fills.extend(episode.events().iter().filter_map(|event| match *event {
                 Event::Filled { symbol, shares, price } => {
                     Some(Fill { bar: self.window.start + bar, symbol, shares, price })
@@ -163,12 +192,17 @@ impl Run {
     }
 
     /// Replays the decisions and calls `see` after each with its bar in the window.
-    fn replay(&self, data: &Dataset, mut see: impl FnMut(usize, &Episode)) -> Result<(), StepError> {
+    fn replay(
+        &self,
+        data: &Dataset,
+        detail: Detail,
+        mut see: impl FnMut(usize, &Episode, &Stepped),
+    ) -> Result<(), StepError> {
         let n_symbols = data.n_symbols();
         if self.orders.len() != self.window.n_decisions() * n_symbols {
             return Err(StepError::StateMismatch);
         }
-        let mut episode = Episode::new(data, self.window, self.rules.clone(), Detail::Full);
+        let mut episode = Episode::new(data, self.window, self.rules.clone(), detail);
         for (decision, orders) in self.orders.chunks_exact(n_symbols).enumerate() {
             if episode.done() {
                 break;
@@ -177,7 +211,7 @@ impl Run {
             if stepped.nav.to_bits() != self.nav[decision + 1].to_bits() {
                 return Err(StepError::StateMismatch);
             }
-            see(decision + 1, &episode);
+            see(decision + 1, &episode, &stepped);
         }
         Ok(())
     }

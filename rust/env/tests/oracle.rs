@@ -122,7 +122,8 @@ impl Path {
     fn backtest(&self) -> Vec<f64> {
         let backtest = Backtest::new(&self.data, self.window(), 0, self.costs).unwrap();
         let run = backtest.with_limits(Limits::off()).unwrap().run_orders(self.weights.clone()).unwrap();
-        let costs: Vec<f64> = (0..self.window().n_decisions()).map(|decision| run.cost_of(decision)).collect();
+        let flows = run.flows(&self.data).unwrap();
+        let costs: Vec<f64> = (0..self.window().n_decisions()).map(|decision| flows.cost_of(decision)).collect();
         self.values(&run.nav, &costs)
     }
 

@@ -45,6 +45,7 @@ fn openoutcry_py(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(episodes::resolve_window, module)?)?;
     module.add_function(wrap_pyfunction!(run::run_agent, module)?)?;
     module.add_function(wrap_pyfunction!(run::run_callable, module)?)?;
+    module.add_function(wrap_pyfunction!(run::run_tables, module)?)?;
     module.add_function(wrap_pyfunction!(run::run_weights, module)?)?;
     module.add_function(wrap_pyfunction!(score::drawdowns, module)?)?;
     module.add_function(wrap_pyfunction!(score::gross_exposure, module)?)?;

@@ -1,5 +1,5 @@
 use numpy::{PyArray1, PyArray2, PyReadonlyArray2, PyUntypedArrayMethods};
-use openoutcry::{Backtest, Decision, Run as CoreRun, StepCosts, Window};
+use openoutcry::{Backtest, Decision, Flows, Run as CoreRun, StepCosts, Window};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
@@ -70,6 +70,48 @@ pub(crate) fn run_weights(
     settings: Settings,
 ) -> PyResult<Run> {
     let backtest = settings.backtest(dataset)?;
+    let orders = orders_of(dataset, &weights, settings.window())?;
+    let core = py.detach(|| backtest.run_orders(orders)).map_err(to_py)?;
+    Ok(Run { dataset: dataset.clone(), core, settings })
+}
+
+/// Run tables of target weights, each as `run_weights` does: the runs before the first fault, and the fault.
+#[pyfunction]
+pub(crate) fn run_tables(
+    py: Python<'_>,
+    dataset: &Dataset,
+    tables: Vec<PyReadonlyArray2<'_, f64>>,
+    settings: Settings,
+) -> PyResult<(Vec<Run>, Option<PyErr>)> {
+    let backtest = settings.backtest(dataset)?;
+    let mut fault = None;
+    let mut orders = Vec::with_capacity(tables.len());
+    for weights in &tables {
+        match orders_of(dataset, weights, settings.window()) {
+            Ok(taken) => orders.push(taken),
+            Err(error) => {
+                fault = Some(error);
+                break;
+            }
+        }
+    }
+    let mut runs = Vec::with_capacity(orders.len());
+    for made in py.detach(|| backtest.run_tables(orders)) {
+        match made {
+            Ok(core) => runs.push(Run { dataset: dataset.clone(), core, settings }),
+            Err(error) => {
+                fault = Some(to_py(error));
+                break;
+            }
+        }
+    }
+    Ok((runs, fault))
+}
+
+/// Returns a copy of the rows of a table that a window decides by.
+///
+/// Copied while the GIL is held: Python code may write to the array once we detach.
+fn orders_of(dataset: &Dataset, weights: &PyReadonlyArray2<'_, f64>, window: Window) -> PyResult<Vec<f64>> {
     let (n_bars, n_symbols) = (dataset.0.n_bars(), dataset.0.n_symbols());
     let found = weights.shape();
     if found != [n_bars, n_symbols] {
@@ -79,16 +121,12 @@ pub(crate) fn run_weights(
         );
         return Err(raise("shape_mismatch", &message));
     }
-    let Window { start, end } = settings.window();
-    let rows = start * n_symbols..(end - 1) * n_symbols;
-    // Copied while the GIL is held: Python code may write to the array once we detach.
+    let rows = window.start * n_symbols..(window.end - 1) * n_symbols;
     // Not rust-numpy's `as_slice`, which also takes an array that is contiguous column by column.
-    let orders = match weights.as_array().as_slice() {
+    Ok(match weights.as_array().as_slice() {
         Some(values) => values[rows].to_vec(),
         None => weights.as_array().iter().copied().skip(rows.start).take(rows.len()).collect(),
-    };
-    let core = py.detach(|| backtest.run_orders(orders)).map_err(to_py)?;
-    Ok(Run { dataset: dataset.clone(), core, settings })
+    })
 }
 
 #[pymethods]
@@ -109,7 +147,7 @@ impl Run {
     #[getter]
     fn gains<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let gains = PyDict::new(py);
-        for (kind, column) in CoreRun::GAINS.into_iter().zip(&self.core.gains) {
+        for (kind, column) in Flows::GAINS.into_iter().zip(&self.flows(py)?.gains) {
             gains.set_item(kind, arrays::vector(py, column.clone()))?;
         }
         Ok(gains)
@@ -117,15 +155,15 @@ impl Run {
 
     /// Notional traded over NAV per decision; both sides count.
     #[getter]
-    fn turnover<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
-        arrays::vector(py, self.core.turnover.clone())
+    fn turnover<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        Ok(arrays::vector(py, self.flows(py)?.turnover.clone()))
     }
 
     /// Costs by kind and decision, in units of the starting NAV.
     #[getter]
     fn costs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let costs = PyDict::new(py);
-        for (kind, column) in StepCosts::KINDS.into_iter().zip(&self.core.costs) {
+        for (kind, column) in StepCosts::KINDS.into_iter().zip(&self.flows(py)?.costs) {
             costs.set_item(kind, arrays::vector(py, column.clone()))?;
         }
         Ok(costs)
@@ -186,7 +224,8 @@ impl Run {
     fn metrics<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyDict>)> {
         let Window { start, end } = self.settings.window();
         let returns = self.core.returns();
-        let paid: Vec<f64> = (0..returns.len()).map(|decision| self.core.cost_of(decision)).collect();
+        let flows = self.flows(py)?;
+        let paid: Vec<f64> = (0..returns.len()).map(|decision| flows.cost_of(decision)).collect();
         let weights = py.detach(|| self.core.weights(&self.dataset.0)).map_err(to_py)?;
         let n_symbols = self.dataset.0.n_symbols();
         // The first bar opens the account: nothing can be held at its close, and no return is of it.
@@ -194,12 +233,18 @@ impl Run {
         let track = openoutcry_score::Track {
             returns: &returns,
             risk_free: self.dataset.0.risk_free().map(|rates| &rates[start + 1..end]),
-            turnover: &self.core.turnover,
+            turnover: &flows.turnover,
             cost: &openoutcry_score::share_of_nav(&paid, &self.core.nav),
             gross: &openoutcry_score::gross_exposure(held, n_symbols),
             net: &openoutcry_score::net_exposure(held, n_symbols),
             periods_per_year: self.dataset.0.periods_per_year(),
         };
         crate::score::metrics(py, &track)
+    }
+}
+
+impl Run {
+    fn flows(&self, py: Python<'_>) -> PyResult<&Flows> {
+        py.detach(|| self.core.flows(&self.dataset.0)).map_err(to_py)
     }
 }

@@ -28,8 +28,8 @@ proptest! {
         };
         let by_agent = backtest(&case, &data).run(&mut agent).unwrap();
         prop_assert_eq!(bits(&by_agent.nav), bits(&by_table.nav));
-        prop_assert_eq!(&by_agent.costs, &by_table.costs);
-        prop_assert_eq!(&by_agent.gains, &by_table.gains);
+        let flows = by_table.flows(&data).unwrap();
+        prop_assert_eq!(by_agent.flows(&data).unwrap(), flows);
         prop_assert_eq!(&by_agent.terminated_at, &by_table.terminated_at);
 
         for k in 0.. {
@@ -44,12 +44,41 @@ proptest! {
             prop_assert_eq!(by_row.book(), by_json.book());
             prop_assert_eq!(by_struct.book(), by_json.book());
             prop_assert_eq!(by_table.nav[k + 1].to_bits(), stepped.nav.to_bits());
-            for (column, cost) in by_table.costs.iter().zip(stepped.costs.by_kind()) {
+            for (column, cost) in flows.costs.iter().zip(stepped.costs.by_kind()) {
                 prop_assert_eq!(column[k].to_bits(), cost.to_bits());
             }
             if told.done {
                 prop_assert_eq!(by_table.terminated_at, by_row.terminated().then_some(k));
                 break;
+            }
+        }
+    }
+
+    #[test]
+    fn tables_run_side_by_side_give_the_bits_of_each_alone(case in cases(), n_tables in 1_usize..40) {
+        let data = Arc::new(case.dataset());
+        let orders: Vec<f64> = (window(&case).start..window(&case).end - 1).flat_map(|bar| case.orders(bar)).collect();
+        let tables: Vec<Vec<f64>> = (0..n_tables).map(|k| {
+            let mut rotated = orders.clone();
+            rotated.rotate_left(k % orders.len());
+            if k == 7 {
+                rotated[0] = f64::INFINITY;
+            }
+            rotated
+        }).collect();
+        let together = backtest(&case, &data).run_tables(tables.clone());
+        prop_assert_eq!(together.len(), n_tables);
+        for (run, orders) in together.into_iter().zip(tables) {
+            let alone = backtest(&case, &data).run_orders(orders);
+            match (run, alone) {
+                (Ok(run), Ok(alone)) => {
+                    prop_assert_eq!(bits(&run.nav), bits(&alone.nav));
+                    prop_assert_eq!(bits(&run.orders), bits(&alone.orders));
+                    prop_assert_eq!(format!("{:?}", run.events), format!("{:?}", alone.events));
+                    prop_assert_eq!(run.terminated_at, alone.terminated_at);
+                    prop_assert_eq!(run.flows(&data).unwrap(), alone.flows(&data).unwrap());
+                }
+                (run, alone) => prop_assert_eq!(run.err().map(|e| e.to_string()), alone.err().map(|e| e.to_string())),
             }
         }
     }

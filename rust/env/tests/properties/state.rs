@@ -113,7 +113,8 @@ proptest! {
         let last = env.book().nav();
         prop_assert!(run.nav[told.len()..].iter().all(|nav| nav.to_bits() == last.to_bits()));
         prop_assert!(run.returns()[told.len()..].iter().all(|return_| *return_ == 0.0));
-        prop_assert!((told.len()..run.turnover.len()).all(|k| run.cost_of(k) == 0.0 && run.turnover[k] == 0.0));
+        let flows = run.flows(&data).unwrap();
+        prop_assert!((told.len()..flows.turnover.len()).all(|k| flows.cost_of(k) == 0.0 && flows.turnover[k] == 0.0));
     }
 }
 

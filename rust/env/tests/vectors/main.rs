@@ -3,7 +3,7 @@
 mod given;
 mod reject;
 
-use openoutcry::{Decision, MarketObservation, Run, StepCosts};
+use openoutcry::{Decision, Flows, MarketObservation, StepCosts};
 use serde_json::Value;
 
 use given::{Case, File};
@@ -79,14 +79,15 @@ fn a_table_of_weights_gives_the_money_of_every_vector() {
     for case in cases() {
         let data = case.given.dataset.dataset().unwrap();
         let run = case.given.backtest(&data).run_orders(case.given.table()).unwrap();
+        let flows = run.flows(&data).unwrap();
         for (k, info) in infos(&case).iter().enumerate() {
             let what = |name: &str| format!("{} step {k} {name}", case.name);
             assert_same_bits(run.nav[k + 1], number(info, "nav"), &what("nav"));
-            assert_same_bits(run.turnover[k], number(info, "turnover"), &what("turnover"));
-            for (kind, column) in StepCosts::KINDS.into_iter().zip(&run.costs) {
+            assert_same_bits(flows.turnover[k], number(info, "turnover"), &what("turnover"));
+            for (kind, column) in StepCosts::KINDS.into_iter().zip(&flows.costs) {
                 assert_same_bits(column[k], number(&info["costs"], kind), &what(kind));
             }
-            for (kind, column) in Run::GAINS.into_iter().zip(&run.gains).filter(|(kind, _)| *kind != "shortfall") {
+            for (kind, column) in Flows::GAINS.into_iter().zip(&flows.gains).filter(|(kind, _)| *kind != "shortfall") {
                 assert_same_bits(column[k], number(info, kind), &what(kind));
             }
         }

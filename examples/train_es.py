@@ -1,0 +1,173 @@
+"""An evolution strategy, in numpy alone, on the batch environment: exchange rates before 2015, judged by those after.
+
+A small network, the same for every currency, scores each by its recent returns and its weight; a softmax over the
+scores and cash is where the portfolio moves, by a part of the way that is learned too. Each generation all members
+play one stretch of the training data, the same for all, and differ in nothing but their parameters.
+
+What to expect is nothing: daily exchange rates are close to a random walk, and rates of interest, where the reward of
+holding a currency lies, are not in the data. The print says so in numbers: the Sharpe ratio of each seed before and
+after 2015 with its standard error, and by how much a year it differs from buy-and-hold on the same days. A seed that
+does well before 2015 and not after has learned its data by heart. `train_es.svg` shows the years after 2015.
+"""
+
+import argparse
+import time
+from pathlib import Path
+
+import numpy as np
+from gymnasium.vector import AutoresetMode
+
+import openoutcry as oo
+from openoutcry.report.charts import Line, equity_chart, standalone
+from openoutcry.vector import OpenOutcryVectorEnv
+
+TRAIN, TEST = ":2015-01-01", "2015-01-01:"
+LOOKBACK, HIDDEN, HORIZONS = 20, 8, (1, 5, 20)
+LIMITS = oo.Limits(allow_short=False)
+# Weights and offsets of two layers, the score of cash, and how far to go towards the target.
+SHAPES = {"w1": (len(HORIZONS) + 2, HIDDEN), "b1": (HIDDEN,), "w2": (HIDDEN,), "cash": (), "pace": ()}
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--generations", type=int, default=300, help="updates of the parameters of a seed")
+    parser.add_argument("--population", type=int, default=64, help="members of a generation, an even number")
+    parser.add_argument("--bars", type=int, default=504, help="bars of the stretch a generation plays, two years")
+    parser.add_argument("--sigma", type=float, default=0.1, help="deviation of a member from the parameters")
+    parser.add_argument("--rate", type=float, default=0.03, help="step of Adam")
+    parser.add_argument("--seeds", type=int, default=3, help="how often to train from the start")
+    parser.add_argument("--quick", action="store_true", help="seconds instead of minutes: shows that it runs")
+    given = parser.parse_args()
+    if given.quick:
+        given.generations, given.population, given.bars, given.seeds = 5, 16, 126, 2
+    return given
+
+
+class Policy:
+    """One network a lane; parameters of shape `(n_lanes, n_parameters)`."""
+
+    n_parameters = sum(int(np.prod(shape)) for shape in SHAPES.values())
+
+    def __init__(self, parameters: np.ndarray, n_symbols: int) -> None:
+        ends = np.cumsum([int(np.prod(shape)) for shape in SHAPES.values()])[:-1]
+        parts = zip(SHAPES.items(), np.split(parameters, ends, axis=1), strict=True)
+        self.layers = {name: part.reshape(len(parameters), *shape) for (name, shape), part in parts}
+        self.n_symbols = n_symbols
+
+    def act(self, observations: np.ndarray) -> np.ndarray:
+        """Return target weights, float32, shape `(n_lanes, n_symbols)`."""
+        n_lanes, cut = len(observations), LOOKBACK * self.n_symbols
+        returns = observations[:, :cut].reshape(n_lanes, LOOKBACK, self.n_symbols)
+        weights, cash = observations[:, cut:-1], observations[:, -1:]
+        spread = np.sqrt(np.mean(returns**2, axis=1)) + 1e-6
+        moves = [returns[:, -n:].sum(axis=1) / (spread * n**0.5) for n in HORIZONS]
+        features = np.stack([*moves, 100.0 * spread, weights * self.n_symbols], axis=2)
+        hidden = np.tanh(features @ self.layers["w1"] + self.layers["b1"][:, None])
+        scores = (hidden @ self.layers["w2"][:, :, None])[:, :, 0]
+        scores = np.concatenate([scores, self.layers["cash"][:, None]], axis=1)
+        parts = np.exp(scores - scores.max(axis=1, keepdims=True))
+        parts /= parts.sum(axis=1, keepdims=True)
+        # A twentieth of the way at the start: going all of it every day would cost more than any forecast earns.
+        pace = 1.0 / (1.0 + np.exp(3.0 - self.layers["pace"][:, None]))
+        held = np.concatenate([weights, cash], axis=1)
+        return (held + pace * (parts - held))[:, :-1].clip(0.0, 1.0).astype(np.float32)
+
+
+def play(dataset: oo.Dataset, window: object, parameters: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the log growth of each lane over a window, and the weights decided on each bar."""
+    env = OpenOutcryVectorEnv(
+        len(parameters),
+        dataset=dataset,
+        window=window,
+        observation="flat",
+        lookback=LOOKBACK,
+        reward="log",
+        limits=LIMITS,
+        autoreset_mode=AutoresetMode.DISABLED,
+        copy=False,
+    )
+    policy = Policy(parameters, dataset.n_symbols)
+    observations, _ = env.reset(seed=0)
+    growth, decided, done = np.zeros(len(parameters)), [], False
+    while not done:
+        decided.append(policy.act(observations))
+        observations, rewards, terminated, truncated, _ = env.step(decided[-1])
+        growth += rewards
+        done = bool((terminated | truncated).all())
+    env.close()
+    return growth, np.stack(decided)
+
+
+def train(dataset: oo.Dataset, given: argparse.Namespace, seed: int) -> np.ndarray:
+    """Return the parameters that an evolution strategy ends with (Salimans et al. 2017)."""
+    rng = np.random.default_rng(seed)
+    first, end = oo.Window(end="2015-01-01").resolve(dataset, LOOKBACK)
+    centre = 0.1 * rng.standard_normal(Policy.n_parameters)
+    mean, square = np.zeros_like(centre), np.zeros_like(centre)
+    for generation in range(1, given.generations + 1):
+        start = int(rng.integers(first, end - given.bars))
+        half = rng.standard_normal((given.population // 2, Policy.n_parameters))
+        noise = np.concatenate([half, -half])
+        growth, _ = play(dataset, (start, start + given.bars), centre + given.sigma * noise)
+        # Ranks, from -1/2 to 1/2: one lucky member must not outweigh the rest.
+        ranks = growth.argsort().argsort() / (len(growth) - 1) - 0.5
+        gradient = ranks @ noise / (len(growth) * given.sigma) - 0.01 * centre
+        mean, square = 0.9 * mean + 0.1 * gradient, 0.99 * square + 0.01 * gradient**2
+        size = given.rate * np.sqrt(1 - 0.99**generation) / (1 - 0.9**generation)
+        centre = centre + size * mean / (np.sqrt(square) + 1e-8)
+    return centre
+
+
+def judge(dataset: oo.Dataset, window: str, parameters: np.ndarray, name: str) -> oo.Run:
+    """Return the run of trained parameters: the weights they decide on, as a backtest, which gives the same NAV."""
+    start, end = oo.Window.parse(window).resolve(dataset, LOOKBACK)
+    growth, decided = play(dataset, (start, end), parameters[None])
+    table = np.full((dataset.n_bars, dataset.n_symbols), np.nan)
+    table[start : end - 1] = decided[:, 0]
+    run = oo.run_backtest(dataset, table, (start, end), limits=LIMITS, name=name)
+    assert abs(np.log(run.nav[-1]) - growth[0]) < 1e-9
+    return run
+
+
+def above(run: oo.Run, benchmark: oo.Run) -> tuple[float, float]:
+    """Return by how much a year a run returns more than a benchmark on the same days, and its standard error."""
+    difference, ppy = run.returns - benchmark.returns, run.dataset.periods_per_year
+    return ppy * difference.mean(), ppy * difference.std(ddof=1) / len(difference) ** 0.5
+
+
+def line(run: oo.Run, benchmark: oo.Run) -> str:
+    excess, error = above(run, benchmark)
+    sharpe, sharpe_error = run.metrics["sharpe"], run.metrics["sharpe_se"]
+    paid = sum(float(costs.sum()) for costs in run.costs.values())
+    text = f"{run.nav[-1] - 1:+7.1%}  Sharpe {sharpe:+.2f} ± {sharpe_error:.2f}  costs {paid:5.1%}"
+    return text if run is benchmark else f"{text}  a year above buy-and-hold {excess:+6.2%} ± {error:.2%}"
+
+
+def main() -> None:
+    given = arguments()
+    fx = oo.data.load("ecb-fx")
+    held = {window: oo.run_backtest(fx, "buy-and-hold", window, limits=LIMITS) for window in (TRAIN, TEST)}
+    after = []
+    for seed in range(given.seeds):
+        start = time.perf_counter()
+        parameters = train(fx, given, seed)
+        seconds = time.perf_counter() - start
+        before, run = (judge(fx, window, parameters, f"seed {seed}") for window in (TRAIN, TEST))
+        after.append(run)
+        print(f"seed {seed}, {seconds:.0f} s")
+        print(f"  before 2015  {line(before, held[TRAIN])}")
+        print(f"  after        {line(run, held[TEST])}")
+    print("buy and hold")
+    print(f"  before 2015  {line(held[TRAIN], held[TRAIN])}")
+    print(f"  after        {line(held[TEST], held[TEST])}")
+
+    lines = [Line(run.name, run.dates, run.nav, "series", slot) for slot, run in enumerate(after)]
+    lines.append(Line("buy and hold", held[TEST].dates, held[TEST].nav, "benchmark"))
+    picture = standalone(equity_chart(lines), title="An evolution strategy after 2015, trained before")
+    Path("train_es.svg").write_text(picture, encoding="utf-8")
+    clear = sum(excess > 2.0 * error for excess, error in (above(run, held[TEST]) for run in after))
+    print(f"train_es.svg; after 2015, {clear} of {len(after)} seeds beat buy-and-hold by more than two standard errors")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,407 @@
+"""Sweeps: many backtests over the points of a grid, in threads or elsewhere."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from itertools import product
+from typing import Any, Literal, Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from openoutcry import openoutcry_py as native
+from openoutcry.agents import Agent, Baseline
+from openoutcry.arguments import lookback_of, rules_of, seed_of, whole
+from openoutcry.backtest import Run, Series, decision_text, run_backtest, table_of_weights
+from openoutcry.dataset import Dataset
+from openoutcry.errors import refusal, tell
+from openoutcry.openoutcry_py import CostModel, Limits
+from openoutcry.window import Edge, Window, as_window
+
+Params: TypeAlias = dict[str, Any]
+Item: TypeAlias = "Agent | str | npt.ArrayLike"
+Grid: TypeAlias = "Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]]"
+
+# A block of runs should be long enough to hide what handing it over costs, and short enough to be handed out soon.
+_SHORT_BLOCK, _LONG_BLOCK, _MOST_RUNS = 0.02, 0.2, 64
+
+
+class _Future(Protocol):
+    def result(self) -> Any: ...
+    def cancel(self) -> Any: ...
+
+
+class Executor(Protocol):
+    """What runs a function elsewhere: any `concurrent.futures.Executor`, or what has its `submit`."""
+
+    def submit(self, work: Callable[..., Any], /, *args: Any) -> _Future:
+        """Run `work(*args)` some time and return a future of its result."""
+
+
+def run_sweep(
+    dataset: Dataset,
+    weights_or_agents: Callable[..., Item] | Sequence[Item],
+    grid: Grid | None = None,
+    *,
+    window: Window | tuple[Edge, Edge] | str | None = None,
+    costs: CostModel | None = None,
+    limits: Limits | None = None,
+    seed: int = 0,
+    lookback: int = native.DEFAULT_LOOKBACK,
+    executor: Executor | Literal["ray"] | None = None,
+    jobs: int | None = None,
+    progress: bool | None = None,
+    on_result: Callable[[int, Params, Run], object] | None = None,
+) -> Sweep:
+    """Run a backtest for each point of a grid and return all runs in its order.
+
+    The numbers and their order are the same whatever the executor. Elsewhere than in threads a run is made twice: what
+    comes back is its decisions, from which it is made again here, and its NAV must be the same to the bit.
+
+    Args:
+        dataset: The market of every run.
+        weights_or_agents: Called with the params of a point by name, returns what `run_backtest` takes: an array of
+            weights, an agent, or the name of a baseline. Without a grid: a list of such things.
+        grid: Values by name, of which every combination is a point, the last name varying fastest; or the params of
+            each point.
+        window: As in `run_backtest`, as are the next four.
+        costs: What trading costs.
+        limits: What a decision may ask for.
+        seed: Key of the slippage noise, the same in every run.
+        lookback: Closes an observation shows of a symbol at most.
+        executor: None: threads here, which suit weights and baselines. "ray": Ray, with `openoutcry[ray]`; a local one
+            is started, and stopped again, unless one is connected. Or an executor, such as a `ProcessPoolExecutor`;
+            it stays open.
+        jobs: Runs at a time; None: one a processor.
+        progress: Whether to draw a bar on stderr; None: where that is a terminal.
+        on_result: Called here with index, params and run of each point, in the order of the grid.
+
+    Raises:
+        OpenOutcryError: an argument, or what a point made, cannot be used.
+        Exception: what a point raises passes as it is, with a note of its params, and ends the sweep; `on_result` has
+            then been called for every point before it and for none after it.
+    """
+    if not isinstance(dataset, Dataset):
+        raise refusal("argument_invalid", f"`dataset` must be a Dataset; received {type(dataset).__name__}")
+    costs, limits = rules_of(costs, limits)
+    lookback, seed = lookback_of(lookback), seed_of(seed)
+    bars = as_window(window).resolve(dataset, lookback)
+    settings: native.Settings = {"window": bars, "costs": costs, "limits": limits, "lookback": lookback, "seed": seed}
+    make, points = _points(weights_or_agents, grid)
+    n_jobs = _processors() if jobs is None else whole("jobs", jobs, 1, 4096)
+    runs = []
+    with ExitStack() as stack:
+        crew, is_here = stack.enter_context(_crew(executor, n_jobs))
+        job = _Job(dataset, make, settings, is_here)
+        advance = stack.enter_context(_bar(len(points), progress))
+        made = stack.enter_context(closing(_in_order(crew, job, points, n_jobs)))
+        for index, run in enumerate(made):
+            if on_result is not None:
+                on_result(index, dict(points[index].params), run)
+            runs.append(run)
+            advance()
+    return Sweep([point.params for point in points], runs)
+
+
+class Sweep:
+    """The runs of a sweep and the params of each, in the order of the grid."""
+
+    def __init__(self, params: Sequence[Params], runs: Sequence[Run]) -> None:
+        self.params = tuple(params)
+        self.runs = tuple(runs)
+
+    def best(self, metric: str = "sharpe", *, highest: bool = True) -> tuple[Params, Run]:
+        """Return the params and the run with the highest value of a metric, or the lowest.
+
+        The first of equals. A run whose metric is undefined is never the best.
+
+        Raises:
+            OpenOutcryError: `argument_invalid`: there is no such metric, or it is undefined in every run.
+        """
+        known = self.runs[0].metrics
+        if metric not in known:
+            raise refusal("argument_invalid", f"`metric` must be one of {', '.join(known)}; received {metric!r}")
+        values = [(index, value) for index, run in enumerate(self.runs) if (value := run.metrics[metric]) is not None]
+        if not values:
+            raise refusal("argument_invalid", f"`{metric}` must be defined in a run; received {len(self)} without it")
+        index, _ = (max if highest else min)(values, key=lambda pair: pair[1])
+        return dict(self.params[index]), self.runs[index]
+
+    def to_frame(self) -> Any:
+        """Return a frame of a row a run: its params, then its metrics, NaN where undefined.
+
+        It is a pandas frame, or a polars one where pandas is not installed.
+        """
+        from openoutcry import frames
+
+        names = dict.fromkeys(name for params in self.params for name in params)
+        columns: dict[str, Any] = {name: [params.get(name) for params in self.params] for name in names}
+        for metric in self.runs[0].metrics:
+            values = [run.metrics[metric] for run in self.runs]
+            columns[metric] = np.array([np.nan if value is None else value for value in values])
+        return frames.table_of(columns)
+
+    def __len__(self) -> int:
+        return len(self.runs)
+
+    def __iter__(self) -> Iterator[tuple[Params, Run]]:
+        return zip(self.params, self.runs, strict=True)
+
+    def __repr__(self) -> str:
+        return f"Sweep({len(self)} runs on {self.runs[0].dataset.name!r})"
+
+
+@dataclass(frozen=True)
+class _Point:
+    """A point of the grid: its params and, where nothing makes it of them, what to run."""
+
+    params: Params
+    item: Any = None
+    name: str = ""
+
+
+def _points(weights_or_agents: Any, grid: Any) -> tuple[Callable[..., Item] | None, list[_Point]]:
+    """Return what makes the decisions of a point, if something does, and the points in order."""
+    if grid is None:
+        if callable(weights_or_agents) or isinstance(weights_or_agents, (str, Mapping)):
+            wanted = "`weights_or_agents` must be a list of weights and agents where there is no grid"
+            raise refusal("argument_invalid", f"{wanted}; received {type(weights_or_agents).__name__}")
+        points = [_Point({"item": index}, item) for index, item in enumerate(weights_or_agents)]
+        make = None
+    else:
+        make = weights_or_agents
+        if not callable(make):
+            wanted = "`weights_or_agents` must be a callable that is given the params of a point"
+            raise refusal("argument_invalid", f"{wanted}; received {type(make).__name__}")
+        points = [_Point(params, name=", ".join(f"{key}={params[key]}" for key in params)) for params in _params(grid)]
+    if not points:
+        raise refusal("argument_invalid", "a sweep must have a point; received none")
+    return make, points
+
+
+def _params(grid: Any) -> list[Params]:
+    if isinstance(grid, Mapping):
+        for name, values in grid.items():
+            if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
+                raise refusal("argument_invalid", f"`grid[{name!r}]` must be a list of values; received {values!r}")
+        return [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
+    points = list(grid)
+    for index, params in enumerate(points):
+        if not isinstance(params, Mapping):
+            raise refusal("argument_invalid", f"`grid[{index}]` must be a dict of params; received {params!r}")
+    return [dict(params) for params in points]
+
+
+@dataclass(frozen=True)
+class _Job:
+    """What all runs of a sweep share, and whether they are made in this process."""
+
+    dataset: Dataset
+    make: Callable[..., Item] | None
+    settings: native.Settings
+    is_here: bool
+
+    def run(self, points: Sequence[_Point], made: list[Run | _Record]) -> None:
+        """Append the run of each point to `made`, up to the first fault."""
+        tables: list[Any] = []
+        try:
+            for point in points:
+                item = point.item if self.make is None else self.make(**point.params)
+                if not callable(item) and not isinstance(item, str):
+                    tables.append(table_of_weights(self.dataset, item))
+                    continue
+                before, tables = tables, []
+                self.run_tables(before, points, made)
+                made.append(self.run_agent(item, point.name))
+        finally:
+            self.run_tables(tables, points, made)
+
+    def run_tables(self, tables: Sequence[Any], points: Sequence[_Point], made: list[Run | _Record]) -> None:
+        """Append the runs of tables of weights to `made`: side by side they take a fraction of the time."""
+        if not tables:
+            return
+        cores, fault = native.run_tables(self.dataset._core, tables, self.settings)
+        for core in cores:
+            run = Run(self.dataset, core, self.settings, points[len(made)].name or "weights")
+            made.append(run if self.is_here else _Record(run.decisions, run.nav, run.name))
+        if fault is not None:
+            raise fault
+
+    def run_agent(self, agent: Any, name: str) -> Run | _Record:
+        """Return the run of an agent, or what to make it of elsewhere."""
+        if self.is_here:
+            return self.backtest(agent, name)
+        if isinstance(agent, (str, Baseline)):
+            run = self.backtest(agent, name)
+            return _Record(agent, run.nav, run.name)
+        texts: list[str] = []
+        name = name or getattr(agent, "__name__", type(agent).__name__)
+        run = self.backtest(partial(_told, agent, texts), name)
+        return _Record(texts, run.nav, name)
+
+    def backtest(self, item: Any, name: str) -> Run:
+        told = self.settings
+        return run_backtest(
+            self.dataset,
+            item,
+            told["window"],
+            told["costs"],
+            told["limits"],
+            told["seed"],
+            lookback=told["lookback"],
+            name=name,
+        )
+
+    def again(self, record: _Record) -> Run:
+        """Return the run of what was decided elsewhere."""
+        if isinstance(record.decided, list):
+            texts = iter(record.decided)
+            core = native.run_callable(self.dataset._core, lambda _: next(texts), self.settings)
+            run = Run(self.dataset, core, self.settings, record.name)
+        elif isinstance(record.decided, np.ndarray):
+            table = np.full((self.dataset.n_bars, self.dataset.n_symbols), np.nan)
+            start, end = self.settings["window"]
+            table[start : end - 1] = record.decided
+            run = self.backtest(table, record.name)
+        else:
+            run = self.backtest(record.decided, record.name)
+        if run.nav.tobytes() != record.nav.tobytes():
+            bar = int(np.flatnonzero(run.nav != record.nav)[0])
+            received = f"{record.nav[bar]!r} elsewhere and {run.nav[bar]!r} here on bar {bar} of the window"
+            raise refusal("state_mismatch", f"one NAV for the same decisions is required; received {received}")
+        return run
+
+
+@dataclass(frozen=True)
+class _Record:
+    """What a run elsewhere decided, as weights, as texts or by a baseline, and the NAV that came of it."""
+
+    decided: Any
+    nav: Series
+    name: str
+
+
+def _told(agent: Agent, texts: list[str], observation: Params) -> str:
+    """Ask an agent and keep what it says."""
+    texts.append(decision_text(agent(observation)))
+    return texts[-1]
+
+
+@dataclass(frozen=True)
+class _Block:
+    """What became of points that were run in one go: those before a fault, the seconds they took, and the fault."""
+
+    made: list[Any]
+    seconds: float
+    fault: Exception | None = None
+
+
+def _run_block(job: _Job, points: Sequence[_Point]) -> _Block:
+    start = time.perf_counter()
+    made: list[Any] = []
+    fault = None
+    try:
+        job.run(points, made)
+    except Exception as error:  # noqa: BLE001 raised again by `_in_order`, behind the runs before it
+        fault = error
+    return _Block(made, time.perf_counter() - start, fault)
+
+
+def _in_order(crew: Executor, job: _Job, points: Sequence[_Point], n_jobs: int) -> Generator[Run, None, None]:
+    """Yield the run of every point in order; the fault of one comes after all runs before it."""
+    waiting: deque[tuple[int, _Future]] = deque()
+    taken, size = 0, 1
+    try:
+        while waiting or taken < len(points):
+            while taken < len(points) and len(waiting) < 2 * n_jobs:
+                block = points[taken : taken + size]
+                waiting.append((taken, crew.submit(_run_block, job, block)))
+                taken += len(block)
+            first, future = waiting.popleft()
+            done = _result(future, points[first])
+            for index, made in enumerate(done.made, first):
+                with _noted(points[index], index, len(points)):
+                    run = made if job.is_here else job.again(made)
+                yield run
+            if done.fault is not None:
+                index = first + len(done.made)
+                with _noted(points[index], index, len(points)):
+                    raise done.fault
+            if done.seconds < _SHORT_BLOCK:
+                size = min(2 * size, _MOST_RUNS)
+            elif done.seconds > _LONG_BLOCK:
+                size = max(size // 2, 1)
+    finally:
+        for _, future in waiting:
+            future.cancel()
+
+
+def _result(future: _Future, first: _Point) -> _Block:
+    try:
+        done: _Block = future.result()
+    except Exception as error:
+        tell(error, f"in the runs from {_shown(first)} on")
+        raise
+    return done
+
+
+@contextmanager
+def _noted(point: _Point, index: int, n_points: int) -> Iterator[None]:
+    """Name the point in what is raised of it."""
+    try:
+        yield
+    except Exception as error:
+        tell(error, f"in run {index} of {n_points}, {_shown(point)}")
+        raise
+
+
+def _shown(point: _Point) -> str:
+    return ", ".join(f"{name}={value!r}" for name, value in point.params.items()) or "without params"
+
+
+@contextmanager
+def _crew(executor: Any, n_jobs: int) -> Iterator[tuple[Executor, bool]]:
+    """Yield what runs the blocks, and whether it does so in this process."""
+    if executor is None:
+        with ThreadPoolExecutor(n_jobs) as threads:
+            yield threads, True
+    elif isinstance(executor, str) and executor == "ray":
+        from openoutcry.ray_executor import RayExecutor
+
+        with RayExecutor(n_jobs) as ray:
+            yield ray, False
+    elif callable(getattr(executor, "submit", None)):
+        yield executor, isinstance(executor, ThreadPoolExecutor)
+    else:
+        wanted = '`executor` must be None, "ray" or an object with `submit`'
+        raise refusal("argument_invalid", f"{wanted}; received {executor!r}")
+
+
+@contextmanager
+def _bar(n_points: int, progress: bool | None) -> Iterator[Callable[[], object]]:
+    """Yield what tells a progress bar, if there is to be one, of a run."""
+    if progress is False or (progress is None and not sys.stderr.isatty()):
+        yield lambda: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+    columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=n_points)
+        yield partial(bar.advance, task)
+
+
+def _processors() -> int:
+    """Return how many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
