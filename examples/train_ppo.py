@@ -1,8 +1,8 @@
 """PPO of Stable-Baselines3 on the batch environment: exchange rates before 2015, judged by those after.
 
 Needs `pip install openoutcry[train]`. Random years before 2015 are played by many lanes at once; the policy sees the
-last 20 returns of each currency and its own weights, and answers with weights. Each trained seed then plays all days before
-2015 and all after, once, without noise.
+last 20 returns of each currency and its own weights, and answers with weights. Each trained seed then plays all days
+before 2015 and all after, once, without noise.
 
 What to expect is nothing: daily exchange rates are close to a random walk, and rates of interest, where the reward of
 holding a currency lies, are not in the data. The print says so in numbers: the Sharpe ratio of each seed before and

@@ -140,7 +140,7 @@ impl<S: Simd> Terms<S> {
             misfit = price.is_number().select(zero, size + owed);
             // Told of as refused, or as sized on a stale price.
             let asked = asked.is_number().select(asked.abs(), zero);
-            misfit = misfit + decided.is_number().select(zero, asked);
+            misfit = misfit + decided.is_number().select(zero, size + asked);
             price = price.is_number().select(price, mark);
             close = close.is_number().select(close, mark);
         }
