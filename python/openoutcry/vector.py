@@ -166,7 +166,7 @@ class OpenOutcryVectorEnv(VectorEnv[Observation, npt.NDArray[Any], npt.NDArray[A
         self._step_new: Callable[..., Any] = self._refuse
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """Begin the next episode of every lane; with a seed, the first ones of their streams.
+        """Begin the next episode of every lane; with a seed, its first.
 
         Args:
             seed: Seed of lane 0; lane i has `seed + i`.
@@ -270,22 +270,21 @@ class OpenOutcryVectorEnv(VectorEnv[Observation, npt.NDArray[Any], npt.NDArray[A
         return self._core.done
 
     @cached_property
-    def _histories(self) -> npt.NDArray[np.float32]:
+    def _histories(self) -> Any:
         returns = self._core.returns(0)
         padded = np.concatenate([np.zeros((self._shown - 1, returns.shape[1]), dtype=np.float32), returns])
-        views: npt.NDArray[np.float32] = np.lib.stride_tricks.sliding_window_view(padded, self._shown, axis=0)
-        return views.transpose(0, 2, 1)
+        return np.lib.stride_tricks.sliding_window_view(padded, self._shown, axis=0).transpose(0, 2, 1)
 
     def histories(self, cursors: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
-        """Return the log returns up to the bars of cursors, as a flat observation shows them.
+        """Return the log returns up to the bars of cursors.
 
-        Shape `(..., lookback, n)`, float32, oldest first. `cursors` are those that this environment has shown.
+        They are those of a flat observation, shape `(..., lookback, n)`, float32, oldest first. `cursors` are what this
+        environment has shown.
         """
         if len(self.datasets) > 1:
             message = "`histories` needs lanes of one dataset, for a cursor names a bar"
             raise refusal("argument_invalid", f"{message}; received {len(self.datasets)} datasets")
-        gathered: npt.NDArray[np.float32] = self._histories[cursors]
-        return gathered
+        return np.asarray(self._histories[cursors])
 
     def __repr__(self) -> str:
         names = ", ".join(dict.fromkeys(each.name for each in self.datasets))
