@@ -307,26 +307,6 @@ class TradingEnv:
 
 _Flags: TypeAlias = npt.NDArray[np.bool_]
 
-@type_check_only
-class _Options(TypedDict):
-    """How a batch is run.
-
-    `windows` has one entry a dataset: start, end, bars of a random episode or None, and the split. `autoreset` is
-    `next_step`, `same_step` or `disabled`; `observation`, of new arrays, `flat`, `dict`, `history` (a dict with it) or
-    `cursor`.
-    """
-
-    windows: list[tuple[int, int, int | None, str]]
-    autoreset: str
-    reward: str
-    reward_parameter: float
-    lookback: int
-    no_trade_band: float
-    max_episode_steps: int | None
-    threads: int
-    seed: int
-    observation: str
-
 @final
 class Buffers:
     """The arrays that a batch writes into, checked once.
@@ -363,10 +343,15 @@ class Batch:
 
     There is one a lane of `lanes`: the index of its dataset, its costs and its limits. Lane i plays the stream of
     episodes of `seed + i`. Meaning: `openoutcry.vector.OpenOutcryVectorEnv`.
+
+    Of `options`, `windows` has one entry a dataset: start, end, bars of a random episode or None, and the split.
+    `autoreset` is `next_step`, `same_step` or `disabled`; `observation`, of new arrays, `flat`, `dict`, `history` (a
+    dict with it) or `cursor`; the others are `reward`, `reward_parameter`, `lookback`, `no_trade_band`,
+    `max_episode_steps`, `threads` and `seed`.
     """
 
     def __new__(
-        cls, datasets: list[Dataset], lanes: list[tuple[int, CostModel, Limits]], options: _Options, seed: int
+        cls, datasets: list[Dataset], lanes: list[tuple[int, CostModel, Limits]], options: dict[str, Any], seed: int
     ) -> Batch: ...
     def reset(self, seed: int | None = None, mask: _Flags | None = None) -> None:
         """Begin an episode in each lane of `mask`, or in all.

@@ -117,49 +117,51 @@ class OpenOutcryVectorEnv(VectorEnv[Observation, npt.NDArray[Any], npt.NDArray[A
         allow_short: bool | None = None,
     ) -> None:
         self.num_envs = whole("num_envs", num_envs, 1, 2**31 - 1)
-        self._kind, self._lookback = observation_of(observation), lookback
-        self._shown = native.DEFAULT_LOOKBACK if lookback is None else lookback_of(lookback)
+        self._kind, self._lookback, self._copies = observation_of(observation), lookback, copy
         self.datasets = datasets_of(n_symbols, n_days, seed_of(seed), dataset, self.num_envs)
-        if self._kind == "cursor" and len(self.datasets) > 1:
-            message = "`observation` must be dict or flat where lanes trade several datasets, for a cursor names a bar"
-            raise refusal("argument_invalid", f"{message}; received cursor and {len(self.datasets)} datasets")
         self.costs, self.limits = terms_of(costs, limits, max_weight, allow_short, self.num_envs)
         self.autoreset_mode = mode_of(autoreset_mode)
         self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
         self.reward_scheme, parameter = scheme_of(reward, reward_parameter)
-        episodes = Episodes(window, within, episode_bars, split)
-        windows = [episodes.on(each, self._shown) for each in self.datasets]
         most = max_episode_steps
-        self._core = native.Batch(
-            [each._core for each in self.datasets],
-            [(i % len(self.datasets), self.costs[i], self.limits[i]) for i in range(self.num_envs)],
-            {
-                "windows": windows,
-                "autoreset": _MODES[self.autoreset_mode],
-                "reward": self.reward_scheme,
-                "reward_parameter": parameter,
-                "lookback": self._shown,
-                "no_trade_band": finite("no_trade_band", no_trade_band),
-                "max_episode_steps": None if most is None else whole("max_episode_steps", most, 1, 2**31 - 1),
-                "threads": whole("threads", threads, 1, 1024),
-                "seed": seed,
-                "observation": "history" if self._kind == "dict" and lookback is not None else self._kind,
-            },
-            0,
-        )
-        n = self.datasets[0].n_symbols
+        settings = {
+            "reward_parameter": parameter,
+            "no_trade_band": finite("no_trade_band", no_trade_band),
+            "max_episode_steps": None if most is None else whole("max_episode_steps", most, 1, 2**31 - 1),
+            "threads": whole("threads", threads, 1, 1024),
+            "seed": seed,
+        }
+        self._core = self._batch(Episodes(window, within, episode_bars, split), settings)
+        self._prepare()
+
+    def _batch(self, episodes: Episodes, settings: dict[str, Any]) -> native.Batch:
+        if self._kind == "cursor" and len(self.datasets) > 1:
+            message = "`observation` must be dict or flat where lanes trade several datasets, for a cursor names a bar"
+            raise refusal("argument_invalid", f"{message}; received cursor and {len(self.datasets)} datasets")
+        self._shown = native.DEFAULT_LOOKBACK if self._lookback is None else lookback_of(self._lookback)
+        windows = [episodes.on(each, self._shown) for each in self.datasets]
+        starts = [start for start, *_ in windows]
+        self._comes_and_goes = any(map(comes_and_goes, self.datasets, starts))
+        settings |= {
+            "windows": windows,
+            "autoreset": _MODES[self.autoreset_mode],
+            "reward": self.reward_scheme,
+            "lookback": self._shown,
+            "observation": "history" if self._kind == "dict" and self._lookback is not None else self._kind,
+        }
+        lanes = [(i % len(self.datasets), self.costs[i], self.limits[i]) for i in range(self.num_envs)]
+        return native.Batch([each._core for each in self.datasets], lanes, settings, 0)
+
+    def _prepare(self) -> None:
+        n, n_bars = self.datasets[0].n_symbols, max(each.n_bars for each in self.datasets)
         self.single_action_space = action_space(n, list(dict.fromkeys(self.limits)))
-        n_bars = max(each.n_bars for each in self.datasets)
-        self.single_observation_space = observation_space(self._kind, n, lookback, n_bars)
-        self._is_seeded, self._copies = False, copy
-        self._comes_and_goes = any(
-            comes_and_goes(each, bars[0]) for each, bars in zip(self.datasets, windows, strict=True)
-        )
+        self.single_observation_space = observation_space(self._kind, n, self._lookback, n_bars)
+        self._is_seeded = False
         self._last: native.Buffers | None = None
         self._final: Observation = None
         if self.autoreset_mode is AutoresetMode.SAME_STEP:
             self._last, self._final = self._slot()[:2]
-        if not copy:
+        if not self._copies:
             self._now, self._then = self._slot(), self._slot()
         # Replaced by the native methods at the first reset, so that no step pays for asking.
         self._step: Callable[..., int] = self._refuse

@@ -16,6 +16,11 @@ use crate::rules::{CostModel, Limits};
 ///
 /// There is one a lane of `lanes`: the index of its dataset, its costs and its limits. Lane i plays the stream of
 /// episodes of `seed + i`. Meaning: `openoutcry.vector.OpenOutcryVectorEnv`.
+///
+/// Of `options`, `windows` has one entry a dataset: start, end, bars of a random episode or None, and the split.
+/// `autoreset` is `next_step`, `same_step` or `disabled`; `observation`, of new arrays, `flat`, `dict`, `history` (a
+/// dict with it) or `cursor`; the others are `reward`, `reward_parameter`, `lookback`, `no_trade_band`,
+/// `max_episode_steps`, `threads` and `seed`.
 #[pyclass(module = "openoutcry.openoutcry_py")]
 pub struct Batch {
     core: CoreBatch,

@@ -384,10 +384,8 @@ impl TradingEnv {
 }
 
 fn fits(name: &str, received: usize, expected: usize) -> PyResult<()> {
-    if received == expected {
-        return Ok(());
-    }
-    Err(raise("shape_mismatch", &format!("`{name}` must have {expected} elements; received {received}")))
+    let message = || format!("`{name}` must have {expected} elements; received {received}");
+    if received == expected { Ok(()) } else { Err(raise("shape_mismatch", &message())) }
 }
 
 /// Return the draw in [0, 1) that jitters the slippage of a symbol in a bar.
