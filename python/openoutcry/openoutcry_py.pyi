@@ -248,14 +248,19 @@ class TradingEnv:
         """Begin another window, without JSON."""
 
     def step_weights(self, weights: _Vector, hold: npt.NDArray[np.bool_] | None = None) -> float:
-        """Trade to target weights, shape `(n_symbols,)`, and return the reward; where `hold` is set, trade nothing.
+        """Trade to target weights, shape `(n_symbols,)`, and return the reward.
+
+        Where `hold` is set, nothing is traded.
 
         Raises:
             OpenOutcryError: the weights have the wrong shape or are not finite, or the episode is over.
         """
 
     def observe_flat(self, flat: npt.NDArray[np.float32]) -> None:
-        """Write the last log returns, the weights and the cash over NAV, shape `((lookback + 1) * n_symbols + 1,)`."""
+        """Write the last log returns, the weights and the cash over NAV.
+
+        The shape is `((lookback + 1) * n_symbols + 1,)`, float32.
+        """
 
     def observe_account(self, account: npt.NDArray[np.float32]) -> None:
         """Write the weights and the cash over NAV, shape `(n_symbols + 1,)`."""
@@ -304,58 +309,57 @@ class TradingEnv:
 
 _Flags: TypeAlias = npt.NDArray[np.bool_]
 
-@type_check_only
-class _Options(TypedDict):
-    """How a batch is run.
-
-    `windows` has one entry a dataset: start, end, bars of a random episode or None, and the split. `autoreset` is
-    `next_step`, `same_step` or `disabled`; `observation`, of new arrays, `flat`, `dict`, `history` (a dict with it) or
-    `cursor`.
-    """
-
-    windows: list[tuple[int, int, int | None, str]]
-    autoreset: str
-    reward: str
-    reward_parameter: float
-    lookback: int
-    no_trade_band: float
-    max_episode_steps: int | None
-    threads: int
-    seed: int
-    observation: str
-
 @final
 class Buffers:
-    """The arrays that a batch writes into, checked once: C-contiguous, writeable, apart from each other.
+    """The arrays that a batch writes into, checked once.
 
-    `outcome` is rewards (float64), terminations, truncations and resets (bool), each of shape `(n_lanes,)`. As with
-    `out=` of numpy, two threads must not write into one array at a time.
+    They must be C-contiguous, writeable and apart from each other. `outcome` is rewards (float64), terminations,
+    truncations and resets (bool), each of shape `(n_lanes,)`. As with `out=` of numpy, two threads must not write into
+    one array at a time.
     """
 
     @staticmethod
     def flat(flat: npt.NDArray[np.float32], outcome: list[Any]) -> Buffers:
-        """Bind the array of flat observations, `(n_lanes, (lookback + 1) * n_symbols + 1)`, and those of outcomes."""
+        """Bind the array of flat observations and those of outcomes.
+
+        The shape is `(n_lanes, (lookback + 1) * n_symbols + 1)`.
+        """
 
     @staticmethod
     def dict(arrays: list[Any], history: npt.NDArray[np.float64] | None, outcome: list[Any]) -> Buffers:
-        """Bind closes, listed, positions and cash, the history or None, and the arrays of outcomes."""
+        """Bind the arrays of dict observations and those of outcomes.
+
+        `arrays` is closes, listed, positions and cash.
+        """
 
     @staticmethod
     def cursor(bars: npt.NDArray[np.int64], account: npt.NDArray[np.float32], outcome: list[Any]) -> Buffers:
-        """Bind the arrays of cursor observations, `(n_lanes,)` and `(n_lanes, n_symbols + 1)`, and of outcomes."""
+        """Bind the arrays of cursor observations and those of outcomes.
+
+        The shapes are `(n_lanes,)` and `(n_lanes, n_symbols + 1)`.
+        """
 
 @final
 class Batch:
-    """Many accounts that are stepped together: one a lane of `lanes`, each a dataset's index, its costs and limits.
+    """Many accounts that are stepped together.
 
-    Lane i plays the stream of episodes of `seed + i`. Meaning: `openoutcry.vector.OpenOutcryVectorEnv`.
+    There is one a lane of `lanes`: the index of its dataset, its costs and its limits. Lane i plays the stream of
+    episodes of `seed + i`. Meaning: `openoutcry.vector.OpenOutcryVectorEnv`.
+
+    Of `options`, `windows` has one entry a dataset: start, end, bars of a random episode or None, and the split.
+    `autoreset` is `next_step`, `same_step` or `disabled`; `observation`, of new arrays, `flat`, `dict`, `history` (a
+    dict with it) or `cursor`; the others are `reward`, `reward_parameter`, `lookback`, `no_trade_band`,
+    `max_episode_steps`, `threads` and `seed`.
     """
 
     def __new__(
-        cls, datasets: list[Dataset], lanes: list[tuple[int, CostModel, Limits]], options: _Options, seed: int
+        cls, datasets: list[Dataset], lanes: list[tuple[int, CostModel, Limits]], options: dict[str, Any], seed: int
     ) -> Batch: ...
     def reset(self, seed: int | None = None, mask: _Flags | None = None) -> None:
-        """Begin an episode in each lane of `mask`, or in all; with a seed, of the stream of `seed + i`."""
+        """Begin an episode in each lane of `mask`, or in all.
+
+        With a seed, it is the first of the stream of `seed + i`.
+        """
 
     def observe(self, buffers: Buffers) -> None:
         """Write what every lane may see."""
@@ -366,9 +370,10 @@ class Batch:
     def step(
         self, actions: npt.NDArray[Any], hold: _Flags | None, buffers: Buffers, last: Buffers | None = None
     ) -> int:
-        """Trade every lane and write what it led to; `last` gets what a lane saw before a reset of this step.
+        """Trade every lane and write what it led to.
 
-        The number returned has bit 0 set if an episode ended, bit 1 if the step began one.
+        `last` gets what a lane saw before a reset of this step. The number returned has bit 0 set if an episode ended,
+        bit 1 if the step began one.
 
         Raises:
             OpenOutcryError: an array cannot be used, a weight is not finite, or an episode is over; no lane has moved.
@@ -397,21 +402,27 @@ class Batch:
     def tradable(self) -> _Flags: ...
     @property
     def ended(self) -> tuple[_Vector, npt.NDArray[np.int64]]:
-        """NAV and bar at which each lane's episode before the present one ended; NaN and -1 for none."""
+        """NAV and bar at which each lane's episode before the present one ended.
+
+        NaN and -1 for none.
+        """
 
     def returns(self, market: int) -> npt.NDArray[np.float32]:
         """Return the log returns of a dataset by bar and symbol."""
 
 @final
 class Episodes:
-    """The windows of a stream of episodes: that of episode k is a function of the seed and of k."""
+    """The windows of a stream of episodes.
+
+    That of episode k is a function of the seed and of k.
+    """
 
     def __new__(cls, range: _Bars, n_bars: int | None, split: str, data_bars: int) -> Episodes: ...
     def seed(self, seed: int) -> None:
         """Begin the stream of a seed; its first episode is still to come."""
 
     def next(self) -> _Bars:
-        """Return the bars of the next episode's window."""
+        """Return the bars of the next episode's window, as start and end."""
 
 @final
 class State:

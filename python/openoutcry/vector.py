@@ -117,56 +117,58 @@ class OpenOutcryVectorEnv(VectorEnv[Observation, npt.NDArray[Any], npt.NDArray[A
         allow_short: bool | None = None,
     ) -> None:
         self.num_envs = whole("num_envs", num_envs, 1, 2**31 - 1)
-        self._kind, self._lookback = observation_of(observation), lookback
-        self._shown = native.DEFAULT_LOOKBACK if lookback is None else lookback_of(lookback)
+        self._kind, self._lookback, self._copies = observation_of(observation), lookback, copy
         self.datasets = datasets_of(n_symbols, n_days, seed_of(seed), dataset, self.num_envs)
-        if self._kind == "cursor" and len(self.datasets) > 1:
-            message = "`observation` must be dict or flat where lanes trade several datasets, for a cursor names a bar"
-            raise refusal("argument_invalid", f"{message}; received cursor and {len(self.datasets)} datasets")
         self.costs, self.limits = terms_of(costs, limits, max_weight, allow_short, self.num_envs)
         self.autoreset_mode = mode_of(autoreset_mode)
         self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
         self.reward_scheme, parameter = scheme_of(reward, reward_parameter)
-        episodes = Episodes(window, within, episode_bars, split)
-        windows = [episodes.on(each, self._shown) for each in self.datasets]
         most = max_episode_steps
-        self._core = native.Batch(
-            [each._core for each in self.datasets],
-            [(i % len(self.datasets), self.costs[i], self.limits[i]) for i in range(self.num_envs)],
-            {
-                "windows": windows,
-                "autoreset": _MODES[self.autoreset_mode],
-                "reward": self.reward_scheme,
-                "reward_parameter": parameter,
-                "lookback": self._shown,
-                "no_trade_band": finite("no_trade_band", no_trade_band),
-                "max_episode_steps": None if most is None else whole("max_episode_steps", most, 1, 2**31 - 1),
-                "threads": whole("threads", threads, 1, 1024),
-                "seed": seed,
-                "observation": "history" if self._kind == "dict" and lookback is not None else self._kind,
-            },
-            0,
-        )
-        n = self.datasets[0].n_symbols
+        settings = {
+            "reward_parameter": parameter,
+            "no_trade_band": finite("no_trade_band", no_trade_band),
+            "max_episode_steps": None if most is None else whole("max_episode_steps", most, 1, 2**31 - 1),
+            "threads": whole("threads", threads, 1, 1024),
+            "seed": seed,
+        }
+        self._core = self._batch(Episodes(window, within, episode_bars, split), settings)
+        self._prepare()
+
+    def _batch(self, episodes: Episodes, settings: dict[str, Any]) -> native.Batch:
+        if self._kind == "cursor" and len(self.datasets) > 1:
+            message = "`observation` must be dict or flat where lanes trade several datasets, for a cursor names a bar"
+            raise refusal("argument_invalid", f"{message}; received cursor and {len(self.datasets)} datasets")
+        self._shown = native.DEFAULT_LOOKBACK if self._lookback is None else lookback_of(self._lookback)
+        windows = [episodes.on(each, self._shown) for each in self.datasets]
+        starts = [start for start, *_ in windows]
+        self._comes_and_goes = any(map(comes_and_goes, self.datasets, starts))
+        settings |= {
+            "windows": windows,
+            "autoreset": _MODES[self.autoreset_mode],
+            "reward": self.reward_scheme,
+            "lookback": self._shown,
+            "observation": "history" if self._kind == "dict" and self._lookback is not None else self._kind,
+        }
+        lanes = [(i % len(self.datasets), self.costs[i], self.limits[i]) for i in range(self.num_envs)]
+        return native.Batch([each._core for each in self.datasets], lanes, settings, 0)
+
+    def _prepare(self) -> None:
+        n, n_bars = self.datasets[0].n_symbols, max(each.n_bars for each in self.datasets)
         self.single_action_space = action_space(n, list(dict.fromkeys(self.limits)))
-        n_bars = max(each.n_bars for each in self.datasets)
-        self.single_observation_space = observation_space(self._kind, n, lookback, n_bars)
-        self._is_seeded, self._copies = False, copy
-        self._comes_and_goes = any(
-            comes_and_goes(each, bars[0]) for each, bars in zip(self.datasets, windows, strict=True)
-        )
+        self.single_observation_space = observation_space(self._kind, n, self._lookback, n_bars)
+        self._is_seeded = False
         self._last: native.Buffers | None = None
         self._final: Observation = None
         if self.autoreset_mode is AutoresetMode.SAME_STEP:
             self._last, self._final = self._slot()[:2]
-        if not copy:
+        if not self._copies:
             self._now, self._then = self._slot(), self._slot()
         # Replaced by the native methods at the first reset, so that no step pays for asking.
         self._step: Callable[..., int] = self._refuse
         self._step_new: Callable[..., Any] = self._refuse
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """Begin the next episode of every lane; with a seed, the first ones of their streams.
+        """Begin the next episode of every lane; with a seed, its first.
 
         Args:
             seed: Seed of lane 0; lane i has `seed + i`.
@@ -270,22 +272,21 @@ class OpenOutcryVectorEnv(VectorEnv[Observation, npt.NDArray[Any], npt.NDArray[A
         return self._core.done
 
     @cached_property
-    def _histories(self) -> npt.NDArray[np.float32]:
+    def _histories(self) -> Any:
         returns = self._core.returns(0)
         padded = np.concatenate([np.zeros((self._shown - 1, returns.shape[1]), dtype=np.float32), returns])
-        views: npt.NDArray[np.float32] = np.lib.stride_tricks.sliding_window_view(padded, self._shown, axis=0)
-        return views.transpose(0, 2, 1)
+        return np.lib.stride_tricks.sliding_window_view(padded, self._shown, axis=0).transpose(0, 2, 1)
 
     def histories(self, cursors: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
-        """Return the log returns up to the bars of cursors, as a flat observation shows them.
+        """Return the log returns up to the bars of cursors.
 
-        Shape `(..., lookback, n)`, float32, oldest first. `cursors` are those that this environment has shown.
+        They are those of a flat observation, shape `(..., lookback, n)`, float32, oldest first. `cursors` are what this
+        environment has shown.
         """
         if len(self.datasets) > 1:
             message = "`histories` needs lanes of one dataset, for a cursor names a bar"
             raise refusal("argument_invalid", f"{message}; received {len(self.datasets)} datasets")
-        gathered: npt.NDArray[np.float32] = self._histories[cursors]
-        return gathered
+        return np.asarray(self._histories[cursors])
 
     def __repr__(self) -> str:
         names = ", ".join(dict.fromkeys(each.name for each in self.datasets))

@@ -13,6 +13,14 @@ use crate::error::{raise, to_py};
 use crate::rules::{CostModel, Limits};
 
 /// Many accounts that are stepped together.
+///
+/// There is one a lane of `lanes`: the index of its dataset, its costs and its limits. Lane i plays the stream of
+/// episodes of `seed + i`. Meaning: `openoutcry.vector.OpenOutcryVectorEnv`.
+///
+/// Of `options`, `windows` has one entry a dataset: start, end, bars of a random episode or None, and the split.
+/// `autoreset` is `next_step`, `same_step` or `disabled`; `observation`, of new arrays, `flat`, `dict`, `history` (a
+/// dict with it) or `cursor`; the others are `reward`, `reward_parameter`, `lookback`, `no_trade_band`,
+/// `max_episode_steps`, `threads` and `seed`.
 #[pyclass(module = "openoutcry.openoutcry_py")]
 pub struct Batch {
     core: CoreBatch,
@@ -112,6 +120,8 @@ impl Batch {
     }
 
     /// Begin an episode in each lane of `mask`, or in all.
+    ///
+    /// With a seed, it is the first of the stream of `seed + i`.
     #[pyo3(signature = (seed=None, mask=None))]
     fn reset(&mut self, seed: Option<u64>, mask: Option<PyReadonlyArray1<'_, bool>>) -> PyResult<()> {
         let mask = mask.map(|mask| mask.as_array().to_vec());
@@ -130,9 +140,13 @@ impl Batch {
         views.observation(py)
     }
 
-    /// Trade every lane and write what it led to; `last` gets what a lane saw before a reset of this step.
+    /// Trade every lane and write what it led to.
     ///
-    /// The number returned has bit 0 set if an episode ended, bit 1 if the step began one.
+    /// `last` gets what a lane saw before a reset of this step. The number returned has bit 0 set if an episode ended,
+    /// bit 1 if the step began one.
+    ///
+    /// Raises:
+    ///     OpenOutcryError: an array cannot be used, a weight is not finite, or an episode is over; no lane has moved.
     #[pyo3(signature = (actions, hold, buffers, last=None))]
     fn step(
         &mut self,
@@ -164,26 +178,26 @@ impl Batch {
         Ok((views.observation(py)?, rewards, terminated, truncated, reset, said))
     }
 
-    /// Return the NAV of every lane.
+    /// NAV of every lane.
     #[getter]
     fn nav<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         arrays::vector(py, (0..self.core.n_lanes()).map(|lane| self.core.book(lane).nav()).collect())
     }
 
-    /// Return the cash of every lane.
+    /// Cash of every lane.
     #[getter]
     fn cash<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         arrays::vector(py, (0..self.core.n_lanes()).map(|lane| self.core.book(lane).cash()).collect())
     }
 
-    /// Return the bar of every lane.
+    /// Index of the bar of every lane.
     #[getter]
     fn bars<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
         let bars = (0..self.core.n_lanes()).map(|lane| self.core.book(lane).bar() as i64);
         PyArray1::from_iter(py, bars)
     }
 
-    /// Return the shares of every lane and symbol.
+    /// Shares of every lane and symbol.
     #[getter]
     fn shares<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let Sizes { n_lanes, n_symbols, .. } = self.sizes();
@@ -191,13 +205,15 @@ impl Batch {
         arrays::matrix(py, shares.map(|(lane, i)| self.core.book(lane).shares(i)).collect(), n_lanes)
     }
 
-    /// Return whether the episode of every lane is over.
+    /// Whether the episode of every lane is over.
     #[getter]
     fn done<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
         PyArray1::from_iter(py, (0..self.core.n_lanes()).map(|lane| self.core.is_done(lane)))
     }
 
-    /// Return the NAV and the bar at which each lane's episode before the present one ended; NaN and -1 for none.
+    /// NAV and bar at which each lane's episode before the present one ended.
+    ///
+    /// NaN and -1 for none.
     #[getter]
     fn ended<'py>(&self, py: Python<'py>) -> (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<i64>>) {
         let ended = |lane| self.core.ended(lane);
@@ -206,7 +222,7 @@ impl Batch {
         (PyArray1::from_iter(py, navs), PyArray1::from_iter(py, bars))
     }
 
-    /// Return which symbols of every lane can be held.
+    /// Which symbols of every lane can be held.
     #[getter]
     fn tradable<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<bool>>> {
         let Sizes { n_lanes, n_symbols, .. } = self.sizes();
@@ -218,7 +234,7 @@ impl Batch {
         cells.into_pyarray(py).reshape([n_lanes, n_symbols])
     }
 
-    /// Return the log returns of a market by bar and symbol.
+    /// Return the log returns of a dataset by bar and symbol.
     fn returns<'py>(&self, py: Python<'py>, market: usize) -> PyResult<Bound<'py, PyArray2<f32>>> {
         let lane = (0..self.core.n_lanes()).find(|lane| self.core.market_index(*lane) == market);
         let lane = lane.ok_or_else(|| raise("argument_invalid", "`market` must be one that a lane trades"))?;

@@ -54,7 +54,9 @@ pub(crate) struct Results {
 
 /// The arrays that a batch writes into, checked once.
 ///
-/// As with `out=` of numpy, two threads must not write into one array at a time.
+/// They must be C-contiguous, writeable and apart from each other. `outcome` is rewards (float64), terminations,
+/// truncations and resets (bool), each of shape `(n_lanes,)`. As with `out=` of numpy, two threads must not write into
+/// one array at a time.
 #[pyclass(frozen, module = "openoutcry.openoutcry_py")]
 pub struct Buffers {
     views: Views,
@@ -219,7 +221,9 @@ fn borrowed<'py, T: Element, D: Dimension>(
 
 #[pymethods]
 impl Buffers {
-    /// Bind the arrays of flat observations and of outcomes.
+    /// Bind the array of flat observations and those of outcomes.
+    ///
+    /// The shape is `(n_lanes, (lookback + 1) * n_symbols + 1)`.
     #[staticmethod]
     fn flat(py: Python<'_>, flat: &Bound<'_, PyAny>, outcome: [Bound<'_, PyAny>; 4]) -> PyResult<Self> {
         let flat = written("observations", flat)?;
@@ -227,7 +231,9 @@ impl Buffers {
         Self::bound(py, Views::Flat(flat), &outcome)
     }
 
-    /// Bind the arrays of dict observations and of outcomes.
+    /// Bind the arrays of dict observations and those of outcomes.
+    ///
+    /// `arrays` is closes, listed, positions and cash.
     #[staticmethod]
     #[pyo3(signature = (arrays, history, outcome))]
     fn dict(
@@ -252,7 +258,9 @@ impl Buffers {
         Self::bound(py, Views::Dict { closes, listed, positions, cash, history }, &outcome)
     }
 
-    /// Bind the arrays of cursor observations and of outcomes.
+    /// Bind the arrays of cursor observations and those of outcomes.
+    ///
+    /// The shapes are `(n_lanes,)` and `(n_lanes, n_symbols + 1)`.
     #[staticmethod]
     fn cursor(
         py: Python<'_>,

@@ -162,6 +162,8 @@ impl TradingEnv {
     }
 
     /// Return an environment on a market that is there already.
+    ///
+    /// `shaping` is the reward of array steps, by name, its parameter, and the no-trade band.
     #[staticmethod]
     #[pyo3(signature = (dataset, *, window, costs, limits, lookback, seed, shaping=None))]
     #[expect(clippy::too_many_arguments, reason = "keywords of Python, each of its own type")]
@@ -226,7 +228,9 @@ impl TradingEnv {
         Ok(())
     }
 
-    /// Trade to target weights, shape `(n_symbols,)`, and return the reward; where `hold` is set, trade nothing.
+    /// Trade to target weights, shape `(n_symbols,)`, and return the reward.
+    ///
+    /// Where `hold` is set, nothing is traded.
     ///
     /// Raises:
     ///     OpenOutcryError: the weights have the wrong shape or are not finite, or the episode is over.
@@ -248,7 +252,9 @@ impl TradingEnv {
         Ok(reward)
     }
 
-    /// Write the last log returns, the weights and the cash over NAV, shape `((lookback + 1) * n_symbols + 1,)`.
+    /// Write the last log returns, the weights and the cash over NAV.
+    ///
+    /// The shape is `((lookback + 1) * n_symbols + 1,)`, float32.
     fn observe_flat(&self, mut flat: PyReadwriteArray1<'_, f32>) -> PyResult<()> {
         let market = self.market.get_or_init(|| Market::new(Arc::clone(self.core.data())));
         let (cells, expected) = (flat.as_slice_mut()?, market.flat_len(self.core.lookback()));
@@ -378,10 +384,8 @@ impl TradingEnv {
 }
 
 fn fits(name: &str, received: usize, expected: usize) -> PyResult<()> {
-    if received == expected {
-        return Ok(());
-    }
-    Err(raise("shape_mismatch", &format!("`{name}` must have {expected} elements; received {received}")))
+    let message = || format!("`{name}` must have {expected} elements; received {received}");
+    if received == expected { Ok(()) } else { Err(raise("shape_mismatch", &message())) }
 }
 
 /// Return the draw in [0, 1) that jitters the slippage of a symbol in a bar.

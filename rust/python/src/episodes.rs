@@ -5,7 +5,9 @@ use crate::arguments;
 use crate::batch::windows;
 use crate::error::to_py;
 
-/// The windows of a stream of episodes: that of episode k is a function of the seed and of k.
+/// The windows of a stream of episodes.
+///
+/// That of episode k is a function of the seed and of k.
 #[pyclass(module = "openoutcry.openoutcry_py")]
 pub struct Episodes {
     windows: Windows,
