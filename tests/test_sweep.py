@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -188,8 +189,9 @@ class Forger(Executor):
     def submit(self, work: Any, /, *args: Any, **kwargs: Any) -> Future:
         future: Future = Future()
         block = work(*args)
-        block.made[0].nav[7] *= 1.0 + 1e-15
-        future.set_result(block)
+        nav = block.made[0].nav.copy()
+        nav[7] *= 1.0 + 1e-15
+        future.set_result(replace(block, made=[replace(block.made[0], nav=nav), *block.made[1:]]))
         return future
 
 

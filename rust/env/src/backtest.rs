@@ -1,18 +1,16 @@
 use std::borrow::Cow;
 
 use openoutcry_contract::{Decision, MarketObservation, Refusal, place_orders};
+use openoutcry_engine::lanes::LANES;
 use openoutcry_engine::{
-    Book, ConfigError, CostModel, DEFAULT_LOOKBACK, Dataset, Desk, Detail, FillKey, Limits, RefusalReason, Rules,
-    StepError, Window, lanes, step_once,
+    Account, Book, ConfigError, CostModel, DEFAULT_LOOKBACK, Dataset, Desk, Detail, FillKey, Limits, RefusalReason,
+    Rules, StepError, Window, step_group, step_once,
 };
 use thiserror::Error;
 
 use crate::agents::Agent;
 use crate::episode::{Episode, check_lookback};
 use crate::run::Run;
-
-/// How many accounts of one block of symbols are stepped side by side.
-const MOST_SIDE_BY_SIDE: usize = 16;
 
 /// A backtest to be run: a market, a window, and its rules.
 #[derive(Clone, Debug)]
@@ -133,7 +131,7 @@ impl<'a> Backtest<'a> {
     /// Returns an error if `orders` has the wrong length or holds an infinity.
     pub fn run_orders(&self, orders: Vec<f64>) -> Result<Run, StepError> {
         let mut desk = Desk::new(self.data.n_symbols(), Detail::Money);
-        let mut account = Account::new(self, orders)?;
+        let mut account = TableAccount::new(self, orders);
         for decision in 0..self.window.n_decisions() {
             account.advance(self, decision, &mut desk);
         }
@@ -142,23 +140,40 @@ impl<'a> Backtest<'a> {
 
     /// Runs many tables of decisions, each as [`Backtest::run_orders`] does and to the same bits.
     pub fn run_tables(&self, tables: Vec<Vec<f64>>) -> Vec<Result<Run, StepError>> {
-        let n_symbols = self.data.n_symbols();
-        let mut desk = Desk::new(n_symbols, Detail::Money);
-        // Side by side, the steps of small accounts overlap in the processor; large ones would only share its caches.
-        let side_by_side = (MOST_SIDE_BY_SIDE / lanes::n_blocks(n_symbols)).max(1);
+        let mut desk = Desk::new(self.data.n_symbols(), Detail::Money);
         let mut runs = Vec::with_capacity(tables.len());
         let mut tables = tables.into_iter().peekable();
         while tables.peek().is_some() {
-            let made = tables.by_ref().take(side_by_side).map(|orders| Account::new(self, orders));
-            let mut accounts: Vec<_> = made.collect();
+            let mut accounts: Vec<_> =
+                tables.by_ref().take(LANES).map(|orders| TableAccount::new(self, orders)).collect();
             for decision in 0..self.window.n_decisions() {
-                for account in accounts.iter_mut().flatten() {
-                    account.advance(self, decision, &mut desk);
-                }
+                self.advance(&mut accounts, decision, &mut desk);
             }
-            runs.extend(accounts.into_iter().map(|account| account.and_then(Account::finish)));
+            runs.extend(accounts.into_iter().map(TableAccount::finish));
         }
         runs
+    }
+
+    /// Carries out one decision of up to eight accounts: those whose step is plain side by side.
+    fn advance(&self, accounts: &mut [TableAccount], decision: usize, desk: &mut Desk) {
+        let mut stepped = [None; LANES];
+        let most_gross = self.rules.limits().max_gross * (1.0 + 5e-7);
+        if let Ok(accounts) = <&mut [TableAccount; LANES]>::try_from(&mut *accounts)
+            && self.data.n_symbols() <= LANES
+            && accounts.iter().all(|account| account.is_open() && account.is_within(most_gross, decision))
+        {
+            let mut group = accounts.each_mut().map(|account| Account {
+                orders: &account.run.orders[decision * account.n_symbols..][..account.n_symbols],
+                book: &mut account.book,
+            });
+            step_group(self.data, &self.rules, &mut group, &mut stepped, desk);
+        }
+        for (account, stepped) in accounts.iter_mut().zip(&stepped) {
+            match stepped {
+                Some(stepped) => account.run.push(stepped, &[], &[]),
+                None => account.advance(self, decision, desk),
+            }
+        }
     }
 
     /// Runs the decisions of `run` one bar later, the first bar holding.
@@ -179,34 +194,40 @@ impl<'a> Backtest<'a> {
 }
 
 /// One table of decisions being carried out.
-struct Account {
+struct TableAccount {
     book: Book,
     run: Run,
     n_symbols: usize,
     fault: Option<StepError>,
 }
 
-impl Account {
-    fn new(of: &Backtest<'_>, orders: Vec<f64>) -> Result<Self, StepError> {
-        let (n_symbols, decisions) = (of.data.n_symbols(), of.window.n_decisions());
-        if orders.len() != decisions * n_symbols {
-            return Err(StepError::WeightCount { expected: decisions * n_symbols, received: orders.len() });
-        }
-        // Checked before the first trade: an account that ends early would hide a fault behind it.
-        if orders.iter().fold(false, |found, weight| found | weight.is_infinite())
-            && let Some(index) = orders.iter().position(|weight| weight.is_infinite())
-        {
-            let (bar, symbol) = (of.window.start + index / n_symbols, index % n_symbols);
-            return Err(StepError::TableNotFinite { bar, symbol, weight: orders[index] });
-        }
+impl TableAccount {
+    fn new(of: &Backtest<'_>, orders: Vec<f64>) -> Self {
+        let fault = fault_of(of, &orders);
         let mut run = Run::begin(of.window, 0, of.rules.clone());
         run.orders = orders;
-        Ok(Self { book: Book::new(of.data, of.window.start), run, n_symbols, fault: None })
+        Self { book: Book::new(of.data, of.window.start), run, n_symbols: of.data.n_symbols(), fault }
+    }
+
+    fn is_open(&self) -> bool {
+        self.fault.is_none() && self.run.terminated_at.is_none()
+    }
+
+    /// Returns whether the weights of a decision cannot be scaled to `max_gross`, of which a group would not tell.
+    fn is_within(&self, most_gross: f64, decision: usize) -> bool {
+        let orders = &self.run.orders[decision * self.n_symbols..][..self.n_symbols];
+        let (mut gross, mut holds) = (0.0, 0);
+        for (symbol, weight) in orders.iter().enumerate() {
+            let is_hold = weight.is_nan();
+            gross += if is_hold { self.book.weight(symbol) } else { *weight }.abs();
+            holds += usize::from(is_hold);
+        }
+        gross <= most_gross || holds == orders.len()
     }
 
     #[inline]
     fn advance(&mut self, of: &Backtest<'_>, decision: usize, desk: &mut Desk) {
-        if self.fault.is_some() || self.run.terminated_at.is_some() {
+        if !self.is_open() {
             return;
         }
         let row = &self.run.orders[decision * self.n_symbols..][..self.n_symbols];
@@ -224,6 +245,23 @@ impl Account {
         self.run.orders.truncate((self.run.nav.len() - 1) * self.n_symbols);
         Ok(self.run.finish(self.n_symbols))
     }
+}
+
+/// Returns why a table of decisions cannot be run, if it cannot.
+///
+/// Known before the first trade: an account that ends early would hide a fault behind it.
+fn fault_of(of: &Backtest<'_>, orders: &[f64]) -> Option<StepError> {
+    let (n_symbols, decisions) = (of.data.n_symbols(), of.window.n_decisions());
+    if orders.len() != decisions * n_symbols {
+        return Some(StepError::WeightCount { expected: decisions * n_symbols, received: orders.len() });
+    }
+    // In one pass without branches, and again only to say where.
+    if !orders.iter().fold(false, |found, weight| found | weight.is_infinite()) {
+        return None;
+    }
+    let index = orders.iter().position(|weight| weight.is_infinite())?;
+    let (bar, symbol) = (of.window.start + index / n_symbols, index % n_symbols);
+    Some(StepError::TableNotFinite { bar, symbol, weight: orders[index] })
 }
 
 /// Runs an agent over a window with default limits; `seed` keys the slippage noise.
