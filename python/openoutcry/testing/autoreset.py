@@ -105,5 +105,5 @@ def _disabled(subject: Subject) -> None:
     require("autoreset", misfit(env.observation_space, observation, "the observation of a reset with a mask"))
     for lane, (old, new) in enumerate(zip(before, subject.lanes(observation), strict=True)):
         if not done[lane]:
-            name = f"the observation of lane {lane}, which the mask of a reset leaves out (DISABLED),"
-            require("autoreset", difference(old, new, name))
+            fault = difference(old, new, "observation")
+            require("autoreset", fault and f"in lane {lane}, left out by the mask of a reset (DISABLED), {fault}")

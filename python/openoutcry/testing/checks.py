@@ -136,8 +136,8 @@ def check_copies(subject: Subject) -> None:
                 if name in held and np.shares_memory(array, held[name]):
                     message = f"{name} of call {t} must be memory of its own; received that of call {t - age}"
                     raise VectorEnvError("copies", f"{message}; hint: `copy=True`")
-            late = f"what call {t - age} handed out, after call {t},"
-            require("copies", difference(before, old, late))
+            fault = first(difference(before[part], old[part], part) for part in before)
+            require("copies", fault and f"in what call {t - age} handed out, once call {t} had returned, {fault}")
         kept = [*kept[1 - _KEPT :], (parts, deepcopy(parts))]
     for lane in subject.some_lanes():
         wanted = subject.stream(lane, subject.turns())
@@ -171,7 +171,8 @@ def check_wrong_actions(subject: Subject) -> None:
 def _wrong_actions(subject: Subject) -> Iterator[tuple[str, Any]]:
     lanes, space, n = subject.actions[0], subject.env.single_action_space, subject.env.num_envs
     yield f"actions of {n + 1} lanes where there are {n}", subject.batch([*lanes, lanes[0]])
-    yield f"actions of {n - 1} lanes where there are {n}", subject.batch(lanes[:-1])
+    if n > 1:
+        yield f"actions of {n - 1} lanes where there are {n}", subject.batch(lanes[:-1])
     if isinstance(space, spaces.Box):
         right = np.asarray(subject.batch(lanes))
         yield "actions of one more axis", right[..., None]
