@@ -93,6 +93,9 @@ LAYERS = {
         ("openoutcry.gym", "openoutcry.spaces"), {*CORE, "gym"}, {"gymnasium", "numpy"}, frozenset({"report"})
     ),
     "vector": Layer(("openoutcry.lanes", "openoutcry.vector"), {*CORE, "gym", "vector"}, {"gymnasium", "numpy"}),
+    "sb3": Layer(("openoutcry.sb3",), {"errors"}, {"gymnasium", "numpy", "stable_baselines3"}),
+    "puffer": Layer(("openoutcry.puffer",), {"vector"}, {"gymnasium", "numpy", "pufferlib"}),
+    "testing": Layer(("openoutcry.testing", "openoutcry.testing.*"), {"testing"}, {"gymnasium", "numpy"}),
     "board": Layer(("openoutcry.board", "openoutcry.benchmarks"), CORE, {"numpy"}),
     "cli": Layer(
         ("openoutcry.cli", "openoutcry.cli.*"),
@@ -244,6 +247,11 @@ def test_importing_pulls_in_nothing_but_numpy(module: str, tmp_path: Path) -> No
         ("openoutcry.gym", "import torch"),
         ("openoutcry.gym", "def f():\n    from openoutcry.vector import OpenOutcryVectorEnv"),
         ("openoutcry.vector", "import torch"),
+        ("openoutcry.vector", "def f():\n    from openoutcry.sb3 import OpenOutcryVecEnv"),
+        ("openoutcry.sb3", "import torch"),
+        ("openoutcry.sb3", "from openoutcry.testing import check_vector_env"),
+        ("openoutcry.puffer", "import stable_baselines3"),
+        ("openoutcry.testing", "from openoutcry.vector import OpenOutcryVectorEnv"),
         ("openoutcry.gym", "from openoutcry import OpenOutcryEnv"),
         ("openoutcry.cli.run", "import pandas"),
         ("openoutcry.unheard_of", ""),

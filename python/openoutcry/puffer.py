@@ -1,4 +1,4 @@
-"""The batch as a native environment of PufferLib, which hands out the buffers to write into."""
+"""The batch as a native environment of PufferLib, in PufferLib's buffers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ except ModuleNotFoundError as error:
 
 
 class OpenOutcryPufferEnv(PufferEnv):  # type: ignore[misc]
-    """A `PufferEnv` of many lanes. Flat observations are written straight into PufferLib's buffers.
+    """A `PufferEnv` of many lanes.
+
+    Flat observations are written straight into PufferLib's buffers.
 
     A step that ends an episode shows the next one's first observation. `infos` hold the mean `nav` at the end of the
     episodes that ended, and nothing where none did.

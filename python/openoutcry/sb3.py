@@ -44,7 +44,7 @@ class OpenOutcryVecEnv(VecEnv):  # type: ignore[misc]
         super().__init__(env.num_envs, env.single_observation_space, env.single_action_space)
 
     def reset(self) -> Any:
-        """Begin the next episode of every lane, or the first ones of the seed that was set."""
+        """Begin the next episode of every lane, or the first ones of a seed."""
         if any(self._options):
             raise refusal("argument_invalid", f"options must be none, for lanes have none; received {self._options}")
         observation, infos = self.env.reset(seed=self._seeds[0])
@@ -61,7 +61,7 @@ class OpenOutcryVecEnv(VecEnv):  # type: ignore[misc]
         observation, rewards, terminations, truncations, infos = self.env.step(self._actions)
         dones = terminations | truncations
         each: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
-        for lane in np.flatnonzero(dones):
+        for lane in map(int, np.flatnonzero(dones)):
             each[lane] = _of_lane(infos["final_info"], lane)
             each[lane]["terminal_observation"] = infos["final_obs"][lane]
             each[lane]["TimeLimit.truncated"] = bool(truncations[lane] and not terminations[lane])
@@ -86,7 +86,7 @@ class OpenOutcryVecEnv(VecEnv):  # type: ignore[misc]
         setattr(self.env, attr_name, value)
 
     def env_method(self, method_name: str, *method_args: Any, indices: Any = None, **method_kwargs: Any) -> list[Any]:
-        """Call a method of the environment once; return its result for each lane asked for."""
+        """Call a method of the environment once; return its result for each lane."""
         result = getattr(self.env, method_name)(*method_args, **method_kwargs)
         return [result] * len(list(self._get_indices(indices)))
 

@@ -1,4 +1,4 @@
-"""What a vector environment must do at the end of an episode, in each autoreset mode."""
+"""What a vector environment must do at the end of an episode, in each mode."""
 
 from __future__ import annotations
 

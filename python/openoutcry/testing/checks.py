@@ -1,4 +1,4 @@
-"""What every vector environment must do, whatever its autoreset mode. A check raises where it does not."""
+"""What every vector environment must do; a check raises where it does not."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def require(check: str, fault: str | None) -> None:
 
 
 def check_attributes(env: Any) -> None:
-    """Check what must hold before anything can be asked: the class, `num_envs`, the mode, the spaces."""
+    """Check what every other check relies on: the class and its attributes."""
     if not isinstance(env, VectorEnv):
         raise VectorEnvError("spaces", f"a gymnasium.vector.VectorEnv is required; received {kind(env)}")
     n = getattr(env, "num_envs", None)
@@ -61,7 +61,7 @@ def check_reset(subject: Subject) -> None:
 
 
 def check_step(subject: Subject) -> None:
-    """Check what steps return: numbers in the bounds of their space, finite rewards; a turn is of the right shape."""
+    """Check that steps return numbers in bounds; `stepped` has seen to the rest."""
     for t, turn in enumerate(each for each in subject.turns() if each.is_step):
         require("step", _outside(subject, turn.observation, f"the observation of step {t}"))
         if not np.isfinite(turn.rewards).all():
@@ -78,7 +78,7 @@ def _outside(subject: Subject, observation: Any, name: str) -> str | None:
 
 
 def check_infos(subject: Subject) -> None:
-    """Check that infos are arrays with a lane a row, each key with a mask of the lanes that have it."""
+    """Check that infos are arrays of a row per lane, each beside its mask."""
     for turn in subject.turns():
         require("infos", _layout(turn.infos, subject.env.num_envs, "infos"))
 
@@ -102,7 +102,7 @@ def _layout(infos: Mapping[str, Any], n: int, name: str) -> str | None:
 
 
 def check_seeding(subject: Subject) -> None:
-    """Check that one seed gives one run: again here, and in another instance where there is a factory."""
+    """Check that one seed gives one run, again and in another instance."""
     wanted = [deepcopy(turn.parts) for turn in subject.turns()]
     again = (turn.parts for turn in subject.turns())
     require("seeding", runs_differ(wanted, again, "a second run of the same seed and actions"))
@@ -116,7 +116,7 @@ def check_seeding(subject: Subject) -> None:
 
 
 def check_lane_seeds(subject: Subject) -> None:
-    """Check that lane i of `reset(seed=s)` is lane 0 of `reset(seed=s + i)`, autoresets included."""
+    """Check that lane i of `reset(seed=s)` is lane 0 of `reset(seed=s + i)`."""
     for lane in subject.some_lanes()[1:]:
         wanted = subject.stream(lane, subject.turns())
         turned = [[*lanes[lane:], *lanes[:lane]] for lanes in subject.actions]
@@ -126,7 +126,7 @@ def check_lane_seeds(subject: Subject) -> None:
 
 
 def check_copies(subject: Subject) -> None:
-    """Check that what was handed out never changes, shares no memory, and is not read back."""
+    """Check that what was handed out never changes and is not read back."""
     kept: list[tuple[dict[str, Any], dict[str, Any]]] = []
     for t, turn in enumerate(subject.turns()):
         parts = turn.parts
@@ -181,7 +181,7 @@ def _wrong_actions(subject: Subject) -> Iterator[tuple[str, Any]]:
 
 
 def check_unmoved(subject: Subject) -> None:
-    """Check that refused actions move no lane, and that a step leaves its actions as they were."""
+    """Check that refused actions move no lane, and that no step writes to any."""
     wrong = [actions for _, actions in _wrong_actions(subject)]
 
     def refused(t: int) -> None:
@@ -200,7 +200,7 @@ def check_unmoved(subject: Subject) -> None:
 
 
 def check_scalar(subject: Subject) -> None:
-    """Check that each lane is the scalar environment of its seed, step for step; infos where both have the key."""
+    """Check that lanes are scalar environments; infos where both have the key."""
     if subject.scalar is None:
         return
     for lane in subject.some_lanes():

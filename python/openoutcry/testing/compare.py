@@ -1,4 +1,4 @@
-"""Where a value is not what a space or another value asks for, in words: None where it is."""
+"""Where a value is not what a space or another value asks for, in words."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ARRAYS = (spaces.Box, spaces.MultiBinary, spaces.MultiDiscrete)
 
 
 def misfit(space: spaces.Space[Any], value: Any, name: str) -> str | None:
-    """Return how a value fails to be of a space: its kind, dtype, shape, or a number out of bounds."""
+    """Return how a value fails to be of a space, or None."""
     if isinstance(space, spaces.Dict):
         if not isinstance(value, Mapping):
             return f"{name} must be a dict; received {kind(value)}"

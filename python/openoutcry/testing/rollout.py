@@ -1,4 +1,4 @@
-"""Runs of a vector environment over fixed actions, and one lane of them as a scalar environment would give it."""
+"""Runs of a vector environment over fixed actions, and what a lane must show."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Turn:
 
 @dataclass
 class Subject:
-    """A vector environment in one mode, and the actions that every check takes: `actions[t][lane]`."""
+    """A vector environment in one mode, and the `actions[t][lane]` of every run."""
 
     env: Vector
     n_steps: int
@@ -101,7 +101,10 @@ class Subject:
         before: Callable[[int], None] = lambda t: None,
         env: Vector | None = None,
     ) -> Iterator[Turn]:
-        """Yield what a run hands out, without copying: a reset, the steps with resets between, and a bare reset."""
+        """Yield what a run hands out, without copying it.
+
+        It is a reset, the steps, with resets between them where the mode asks for it, and a bare reset.
+        """
         env = self.env if env is None else env
         every = np.ones(env.num_envs, dtype=np.bool_)
         yield Turn(*env.reset(seed=seed), every)
@@ -171,7 +174,7 @@ def lane_info(infos: Mapping[str, Any], lane: int) -> dict[str, Any]:
 
 
 def scalar_stream(env: Scalar, seed: int, actions: Sequence[Any], mode: AutoresetMode) -> Iterator[dict[str, Any]]:
-    """Yield what a lane must show in an autoreset mode if it is this scalar environment."""
+    """Yield what a lane must show in a mode if it is this scalar environment."""
     ended = False
     yield _began(env.reset(seed=seed))
     for action in actions:
