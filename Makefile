@@ -3,12 +3,16 @@
 PYTHON ?= python3
 VENV := .venv
 FLOOR := .venv-floor
+TRAIN := .venv-train
 BIN := $(CURDIR)/$(VENV)/bin
 PYTEST := $(BIN)/python -m pytest
 RUST := Cargo.toml Cargo.lock rust-toolchain.toml pyproject.toml $(shell find rust contract -type f -not -path '*/node_modules/*')
 PACKAGE := $(shell find python -type f -not -name '*.pyc' -not -name '*.so')
 STAGES := lint test-rust test-python test-floor docs examples wheel
 PIP_FLAGS := --quiet --disable-pip-version-check
+# What `test-train` was last run with, beside the pins; pufferlib-core asks for one version of torch and needs no other.
+TRAINERS := torch==2.13.0 stable-baselines3==2.9.2 psutil==7.2.2
+PUFFER := pufferlib-core==3.0.23
 # The pins are of Python 3.11.2, Debian's; the versions that an older Python can run are pip's to find.
 PINS = $(shell $(PYTHON) -c 'import sys; print("$(CURDIR)/constraints.txt" if sys.version_info >= (3, 11) else "")')
 
@@ -18,7 +22,7 @@ export OPENOUTCRY_FULL
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo build test test-full $(STAGES) format bench pins clean
+.PHONY: help demo build test test-full test-train $(STAGES) format bench pins clean
 
 help: ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -52,6 +56,10 @@ test-python: $(VENV)/.dev $(VENV)/.built ## Test the package on the newest numpy
 test-floor: $(FLOOR)/.built ## Test the wheel on the oldest numpy and gymnasium that it accepts
 	$(FLOOR)/bin/python -m pytest
 
+# Not part of `test`: torch brings 5 GB of libraries for graphics cards, whatever the machine.
+test-train: $(TRAIN)/.built ## Train with Stable-Baselines3 and PufferLib, in an environment of their own
+	$(TRAIN)/bin/python -m pytest tests/train
+
 docs: $(VENV)/.dev ## Build the site into site/
 	$(BIN)/mkdocs build --strict --quiet
 
@@ -72,7 +80,7 @@ pins: ## Resolve the newest dependencies and rewrite constraints*.txt
 	$(PYTHON) scripts/pins.py
 
 clean: ## Remove everything that was made here
-	rm -rf target dist site report.html $(VENV) $(FLOOR) python/openoutcry/*.so
+	rm -rf target dist site report.html $(VENV) $(FLOOR) $(TRAIN) python/openoutcry/*.so
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 $(VENV)/.venv: scripts/install-system
@@ -111,4 +119,15 @@ $(FLOOR)/.venv: scripts/install-system constraints-floor.txt
 $(FLOOR)/.built: $(FLOOR)/.venv dist/.built
 	$(FLOOR)/bin/python -m pip install $(PIP_FLAGS) --no-deps --force-reinstall dist/*.whl
 	$(FLOOR)/bin/python -m pip check
+	@touch $@
+
+$(TRAIN)/.venv: scripts/install-system constraints.txt
+	$(PYTHON) -m venv --clear $(TRAIN)
+	PIP_CONSTRAINT=$(PINS) $(TRAIN)/bin/python -m pip install $(PIP_FLAGS) $(TRAINERS) pytest hypothesis
+	$(TRAIN)/bin/python -m pip install $(PIP_FLAGS) --no-deps $(PUFFER)
+	@touch $@
+
+$(TRAIN)/.built: $(TRAIN)/.venv dist/.built
+	$(TRAIN)/bin/python -m pip install $(PIP_FLAGS) --no-deps --force-reinstall dist/*.whl
+	PIP_CONSTRAINT=$(PINS) $(TRAIN)/bin/python -m pip install $(PIP_FLAGS) "openoutcry[train]"
 	@touch $@
