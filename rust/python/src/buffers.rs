@@ -67,7 +67,7 @@ pub struct Buffers {
 /// Returns the elements of an array that a batch writes into.
 ///
 /// rust-numpy's own flags cost 60 ns an array and a step, and bind no Python code anyway.
-#[expect(unsafe_code, reason = "arrays that are bound once are checked once")]
+#[expect(unsafe_code, clippy::mut_from_ref, reason = "arrays that are bound once are checked once")]
 fn elements<'a, T: Element, D: Dimension>(array: &'a Bound<'_, PyArray<T, D>>) -> PyResult<&'a mut [T]> {
     if !array.is_c_contiguous() {
         return Err(raise("shape_mismatch", "an array to be written must be C-contiguous; received one with strides"));

@@ -166,7 +166,6 @@ impl TradingEnv {
     /// `shaping` is the reward of array steps, by name, its parameter, and the no-trade band.
     #[staticmethod]
     #[pyo3(signature = (dataset, *, window, costs, limits, lookback, seed, shaping=None))]
-    #[expect(clippy::too_many_arguments, reason = "keywords of Python, each of its own type")]
     fn from_dataset(
         dataset: &Dataset,
         window: (usize, usize),
