@@ -13,6 +13,10 @@ fn random(start: usize, end: usize, n_bars: usize, split: &str) -> Windows {
     Windows::Random { range: Window { start, end }, n_bars, split: split.to_owned() }
 }
 
+fn square(x: f64) -> f64 {
+    x * x
+}
+
 #[test]
 fn a_window_is_a_function_of_the_seed_and_the_episode() {
     let windows = random(10, 500, 50, "train");
@@ -35,7 +39,7 @@ fn windows_are_uniform_over_every_start_of_the_range() {
     }
     // 20 starts. The 99.99 % quantile of chi-squared with 19 degrees of freedom is 50.8.
     let expected = n as f64 / 20.0;
-    let chi: f64 = counts[5..25].iter().map(|count| (f64::from(*count) - expected).powi(2) / expected).sum();
+    let chi: f64 = counts[5..25].iter().map(|count| square(f64::from(*count) - expected) / expected).sum();
     assert!(chi < 50.8, "{chi}");
     assert_eq!(counts[5..25].iter().sum::<u32>(), n as u32);
 }
@@ -111,10 +115,11 @@ fn the_differential_sharpe_ratio_is_that_of_moody_and_saffell() {
         if k == 0 {
             assert_eq!(reward, 0.0, "no variance to divide by");
         } else {
-            let expected = (b * da - 0.5 * a * db) / (b - a * a).sqrt().powi(3);
+            let deviation = (b - a * a).sqrt();
+            let expected = (b * da - 0.5 * a * db) / (deviation * square(deviation));
             assert!((reward - expected).abs() < 1e-12 * expected.abs().max(1.0));
             // And it is the derivative of the ratio to the rate at 0.
-            let sharpe = |eta: f64| (a + eta * da) / ((b + eta * db) - (a + eta * da).powi(2)).sqrt();
+            let sharpe = |eta: f64| (a + eta * da) / ((b + eta * db) - square(a + eta * da)).sqrt();
             let slope = (sharpe(1e-6) - sharpe(-1e-6)) / 2e-6;
             assert!((reward - slope).abs() < 1e-5 * slope.abs().max(1.0), "{reward} {slope}");
         }
