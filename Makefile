@@ -124,10 +124,10 @@ $(FLOOR)/.built: $(FLOOR)/.venv dist/.built
 $(TRAIN)/.venv: scripts/install-system constraints.txt
 	$(PYTHON) -m venv --clear $(TRAIN)
 	PIP_CONSTRAINT=$(PINS) $(TRAIN)/bin/python -m pip install $(PIP_FLAGS) $(TRAINERS) pytest hypothesis
-	$(TRAIN)/bin/python -m pip install $(PIP_FLAGS) --no-deps $(PUFFER)
 	@touch $@
 
 $(TRAIN)/.built: $(TRAIN)/.venv dist/.built
 	$(TRAIN)/bin/python -m pip install $(PIP_FLAGS) --no-deps --force-reinstall dist/*.whl
 	PIP_CONSTRAINT=$(PINS) $(TRAIN)/bin/python -m pip install $(PIP_FLAGS) "openoutcry[train]"
+	$(TRAIN)/bin/python -m pip install $(PIP_FLAGS) --no-deps $(PUFFER)
 	@touch $@

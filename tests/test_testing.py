@@ -19,8 +19,8 @@ from openoutcry.vector import OpenOutcryVectorEnv
 
 MODES = tuple(AutoresetMode)
 NEXT_STEP, SAME_STEP, DISABLED = AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP, AutoresetMode.DISABLED
-# Since 1.2 it counts the actions it is given; before, a step of too few is a step of some lanes.
-COUNTS_ACTIONS = Version(gymnasium.__version__) >= Version("1.2")
+# Up to 1.2.0 `SyncVectorEnv` does not count the actions it is given: a step of too few is a step of some lanes.
+COUNTS_ACTIONS = Version(gymnasium.__version__) > Version("1.2.0")
 
 
 def cart_pole(num_envs: int = 3, **options: Any) -> Any:

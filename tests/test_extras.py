@@ -1,0 +1,25 @@
+"""What a module on a package of an extra says where the package is missing. `tests/train` runs the modules themselves."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+import pytest
+
+
+@pytest.mark.parametrize(
+    ("module", "package", "extra"),
+    [("openoutcry.sb3", "stable_baselines3", "train"), ("openoutcry.puffer", "pufferlib", "puffer")],
+)
+def test_a_missing_package_names_the_extra(
+    module: str, package: str, extra: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # None is how Python notes that a module cannot be imported.
+    for name in [name for name in sys.modules if name.split(".")[0] == package]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, package, None)
+    monkeypatch.delitem(sys.modules, module, raising=False)
+    with pytest.raises(ModuleNotFoundError, match=rf"{module} needs `pip install openoutcry\[{extra}\]`") as caught:
+        import_module(module)
+    assert str(caught.value.name).split(".")[0] == package
