@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import torch
 from gymnasium.vector import AutoresetMode
 from openoutcry.sb3 import OpenOutcryVecEnv
 from stable_baselines3 import PPO
@@ -115,6 +116,8 @@ def line(run: oo.Run, benchmark: oo.Run) -> str:
 
 def main() -> None:
     given = arguments()
+    # Networks this small are slower in several threads than in one.
+    torch.set_num_threads(1)
     fx = oo.data.load("ecb-fx")
     held = {window: oo.run_backtest(fx, "buy-and-hold", window, limits=LIMITS) for window in (TRAIN, TEST)}
     after = []

@@ -5,7 +5,7 @@ use crate::lanes::{self, Block, LANES};
 /// The largest NAV a decision is taken on.
 ///
 /// What a bar can do to it, f64 can carry: whether a step is refused depends on close t alone.
-const MAX_NAV: f64 = 1e100;
+pub(crate) const MAX_NAV: f64 = 1e100;
 
 /// An account at the close of one bar: cash, shares, their marks, and the NAV.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,8 +3,8 @@ use std::borrow::Cow;
 use openoutcry_contract::{Decision, MarketObservation, Refusal, place_orders};
 use openoutcry_engine::lanes::LANES;
 use openoutcry_engine::{
-    Account, Book, ConfigError, CostModel, DEFAULT_LOOKBACK, Dataset, Desk, Detail, FillKey, Limits, RefusalReason,
-    Rules, StepError, Window, step_group, step_once,
+    Book, ConfigError, CostModel, DEFAULT_LOOKBACK, Dataset, Desk, Detail, FillKey, Limits, RefusalReason, Rules,
+    StepError, Track, Window, run_group, step_once,
 };
 use thiserror::Error;
 
@@ -146,34 +146,31 @@ impl<'a> Backtest<'a> {
         while tables.peek().is_some() {
             let mut accounts: Vec<_> =
                 tables.by_ref().take(LANES).map(|orders| TableAccount::new(self, orders)).collect();
-            for decision in 0..self.window.n_decisions() {
-                self.advance(&mut accounts, decision, &mut desk);
+            let mut decision = 0;
+            while decision < self.window.n_decisions() {
+                let together = self.run_together(&mut accounts, decision, &desk);
+                if together == 0 {
+                    accounts.iter_mut().for_each(|account| account.advance(self, decision, &mut desk));
+                }
+                decision += together.max(1);
             }
             runs.extend(accounts.into_iter().map(TableAccount::finish));
         }
         runs
     }
 
-    /// Carries out one decision of up to eight accounts: those whose step is plain side by side.
-    fn advance(&self, accounts: &mut [TableAccount], decision: usize, desk: &mut Desk) {
-        let mut stepped = [None; LANES];
-        let most_gross = self.rules.limits().max_gross * (1.0 + 5e-7);
-        if let Ok(accounts) = <&mut [TableAccount; LANES]>::try_from(&mut *accounts)
-            && self.data.n_symbols() <= LANES
-            && accounts.iter().all(|account| account.is_open() && account.is_within(most_gross, decision))
-        {
-            let mut group = accounts.each_mut().map(|account| Account {
-                orders: &account.run.orders[decision * account.n_symbols..][..account.n_symbols],
-                book: &mut account.book,
-            });
-            step_group(self.data, &self.rules, &mut group, &mut stepped, desk);
+    /// Carries out the decisions from one on that eight open accounts can take together, and returns how many.
+    fn run_together(&self, accounts: &mut [TableAccount], decision: usize, desk: &Desk) -> usize {
+        let Ok(accounts) = <&mut [TableAccount; LANES]>::try_from(accounts) else { return 0 };
+        if !accounts.iter().all(TableAccount::is_open) {
+            return 0;
         }
-        for (account, stepped) in accounts.iter_mut().zip(&stepped) {
-            match stepped {
-                Some(stepped) => account.run.push(stepped, &[], &[]),
-                None => account.advance(self, decision, desk),
-            }
-        }
+        let mut tracks = accounts.each_mut().map(|account| Track {
+            book: &mut account.book,
+            orders: &account.run.orders[decision * account.n_symbols..],
+            nav: &mut account.run.nav,
+        });
+        run_group(self.data, &self.rules, &mut tracks, desk)
     }
 
     /// Runs the decisions of `run` one bar later, the first bar holding.
@@ -211,18 +208,6 @@ impl TableAccount {
 
     fn is_open(&self) -> bool {
         self.fault.is_none() && self.run.terminated_at.is_none()
-    }
-
-    /// Returns whether the weights of a decision cannot be scaled to `max_gross`, of which a group would not tell.
-    fn is_within(&self, most_gross: f64, decision: usize) -> bool {
-        let orders = &self.run.orders[decision * self.n_symbols..][..self.n_symbols];
-        let (mut gross, mut holds) = (0.0, 0);
-        for (symbol, weight) in orders.iter().enumerate() {
-            let is_hold = weight.is_nan();
-            gross += if is_hold { self.book.weight(symbol) } else { *weight }.abs();
-            holds += usize::from(is_hold);
-        }
-        gross <= most_gross || holds == orders.len()
     }
 
     #[inline]

@@ -7,6 +7,7 @@ mod account;
 mod group;
 mod one;
 mod order;
+mod run;
 
 use pulp::Simd;
 
@@ -20,6 +21,7 @@ use crate::step::Rules;
 pub use group::{Account, step_group};
 pub(crate) use one::step;
 pub(crate) use order::Terms;
+pub use run::{Track, run_group};
 
 /// What a plain step may leave out, known before it.
 #[derive(Clone, Copy)]
@@ -60,9 +62,15 @@ struct Rows<'a> {
 impl<'a> Rows<'a> {
     #[inline(always)]
     fn new(market: &'a Dataset, rules: &'a Rules, book: &Book) -> Self {
-        let (bar, tables) = (book.bar + 1, rules.tables.as_deref());
+        Self::at(market, rules, book.bar)
+    }
+
+    /// Returns the rows of decisions at the close of a bar.
+    #[inline(always)]
+    fn at(market: &'a Dataset, rules: &'a Rules, decided: usize) -> Self {
+        let (bar, tables) = (decided + 1, rules.tables.as_deref());
         Self {
-            decided: market.closes(book.bar),
+            decided: market.closes(decided),
             fill: market.fill_prices(bar),
             close: market.closes(bar),
             volume: market.volumes(bar),
