@@ -5,9 +5,10 @@ last 20 returns of each currency and its own weights, and answers with weights. 
 before 2015 and all after, once, without noise.
 
 What to expect is nothing: daily exchange rates are close to a random walk, and rates of interest, where the reward of
-holding a currency lies, are not in the data. The print says so in numbers: the Sharpe ratio of each seed before and
-after 2015 with its standard error, and by how much a year it differs from buy-and-hold on the same days. A seed that
-does well before 2015 and not after has learned its data by heart. `train_ppo.svg` shows the years after 2015.
+holding a currency lies, are not in the data. With the defaults the network learns the years before 2015 by heart: a
+Sharpe ratio of +3.7 there is one of -1.6 after, and what it trades costs 4 % a year. The print says so in numbers: the
+Sharpe ratio of each seed before and after 2015 with its standard error, and by how much a year it differs from
+buy-and-hold on the same days. `train_ppo.svg` shows the years after 2015.
 """
 
 import argparse
@@ -109,9 +110,9 @@ def above(run: oo.Run, benchmark: oo.Run) -> tuple[float, float]:
 def line(run: oo.Run, benchmark: oo.Run) -> str:
     excess, error = above(run, benchmark)
     sharpe, sharpe_error = run.metrics["sharpe"], run.metrics["sharpe_se"]
-    paid = sum(float(costs.sum()) for costs in run.costs.values())
-    text = f"{run.nav[-1] - 1:+7.1%}  Sharpe {sharpe:+.2f} ± {sharpe_error:.2f}  costs {paid:5.1%}"
-    return text if run is benchmark else f"{text}  a year above buy-and-hold {excess:+6.2%} ± {error:.2%}"
+    paid = run.dataset.periods_per_year * float((sum(run.costs.values()) / run.nav[:-1]).mean())
+    text = f"{run.nav[-1] - 1:+8.1%}  Sharpe {sharpe:+.2f} ± {sharpe_error:.2f}  a year: costs {paid:5.2%}"
+    return text if run is benchmark else f"{text}, above buy-and-hold {excess:+7.2%} ± {error:.2%}"
 
 
 def main() -> None:

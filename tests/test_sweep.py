@@ -120,6 +120,56 @@ def test_a_sweep_is_its_backtests_in_the_order_of_the_grid(jobs: int) -> None:
         assert (run.window, run.seed, run.cost_model) == (alone.window, 3, COSTS)
 
 
+RULES = {
+    "defaults": (oo.CostModel(), oo.Limits()),
+    "free": (oo.CostModel.zero(), oo.Limits.off()),
+    "long only": (oo.CostModel(fee_bps=10.0, slippage_bps=5.0, cash_bps=50.0), oo.Limits(allow_short=False)),
+    "impact": (oo.CostModel(impact_bps=50.0, borrow_bps=40.0), oo.Limits(max_participation=0.2, max_weight=0.5)),
+    "jitter": (COSTS, oo.Limits(max_gross=1.5)),
+    "margin": (oo.CostModel(slippage_bps=20.0), oo.Limits(max_gross=8.0, max_weight=8.0, maintenance_margin=0.3)),
+}
+
+
+@pytest.mark.parametrize("rules", RULES)
+@pytest.mark.parametrize("n_symbols", [1, 3, 4, 5, 8, 9])
+@pytest.mark.parametrize("scale", [0.1, 1.0, 4.0])
+def test_tables_that_are_run_together_give_the_bits_of_each_alone(n_symbols: int, rules: str, scale: float) -> None:
+    costs, limits = RULES[rules]
+    market = oo.Dataset.synthetic(n_symbols, 90, 5)
+    rng = np.random.default_rng(n_symbols)
+    tables = rng.uniform(-scale, scale, (19, market.n_bars, n_symbols)) / n_symbols
+    tables[rng.random(tables.shape) < 0.3] = np.nan
+    tables[::3] = np.abs(tables[::3])
+    tables[5] = 1.0 / n_symbols
+    sweep = oo.run_sweep(market, tables, window=(3, 90), costs=costs, limits=limits, seed=9, jobs=1)
+    for table, run in zip(tables, sweep.runs, strict=True):
+        alone = oo.run_backtest(market, table, (3, 90), costs, limits, 9)
+        assert run.nav.tobytes() == alone.nav.tobytes()
+        assert run.events == alone.events
+        assert run.terminated_at == alone.terminated_at
+        assert run.turnover.tobytes() == alone.turnover.tobytes()
+        assert run.trades["shares"].tobytes() == alone.trades["shares"].tobytes()
+
+
+def test_tables_with_gaps_and_actions_that_are_run_together_give_the_bits_of_each_alone() -> None:
+    rng = np.random.default_rng(2)
+    close = 50.0 * np.exp(np.cumsum(rng.normal(0.0, 0.02, (120, 4)), axis=0))
+    opens = close * np.exp(rng.normal(0.0, 0.01, close.shape))
+    close[40:44, 1] = opens[40:44, 1] = np.nan
+    close[:10, 2] = opens[:10, 2] = np.nan
+    dividends, splits = np.zeros_like(close), np.ones_like(close)
+    dividends[60, 0], splits[70, 3] = 0.5, 2.0
+    dates = np.datetime64("2010-01-04") + np.arange(120)
+    market = oo.Dataset.from_arrays(dates, list("ABCD"), close, open=opens, dividends=dividends, splits=splits)
+    tables = rng.uniform(-0.3, 0.3, (16, 120, 4))
+    tables[:, :10, 2] = 0.0
+    for run, table in zip(oo.run_sweep(market, tables, jobs=1).runs, tables, strict=True):
+        alone = oo.run_backtest(market, table)
+        assert run.nav.tobytes() == alone.nav.tobytes()
+        assert run.events == alone.events
+        assert run.costs["borrow"].tobytes() == alone.costs["borrow"].tobytes()
+
+
 @pytest.mark.parametrize("name", EXECUTORS)
 def test_the_executor_changes_no_bit_and_no_order(name: str) -> None:
     here = oo.run_sweep(MARKET, anything, ANYTHING, costs=COSTS, seed=5)
