@@ -18,12 +18,12 @@ from pathlib import Path
 import numpy as np
 import torch
 from gymnasium.vector import AutoresetMode
-from openoutcry.sb3 import OpenOutcryVecEnv
 from stable_baselines3 import PPO
 from stable_baselines3.common.vec_env import VecNormalize
 
 import openoutcry as oo
 from openoutcry.report.charts import Line, equity_chart, standalone
+from openoutcry.sb3 import OpenOutcryVecEnv
 from openoutcry.vector import OpenOutcryVectorEnv
 
 TRAIN, TEST = ":2015-01-01", "2015-01-01:"

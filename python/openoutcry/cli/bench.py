@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich import box
 from rich.console import Console
+from rich.progress import Progress
 from rich.table import Table
 
 if TYPE_CHECKING:
+    from openoutcry.batch_benchmarks import Cell
     from openoutcry.benchmarks import Row
 
 EXAMPLES = """
@@ -19,35 +21,72 @@ EXAMPLES = """
 `openoutcry bench`
 
 `openoutcry bench --check --json`
+
+`openoutcry bench --batch`
 """
 
 
 def bench(
     check: bool = typer.Option(False, "--check", help="Exit with 1 when a goal is missed, and name each on stderr."),
+    batch: bool = typer.Option(False, "--batch", help="Measure the batch environment instead; about two minutes."),
     as_json: bool = typer.Option(False, "--json", help="Print as JSON."),
 ) -> None:
     """Measure backtests, memory, JSON steps, import time and size.
 
     Each beside a numpy peer in the same process, where it has one.
     """
-    from openoutcry import benchmarks
-
-    rows = benchmarks.measure()
+    rows = _measure_batch() if batch else _measure()
     if as_json:
         typer.echo(json.dumps([row.to_dict() for row in rows]))
     else:
-        Console().print(_table(rows))
+        Console(width=None if Console().is_terminal else 110).print(_batch_table(rows) if batch else _table(rows))
     if check:
         check_goals(rows)
 
 
-def check_goals(rows: list[Row]) -> None:
+def _measure() -> list[Any]:
+    from openoutcry import benchmarks
+
+    return benchmarks.measure()
+
+
+def _measure_batch() -> list[Any]:
+    from openoutcry import batch_benchmarks
+
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        sizes = len(batch_benchmarks.SIZES) * (len(batch_benchmarks.FEATURES) * len(batch_benchmarks.WAYS) + 1)
+        bar = progress.add_task("batch", total=sizes)
+        return batch_benchmarks.measure(lambda _: progress.advance(bar))
+
+
+def check_goals(rows: list[Any]) -> None:
     """Leave with exit code 1 where a goal is missed."""
     missed = [row for row in rows if not row.is_met]
     for row in missed:
-        typer.echo(f"missed: {row.what}: {row.here}, goal {row.goal}", err=True)
+        typer.echo(f"missed: {_told(row)}", err=True)
     if missed:
         raise typer.Exit(1)
+
+
+def _told(row: Any) -> str:
+    if hasattr(row, "way"):
+        what = f"{row.features}, {row.n_symbols} symbols x {row.num_envs} lanes, {row.way}"
+        return f"{what}: {row.ratio:.1f}x, goal {row.goal}x"
+    return f"{row.what}: {row.here}, goal {row.goal}"
+
+
+def _batch_table(cells: list[Cell]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+    for head in ("features", "observation"):
+        table.add_column(head)
+    for head in ("symbols", "lanes", "threads", "steps a second", "numpy", "ratio", "goal", "", "of stores"):
+        table.add_column(head, justify="right")
+    for cell in cells:
+        goal = ("", "") if cell.goal is None else (f"{cell.goal:g}x", "met" if cell.is_met else "missed")
+        numbers = (cell.n_symbols, cell.num_envs, cell.threads, f"{cell.rate:,.0f}", f"{cell.peer:,.0f}")
+        ratio = f"{cell.ratio:.1f}x"
+        table.add_row(cell.features, cell.way, *map(str, numbers), ratio, *goal, f"{cell.stored:.0%}")
+    return table
 
 
 def _table(rows: list[Row]) -> Table:

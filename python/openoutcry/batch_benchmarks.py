@@ -1,0 +1,242 @@
+"""Speed of the batch environment beside what a user would write in numpy."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from functools import partial
+from statistics import median
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium.vector import AutoresetMode
+from numpy.lib.stride_tricks import sliding_window_view
+
+from openoutcry.dataset import Dataset
+from openoutcry.openoutcry_py import CostModel, Limits
+from openoutcry.vector import OpenOutcryVectorEnv
+
+Actions = npt.NDArray[np.float32]
+Step = Callable[[int], None]
+
+LOOKBACK, EPISODE_BARS, N_BARS = 20, 252, 5000
+SIZES = ((4, 1), (4, 64), (4, 1024), (4, 16384), (30, 1024), (100, 64), (100, 1024), (100, 16384))
+WAYS = ("copies", "reused", "out", "cursor")
+
+LINEAR = CostModel(fee_bps=5.0, slippage_bps=2.0, financing_bps=0.0, borrow_bps=0.0)
+EVERY = CostModel(fee_bps=5.0, slippage_bps=2.0, impact_bps=10.0, financing_bps=100.0, cash_bps=50.0, borrow_bps=25.0)
+JITTER = CostModel(
+    fee_bps=5.0, slippage_bps=2.0, slippage_jitter=0.5, impact_bps=10.0, financing_bps=100.0, borrow_bps=25.0
+)
+FEATURES = {
+    "fee + slippage": (LINEAR, Limits(allow_short=False)),
+    "every cost and limit": (EVERY, Limits(max_participation=0.5, maintenance_margin=0.1)),
+    "and jitter": (JITTER, Limits(max_participation=0.5, maintenance_margin=0.1)),
+}
+# Ratios to numpy that a cell should reach: copies and reused, by features, symbols and lanes.
+GOALS: dict[tuple[str, int, int], tuple[float, float]] = {
+    ("fee + slippage", 4, 1): (18.0, 40.0),
+    ("fee + slippage", 4, 64): (8.6, 15.0),
+    ("fee + slippage", 4, 1024): (5.6, 7.0),
+    ("fee + slippage", 4, 16384): (4.4, 6.0),
+    ("fee + slippage", 100, 64): (2.5, 4.5),
+    ("fee + slippage", 100, 1024): (1.7, 3.2),
+    ("fee + slippage", 100, 16384): (1.2, 4.0),
+    ("every cost and limit", 4, 1): (15.0, 35.0),
+    ("every cost and limit", 4, 64): (6.0, 10.0),
+    ("every cost and limit", 4, 1024): (4.5, 5.0),
+    ("every cost and limit", 4, 16384): (3.5, 4.0),
+    ("every cost and limit", 100, 64): (2.0, 3.0),
+    ("every cost and limit", 100, 1024): (1.4, 2.2),
+    ("every cost and limit", 100, 16384): (1.1, 2.0),
+}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """How fast one way of stepping is, in steps of one lane a second."""
+
+    features: str
+    n_symbols: int
+    num_envs: int
+    way: str
+    threads: int
+    rate: float
+    peer: float
+    goal: float | None
+    # Bytes of observations written a second, over what this machine stores.
+    stored: float
+
+    @property
+    def ratio(self) -> float:
+        """Times the rate of the numpy environment."""
+        return self.rate / self.peer
+
+    @property
+    def is_met(self) -> bool:
+        """Whether the goal is met, where there is one."""
+        return self.goal is None or self.ratio >= self.goal
+
+    def to_dict(self) -> dict[str, object]:
+        """Return fields, ratio and whether the goal is met, as JSON can carry them."""
+        return asdict(self) | {"ratio": self.ratio, "is_met": self.is_met}
+
+
+class NumpyEnv:
+    """What a user would write: linear costs, long only, and the flat observation of a batch."""
+
+    def __init__(self, close: npt.NDArray[np.float64], num_envs: int) -> None:
+        """Make `num_envs` accounts over one table of closes."""
+        n_bars, self.n_symbols = close.shape
+        returns = np.vstack([np.zeros((1, self.n_symbols)), np.diff(np.log(close), axis=0)])
+        self.returns = returns.astype(np.float32)
+        self.relatives = np.exp(returns).astype(np.float32)
+        self.windows = sliding_window_view(self.returns, LOOKBACK, axis=0)
+        self.random, self.n_bars = np.random.default_rng(0), n_bars
+        width = LOOKBACK * self.n_symbols
+        self.seen = np.empty((num_envs, width + self.n_symbols + 1), np.float32)
+        self.back = np.arange(-LOOKBACK + 1, 1)
+        self.bar, self.left = np.zeros(num_envs, np.int64), np.zeros(num_envs, np.int64)
+        self.weights, self.cash = np.zeros((num_envs, self.n_symbols), np.float32), np.ones(num_envs, np.float32)
+        self.nav = np.ones(num_envs, np.float32)
+        self.begin(np.ones(num_envs, bool))
+
+    def begin(self, mask: npt.NDArray[np.bool_]) -> None:
+        """Begin a random episode in the accounts of a mask."""
+        n = int(mask.sum())
+        self.bar[mask] = self.random.integers(LOOKBACK, self.n_bars - EPISODE_BARS - 1, n)
+        self.left[mask] = EPISODE_BARS
+        self.weights[mask] = 0.0
+        self.cash[mask] = self.nav[mask] = 1.0
+
+    def step(self, actions: Actions, gathers: bool) -> tuple[Actions, Actions]:
+        """Trade to weights; `gathers` picks bars one by one instead of whole windows, which is faster for few."""
+        actions = np.maximum(actions, 0.0)
+        actions = actions / np.maximum(actions.sum(1, keepdims=True), 1.0)
+        fee = np.float32(7e-4) * np.abs(actions - self.weights).sum(1)
+        self.bar += 1
+        grown = actions * self.relatives[self.bar]
+        cash = 1.0 - actions.sum(1) - fee
+        growth = grown.sum(1) + cash
+        self.weights, self.cash = grown / growth[:, None], cash / growth
+        self.nav = self.nav * growth
+        self.left -= 1
+        done = self.left == 0
+        if done.any():
+            self.begin(done)
+        width, n = LOOKBACK * self.n_symbols, len(actions)
+        if gathers:
+            self.seen[:, :width] = self.returns[self.bar[:, None] + self.back].reshape(n, -1)
+        else:
+            self.seen[:, :width] = self.windows[self.bar - LOOKBACK + 1].reshape(n, -1)
+        self.seen[:, width:-1] = self.weights
+        self.seen[:, -1] = self.cash
+        return self.seen, np.log(growth)
+
+
+def rate(step: Step, lanes: int, clock: Callable[[], float] = time.process_time, seconds: float = 0.1) -> float:
+    """Return the median steps a second of `step(k)`, which makes k steps of `lanes` lanes."""
+    step(2)
+    k = 1
+    while True:
+        start = clock()
+        step(k)
+        spent = clock() - start
+        if spent > seconds / 4:
+            break
+        k *= 4
+    k = max(1, int(k * seconds / spent))
+    rates = []
+    for _ in range(3):
+        start = clock()
+        step(k)
+        rates.append(k * lanes / (clock() - start))
+    return median(rates)
+
+
+def measure(report: Callable[[Cell], None] | None = None, threads: tuple[int, ...] = (1, 2)) -> list[Cell]:
+    """Return all cells, each handed to `report` as it is measured; takes about two minutes."""
+    cells = []
+    store = _store_bandwidth()
+    for n_symbols, num_envs in SIZES:
+        dataset, close = _market(n_symbols)
+        random = np.random.default_rng(1)
+        actions = random.dirichlet(np.ones(n_symbols + 1), num_envs)[:, :n_symbols].astype(np.float32)
+        peer = _peer(close, actions)
+        for features, (costs, limits) in FEATURES.items():
+            for way in WAYS:
+                for n in threads if (way, features) == ("reused", "fee + slippage") else (1,):
+                    step, width = _way(dataset, actions, costs, limits, way, n)
+                    # Two threads are for the wall clock; one is measured on its own CPU clock.
+                    here = rate(step, num_envs, time.process_time if n == 1 else time.perf_counter)
+                    goals = dict(
+                        zip(("copies", "reused"), GOALS.get((features, n_symbols, num_envs), ()), strict=False)
+                    )
+                    goal = goals.get(way) if n == 1 else None
+                    stored = here * width * 4 / store
+                    cell = Cell(features, n_symbols, num_envs, way, n, here, peer, goal, stored)
+                    cells.append(cell)
+                    if report is not None:
+                        report(cell)
+    return cells
+
+
+def _market(n_symbols: int) -> tuple[Dataset, npt.NDArray[np.float64]]:
+    random = np.random.default_rng(7)
+    close = 100.0 * np.exp(np.cumsum(random.normal(0.0, 0.01, (N_BARS, n_symbols)), axis=0))
+    volume = np.exp(random.normal(16.0, 0.5, close.shape))
+    dates = np.datetime64("2000-01-03") + np.arange(N_BARS)
+    symbols = [f"S{i:03d}" for i in range(n_symbols)]
+    return Dataset.from_arrays(dates, symbols, close, volume=volume), close
+
+
+def _peer(close: npt.NDArray[np.float64], actions: Actions) -> float:
+    """Return the rate of the numpy environment, of its two ways to observe the faster one."""
+
+    def steps(env: NumpyEnv, gathers: bool, k: int) -> None:
+        for _ in range(k):
+            env.step(actions, gathers)
+
+    rates = [rate(partial(steps, NumpyEnv(close, len(actions)), way), len(actions)) for way in (True, False)]
+    return max(rates)
+
+
+def _way(
+    dataset: Dataset, actions: Actions, costs: CostModel, limits: Limits, way: str, threads: int
+) -> tuple[Step, int]:
+    """Return a function of steps, and the numbers that each lane observes in one."""
+    env = OpenOutcryVectorEnv(
+        len(actions),
+        dataset=dataset,
+        window="random",
+        episode_bars=EPISODE_BARS,
+        observation="cursor" if way == "cursor" else "flat",
+        lookback=LOOKBACK,
+        reward="log",
+        costs=costs,
+        limits=limits,
+        copy=way != "reused",
+        threads=threads,
+        autoreset_mode=AutoresetMode.SAME_STEP,
+    )
+    env.reset(seed=0)
+    width = dataset.n_symbols + 1 + (0 if way == "cursor" else LOOKBACK * dataset.n_symbols)
+    out = np.empty((len(actions), width), np.float32) if way == "out" else None
+
+    def steps(k: int) -> None:
+        for _ in range(k):
+            env.step(actions, out)
+
+    return steps, width
+
+
+def _store_bandwidth() -> float:
+    """Return the bytes a second that this machine stores to memory beyond its caches."""
+    room = np.empty(1 << 26, np.float32)
+
+    def stores(k: int) -> None:
+        for _ in range(k):
+            room.fill(1.0)
+
+    return rate(stores, room.nbytes, seconds=0.3)
