@@ -138,7 +138,9 @@ impl<'a> Backtest<'a> {
         account.finish()
     }
 
-    /// Runs many tables of decisions, each as [`Backtest::run_orders`] does and to the same bits.
+    /// Runs many tables of decisions.
+    ///
+    /// Each runs as [`Backtest::run_orders`] would run it, to the same bits.
     pub fn run_tables(&self, tables: Vec<Vec<f64>>) -> Vec<Result<Run, StepError>> {
         let mut desk = Desk::new(self.data.n_symbols(), Detail::Money);
         let mut runs = Vec::with_capacity(tables.len());
@@ -154,7 +156,9 @@ impl<'a> Backtest<'a> {
         runs
     }
 
-    /// Carries out one decision of up to eight accounts: those whose step is plain side by side.
+    /// Carries out one decision of up to eight accounts.
+    ///
+    /// Those whose step is plain go side by side.
     fn advance(&self, accounts: &mut [TableAccount], decision: usize, desk: &mut Desk) {
         let mut stepped = [None; LANES];
         let most_gross = self.rules.limits().max_gross * (1.0 + 5e-7);
@@ -213,7 +217,9 @@ impl TableAccount {
         self.fault.is_none() && self.run.terminated_at.is_none()
     }
 
-    /// Returns whether the weights of a decision cannot be scaled to `max_gross`, of which a group would not tell.
+    /// Returns whether the weights of a decision need no scaling to `max_gross`.
+    ///
+    /// A group would not tell of it.
     fn is_within(&self, most_gross: f64, decision: usize) -> bool {
         let orders = &self.run.orders[decision * self.n_symbols..][..self.n_symbols];
         let (mut gross, mut holds) = (0.0, 0);
