@@ -1,4 +1,7 @@
-"""What a module on a package of an extra says where the package is missing. `tests/train` runs the modules themselves."""
+"""What a module on a package of an extra says where the package is missing.
+
+`tests/train` runs the modules themselves.
+"""
 
 from __future__ import annotations
 

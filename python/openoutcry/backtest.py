@@ -141,7 +141,10 @@ def _plain(value: Any) -> Any:
 
 
 def table_of_weights(dataset: Dataset, weights: Any) -> npt.NDArray[np.float64]:
-    """Return weights as a table, if that is what they are: of numbers, and of the symbols and dates of the dataset."""
+    """Return weights as a table, if that is what they are.
+
+    It must be of numbers, and of the symbols and dates of the dataset.
+    """
     array = plain("weights", unlabelled("weights", weights, dataset.symbols))
     if array.dtype.kind not in "fiu" or array.ndim != 2:
         wanted = f"an agent or an array of shape ({dataset.n_bars}, {dataset.n_symbols}) is required"

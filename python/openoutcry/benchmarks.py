@@ -144,7 +144,10 @@ def _sweep() -> Row:
 
 
 def crossovers(close: Table) -> list[Table]:
-    """Return weights, 1 while a short average of the closes is above a long one, for each pair of them."""
+    """Return weights for each pair of a short and a long average of the closes.
+
+    A weight is 1 while the short average is above the long one.
+    """
     sums = np.vstack([np.zeros((1, close.shape[1])), np.cumsum(close, axis=0)])
     means = {n: np.full_like(close, np.nan) for n in {*SHORTS, *LONGS}}
     for n, mean in means.items():
@@ -153,7 +156,10 @@ def crossovers(close: Table) -> list[Table]:
 
 
 def numpy_sweep(close: Table, weights: Table) -> Table:
-    """Return the value paths of columns of weights in one asset: a user's loop over bars, with linear costs."""
+    """Return the value paths of columns of weights in one asset.
+
+    It is a user's loop over bars, with linear costs.
+    """
     n_bars, n_runs = weights.shape
     cash, shares = np.ones(n_runs), np.zeros(n_runs)
     nav = np.ones((n_bars, n_runs))

@@ -10,7 +10,9 @@ _OBJECT_STORE = 256 * 2**20
 
 
 class RayExecutor:
-    """Runs functions on the Ray that is connected, or on a local one that is stopped on leaving.
+    """Runs functions on the Ray that is connected, or on a local one.
+
+    A local one is stopped on leaving.
 
     Args:
         n_jobs: Processors of a local Ray.

@@ -40,7 +40,7 @@ class _Future(Protocol):
 
 
 class Executor(Protocol):
-    """What runs a function elsewhere: any `concurrent.futures.Executor`, or what has its `submit`."""
+    """What has the `submit` of a `concurrent.futures.Executor`, or is one."""
 
     def submit(self, work: Callable[..., Any], /, *args: Any) -> _Future:
         """Run `work(*args)` some time and return a future of its result."""
@@ -136,7 +136,7 @@ class Sweep:
         return dict(self.params[index]), self.runs[index]
 
     def to_frame(self) -> Any:
-        """Return a frame of a row a run: its params, then its metrics, NaN where undefined.
+        """Return a frame of a row a run: its params, then its metrics, NaN if undefined.
 
         It is a pandas frame, or a polars one where pandas is not installed.
         """
@@ -161,7 +161,7 @@ class Sweep:
 
 @dataclass(frozen=True)
 class _Point:
-    """A point of the grid: its params and, where nothing makes it of them, what to run."""
+    """A point of the grid: its params and, if nothing makes it of them, what to run."""
 
     params: Params
     item: Any = None
@@ -169,7 +169,7 @@ class _Point:
 
 
 def _points(weights_or_agents: Any, grid: Any) -> tuple[Callable[..., Item] | None, list[_Point]]:
-    """Return what makes the decisions of a point, if something does, and the points in order."""
+    """Return what decides at a point, if something does, and the points in order."""
     if grid is None:
         if callable(weights_or_agents) or isinstance(weights_or_agents, (str, Mapping)):
             wanted = "`weights_or_agents` must be a list of weights and agents where there is no grid"
@@ -225,9 +225,10 @@ class _Job:
             self.run_tables(tables, points, made)
 
     def run_tables(self, tables: Sequence[Any], points: Sequence[_Point], made: list[Run | _Record]) -> None:
-        """Append the runs of tables of weights to `made`: side by side they take a fraction of the time."""
+        """Append the runs of tables of weights to `made`."""
         if not tables:
             return
+        # Side by side they take a fraction of the time.
         cores, fault = native.run_tables(self.dataset._core, tables, self.settings)
         for core in cores:
             run = Run(self.dataset, core, self.settings, points[len(made)].name or "weights")
@@ -248,17 +249,7 @@ class _Job:
         return _Record(texts, run.nav, name)
 
     def backtest(self, item: Any, name: str) -> Run:
-        told = self.settings
-        return run_backtest(
-            self.dataset,
-            item,
-            told["window"],
-            told["costs"],
-            told["limits"],
-            told["seed"],
-            lookback=told["lookback"],
-            name=name,
-        )
+        return run_backtest(self.dataset, item, **self.settings, name=name)
 
     def again(self, record: _Record) -> Run:
         """Return the run of what was decided elsewhere."""
@@ -282,7 +273,7 @@ class _Job:
 
 @dataclass(frozen=True)
 class _Record:
-    """What a run elsewhere decided, as weights, as texts or by a baseline, and the NAV that came of it."""
+    """What a run elsewhere decided (weights, texts or a baseline), and its NAV."""
 
     decided: Any
     nav: Series
@@ -297,7 +288,7 @@ def _told(agent: Agent, texts: list[str], observation: Params) -> str:
 
 @dataclass(frozen=True)
 class _Block:
-    """What became of points that were run in one go: those before a fault, the seconds they took, and the fault."""
+    """Points run in one go: those before a fault, the seconds taken, and the fault."""
 
     made: list[Any]
     seconds: float
@@ -316,7 +307,7 @@ def _run_block(job: _Job, points: Sequence[_Point]) -> _Block:
 
 
 def _in_order(crew: Executor, job: _Job, points: Sequence[_Point], n_jobs: int) -> Generator[Run, None, None]:
-    """Yield the run of every point in order; the fault of one comes after all runs before it."""
+    """Yield the run of every point in order; a fault comes after all runs before it."""
     waiting: deque[tuple[int, _Future]] = deque()
     taken, size = 0, 1
     try:

@@ -108,9 +108,10 @@ impl<'a> AsOf<'a> {
         if self.is_listed(symbol) { lookback.min(self.bar - self.dataset.listed_at[symbol] + 1) } else { 0 }
     }
 
-    /// Writes the last `lookback` closes of every symbol, bar by bar, as [`AsOf::close_history`] has them.
+    /// Writes the last `lookback` closes of every symbol, bar by bar.
     ///
-    /// What a symbol does not show, before its listing or after its settlement, is 0.
+    /// They are those of [`AsOf::close_history`]. What a symbol does not show, before its listing or after its
+    /// settlement, is 0.
     ///
     /// # Panics
     ///

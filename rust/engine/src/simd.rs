@@ -140,9 +140,10 @@ pub(crate) struct Row<'a, S: Simd> {
     vectors: &'a [S::f64s],
 }
 
-/// How the vectors of a row lie: as many as `n`, `per_block` to a block; with `ONE` a row is one block.
+/// How the vectors of a row lie: as many as `n`, `per_block` to a block.
 ///
-/// Of one length, all rows, so that one check of an index serves them all; of one block, none is left at run time.
+/// With `ONE` a row is one block. All rows are of one length, so that one check of an index serves them all; where they
+/// are of one block, none is left at run time.
 #[derive(Clone, Copy)]
 pub(crate) struct Layout<S: Simd, const ONE: bool> {
     pub(crate) simd: S,

@@ -87,7 +87,7 @@ pub(crate) struct Gross {
 }
 
 impl Gross {
-    /// Returns the factor that brings what is new within `max_gross`, if that is needed (step 4).
+    /// Returns the factor that brings what is new within `max_gross`, if any (step 4).
     pub(crate) fn scale(&self, max_gross: f64) -> Option<f64> {
         let left = max_gross - self.kept;
         let exceeds = self.added > 0.0 && self.added + self.kept > max_gross * GROSS_TOLERANCE;

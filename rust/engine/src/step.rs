@@ -67,7 +67,7 @@ impl Rules {
         Ok(Self { costs, limits, fill_key, rates, tables: None })
     }
 
-    /// Returns these rules with what they come to in each bar of `market` computed ahead.
+    /// Returns these rules with what they come to in each bar of `market` worked out.
     ///
     /// Worth it where many accounts share the rules. They are for that market alone from then on.
     #[must_use]

@@ -138,7 +138,9 @@ impl<'a> Backtest<'a> {
         account.finish()
     }
 
-    /// Runs many tables of decisions, each as [`Backtest::run_orders`] does and to the same bits.
+    /// Runs many tables of decisions.
+    ///
+    /// Each runs as [`Backtest::run_orders`] would run it, to the same bits.
     pub fn run_tables(&self, tables: Vec<Vec<f64>>) -> Vec<Result<Run, StepError>> {
         let mut desk = Desk::new(self.data.n_symbols(), Detail::Money);
         let mut runs = Vec::with_capacity(tables.len());

@@ -248,7 +248,9 @@ impl TradingEnv {
         self.episode.trade(&self.data, weights)
     }
 
-    /// Trades as a learner acts, to one weight per symbol and none where `hold` is set; the number is what it is worth.
+    /// Trades as a learner acts: to one weight per symbol, none where `hold` is set.
+    ///
+    /// The number is what the step is worth to it.
     ///
     /// # Errors
     ///

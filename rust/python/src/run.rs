@@ -75,7 +75,9 @@ pub(crate) fn run_weights(
     Ok(Run { dataset: dataset.clone(), core, settings })
 }
 
-/// Run tables of target weights, each as `run_weights` does: the runs before the first fault, and the fault.
+/// Run tables of target weights, each as `run_weights` does.
+///
+/// Return the runs before the first fault, and the fault.
 #[pyfunction]
 pub(crate) fn run_tables(
     py: Python<'_>,

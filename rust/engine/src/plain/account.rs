@@ -67,7 +67,7 @@ pub(crate) fn settle<S: Simd, const OWES: bool>(
     Settled { cash, nav, reward, turnover, fee, idle, own, borrow, misfit }
 }
 
-/// Returns the factor that brings what is new within `max_gross`; 1 where that is not needed (step 4).
+/// Returns the factor that brings what is new within `max_gross` (step 4), else 1.
 #[inline(always)]
 pub(crate) fn scale<S: Simd>(simd: S, max_gross: f64, added: Vector<S>, kept: Vector<S>) -> (Vector<S>, Mask<S>) {
     let splat = |value| Vector::splat(simd, value);
@@ -77,7 +77,9 @@ pub(crate) fn scale<S: Simd>(simd: S, max_gross: f64, added: Vector<S>, kept: Ve
     (scale, (added + kept).exceeds(splat(max_gross * GROSS_TOLERANCE)))
 }
 
-/// Returns the costs of a step by kind and its interest, of fees, slippage and impact, and of what accrued.
+/// Returns the costs of a step by kind and its interest.
+///
+/// They come of fees, slippage and impact, and of what accrued.
 #[inline(always)]
 pub(crate) fn costs((fee, slippage, impact): (f64, f64, f64), accrued: (f64, f64, f64)) -> (StepCosts, f64) {
     let (own, idle, borrow) = accrued;

@@ -1,5 +1,6 @@
-//! Plain steps of several accounts of few symbols: the accounts side by side, so that what is done once for an account
-//! is done once for all of them.
+//! Plain steps of several accounts of few symbols, side by side.
+//!
+//! So what is done once for an account is done once for all of them.
 
 use pulp::{Simd, WithSimd};
 
@@ -21,7 +22,9 @@ pub struct Account<'a> {
     pub orders: &'a [f64],
 }
 
-/// Steps those of eight accounts whose step is plain; `step_once` gives the others, and these, the same numbers.
+/// Steps those of eight accounts whose step is plain.
+///
+/// `step_once` gives the others, and these, the same numbers.
 ///
 /// `stepped` gets what each step came to, and keeps none where it was not plain: that account is as it was. Nothing else
 /// is told of the steps. A market of more than eight symbols has no groups.
@@ -90,9 +93,10 @@ impl<const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool> Wit
 /// The symbols that are turned at once.
 const QUAD: usize = 4;
 
-/// Returns four symbols of as many accounts as a vector has elements, each symbol in a vector.
+/// Returns four symbols of as many accounts as a vector has elements.
 ///
-/// The order of the accounts in a vector is the machine's, and the same for all that is turned.
+/// Each symbol is in a vector. The order of the accounts in a vector is the machine's, and the same for all that is
+/// turned.
 #[inline(always)]
 fn turn<'a, S: Simd>(simd: S, row_of: impl Fn(usize) -> &'a [f64; QUAD]) -> [Vector<S>; QUAD] {
     let rows: [S::f64s; QUAD] = std::array::from_fn(|register| {
@@ -218,7 +222,7 @@ fn step_part<S: Simd, const N: usize, const GAPS: bool, const VARIES: bool, cons
     }
 }
 
-/// Returns four of the weights that an account is to trade to; 0 beyond the last symbol.
+/// Returns four of the weights an account is to trade to; 0 beyond the last symbol.
 #[inline(always)]
 fn asked(account: Option<&Account<'_>>, quad: usize) -> [f64; QUAD] {
     let orders = account.map_or(&[][..], |account| account.orders);

@@ -1,4 +1,6 @@
-//! A step on which nothing has to be told: every order is filled whole, and nothing is paid out, split or settled.
+//! A step on which nothing has to be told.
+//!
+//! Every order is filled whole, and nothing is paid out, split or settled.
 //!
 //! The numbers are those of `execution` and `settlement`, expression by expression, in one pass instead of many. What
 //! does not fit is left to them: nothing here has an effect before it is known that all of it fits.
@@ -35,7 +37,9 @@ struct Features {
 }
 
 impl Features {
-    /// Returns the features of steps in `market` under `rules`; nothing where no step of them is plain.
+    /// Returns the features of steps in `market` under `rules`.
+    ///
+    /// Nothing where no step of them is plain.
     fn of(market: &Dataset, rules: &Rules) -> Option<Self> {
         let jitters = rules.costs().slippage_jitter > 0.0;
         if rules.rates.slippage >= MAX_COST || (jitters && rules.tables.is_none()) {
@@ -80,7 +84,9 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// Returns the total of eight lanes in the contract's order, where each is a vector of accounts.
+/// Returns the total of eight lanes in the contract's order.
+///
+/// Each lane is a vector of accounts.
 #[inline(always)]
 fn total<S: Simd>(lane: &[Vector<S>; 8]) -> Vector<S> {
     ((lane[0] + lane[4]) + (lane[2] + lane[6])) + ((lane[1] + lane[5]) + (lane[3] + lane[7]))

@@ -12,7 +12,9 @@ use crate::simd::{Layout, Row, Vector, store};
 use crate::sizing;
 use crate::step::{Desk, Rules, Stepped};
 
-/// Carries out the orders in `desk`, or returns nothing and leaves `book` alone where the step is not plain.
+/// Carries out the orders in `desk`, if the step is plain.
+///
+/// Where it is not, returns nothing and leaves `book` alone.
 pub(crate) fn step(market: &Dataset, rules: &Rules, book: &mut Book, desk: &mut Desk) -> Option<Stepped> {
     let Features { gaps, varies, owes } = Features::of(market, rules)?;
     if market.has_actions(book.bar + 1) {
@@ -44,7 +46,9 @@ fn run<const ONE: bool, const GAPS: bool, const VARIES: bool, const OWES: bool>(
     desk.arch.dispatch(Plain::<ONE, GAPS, VARIES, OWES> { market, rules, book, desk })
 }
 
-/// A plain step; with `ONE` of at most eight symbols, the others as in [`Terms::fill`].
+/// A plain step.
+///
+/// With `ONE` it is of at most eight symbols; the others are as in [`Terms::fill`].
 struct Plain<'a, const ONE: bool, const GAPS: bool, const VARIES: bool, const OWES: bool> {
     market: &'a Dataset,
     rules: &'a Rules,
@@ -104,7 +108,9 @@ impl<const ONE: bool, const GAPS: bool, const VARIES: bool, const OWES: bool> Wi
     }
 }
 
-/// Sizes and fills every order and marks every position; nothing where an order cannot be filled whole.
+/// Sizes and fills every order and marks every position.
+///
+/// Returns nothing where an order cannot be filled whole.
 #[inline(always)]
 fn trade<S: Simd, const ONE: bool, const GAPS: bool, const VARIES: bool, const OWES: bool>(
     layout: Layout<S, ONE>,

@@ -1,4 +1,6 @@
-//! Steps 2 to 13 of one vector: of several symbols of one account, or of one symbol of several accounts.
+//! Steps 2 to 13 of one vector.
+//!
+//! It holds several symbols of one account, or one symbol of several accounts.
 
 use pulp::Simd;
 
@@ -89,7 +91,9 @@ impl<S: Simd> Terms<S> {
         }
     }
 
-    /// Steps 2 and 3: cuts a weight to `max_weight`. A hold is the weight that is already there.
+    /// Steps 2 and 3: cuts a weight to `max_weight`.
+    ///
+    /// A hold is the weight that is already there.
     #[inline(always)]
     pub(crate) fn cut(&self, order: Vector<S>, holds: Vector<S>) -> Cut<S> {
         let odd = order.abs().exceeds(self.highest).select(self.one, self.zero);
@@ -111,7 +115,9 @@ impl<S: Simd> Terms<S> {
         (keep + (size - keep) * scale).signed_as(target)
     }
 
-    /// Returns |holds| where it has the sign of `weight`, else 0: the exposure an order may keep under any limit.
+    /// Returns the exposure an order may keep under any limit.
+    ///
+    /// It is |holds| where `holds` has the sign of `weight`, else 0.
     #[inline(always)]
     fn same_side(&self, weight: Vector<S>, holds: Vector<S>) -> Vector<S> {
         // Times plus or minus one is exact.

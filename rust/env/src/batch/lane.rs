@@ -70,7 +70,9 @@ impl Lane {
         (self.n_steps, self.memory) = (0, Memory::default());
     }
 
-    /// Trades to `orders`, or begins an episode where the last one is over and a step does that.
+    /// Trades to `orders`, or begins an episode.
+    ///
+    /// The latter where the last one is over and a step does that.
     #[inline]
     pub(crate) fn advance(
         &mut self,

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use openoutcry_engine::{Book, Dataset};
 
-/// A market as lanes observe it: the dataset, and its log returns in f32, row by row.
+/// A market as lanes observe it: the dataset, and its log returns in f32, by row.
 #[derive(Debug)]
 pub struct Market {
     data: Arc<Dataset>,
@@ -54,7 +54,9 @@ impl Market {
         (lookback + 1) * self.data.n_symbols() + 1
     }
 
-    /// Writes the last `lookback` log returns, oldest first, the weights held, and cash as a fraction of NAV.
+    /// Writes the last `lookback` log returns, the weights held, and cash.
+    ///
+    /// The returns are oldest first; cash is a fraction of NAV.
     ///
     /// Returns before the first bar are 0. Nothing after the bar of `book` is read.
     ///

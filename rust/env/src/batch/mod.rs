@@ -1,4 +1,6 @@
-//! Many accounts in step: a learner's door to the same engine, without JSON and without an allocation a step.
+//! Many accounts in step: a learner's door to the same engine.
+//!
+//! It is without JSON and without an allocation a step.
 
 mod buffers;
 mod lane;
@@ -18,7 +20,9 @@ pub use settings::{Autoreset, BatchError, Settings, Terms};
 
 use crate::episode::check_lookback;
 
-/// Rules whose tables are worth their memory: beyond as many, each account computes its own.
+/// Rules whose tables are worth their memory.
+///
+/// Beyond as many, each account computes its own.
 const MAX_TABLES: usize = 8;
 
 /// Lanes of accounts that are stepped together.
@@ -35,7 +39,9 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Returns a batch of one lane per entry of `lanes`: the index of its market, and its terms.
+    /// Returns a batch of one lane per entry of `lanes`.
+    ///
+    /// An entry is the index of its market, and its terms.
     ///
     /// Lane i plays the episodes of the stream of `seed + i`, and is in the first.
     ///
@@ -128,13 +134,17 @@ impl Batch {
         self.lanes[lane].is_done()
     }
 
-    /// Returns the NAV and the bar at which the episode before the present one of a lane ended, if it did.
+    /// Returns the NAV and the bar at which the last episode of a lane ended.
+    ///
+    /// That is the episode before the present one; nothing if that one did not end.
     #[must_use]
     pub fn ended(&self, lane: usize) -> Option<(f64, usize)> {
         self.lanes[lane].ended
     }
 
-    /// Begins an episode in each lane of `mask`, or in all; with a seed, lane i begins the stream of `seed + i`.
+    /// Begins an episode in each lane of `mask`, or in all.
+    ///
+    /// With a seed, lane i begins the stream of `seed + i`.
     ///
     /// # Errors
     ///
@@ -167,7 +177,9 @@ impl Batch {
         Ok(())
     }
 
-    /// Takes the actions of the next step over: one weight per lane and symbol; where `hold` is set, none.
+    /// Takes the actions of the next step over: one weight per lane and symbol.
+    ///
+    /// Where `hold` is set, it takes none.
     ///
     /// # Errors
     ///
@@ -301,7 +313,9 @@ impl<'a> Share<'a> {
         Ok(())
     }
 
-    /// Makes the plain steps of lanes side by side, where they are alike and of few symbols.
+    /// Makes the plain steps of lanes side by side.
+    ///
+    /// It does where the lanes are alike and of few symbols.
     fn step_together(&self, lanes: &mut [Lane], orders: &[f64], plain: &mut [Option<Stepped>; LANES], desk: &Desk) {
         let Ok(lanes) = <&mut [Lane; LANES]>::try_from(lanes) else { return };
         let (n_symbols, market, rules) = (orders.len() / LANES, lanes[0].market, lanes[0].rules);
@@ -315,7 +329,7 @@ impl<'a> Share<'a> {
         step_group(self.markets[market].data(), &self.rules[rules], &mut accounts, plain, desk);
     }
 
-    /// Steps a lane, unless its account was stepped already, and writes what came of it.
+    /// Steps a lane, unless its account has been stepped, and writes what came of it.
     #[inline]
     fn step_lane(
         &mut self,

@@ -1,4 +1,6 @@
-//! A lane of a batch is the backtest of its orders: side by side with others or alone, on one thread or two.
+//! A lane of a batch is the backtest of its orders.
+//!
+//! It is so side by side with others or alone, on one thread or two.
 
 use std::sync::Arc;
 
