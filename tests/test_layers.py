@@ -107,7 +107,7 @@ LAYERS = {
         ("openoutcry.__main__", "openoutcry.cli", "openoutcry.cli.*"),
         {*CORE, "board", "cli"},
         {"numpy", "rich", "typer"},
-        frozenset({"root", "picture", "report"}),
+        frozenset({"root", "batch_bench", "picture", "report"}),
     ),
 }
 

@@ -84,7 +84,10 @@ class Cell:
 
 
 class NumpyEnv:
-    """What a user would write: linear costs, long only, and the flat observation of a batch."""
+    """What a user would write.
+
+    Linear costs, long only, and the flat observation of a batch.
+    """
 
     def __init__(self, close: npt.NDArray[np.float64], num_envs: int) -> None:
         """Make `num_envs` accounts over one table of closes."""
@@ -111,7 +114,10 @@ class NumpyEnv:
         self.cash[mask] = self.nav[mask] = 1.0
 
     def step(self, actions: Actions, gathers: bool) -> tuple[Actions, Actions]:
-        """Trade to weights; `gathers` picks bars one by one instead of whole windows, which is faster for few."""
+        """Trade to weights.
+
+        `gathers` picks bars one by one instead of whole windows: the faster way differs by size.
+        """
         actions = np.maximum(actions, 0.0)
         actions = actions / np.maximum(actions.sum(1, keepdims=True), 1.0)
         fee = np.float32(7e-4) * np.abs(actions - self.weights).sum(1)
@@ -136,7 +142,7 @@ class NumpyEnv:
 
 
 def rate(step: Step, lanes: int, clock: Callable[[], float] = time.process_time, seconds: float = 0.1) -> float:
-    """Return the median steps a second of `step(k)`, which makes k steps of `lanes` lanes."""
+    """Return the median rate of `step(k)`, which makes k steps of `lanes` lanes."""
     step(2)
     k = 1
     while True:
@@ -156,7 +162,10 @@ def rate(step: Step, lanes: int, clock: Callable[[], float] = time.process_time,
 
 
 def measure(report: Callable[[Cell], None] | None = None, threads: tuple[int, ...] = (1, 2)) -> list[Cell]:
-    """Return all cells, each handed to `report` as it is measured; takes about two minutes."""
+    """Return all cells; takes about two minutes.
+
+    Each is handed to `report` as it is measured.
+    """
     cells = []
     store = _store_bandwidth()
     for n_symbols, num_envs in SIZES:
@@ -192,7 +201,7 @@ def _market(n_symbols: int) -> tuple[Dataset, npt.NDArray[np.float64]]:
 
 
 def _peer(close: npt.NDArray[np.float64], actions: Actions) -> float:
-    """Return the rate of the numpy environment, of its two ways to observe the faster one."""
+    """Return the rate of the numpy environment in the faster of its two ways."""
 
     def steps(env: NumpyEnv, gathers: bool, k: int) -> None:
         for _ in range(k):
@@ -205,7 +214,7 @@ def _peer(close: npt.NDArray[np.float64], actions: Actions) -> float:
 def _way(
     dataset: Dataset, actions: Actions, costs: CostModel, limits: Limits, way: str, threads: int
 ) -> tuple[Step, int]:
-    """Return a function of steps, and the numbers that each lane observes in one."""
+    """Return a function of steps, and how many numbers a lane observes."""
     env = OpenOutcryVectorEnv(
         len(actions),
         dataset=dataset,
@@ -232,7 +241,7 @@ def _way(
 
 
 def _store_bandwidth() -> float:
-    """Return the bytes a second that this machine stores to memory beyond its caches."""
+    """Return the bytes a second that go to memory beyond the caches."""
     room = np.empty(1 << 26, np.float32)
 
     def stores(k: int) -> None:

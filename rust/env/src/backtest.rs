@@ -161,7 +161,9 @@ impl<'a> Backtest<'a> {
         runs
     }
 
-    /// Carries out the decisions from one on that eight open accounts can take together, and returns how many.
+    /// Carries out the decisions that eight open accounts can take together.
+    ///
+    /// Begins with `decision` and returns how many it took.
     fn run_together(&self, accounts: &mut [TableAccount], decision: usize, desk: &Desk) -> usize {
         let Ok(accounts) = <&mut [TableAccount; LANES]>::try_from(accounts) else { return 0 };
         if !accounts.iter().all(TableAccount::is_open) {
