@@ -152,7 +152,9 @@ impl<'a> Backtest<'a> {
             while decision < self.window.n_decisions() {
                 let together = self.run_together(&mut accounts, decision, &desk);
                 if together == 0 {
-                    accounts.iter_mut().for_each(|account| account.advance(self, decision, &mut desk));
+                    for account in accounts.iter_mut() {
+                        account.advance(self, decision, &mut desk);
+                    }
                 }
                 decision += together.max(1);
             }
