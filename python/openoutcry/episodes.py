@@ -1,4 +1,4 @@
-"""Episodes of a learner: which bars one is played on, and what a step of it is worth."""
+"""Episodes of a learner: their bars, and what a step of them is worth."""
 
 from __future__ import annotations
 
@@ -55,7 +55,9 @@ class Episodes:
         return isinstance(self.window, str) and self.window == RANDOM
 
     def on(self, dataset: Dataset, lookback: int) -> tuple[int, int, int | None, str]:
-        """Return the range of a dataset, the bars of an episode or None for all of it, and the split.
+        """Return the range of a dataset, the bars of an episode, and the split.
+
+        The bars are None where an episode is the whole range.
 
         Raises:
             OpenOutcryError: `window_invalid`: the range leaves the data, or is shorter than an episode.

@@ -263,8 +263,9 @@ def limits_of(limits: Limits | None, max_weight: float | None, allow_short: bool
 
 
 def comes_and_goes(dataset: Dataset, start: int) -> bool:
-    """Return whether symbols may come and go: one has not listed by bar `start`, or the data has settlements.
+    """Return whether symbols may come and go.
 
+    They may if one has not listed by bar `start`, or the data has settlements.
     Whether any settles is not asked: that would tell the future.
     """
     return dataset.delistings is not None or bool(np.isnan(dataset.close[: start + 1]).all(axis=0).any())

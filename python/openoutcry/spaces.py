@@ -1,4 +1,4 @@
-"""Spaces of the Gymnasium environments. Their bounds are finite, so that `sample()` works."""
+"""Spaces of the environments, with finite bounds, so that `sample()` works."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def action_space(n_symbols: int, limits: Sequence[Limits]) -> spaces.Box:
 
 
 def observation_space(kind: str, n_symbols: int, lookback: int | None, n_bars: int) -> spaces.Space[Any]:
-    """Return what one account is shown: `lookback` bars of history, of a market of `n_bars`."""
+    """Return what one account is shown of a market of `n_bars`."""
     account = np.full(n_symbols + 1, _F32, dtype=np.float32)
     if kind == "cursor":
         return spaces.Dict({"account": spaces.Box(-account, account), "cursor": spaces.Discrete(n_bars)})
@@ -56,7 +56,10 @@ def observation_space(kind: str, n_symbols: int, lookback: int | None, n_bars: i
 
 
 def _float32_below(bound: float) -> np.float32:
-    """Return the largest float32 that is at most `bound`: the nearest one can be above, and would be limited."""
+    """Return the largest float32 that is at most `bound`.
+
+    The nearest one can be above, and would be limited.
+    """
     nearest = np.float32(bound)
     below: np.float32 = np.nextafter(nearest, np.float32(0.0))
     return nearest if float(nearest) <= bound else below

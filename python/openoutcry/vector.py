@@ -1,4 +1,4 @@
-"""Many accounts in step, as one Gymnasium vector environment over the native batch."""
+"""Many accounts in step: a Gymnasium vector environment over the native batch."""
 
 from __future__ import annotations
 

@@ -248,7 +248,9 @@ impl TradingEnv {
         self.episode.trade(&self.data, weights)
     }
 
-    /// Trades as a learner acts, to one weight per symbol and none where `hold` is set; the number is what it is worth.
+    /// Trades as a learner acts, and returns what that is worth to it too.
+    ///
+    /// It acts by one weight per symbol, which counts for nothing where `hold` is set.
     ///
     /// # Errors
     ///

@@ -90,7 +90,9 @@ impl Episode {
         Ok(stepped)
     }
 
-    /// Trades as a learner acts, and returns what that is worth to it: to one weight per symbol, none where `hold` is set.
+    /// Trades as a learner acts, and returns what that is worth to it too.
+    ///
+    /// It acts by one weight per symbol, which counts for nothing where `hold` is set.
     pub(crate) fn act(
         &mut self,
         data: &Dataset,

@@ -1,4 +1,6 @@
-//! Which window an episode is played in: a function of the seed of its stream and of its place in it.
+//! Which window an episode is played in.
+//!
+//! It is a function of the seed of its stream and of its place in it.
 
 use openoutcry_engine::{ConfigError, Window};
 use sha2::{Digest, Sha256};

@@ -1,4 +1,6 @@
-//! What a learner is paid: pure functions of a step. They shape training and nothing else; scores never see them.
+//! What a learner is paid: pure functions of a step.
+//!
+//! They shape training and nothing else; scores never see them.
 
 use openoutcry_engine::Stepped;
 
@@ -8,14 +10,20 @@ pub enum Reward {
     /// Simple return of NAV from close to close.
     #[default]
     Simple,
-    /// Log return of NAV; a ruin is `ln(1e-8)`, for a learner has no use for minus infinity.
+    /// Log return of NAV; a ruin is `ln(1e-8)`.
+    ///
+    /// A learner has no use for minus infinity.
     Log,
-    /// Change of an exponentially weighted Sharpe ratio. Source: Moody and Saffell (2001), eq. 12.
+    /// Change of an exponentially weighted Sharpe ratio.
+    ///
+    /// Source: Moody and Saffell (2001), eq. 12.
     DifferentialSharpe {
         /// Weight of the newest return, in (0, 1).
         rate: f64,
     },
-    /// Simple return less `penalty` times the growth of the drawdown from the episode's highest NAV.
+    /// Simple return less `penalty` times the growth of the drawdown.
+    ///
+    /// It is measured from the episode's highest NAV.
     Drawdown {
         /// Weight of the drawdown, at least 0.
         penalty: f64,
@@ -58,7 +66,9 @@ impl Reward {
     /// The names of the schemes.
     pub const NAMES: [&'static str; 5] = ["simple", "log", "differential-sharpe", "drawdown", "turnover"];
 
-    /// Returns a scheme by its name in [`Reward::NAMES`]; `parameter` is its rate or penalty.
+    /// Returns a scheme by its name in [`Reward::NAMES`].
+    ///
+    /// `parameter` is its rate or penalty.
     #[must_use]
     pub fn by_name(name: &str, parameter: f64) -> Option<Self> {
         Some(match name {
@@ -90,7 +100,9 @@ impl Reward {
     }
 }
 
-/// Returns the derivative of the Sharpe ratio to the rate; 0 while there is no variance to divide by.
+/// Returns the derivative of the Sharpe ratio to the rate.
+///
+/// It is 0 while there is no variance to divide by.
 fn differential_sharpe(return_: f64, rate: f64, memory: &mut Memory) -> f64 {
     let (mean, square) = (memory.mean, memory.square);
     let (mean_change, square_change) = (return_ - mean, return_ * return_ - square);

@@ -29,10 +29,12 @@ pub struct Batch {
     resets: Vec<bool>,
 }
 
-/// Lanes below which releasing the GIL and taking it back costs more than their step.
+/// Lanes below which letting go of the GIL costs more than their step.
 const FEW_LANES: usize = 8;
 
-/// What a step that made new arrays returns: the observation, what came of the step, and which flags are set.
+/// What a step that made new arrays returns.
+///
+/// That is the observation, what came of the step, and which flags are set.
 type Made = (Py<PyAny>, Py<PyArray1<f64>>, Py<PyArray1<bool>>, Py<PyArray1<bool>>, Option<Py<PyArray1<bool>>>, u8);
 
 /// How a batch is run: a dict of Python.
@@ -49,7 +51,9 @@ struct Options {
     max_episode_steps: Option<usize>,
     threads: usize,
     seed: u64,
-    /// What new observations are made of: `flat`, `cursor`, `dict`, or `history` for a dict that has it.
+    /// What new observations are made of.
+    ///
+    /// It is `flat`, `cursor`, `dict`, or `history` for a dict that has it.
     #[pyo3(default = "flat".to_owned())]
     observation: String,
 }

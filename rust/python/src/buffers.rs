@@ -159,9 +159,9 @@ impl Results {
         }
     }
 
-    /// Hands the elements of all arrays to `write`, or `resets` where no array is bound for them.
+    /// Hands the elements of all arrays to `write`.
     ///
-    /// Afterwards, says which flags any lane has set: 1 for an episode that ended, 2 for one that began.
+    /// `resets` stand in where no array is bound for them. Afterwards, says which flags any lane has set: 1 for an episode that ended, 2 for one that began.
     pub(crate) fn with(
         &self,
         py: Python<'_>,

@@ -30,7 +30,9 @@ pub struct Arrays<'a> {
     pub positions: &'a mut [f64],
     /// Cash by lane.
     pub cash: &'a mut [f64],
-    /// Closes by lane, bar and symbol, oldest first, 0 before a listing; empty for none.
+    /// Closes by lane, bar and symbol, oldest first; empty for none.
+    ///
+    /// They are 0 before a listing.
     pub history: &'a mut [f64],
 }
 
@@ -88,7 +90,9 @@ impl<'a> Seen<'a> {
         }
     }
 
-    /// Returns the name of the first array that has not the length of `n_lanes` lanes, its length and the right one.
+    /// Returns the name of the first array that has a wrong length.
+    ///
+    /// Beside it stand that length and the right one.
     pub(crate) fn misfit(
         &self,
         n_lanes: usize,

@@ -10,7 +10,9 @@ pub enum Autoreset {
     /// The next step begins an episode and trades nothing.
     #[default]
     NextStep,
-    /// The same step begins an episode, after the last observation was handed out apart.
+    /// The same step begins an episode.
+    ///
+    /// The last observation is handed out apart.
     SameStep,
     /// Nothing, until the lane is reset.
     Disabled,
