@@ -152,7 +152,7 @@ impl<'a> Backtest<'a> {
             while decision < self.window.n_decisions() {
                 let together = self.run_together(&mut accounts, decision, &desk);
                 if together == 0 {
-                    for account in accounts.iter_mut() {
+                    for account in &mut accounts {
                         account.advance(self, decision, &mut desk);
                     }
                 }
