@@ -1,4 +1,4 @@
-"""What a module on a package of an extra says where the package is missing. `tests/train` runs the modules themselves."""
+"""What a module says where the package of its extra is missing. `tests/train` runs the modules themselves."""
 
 from __future__ import annotations
 
