@@ -222,10 +222,16 @@ impl Dataset {
     ///
     /// NaN where a symbol cannot be traded.
     pub(crate) fn fill_prices(&self, bar: usize) -> &[Block] {
+        let (grid, lag) = self.fill_grid();
+        grid.row(bar - lag)
+    }
+
+    /// Returns where the reference prices are, and how many bars before their own.
+    pub(crate) fn fill_grid(&self) -> (&Grid, usize) {
         match (&self.fill_prices, &self.open) {
-            (FillPrices::Table(table), _) => table.row(bar),
-            (FillPrices::Open, Some(open)) => open.row(bar),
-            _ => self.close.row(bar - 1),
+            (FillPrices::Table(table), _) => (table, 0),
+            (FillPrices::Open, Some(open)) => (open, 0),
+            _ => (&self.close, 1),
         }
     }
 

@@ -38,5 +38,5 @@ pub use event::{Event, LimitReason, RefusalReason, UnfilledReason};
 pub use fill_noise::FillKey;
 pub use limits::Limits;
 pub use plain::{Account, step_group};
-pub use step::{Desk, Detail, MAX_ABS_WEIGHT, Rules, Stepped, step_once};
+pub use step::{Desk, Detail, Growth, MAX_ABS_WEIGHT, Rules, Stepped, step_once};
 pub use window::{DEFAULT_LOOKBACK, Window};

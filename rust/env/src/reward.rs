@@ -1,6 +1,6 @@
 //! What a learner is paid: pure functions of a step. They shape training and nothing else; scores never see them.
 
-use openoutcry_engine::Stepped;
+use openoutcry_engine::{Growth, Stepped};
 
 /// A reward scheme.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -65,18 +65,25 @@ impl Reward {
     /// Returns what a step is worth, given what came before it in the episode.
     #[must_use]
     pub fn of(&self, stepped: &Stepped, memory: &mut Memory) -> f64 {
+        self.of_growth(stepped.growth(), memory)
+    }
+
+    /// Returns the same of the part of a step that rewards are made of.
+    #[must_use]
+    #[inline]
+    pub fn of_growth(&self, growth: Growth, memory: &mut Memory) -> f64 {
         match *self {
-            Self::Simple => stepped.reward,
-            Self::Log => libm::log((1.0 + stepped.reward).max(RUIN)),
-            Self::DifferentialSharpe { rate } => differential_sharpe(stepped.reward, rate, memory),
+            Self::Simple => growth.reward,
+            Self::Log => libm::log((1.0 + growth.reward).max(RUIN)),
+            Self::DifferentialSharpe { rate } => differential_sharpe(growth.reward, rate, memory),
             Self::Drawdown { penalty } => {
-                memory.peak = memory.peak.max(stepped.nav);
-                let drawdown = 1.0 - stepped.nav / memory.peak;
-                let growth = (drawdown - memory.drawdown).max(0.0);
+                memory.peak = memory.peak.max(growth.nav);
+                let drawdown = 1.0 - growth.nav / memory.peak;
+                let deepening = (drawdown - memory.drawdown).max(0.0);
                 memory.drawdown = drawdown;
-                stepped.reward - penalty * growth
+                growth.reward - penalty * deepening
             }
-            Self::Turnover { penalty } => stepped.reward - penalty * stepped.turnover,
+            Self::Turnover { penalty } => growth.reward - penalty * growth.turnover,
         }
     }
 }

@@ -7,14 +7,12 @@ mod account;
 mod group;
 mod one;
 mod order;
-
-use pulp::Simd;
+mod tape;
 
 use crate::book::Book;
 use crate::dataset::Dataset;
 use crate::execution::MAX_COST;
 use crate::lanes::Block;
-use crate::simd::Vector;
 use crate::step::Rules;
 
 pub use group::{Account, step_group};
@@ -70,10 +68,4 @@ impl<'a> Rows<'a> {
             ratios: tables.and_then(|tables| tables.ratios(bar)),
         }
     }
-}
-
-/// Returns the total of eight lanes in the contract's order, where each is a vector of accounts.
-#[inline(always)]
-fn total<S: Simd>(lane: &[Vector<S>; 8]) -> Vector<S> {
-    ((lane[0] + lane[4]) + (lane[2] + lane[6])) + ((lane[1] + lane[5]) + (lane[3] + lane[7]))
 }

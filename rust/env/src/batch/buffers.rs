@@ -69,7 +69,7 @@ impl<'a> Seen<'a> {
     }
 
     /// Writes what lane `i` may see.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn write(&mut self, i: usize, lane: &Lane, market: &Market, lookback: usize) {
         let n_symbols = market.data().n_symbols();
         match self {
@@ -124,6 +124,7 @@ impl<'a> Arrays<'a> {
         }
     }
 
+    #[inline(never)]
     fn write(&mut self, i: usize, lane: &Lane, market: &Market, lookback: usize) {
         let (n_symbols, book) = (market.data().n_symbols(), &lane.book);
         let as_of = market.data().as_of(book.bar());
