@@ -1,5 +1,6 @@
 //! What a learner is paid: pure functions of a step. They shape training and nothing else; scores never see them.
 
+use openoutcry_engine::lanes::{LANES, each};
 use openoutcry_engine::{Growth, Stepped};
 
 /// A reward scheme.
@@ -88,6 +89,45 @@ impl Reward {
     }
 }
 
+/// Returns the log rewards of eight returns: those of [`Reward::Log`] to the bit.
+#[inline(never)]
+pub(crate) fn logs(returns: [f64; LANES]) -> [f64; LANES] {
+    logarithms(returns.map(|return_| (1.0 + return_).max(RUIN)))
+}
+
+/// Returns the logarithms of eight normal positive numbers, with the bits of `libm::log`.
+///
+/// These are its expressions, without the branches that keep it from taking numbers side by side. Source: FreeBSD,
+/// `e_log.c`.
+fn logarithms(numbers: [f64; LANES]) -> [f64; LANES] {
+    const HALF_ROOT: u64 = 0x3fe6_a09e << 32;
+    let bits = numbers.map(|number| number.to_bits() + (0x3ff0_0000 << 32) - HALF_ROOT);
+    let f = bits.map(|bits| f64::from_bits((bits & 0x000f_ffff_ffff_ffff) + HALF_ROOT) - 1.0);
+    // 2^52 with the exponent as its last bits, less 2^52 and the bias: a conversion that vectors have.
+    let k = bits.map(|bits| f64::from_bits(bits >> 52 | 0x4330_0000_0000_0000) - 4_503_599_627_371_519.0);
+    let half_square = each(|i| 0.5 * f[i] * f[i]);
+    let s = each(|i| f[i] / (2.0 + f[i]));
+    let z = each(|i| s[i] * s[i]);
+    let w = each(|i| z[i] * z[i]);
+    let odd = each(|i| w[i] * (LG[1] + w[i] * (LG[3] + w[i] * LG[5])));
+    let even = each(|i| z[i] * (LG[0] + w[i] * (LG[2] + w[i] * (LG[4] + w[i] * LG[6]))));
+    each(|i| s[i] * (half_square[i] + (even[i] + odd[i])) + k[i] * LN_2[1] - half_square[i] + f[i] + k[i] * LN_2[0])
+}
+
+/// The logarithm of 2 in two parts.
+const LN_2: [f64; 2] = [6.931_471_803_691_238_164_90e-1, 1.908_214_929_270_587_700_02e-10];
+
+/// The coefficients of the series.
+const LG: [f64; 7] = [
+    6.666_666_666_666_735_130e-1,
+    3.999_999_999_940_941_908e-1,
+    2.857_142_874_366_239_149e-1,
+    2.222_219_843_214_978_396e-1,
+    1.818_357_216_161_805_012e-1,
+    1.531_383_769_920_937_332e-1,
+    1.479_819_860_511_658_591e-1,
+];
+
 /// Returns the derivative of the Sharpe ratio to the rate; 0 while there is no variance to divide by.
 fn differential_sharpe(return_: f64, rate: f64, memory: &mut Memory) -> f64 {
     let (mean, square) = (memory.mean, memory.square);
@@ -99,4 +139,39 @@ fn differential_sharpe(return_: f64, rate: f64, memory: &mut Memory) -> f64 {
         return 0.0;
     }
     (square * mean_change - 0.5 * mean * square_change) / (variance * variance.sqrt())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn check(returns: [f64; LANES]) {
+        let alone = returns.map(|reward| Reward::Log.of_growth(growth(reward), &mut Memory::default()).to_bits());
+        assert_eq!(logs(returns).map(f64::to_bits), alone, "{returns:?}");
+    }
+
+    fn growth(reward: f64) -> Growth {
+        Growth { nav: 1.0, reward, turnover: 0.0 }
+    }
+
+    #[test]
+    fn log_rewards_side_by_side_have_the_bits_of_one_at_a_time_at_the_edges() {
+        let root = std::f64::consts::SQRT_2 - 1.0;
+        check([0.0, -0.0, -1.0, RUIN - 1.0, 1.0, root, root - f64::EPSILON, f64::MAX]);
+        check([-0.5, f64::EPSILON, -f64::EPSILON, 1e-300, 3.0, 1e15, root + f64::EPSILON, -0.292_893_218_813_452_4]);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, cases: 2000, ..ProptestConfig::default() })]
+
+        #[test]
+        fn log_rewards_side_by_side_have_the_bits_of_one_at_a_time(
+            near in prop::array::uniform4(-0.2..0.2),
+            far in prop::array::uniform4(-1.0..1e6),
+        ) {
+            check(std::array::from_fn(|i| if i < 4 { near[i] } else { far[i - 4] }));
+        }
+    }
 }

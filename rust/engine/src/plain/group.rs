@@ -166,8 +166,7 @@ impl<S: Simd> Part<'_, S> {
         let (mut orders, mut current, mut targets) = ([zero; N], [zero; N], [zero; N]);
         let (mut added, mut kept, mut misfit) = ([zero; N], [zero; N], zero);
         for quad in 0..N / QUAD {
-            let asked: [[f64; QUAD]; QUAD] = std::array::from_fn(|a| asked(accounts.get(a), quad));
-            orders[quad * QUAD..][..QUAD].copy_from_slice(&turn(self.simd, |a| &asked[a]));
+            orders[quad * QUAD..][..QUAD].copy_from_slice(&self.asked(accounts, quad));
             let held = turn(self.simd, |a| quad_of(&accounts[a].book.weights[0], quad));
             current[quad * QUAD..][..QUAD].copy_from_slice(&held);
         }
@@ -197,7 +196,8 @@ impl<S: Simd> Part<'_, S> {
         wanted: &Wanted<S, N>,
     ) -> Held<S, N> {
         let (simd, tape, zero) = (self.simd, &self.tape, self.terms.zero);
-        let bars: [usize; QUAD] = std::array::from_fn(|a| accounts.get(a).map_or(0, |account| account.book.bar));
+        let bar = |a: usize| accounts.get(a).map_or(0, |account| account.book.bar);
+        let bars = [bar(0), bar(1), bar(2), bar(3)];
         let mut sums = [[zero; N]; 5];
         let (mut shares, mut marks, mut misfit) = ([zero; N], [zero; N], wanted.misfit);
         for quad in 0..N / QUAD {
@@ -234,6 +234,23 @@ impl<S: Simd> Part<'_, S> {
         Held { shares, marks, sums, misfit }
     }
 
+    /// Returns four of the weights that accounts are to trade to.
+    #[inline(always)]
+    fn asked(&self, accounts: &[Account<'_>], quad: usize) -> [Vector<S>; QUAD] {
+        let (n_symbols, place) = (self.market.n_symbols(), quad * QUAD);
+        if place + QUAD <= n_symbols {
+            // Read where they are: a vector that is read back from single numbers waits for them.
+            return turn(self.simd, |a| accounts[a].orders[place..][..QUAD].try_into().expect("four symbols"));
+        }
+        let mut asked = [[0.0; QUAD]; QUAD];
+        if place < n_symbols {
+            for (asked, account) in asked.iter_mut().zip(accounts) {
+                pad(asked, account, quad);
+            }
+        }
+        turn(self.simd, |a| &asked[a])
+    }
+
     #[inline(always)]
     fn splat(&self, value: f64) -> Vector<S> {
         Vector::splat(self.simd, value)
@@ -251,14 +268,16 @@ impl<S: Simd> Part<'_, S> {
     /// Returns which account each element of a turned vector is of.
     #[inline(always)]
     fn order(&self) -> [usize; QUAD] {
-        let places: [[f64; QUAD]; QUAD] = std::array::from_fn(|a| [a as f64; QUAD]);
-        self.elements(turn(self.simd, |a| &places[a])[0]).map(|a| a as usize)
+        const PLACES: [[f64; QUAD]; QUAD] = [[0.0; QUAD], [1.0; QUAD], [2.0; QUAD], [3.0; QUAD]];
+        self.elements(turn(self.simd, |a| &PLACES[a])[0]).map(|a| a as usize)
     }
 
     /// Returns the vector whose element e is `of(e)`.
     #[inline(always)]
     fn gather(&self, of: impl Fn(usize) -> f64) -> Vector<S> {
-        let row: [f64; QUAD] = std::array::from_fn(|e| if e < S::F64_LANES { of(e) } else { 0.0 });
+        // Written out, for a loop would go by way of memory.
+        let at = |e: usize| if e < S::F64_LANES { of(e) } else { 0.0 };
+        let row = [at(0), at(1), at(2), at(3)];
         Vector::new(self.simd, S::as_simd_f64s(&row[..S::F64_LANES]).0[0])
     }
 
@@ -271,12 +290,11 @@ impl<S: Simd> Part<'_, S> {
     }
 }
 
-/// Returns four of the weights that an account is to trade to; 0 beyond the last symbol.
+/// Writes four of the weights that an account is to trade to; 0 beyond the last symbol.
 #[inline(always)]
-fn asked(account: Option<&Account<'_>>, quad: usize) -> [f64; QUAD] {
-    let orders = account.map_or(&[][..], |account| account.orders);
-    match orders.get(quad * QUAD..(quad + 1) * QUAD).and_then(|orders| orders.try_into().ok()) {
-        Some(orders) => orders,
-        None => std::array::from_fn(|k| orders.get(quad * QUAD + k).copied().unwrap_or(0.0)),
+fn pad(asked: &mut [f64; QUAD], account: &Account<'_>, quad: usize) {
+    *asked = [0.0; QUAD];
+    for (asked, order) in asked.iter_mut().zip(&account.orders[quad * QUAD..]) {
+        *asked = *order;
     }
 }

@@ -1,4 +1,4 @@
-use openoutcry_engine::{Book, Desk, Growth, Rules, StepError, Window, step_once};
+use openoutcry_engine::{Book, Desk, Rules, StepError, Window, step_once};
 
 use crate::batch::market::Market;
 use crate::batch::settings::{Autoreset, Settings};
@@ -18,7 +18,7 @@ pub(crate) struct Lane {
     /// Decisions taken in the episode.
     n_steps: usize,
     stream: Stream,
-    memory: Memory,
+    pub(crate) memory: Memory,
 }
 
 /// What a lane's step told.
@@ -86,16 +86,16 @@ impl Lane {
             hold_within(settings.no_trade_band, &self.book, orders);
         }
         let stepped = step_once(market.data(), rules, &mut self.book, orders, desk)?;
-        Ok(self.close(stepped.growth(), stepped.terminated, settings))
+        let reward = settings.reward.of(&stepped, &mut self.memory);
+        Ok(self.close(reward, stepped.terminated, settings))
     }
 
-    /// Takes over what a step of the account came to.
+    /// Takes over that the account was stepped, which was worth `reward`.
     #[inline]
-    pub(crate) fn close(&mut self, growth: Growth, terminated: bool, settings: &Settings) -> Told {
+    pub(crate) fn close(&mut self, reward: f64, terminated: bool, settings: &Settings) -> Told {
         self.n_steps += 1;
         self.terminated = terminated;
         self.truncated = self.book.bar() + 1 == self.window.end || self.n_steps == settings.max_episode_steps;
-        let reward = settings.reward.of_growth(growth, &mut self.memory);
         Told { reward, terminated: self.terminated, truncated: self.truncated, reset: false }
     }
 }

@@ -17,6 +17,7 @@ pub use market::Market;
 pub use settings::{Autoreset, BatchError, Settings, Terms};
 
 use crate::episode::check_lookback;
+use crate::reward::{self, Reward};
 
 /// Rules whose tables are worth their memory: beyond as many, each account computes its own.
 const MAX_TABLES: usize = 8;
@@ -276,8 +277,9 @@ impl<'a> Share<'a> {
         for (chunk, (lanes, orders)) in chunks.enumerate() {
             let mut grown = [None; LANES];
             self.step_together(lanes, orders, &mut grown, desk);
+            let rewards = self.reward_together(lanes, &grown);
             for (k, (lane, orders)) in lanes.iter_mut().zip(orders.chunks_exact_mut(n_symbols)).enumerate() {
-                self.step_lane((chunk * LANES + k, lane, orders), grown[k], desk)?;
+                self.step_lane((chunk * LANES + k, lane, orders), rewards[k], desk)?;
             }
         }
         Ok(())
@@ -297,18 +299,33 @@ impl<'a> Share<'a> {
         step_group(self.markets[market].data(), &self.rules[rules], &mut accounts, grown, desk);
     }
 
+    /// Returns what the steps made side by side are worth.
+    #[inline]
+    fn reward_together(&self, lanes: &mut [Lane], grown: &[Option<Growth>; LANES]) -> [Option<f64>; LANES] {
+        let scheme = self.settings.reward;
+        if scheme == Reward::Log && grown.iter().any(Option::is_some) {
+            let logs = reward::logs(grown.map(|growth| growth.map_or(0.0, |growth| growth.reward)));
+            return std::array::from_fn(|k| grown[k].map(|_| logs[k]));
+        }
+        let mut rewards = [None; LANES];
+        for ((reward, growth), lane) in rewards.iter_mut().zip(grown).zip(lanes) {
+            *reward = growth.map(|growth| scheme.of_growth(growth, &mut lane.memory));
+        }
+        rewards
+    }
+
     /// Steps a lane, unless its account was stepped already, and writes what came of it.
     #[inline]
     fn step_lane(
         &mut self,
         (i, lane, orders): (usize, &mut Lane, &mut [f64]),
-        grown: Option<Growth>,
+        reward: Option<f64>,
         desk: &mut Desk,
     ) -> Result<(), BatchError> {
         let Settings { lookback, autoreset, .. } = *self.settings;
         let (market, rules) = (&self.markets[lane.market], &self.rules[lane.rules]);
-        let told = match grown {
-            Some(growth) => lane.close(growth, false, self.settings),
+        let told = match reward {
+            Some(reward) => lane.close(reward, false, self.settings),
             None => lane
                 .advance(market, rules, self.settings, orders, desk)
                 .map_err(|source| BatchError::Lane { lane: self.first_lane + i, source })?,
