@@ -96,6 +96,7 @@ impl Book {
     ///
     /// Panics if there are more weights than symbols.
     #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "f32 is what is asked for")]
     pub fn weights_f32(&self, weights: &mut [f32]) {
         assert!(weights.len() <= self.n_symbols, "a weight a symbol");
         let (quads, rest) = weights.as_chunks_mut::<4>();

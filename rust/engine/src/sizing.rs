@@ -135,7 +135,7 @@ pub(crate) fn cut<S: Simd, const ONE: bool>(
             targets[i] = cut.target.value();
             kept = kept + cut.kept;
             added = added + cut.added;
-            lost = lost + cut.cut;
+            lost = lost + cut.lost;
             odd = odd + cut.odd;
             i += layout.per_block;
         }

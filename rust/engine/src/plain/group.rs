@@ -131,8 +131,7 @@ impl<S: Simd> Part<'_, S> {
         let misfit = held.misfit + settled.misfit;
         // No plain step has a reward that is not a number.
         let reward = misfit.exceeds(zero).select(self.splat(f64::NAN), settled.reward);
-        let [cash, nav, reward, turnover] =
-            [settled.cash, settled.nav, reward, settled.turnover].map(|of| self.elements(of));
+        let [cash, nav, reward, turnover] = [settled.cash, settled.nav, reward, settled.turnover].map(elements);
         for e in 0..S::F64_LANES {
             let told = Growth { nav: nav[e], reward: reward[e], turnover: turnover[e] };
             let is_plain = !told.reward.is_nan();
@@ -174,7 +173,7 @@ impl<S: Simd> Part<'_, S> {
             let cut = terms.cut(orders[symbol], current[symbol]);
             targets[symbol] = cut.target;
             (added[symbol], kept[symbol]) = (cut.added, cut.kept);
-            misfit = misfit + cut.cut + cut.odd;
+            misfit = misfit + cut.lost + cut.odd;
         }
         let (added, kept) = (self.total(&added), self.total(&kept));
         let (scale, exceeds) = scale(self.simd, self.rules.limits().max_gross, added, kept);
@@ -267,9 +266,10 @@ impl<S: Simd> Part<'_, S> {
 
     /// Returns which account each element of a turned vector is of.
     #[inline(always)]
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 3")]
     fn order(&self) -> [usize; QUAD] {
         const PLACES: [[f64; QUAD]; QUAD] = [[0.0; QUAD], [1.0; QUAD], [2.0; QUAD], [3.0; QUAD]];
-        self.elements(turn(self.simd, |a| &PLACES[a])[0]).map(|a| a as usize)
+        elements(turn(self.simd, |a| &PLACES[a])[0]).map(|a| a as usize)
     }
 
     /// Returns the vector whose element e is `of(e)`.
@@ -280,14 +280,14 @@ impl<S: Simd> Part<'_, S> {
         let row = [at(0), at(1), at(2), at(3)];
         Vector::new(self.simd, S::as_simd_f64s(&row[..S::F64_LANES]).0[0])
     }
+}
 
-    /// Returns the elements of a vector, the first of four.
-    #[inline(always)]
-    fn elements(&self, of: Vector<S>) -> [f64; QUAD] {
-        let mut elements = [0.0; QUAD];
-        S::as_mut_simd_f64s(&mut elements[..S::F64_LANES]).0[0] = of.value();
-        elements
-    }
+/// Returns the elements of a vector, the first of four.
+#[inline(always)]
+fn elements<S: Simd>(of: Vector<S>) -> [f64; QUAD] {
+    let mut elements = [0.0; QUAD];
+    S::as_mut_simd_f64s(&mut elements[..S::F64_LANES]).0[0] = of.value();
+    elements
 }
 
 /// Writes four of the weights that an account is to trade to; 0 beyond the last symbol.

@@ -44,12 +44,13 @@ pub(crate) struct Cut<S: Simd> {
     pub(crate) target: Vector<S>,
     pub(crate) added: Vector<S>,
     pub(crate) kept: Vector<S>,
-    pub(crate) cut: Vector<S>,
+    pub(crate) lost: Vector<S>,
     /// 1 where the order has to be refused.
     pub(crate) odd: Vector<S>,
 }
 
 /// What a fill is made from.
+#[derive(Clone, Copy)]
 pub(crate) struct Order<S: Simd> {
     pub(crate) asked: Vector<S>,
     pub(crate) target: Vector<S>,
@@ -107,7 +108,7 @@ impl<S: Simd> Terms<S> {
         let asked = weight.abs();
         let size = cap.or_less(asked);
         let kept = base.or_less(size);
-        Cut { target: size.signed_as(weight), added: size - kept, kept, cut: asked - size, odd }
+        Cut { target: size.signed_as(weight), added: size - kept, kept, lost: asked - size, odd }
     }
 
     /// Step 4: scales the part of a weight that is not held already.

@@ -17,11 +17,13 @@ pub(crate) const QUAD: usize = 4;
 /// The order of the accounts in a vector is the machine's, and the same for all that is turned.
 #[inline(always)]
 pub(crate) fn turn<'a, S: Simd>(simd: S, row_of: impl Fn(usize) -> &'a [f64; QUAD]) -> [Vector<S>; QUAD] {
-    let rows: [S::f64s; QUAD] = std::array::from_fn(|register| {
+    let load = |register: usize| {
         let element = register * S::F64_LANES;
         let row = row_of(element / QUAD);
         S::as_simd_f64s(&row[element % QUAD..][..S::F64_LANES]).0[0]
-    });
+    };
+    // Written out: `array::from_fn` is a call, and hands its vectors over by way of memory.
+    let rows: [S::f64s; QUAD] = [load(0), load(1), load(2), load(3)];
     simd.deinterleave_shfl_f64s(rows).map(|value| Vector::new(simd, value))
 }
 

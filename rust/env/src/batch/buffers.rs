@@ -46,6 +46,7 @@ pub struct Outcome<'a> {
 }
 
 /// Takes the first `n` elements off a slice.
+#[expect(clippy::mut_mut, reason = "the slice itself changes")]
 fn take<'a, T>(slice: &mut &'a mut [T], n: usize) -> &'a mut [T] {
     let (head, tail) = std::mem::take(slice).split_at_mut(n);
     *slice = tail;
@@ -75,6 +76,7 @@ impl<'a> Seen<'a> {
 
     /// Writes what lane `i` may see.
     #[inline(always)]
+    #[expect(clippy::cast_possible_wrap, reason = "every bar is far below 2^52")]
     pub(crate) fn write(&mut self, i: usize, lane: &Lane, market: &Market, lookback: usize) {
         let n_symbols = market.data().n_symbols();
         match self {

@@ -48,7 +48,7 @@ proptest! {
         let mut seen = vec![0.0; N_LANES * market.flat_len(LOOKBACK)];
         let mut rewards = vec![0.0; N_LANES];
         let mut flags = [(); 3].map(|()| vec![false; N_LANES]);
-        let mut playing = vec![true; N_LANES];
+        let mut playing = [true; N_LANES];
         for (k, bar) in bars.clone().enumerate() {
             let asked: Vec<f64> = (0..N_LANES).flat_map(|lane| orders(&case, lane, bar)).collect();
             let hold: Vec<bool> = asked.iter().map(|weight| weight.is_nan()).collect();
