@@ -22,7 +22,7 @@ export OPENOUTCRY_FULL
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo build test test-full test-train $(STAGES) format bench pins clean
+.PHONY: help demo build test test-full test-train $(STAGES) format bench instructions pins clean
 
 help: ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -48,6 +48,8 @@ lint: $(VENV)/.dev $(VENV)/.built ## Check format, lints, types, the stub and th
 
 test-rust: ## Test the crates
 	cargo test --workspace --locked --quiet
+	@if command -v valgrind >/dev/null; then $(PYTHON) scripts/instructions; \
+	else echo "not checked: scripts/instructions needs valgrind; hint: apt-get install valgrind"; fi
 
 test-python: export OPENOUTCRY_FULL := $(or $(OPENOUTCRY_FULL),1)
 test-python: $(VENV)/.dev $(VENV)/.built ## Test the package on the newest numpy and gymnasium, with full counts of random cases
@@ -70,6 +72,9 @@ wheel: dist/.checked ## Build the wheel into dist/ and check its size, contents 
 
 bench: build ## Time the engine beside numpy
 	$(BIN)/openoutcry bench
+
+instructions: ## Count the instructions of a lane's step and hold them to their bounds (needs valgrind)
+	$(PYTHON) scripts/instructions
 
 format: $(VENV)/.dev ## Format, and apply the fixes that lints offer
 	$(BIN)/ruff check --fix-only .

@@ -96,9 +96,15 @@ impl Book {
     ///
     /// Panics if there are more weights than symbols.
     #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "f32 is what is asked for")]
     pub fn weights_f32(&self, weights: &mut [f32]) {
         assert!(weights.len() <= self.n_symbols, "a weight a symbol");
-        for (weight, held) in weights.iter_mut().zip(self.weights.as_flattened()) {
+        let (quads, rest) = weights.as_chunks_mut::<4>();
+        let (held, last) = self.weights.as_flattened().split_at(quads.len() * 4);
+        for (weights, held) in quads.iter_mut().zip(held.as_chunks::<4>().0) {
+            *weights = held.map(|weight| weight as f32);
+        }
+        for (weight, held) in rest.iter_mut().zip(last) {
             *weight = *held as f32;
         }
     }

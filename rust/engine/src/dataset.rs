@@ -164,7 +164,13 @@ impl Dataset {
     ///
     /// NaN where a symbol cannot be traded.
     pub(crate) fn fill_prices(&self, bar: usize) -> &[Block] {
-        self.fill_prices.row(self, bar)
+        let (grid, lag) = self.fill_grid();
+        grid.row(bar - lag)
+    }
+
+    /// Returns where the reference prices are, and how many bars before their own.
+    pub(crate) fn fill_grid(&self) -> (&Grid, usize) {
+        self.fill_prices.grid(self)
     }
 
     /// Returns the closes of a bar, NaN where there is none.

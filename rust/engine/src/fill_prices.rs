@@ -2,7 +2,6 @@
 
 use crate::dataset::Dataset;
 use crate::grid::Grid;
-use crate::lanes::Block;
 
 /// Where the price of a fill in bar t comes from.
 ///
@@ -37,11 +36,12 @@ impl FillPrices {
         }
     }
 
-    pub(crate) fn row<'a>(&'a self, market: &'a Dataset, bar: usize) -> &'a [Block] {
+    /// Returns the table of the prices, and how many bars before its own a price is.
+    pub(crate) fn grid<'a>(&'a self, market: &'a Dataset) -> (&'a Grid, usize) {
         match (self, &market.open) {
-            (Self::Table(table), _) => table.row(bar),
-            (Self::Open, Some(open)) => open.row(bar),
-            _ => market.closes(bar - 1),
+            (Self::Table(table), _) => (table, 0),
+            (Self::Open, Some(open)) => (open, 0),
+            _ => (&market.close, 1),
         }
     }
 }

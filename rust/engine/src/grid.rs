@@ -25,6 +25,11 @@ impl Grid {
         Self { blocks, width }
     }
 
+    /// Returns all blocks, bar after bar.
+    pub(crate) fn blocks(&self) -> &[Block] {
+        &self.blocks
+    }
+
     pub(crate) fn row(&self, bar: usize) -> &[Block] {
         &self.blocks[bar * self.width..(bar + 1) * self.width]
     }

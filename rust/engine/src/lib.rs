@@ -41,5 +41,5 @@ pub use fill_noise::FillKey;
 pub use limits::Limits;
 pub use plain::{Account, Track, run_group, step_group};
 pub use size::check_rows;
-pub use step::{Desk, Detail, MAX_ABS_WEIGHT, Rules, Stepped, step_once};
+pub use step::{Desk, Detail, Growth, MAX_ABS_WEIGHT, Rules, Stepped, step_once};
 pub use window::{DEFAULT_LOOKBACK, Window};

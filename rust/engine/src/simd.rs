@@ -73,6 +73,25 @@ impl<S: Simd> Vector<S> {
         Mask { simd: self.simd, value: self.simd.equal_f64s(self.value, other.value) }
     }
 
+    /// Returns this where it is below `other`, else `other`.
+    #[inline(always)]
+    pub(crate) fn or_less(self, other: Self) -> Self {
+        // What x86 calls a minimum is this choice to the bit, of zeros and NaN too; elsewhere it is another.
+        if cfg!(target_arch = "x86_64") && S::F64_LANES > 1 {
+            return Self::new(self.simd, self.simd.min_f64s(self.value, other.value));
+        }
+        other.exceeds(self).select(self, other)
+    }
+
+    /// Returns this where it is above `other`, else `other`.
+    #[inline(always)]
+    pub(crate) fn or_more(self, other: Self) -> Self {
+        if cfg!(target_arch = "x86_64") && S::F64_LANES > 1 {
+            return Self::new(self.simd, self.simd.max_f64s(self.value, other.value));
+        }
+        self.exceeds(other).select(self, other)
+    }
+
     /// Returns where there is a number.
     #[inline(always)]
     pub(crate) fn is_number(self) -> Mask<S> {
@@ -81,6 +100,12 @@ impl<S: Simd> Vector<S> {
 }
 
 impl<S: Simd> Mask<S> {
+    /// Returns whether this holds anywhere.
+    #[inline(always)]
+    pub(crate) fn any(self) -> bool {
+        self.simd.first_true_m64s(self.value) < S::F64_LANES
+    }
+
     /// Returns `yes` where this holds and `no` elsewhere.
     #[inline(always)]
     pub(crate) fn select(self, yes: Vector<S>, no: Vector<S>) -> Vector<S> {
@@ -191,4 +216,35 @@ impl<S: Simd> Row<'_, S> {
 #[inline(always)]
 pub(crate) fn store<S: Simd>(sum: &mut Block, lane: usize, of: Vector<S>) {
     S::as_mut_simd_f64s(sum).0[lane] = of.value;
+}
+
+#[cfg(test)]
+mod tests {
+    use pulp::{Arch, Scalar, WithSimd};
+
+    use super::*;
+
+    struct Choices([f64; 8], [f64; 8]);
+
+    impl WithSimd for Choices {
+        type Output = ([u64; 8], [u64; 8]);
+
+        fn with_simd<S: Simd>(self, simd: S) -> Self::Output {
+            let (mut less, mut more) = ([0.0; 8], [0.0; 8]);
+            for i in 0..8 / S::F64_LANES {
+                let of = |block: &[f64; 8]| Vector::new(simd, S::as_simd_f64s(block).0[i]);
+                S::as_mut_simd_f64s(&mut less).0[i] = of(&self.0).or_less(of(&self.1)).value();
+                S::as_mut_simd_f64s(&mut more).0[i] = of(&self.0).or_more(of(&self.1)).value();
+            }
+            (less.map(f64::to_bits), more.map(f64::to_bits))
+        }
+    }
+
+    #[test]
+    fn the_lesser_and_the_greater_are_the_same_to_the_bit_on_every_machine() {
+        let these = [0.0, -0.0, f64::NAN, 1.0, 1.0, f64::INFINITY, -1.0, 2.0];
+        let those = [-0.0, 0.0, 1.0, f64::NAN, 1.0, f64::NAN, 0.0, 1.0];
+        let alone = Choices(these, those).with_simd(Scalar::new());
+        assert_eq!(Arch::new().dispatch(Choices(these, those)), alone);
+    }
 }

@@ -187,6 +187,25 @@ pub struct Stepped {
     pub terminated: bool,
 }
 
+/// The part of a step's outcome that a reward is made of.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Growth {
+    /// See [`Stepped::nav`].
+    pub nav: f64,
+    /// See [`Stepped::reward`].
+    pub reward: f64,
+    /// See [`Stepped::turnover`].
+    pub turnover: f64,
+}
+
+impl Stepped {
+    /// Returns what a reward is made of.
+    #[must_use]
+    pub fn growth(&self) -> Growth {
+        Growth { nav: self.nav, reward: self.reward, turnover: self.turnover }
+    }
+}
+
 /// Trades `book` to `orders` and carries it to the close of the next bar.
 ///
 /// These are the fifteen steps of `contract/README.md`.

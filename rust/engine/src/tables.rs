@@ -10,9 +10,9 @@ use crate::step::Rules;
 #[derive(Debug)]
 pub(crate) struct Tables {
     /// Slippage with its jitter.
-    slippage: Option<Grid>,
+    pub(crate) slippage: Option<Grid>,
     /// Capital over volume, and its root, where every cell has a volume.
-    ratios: Option<(Grid, Grid)>,
+    pub(crate) ratios: Option<(Grid, Grid)>,
 }
 
 impl Tables {

@@ -44,6 +44,7 @@ impl Windows {
     ///
     /// Panics if the windows were not validated.
     #[must_use]
+    #[expect(clippy::cast_possible_truncation, reason = "below the number of starts")]
     pub fn draw(&self, seed: u64, k: u64) -> Window {
         match self {
             Self::Fixed(window) => *window,

@@ -38,8 +38,10 @@ pub(crate) struct Settled<S: Simd> {
 }
 
 /// Pays, accrues and values accounts of `cash` and `nav`.
+///
+/// Without `TELLS` only what moves the account is computed.
 #[inline(always)]
-pub(crate) fn settle<S: Simd, const OWES: bool>(
+pub(crate) fn settle<S: Simd, const OWES: bool, const TELLS: bool>(
     simd: S,
     market: &Dataset,
     rules: &Rules,
@@ -50,12 +52,21 @@ pub(crate) fn settle<S: Simd, const OWES: bool>(
     let (zero, one, rates) = (splat(0.0), splat(1.0), &rules.rates);
     let fee = splat(rates.fee) * sums.traded;
     let cash = cash - (sums.flow + fee);
-    let short = if OWES && rules.limits().allow_short { sums.short } else { zero };
+    let owes = OWES && rules.limits().allow_short;
+    let short = if owes { sums.short } else { zero };
     let own = cash - short;
-    let rate = own.reaches(zero).select(splat(rates.cash), splat(rates.financing));
     let ppy = splat(market.periods_per_year());
-    let (idle, borrow) = (own * rate / ppy, short * splat(rates.borrow) / ppy);
-    let cash = cash + idle - borrow;
+    let (mut cash, mut idle, mut borrow) = (cash, zero, zero);
+    // Where nothing is owed, cash at no rate stays as it is, to the sign of a zero.
+    if TELLS || owes || rates.cash != 0.0 || rates.financing != 0.0 {
+        let rate = own.reaches(zero).select(splat(rates.cash), splat(rates.financing));
+        idle = own * rate / ppy;
+        cash = cash + idle;
+    }
+    if TELLS || owes {
+        borrow = short * splat(rates.borrow) / ppy;
+        cash = cash - borrow;
+    }
     let nav = cash + sums.value;
     // Neither a ruin nor a number beyond f64: those are not above 0 and at most its largest.
     let mut misfit = nav.exceeds(zero).select(zero, one) + splat(f64::MAX).reaches(nav).select(zero, one);

@@ -1,17 +1,17 @@
-//! Plain steps of several accounts of few symbols, side by side.
-//!
-//! So what is done once for an account is done once for all of them.
+//! Plain steps of several accounts of few symbols: the accounts side by side, so that what is done once for an account
+//! is done once for all of them.
 
 use pulp::{Simd, WithSimd};
 
 use crate::book::Book;
 use crate::dataset::Dataset;
 use crate::lanes::{Block, LANES};
-use crate::plain::account::{self, Settled, Sums, scale, settle};
+use crate::plain::Features;
+use crate::plain::account::{Sums, scale, settle};
 use crate::plain::order::{Depth, Order, Terms};
-use crate::plain::{Features, Rows, total};
+use crate::plain::tape::{QUAD, Tape, quad_of, turn, turn_back};
 use crate::simd::Vector;
-use crate::step::{Desk, Rules, Stepped};
+use crate::step::{Desk, Growth, Rules};
 
 /// An account of a group and what it is to trade to.
 #[derive(Debug)]
@@ -22,17 +22,15 @@ pub struct Account<'a> {
     pub orders: &'a [f64],
 }
 
-/// Steps those of eight accounts whose step is plain.
+/// Steps those of eight accounts whose step is plain; `step_once` gives the others, and these, the same numbers.
 ///
-/// `step_once` gives the others, and these, the same numbers.
-///
-/// `stepped` gets what each step came to, and keeps none where it was not plain: that account is as it was. Nothing else
+/// `grown` gets what each step came to, and none where it was not plain: that account is as it was. Nothing else
 /// is told of the steps. A market of more than eight symbols has no groups.
 pub fn step_group(
     market: &Dataset,
     rules: &Rules,
     accounts: &mut [Account<'_>; LANES],
-    stepped: &mut [Option<Stepped>; LANES],
+    grown: &mut [Option<Growth>; LANES],
     desk: &Desk,
 ) {
     let Some(Features { gaps, varies, owes }) = Features::of(market, rules) else { return };
@@ -54,17 +52,17 @@ pub fn step_group(
         (5..=8, true, true, _) => run::<8, true, true, true>,
         _ => return,
     };
-    run(market, rules, accounts, stepped, desk);
+    run(market, rules, accounts, grown, desk);
 }
 
 fn run<const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool>(
     market: &Dataset,
     rules: &Rules,
     accounts: &mut [Account<'_>; LANES],
-    stepped: &mut [Option<Stepped>; LANES],
+    grown: &mut [Option<Growth>; LANES],
     desk: &Desk,
 ) {
-    desk.arch.dispatch(Group::<'_, '_, N, GAPS, VARIES, OWES> { market, rules, accounts, stepped });
+    desk.arch.dispatch(Group::<'_, '_, N, GAPS, VARIES, OWES> { market, rules, accounts, grown });
 }
 
 /// Eight accounts of at most `N` symbols; the others as in [`Terms::fill`].
@@ -72,7 +70,7 @@ struct Group<'g, 'a, const N: usize, const GAPS: bool, const VARIES: bool, const
     market: &'g Dataset,
     rules: &'g Rules,
     accounts: &'g mut [Account<'a>; LANES],
-    stepped: &'g mut [Option<Stepped>; LANES],
+    grown: &'g mut [Option<Growth>; LANES],
 }
 
 impl<const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool> WithSimd
@@ -82,239 +80,221 @@ impl<const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool> Wit
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { market, rules, accounts, stepped } = self;
-        let parts = accounts.chunks_exact_mut(S::F64_LANES).zip(stepped.chunks_exact_mut(S::F64_LANES));
-        for (accounts, stepped) in parts {
-            step_part::<S, N, GAPS, VARIES, OWES>(simd, market, rules, accounts, stepped);
+        let Self { market, rules, accounts, grown } = self;
+        let part = Part { simd, market, rules, terms: Terms::new(simd, rules), tape: Tape::new(market, rules) };
+        let parts = accounts.chunks_exact_mut(S::F64_LANES).zip(grown.chunks_exact_mut(S::F64_LANES));
+        for (accounts, grown) in parts {
+            part.step::<N, GAPS, VARIES, OWES>(accounts, grown);
         }
     }
 }
 
-/// The symbols that are turned at once.
-const QUAD: usize = 4;
-
-/// Returns four symbols of as many accounts as a vector has elements.
-///
-/// Each symbol is in a vector. The order of the accounts in a vector is the machine's, and the same for all that is
-/// turned.
-#[inline(always)]
-fn turn<'a, S: Simd>(simd: S, row_of: impl Fn(usize) -> &'a [f64; QUAD]) -> [Vector<S>; QUAD] {
-    let rows: [S::f64s; QUAD] = std::array::from_fn(|register| {
-        let element = register * S::F64_LANES;
-        let row = row_of(element / QUAD);
-        S::as_simd_f64s(&row[element % QUAD..][..S::F64_LANES]).0[0]
-    });
-    simd.deinterleave_shfl_f64s(rows).map(|value| Vector::new(simd, value))
-}
-
-/// Returns what [`turn`] undoes: four numbers of each account.
-#[inline(always)]
-fn turn_back<S: Simd>(simd: S, columns: [Vector<S>; QUAD]) -> [Block; QUAD / 2] {
-    let rows = simd.interleave_shfl_f64s(columns.map(Vector::value));
-    let mut accounts = [[0.0; LANES]; QUAD / 2];
-    S::as_mut_simd_f64s(accounts.as_flattened_mut()).0[..QUAD].copy_from_slice(&rows);
-    accounts
-}
-
-/// Returns the four symbols from `quad` on of a row.
-#[inline(always)]
-fn quad_of(row: &[Block], quad: usize) -> &[f64; QUAD] {
-    row[0][quad * QUAD..][..QUAD].try_into().expect("four symbols")
-}
-
-/// Steps as many accounts as a vector has elements.
-#[inline(always)]
-fn step_part<S: Simd, const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool>(
+/// What the accounts of a group share; it steps as many as a vector has elements.
+struct Part<'g, S: Simd> {
     simd: S,
-    market: &Dataset,
-    rules: &Rules,
-    accounts: &mut [Account<'_>],
-    stepped: &mut [Option<Stepped>],
-) {
-    let terms = Terms::new(simd, rules);
-    let zero = terms.zero;
-    let [cash, nav, ..] = {
-        let own: [[f64; QUAD]; QUAD] =
-            std::array::from_fn(|a| accounts.get(a).map_or([0.0; QUAD], |a| [a.book.cash, a.book.nav, 0.0, 0.0]));
-        turn(simd, |a| &own[a])
-    };
-    let (mut orders, mut current, mut targets) = ([zero; N], [zero; N], [zero; N]);
-    let (mut added, mut kept, mut misfit) = ([zero; LANES], [zero; LANES], zero);
-    for quad in 0..N / QUAD {
-        let asked: [[f64; QUAD]; QUAD] = std::array::from_fn(|a| asked(accounts.get(a), quad));
-        orders[quad * QUAD..][..QUAD].copy_from_slice(&turn(simd, |a| &asked[a]));
-        current[quad * QUAD..][..QUAD].copy_from_slice(&turn(simd, |a| quad_of(&accounts[a].book.weights, quad)));
-    }
-    for symbol in 0..N {
-        let cut = terms.cut(orders[symbol], current[symbol]);
-        targets[symbol] = cut.target;
-        (added[symbol], kept[symbol]) = (zero + cut.added, zero + cut.kept);
-        misfit = misfit + cut.lost + cut.odd;
-    }
-    let (added, kept) = (total(&added), total(&kept));
-    let (scale, exceeds) = scale(simd, rules.limits().max_gross, added, kept);
-    for symbol in 0..N {
-        let scaled = exceeds.select(terms.scale(targets[symbol], current[symbol], scale), targets[symbol]);
-        targets[symbol] = added.exceeds(zero).select(scaled, targets[symbol]);
-    }
+    market: &'g Dataset,
+    rules: &'g Rules,
+    terms: Terms<S>,
+    tape: Tape<'g>,
+}
 
-    let mut rows = [Rows::new(market, rules, accounts[0].book); QUAD];
-    for (rows, account) in rows.iter_mut().zip(accounts.iter()).skip(1) {
-        *rows = Rows::new(market, rules, account.book);
-    }
-    let row = |a: usize| &rows[a];
-    let mut sums = [[zero; LANES]; 7];
-    let (mut shares, mut marks) = ([zero; N], [zero; N]);
-    for quad in 0..N / QUAD {
-        let held = turn(simd, |a| quad_of(&accounts[a].book.shares, quad));
-        let marked = turn(simd, |a| quad_of(&accounts[a].book.marks, quad));
-        let fills = turn(simd, |a| quad_of(row(a).fill, quad));
-        let closes = turn(simd, |a| quad_of(row(a).close, quad));
-        let decided = if GAPS { turn(simd, |a| quad_of(row(a).decided, quad)) } else { closes };
-        let depths = Depths::<S>::new::<VARIES>(simd, row(0), row, quad);
-        for k in 0..QUAD {
-            let symbol = quad * QUAD + k;
-            let order = Order {
-                asked: orders[symbol],
-                target: targets[symbol],
-                current: current[symbol],
-                held: held[k],
-                mark: marked[k],
-                nav,
-                decided: decided[k],
-                fill: fills[k],
-                close: closes[k],
-            };
-            let fill = terms.fill::<GAPS, VARIES, OWES>(&order, depths.at(k));
-            let parts = [fill.flow, fill.traded, fill.slipped, fill.pushed, fill.short, fill.value, fill.gross];
-            for (sum, part) in sums.iter_mut().zip(parts) {
-                sum[symbol] = zero + part;
+/// What accounts are to trade to, symbol by symbol.
+struct Wanted<S: Simd, const N: usize> {
+    orders: [Vector<S>; N],
+    current: [Vector<S>; N],
+    targets: [Vector<S>; N],
+    misfit: Vector<S>,
+}
+
+/// What accounts hold after their fills, symbol by symbol.
+struct Held<S: Simd, const N: usize> {
+    shares: [Vector<S>; N],
+    marks: [Vector<S>; N],
+    sums: Sums<Vector<S>>,
+    misfit: Vector<S>,
+}
+
+impl<S: Simd> Part<'_, S> {
+    #[inline(always)]
+    fn step<const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool>(
+        &self,
+        accounts: &mut [Account<'_>],
+        grown: &mut [Option<Growth>],
+    ) {
+        let (accounts, grown) = (&mut accounts[..S::F64_LANES], &mut grown[..S::F64_LANES]);
+        let zero = self.terms.zero;
+        let order = self.order();
+        let (cash, nav) = (self.gather(|e| accounts[order[e]].book.cash), self.gather(|e| accounts[order[e]].book.nav));
+        let wanted = self.want::<N>(accounts);
+        let held = self.fill::<N, GAPS, VARIES, OWES>(accounts, nav, &wanted);
+        let settled = settle::<S, OWES, false>(self.simd, self.market, self.rules, (cash, nav), held.sums);
+        let misfit = held.misfit + settled.misfit;
+        // No plain step has a reward that is not a number.
+        let reward = misfit.exceeds(zero).select(self.splat(f64::NAN), settled.reward);
+        let [cash, nav, reward, turnover] = [settled.cash, settled.nav, reward, settled.turnover].map(elements);
+        for e in 0..S::F64_LANES {
+            let told = Growth { nav: nav[e], reward: reward[e], turnover: turnover[e] };
+            let is_plain = !told.reward.is_nan();
+            grown[order[e]] = is_plain.then_some(told);
+            if is_plain {
+                let book = &mut *accounts[order[e]].book;
+                (book.bar, book.cash, book.nav) = (book.bar + 1, cash[e], told.nav);
             }
-            misfit = misfit + fill.misfit;
-            (shares[symbol], marks[symbol]) = (fill.shares, fill.mark);
+        }
+        for quad in 0..N / QUAD {
+            let at = |k: usize| (held.shares[quad * QUAD + k], held.marks[quad * QUAD + k]);
+            let weight =
+                |(shares, mark): (Vector<S>, Vector<S>)| shares.equals(zero).select(zero, shares * mark / settled.nav);
+            let weights = turn_back(self.simd, std::array::from_fn(|k| weight(at(k))));
+            let shares = turn_back(self.simd, std::array::from_fn(|k| at(k).0));
+            let marks = GAPS.then(|| turn_back(self.simd, std::array::from_fn(|k| at(k).1)));
+            for (a, account) in accounts.iter_mut().enumerate().filter(|(a, _)| grown[*a].is_some()) {
+                let (book, turned) = (&mut *account.book, |rows: &[Block; 2]| *quad_of(&rows[a / 2], a % 2));
+                let mark = marks.as_ref().map_or_else(|| *quad_of(&self.tape.close[book.bar], quad), turned);
+                book.shares[0][quad * QUAD..][..QUAD].copy_from_slice(&turned(&shares));
+                book.marks[0][quad * QUAD..][..QUAD].copy_from_slice(&mark);
+                book.weights[0][quad * QUAD..][..QUAD].copy_from_slice(&turned(&weights));
+            }
         }
     }
-    let [flow, traded, slipped, pushed, short, value, gross] = sums.map(|lanes| total(&lanes));
-    let sums = Sums { flow, traded, slipped, pushed, short, value, gross };
-    let settled = settle::<S, OWES>(simd, market, rules, (cash, nav), sums);
-    let told = Told::new(simd, &settled, &sums, misfit + settled.misfit);
-    for (a, (account, stepped)) in accounts.iter_mut().zip(stepped.iter_mut()).enumerate() {
-        *stepped = told.of(a);
-        if let Some(stepped) = stepped {
-            (account.book.bar, account.book.cash, account.book.nav) = (account.book.bar + 1, told.cash(a), stepped.nav);
+
+    /// Steps 1 to 4.
+    #[inline(always)]
+    fn want<const N: usize>(&self, accounts: &[Account<'_>]) -> Wanted<S, N> {
+        let (terms, zero) = (&self.terms, self.terms.zero);
+        let (mut orders, mut current, mut targets) = ([zero; N], [zero; N], [zero; N]);
+        let (mut added, mut kept, mut misfit) = ([zero; N], [zero; N], zero);
+        for quad in 0..N / QUAD {
+            orders[quad * QUAD..][..QUAD].copy_from_slice(&self.asked(accounts, quad));
+            let held = turn(self.simd, |a| quad_of(&accounts[a].book.weights[0], quad));
+            current[quad * QUAD..][..QUAD].copy_from_slice(&held);
         }
+        for symbol in 0..N {
+            let cut = terms.cut(orders[symbol], current[symbol]);
+            targets[symbol] = cut.target;
+            (added[symbol], kept[symbol]) = (cut.added, cut.kept);
+            misfit = misfit + cut.lost + cut.odd;
+        }
+        let (added, kept) = (self.total(&added), self.total(&kept));
+        let (scale, exceeds) = scale(self.simd, self.rules.limits().max_gross, added, kept);
+        if exceeds.any() {
+            for symbol in 0..N {
+                let scaled = exceeds.select(terms.scale(targets[symbol], current[symbol], scale), targets[symbol]);
+                targets[symbol] = added.exceeds(zero).select(scaled, targets[symbol]);
+            }
+        }
+        Wanted { orders, current, targets, misfit }
     }
-    for quad in 0..N / QUAD {
-        let of = |columns: [Vector<S>; N]| std::array::from_fn(|k| columns[quad * QUAD + k]);
-        let weight = |k: usize| {
-            let (shares, mark) = (shares[quad * QUAD + k], marks[quad * QUAD + k]);
-            shares.equals(zero).select(zero, shares * mark / settled.nav)
-        };
-        let weights = turn_back(simd, std::array::from_fn(weight));
-        let (shares, marks) = (turn_back(simd, of(shares)), turn_back(simd, of(marks)));
-        for (a, account) in accounts.iter_mut().enumerate().filter(|(a, _)| stepped[*a].is_some()) {
-            let book = &mut *account.book;
-            let place = quad * QUAD..(quad + 1) * QUAD;
-            book.shares[0][place.clone()].copy_from_slice(&shares.as_flattened()[a * QUAD..][..QUAD]);
-            book.marks[0][place.clone()].copy_from_slice(&marks.as_flattened()[a * QUAD..][..QUAD]);
-            book.weights[0][place].copy_from_slice(&weights.as_flattened()[a * QUAD..][..QUAD]);
+
+    /// Steps 5 to 13.
+    #[inline(always)]
+    fn fill<const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool>(
+        &self,
+        accounts: &[Account<'_>],
+        nav: Vector<S>,
+        wanted: &Wanted<S, N>,
+    ) -> Held<S, N> {
+        let (simd, tape, zero) = (self.simd, &self.tape, self.terms.zero);
+        let bar = |a: usize| accounts.get(a).map_or(0, |account| account.book.bar);
+        let bars = [bar(0), bar(1), bar(2), bar(3)];
+        let mut sums = [[zero; N]; 5];
+        let (mut shares, mut marks, mut misfit) = ([zero; N], [zero; N], wanted.misfit);
+        for quad in 0..N / QUAD {
+            let held = turn(simd, |a| quad_of(&accounts[a].book.shares[0], quad));
+            let fills = turn(simd, |a| quad_of(&tape.fill[bars[a] + 1 - tape.lag], quad));
+            let decided = turn(simd, |a| quad_of(&tape.close[bars[a]], quad));
+            let closes = turn(simd, |a| quad_of(&tape.close[bars[a] + 1], quad));
+            let marked = if GAPS { turn(simd, |a| quad_of(&accounts[a].book.marks[0], quad)) } else { decided };
+            let depths = if VARIES { tape.depths(simd, |a| bars[a] + 1, quad) } else { [Depth::none(); QUAD] };
+            for k in 0..QUAD {
+                let symbol = quad * QUAD + k;
+                let order = Order {
+                    asked: wanted.orders[symbol],
+                    target: wanted.targets[symbol],
+                    current: wanted.current[symbol],
+                    held: held[k],
+                    mark: marked[k],
+                    nav,
+                    decided: decided[k],
+                    fill: fills[k],
+                    close: closes[k],
+                };
+                let fill = self.terms.fill::<GAPS, VARIES, OWES>(&order, depths[k]);
+                for (sum, part) in sums.iter_mut().zip([fill.flow, fill.traded, fill.short, fill.value, fill.gross]) {
+                    sum[symbol] = part;
+                }
+                misfit = if GAPS || VARIES { misfit + fill.misfit } else { misfit };
+                (shares[symbol], marks[symbol]) = (fill.shares, fill.mark);
+            }
         }
+        let [flow, traded, short, value, gross] = sums.map(|lanes| self.total(&lanes));
+        // What is told of the costs alone moves no money.
+        let sums = Sums { flow, traded, slipped: zero, pushed: zero, short, value, gross };
+        Held { shares, marks, sums, misfit }
+    }
+
+    /// Returns four of the weights that accounts are to trade to.
+    #[inline(always)]
+    fn asked(&self, accounts: &[Account<'_>], quad: usize) -> [Vector<S>; QUAD] {
+        let (n_symbols, place) = (self.market.n_symbols(), quad * QUAD);
+        if place + QUAD <= n_symbols {
+            // Read where they are: a vector that is read back from single numbers waits for them.
+            return turn(self.simd, |a| accounts[a].orders[place..][..QUAD].try_into().expect("four symbols"));
+        }
+        let mut asked = [[0.0; QUAD]; QUAD];
+        if place < n_symbols {
+            for (asked, account) in asked.iter_mut().zip(accounts) {
+                pad(asked, account, quad);
+            }
+        }
+        turn(self.simd, |a| &asked[a])
+    }
+
+    #[inline(always)]
+    fn splat(&self, value: f64) -> Vector<S> {
+        Vector::splat(self.simd, value)
+    }
+
+    /// Returns the total over symbols in the contract's order.
+    ///
+    /// Each lane begins at 0, which turns but the sign of a zero, and of a whole sum as of its lanes.
+    #[inline(always)]
+    fn total<const N: usize>(&self, of: &[Vector<S>; N]) -> Vector<S> {
+        let pair = |k: usize| if N > QUAD { of[k] + of[k + QUAD] } else { of[k] };
+        self.terms.zero + ((pair(0) + pair(2)) + (pair(1) + pair(3)))
+    }
+
+    /// Returns which account each element of a turned vector is of.
+    #[inline(always)]
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 3")]
+    fn order(&self) -> [usize; QUAD] {
+        const PLACES: [[f64; QUAD]; QUAD] = [[0.0; QUAD], [1.0; QUAD], [2.0; QUAD], [3.0; QUAD]];
+        elements(turn(self.simd, |a| &PLACES[a])[0]).map(|a| a as usize)
+    }
+
+    /// Returns the vector whose element e is `of(e)`.
+    #[inline(always)]
+    fn gather(&self, of: impl Fn(usize) -> f64) -> Vector<S> {
+        // Written out, for a loop would go by way of memory.
+        let at = |e: usize| if e < S::F64_LANES { of(e) } else { 0.0 };
+        let row = [at(0), at(1), at(2), at(3)];
+        Vector::new(self.simd, S::as_simd_f64s(&row[..S::F64_LANES]).0[0])
     }
 }
 
-/// Returns four of the weights an account is to trade to; 0 beyond the last symbol.
+/// Returns the elements of a vector, the first of four.
 #[inline(always)]
-fn asked(account: Option<&Account<'_>>, quad: usize) -> [f64; QUAD] {
-    let orders = account.map_or(&[][..], |account| account.orders);
-    match orders.get(quad * QUAD..(quad + 1) * QUAD).and_then(|orders| orders.try_into().ok()) {
-        Some(orders) => orders,
-        None => std::array::from_fn(|k| orders.get(quad * QUAD + k).copied().unwrap_or(0.0)),
-    }
+fn elements<S: Simd>(of: Vector<S>) -> [f64; QUAD] {
+    let mut elements = [0.0; QUAD];
+    S::as_mut_simd_f64s(&mut elements[..S::F64_LANES]).0[0] = of.value();
+    elements
 }
 
-/// What the costs of four symbols depend on.
-struct Depths<S: Simd> {
-    slippage: Option<[Vector<S>; QUAD]>,
-    volume: Option<[Vector<S>; QUAD]>,
-    ratio: Option<[Vector<S>; QUAD]>,
-    root: Option<[Vector<S>; QUAD]>,
-}
-
-impl<S: Simd> Depths<S> {
-    #[inline(always)]
-    fn new<'a, const VARIES: bool>(
-        simd: S,
-        any: &Rows<'a>,
-        row: impl Fn(usize) -> &'a Rows<'a> + Copy,
-        quad: usize,
-    ) -> Self {
-        if !VARIES {
-            return Self { slippage: None, volume: None, ratio: None, root: None };
-        }
-        let turned = |of: fn(&Rows<'a>) -> Option<&'a [Block]>| {
-            of(any).map(|_| turn(simd, |a| quad_of(of(row(a)).expect("a row a bar"), quad)))
-        };
-        let ratio = turned(|rows| rows.ratios.map(|(ratio, _)| ratio));
-        let root = turned(|rows| rows.ratios.map(|(_, root)| root));
-        let volume = if ratio.is_some() { None } else { turned(|rows| rows.volume) };
-        Self { slippage: turned(|rows| rows.slippage), volume, ratio, root }
-    }
-
-    #[inline(always)]
-    fn at(&self, k: usize) -> Depth<S> {
-        Depth {
-            slippage: self.slippage.as_ref().map(|of| of[k]),
-            volume: self.volume.as_ref().map(|of| of[k]),
-            ratio: self.ratio.as_ref().zip(self.root.as_ref()).map(|(ratio, root)| (ratio[k], root[k])),
-        }
-    }
-}
-
-/// The numbers of steps, four to an account at a time.
-struct Told {
-    first: [Block; QUAD / 2],
-    second: [Block; QUAD / 2],
-    third: [Block; QUAD / 2],
-}
-
-impl Told {
-    #[inline(always)]
-    fn new<S: Simd>(simd: S, settled: &Settled<S>, sums: &Sums<Vector<S>>, misfit: Vector<S>) -> Self {
-        Self {
-            first: turn_back(simd, [settled.cash, settled.nav, settled.reward, settled.turnover]),
-            second: turn_back(simd, [settled.fee, settled.idle, settled.own, settled.borrow]),
-            third: turn_back(simd, [sums.slipped, sums.pushed, misfit, misfit]),
-        }
-    }
-
-    #[inline(always)]
-    fn cash(&self, a: usize) -> f64 {
-        self.first.as_flattened()[a * QUAD]
-    }
-
-    /// Returns the step of an account, if it was plain.
-    #[inline(always)]
-    fn of(&self, a: usize) -> Option<Stepped> {
-        let four = |rows: &[Block; QUAD / 2]| -> [f64; QUAD] {
-            rows.as_flattened()[a * QUAD..][..QUAD].try_into().expect("four numbers")
-        };
-        let [_, nav, reward, turnover] = four(&self.first);
-        let [fee, idle, own, borrow] = four(&self.second);
-        let [slipped, pushed, misfit, _] = four(&self.third);
-        if misfit > 0.0 {
-            return None;
-        }
-        let (costs, interest) = account::costs((fee, slipped, pushed), (own, idle, borrow));
-        Some(Stepped {
-            nav,
-            reward,
-            costs,
-            interest,
-            dividends: 0.0,
-            settlement: 0.0,
-            shortfall: 0.0,
-            turnover,
-            terminated: false,
-        })
+/// Writes four of the weights that an account is to trade to; 0 beyond the last symbol.
+#[inline(always)]
+fn pad(asked: &mut [f64; QUAD], account: &Account<'_>, quad: usize) {
+    *asked = [0.0; QUAD];
+    for (asked, order) in asked.iter_mut().zip(&account.orders[quad * QUAD..]) {
+        *asked = *order;
     }
 }

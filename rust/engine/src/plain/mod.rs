@@ -10,6 +10,7 @@ mod group;
 mod one;
 mod order;
 mod run;
+mod tape;
 
 use pulp::Simd;
 

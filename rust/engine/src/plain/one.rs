@@ -78,7 +78,7 @@ impl<const ONE: bool, const GAPS: bool, const VARIES: bool, const OWES: bool> Wi
         let sums = trade::<S, ONE, GAPS, VARIES, OWES>(layout, &terms, rows, book, desk)?;
         let one = Scalar::new();
         let value = |value| Vector::splat(one, value);
-        let settled = settle::<_, OWES>(one, market, rules, (value(book.cash), value(book.nav)), sums.map(value));
+        let settled = settle::<_, OWES, true>(one, market, rules, (value(book.cash), value(book.nav)), sums.map(value));
         if settled.misfit.value() > 0.0 {
             return None;
         }
@@ -139,7 +139,8 @@ fn trade<S: Simd, const ONE: bool, const GAPS: bool, const VARIES: bool, const O
                 target: targets.get(i),
                 current: current.get(i),
                 held: held.get(i),
-                mark: marks.get(i),
+                // Where nothing is missing the mark is the close: one row for all accounts.
+                mark: if GAPS { marks.get(i) } else { decided.get(i) },
                 nav,
                 decided: decided.get(i),
                 fill: fills.get(i),

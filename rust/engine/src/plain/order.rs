@@ -33,6 +33,14 @@ pub(crate) struct Depth<S: Simd> {
     pub(crate) ratio: Option<(Vector<S>, Vector<S>)>,
 }
 
+impl<S: Simd> Depth<S> {
+    /// Returns that the cost of a fill depends on nothing.
+    #[inline(always)]
+    pub(crate) fn none() -> Self {
+        Self { slippage: None, volume: None, ratio: None }
+    }
+}
+
 /// A weight after step 3.
 pub(crate) struct Cut<S: Simd> {
     pub(crate) target: Vector<S>,
@@ -100,10 +108,10 @@ impl<S: Simd> Terms<S> {
         let odd = self.lowest.exceeds(order).select(self.one, odd);
         let weight = order.is_number().select(order, holds);
         let base = self.same_side(weight, holds);
-        let cap = base.exceeds(self.max_weight).select(base, self.max_weight);
+        let cap = base.or_more(self.max_weight);
         let asked = weight.abs();
-        let size = asked.exceeds(cap).select(cap, asked);
-        let kept = size.exceeds(base).select(base, size);
+        let size = cap.or_less(asked);
+        let kept = base.or_less(size);
         Cut { target: size.signed_as(weight), added: size - kept, kept, lost: asked - size, odd }
     }
 
@@ -111,7 +119,7 @@ impl<S: Simd> Terms<S> {
     #[inline(always)]
     pub(crate) fn scale(&self, target: Vector<S>, holds: Vector<S>, scale: Vector<S>) -> Vector<S> {
         let (size, base) = (target.abs(), self.same_side(target, holds));
-        let keep = size.exceeds(base).select(base, size);
+        let keep = base.or_less(size);
         (keep + (size - keep) * scale).signed_as(target)
     }
 
@@ -122,7 +130,7 @@ impl<S: Simd> Terms<S> {
     fn same_side(&self, weight: Vector<S>, holds: Vector<S>) -> Vector<S> {
         // Times plus or minus one is exact.
         let along = holds * self.one.signed_as(weight);
-        along.exceeds(self.zero).select(along, self.zero)
+        along.or_more(self.zero)
     }
 
     /// Steps 5 to 13: sizes an order, fills it and marks what is held.
@@ -165,7 +173,7 @@ impl<S: Simd> Terms<S> {
         let shares = held + sized;
         let (mut short, mut gross) = (zero, zero);
         if OWES {
-            short = zero.exceeds(shares).select(-shares, zero) * price;
+            short = (-shares).or_more(zero) * price;
             gross = shares.abs() * close;
         }
         Fill {

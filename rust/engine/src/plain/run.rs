@@ -223,7 +223,7 @@ impl<S: Simd, const N: usize> Part<'_, S, N> {
         }
         let [flow, traded, slipped, pushed, short, value, gross] = sums.map(|lanes| total_of(&lanes));
         let sums = Sums { flow, traded, slipped, pushed, short, value, gross };
-        let settled = settle::<S, OWES>(*simd, market, rules, (self.vector(&now.cash), nav), sums);
+        let settled = settle::<S, OWES, false>(*simd, market, rules, (self.vector(&now.cash), nav), sums);
         store(&mut next.cash, *place, settled.cash);
         store(&mut next.nav, *place, settled.nav);
         for (symbol, mark) in marks.into_iter().enumerate() {

@@ -55,6 +55,11 @@ fn take<'a, T>(slice: &mut &'a mut [T], n: usize) -> &'a mut [T] {
     head
 }
 
+/// Returns the first of some arrays whose length is not the one expected.
+fn odd<const N: usize>(lengths: [(&'static str, usize, usize); N]) -> Option<(&'static str, usize, usize)> {
+    lengths.into_iter().find(|(_, received, expected)| received != expected)
+}
+
 impl<'a> Seen<'a> {
     /// Takes off the part of the first `n` of `n_lanes` lanes.
     pub(crate) fn take(&mut self, n: usize, n_lanes: usize) -> Seen<'a> {
@@ -72,7 +77,8 @@ impl<'a> Seen<'a> {
     }
 
     /// Writes what lane `i` may see.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::cast_possible_wrap, reason = "every bar is far below 2^52")]
     pub(crate) fn write(&mut self, i: usize, lane: &Lane, market: &Market, lookback: usize) {
         let n_symbols = market.data().n_symbols();
         match self {
@@ -99,20 +105,19 @@ impl<'a> Seen<'a> {
     ) -> Option<(&'static str, usize, usize)> {
         let n_symbols = market.data().n_symbols();
         let cells = n_lanes * n_symbols;
-        let lengths = match self {
-            Self::Flat(flat) => vec![("observations", flat.len(), n_lanes * market.flat_len(lookback))],
+        match self {
+            Self::Flat(flat) => odd([("observations", flat.len(), n_lanes * market.flat_len(lookback))]),
             Self::Cursor { bars, account } => {
-                vec![("cursor", bars.len(), n_lanes), ("account", account.len(), cells + n_lanes)]
+                odd([("cursor", bars.len(), n_lanes), ("account", account.len(), cells + n_lanes)])
             }
-            Self::Dict(arrays) => vec![
+            Self::Dict(arrays) => odd([
                 ("closes", arrays.closes.len(), cells),
                 ("listed", arrays.listed.len(), cells),
                 ("positions", arrays.positions.len(), cells),
                 ("cash", arrays.cash.len(), n_lanes),
                 ("history", arrays.history.len(), if arrays.history.is_empty() { 0 } else { cells * lookback }),
-            ],
-        };
-        lengths.into_iter().find(|(_, received, expected)| received != expected)
+            ]),
+        }
     }
 }
 
@@ -134,6 +139,7 @@ impl<'a> Arrays<'a> {
     /// # Panics
     ///
     /// Panics if an array is too short.
+    #[inline(never)]
     pub fn write(&mut self, i: usize, book: &Book, data: &Dataset, lookback: usize) {
         let (n_symbols, as_of) = (data.n_symbols(), data.as_of(book.bar()));
         for symbol in 0..n_symbols {
@@ -169,12 +175,11 @@ impl<'a> Outcome<'a> {
     }
 
     pub(crate) fn misfit(&self, n_lanes: usize) -> Option<(&'static str, usize, usize)> {
-        let lengths = [
-            ("rewards", self.rewards.len()),
-            ("terminations", self.terminated.len()),
-            ("truncations", self.truncated.len()),
-            ("reset", self.reset.len()),
-        ];
-        lengths.into_iter().map(|(name, len)| (name, len, n_lanes)).find(|(_, received, expected)| received != expected)
+        odd([
+            ("rewards", self.rewards.len(), n_lanes),
+            ("terminations", self.terminated.len(), n_lanes),
+            ("truncations", self.truncated.len(), n_lanes),
+            ("reset", self.reset.len(), n_lanes),
+        ])
     }
 }

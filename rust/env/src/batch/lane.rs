@@ -1,4 +1,4 @@
-use openoutcry_engine::{Book, Desk, Rules, StepError, Stepped, Window, step_once};
+use openoutcry_engine::{Book, Desk, Rules, StepError, Window, step_once};
 
 use crate::batch::market::Market;
 use crate::batch::settings::{Autoreset, Settings};
@@ -19,7 +19,7 @@ pub(crate) struct Lane {
     /// Decisions taken in the episode.
     n_steps: usize,
     stream: Stream,
-    memory: Memory,
+    pub(crate) memory: Memory,
     /// NAV and bar at which the episode before this one ended.
     pub(crate) ended: Option<(f64, usize)>,
 }
@@ -91,16 +91,16 @@ impl Lane {
         }
         hold_within(settings.no_trade_band, &self.book, orders);
         let stepped = step_once(market.data(), rules, &mut self.book, orders, desk)?;
-        Ok(self.close(&stepped, settings))
+        let reward = settings.reward.of(&stepped, &mut self.memory);
+        Ok(self.close(reward, stepped.terminated, settings))
     }
 
-    /// Takes over what a step of the account came to.
+    /// Takes over that the account was stepped, which was worth `reward`.
     #[inline]
-    pub(crate) fn close(&mut self, stepped: &Stepped, settings: &Settings) -> Told {
+    pub(crate) fn close(&mut self, reward: f64, terminated: bool, settings: &Settings) -> Told {
         self.n_steps += 1;
-        self.terminated = stepped.terminated;
+        self.terminated = terminated;
         self.truncated = self.book.bar() + 1 == self.window.end || self.n_steps == settings.max_episode_steps;
-        let reward = settings.reward.of(stepped, &mut self.memory);
         Told { reward, terminated: self.terminated, truncated: self.truncated, reset: false }
     }
 }

@@ -15,6 +15,7 @@ impl Market {
     /// The return of a bar is the log of what an observation shows: 0 where a close repeats or is missing, and for the
     /// first close of a symbol.
     #[must_use]
+    #[expect(clippy::cast_possible_truncation, reason = "observed in f32")]
     pub fn new(data: Arc<Dataset>) -> Self {
         let (n_bars, n_symbols) = (data.n_bars(), data.n_symbols());
         let mut returns = vec![0.0; n_bars * n_symbols];
@@ -85,6 +86,7 @@ impl Market {
 ///
 /// Panics if `account` has not one element per symbol and one more.
 #[inline]
+#[expect(clippy::cast_possible_truncation, reason = "observed in f32")]
 pub fn observe_account(book: &Book, account: &mut [f32]) {
     let (cash, weights) = account.split_last_mut().expect("an element for cash");
     book.weights_f32(weights);

@@ -10,7 +10,7 @@ mod settings;
 use std::sync::Arc;
 
 use openoutcry_engine::lanes::LANES;
-use openoutcry_engine::{Account, Book, Desk, Detail, FillKey, Rules, StepError, Stepped, step_group};
+use openoutcry_engine::{Account, Book, Desk, Detail, FillKey, Growth, Rules, StepError, step_group};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 pub use buffers::{Arrays, Outcome, Seen};
@@ -19,6 +19,7 @@ pub use market::{Market, observe_account};
 pub use settings::{Autoreset, BatchError, Settings, Terms};
 
 use crate::episode::check_lookback;
+use crate::reward::{self, Reward};
 
 /// Rules whose tables are worth their memory.
 ///
@@ -194,13 +195,7 @@ impl Batch {
         {
             return Err(length("hold", self.orders.len(), hold.len()));
         }
-        // A finite number times 0 is 0, and no other is; one sum tells of all.
-        let mut faults = 0.0;
-        for (order, action) in self.orders.iter_mut().zip(actions) {
-            *order = (*action).into();
-            faults += *order * 0.0;
-        }
-        if faults != 0.0 {
+        if !widen(actions, &mut self.orders) {
             let index = self.orders.iter().position(|weight| !weight.is_finite()).unwrap_or(0);
             let (lane, symbol) = (index / self.n_symbols(), index % self.n_symbols());
             return Err(BatchError::Weight { lane, symbol, weight: self.orders[index] });
@@ -304,10 +299,11 @@ impl<'a> Share<'a> {
         let (lanes, orders) = (std::mem::take(&mut self.lanes), std::mem::take(&mut self.orders));
         let chunks = lanes.chunks_mut(LANES).zip(orders.chunks_mut(LANES * n_symbols));
         for (chunk, (lanes, orders)) in chunks.enumerate() {
-            let mut plain = [None; LANES];
-            self.step_together(lanes, orders, &mut plain, desk);
+            let mut grown = [None; LANES];
+            self.step_together(lanes, orders, &mut grown, desk);
+            let rewards = self.reward_together(lanes, &grown);
             for (k, (lane, orders)) in lanes.iter_mut().zip(orders.chunks_exact_mut(n_symbols)).enumerate() {
-                self.step_lane((chunk * LANES + k, lane, orders), plain[k].as_ref(), desk)?;
+                self.step_lane((chunk * LANES + k, lane, orders), rewards[k], desk)?;
             }
         }
         Ok(())
@@ -316,7 +312,7 @@ impl<'a> Share<'a> {
     /// Makes the plain steps of lanes side by side.
     ///
     /// It does where the lanes are alike and of few symbols.
-    fn step_together(&self, lanes: &mut [Lane], orders: &[f64], plain: &mut [Option<Stepped>; LANES], desk: &Desk) {
+    fn step_together(&self, lanes: &mut [Lane], orders: &[f64], grown: &mut [Option<Growth>; LANES], desk: &Desk) {
         let Ok(lanes) = <&mut [Lane; LANES]>::try_from(lanes) else { return };
         let (n_symbols, market, rules) = (orders.len() / LANES, lanes[0].market, lanes[0].rules);
         let alike = lanes.iter().all(|lane| lane.market == market && lane.rules == rules && !lane.is_done());
@@ -326,7 +322,22 @@ impl<'a> Share<'a> {
         let mut rows = orders.chunks_exact(n_symbols);
         let mut accounts =
             lanes.each_mut().map(|lane| Account { book: &mut lane.book, orders: rows.next().unwrap_or_default() });
-        step_group(self.markets[market].data(), &self.rules[rules], &mut accounts, plain, desk);
+        step_group(self.markets[market].data(), &self.rules[rules], &mut accounts, grown, desk);
+    }
+
+    /// Returns what the steps made side by side are worth.
+    #[inline]
+    fn reward_together(&self, lanes: &mut [Lane], grown: &[Option<Growth>; LANES]) -> [Option<f64>; LANES] {
+        let scheme = self.settings.reward;
+        if scheme == Reward::Log && grown.iter().any(Option::is_some) {
+            let logs = reward::logs(grown.map(|growth| growth.map_or(0.0, |growth| growth.reward)));
+            return std::array::from_fn(|k| grown[k].map(|_| logs[k]));
+        }
+        let mut rewards = [None; LANES];
+        for ((reward, growth), lane) in rewards.iter_mut().zip(grown).zip(lanes) {
+            *reward = growth.map(|growth| scheme.of_growth(growth, &mut lane.memory));
+        }
+        rewards
     }
 
     /// Steps a lane, unless its account has been stepped, and writes what came of it.
@@ -334,13 +345,13 @@ impl<'a> Share<'a> {
     fn step_lane(
         &mut self,
         (i, lane, orders): (usize, &mut Lane, &mut [f64]),
-        plain: Option<&Stepped>,
+        reward: Option<f64>,
         desk: &mut Desk,
     ) -> Result<(), BatchError> {
         let Settings { lookback, autoreset, .. } = *self.settings;
         let (market, rules) = (&self.markets[lane.market], &self.rules[lane.rules]);
-        let told = match plain {
-            Some(stepped) => lane.close(stepped, self.settings),
+        let told = match reward {
+            Some(reward) => lane.close(reward, false, self.settings),
             None => lane
                 .advance(market, rules, self.settings, orders, desk)
                 .map_err(|source| BatchError::Lane { lane: self.first_lane + i, source })?,
@@ -355,6 +366,25 @@ impl<'a> Share<'a> {
         self.outcome.write(i, told);
         Ok(())
     }
+}
+
+/// Writes actions as f64 and returns whether all are finite.
+fn widen<T: Copy + Into<f64>>(actions: &[T], orders: &mut [f64]) -> bool {
+    // A finite number times 0 is 0, and no other is; sums side by side wait for none but their own.
+    let mut faults = [0.0; LANES];
+    let (blocks, rest) = orders.as_chunks_mut::<LANES>();
+    let (action_blocks, action_rest) = actions.as_chunks::<LANES>();
+    for (orders, actions) in blocks.iter_mut().zip(action_blocks) {
+        for k in 0..LANES {
+            orders[k] = actions[k].into();
+            faults[k] += orders[k] * 0.0;
+        }
+    }
+    for (order, action) in rest.iter_mut().zip(action_rest) {
+        *order = (*action).into();
+        faults[0] += *order * 0.0;
+    }
+    faults.iter().sum::<f64>() == 0.0
 }
 
 fn length(name: &'static str, expected: usize, received: usize) -> BatchError {

@@ -1,0 +1,142 @@
+//! A step of a batch takes no memory: an allocator counts, on all threads.
+
+#![expect(unsafe_code, reason = "an allocator is unsafe to write; this one counts and hands on")]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use openoutcry::batch::{Arrays, Autoreset, Batch, Market, Outcome, Seen, Settings, Terms};
+use openoutcry::{CostModel, Dataset, Limits, Reward, Window, Windows};
+
+struct Counting;
+
+static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
+
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        unsafe { System.realloc(memory, layout, size) }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        unsafe { System.dealloc(memory, layout) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+const N_LANES: usize = 19;
+const N_STEPS: usize = 150;
+const LOOKBACK: usize = 5;
+
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Flat,
+    Dict,
+    Cursor,
+}
+
+/// Every array that a step may write to.
+struct Memory {
+    flat: Vec<f32>,
+    cells: [Vec<f64>; 3],
+    listed: Vec<i8>,
+    history: Vec<f64>,
+    bars: Vec<i64>,
+    account: Vec<f32>,
+}
+
+impl Memory {
+    fn new(market: &Market) -> Self {
+        let cells = N_LANES * market.data().n_symbols();
+        Self {
+            flat: vec![0.0; N_LANES * market.flat_len(LOOKBACK)],
+            cells: [vec![0.0; cells], vec![0.0; cells], vec![0.0; N_LANES]],
+            listed: vec![0; cells],
+            history: vec![0.0; cells * LOOKBACK],
+            bars: vec![0; N_LANES],
+            account: vec![0.0; cells + N_LANES],
+        }
+    }
+
+    fn seen(&mut self, kind: Kind) -> Seen<'_> {
+        let [closes, positions, cash] = &mut self.cells;
+        match kind {
+            Kind::Flat => Seen::Flat(&mut self.flat),
+            Kind::Cursor => Seen::Cursor { bars: &mut self.bars, account: &mut self.account },
+            Kind::Dict => {
+                Seen::Dict(Arrays { closes, listed: &mut self.listed, positions, cash, history: &mut self.history })
+            }
+        }
+    }
+}
+
+fn batch(market: &Arc<Market>, autoreset: Autoreset, n_threads: usize) -> Batch {
+    let costs = CostModel { fee_bps: 5.0, slippage_bps: 2.0, impact_bps: 10.0, ..CostModel::zero() };
+    let settings = Settings {
+        windows: vec![Windows::Random {
+            range: Window { start: 10, end: market.data().n_bars() },
+            n_bars: 30,
+            split: "train".to_owned(),
+        }],
+        autoreset,
+        reward: Reward::DifferentialSharpe { rate: 0.1 },
+        lookback: LOOKBACK,
+        no_trade_band: 0.0,
+        max_episode_steps: usize::MAX,
+        n_threads,
+        seed: 1,
+    };
+    let terms = Terms { costs, limits: Limits::default() };
+    Batch::new(vec![Arc::clone(market)], &[(0, terms); N_LANES], settings, 0).expect("a batch")
+}
+
+/// Returns how many times memory was taken in `N_STEPS` steps, after as many of them to warm up.
+fn allocations(market: &Arc<Market>, kind: Kind, autoreset: Autoreset, n_threads: usize) -> usize {
+    let n_symbols = market.data().n_symbols();
+    let (mut batch, mut memory, mut last) =
+        (batch(market, autoreset, n_threads), Memory::new(market), Memory::new(market));
+    let mut rewards = vec![0.0; N_LANES];
+    let mut flags = [(); 3].map(|()| vec![false; N_LANES]);
+    // Gross above 1 in some lanes and shorts in others, so that limits are told of.
+    let weight = |cell: usize| (cell % 7) as f32 / n_symbols as f32 - 0.1;
+    let actions: Vec<f32> = (0..N_LANES * n_symbols).map(weight).collect();
+    let mut began = 0;
+    for step in 0..2 * N_STEPS {
+        if step == N_STEPS {
+            began = ALLOCATIONS.load(Ordering::Relaxed);
+        }
+        if autoreset == Autoreset::Disabled && (0..N_LANES).any(|lane| batch.is_done(lane)) {
+            batch.reset(None, None).expect("a reset");
+        }
+        let [terminated, truncated, reset] = &mut flags;
+        let outcome = Outcome { rewards: &mut rewards, terminated, truncated, reset };
+        batch.accept(&actions, None).expect("finite weights");
+        batch.step(memory.seen(kind), Some(last.seen(kind)), outcome).expect("a step");
+    }
+    ALLOCATIONS.load(Ordering::Relaxed) - began
+}
+
+// One test: a count of the whole program's memory suffers no neighbour.
+#[test]
+fn a_step_of_a_batch_takes_no_memory() {
+    for n_symbols in [4, 12] {
+        let market = Arc::new(Market::new(Arc::new(Dataset::synthetic(n_symbols, 200, 3).expect("a market"))));
+        for kind in [Kind::Flat, Kind::Dict, Kind::Cursor] {
+            for autoreset in [Autoreset::NextStep, Autoreset::SameStep, Autoreset::Disabled] {
+                let alone = allocations(&market, kind, autoreset, 1);
+                assert_eq!(alone, 0, "{n_symbols} symbols, {kind:?}, {autoreset:?}");
+                // The pool's own: the queue that hands it work takes a block for every 63 entries.
+                let shared = allocations(&market, kind, autoreset, 2);
+                assert!(shared <= N_STEPS / 30, "{n_symbols} symbols, {kind:?}, {autoreset:?}: {shared}");
+            }
+        }
+    }
+}
