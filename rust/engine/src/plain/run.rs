@@ -135,7 +135,7 @@ impl<const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool> Wit
             let bar = Bar { rows: Rows::at(market, rules, first + n_steps), marks, asked: &asked };
             let mut misfit = [0.0; LANES];
             for part in 0..LANES / S::F64_LANES {
-                let step = Part { simd, market, rules, terms, bar: &bar, part };
+                let step = Part { simd, market, rules, terms, bar: &bar, index: part };
                 store(&mut misfit, part, step.run::<GAPS, VARIES, OWES>(now, next));
             }
             if misfit != [0.0; LANES] {
@@ -175,7 +175,7 @@ struct Part<'a, S: Simd, const N: usize> {
     rules: &'a Rules,
     terms: Terms<S>,
     bar: &'a Bar<'a, N>,
-    part: usize,
+    index: usize,
 }
 
 impl<S: Simd, const N: usize> Part<'_, S, N> {
@@ -186,15 +186,15 @@ impl<S: Simd, const N: usize> Part<'_, S, N> {
         now: &Accounts,
         next: &mut Accounts,
     ) -> Vector<S> {
-        let Self { simd, market, rules, terms, bar, part } = self;
+        let Self { simd, market, rules, terms, bar, index } = self;
         let (zero, one) = (terms.zero, terms.one);
         let nav = self.vector(&now.nav);
         let mut misfit = nav.exceeds(Vector::splat(*simd, MAX_NAV)).select(one, zero);
         let mut targets = [zero; N];
         let (mut added, mut kept) = ([zero; N], [zero; N]);
-        for symbol in 0..N {
+        for (symbol, target) in targets.iter_mut().enumerate() {
             let cut = terms.cut(self.vector(&bar.asked[symbol]), self.vector(&now.weights[symbol]));
-            targets[symbol] = cut.target;
+            *target = cut.target;
             (added[symbol], kept[symbol]) = (zero + cut.added, zero + cut.kept);
             misfit = misfit + cut.lost + cut.odd;
         }
@@ -204,9 +204,9 @@ impl<S: Simd, const N: usize> Part<'_, S, N> {
 
         let mut sums = [[zero; N]; 7];
         let mut marks = [zero; N];
-        for symbol in 0..N {
+        for (symbol, target) in targets.into_iter().enumerate() {
             let fill = terms.fill::<GAPS, VARIES, OWES>(
-                &self.order(symbol, targets[symbol], now),
+                &self.order(symbol, target, now),
                 if VARIES { self.depth(symbol) } else { Depth { slippage: None, volume: None, ratio: None } },
             );
             let parts = [fill.flow, fill.traded, fill.slipped, fill.pushed, fill.short, fill.value, fill.gross];
@@ -214,18 +214,17 @@ impl<S: Simd, const N: usize> Part<'_, S, N> {
                 sum[symbol] = zero + part;
             }
             misfit = misfit + fill.misfit;
-            store(&mut next.shares[symbol], *part, fill.shares);
+            store(&mut next.shares[symbol], *index, fill.shares);
             marks[symbol] = fill.mark;
         }
         let [flow, traded, slipped, pushed, short, value, gross] = sums.map(|lanes| total_of(&lanes));
         let sums = Sums { flow, traded, slipped, pushed, short, value, gross };
         let settled = settle::<S, OWES>(*simd, market, rules, (self.vector(&now.cash), nav), sums);
-        store(&mut next.cash, *part, settled.cash);
-        store(&mut next.nav, *part, settled.nav);
-        for symbol in 0..N {
-            let shares = self.vector(&next.shares[symbol]);
-            let weight = shares.equals(zero).select(zero, shares * marks[symbol] / settled.nav);
-            store(&mut next.weights[symbol], *part, weight);
+        store(&mut next.cash, *index, settled.cash);
+        store(&mut next.nav, *index, settled.nav);
+        for ((shares, weight), mark) in next.shares.iter().zip(&mut next.weights).zip(marks) {
+            let shares = self.vector(shares);
+            store(weight, *index, shares.equals(zero).select(zero, shares * mark / settled.nav));
         }
         misfit + settled.misfit
     }
@@ -260,6 +259,6 @@ impl<S: Simd, const N: usize> Part<'_, S, N> {
 
     #[inline(always)]
     fn vector(&self, block: &Block) -> Vector<S> {
-        Vector::new(self.simd, S::as_simd_f64s(block).0[self.part])
+        Vector::new(self.simd, S::as_simd_f64s(block).0[self.index])
     }
 }
