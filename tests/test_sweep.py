@@ -233,6 +233,28 @@ def test_a_fault_of_on_result_ends_the_sweep() -> None:
         oo.run_sweep(MARKET, crossover, GRID, on_result=full)
 
 
+class Elsewhere(Executor):
+    """Runs at once, as if in another process."""
+
+    def submit(self, work: Any, /, *args: Any, **kwargs: Any) -> Future:
+        future: Future = Future()
+        future.set_result(work(*args))
+        return future
+
+
+def test_an_account_that_ends_elsewhere_ends_here() -> None:
+    costs, limits = RULES["margin"]
+    table = np.full((MARKET.n_bars, MARKET.n_symbols), [2.6, 2.6, -2.6])
+    runs = [
+        oo.run_sweep(MARKET, [table, table], costs=costs, limits=limits, executor=executor).runs[1]
+        for executor in (None, Elsewhere())
+    ]
+    assert runs[0].terminated_at is not None
+    assert runs[0].nav.tobytes() == runs[1].nav.tobytes()
+    assert runs[0].events == runs[1].events
+    assert runs[0].terminated_at == runs[1].terminated_at
+
+
 class Forger(Executor):
     """Runs at once, and reports another NAV than came out."""
 

@@ -6,16 +6,14 @@ import os
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
-from itertools import product
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
 from openoutcry.agents import Agent, Baseline
@@ -23,12 +21,9 @@ from openoutcry.arguments import lookback_of, rules_of, seed_of, whole
 from openoutcry.backtest import Run, Series, decision_text, run_backtest, table_of_weights
 from openoutcry.dataset import Dataset
 from openoutcry.errors import refusal, tell
+from openoutcry.grid import Grid, Item, Params, Point, points_of
 from openoutcry.openoutcry_py import CostModel, Limits
 from openoutcry.window import Edge, Window, as_window
-
-Params: TypeAlias = dict[str, Any]
-Item: TypeAlias = "Agent | str | npt.ArrayLike"
-Grid: TypeAlias = "Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]]"
 
 # A block of runs should be long enough to hide what handing it over costs, and short enough to be handed out soon.
 _SHORT_BLOCK, _LONG_BLOCK, _MOST_RUNS = 0.02, 0.2, 64
@@ -40,7 +35,10 @@ class _Future(Protocol):
 
 
 class Executor(Protocol):
-    """What has the `submit` of a `concurrent.futures.Executor`, or is one."""
+    """What runs a function elsewhere.
+
+    Any `concurrent.futures.Executor`, or what has its `submit`.
+    """
 
     def submit(self, work: Callable[..., Any], /, *args: Any) -> _Future:
         """Run `work(*args)` some time and return a future of its result."""
@@ -95,7 +93,7 @@ def run_sweep(
     lookback, seed = lookback_of(lookback), seed_of(seed)
     bars = as_window(window).resolve(dataset, lookback)
     settings: native.Settings = {"window": bars, "costs": costs, "limits": limits, "lookback": lookback, "seed": seed}
-    make, points = _points(weights_or_agents, grid)
+    make, points = points_of(weights_or_agents, grid)
     n_jobs = _processors() if jobs is None else whole("jobs", jobs, 1, 4096)
     runs = []
     with ExitStack() as stack:
@@ -136,9 +134,9 @@ class Sweep:
         return dict(self.params[index]), self.runs[index]
 
     def to_frame(self) -> Any:
-        """Return a frame of a row a run: its params, then its metrics, NaN if undefined.
+        """Return a frame of a row a run: its params, then its metrics.
 
-        It is a pandas frame, or a polars one where pandas is not installed.
+        An undefined metric is NaN. It is a pandas frame, or a polars one where pandas is not installed.
         """
         from openoutcry import frames
 
@@ -160,47 +158,6 @@ class Sweep:
 
 
 @dataclass(frozen=True)
-class _Point:
-    """A point of the grid: its params and, if nothing makes it of them, what to run."""
-
-    params: Params
-    item: Any = None
-    name: str = ""
-
-
-def _points(weights_or_agents: Any, grid: Any) -> tuple[Callable[..., Item] | None, list[_Point]]:
-    """Return what decides at a point, if something does, and the points in order."""
-    if grid is None:
-        if callable(weights_or_agents) or isinstance(weights_or_agents, (str, Mapping)):
-            wanted = "`weights_or_agents` must be a list of weights and agents where there is no grid"
-            raise refusal("argument_invalid", f"{wanted}; received {type(weights_or_agents).__name__}")
-        points = [_Point({"item": index}, item) for index, item in enumerate(weights_or_agents)]
-        make = None
-    else:
-        make = weights_or_agents
-        if not callable(make):
-            wanted = "`weights_or_agents` must be a callable that is given the params of a point"
-            raise refusal("argument_invalid", f"{wanted}; received {type(make).__name__}")
-        points = [_Point(params, name=", ".join(f"{key}={params[key]}" for key in params)) for params in _params(grid)]
-    if not points:
-        raise refusal("argument_invalid", "a sweep must have a point; received none")
-    return make, points
-
-
-def _params(grid: Any) -> list[Params]:
-    if isinstance(grid, Mapping):
-        for name, values in grid.items():
-            if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
-                raise refusal("argument_invalid", f"`grid[{name!r}]` must be a list of values; received {values!r}")
-        return [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
-    points = list(grid)
-    for index, params in enumerate(points):
-        if not isinstance(params, Mapping):
-            raise refusal("argument_invalid", f"`grid[{index}]` must be a dict of params; received {params!r}")
-    return [dict(params) for params in points]
-
-
-@dataclass(frozen=True)
 class _Job:
     """What all runs of a sweep share, and whether they are made in this process."""
 
@@ -209,7 +166,7 @@ class _Job:
     settings: native.Settings
     is_here: bool
 
-    def run(self, points: Sequence[_Point], made: list[Run | _Record]) -> None:
+    def run(self, points: Sequence[Point], made: list[Run | _Record]) -> None:
         """Append the run of each point to `made`, up to the first fault."""
         tables: list[Any] = []
         try:
@@ -224,11 +181,13 @@ class _Job:
         finally:
             self.run_tables(tables, points, made)
 
-    def run_tables(self, tables: Sequence[Any], points: Sequence[_Point], made: list[Run | _Record]) -> None:
-        """Append the runs of tables of weights to `made`."""
+    def run_tables(self, tables: Sequence[Any], points: Sequence[Point], made: list[Run | _Record]) -> None:
+        """Append the runs of tables of weights to `made`.
+
+        Side by side they take a fraction of the time.
+        """
         if not tables:
             return
-        # Side by side they take a fraction of the time.
         cores, fault = native.run_tables(self.dataset._core, tables, self.settings)
         for core in cores:
             run = Run(self.dataset, core, self.settings, points[len(made)].name or "weights")
@@ -249,7 +208,17 @@ class _Job:
         return _Record(texts, run.nav, name)
 
     def backtest(self, item: Any, name: str) -> Run:
-        return run_backtest(self.dataset, item, **self.settings, name=name)
+        told = self.settings
+        return run_backtest(
+            self.dataset,
+            item,
+            told["window"],
+            told["costs"],
+            told["limits"],
+            told["seed"],
+            lookback=told["lookback"],
+            name=name,
+        )
 
     def again(self, record: _Record) -> Run:
         """Return the run of what was decided elsewhere."""
@@ -273,7 +242,10 @@ class _Job:
 
 @dataclass(frozen=True)
 class _Record:
-    """What a run elsewhere decided (weights, texts or a baseline), and its NAV."""
+    """What a run elsewhere decided, and the NAV that came of it.
+
+    Decided as weights, as texts or by a baseline.
+    """
 
     decided: Any
     nav: Series
@@ -288,14 +260,17 @@ def _told(agent: Agent, texts: list[str], observation: Params) -> str:
 
 @dataclass(frozen=True)
 class _Block:
-    """Points run in one go: those before a fault, the seconds taken, and the fault."""
+    """What became of points that were run in one go.
+
+    Those before a fault, the seconds they took, and the fault.
+    """
 
     made: list[Any]
     seconds: float
     fault: Exception | None = None
 
 
-def _run_block(job: _Job, points: Sequence[_Point]) -> _Block:
+def _run_block(job: _Job, points: Sequence[Point]) -> _Block:
     start = time.perf_counter()
     made: list[Any] = []
     fault = None
@@ -306,8 +281,8 @@ def _run_block(job: _Job, points: Sequence[_Point]) -> _Block:
     return _Block(made, time.perf_counter() - start, fault)
 
 
-def _in_order(crew: Executor, job: _Job, points: Sequence[_Point], n_jobs: int) -> Generator[Run, None, None]:
-    """Yield the run of every point in order; a fault comes after all runs before it."""
+def _in_order(crew: Executor, job: _Job, points: Sequence[Point], n_jobs: int) -> Generator[Run, None, None]:
+    """Yield the runs in order; the fault of a point comes after all before it."""
     waiting: deque[tuple[int, _Future]] = deque()
     taken, size = 0, 1
     try:
@@ -319,9 +294,10 @@ def _in_order(crew: Executor, job: _Job, points: Sequence[_Point], n_jobs: int) 
             first, future = waiting.popleft()
             done = _result(future, points[first])
             for index, made in enumerate(done.made, first):
-                with _noted(points[index], index, len(points)):
-                    run = made if job.is_here else job.again(made)
-                yield run
+                if not job.is_here:
+                    with _noted(points[index], index, len(points)):
+                        made = job.again(made)
+                yield made
             if done.fault is not None:
                 index = first + len(done.made)
                 with _noted(points[index], index, len(points)):
@@ -335,27 +311,23 @@ def _in_order(crew: Executor, job: _Job, points: Sequence[_Point], n_jobs: int) 
             future.cancel()
 
 
-def _result(future: _Future, first: _Point) -> _Block:
+def _result(future: _Future, first: Point) -> _Block:
     try:
         done: _Block = future.result()
     except Exception as error:
-        tell(error, f"in the runs from {_shown(first)} on")
+        tell(error, f"in the runs from {first.shown} on")
         raise
     return done
 
 
 @contextmanager
-def _noted(point: _Point, index: int, n_points: int) -> Iterator[None]:
+def _noted(point: Point, index: int, n_points: int) -> Iterator[None]:
     """Name the point in what is raised of it."""
     try:
         yield
     except Exception as error:
-        tell(error, f"in run {index} of {n_points}, {_shown(point)}")
+        tell(error, f"in run {index} of {n_points}, {point.shown}")
         raise
-
-
-def _shown(point: _Point) -> str:
-    return ", ".join(f"{name}={value!r}" for name, value in point.params.items()) or "without params"
 
 
 @contextmanager

@@ -68,7 +68,7 @@ fn run<const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool>(
 
 /// Accounts of at most `N` symbols.
 ///
-/// The features of a step are as in [`Terms::fill`].
+/// The features of a step are those of [`Terms::fill`].
 struct Run<'r, 'a, const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool> {
     market: &'r Dataset,
     rules: &'r Rules,
@@ -106,9 +106,7 @@ impl Accounts {
     }
 }
 
-/// What all accounts are shown of a bar, and what each asks for.
-///
-/// Both are symbol by symbol.
+/// What all accounts are shown of a bar, and what each asks for of a symbol.
 struct Bar<'a, const N: usize> {
     rows: Rows<'a>,
     marks: Block,
@@ -136,9 +134,9 @@ impl<const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool> Wit
             }
             let bar = Bar { rows: Rows::at(market, rules, first + n_steps), marks, asked: &asked };
             let mut misfit = [0.0; LANES];
-            for place in 0..LANES / S::F64_LANES {
-                let step = Part { simd, market, rules, terms, bar: &bar, place };
-                store(&mut misfit, place, step.run::<GAPS, VARIES, OWES>(now, next));
+            for part in 0..LANES / S::F64_LANES {
+                let step = Part { simd, market, rules, terms, bar: &bar, index: part };
+                store(&mut misfit, part, step.run::<GAPS, VARIES, OWES>(now, next));
             }
             if misfit != [0.0; LANES] {
                 break;
@@ -160,9 +158,7 @@ impl<const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool> Wit
 
 /// Returns the total of the lanes of `N` symbols in the contract's order.
 ///
-/// The other lanes hold nothing.
-///
-/// A lane begins at 0, so that none is -0, to which adding nothing would matter.
+/// The other lanes hold nothing. A lane begins at 0, so that none is -0, to which adding nothing would matter.
 #[inline(always)]
 fn total_of<S: Simd, const N: usize>(lane: &[Vector<S>; N]) -> Vector<S> {
     match N {
@@ -179,7 +175,7 @@ struct Part<'a, S: Simd, const N: usize> {
     rules: &'a Rules,
     terms: Terms<S>,
     bar: &'a Bar<'a, N>,
-    place: usize,
+    index: usize,
 }
 
 impl<S: Simd, const N: usize> Part<'_, S, N> {
@@ -190,15 +186,15 @@ impl<S: Simd, const N: usize> Part<'_, S, N> {
         now: &Accounts,
         next: &mut Accounts,
     ) -> Vector<S> {
-        let Self { simd, market, rules, terms, bar, place } = self;
+        let Self { simd, market, rules, terms, bar, index } = self;
         let (zero, one) = (terms.zero, terms.one);
         let nav = self.vector(&now.nav);
         let mut misfit = nav.exceeds(Vector::splat(*simd, MAX_NAV)).select(one, zero);
         let mut targets = [zero; N];
         let (mut added, mut kept) = ([zero; N], [zero; N]);
-        for symbol in 0..N {
+        for (symbol, target) in targets.iter_mut().enumerate() {
             let cut = terms.cut(self.vector(&bar.asked[symbol]), self.vector(&now.weights[symbol]));
-            targets[symbol] = cut.target;
+            *target = cut.target;
             (added[symbol], kept[symbol]) = (zero + cut.added, zero + cut.kept);
             misfit = misfit + cut.lost + cut.odd;
         }
@@ -208,9 +204,9 @@ impl<S: Simd, const N: usize> Part<'_, S, N> {
 
         let mut sums = [[zero; N]; 7];
         let mut marks = [zero; N];
-        for symbol in 0..N {
+        for (symbol, target) in targets.into_iter().enumerate() {
             let fill = terms.fill::<GAPS, VARIES, OWES>(
-                &self.order(symbol, targets[symbol], now),
+                &self.order(symbol, target, now),
                 if VARIES { self.depth(symbol) } else { Depth { slippage: None, volume: None, ratio: None } },
             );
             let parts = [fill.flow, fill.traded, fill.slipped, fill.pushed, fill.short, fill.value, fill.gross];
@@ -218,18 +214,17 @@ impl<S: Simd, const N: usize> Part<'_, S, N> {
                 sum[symbol] = zero + part;
             }
             misfit = misfit + fill.misfit;
-            store(&mut next.shares[symbol], *place, fill.shares);
+            store(&mut next.shares[symbol], *index, fill.shares);
             marks[symbol] = fill.mark;
         }
         let [flow, traded, slipped, pushed, short, value, gross] = sums.map(|lanes| total_of(&lanes));
         let sums = Sums { flow, traded, slipped, pushed, short, value, gross };
         let settled = settle::<S, OWES, false>(*simd, market, rules, (self.vector(&now.cash), nav), sums);
-        store(&mut next.cash, *place, settled.cash);
-        store(&mut next.nav, *place, settled.nav);
-        for (symbol, mark) in marks.into_iter().enumerate() {
-            let shares = self.vector(&next.shares[symbol]);
-            let weight = shares.equals(zero).select(zero, shares * mark / settled.nav);
-            store(&mut next.weights[symbol], *place, weight);
+        store(&mut next.cash, *index, settled.cash);
+        store(&mut next.nav, *index, settled.nav);
+        for ((shares, weight), mark) in next.shares.iter().zip(&mut next.weights).zip(marks) {
+            let shares = self.vector(shares);
+            store(weight, *index, shares.equals(zero).select(zero, shares * mark / settled.nav));
         }
         misfit + settled.misfit
     }
@@ -264,6 +259,6 @@ impl<S: Simd, const N: usize> Part<'_, S, N> {
 
     #[inline(always)]
     fn vector(&self, block: &Block) -> Vector<S> {
-        Vector::new(self.simd, S::as_simd_f64s(block).0[self.place])
+        Vector::new(self.simd, S::as_simd_f64s(block).0[self.index])
     }
 }

@@ -1,0 +1,63 @@
+"""The points of a sweep: combinations of values by name, or whatever is listed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, TypeAlias
+
+import numpy.typing as npt
+
+from openoutcry.agents import Agent
+from openoutcry.errors import refusal
+
+Params: TypeAlias = dict[str, Any]
+Item: TypeAlias = "Agent | str | npt.ArrayLike"
+Grid: TypeAlias = "Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]]"
+
+
+@dataclass(frozen=True)
+class Point:
+    """A point of the grid: its params, and what to run where nothing makes it."""
+
+    params: Params
+    item: Any = None
+    name: str = ""
+
+    @property
+    def shown(self) -> str:
+        """The params in words."""
+        return ", ".join(f"{name}={value!r}" for name, value in self.params.items()) or "without params"
+
+
+def points_of(weights_or_agents: Any, grid: Any) -> tuple[Callable[..., Item] | None, list[Point]]:
+    """Return what makes the decisions of a point, if something does, and all points."""
+    if grid is None:
+        if callable(weights_or_agents) or isinstance(weights_or_agents, (str, Mapping)):
+            wanted = "`weights_or_agents` must be a list of weights and agents where there is no grid"
+            raise refusal("argument_invalid", f"{wanted}; received {type(weights_or_agents).__name__}")
+        points = [Point({"item": index}, item) for index, item in enumerate(weights_or_agents)]
+        make = None
+    else:
+        make = weights_or_agents
+        if not callable(make):
+            wanted = "`weights_or_agents` must be a callable that is given the params of a point"
+            raise refusal("argument_invalid", f"{wanted}; received {type(make).__name__}")
+        points = [Point(params, name=", ".join(f"{key}={params[key]}" for key in params)) for params in _params(grid)]
+    if not points:
+        raise refusal("argument_invalid", "a sweep must have a point; received none")
+    return make, points
+
+
+def _params(grid: Any) -> list[Params]:
+    if isinstance(grid, Mapping):
+        for name, values in grid.items():
+            if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
+                raise refusal("argument_invalid", f"`grid[{name!r}]` must be a list of values; received {values!r}")
+        return [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
+    points = list(grid)
+    for index, params in enumerate(points):
+        if not isinstance(params, Mapping):
+            raise refusal("argument_invalid", f"`grid[{index}]` must be a dict of params; received {params!r}")
+    return [dict(params) for params in points]
