@@ -1,4 +1,6 @@
-//! How long a lane's step takes in a batch, with and without what it costs to observe.
+//! How long a lane's step takes in a batch.
+//!
+//! With and without what it costs to observe.
 
 use std::hint::black_box;
 use std::sync::Arc;

@@ -114,7 +114,9 @@ pub(crate) fn logs(returns: [f64; LANES]) -> [f64; LANES] {
     logarithms(returns.map(|return_| (1.0 + return_).max(RUIN)))
 }
 
-/// Returns the logarithms of eight normal positive numbers, with the bits of `libm::log`.
+/// Returns the logarithms of eight normal positive numbers.
+///
+/// They have the bits of `libm::log`.
 ///
 /// These are its expressions, without the branches that keep it from taking numbers side by side. Source: FreeBSD,
 /// `e_log.c`.

@@ -98,7 +98,9 @@ fn batch(market: &Arc<Market>, autoreset: Autoreset, n_threads: usize) -> Batch 
     Batch::new(vec![Arc::clone(market)], &[(0, terms); N_LANES], settings, 0).expect("a batch")
 }
 
-/// Returns how many times memory was taken in `N_STEPS` steps, after as many of them to warm up.
+/// Returns how many times memory was taken in `N_STEPS` steps.
+///
+/// As many of them went before to warm up.
 fn allocations(market: &Arc<Market>, kind: Kind, autoreset: Autoreset, n_threads: usize) -> usize {
     let n_symbols = market.data().n_symbols();
     let (mut batch, mut memory, mut last) =

@@ -1,5 +1,6 @@
-//! Plain steps of several accounts of few symbols: the accounts side by side, so that what is done once for an account
-//! is done once for all of them.
+//! Plain steps of several accounts of few symbols, side by side.
+//!
+//! What is done once for an account is so done once for all of them.
 
 use pulp::{Simd, WithSimd};
 
@@ -22,7 +23,9 @@ pub struct Account<'a> {
     pub orders: &'a [f64],
 }
 
-/// Steps those of eight accounts whose step is plain; `step_once` gives the others, and these, the same numbers.
+/// Steps those of eight accounts whose step is plain.
+///
+/// `step_once` gives the others, and these, the same numbers.
 ///
 /// `grown` gets what each step came to, and none where it was not plain: that account is as it was. Nothing else
 /// is told of the steps. A market of more than eight symbols has no groups.
@@ -290,7 +293,9 @@ fn elements<S: Simd>(of: Vector<S>) -> [f64; QUAD] {
     elements
 }
 
-/// Writes four of the weights that an account is to trade to; 0 beyond the last symbol.
+/// Writes four of the weights that an account is to trade to.
+///
+/// They are 0 beyond the last symbol.
 #[inline(always)]
 fn pad(asked: &mut [f64; QUAD], account: &Account<'_>, quad: usize) {
     *asked = [0.0; QUAD];

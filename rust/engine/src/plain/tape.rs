@@ -1,4 +1,6 @@
-//! A market of at most eight symbols, read by as many accounts as a vector has elements, each at a bar of its own.
+//! A market of at most eight symbols, read by several accounts at once.
+//!
+//! They are as many as a vector has elements, each at a bar of its own.
 
 use pulp::Simd;
 
@@ -12,9 +14,9 @@ use crate::step::Rules;
 /// The symbols that are turned at once.
 pub(crate) const QUAD: usize = 4;
 
-/// Returns four symbols of as many accounts as a vector has elements, each symbol in a vector.
+/// Returns four symbols of several accounts, each symbol in a vector.
 ///
-/// The order of the accounts in a vector is the machine's, and the same for all that is turned.
+/// The accounts are as many as a vector has elements. The order of the accounts in a vector is the machine's, and the same for all that is turned.
 #[inline(always)]
 pub(crate) fn turn<'a, S: Simd>(simd: S, row_of: impl Fn(usize) -> &'a [f64; QUAD]) -> [Vector<S>; QUAD] {
     let load = |register: usize| {
@@ -71,7 +73,9 @@ impl<'a> Tape<'a> {
         }
     }
 
-    /// Returns what the costs of four symbols depend on in the bars that `bar_of` gives the accounts.
+    /// Returns what the costs of four symbols depend on.
+    ///
+    /// `bar_of` gives the bars of the accounts.
     #[inline(always)]
     pub(crate) fn depths<S: Simd>(
         &self,
