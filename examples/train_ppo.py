@@ -6,7 +6,7 @@ before 2015 and all after, once, without noise.
 
 What to expect is nothing: daily exchange rates are close to a random walk, and rates of interest, where the reward of
 holding a currency lies, are not in the data. With the defaults the network learns the years before 2015 by heart: a
-Sharpe ratio of +3.7 there is one of -1.6 after, and what it trades costs 4 % a year. The print says so in numbers: the
+Sharpe ratio of +3.7 there is one of -1.6 after, and what it trades costs 6 % a year. The print says so in numbers: the
 Sharpe ratio of each seed before and after 2015 with its standard error, and by how much a year it differs from
 buy-and-hold on the same days. `train_ppo.svg` shows the years after 2015.
 """

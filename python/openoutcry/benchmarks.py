@@ -22,7 +22,7 @@ from openoutcry import openoutcry_py as native
 from openoutcry.backtest import run_backtest
 from openoutcry.dataset import Dataset
 from openoutcry.openoutcry_py import CostModel, Limits
-from openoutcry.sweep import run_sweep
+from openoutcry.sweep import Sweep, run_sweep
 
 Table = npt.NDArray[np.float64]
 
@@ -130,13 +130,13 @@ def _sweep() -> Row:
     side_by_side = np.ascontiguousarray(np.concatenate(tables, axis=1))
     costs, limits = CostModel(fee_bps=FEE, slippage_bps=SLIPPAGE, financing_bps=0.0, borrow_bps=0.0), Limits()
 
-    def runs() -> list[Table]:
-        sweep = run_sweep(dataset, tables, window=(0, SWEEP_BARS), costs=costs, limits=limits, progress=False)
-        return [run.nav for run in sweep.runs]
+    def sweep() -> Sweep:
+        return run_sweep(dataset, tables, window=(0, SWEEP_BARS), costs=costs, limits=limits, progress=False)
 
-    here = cpu_seconds(runs, repeats=5)
+    here = cpu_seconds(sweep, repeats=5)
     peer = cpu_seconds(lambda: numpy_sweep(close[:, 0], side_by_side), repeats=3)
-    difference = np.abs(np.stack(runs(), axis=1) / numpy_sweep(close[:, 0], side_by_side) - 1.0)
+    navs = np.stack([run.nav for run in sweep().runs], axis=1)
+    difference = np.abs(navs / numpy_sweep(close[:, 0], side_by_side) - 1.0)
     assert difference.max() < 1e-9, "the peer must do the same work"
     what = f"run_sweep, {len(tables):,} crossovers x {SWEEP_BARS:,} bars"
     peer_is = "numpy, all runs in one loop, linear costs"

@@ -303,7 +303,7 @@ def _in_order(crew: Executor, job: _Job, points: Sequence[Point], n_jobs: int) -
                 with _noted(points[index], index, len(points)):
                     raise done.fault
             if done.seconds < _SHORT_BLOCK:
-                size = min(2 * size, _MOST_RUNS)
+                size = min(8 * size, _MOST_RUNS)
             elif done.seconds > _LONG_BLOCK:
                 size = max(size // 2, 1)
     finally:
