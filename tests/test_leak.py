@@ -192,9 +192,12 @@ def test_a_future_is_seen_as_soon_as_it_is_due() -> None:
 def test_no_future_changes_a_backtest_before_it(seed: int, place: int) -> None:
     past = futures(seed, place)
     n_decisions = past.bar - past.own.window[0] + 1
+    # A few bars of garbage do; over many an account may outgrow f64, and its run is refused whole.
+    start, end = past.garbage.window
+    garbage = past.garbage._replace(window=(start, min(end, past.bar + 4)))
     for name, agent in agents(seed).items():
         runs = []
-        for drawn in filter(None, past[1:]):
+        for drawn in filter(None, (past.own, garbage, past.none)):
             callable_or_name = name if name in oo.agents.NAMES else agent
             run = oo.run_backtest(drawn.dataset, callable_or_name, *drawn[2:], seed=seed, lookback=LOOKBACK)
             runs.append(run)
