@@ -62,13 +62,8 @@ def run_backtest(
         OpenOutcryError: the window, a weight or a decision cannot be used; the message says where.
         Exception: what an agent raises passes as it is, with a note of the bar and date that it was asked about.
     """
-    if not isinstance(dataset, Dataset):
-        raise refusal("argument_invalid", f"`dataset` must be a Dataset; received {type(dataset).__name__}")
-    costs, limits = rules_of(costs, limits)
-    lookback, seed = lookback_of(lookback), seed_of(seed)
-    bars = as_window(window).resolve(dataset, lookback)
-    settings: native.Settings = {"window": bars, "costs": costs, "limits": limits, "lookback": lookback, "seed": seed}
-    agent = Baseline(agent_or_weights, seed) if isinstance(agent_or_weights, str) else agent_or_weights
+    settings = settings_of(dataset, window, (costs, limits), seed, lookback)
+    agent = Baseline(agent_or_weights, settings["seed"]) if isinstance(agent_or_weights, str) else agent_or_weights
     if isinstance(agent, Baseline):
         core = native.run_agent(dataset._core, agent._core, settings)
         return Run(dataset, core, settings, name or agent.name)
@@ -77,6 +72,22 @@ def run_backtest(
         return Run(dataset, core, settings, name or getattr(agent, "__name__", type(agent).__name__))
     core = native.run_weights(dataset._core, table_of_weights(dataset, agent), settings)
     return Run(dataset, core, settings, name or "weights")
+
+
+def settings_of(
+    dataset: Dataset,
+    window: Window | tuple[Edge, Edge] | str | None,
+    rules: tuple[CostModel | None, Limits | None],
+    seed: int,
+    lookback: int,
+) -> native.Settings:
+    """Return what the native module is told of a backtest, each argument checked."""
+    if not isinstance(dataset, Dataset):
+        raise refusal("argument_invalid", f"`dataset` must be a Dataset; received {type(dataset).__name__}")
+    costs, limits = rules_of(*rules)
+    lookback, seed = lookback_of(lookback), seed_of(seed)
+    bars = as_window(window).resolve(dataset, lookback)
+    return {"window": bars, "costs": costs, "limits": limits, "lookback": lookback, "seed": seed}
 
 
 def _run_callable(dataset: Dataset, agent: Agent, settings: native.Settings) -> native.Run:

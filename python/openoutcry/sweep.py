@@ -17,13 +17,13 @@ import numpy as np
 
 from openoutcry import openoutcry_py as native
 from openoutcry.agents import Agent, Baseline
-from openoutcry.arguments import lookback_of, rules_of, seed_of, whole
-from openoutcry.backtest import Run, Series, decision_text, run_backtest, table_of_weights
+from openoutcry.arguments import whole
+from openoutcry.backtest import Run, Series, decision_text, run_backtest, settings_of, table_of_weights
 from openoutcry.dataset import Dataset
 from openoutcry.errors import refusal, tell
 from openoutcry.grid import Grid, Item, Params, Point, points_of
 from openoutcry.openoutcry_py import CostModel, Limits
-from openoutcry.window import Edge, Window, as_window
+from openoutcry.window import Edge, Window
 
 # A block of runs should be long enough to hide what handing it over costs, and short enough to be handed out soon.
 _SHORT_BLOCK, _LONG_BLOCK, _MOST_RUNS = 0.02, 0.2, 64
@@ -87,12 +87,7 @@ def run_sweep(
         Exception: what a point raises passes as it is, with a note of its params, and ends the sweep; `on_result` has
             then been called for every point before it and for none after it.
     """
-    if not isinstance(dataset, Dataset):
-        raise refusal("argument_invalid", f"`dataset` must be a Dataset; received {type(dataset).__name__}")
-    costs, limits = rules_of(costs, limits)
-    lookback, seed = lookback_of(lookback), seed_of(seed)
-    bars = as_window(window).resolve(dataset, lookback)
-    settings: native.Settings = {"window": bars, "costs": costs, "limits": limits, "lookback": lookback, "seed": seed}
+    settings = settings_of(dataset, window, (costs, limits), seed, lookback)
     make, points = points_of(weights_or_agents, grid)
     n_jobs = _processors() if jobs is None else whole("jobs", jobs, 1, 4096)
     runs = []

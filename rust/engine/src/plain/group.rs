@@ -7,10 +7,10 @@ use pulp::{Simd, WithSimd};
 use crate::book::Book;
 use crate::dataset::Dataset;
 use crate::lanes::{Block, LANES};
-use crate::plain::Features;
 use crate::plain::account::{Sums, scale, settle};
 use crate::plain::order::{Depth, Order, Terms};
 use crate::plain::tape::{QUAD, Tape, quad_of, turn, turn_back};
+use crate::plain::{Features, total};
 use crate::simd::Vector;
 use crate::step::{Desk, Growth, Rules};
 
@@ -178,7 +178,7 @@ impl<S: Simd> Part<'_, S> {
             (added[symbol], kept[symbol]) = (cut.added, cut.kept);
             misfit = misfit + cut.lost + cut.odd;
         }
-        let (added, kept) = (self.total(&added), self.total(&kept));
+        let (added, kept) = (total(zero, &added), total(zero, &kept));
         let (scale, exceeds) = scale(self.simd, self.rules.limits().max_gross, added, kept);
         if exceeds.any() {
             for symbol in 0..N {
@@ -230,7 +230,7 @@ impl<S: Simd> Part<'_, S> {
                 (shares[symbol], marks[symbol]) = (fill.shares, fill.mark);
             }
         }
-        let [flow, traded, short, value, gross] = sums.map(|lanes| self.total(&lanes));
+        let [flow, traded, short, value, gross] = sums.map(|lanes| total(zero, &lanes));
         // What is told of the costs alone moves no money.
         let sums = Sums { flow, traded, slipped: zero, pushed: zero, short, value, gross };
         Held { shares, marks, sums, misfit }
@@ -256,15 +256,6 @@ impl<S: Simd> Part<'_, S> {
     #[inline(always)]
     fn splat(&self, value: f64) -> Vector<S> {
         Vector::splat(self.simd, value)
-    }
-
-    /// Returns the total over symbols in the contract's order.
-    ///
-    /// Each lane begins at 0, which turns but the sign of a zero, and of a whole sum as of its lanes.
-    #[inline(always)]
-    fn total<const N: usize>(&self, of: &[Vector<S>; N]) -> Vector<S> {
-        let pair = |k: usize| if N > QUAD { of[k] + of[k + QUAD] } else { of[k] };
-        self.terms.zero + ((pair(0) + pair(2)) + (pair(1) + pair(3)))
     }
 
     /// Returns which account each element of a turned vector is of.

@@ -156,18 +156,6 @@ impl<const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool> Wit
     }
 }
 
-/// Returns the total of the lanes of `N` symbols in the contract's order.
-///
-/// The other lanes hold nothing. A lane begins at 0, so that none is -0, to which adding nothing would matter.
-#[inline(always)]
-fn total_of<S: Simd, const N: usize>(lane: &[Vector<S>; N]) -> Vector<S> {
-    match N {
-        1 => lane[0],
-        4 => (lane[0] + lane[2]) + (lane[1] + lane[3]),
-        _ => total(&std::array::from_fn(|k| lane[k])),
-    }
-}
-
 /// As many accounts as a vector has elements.
 struct Part<'a, S: Simd, const N: usize> {
     simd: S,
@@ -195,11 +183,11 @@ impl<S: Simd, const N: usize> Part<'_, S, N> {
         for (symbol, target) in targets.iter_mut().enumerate() {
             let cut = terms.cut(self.vector(&bar.asked[symbol]), self.vector(&now.weights[symbol]));
             *target = cut.target;
-            (added[symbol], kept[symbol]) = (zero + cut.added, zero + cut.kept);
+            (added[symbol], kept[symbol]) = (cut.added, cut.kept);
             misfit = misfit + cut.lost + cut.odd;
         }
-        let added = total_of(&added);
-        let (_, exceeds) = scale(*simd, rules.limits().max_gross, added, total_of(&kept));
+        let added = total(zero, &added);
+        let (_, exceeds) = scale(*simd, rules.limits().max_gross, added, total(zero, &kept));
         misfit = misfit + exceeds.select(added.exceeds(zero).select(one, zero), zero);
 
         let mut sums = [[zero; N]; 7];
@@ -211,13 +199,13 @@ impl<S: Simd, const N: usize> Part<'_, S, N> {
             );
             let parts = [fill.flow, fill.traded, fill.slipped, fill.pushed, fill.short, fill.value, fill.gross];
             for (sum, part) in sums.iter_mut().zip(parts) {
-                sum[symbol] = zero + part;
+                sum[symbol] = part;
             }
             misfit = misfit + fill.misfit;
             store(&mut next.shares[symbol], *index, fill.shares);
             marks[symbol] = fill.mark;
         }
-        let [flow, traded, slipped, pushed, short, value, gross] = sums.map(|lanes| total_of(&lanes));
+        let [flow, traded, slipped, pushed, short, value, gross] = sums.map(|lanes| total(zero, &lanes));
         let sums = Sums { flow, traded, slipped, pushed, short, value, gross };
         let settled = settle::<S, OWES, false>(*simd, market, rules, (self.vector(&now.cash), nav), sums);
         store(&mut next.cash, *index, settled.cash);

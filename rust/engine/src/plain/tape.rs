@@ -16,7 +16,8 @@ pub(crate) const QUAD: usize = 4;
 
 /// Returns four symbols of several accounts, each symbol in a vector.
 ///
-/// The accounts are as many as a vector has elements. The order of the accounts in a vector is the machine's, and the same for all that is turned.
+/// The accounts are as many as a vector has elements. Their order in a vector is the machine's, and the same for all
+/// that is turned.
 #[inline(always)]
 pub(crate) fn turn<'a, S: Simd>(simd: S, row_of: impl Fn(usize) -> &'a [f64; QUAD]) -> [Vector<S>; QUAD] {
     let load = |register: usize| {
