@@ -14,10 +14,13 @@ pub(crate) fn check_lookback(lookback: usize) -> Result<usize, ConfigError> {
 }
 
 /// Turns orders that would move a weight by less than `band` into holds.
-pub(crate) fn hold_within(band: f64, book: &Book, orders: &mut [f64]) {
+///
+/// `held` gives the weights that they would move.
+#[inline]
+pub(crate) fn hold_within(band: f64, held: impl Fn(usize) -> f64, orders: &mut [f64]) {
     if band > 0.0 {
         for (symbol, order) in orders.iter_mut().enumerate() {
-            if (*order - book.weight(symbol)).abs() < band {
+            if (*order - held(symbol)).abs() < band {
                 *order = f64::NAN;
             }
         }
@@ -105,7 +108,7 @@ impl Episode {
             *order = f64::NAN;
         }
         if orders.len() == self.book.n_symbols() {
-            hold_within(shaping.no_trade_band, &self.book, &mut orders);
+            hold_within(shaping.no_trade_band, |symbol| self.book.weight(symbol), &mut orders);
         }
         let stepped = self.trade(data, &orders)?;
         Ok((stepped, shaping.reward.of(&stepped, &mut self.memory)))

@@ -228,9 +228,9 @@ fn lane_i_is_the_environment_of_seed_plus_i_through_its_resets() {
             } else {
                 let (stepped, reward) = env.act(&actions[i * 5..(i + 1) * 5], None).unwrap();
                 assert_eq!(arrays.rewards[i].to_bits(), reward.to_bits());
-                assert_eq!(batch.book(i).nav().to_bits(), stepped.nav.to_bits());
+                assert_eq!(batch.nav(i).to_bits(), stepped.nav.to_bits());
             }
-            assert_eq!(batch.book(i).bar(), env.book().bar());
+            assert_eq!(batch.bar(i), env.book().bar());
             let mut flat = vec![0.0; market.flat_len(3)];
             market.observe_flat(env.book(), 3, &mut flat);
             assert_eq!(arrays.flat[i * flat.len()..(i + 1) * flat.len()], flat);
@@ -246,7 +246,7 @@ fn what_is_refused_moves_no_lane() {
     let settings = settings(Windows::Fixed(Window { start: 5, end: 8 }), Autoreset::Disabled);
     let mut batch = Batch::new(vec![Arc::clone(&market)], &[(0, terms()); 2], settings, 0).unwrap();
     let mut arrays = Arrays::new(2, market.flat_len(3));
-    let bars = |batch: &Batch| [batch.book(0).bar(), batch.book(1).bar()];
+    let bars = |batch: &Batch| [batch.bar(0), batch.bar(1)];
     for (actions, slug) in [(vec![0.1; 3], "shape_mismatch"), (vec![0.1, 0.1, f64::NAN, 0.1], "weight_not_finite")] {
         assert_eq!(arrays.step(&mut batch, &actions).unwrap_err().slug(), slug);
         assert_eq!(bars(&batch), [5, 5]);

@@ -185,19 +185,19 @@ impl Batch {
     /// NAV of every lane.
     #[getter]
     fn nav<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
-        arrays::vector(py, (0..self.core.n_lanes()).map(|lane| self.core.book(lane).nav()).collect())
+        arrays::vector(py, (0..self.core.n_lanes()).map(|lane| self.core.nav(lane)).collect())
     }
 
     /// Cash of every lane.
     #[getter]
     fn cash<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
-        arrays::vector(py, (0..self.core.n_lanes()).map(|lane| self.core.book(lane).cash()).collect())
+        arrays::vector(py, (0..self.core.n_lanes()).map(|lane| self.core.cash(lane)).collect())
     }
 
     /// Index of the bar of every lane.
     #[getter]
     fn bars<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
-        let bars = (0..self.core.n_lanes()).map(|lane| self.core.book(lane).bar() as i64);
+        let bars = (0..self.core.n_lanes()).map(|lane| self.core.bar(lane) as i64);
         PyArray1::from_iter(py, bars)
     }
 
@@ -206,7 +206,7 @@ impl Batch {
     fn shares<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let Sizes { n_lanes, n_symbols, .. } = self.sizes();
         let shares = (0..n_lanes).flat_map(|lane| (0..n_symbols).map(move |i| (lane, i)));
-        arrays::matrix(py, shares.map(|(lane, i)| self.core.book(lane).shares(i)).collect(), n_lanes)
+        arrays::matrix(py, shares.map(|(lane, i)| self.core.shares(lane, i)).collect(), n_lanes)
     }
 
     /// Whether the episode of every lane is over.
@@ -232,7 +232,7 @@ impl Batch {
         let Sizes { n_lanes, n_symbols, .. } = self.sizes();
         let mut cells = Vec::with_capacity(n_lanes * n_symbols);
         for lane in 0..n_lanes {
-            let as_of = self.core.market(lane).data().as_of(self.core.book(lane).bar());
+            let as_of = self.core.market(lane).data().as_of(self.core.bar(lane));
             cells.extend((0..n_symbols).map(|symbol| as_of.is_listed(symbol)));
         }
         cells.into_pyarray(py).reshape([n_lanes, n_symbols])

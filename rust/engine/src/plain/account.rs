@@ -4,9 +4,55 @@ use pulp::Simd;
 
 use crate::costs::StepCosts;
 use crate::dataset::Dataset;
+use crate::plain::whose::Whose;
 use crate::simd::{Mask, Vector};
 use crate::sizing::GROSS_TOLERANCE;
 use crate::step::Rules;
+
+/// What accounts pay and how much they may hold, in every element of a vector.
+#[derive(Clone, Copy)]
+pub(crate) struct Dues<S: Simd> {
+    fee: Vector<S>,
+    cash: Vector<S>,
+    financing: Vector<S>,
+    borrow: Vector<S>,
+    periods_per_year: Vector<S>,
+    max_gross: Vector<S>,
+    /// The gross exposure from which on it is too much.
+    most_gross: Vector<S>,
+    /// None where no account has a margin to maintain.
+    margin: Option<Vector<S>>,
+    /// Whether cash earns or costs anything.
+    accrues: bool,
+}
+
+impl<S: Simd> Dues<S> {
+    #[inline(always)]
+    pub(crate) fn of(simd: S, market: &Dataset, whose: Whose<'_>) -> Self {
+        let each = |value: fn(&Rules) -> f64| whose.vector(simd, value);
+        let is_margined = whose.any(|rules| rules.limits().maintenance_margin > 0.0);
+        Self {
+            fee: each(|rules| rules.rates.fee),
+            cash: each(|rules| rules.rates.cash),
+            financing: each(|rules| rules.rates.financing),
+            borrow: each(|rules| rules.rates.borrow),
+            periods_per_year: Vector::splat(simd, market.periods_per_year()),
+            max_gross: each(|rules| rules.limits().max_gross),
+            most_gross: each(|rules| rules.limits().max_gross * GROSS_TOLERANCE),
+            margin: is_margined.then(|| each(|rules| rules.limits().maintenance_margin)),
+            accrues: whose.any(|rules| rules.rates.cash != 0.0 || rules.rates.financing != 0.0),
+        }
+    }
+
+    /// Returns the factor that brings what is new within `max_gross` (step 4), and for whom it does.
+    #[inline(always)]
+    pub(crate) fn scale(&self, simd: S, added: Vector<S>, kept: Vector<S>) -> (Vector<S>, Mask<S>) {
+        let zero = Vector::splat(simd, 0.0);
+        let left = self.max_gross - kept;
+        let scale = left.exceeds(zero).select(left / added, zero);
+        (scale, (added + kept).exceeds(self.most_gross))
+    }
+}
 
 /// Sums over the symbols of an account.
 #[derive(Clone, Copy)]
@@ -39,53 +85,40 @@ pub(crate) struct Settled<S: Simd> {
 
 /// Pays, accrues and values accounts of `cash` and `nav`.
 ///
-/// Without `TELLS` only what moves the account is computed.
+/// Without `OWES` nothing is short. Without `TELLS` only what moves the account is computed.
 #[inline(always)]
 pub(crate) fn settle<S: Simd, const OWES: bool, const TELLS: bool>(
     simd: S,
-    market: &Dataset,
-    rules: &Rules,
+    dues: &Dues<S>,
     (cash, nav_before): (Vector<S>, Vector<S>),
     sums: Sums<Vector<S>>,
 ) -> Settled<S> {
     let splat = |value| Vector::splat(simd, value);
-    let (zero, one, rates) = (splat(0.0), splat(1.0), &rules.rates);
-    let fee = splat(rates.fee) * sums.traded;
+    let (zero, one) = (splat(0.0), splat(1.0));
+    let fee = dues.fee * sums.traded;
     let cash = cash - (sums.flow + fee);
-    let owes = OWES && rules.limits().allow_short;
-    let short = if owes { sums.short } else { zero };
+    let short = if OWES { sums.short } else { zero };
     let own = cash - short;
-    let ppy = splat(market.periods_per_year());
     let (mut cash, mut idle, mut borrow) = (cash, zero, zero);
     // Where nothing is owed, cash at no rate stays as it is, to the sign of a zero.
-    if TELLS || owes || rates.cash != 0.0 || rates.financing != 0.0 {
-        let rate = own.reaches(zero).select(splat(rates.cash), splat(rates.financing));
-        idle = own * rate / ppy;
+    if TELLS || OWES || dues.accrues {
+        let rate = own.reaches(zero).select(dues.cash, dues.financing);
+        idle = own * rate / dues.periods_per_year;
         cash = cash + idle;
     }
-    if TELLS || owes {
-        borrow = short * splat(rates.borrow) / ppy;
+    if TELLS || OWES {
+        borrow = short * dues.borrow / dues.periods_per_year;
         cash = cash - borrow;
     }
     let nav = cash + sums.value;
     // Neither a ruin nor a number beyond f64: those are not above 0 and at most its largest.
     let mut misfit = nav.exceeds(zero).select(zero, one) + splat(f64::MAX).reaches(nav).select(zero, one);
-    if OWES && rules.limits().maintenance_margin > 0.0 {
-        let called: Mask<S> = (splat(rules.limits().maintenance_margin) * sums.gross).exceeds(nav);
+    if OWES && let Some(margin) = dues.margin {
+        let called: Mask<S> = (margin * sums.gross).exceeds(nav);
         misfit = misfit + called.select(one, zero);
     }
     let (reward, turnover) = (nav / nav_before - one, sums.traded / nav_before);
     Settled { cash, nav, reward, turnover, fee, idle, own, borrow, misfit }
-}
-
-/// Returns the factor that brings what is new within `max_gross` (step 4), else 1.
-#[inline(always)]
-pub(crate) fn scale<S: Simd>(simd: S, max_gross: f64, added: Vector<S>, kept: Vector<S>) -> (Vector<S>, Mask<S>) {
-    let splat = |value| Vector::splat(simd, value);
-    let (zero, budget) = (splat(0.0), splat(max_gross));
-    let left = budget - kept;
-    let scale = left.exceeds(zero).select(left / added, zero);
-    (scale, (added + kept).exceeds(splat(max_gross * GROSS_TOLERANCE)))
 }
 
 /// Returns the costs of a step by kind and its interest.

@@ -1,45 +1,67 @@
-//! Plain steps of several accounts of few symbols, side by side.
-//!
-//! What is done once for an account is so done once for all of them.
+//! Plain steps of eight accounts, each at a bar of its own.
 
 use pulp::{Simd, WithSimd};
 
-use crate::book::Book;
 use crate::dataset::Dataset;
 use crate::lanes::{Block, LANES};
-use crate::plain::account::{Sums, scale, settle};
-use crate::plain::order::{Depth, Order, Terms};
+use crate::plain::Features;
+use crate::plain::abreast::{After, Before, Part, Quotes, step};
+use crate::plain::account::Dues;
+use crate::plain::order::{Depth, Terms};
+use crate::plain::pack::Pack;
 use crate::plain::tape::{QUAD, Tape, quad_of, turn, turn_back};
-use crate::plain::{Features, total};
-use crate::simd::Vector;
-use crate::step::{Desk, Growth, Rules};
+use crate::plain::whose::Whose;
+use crate::simd::{Vector, store};
+use crate::step::{Desk, Rules};
 
-/// An account of a group and what it is to trade to.
-#[derive(Debug)]
-pub struct Account<'a> {
-    /// The account.
-    pub book: &'a mut Book,
-    /// One weight per symbol; NaN is a hold.
-    pub orders: &'a [f64],
+/// What eight accounts are told to do, and of which of them to do it.
+#[derive(Clone, Copy, Debug)]
+pub struct Orders<'a> {
+    /// One weight per symbol, account after account; NaN is a hold. The weight of no symbol is 0.
+    pub weights: &'a [Block; LANES],
+    /// Bit k is set where account k is to be stepped.
+    pub which: u8,
 }
 
-/// Steps those of eight accounts whose step is plain.
+/// What the steps of eight accounts came to.
+#[derive(Debug, Default)]
+pub struct Growths {
+    /// See [`crate::Stepped::reward`].
+    pub rewards: Block,
+    /// See [`crate::Stepped::turnover`].
+    pub turnovers: Block,
+}
+
+/// Where the weights of accounts and their cash go, as fractions of NAV.
+#[derive(Debug)]
+pub struct Observed<'a> {
+    /// Account k's from `first + k * stride` on.
+    pub rows: &'a mut [f32],
+    /// Where the first is.
+    pub first: usize,
+    /// From one account to the next.
+    pub stride: usize,
+    /// The accounts that have a place.
+    pub n: usize,
+}
+
+/// Steps those of eight accounts whose step is plain and returns which, a bit an account.
 ///
-/// `step_once` gives the others, and these, the same numbers.
+/// `step_once` gives the others, and these, the same numbers. The others are as they were, and what is told of them is
+/// nothing. A market of more than eight symbols has no packs.
 ///
-/// `grown` gets what each step came to, and none where it was not plain: that account is as it was. Nothing else
-/// is told of the steps. A market of more than eight symbols has no groups.
-pub fn step_group(
+/// # Panics
+///
+/// Panics if an account is at the last bar of the data, or a place of an observation is missing.
+pub fn step_pack(
     market: &Dataset,
-    rules: &Rules,
-    accounts: &mut [Account<'_>; LANES],
-    grown: &mut [Option<Growth>; LANES],
+    rules: &[&Rules; LANES],
+    pack: &mut Pack,
+    orders: Orders<'_>,
+    told: (&mut Growths, Option<Observed<'_>>),
     desk: &Desk,
-) {
-    let Some(Features { gaps, varies, owes }) = Features::of(market, rules) else { return };
-    if accounts.iter().any(|account| market.has_actions(account.book.bar + 1) || account.book.check_nav().is_err()) {
-        return;
-    }
+) -> u8 {
+    let Some(Features { gaps, varies, owes }) = Features::of_all(market, rules) else { return 0 };
     let run = match (market.n_symbols(), gaps, varies, owes) {
         (0..=4, false, false, false) => run::<4, false, false, false>,
         (0..=4, false, false, true) => run::<4, false, false, true>,
@@ -53,244 +75,164 @@ pub fn step_group(
         (5..=8, false, true, true) => run::<8, false, true, true>,
         (5..=8, true, false, _) => run::<8, true, false, true>,
         (5..=8, true, true, _) => run::<8, true, true, true>,
-        _ => return,
+        _ => return 0,
     };
-    run(market, rules, accounts, grown, desk);
+    let mut which = orders.which;
+    for (account, bar) in pack.bars.iter().enumerate() {
+        if which >> account & 1 == 1 && market.has_actions(bar + 1) {
+            which &= !(1 << account);
+        }
+    }
+    run(market, rules, pack, Orders { which, ..orders }, told, desk)
 }
 
 fn run<const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool>(
     market: &Dataset,
-    rules: &Rules,
-    accounts: &mut [Account<'_>; LANES],
-    grown: &mut [Option<Growth>; LANES],
+    rules: &[&Rules; LANES],
+    pack: &mut Pack,
+    orders: Orders<'_>,
+    told: (&mut Growths, Option<Observed<'_>>),
     desk: &Desk,
-) {
-    desk.arch.dispatch(Group::<'_, '_, N, GAPS, VARIES, OWES> { market, rules, accounts, grown });
+) -> u8 {
+    desk.arch.dispatch(Group::<'_, N, GAPS, VARIES, OWES> { market, rules, pack, orders, told })
 }
 
 /// Eight accounts of at most `N` symbols; the others as in [`Terms::fill`].
-struct Group<'g, 'a, const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool> {
+struct Group<'g, const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool> {
     market: &'g Dataset,
-    rules: &'g Rules,
-    accounts: &'g mut [Account<'a>; LANES],
-    grown: &'g mut [Option<Growth>; LANES],
+    rules: &'g [&'g Rules; LANES],
+    pack: &'g mut Pack,
+    orders: Orders<'g>,
+    told: (&'g mut Growths, Option<Observed<'g>>),
 }
 
 impl<const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool> WithSimd
-    for Group<'_, '_, N, GAPS, VARIES, OWES>
+    for Group<'_, N, GAPS, VARIES, OWES>
 {
-    type Output = ();
+    type Output = u8;
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let Self { market, rules, accounts, grown } = self;
-        let part = Part { simd, market, rules, terms: Terms::new(simd, rules), tape: Tape::new(market, rules) };
-        let parts = accounts.chunks_exact_mut(S::F64_LANES).zip(grown.chunks_exact_mut(S::F64_LANES));
-        for (accounts, grown) in parts {
-            part.step::<N, GAPS, VARIES, OWES>(accounts, grown);
+    fn with_simd<S: Simd>(self, simd: S) -> u8 {
+        let Self { market, rules, pack, orders, told: (growths, mut observed) } = self;
+        let tape = Tape::new(market, rules);
+        // An account that is not stepped may be at the last bar; it is shown the first two.
+        let bars: [usize; LANES] = std::array::from_fn(|a| if orders.which >> a & 1 == 1 { pack.bars[a] } else { 0 });
+        let idle: Block = std::array::from_fn(|a| f64::from(u8::from(orders.which >> a & 1 == 0)));
+        let mut stepped = 0;
+        for index in 0..LANES / S::F64_LANES {
+            let part = Part { simd, index };
+            let whose = Whose::of(rules, index);
+            let rules = (&Terms::of(simd, whose), &Dues::of(simd, market, whose));
+            let before = part.before::<N>(pack);
+            let asked = part.turned(|a| &orders.weights[a]);
+            let quotes = part.quotes::<N, GAPS, VARIES>(&tape, &bars, pack);
+            let after = step::<S, N, GAPS, VARIES, OWES>(simd, rules, &before, &asked, &quotes);
+            let misfit = after.misfit + part.vector(&idle);
+            store(&mut growths.rewards, index, after.settled.reward);
+            store(&mut growths.turnovers, index, after.settled.turnover);
+            if let Some(observed) = &mut observed {
+                part.show(&after, market.n_symbols(), observed);
+            }
+            part.keep_plain::<N, GAPS>(&before, &after, misfit, pack);
+            stepped |= part.bits(misfit) << (index * S::F64_LANES);
         }
+        for (account, bar) in pack.bars.iter_mut().enumerate() {
+            *bar += usize::from(stepped >> account & 1);
+        }
+        stepped
     }
 }
 
-/// What the accounts of a group share; it steps as many as a vector has elements.
-struct Part<'g, S: Simd> {
-    simd: S,
-    market: &'g Dataset,
-    rules: &'g Rules,
-    terms: Terms<S>,
-    tape: Tape<'g>,
-}
-
-/// What accounts are to trade to, symbol by symbol.
-struct Wanted<S: Simd, const N: usize> {
-    orders: [Vector<S>; N],
-    current: [Vector<S>; N],
-    targets: [Vector<S>; N],
-    misfit: Vector<S>,
-}
-
-/// What accounts hold after their fills, symbol by symbol.
-struct Held<S: Simd, const N: usize> {
-    shares: [Vector<S>; N],
-    marks: [Vector<S>; N],
-    sums: Sums<Vector<S>>,
-    misfit: Vector<S>,
-}
-
-impl<S: Simd> Part<'_, S> {
+impl<S: Simd> Part<S> {
+    /// Returns a block of each account, turned: a vector a symbol.
     #[inline(always)]
-    fn step<const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool>(
-        &self,
-        accounts: &mut [Account<'_>],
-        grown: &mut [Option<Growth>],
-    ) {
-        let (accounts, grown) = (&mut accounts[..S::F64_LANES], &mut grown[..S::F64_LANES]);
-        let zero = self.terms.zero;
-        let order = self.order();
-        let (cash, nav) = (self.gather(|e| accounts[order[e]].book.cash), self.gather(|e| accounts[order[e]].book.nav));
-        let wanted = self.want::<N>(accounts);
-        let held = self.fill::<N, GAPS, VARIES, OWES>(accounts, nav, &wanted);
-        let settled = settle::<S, OWES, false>(self.simd, self.market, self.rules, (cash, nav), held.sums);
-        let misfit = held.misfit + settled.misfit;
-        // No plain step has a reward that is not a number.
-        let reward = misfit.exceeds(zero).select(self.splat(f64::NAN), settled.reward);
-        let [cash, nav, reward, turnover] = [settled.cash, settled.nav, reward, settled.turnover].map(elements);
-        for e in 0..S::F64_LANES {
-            let told = Growth { nav: nav[e], reward: reward[e], turnover: turnover[e] };
-            let is_plain = !told.reward.is_nan();
-            grown[order[e]] = is_plain.then_some(told);
-            if is_plain {
-                let book = &mut *accounts[order[e]].book;
-                (book.bar, book.cash, book.nav) = (book.bar + 1, cash[e], told.nav);
+    fn turned<'a, const N: usize>(self, block_of: impl Fn(usize) -> &'a Block) -> [Vector<S>; N] {
+        let mut vectors = [Vector::splat(self.simd, 0.0); N];
+        for quad in 0..N / QUAD {
+            let turned = turn(self.simd, |a| quad_of(block_of(self.index * S::F64_LANES + a), quad));
+            vectors[quad * QUAD..][..QUAD].copy_from_slice(&turned);
+        }
+        vectors
+    }
+
+    #[inline(always)]
+    fn quotes<const N: usize, const GAPS: bool, const VARIES: bool>(
+        self,
+        tape: &Tape<'_>,
+        bars: &[usize; LANES],
+        pack: &Pack,
+    ) -> Quotes<S, N> {
+        let decided = self.turned(|a| &tape.close[bars[a]]);
+        let mut depths = [Depth::none(); N];
+        if VARIES {
+            for quad in 0..N / QUAD {
+                let bar = |a: usize| bars[self.index * S::F64_LANES + a] + 1;
+                depths[quad * QUAD..][..QUAD].copy_from_slice(&tape.depths(self.simd, bar, quad));
             }
         }
-        for quad in 0..N / QUAD {
-            let at = |k: usize| (held.shares[quad * QUAD + k], held.marks[quad * QUAD + k]);
-            let weight =
-                |(shares, mark): (Vector<S>, Vector<S>)| shares.equals(zero).select(zero, shares * mark / settled.nav);
-            let weights = turn_back(self.simd, std::array::from_fn(|k| weight(at(k))));
-            let shares = turn_back(self.simd, std::array::from_fn(|k| at(k).0));
-            let marks = GAPS.then(|| turn_back(self.simd, std::array::from_fn(|k| at(k).1)));
-            for (a, account) in accounts.iter_mut().enumerate().filter(|(a, _)| grown[*a].is_some()) {
-                let (book, turned) = (&mut *account.book, |rows: &[Block; 2]| *quad_of(&rows[a / 2], a % 2));
-                let mark = marks.as_ref().map_or_else(|| *quad_of(&self.tape.close[book.bar], quad), turned);
-                book.shares[0][quad * QUAD..][..QUAD].copy_from_slice(&turned(&shares));
-                book.marks[0][quad * QUAD..][..QUAD].copy_from_slice(&mark);
-                book.weights[0][quad * QUAD..][..QUAD].copy_from_slice(&turned(&weights));
-            }
+        Quotes {
+            // Where nothing is missing the mark is the close.
+            marks: if GAPS { self.vectors(&pack.marks) } else { decided },
+            fills: self.turned(|a| &tape.fill[bars[a] + 1 - tape.lag]),
+            closes: self.turned(|a| &tape.close[bars[a] + 1]),
+            decided,
+            depths,
         }
     }
 
-    /// Steps 1 to 4.
+    /// Writes the weights and cash of accounts after a step.
     #[inline(always)]
-    fn want<const N: usize>(&self, accounts: &[Account<'_>]) -> Wanted<S, N> {
-        let (terms, zero) = (&self.terms, self.terms.zero);
-        let (mut orders, mut current, mut targets) = ([zero; N], [zero; N], [zero; N]);
-        let (mut added, mut kept, mut misfit) = ([zero; N], [zero; N], zero);
-        for quad in 0..N / QUAD {
-            orders[quad * QUAD..][..QUAD].copy_from_slice(&self.asked(accounts, quad));
-            let held = turn(self.simd, |a| quad_of(&accounts[a].book.weights[0], quad));
-            current[quad * QUAD..][..QUAD].copy_from_slice(&held);
-        }
-        for symbol in 0..N {
-            let cut = terms.cut(orders[symbol], current[symbol]);
-            targets[symbol] = cut.target;
-            (added[symbol], kept[symbol]) = (cut.added, cut.kept);
-            misfit = misfit + cut.lost + cut.odd;
-        }
-        let (added, kept) = (total(zero, &added), total(zero, &kept));
-        let (scale, exceeds) = scale(self.simd, self.rules.limits().max_gross, added, kept);
-        if exceeds.any() {
-            for symbol in 0..N {
-                let scaled = exceeds.select(terms.scale(targets[symbol], current[symbol], scale), targets[symbol]);
-                targets[symbol] = added.exceeds(zero).select(scaled, targets[symbol]);
-            }
-        }
-        Wanted { orders, current, targets, misfit }
-    }
-
-    /// Steps 5 to 13.
-    #[inline(always)]
-    fn fill<const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool>(
-        &self,
-        accounts: &[Account<'_>],
-        nav: Vector<S>,
-        wanted: &Wanted<S, N>,
-    ) -> Held<S, N> {
-        let (simd, tape, zero) = (self.simd, &self.tape, self.terms.zero);
-        let bar = |a: usize| accounts.get(a).map_or(0, |account| account.book.bar);
-        let bars = [bar(0), bar(1), bar(2), bar(3)];
-        let mut sums = [[zero; N]; 5];
-        let (mut shares, mut marks, mut misfit) = ([zero; N], [zero; N], wanted.misfit);
-        for quad in 0..N / QUAD {
-            let held = turn(simd, |a| quad_of(&accounts[a].book.shares[0], quad));
-            let fills = turn(simd, |a| quad_of(&tape.fill[bars[a] + 1 - tape.lag], quad));
-            let decided = turn(simd, |a| quad_of(&tape.close[bars[a]], quad));
-            let closes = turn(simd, |a| quad_of(&tape.close[bars[a] + 1], quad));
-            let marked = if GAPS { turn(simd, |a| quad_of(&accounts[a].book.marks[0], quad)) } else { decided };
-            let depths = if VARIES { tape.depths(simd, |a| bars[a] + 1, quad) } else { [Depth::none(); QUAD] };
-            for k in 0..QUAD {
-                let symbol = quad * QUAD + k;
-                let order = Order {
-                    asked: wanted.orders[symbol],
-                    target: wanted.targets[symbol],
-                    current: wanted.current[symbol],
-                    held: held[k],
-                    mark: marked[k],
-                    nav,
-                    decided: decided[k],
-                    fill: fills[k],
-                    close: closes[k],
-                };
-                let fill = self.terms.fill::<GAPS, VARIES, OWES>(&order, depths[k]);
-                for (sum, part) in sums.iter_mut().zip([fill.flow, fill.traded, fill.short, fill.value, fill.gross]) {
-                    sum[symbol] = part;
+    #[expect(clippy::cast_possible_truncation, reason = "observed in f32")]
+    fn show<const N: usize>(self, after: &After<S, N>, n_symbols: usize, observed: &mut Observed<'_>) {
+        let mut cash = [0.0; LANES];
+        store(&mut cash, 0, after.settled.cash / after.settled.nav);
+        let (first, n) = (self.index * S::F64_LANES, observed.n);
+        for quad in 0..N.min(n_symbols.next_multiple_of(QUAD)) / QUAD {
+            let turned = turn_back(self.simd, std::array::from_fn(|k| after.weights[quad * QUAD + k]));
+            let (place, width) = (quad * QUAD, (n_symbols - quad * QUAD).min(QUAD));
+            for a in 0..S::F64_LANES.min(n.saturating_sub(first)) {
+                let row = &mut observed.rows[observed.first + (first + a) * observed.stride + place..];
+                let weights = quad_of(&turned[a / 2], a % 2).map(|weight| weight as f32);
+                if width == QUAD {
+                    row[..QUAD].copy_from_slice(&weights);
+                    row[QUAD] = cash[a] as f32;
+                } else {
+                    row[..width].copy_from_slice(&weights[..width]);
+                    row[width] = cash[a] as f32;
                 }
-                misfit = if GAPS || VARIES { misfit + fill.misfit } else { misfit };
-                (shares[symbol], marks[symbol]) = (fill.shares, fill.mark);
             }
         }
-        let [flow, traded, short, value, gross] = sums.map(|lanes| total(zero, &lanes));
-        // What is told of the costs alone moves no money.
-        let sums = Sums { flow, traded, slipped: zero, pushed: zero, short, value, gross };
-        Held { shares, marks, sums, misfit }
     }
 
-    /// Returns four of the weights that accounts are to trade to.
+    /// Takes over what became of the accounts whose step is plain.
     #[inline(always)]
-    fn asked(&self, accounts: &[Account<'_>], quad: usize) -> [Vector<S>; QUAD] {
-        let (n_symbols, place) = (self.market.n_symbols(), quad * QUAD);
-        if place + QUAD <= n_symbols {
-            // Read where they are: a vector that is read back from single numbers waits for them.
-            return turn(self.simd, |a| accounts[a].orders[place..][..QUAD].try_into().expect("four symbols"));
-        }
-        let mut asked = [[0.0; QUAD]; QUAD];
-        if place < n_symbols {
-            for (asked, account) in asked.iter_mut().zip(accounts) {
-                pad(asked, account, quad);
+    fn keep_plain<const N: usize, const GAPS: bool>(
+        self,
+        before: &Before<S, N>,
+        after: &After<S, N>,
+        misfit: Vector<S>,
+        pack: &mut Pack,
+    ) {
+        // A sum with something that is not a number fits nothing either.
+        let fits = misfit.equals(Vector::splat(self.simd, 0.0));
+        let select = |before: Vector<S>, after: Vector<S>| fits.select(after, before);
+        store(&mut pack.cash, self.index, select(before.cash, after.settled.cash));
+        store(&mut pack.nav, self.index, select(before.nav, after.settled.nav));
+        for symbol in 0..N {
+            store(&mut pack.shares[symbol], self.index, select(before.shares[symbol], after.shares[symbol]));
+            store(&mut pack.weights[symbol], self.index, select(before.weights[symbol], after.weights[symbol]));
+            if GAPS {
+                let marks = select(self.vector(&pack.marks[symbol]), after.marks[symbol]);
+                store(&mut pack.marks[symbol], self.index, marks);
             }
         }
-        turn(self.simd, |a| &asked[a])
     }
 
+    /// Returns which accounts fit, a bit each.
     #[inline(always)]
-    fn splat(&self, value: f64) -> Vector<S> {
-        Vector::splat(self.simd, value)
-    }
-
-    /// Returns which account each element of a turned vector is of.
-    #[inline(always)]
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 3")]
-    fn order(&self) -> [usize; QUAD] {
-        const PLACES: [[f64; QUAD]; QUAD] = [[0.0; QUAD], [1.0; QUAD], [2.0; QUAD], [3.0; QUAD]];
-        elements(turn(self.simd, |a| &PLACES[a])[0]).map(|a| a as usize)
-    }
-
-    /// Returns the vector whose element e is `of(e)`.
-    #[inline(always)]
-    fn gather(&self, of: impl Fn(usize) -> f64) -> Vector<S> {
-        // Written out, for a loop would go by way of memory.
-        let at = |e: usize| if e < S::F64_LANES { of(e) } else { 0.0 };
-        let row = [at(0), at(1), at(2), at(3)];
-        Vector::new(self.simd, S::as_simd_f64s(&row[..S::F64_LANES]).0[0])
-    }
-}
-
-/// Returns the elements of a vector, the first of four.
-#[inline(always)]
-fn elements<S: Simd>(of: Vector<S>) -> [f64; QUAD] {
-    let mut elements = [0.0; QUAD];
-    S::as_mut_simd_f64s(&mut elements[..S::F64_LANES]).0[0] = of.value();
-    elements
-}
-
-/// Writes four of the weights that an account is to trade to.
-///
-/// They are 0 beyond the last symbol.
-#[inline(always)]
-fn pad(asked: &mut [f64; QUAD], account: &Account<'_>, quad: usize) {
-    *asked = [0.0; QUAD];
-    for (asked, order) in asked.iter_mut().zip(&account.orders[quad * QUAD..]) {
-        *asked = *order;
+    fn bits(self, misfit: Vector<S>) -> u8 {
+        let mut elements = [0.0; LANES];
+        store(&mut elements, 0, misfit);
+        (0..S::F64_LANES).fold(0, |bits, a| bits | u8::from(elements[a] == 0.0) << a)
     }
 }

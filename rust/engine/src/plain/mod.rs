@@ -5,25 +5,30 @@
 //! The numbers are those of `execution` and `settlement`, expression by expression, in one pass instead of many. What
 //! does not fit is left to them: nothing here has an effect before it is known that all of it fits.
 
+mod abreast;
 mod account;
 mod group;
 mod one;
 mod order;
+mod pack;
 mod run;
 mod tape;
+mod whose;
 
 use pulp::Simd;
 
 use crate::book::Book;
 use crate::dataset::Dataset;
 use crate::execution::MAX_COST;
-use crate::lanes::Block;
+use crate::lanes::{Block, LANES};
 use crate::simd::Vector;
 use crate::step::Rules;
+use whose::alike;
 
-pub use group::{Account, step_group};
+pub use group::{Growths, Observed, Orders, step_pack};
 pub(crate) use one::step;
 pub(crate) use order::Terms;
+pub use pack::Pack;
 pub use run::{Track, run_group};
 
 /// What a plain step may leave out, known before it.
@@ -49,6 +54,24 @@ impl Features {
         let varies = jitters || rules.rates.impact > 0.0 || rules.limits().max_participation.is_some();
         let gaps = !market.is_whole();
         Some(Self { gaps, varies, owes: gaps || rules.owes() })
+    }
+
+    /// Returns the features of steps of eight accounts.
+    ///
+    /// Where their rules differ, none of them has a jitter: its table is of one set of rules.
+    fn of_all(market: &Dataset, rules: &[&Rules; LANES]) -> Option<Self> {
+        let mut all = Self::of(market, rules[0])?;
+        if alike(rules) {
+            return Some(all);
+        }
+        for rules in rules {
+            let Self { varies, owes, .. } = Self::of(market, rules)?;
+            if rules.costs().slippage_jitter > 0.0 {
+                return None;
+            }
+            (all.varies, all.owes) = (all.varies || varies, all.owes || owes);
+        }
+        Some(all)
     }
 }
 

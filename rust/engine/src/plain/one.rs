@@ -5,8 +5,9 @@ use pulp::{Scalar, Simd, WithSimd};
 use crate::book::Book;
 use crate::dataset::Dataset;
 use crate::lanes::{self, Block, LANES};
-use crate::plain::account::{Sums, costs, settle};
+use crate::plain::account::{Dues, Sums, costs, settle};
 use crate::plain::order::{Depth, Order, Terms};
+use crate::plain::whose::Whose;
 use crate::plain::{Features, Rows};
 use crate::simd::{Layout, Row, Vector, store};
 use crate::sizing;
@@ -78,7 +79,8 @@ impl<const ONE: bool, const GAPS: bool, const VARIES: bool, const OWES: bool> Wi
         let sums = trade::<S, ONE, GAPS, VARIES, OWES>(layout, &terms, rows, book, desk)?;
         let one = Scalar::new();
         let value = |value| Vector::splat(one, value);
-        let settled = settle::<_, OWES, true>(one, market, rules, (value(book.cash), value(book.nav)), sums.map(value));
+        let dues = Dues::of(one, market, Whose::One(rules));
+        let settled = settle::<_, OWES, true>(one, &dues, (value(book.cash), value(book.nav)), sums.map(value));
         if settled.misfit.value() > 0.0 {
             return None;
         }

@@ -5,6 +5,7 @@
 use pulp::Simd;
 
 use crate::execution::MAX_COST;
+use crate::plain::whose::Whose;
 use crate::simd::Vector;
 use crate::step::{MAX_ABS_WEIGHT, Rules};
 
@@ -81,20 +82,29 @@ pub(crate) struct Fill<S: Simd> {
 }
 
 impl<S: Simd> Terms<S> {
+    /// Returns the terms of rules that all elements share.
     #[inline(always)]
     pub(crate) fn new(simd: S, rules: &Rules) -> Self {
+        Self::of(simd, Whose::One(rules))
+    }
+
+    #[inline(always)]
+    pub(crate) fn of(simd: S, whose: Whose<'_>) -> Self {
         let splat = |value| Vector::splat(simd, value);
+        let each = |value: fn(&Rules) -> f64| whose.vector(simd, value);
+        let is_bound = whose.any(|rules| rules.limits().max_participation.is_some());
         Self {
             zero: splat(0.0),
             one: splat(1.0),
-            max_weight: splat(rules.limits().max_weight),
+            max_weight: each(|rules| rules.limits().max_weight),
             highest: splat(MAX_ABS_WEIGHT),
-            lowest: splat(rules.lowest_weight()),
-            slippage: splat(rules.rates.slippage),
-            impact: splat(rules.rates.impact),
-            capital: splat(rules.costs().capital),
+            lowest: each(Rules::lowest_weight),
+            slippage: each(|rules| rules.rates.slippage),
+            impact: each(|rules| rules.rates.impact),
+            capital: each(|rules| rules.costs().capital),
             // What is within a rounding of the bound is measured again by step 9 itself.
-            most: rules.limits().max_participation.map(|most| splat(most * (1.0 - 1e-9))),
+            most: is_bound
+                .then(|| each(|rules| rules.limits().max_participation.map_or(f64::INFINITY, |most| most * (1.0 - 1e-9)))),
             max_cost: splat(MAX_COST),
         }
     }

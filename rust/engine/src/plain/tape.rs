@@ -8,6 +8,7 @@ use crate::dataset::Dataset;
 use crate::grid::Grid;
 use crate::lanes::{Block, LANES};
 use crate::plain::order::Depth;
+use crate::plain::whose::alike;
 use crate::simd::Vector;
 use crate::step::Rules;
 
@@ -16,8 +17,7 @@ pub(crate) const QUAD: usize = 4;
 
 /// Returns four symbols of several accounts, each symbol in a vector.
 ///
-/// The accounts are as many as a vector has elements. Their order in a vector is the machine's, and the same for all
-/// that is turned.
+/// The accounts are as many as a vector has elements.
 #[inline(always)]
 pub(crate) fn turn<'a, S: Simd>(simd: S, row_of: impl Fn(usize) -> &'a [f64; QUAD]) -> [Vector<S>; QUAD] {
     let load = |register: usize| {
@@ -59,9 +59,9 @@ pub(crate) struct Tape<'a> {
 
 impl<'a> Tape<'a> {
     #[inline(always)]
-    pub(crate) fn new(market: &'a Dataset, rules: &'a Rules) -> Self {
+    pub(crate) fn new(market: &'a Dataset, rules: &[&'a Rules; LANES]) -> Self {
         let (fill, lag) = market.fill_grid();
-        let tables = rules.tables.as_deref();
+        let tables = if alike(rules) { rules[0].tables.as_deref() } else { None };
         Self {
             close: market.close.blocks(),
             fill: fill.blocks(),
@@ -93,5 +93,43 @@ impl<'a> Tape<'a> {
             volume: volume.map(|of| of[k]),
             ratio: ratios.map(|(ratio, root)| (ratio[k], root[k])),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pulp::{Arch, Scalar, WithSimd};
+
+    use super::*;
+    use crate::simd::store;
+
+    /// Turns numbers and turns them back.
+    struct Turns([[f64; QUAD]; QUAD]);
+
+    impl WithSimd for Turns {
+        type Output = (Vec<[f64; QUAD]>, Vec<[f64; QUAD]>);
+
+        fn with_simd<S: Simd>(self, simd: S) -> Self::Output {
+            let turned = turn(simd, |a| &self.0[a]);
+            let symbols = turned.map(|symbol| {
+                let mut elements = [0.0; LANES];
+                store(&mut elements, 0, symbol);
+                *quad_of(&elements, 0)
+            });
+            let back = turn_back(simd, turned);
+            let accounts = (0..S::F64_LANES).map(|a| *quad_of(&back[a / 2], a % 2));
+            (symbols.map(|symbol| symbol).to_vec(), accounts.collect())
+        }
+    }
+
+    #[test]
+    fn accounts_keep_their_order_when_they_are_turned_on_every_machine() {
+        let numbers = std::array::from_fn(|a| std::array::from_fn(|symbol| (10 * a + symbol) as f64));
+        for (symbols, accounts) in [Arch::new().dispatch(Turns(numbers)), Turns(numbers).with_simd(Scalar::new())] {
+            for (a, account) in accounts.iter().enumerate() {
+                assert_eq!(*account, numbers[a]);
+                assert_eq!([0, 1, 2, 3].map(|symbol: usize| symbols[symbol][a]), numbers[a]);
+            }
+        }
     }
 }

@@ -1,6 +1,6 @@
-use openoutcry_engine::{Book, Dataset};
+use openoutcry_engine::{Book, Dataset, Observed};
 
-use crate::batch::lane::{Lane, Told};
+use crate::batch::lane::Told;
 use crate::batch::market::{Market, observe_account};
 
 /// Where the observations of a batch go, lane after lane.
@@ -77,20 +77,59 @@ impl<'a> Seen<'a> {
     }
 
     /// Writes what lane `i` may see.
-    #[inline(always)]
+    #[inline]
     #[expect(clippy::cast_possible_wrap, reason = "every bar is far below 2^52")]
-    pub(crate) fn write(&mut self, i: usize, lane: &Lane, market: &Market, lookback: usize) {
+    pub(crate) fn write(&mut self, i: usize, book: &Book, market: &Market, lookback: usize) {
         let n_symbols = market.data().n_symbols();
         match self {
             Self::Flat(flat) => {
                 let len = market.flat_len(lookback);
-                market.observe_flat(&lane.book, lookback, &mut flat[i * len..(i + 1) * len]);
+                market.observe_flat(book, lookback, &mut flat[i * len..(i + 1) * len]);
             }
-            Self::Dict(arrays) => arrays.write(i, &lane.book, market.data(), lookback),
+            Self::Dict(arrays) => arrays.write(i, book, market.data(), lookback),
             Self::Cursor { bars, account } => {
-                bars[i] = lane.book.bar() as i64;
-                observe_account(&lane.book, &mut account[i * (n_symbols + 1)..(i + 1) * (n_symbols + 1)]);
+                bars[i] = book.bar() as i64;
+                observe_account(book, &mut account[i * (n_symbols + 1)..(i + 1) * (n_symbols + 1)]);
             }
+        }
+    }
+
+    /// Returns where the accounts of `n` lanes are seen, as weights and cash, if they are.
+    #[inline]
+    pub(crate) fn observed(
+        &mut self,
+        first: usize,
+        n: usize,
+        n_symbols: usize,
+        lookback: usize,
+    ) -> Option<Observed<'_>> {
+        let (rows, before) = match self {
+            Self::Flat(flat) => (&mut **flat, lookback * n_symbols),
+            Self::Cursor { account, .. } => (&mut **account, 0),
+            Self::Dict(_) => return None,
+        };
+        let stride = before + n_symbols + 1;
+        Some(Observed { rows, first: first * stride + before, stride, n })
+    }
+
+    /// Writes what lane `i` may see beside what [`Seen::observed`] shows, at a bar.
+    ///
+    /// Returns whether that is all there is to see.
+    #[inline]
+    #[expect(clippy::cast_possible_wrap, reason = "every bar is far below 2^52")]
+    pub(crate) fn write_around(&mut self, i: usize, bar: usize, market: &Market, lookback: usize) -> bool {
+        match self {
+            Self::Flat(flat) => {
+                let len = market.flat_len(lookback);
+                let n_symbols = market.data().n_symbols();
+                market.observe_returns(bar, &mut flat[i * len..][..lookback * n_symbols]);
+                true
+            }
+            Self::Cursor { bars, .. } => {
+                bars[i] = bar as i64;
+                true
+            }
+            Self::Dict(_) => false,
         }
     }
 

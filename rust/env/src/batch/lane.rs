@@ -1,23 +1,24 @@
-use openoutcry_engine::{Book, Desk, Rules, StepError, Window, step_once};
+use openoutcry_engine::Window;
 
-use crate::batch::market::Market;
-use crate::batch::settings::{Autoreset, Settings};
-use crate::episode::hold_within;
+use crate::batch::settings::Settings;
 use crate::episodes::{Stream, Windows};
 use crate::reward::Memory;
 
-/// One account of a batch and the episode it is in.
+/// What every step of a lane looks at.
 #[derive(Clone, Debug)]
 pub(crate) struct Lane {
-    pub(crate) book: Book,
-    pub(crate) window: Window,
+    /// The bar at which the episode is cut off.
+    last: usize,
     /// Index of its market, and of its rules.
     pub(crate) market: usize,
     pub(crate) rules: usize,
     pub(crate) terminated: bool,
     pub(crate) truncated: bool,
-    /// Decisions taken in the episode.
-    n_steps: usize,
+}
+
+/// What is looked at only when an episode begins or ends.
+#[derive(Clone, Debug)]
+pub(crate) struct Story {
     stream: Stream,
     pub(crate) memory: Memory,
     /// NAV and bar at which the episode before this one ended.
@@ -35,25 +36,34 @@ pub(crate) struct Told {
 }
 
 impl Lane {
-    pub(crate) fn new(market: &Market, windows: &Windows, place: (usize, usize), seed: u64) -> Self {
-        let mut stream = Stream::new(seed);
-        let window = stream.next(windows);
-        Self {
-            book: Book::new(market.data(), window.start),
-            window,
-            market: place.0,
-            rules: place.1,
-            terminated: false,
-            truncated: false,
-            n_steps: 0,
-            stream,
-            memory: Memory::default(),
-            ended: None,
-        }
+    /// Returns a lane whose first episode is still to begin.
+    pub(crate) fn new(market: usize, rules: usize) -> Self {
+        Self { last: 0, market, rules, terminated: false, truncated: false }
     }
 
+    #[inline]
     pub(crate) fn is_done(&self) -> bool {
         self.terminated || self.truncated
+    }
+
+    /// Begins an episode in a window.
+    pub(crate) fn begin(&mut self, window: Window, settings: &Settings) {
+        self.last = window.start.saturating_add(settings.max_episode_steps).min(window.end - 1);
+        (self.terminated, self.truncated) = (false, false);
+    }
+
+    /// Takes over that the account was carried to `bar`, which was worth `reward`.
+    #[inline]
+    pub(crate) fn close(&mut self, bar: usize, reward: f64, terminated: bool) -> Told {
+        self.terminated = terminated;
+        self.truncated = bar == self.last;
+        Told { reward, terminated, truncated: self.truncated, reset: false }
+    }
+}
+
+impl Story {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self { stream: Stream::new(seed), memory: Memory::default(), ended: None }
     }
 
     /// Begins the stream of another seed; its first episode is still to come.
@@ -61,46 +71,24 @@ impl Lane {
         self.stream = Stream::new(seed);
     }
 
-    /// Begins the next episode of the stream.
-    pub(crate) fn begin(&mut self, market: &Market, windows: &Windows) {
-        self.ended = self.is_done().then(|| (self.book.nav(), self.book.bar()));
-        self.window = self.stream.next(windows);
-        self.book.restart(market.data(), self.window.start);
-        (self.terminated, self.truncated) = (false, false);
-        (self.n_steps, self.memory) = (0, Memory::default());
-    }
-
-    /// Trades to `orders`, or begins an episode.
+    /// Returns the window of the next episode.
     ///
-    /// The latter where the last one is over and a step does that.
-    #[inline]
-    pub(crate) fn advance(
-        &mut self,
-        market: &Market,
-        rules: &Rules,
-        settings: &Settings,
-        orders: &mut [f64],
-        desk: &mut Desk,
-    ) -> Result<Told, StepError> {
-        if self.is_done() {
-            if settings.autoreset != Autoreset::NextStep {
-                return Err(StepError::EpisodeOver);
-            }
-            self.begin(market, &settings.windows[self.market]);
-            return Ok(Told { reset: true, ..Told::default() });
-        }
-        hold_within(settings.no_trade_band, &self.book, orders);
-        let stepped = step_once(market.data(), rules, &mut self.book, orders, desk)?;
-        let reward = settings.reward.of(&stepped, &mut self.memory);
-        Ok(self.close(reward, stepped.terminated, settings))
+    /// `ended` is where the last one did.
+    pub(crate) fn next(&mut self, windows: &Windows, ended: Option<(f64, usize)>) -> Window {
+        (self.ended, self.memory) = (ended, Memory::default());
+        self.stream.next(windows)
     }
+}
 
-    /// Takes over that the account was stepped, which was worth `reward`.
-    #[inline]
-    pub(crate) fn close(&mut self, reward: f64, terminated: bool, settings: &Settings) -> Told {
-        self.n_steps += 1;
-        self.terminated = terminated;
-        self.truncated = self.book.bar() + 1 == self.window.end || self.n_steps == settings.max_episode_steps;
-        Told { reward, terminated: self.terminated, truncated: self.truncated, reset: false }
-    }
+/// Returns the next window of a lane, and where its last episode ended, if it did.
+pub(crate) fn next_window(
+    lane: &mut Lane,
+    story: &mut Story,
+    (nav, bar): (f64, usize),
+    settings: &Settings,
+) -> Window {
+    let ended = lane.is_done().then_some((nav, bar));
+    let window = story.next(&settings.windows[lane.market], ended);
+    lane.begin(window, settings);
+    window
 }

@@ -66,17 +66,22 @@ impl Market {
     /// Panics if `flat` has not [`Market::flat_len`] elements.
     #[inline]
     pub fn observe_flat(&self, book: &Book, lookback: usize, flat: &mut [f32]) {
-        let n_symbols = self.data.n_symbols();
-        let (history, account) = flat.split_at_mut(lookback * n_symbols);
-        let known = (book.bar() + 1) * n_symbols;
+        let (history, account) = flat.split_at_mut(lookback * self.data.n_symbols());
+        self.observe_returns(book.bar(), history);
+        observe_account(book, account);
+    }
+
+    /// Writes the last log returns as of a bar, oldest first.
+    #[inline]
+    pub(crate) fn observe_returns(&self, bar: usize, history: &mut [f32]) {
+        let known = (bar + 1) * self.data.n_symbols();
         if known >= history.len() {
             history.copy_from_slice(&self.returns[known - history.len()..known]);
         } else {
-            let (before, shown) = history.split_at_mut(lookback * n_symbols - known);
+            let (before, shown) = history.split_at_mut(history.len() - known);
             before.fill(0.0);
             shown.copy_from_slice(&self.returns[..known]);
         }
-        observe_account(book, account);
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! It is without JSON and without an allocation a step.
 
+mod accounts;
 mod buffers;
 mod lane;
 mod market;
@@ -12,13 +13,13 @@ use std::sync::Arc;
 
 use openoutcry_engine::lanes::LANES;
 use openoutcry_engine::{Book, Desk, Detail, FillKey, Rules, StepError};
-use rayon::{ThreadPool, ThreadPoolBuilder};
 
+use accounts::Accounts;
 pub use buffers::{Arrays, Outcome, Seen};
-use lane::Lane;
+use lane::{Lane, Story, next_window};
 pub use market::{Market, observe_account};
 pub use settings::{Autoreset, BatchError, Settings, Terms};
-use share::Share;
+use share::{Seat, Share};
 
 use crate::episode::check_lookback;
 
@@ -34,10 +35,12 @@ pub struct Batch {
     rules: Vec<Rules>,
     settings: Settings,
     lanes: Vec<Lane>,
+    stories: Vec<Story>,
+    accounts: Accounts,
     /// Weights asked for, lane after lane, in f64; NaN is a hold.
     orders: Vec<f64>,
-    desks: Vec<Desk>,
-    pool: Option<ThreadPool>,
+    /// One a thread.
+    seats: Vec<Seat>,
 }
 
 impl Batch {
@@ -74,20 +77,23 @@ impl Batch {
             Ok(if shares_tables { rules.with_tables(markets[*market].data()) } else { rules })
         });
         let rules: Vec<Rules> = rules.collect::<Result<_, BatchError>>()?;
-        let made = lanes.iter().zip(&kind_of).enumerate().map(|(i, ((market, _), kind))| {
-            Lane::new(&markets[*market], &settings.windows[*market], (*market, *kind), seed.wrapping_add(i as u64))
-        });
         let n_symbols = markets[0].data().n_symbols();
-        let pool = (settings.n_threads > 1).then(|| ThreadPoolBuilder::new().num_threads(settings.n_threads).build());
+        let mut stories: Vec<_> = (0..lanes.len()).map(|i| Story::new(seed.wrapping_add(i as u64))).collect();
+        let (mut made, mut books) = (Vec::with_capacity(lanes.len()), Vec::with_capacity(lanes.len()));
+        for (story, ((market, _), kind)) in stories.iter_mut().zip(lanes.iter().zip(kind_of)) {
+            let mut lane = Lane::new(*market, kind);
+            let window = next_window(&mut lane, story, (1.0, 0), &settings);
+            books.push(Book::new(markets[*market].data(), window.start));
+            made.push(lane);
+        }
+        let seat = Seat { desk: Desk::new(n_symbols, Detail::Money), book: books[0].clone() };
+        let accounts = Accounts::new(books);
         Ok(Self {
-            lanes: made.collect(),
-            orders: vec![0.0; lanes.len() * n_symbols],
-            desks: vec![Desk::new(n_symbols, Detail::Money); settings.n_threads],
-            pool: pool.transpose().map_err(|error| BatchError::Setting {
-                name: "threads",
-                range: "a number that the system can start",
-                value: error.to_string(),
-            })?,
+            orders: vec![0.0; lanes.len() * accounts.stride(n_symbols)],
+            lanes: made,
+            stories,
+            accounts,
+            seats: vec![seat; settings.n_threads],
             markets,
             rules,
             settings,
@@ -124,10 +130,28 @@ impl Batch {
         &self.markets[self.lanes[lane].market]
     }
 
-    /// Returns the account of a lane.
+    /// Returns the bar whose close the account of a lane is valued at.
     #[must_use]
-    pub fn book(&self, lane: usize) -> &Book {
-        &self.lanes[lane].book
+    pub fn bar(&self, lane: usize) -> usize {
+        self.accounts.bar(lane)
+    }
+
+    /// Returns the NAV of a lane.
+    #[must_use]
+    pub fn nav(&self, lane: usize) -> f64 {
+        self.accounts.nav(lane)
+    }
+
+    /// Returns the cash of a lane.
+    #[must_use]
+    pub fn cash(&self, lane: usize) -> f64 {
+        self.accounts.cash(lane)
+    }
+
+    /// Returns the shares that a lane holds of a symbol.
+    #[must_use]
+    pub fn shares(&self, lane: usize, symbol: usize) -> f64 {
+        self.accounts.shares(lane, symbol)
     }
 
     /// Returns whether the episode of a lane has ended.
@@ -141,7 +165,7 @@ impl Batch {
     /// That is the episode before the present one; nothing if that one did not end.
     #[must_use]
     pub fn ended(&self, lane: usize) -> Option<(f64, usize)> {
-        self.lanes[lane].ended
+        self.stories[lane].ended
     }
 
     /// Begins an episode in each lane of `mask`, or in all.
@@ -157,11 +181,15 @@ impl Batch {
         {
             return Err(length("reset_mask", self.lanes.len(), mask.len()));
         }
-        for (i, lane) in self.lanes.iter_mut().enumerate().filter(|(i, _)| mask.is_none_or(|mask| mask[*i])) {
+        let memory = &mut self.seats[0].book;
+        let lanes = self.lanes.iter_mut().zip(&mut self.stories).enumerate();
+        for (i, (lane, story)) in lanes.filter(|(i, _)| mask.is_none_or(|mask| mask[*i])) {
             if let Some(seed) = seed {
-                lane.seed(seed.wrapping_add(i as u64));
+                story.seed(seed.wrapping_add(i as u64));
             }
-            lane.begin(&self.markets[lane.market], &self.settings.windows[lane.market]);
+            let now = (self.accounts.nav(i), self.accounts.bar(i));
+            let window = next_window(lane, story, now, &self.settings);
+            self.accounts.restart(i, self.markets[lane.market].data(), window.start, memory);
         }
         Ok(())
     }
@@ -173,8 +201,10 @@ impl Batch {
     /// Returns an error, and writes nothing, if an array has the wrong length.
     pub fn observe(&self, mut seen: Seen<'_>) -> Result<(), BatchError> {
         self.check_seen(&seen)?;
+        let mut memory = self.seats[0].book.clone();
         for (i, lane) in self.lanes.iter().enumerate() {
-            seen.write(i, lane, &self.markets[lane.market], self.settings.lookback);
+            let market = &self.markets[lane.market];
+            seen.write(i, self.accounts.book(i, market.data(), &mut memory), market, self.settings.lookback);
         }
         Ok(())
     }
@@ -188,29 +218,30 @@ impl Batch {
     /// Returns an error, and no lane can move, if an array has the wrong length, a weight is not finite, or a lane's
     /// episode is over and a step does not begin the next.
     pub fn accept<T: Copy + Into<f64>>(&mut self, actions: &[T], hold: Option<&[bool]>) -> Result<(), BatchError> {
-        if actions.len() != self.orders.len() {
-            return Err(length("actions", self.orders.len(), actions.len()));
+        let (n_lanes, n_symbols) = (self.lanes.len(), self.n_symbols());
+        if actions.len() != n_lanes * n_symbols {
+            return Err(length("actions", n_lanes * n_symbols, actions.len()));
         }
         if let Some(hold) = hold
-            && hold.len() != self.orders.len()
+            && hold.len() != actions.len()
         {
-            return Err(length("hold", self.orders.len(), hold.len()));
+            return Err(length("hold", actions.len(), hold.len()));
         }
-        if !widen(actions, &mut self.orders) {
-            let index = self.orders.iter().position(|weight| !weight.is_finite()).unwrap_or(0);
-            let (lane, symbol) = (index / self.n_symbols(), index % self.n_symbols());
-            return Err(BatchError::Weight { lane, symbol, weight: self.orders[index] });
+        let stride = self.accounts.stride(n_symbols);
+        if !widen_rows(actions, n_symbols, &mut self.orders, stride) {
+            let index = actions.iter().position(|weight| !(*weight).into().is_finite()).unwrap_or(0);
+            let (lane, symbol) = (index / n_symbols, index % n_symbols);
+            return Err(BatchError::Weight { lane, symbol, weight: actions[index].into() });
         }
-        for (order, _) in self.orders.iter_mut().zip(hold.unwrap_or(&[])).filter(|(_, hold)| **hold) {
-            *order = f64::NAN;
+        for (index, _) in hold.unwrap_or(&[]).iter().enumerate().filter(|(_, hold)| **hold) {
+            self.orders[index / n_symbols * stride + index % n_symbols] = f64::NAN;
         }
-        for (i, lane) in self.lanes.iter().enumerate() {
-            if lane.is_done() && self.settings.autoreset == Autoreset::Disabled {
-                return Err(BatchError::Lane { lane: i, source: StepError::EpisodeOver });
-            }
-            lane.book.check_nav().map_err(|source| BatchError::Lane { lane: i, source })?;
+        if self.settings.autoreset == Autoreset::Disabled
+            && let Some(lane) = self.lanes.iter().position(Lane::is_done)
+        {
+            return Err(BatchError::Lane { lane, source: StepError::EpisodeOver });
         }
-        Ok(())
+        self.accounts.check_nav().map_err(|(lane, source)| BatchError::Lane { lane, source })
     }
 
     /// Carries out the actions taken over and writes what they led to.
@@ -234,16 +265,15 @@ impl Batch {
             rules: &self.rules,
             settings: &self.settings,
             lanes: &mut self.lanes,
+            stories: &mut self.stories,
+            accounts: self.accounts.as_mut(),
             orders: &mut self.orders,
             seen,
             last,
             outcome,
             first_lane,
         };
-        match &self.pool {
-            Some(pool) => pool.install(|| share.run(&mut self.desks)),
-            None => share.advance(&mut self.desks[0]),
-        }
+        share.advance(&mut self.seats[0])
     }
 
     fn check_seen(&self, seen: &Seen<'_>) -> Result<(), BatchError> {
@@ -252,6 +282,32 @@ impl Batch {
             None => Ok(()),
         }
     }
+}
+
+/// Writes rows of actions as f64, `stride` apart, and returns whether all are finite.
+fn widen_rows<T: Copy + Into<f64>>(actions: &[T], n_symbols: usize, orders: &mut [f64], stride: usize) -> bool {
+    match n_symbols {
+        1 if stride == LANES => widen_short::<T, 1>(actions, orders),
+        2 if stride == LANES => widen_short::<T, 2>(actions, orders),
+        3 if stride == LANES => widen_short::<T, 3>(actions, orders),
+        4 if stride == LANES => widen_short::<T, 4>(actions, orders),
+        5 if stride == LANES => widen_short::<T, 5>(actions, orders),
+        6 if stride == LANES => widen_short::<T, 6>(actions, orders),
+        7 if stride == LANES => widen_short::<T, 7>(actions, orders),
+        _ => widen(actions, orders),
+    }
+}
+
+/// Writes rows of `N` actions as blocks of f64, and returns whether all are finite.
+fn widen_short<T: Copy + Into<f64>, const N: usize>(actions: &[T], orders: &mut [f64]) -> bool {
+    let mut faults = [0.0; N];
+    for (orders, actions) in orders.as_chunks_mut::<LANES>().0.iter_mut().zip(actions.as_chunks::<N>().0) {
+        for k in 0..N {
+            orders[k] = actions[k].into();
+            faults[k] += orders[k] * 0.0;
+        }
+    }
+    faults.iter().sum::<f64>() == 0.0
 }
 
 /// Writes actions as f64 and returns whether all are finite.

@@ -61,7 +61,7 @@ proptest! {
             batch.step(Seen::Flat(&mut seen), None, outcome).unwrap();
             for lane in (0..N_LANES).filter(|lane| playing[*lane]) {
                 let (before, after) = (runs[lane].nav[k], runs[lane].nav[k + 1]);
-                prop_assert_eq!(batch.book(lane).nav().to_bits(), after.to_bits(), "lane {} bar {}", lane, bar);
+                prop_assert_eq!(batch.nav(lane).to_bits(), after.to_bits(), "lane {} bar {}", lane, bar);
                 prop_assert_eq!(rewards[lane].to_bits(), (after / before - 1.0).to_bits());
                 prop_assert_eq!(flags[0][lane], runs[lane].terminated_at == Some(k));
                 prop_assert_eq!(flags[1][lane], bar + 2 == window(&case).end);

@@ -1,0 +1,177 @@
+//! A plain step of as many accounts as a vector has elements, each of at most `N` symbols.
+//!
+//! What is done once for an account is done once for all of them. Of every array, element k is symbol k's.
+
+use pulp::Simd;
+
+use crate::book::MAX_NAV;
+use crate::lanes::Block;
+use crate::plain::account::{Dues, Settled, Sums, settle};
+use crate::plain::order::{Depth, Order, Terms};
+use crate::plain::pack::Pack;
+use crate::plain::total;
+use crate::simd::{Vector, store};
+
+/// Accounts before a step.
+#[derive(Clone, Copy)]
+pub(crate) struct Before<S: Simd, const N: usize> {
+    pub(crate) cash: Vector<S>,
+    pub(crate) nav: Vector<S>,
+    pub(crate) shares: [Vector<S>; N],
+    pub(crate) weights: [Vector<S>; N],
+}
+
+/// As many accounts as a vector has elements: those of vector `index`.
+#[derive(Clone, Copy)]
+pub(crate) struct Part<S: Simd> {
+    pub(crate) simd: S,
+    pub(crate) index: usize,
+}
+
+impl<S: Simd> Part<S> {
+    #[inline(always)]
+    pub(crate) fn vector(self, block: &Block) -> Vector<S> {
+        Vector::new(self.simd, S::as_simd_f64s(block).0[self.index])
+    }
+
+    #[inline(always)]
+    pub(crate) fn vectors<const N: usize>(self, blocks: &[Block]) -> [Vector<S>; N] {
+        let mut vectors = [Vector::splat(self.simd, 0.0); N];
+        for (vector, block) in vectors.iter_mut().zip(blocks) {
+            *vector = self.vector(block);
+        }
+        vectors
+    }
+
+    #[inline(always)]
+    pub(crate) fn before<const N: usize>(self, pack: &Pack) -> Before<S, N> {
+        Before {
+            cash: self.vector(&pack.cash),
+            nav: self.vector(&pack.nav),
+            shares: self.vectors(&pack.shares),
+            weights: self.vectors(&pack.weights),
+        }
+    }
+
+    /// Returns 1 for an account that can take no decision, as [`Book::check_nav`] has it.
+    ///
+    /// [`Book::check_nav`]: crate::Book::check_nav
+    #[inline(always)]
+    pub(crate) fn overflown(self, pack: &Pack) -> Vector<S> {
+        let splat = |value| Vector::splat(self.simd, value);
+        self.vector(&pack.nav).exceeds(splat(MAX_NAV)).select(splat(1.0), splat(0.0))
+    }
+
+    /// Takes over what became of all accounts, but for their bars and marks.
+    #[inline(always)]
+    pub(crate) fn keep<const N: usize>(self, after: &After<S, N>, pack: &mut Pack) {
+        store(&mut pack.cash, self.index, after.settled.cash);
+        store(&mut pack.nav, self.index, after.settled.nav);
+        for symbol in 0..N {
+            store(&mut pack.shares[symbol], self.index, after.shares[symbol]);
+            store(&mut pack.weights[symbol], self.index, after.weights[symbol]);
+        }
+    }
+}
+
+/// What a step meets.
+#[derive(Clone, Copy)]
+pub(crate) struct Quotes<S: Simd, const N: usize> {
+    pub(crate) marks: [Vector<S>; N],
+    pub(crate) decided: [Vector<S>; N],
+    pub(crate) fills: [Vector<S>; N],
+    pub(crate) closes: [Vector<S>; N],
+    pub(crate) depths: [Depth<S>; N],
+}
+
+/// Accounts after a step.
+pub(crate) struct After<S: Simd, const N: usize> {
+    pub(crate) shares: [Vector<S>; N],
+    pub(crate) weights: [Vector<S>; N],
+    pub(crate) marks: [Vector<S>; N],
+    pub(crate) settled: Settled<S>,
+    /// Above 0 where the step is not plain: nothing else of it holds there.
+    pub(crate) misfit: Vector<S>,
+    /// 1 where `max_gross` scaled the orders, which a step of more detail tells of.
+    pub(crate) scaled: Vector<S>,
+}
+
+/// What accounts trade to, after steps 2 to 4.
+struct Targets<S: Simd, const N: usize> {
+    weights: [Vector<S>; N],
+    misfit: Vector<S>,
+    scaled: Vector<S>,
+}
+
+/// Carries accounts to the next close.
+#[inline(always)]
+pub(crate) fn step<S: Simd, const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool>(
+    simd: S,
+    (terms, dues): (&Terms<S>, &Dues<S>),
+    before: &Before<S, N>,
+    asked: &[Vector<S>; N],
+    quotes: &Quotes<S, N>,
+) -> After<S, N> {
+    let zero = terms.zero;
+    let targets = cut(simd, (terms, dues), asked, &before.weights);
+    let mut sums = [[zero; N]; 5];
+    let (mut shares, mut marks, mut misfit) = ([zero; N], [zero; N], targets.misfit);
+    for symbol in 0..N {
+        let order = Order {
+            asked: asked[symbol],
+            target: targets.weights[symbol],
+            current: before.weights[symbol],
+            held: before.shares[symbol],
+            mark: quotes.marks[symbol],
+            nav: before.nav,
+            decided: quotes.decided[symbol],
+            fill: quotes.fills[symbol],
+            close: quotes.closes[symbol],
+        };
+        let fill = terms.fill::<GAPS, VARIES, OWES>(&order, quotes.depths[symbol]);
+        for (sum, part) in sums.iter_mut().zip([fill.flow, fill.traded, fill.short, fill.value, fill.gross]) {
+            sum[symbol] = part;
+        }
+        misfit = if GAPS || VARIES { misfit + fill.misfit } else { misfit };
+        (shares[symbol], marks[symbol]) = (fill.shares, fill.mark);
+    }
+    let [flow, traded, short, value, gross] = sums.map(|lanes| total(zero, &lanes));
+    // What is told of the costs alone moves no money.
+    let sums = Sums { flow, traded, slipped: zero, pushed: zero, short, value, gross };
+    let settled = settle::<S, OWES, false>(simd, dues, (before.cash, before.nav), sums);
+    let mut weights = [zero; N];
+    for symbol in 0..N {
+        let weight = shares[symbol] * marks[symbol] / settled.nav;
+        weights[symbol] = shares[symbol].equals(zero).select(zero, weight);
+    }
+    misfit = misfit + settled.misfit;
+    After { shares, weights, marks, settled, misfit, scaled: targets.scaled }
+}
+
+/// Steps 2 to 4.
+#[inline(always)]
+fn cut<S: Simd, const N: usize>(
+    simd: S,
+    (terms, dues): (&Terms<S>, &Dues<S>),
+    asked: &[Vector<S>; N],
+    held: &[Vector<S>; N],
+) -> Targets<S, N> {
+    let (zero, one) = (terms.zero, terms.one);
+    let (mut weights, mut added, mut kept, mut misfit) = ([zero; N], [zero; N], [zero; N], zero);
+    for symbol in 0..N {
+        let cut = terms.cut(asked[symbol], held[symbol]);
+        (weights[symbol], added[symbol], kept[symbol]) = (cut.target, cut.added, cut.kept);
+        misfit = misfit + cut.lost + cut.odd;
+    }
+    let (added, kept) = (total(zero, &added), total(zero, &kept));
+    let (scale, exceeds) = dues.scale(simd, added, kept);
+    let mut scaled = zero;
+    if exceeds.any() {
+        scaled = exceeds.select(added.exceeds(zero).select(one, zero), zero);
+        let is_scaled = scaled.exceeds(zero);
+        for symbol in 0..N {
+            weights[symbol] = is_scaled.select(terms.scale(weights[symbol], held[symbol], scale), weights[symbol]);
+        }
+    }
+    Targets { weights, misfit, scaled }
+}

@@ -1,0 +1,109 @@
+//! Eight accounts of few symbols, turned so that a vector holds one number of each.
+
+use crate::book::{Book, MAX_NAV};
+use crate::dataset::Dataset;
+use crate::error::StepError;
+use crate::lanes::{Block, LANES, each};
+
+/// Eight accounts of at most eight symbols.
+///
+/// Of every block, element k is account k's. Shares, weights and marks have a block a symbol.
+#[derive(Clone, Debug)]
+pub struct Pack {
+    pub(crate) bars: [usize; LANES],
+    pub(crate) cash: Block,
+    pub(crate) nav: Block,
+    pub(crate) shares: [Block; LANES],
+    pub(crate) weights: [Block; LANES],
+    /// Kept where a market has gaps; elsewhere a mark is the close.
+    pub(crate) marks: [Block; LANES],
+}
+
+impl Default for Pack {
+    /// Returns accounts of nothing at bar 0.
+    fn default() -> Self {
+        let nothing = [0.0; LANES];
+        Self {
+            bars: [0; LANES],
+            cash: [1.0; LANES],
+            nav: [1.0; LANES],
+            shares: [nothing; LANES],
+            weights: [nothing; LANES],
+            marks: [[1.0; LANES]; LANES],
+        }
+    }
+}
+
+impl Pack {
+    /// Returns the bar of an account.
+    #[must_use]
+    pub fn bar(&self, account: usize) -> usize {
+        self.bars[account]
+    }
+
+    /// Returns the cash of an account.
+    #[must_use]
+    pub fn cash(&self, account: usize) -> f64 {
+        self.cash[account]
+    }
+
+    /// Returns the NAV of an account.
+    #[must_use]
+    pub fn nav(&self, account: usize) -> f64 {
+        self.nav[account]
+    }
+
+    /// Returns the shares that an account holds of a symbol.
+    #[must_use]
+    pub fn shares(&self, account: usize, symbol: usize) -> f64 {
+        self.shares[symbol][account]
+    }
+
+    /// Returns the weight that an account holds of a symbol.
+    #[must_use]
+    pub fn weight(&self, account: usize, symbol: usize) -> f64 {
+        self.weights[symbol][account]
+    }
+
+    /// Checks that every account can take a decision, as [`Book::check_nav`] does.
+    ///
+    /// # Errors
+    ///
+    /// Returns the first account that cannot, and why.
+    pub fn check_nav(&self) -> Result<(), (usize, StepError)> {
+        match self.nav.iter().position(|nav| *nav > MAX_NAV) {
+            Some(account) => Err((account, StepError::NavOverflow { nav: self.nav[account], bar: self.bars[account] })),
+            None => Ok(()),
+        }
+    }
+
+    /// Puts a book in the place of an account.
+    pub fn put(&mut self, account: usize, book: &Book) {
+        (self.bars[account], self.cash[account], self.nav[account]) = (book.bar, book.cash, book.nav);
+        for symbol in 0..LANES {
+            self.shares[symbol][account] = book.shares[0][symbol];
+            self.weights[symbol][account] = book.weights[0][symbol];
+            self.marks[symbol][account] = book.marks[0][symbol];
+        }
+    }
+
+    /// Writes an account to a book of the same market.
+    ///
+    /// Average prices are not kept here; those of `book` stay.
+    pub fn take(&self, account: usize, market: &Dataset, book: &mut Book) {
+        self.write(account, book);
+        book.bar = self.bars[account];
+        book.marks[0] = if market.is_whole() {
+            market.closes(book.bar)[0]
+        } else {
+            each(|symbol| self.marks[symbol][account])
+        };
+    }
+
+    /// Writes an account to a book, but for its bar and marks.
+    pub(crate) fn write(&self, account: usize, book: &mut Book) {
+        (book.cash, book.nav) = (self.cash[account], self.nav[account]);
+        book.shares[0] = each(|symbol| self.shares[symbol][account]);
+        book.weights[0] = each(|symbol| self.weights[symbol][account]);
+    }
+}

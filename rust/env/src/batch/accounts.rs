@@ -1,0 +1,127 @@
+use openoutcry_engine::lanes::LANES;
+use openoutcry_engine::{Book, Dataset, Pack, StepError};
+
+/// The accounts of lanes.
+///
+/// Of few symbols they lie eight to a pack, to be stepped side by side.
+#[derive(Debug)]
+pub(crate) enum Accounts {
+    Packs(Vec<Pack>),
+    Books(Vec<Book>),
+}
+
+/// Some of the accounts, to be changed.
+pub(super) enum AccountsMut<'a> {
+    Packs(&'a mut [Pack]),
+    Books(&'a mut [Book]),
+}
+
+impl Accounts {
+    /// Returns accounts of `books`, all of one number of symbols.
+    pub(crate) fn new(books: Vec<Book>) -> Self {
+        if books[0].n_symbols() > LANES {
+            return Self::Books(books);
+        }
+        let packs = books.chunks(LANES).map(|books| {
+            let mut pack = Pack::default();
+            for (place, book) in books.iter().enumerate() {
+                pack.put(place, book);
+            }
+            pack
+        });
+        Self::Packs(packs.collect())
+    }
+
+    /// Returns how many weights lie between those of one account and the next.
+    pub(crate) fn stride(&self, n_symbols: usize) -> usize {
+        if matches!(self, Self::Packs(_)) { LANES } else { n_symbols }
+    }
+
+    pub(crate) fn bar(&self, i: usize) -> usize {
+        match self {
+            Self::Packs(packs) => packs[i / LANES].bar(i % LANES),
+            Self::Books(books) => books[i].bar(),
+        }
+    }
+
+    pub(crate) fn nav(&self, i: usize) -> f64 {
+        match self {
+            Self::Packs(packs) => packs[i / LANES].nav(i % LANES),
+            Self::Books(books) => books[i].nav(),
+        }
+    }
+
+    pub(crate) fn cash(&self, i: usize) -> f64 {
+        match self {
+            Self::Packs(packs) => packs[i / LANES].cash(i % LANES),
+            Self::Books(books) => books[i].cash(),
+        }
+    }
+
+    pub(crate) fn shares(&self, i: usize, symbol: usize) -> f64 {
+        match self {
+            Self::Packs(packs) => packs[i / LANES].shares(i % LANES, symbol),
+            Self::Books(books) => books[i].shares(symbol),
+        }
+    }
+
+    /// Checks that every account can take a decision; else says which cannot.
+    pub(crate) fn check_nav(&self) -> Result<(), (usize, StepError)> {
+        match self {
+            Self::Packs(packs) => packs.iter().enumerate().try_for_each(|(first, pack)| {
+                pack.check_nav().map_err(|(place, fault)| (first * LANES + place, fault))
+            }),
+            Self::Books(books) => {
+                books.iter().enumerate().try_for_each(|(i, book)| book.check_nav().map_err(|fault| (i, fault)))
+            }
+        }
+    }
+
+    /// Returns an account as a book, in `memory` where it is not one already.
+    pub(crate) fn book<'a>(&'a self, i: usize, market: &Dataset, memory: &'a mut Book) -> &'a Book {
+        match self {
+            Self::Packs(packs) => {
+                packs[i / LANES].take(i % LANES, market, memory);
+                memory
+            }
+            Self::Books(books) => &books[i],
+        }
+    }
+
+    pub(super) fn as_mut(&mut self) -> AccountsMut<'_> {
+        match self {
+            Self::Packs(packs) => AccountsMut::Packs(packs),
+            Self::Books(books) => AccountsMut::Books(books),
+        }
+    }
+
+    /// Begins an account anew at the close of a bar.
+    pub(crate) fn restart(&mut self, i: usize, market: &Dataset, bar: usize, memory: &mut Book) {
+        match self {
+            Self::Packs(packs) => restart(&mut packs[i / LANES], i % LANES, market, bar, memory),
+            Self::Books(books) => books[i].restart(market, bar),
+        }
+    }
+}
+
+/// Begins an account of a pack anew; `memory` is that account from then on.
+pub(super) fn restart(pack: &mut Pack, place: usize, market: &Dataset, bar: usize, memory: &mut Book) {
+    memory.restart(market, bar);
+    pack.put(place, memory);
+}
+
+impl<'a> AccountsMut<'a> {
+    /// Splits off the accounts of the first `n` lanes, whole packs of them.
+    pub(super) fn split(self, n: usize) -> (Self, Self) {
+        match self {
+            Self::Packs(packs) => {
+                let (first, rest) = packs.split_at_mut(n.div_ceil(LANES));
+                (Self::Packs(first), Self::Packs(rest))
+            }
+            Self::Books(books) => {
+                let (first, rest) = books.split_at_mut(n);
+                (Self::Books(first), Self::Books(rest))
+            }
+        }
+    }
+}
