@@ -38,6 +38,7 @@ pub struct Dataset {
     all_live: bool,
     has_gaps: bool,
     has_actions: Vec<bool>,
+    has_any_actions: bool,
     fill_prices: FillPrices,
     by_name: Vec<usize>,
     fingerprint: OnceLock<[u8; 32]>,
@@ -84,6 +85,7 @@ impl Dataset {
             all_live: false,
             has_gaps: false,
             has_actions: Vec::new(),
+            has_any_actions: false,
             fill_prices: FillPrices::PreviousClose,
             by_name: (0..n_symbols).collect(),
             fingerprint: OnceLock::new(),
@@ -149,6 +151,7 @@ impl Dataset {
         self.all_live = self.listed_at.iter().all(|bar| *bar == 0) && self.settled_at.iter().all(|bar| *bar >= n_bars);
         self.has_gaps = (0..n_bars).any(|bar| self.close.row(bar).as_flattened().iter().any(|close| close.is_nan()));
         self.has_actions = (0..n_bars).map(|bar| self.acts(bar)).collect();
+        self.has_any_actions = self.has_actions.contains(&true);
         self.fill_prices = FillPrices::of(self);
         self.by_name.sort_by(|a, b| self.symbols[*a].cmp(&self.symbols[*b]));
     }
@@ -201,6 +204,11 @@ impl Dataset {
 
     pub(crate) fn split(&self, bar: usize, symbol: usize) -> f64 {
         self.splits.as_ref().map_or(1.0, |grid| grid.get(bar, symbol))
+    }
+
+    /// Returns whether anything is paid out, split or settled in some bar.
+    pub(crate) fn has_any_actions(&self) -> bool {
+        self.has_any_actions
     }
 
     pub(crate) fn has_actions(&self, bar: usize) -> bool {

@@ -27,9 +27,10 @@ pub(crate) struct Dues<S: Simd> {
 }
 
 impl<S: Simd> Dues<S> {
+    /// Returns the dues of the accounts of vector `index`.
     #[inline(always)]
-    pub(crate) fn of(simd: S, market: &Dataset, whose: Whose<'_>) -> Self {
-        let each = |value: fn(&Rules) -> f64| whose.vector(simd, value);
+    pub(crate) fn of(simd: S, market: &Dataset, whose: Whose<'_>, index: usize) -> Self {
+        let each = |value: fn(&Rules) -> f64| whose.vector(simd, index, value);
         let is_margined = whose.any(|rules| rules.limits().maintenance_margin > 0.0);
         Self {
             fee: each(|rules| rules.rates.fee),

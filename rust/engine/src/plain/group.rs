@@ -12,7 +12,7 @@ use crate::plain::pack::Pack;
 use crate::plain::tape::{QUAD, Tape, quad_of, turn, turn_back};
 use crate::plain::whose::Whose;
 use crate::simd::{Vector, store};
-use crate::step::{Desk, Rules};
+use crate::step::Desk;
 
 /// What eight accounts are told to do, and of which of them to do it.
 #[derive(Clone, Copy, Debug)]
@@ -55,7 +55,7 @@ pub struct Observed<'a> {
 /// Panics if an account is at the last bar of the data, or a place of an observation is missing.
 pub fn step_pack(
     market: &Dataset,
-    rules: &[&Rules; LANES],
+    rules: Whose<'_>,
     pack: &mut Pack,
     orders: Orders<'_>,
     told: (&mut Growths, Option<Observed<'_>>),
@@ -78,9 +78,11 @@ pub fn step_pack(
         _ => return 0,
     };
     let mut which = orders.which;
-    for (account, bar) in pack.bars.iter().enumerate() {
-        if which >> account & 1 == 1 && market.has_actions(bar + 1) {
-            which &= !(1 << account);
+    if market.has_any_actions() {
+        for (account, bar) in pack.bars.iter().enumerate() {
+            if which >> account & 1 == 1 && market.has_actions(bar + 1) {
+                which &= !(1 << account);
+            }
         }
     }
     run(market, rules, pack, Orders { which, ..orders }, told, desk)
@@ -88,7 +90,7 @@ pub fn step_pack(
 
 fn run<const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool>(
     market: &Dataset,
-    rules: &[&Rules; LANES],
+    rules: Whose<'_>,
     pack: &mut Pack,
     orders: Orders<'_>,
     told: (&mut Growths, Option<Observed<'_>>),
@@ -100,7 +102,7 @@ fn run<const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool>(
 /// Eight accounts of at most `N` symbols; the others as in [`Terms::fill`].
 struct Group<'g, const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool> {
     market: &'g Dataset,
-    rules: &'g [&'g Rules; LANES],
+    rules: Whose<'g>,
     pack: &'g mut Pack,
     orders: Orders<'g>,
     told: (&'g mut Growths, Option<Observed<'g>>),
@@ -121,8 +123,7 @@ impl<const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool> Wit
         let mut stepped = 0;
         for index in 0..LANES / S::F64_LANES {
             let part = Part { simd, index };
-            let whose = Whose::of(rules, index);
-            let rules = (&Terms::of(simd, whose), &Dues::of(simd, market, whose));
+            let rules = (&Terms::of(simd, rules, index), &Dues::of(simd, market, rules, index));
             let before = part.before::<N>(pack);
             let asked = part.turned(|a| &orders.weights[a]);
             let quotes = part.quotes::<N, GAPS, VARIES>(&tape, &bars, pack);
@@ -186,19 +187,21 @@ impl<S: Simd> Part<S> {
     fn show<const N: usize>(self, after: &After<S, N>, n_symbols: usize, observed: &mut Observed<'_>) {
         let mut cash = [0.0; LANES];
         store(&mut cash, 0, after.settled.cash / after.settled.nav);
-        let (first, n) = (self.index * S::F64_LANES, observed.n);
+        let first = self.index * S::F64_LANES;
+        let n = S::F64_LANES.min(observed.n.saturating_sub(first));
+        let place = observed.first + first * observed.stride;
         for quad in 0..N.min(n_symbols.next_multiple_of(QUAD)) / QUAD {
             let turned = turn_back(self.simd, std::array::from_fn(|k| after.weights[quad * QUAD + k]));
-            let (place, width) = (quad * QUAD, (n_symbols - quad * QUAD).min(QUAD));
-            for a in 0..S::F64_LANES.min(n.saturating_sub(first)) {
-                let row = &mut observed.rows[observed.first + (first + a) * observed.stride + place..];
+            let width = (n_symbols - quad * QUAD).min(QUAD);
+            for (a, cash) in cash[..n].iter().enumerate() {
+                let row = &mut observed.rows[place + a * observed.stride + quad * QUAD..][..=width];
                 let weights = quad_of(&turned[a / 2], a % 2).map(|weight| weight as f32);
-                if width == QUAD {
+                if let Ok(row) = <&mut [f32; QUAD + 1]>::try_from(&mut *row) {
                     row[..QUAD].copy_from_slice(&weights);
-                    row[QUAD] = cash[a] as f32;
+                    row[QUAD] = *cash as f32;
                 } else {
                     row[..width].copy_from_slice(&weights[..width]);
-                    row[width] = cash[a] as f32;
+                    row[width] = *cash as f32;
                 }
             }
         }

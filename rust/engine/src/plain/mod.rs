@@ -20,16 +20,16 @@ use pulp::Simd;
 use crate::book::Book;
 use crate::dataset::Dataset;
 use crate::execution::MAX_COST;
-use crate::lanes::{Block, LANES};
+use crate::lanes::Block;
 use crate::simd::Vector;
 use crate::step::Rules;
-use whose::alike;
 
 pub use group::{Growths, Observed, Orders, step_pack};
 pub(crate) use one::step;
 pub(crate) use order::Terms;
 pub use pack::Pack;
 pub use run::{Track, run_group};
+pub use whose::Whose;
 
 /// What a plain step may leave out, known before it.
 #[derive(Clone, Copy)]
@@ -59,17 +59,16 @@ impl Features {
     /// Returns the features of steps of eight accounts.
     ///
     /// Where their rules differ, none of them has a jitter: its table is of one set of rules.
-    fn of_all(market: &Dataset, rules: &[&Rules; LANES]) -> Option<Self> {
-        let mut all = Self::of(market, rules[0])?;
-        if alike(rules) {
-            return Some(all);
-        }
-        for rules in rules {
-            let Self { varies, owes, .. } = Self::of(market, rules)?;
-            if rules.costs().slippage_jitter > 0.0 {
-                return None;
+    fn of_all(market: &Dataset, rules: Whose<'_>) -> Option<Self> {
+        let mut all = Self::of(market, rules.first())?;
+        if let Whose::Each(each) = rules {
+            for rules in each {
+                let Self { varies, owes, .. } = Self::of(market, rules)?;
+                if rules.costs().slippage_jitter > 0.0 {
+                    return None;
+                }
+                (all.varies, all.owes) = (all.varies || varies, all.owes || owes);
             }
-            (all.varies, all.owes) = (all.varies || varies, all.owes || owes);
         }
         Some(all)
     }

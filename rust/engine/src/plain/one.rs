@@ -79,7 +79,7 @@ impl<const ONE: bool, const GAPS: bool, const VARIES: bool, const OWES: bool> Wi
         let sums = trade::<S, ONE, GAPS, VARIES, OWES>(layout, &terms, rows, book, desk)?;
         let one = Scalar::new();
         let value = |value| Vector::splat(one, value);
-        let dues = Dues::of(one, market, Whose::One(rules));
+        let dues = Dues::of(one, market, Whose::One(rules), 0);
         let settled = settle::<_, OWES, true>(one, &dues, (value(book.cash), value(book.nav)), sums.map(value));
         if settled.misfit.value() > 0.0 {
             return None;

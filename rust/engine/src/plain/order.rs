@@ -85,13 +85,14 @@ impl<S: Simd> Terms<S> {
     /// Returns the terms of rules that all elements share.
     #[inline(always)]
     pub(crate) fn new(simd: S, rules: &Rules) -> Self {
-        Self::of(simd, Whose::One(rules))
+        Self::of(simd, Whose::One(rules), 0)
     }
 
+    /// Returns the terms of the accounts of vector `index`.
     #[inline(always)]
-    pub(crate) fn of(simd: S, whose: Whose<'_>) -> Self {
+    pub(crate) fn of(simd: S, whose: Whose<'_>, index: usize) -> Self {
         let splat = |value| Vector::splat(simd, value);
-        let each = |value: fn(&Rules) -> f64| whose.vector(simd, value);
+        let each = |value: fn(&Rules) -> f64| whose.vector(simd, index, value);
         let is_bound = whose.any(|rules| rules.limits().max_participation.is_some());
         Self {
             zero: splat(0.0),

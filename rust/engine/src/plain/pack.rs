@@ -41,6 +41,12 @@ impl Pack {
         self.bars[account]
     }
 
+    /// Returns the bars of all accounts.
+    #[must_use]
+    pub fn bars(&self) -> &[usize; LANES] {
+        &self.bars
+    }
+
     /// Returns the cash of an account.
     #[must_use]
     pub fn cash(&self, account: usize) -> f64 {
@@ -71,10 +77,12 @@ impl Pack {
     ///
     /// Returns the first account that cannot, and why.
     pub fn check_nav(&self) -> Result<(), (usize, StepError)> {
-        match self.nav.iter().position(|nav| *nav > MAX_NAV) {
-            Some(account) => Err((account, StepError::NavOverflow { nav: self.nav[account], bar: self.bars[account] })),
-            None => Ok(()),
+        // Without a branch an account first, for it is asked in every step.
+        if !self.nav.iter().fold(false, |any, nav| any | (*nav > MAX_NAV)) {
+            return Ok(());
         }
+        let account = self.nav.iter().position(|nav| *nav > MAX_NAV).unwrap_or(0);
+        Err((account, StepError::NavOverflow { nav: self.nav[account], bar: self.bars[account] }))
     }
 
     /// Puts a book in the place of an account.

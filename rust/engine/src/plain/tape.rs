@@ -8,9 +8,8 @@ use crate::dataset::Dataset;
 use crate::grid::Grid;
 use crate::lanes::{Block, LANES};
 use crate::plain::order::Depth;
-use crate::plain::whose::alike;
+use crate::plain::whose::Whose;
 use crate::simd::Vector;
-use crate::step::Rules;
 
 /// The symbols that are turned at once.
 pub(crate) const QUAD: usize = 4;
@@ -59,9 +58,9 @@ pub(crate) struct Tape<'a> {
 
 impl<'a> Tape<'a> {
     #[inline(always)]
-    pub(crate) fn new(market: &'a Dataset, rules: &[&'a Rules; LANES]) -> Self {
+    pub(crate) fn new(market: &'a Dataset, rules: Whose<'a>) -> Self {
         let (fill, lag) = market.fill_grid();
-        let tables = if alike(rules) { rules[0].tables.as_deref() } else { None };
+        let tables = if let Whose::One(rules) = rules { rules.tables.as_deref() } else { None };
         Self {
             close: market.close.blocks(),
             fill: fill.blocks(),

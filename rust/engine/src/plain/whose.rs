@@ -1,32 +1,34 @@
-//! Whose rules a vector of accounts is under: one set for all of them, or one each.
-
 use pulp::Simd;
 
 use crate::lanes::{LANES, each};
 use crate::simd::Vector;
 use crate::step::Rules;
 
-/// The rules of the accounts that are the elements of a vector.
-#[derive(Clone, Copy)]
-pub(crate) enum Whose<'a> {
+/// The rules of eight accounts: one set for all of them, or one each.
+#[derive(Clone, Copy, Debug)]
+pub enum Whose<'a> {
+    /// The same for all.
     One(&'a Rules),
-    /// Those of eight accounts, and which of their vectors is meant.
-    Each(&'a [&'a Rules; LANES], usize),
+    /// Those of each, by account.
+    Each(&'a [&'a Rules; LANES]),
 }
 
 impl<'a> Whose<'a> {
-    /// Returns the rules of the vector `index` of eight accounts.
+    /// Returns the rules of the first account.
     #[inline(always)]
-    pub(crate) fn of(rules: &'a [&'a Rules; LANES], index: usize) -> Self {
-        if alike(rules) { Self::One(rules[0]) } else { Self::Each(rules, index) }
+    pub(crate) fn first(self) -> &'a Rules {
+        match self {
+            Self::One(rules) => rules,
+            Self::Each(rules) => rules[0],
+        }
     }
 
-    /// Returns a number of the rules, account by account.
+    /// Returns a number of the rules for the accounts of vector `index`.
     #[inline(always)]
-    pub(crate) fn vector<S: Simd>(self, simd: S, value: fn(&Rules) -> f64) -> Vector<S> {
+    pub(crate) fn vector<S: Simd>(self, simd: S, index: usize, value: fn(&Rules) -> f64) -> Vector<S> {
         match self {
             Self::One(rules) => Vector::splat(simd, value(rules)),
-            Self::Each(rules, index) => {
+            Self::Each(rules) => {
                 Vector::new(simd, S::as_simd_f64s(&each(|account| value(rules[account]))).0[index])
             }
         }
@@ -37,13 +39,7 @@ impl<'a> Whose<'a> {
     pub(crate) fn any(self, holds: fn(&Rules) -> bool) -> bool {
         match self {
             Self::One(rules) => holds(rules),
-            Self::Each(rules, _) => rules.iter().any(|rules| holds(rules)),
+            Self::Each(rules) => rules.iter().any(|rules| holds(rules)),
         }
     }
-}
-
-/// Returns whether accounts share their rules.
-#[inline(always)]
-pub(crate) fn alike(rules: &[&Rules; LANES]) -> bool {
-    rules.iter().all(|other| std::ptr::eq(*other, rules[0]))
 }

@@ -1,3 +1,4 @@
+use openoutcry_engine::lanes::{Block, LANES};
 use openoutcry_engine::{Book, Dataset, Observed};
 
 use crate::batch::lane::Told;
@@ -112,24 +113,36 @@ impl<'a> Seen<'a> {
         Some(Observed { rows, first: first * stride + before, stride, n })
     }
 
-    /// Writes what lane `i` may see beside what [`Seen::observed`] shows, at a bar.
+    /// Writes what lanes of a market may see at their bars, beside what [`Seen::observed`] shows.
     ///
-    /// Returns whether that is all there is to see.
+    /// Of a mask, bit k is the k-th lane from `first` on. Returns the lanes that have seen all then.
     #[inline]
     #[expect(clippy::cast_possible_wrap, reason = "every bar is far below 2^52")]
-    pub(crate) fn write_around(&mut self, i: usize, bar: usize, market: &Market, lookback: usize) -> bool {
+    pub(crate) fn write_around(
+        &mut self,
+        first: usize,
+        lanes: u8,
+        at: &[usize; LANES],
+        market: &Market,
+        lookback: usize,
+    ) -> u8 {
         match self {
             Self::Flat(flat) => {
-                let len = market.flat_len(lookback);
-                let n_symbols = market.data().n_symbols();
-                market.observe_returns(bar, &mut flat[i * len..][..lookback * n_symbols]);
-                true
+                let (len, width) = (market.flat_len(lookback), lookback * market.data().n_symbols());
+                for (place, row) in flat[first * len..].chunks_exact_mut(len).take(LANES).enumerate() {
+                    if lanes >> place & 1 == 1 {
+                        market.observe_returns(at[place], &mut row[..width]);
+                    }
+                }
+                lanes
             }
             Self::Cursor { bars, .. } => {
-                bars[i] = bar as i64;
-                true
+                for (bar, at) in bars[first..].iter_mut().zip(at) {
+                    *bar = *at as i64;
+                }
+                lanes
             }
-            Self::Dict(_) => false,
+            Self::Dict(_) => 0,
         }
     }
 
@@ -211,6 +224,17 @@ impl<'a> Outcome<'a> {
         self.terminated[i] = told.terminated;
         self.truncated[i] = told.truncated;
         self.reset[i] = told.reset;
+    }
+
+    /// Writes the rewards of `n` lanes that were neither terminated nor reset, and which of them were cut off.
+    #[inline]
+    pub(crate) fn write_all(&mut self, first: usize, n: usize, rewards: &Block, truncated: u8) {
+        self.rewards[first..][..n].copy_from_slice(&rewards[..n]);
+        self.terminated[first..][..n].fill(false);
+        self.reset[first..][..n].fill(false);
+        for (place, flag) in self.truncated[first..][..n].iter_mut().enumerate() {
+            *flag = truncated >> place & 1 == 1;
+        }
     }
 
     pub(crate) fn misfit(&self, n_lanes: usize) -> Option<(&'static str, usize, usize)> {

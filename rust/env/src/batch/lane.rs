@@ -1,19 +1,25 @@
 use openoutcry_engine::Window;
+use openoutcry_engine::lanes::LANES;
 
 use crate::batch::settings::Settings;
 use crate::episodes::{Stream, Windows};
 use crate::reward::Memory;
 
-/// What every step of a lane looks at.
+/// What every step looks at of at most eight lanes; of a mask, bit k is lane k's.
 #[derive(Clone, Debug)]
-pub(crate) struct Lane {
-    /// The bar at which the episode is cut off.
-    last: usize,
-    /// Index of its market, and of its rules.
-    pub(crate) market: usize,
-    pub(crate) rules: usize,
-    pub(crate) terminated: bool,
-    pub(crate) truncated: bool,
+pub(crate) struct Crew {
+    /// The bar at which each episode is cut off.
+    lasts: [usize; LANES],
+    markets: [usize; LANES],
+    rules: [usize; LANES],
+    terminated: u8,
+    truncated: u8,
+    /// The lanes that there are.
+    pub(crate) all: u8,
+    /// The lanes of the first one's market.
+    pub(crate) kin: u8,
+    /// Whether all have the first one's rules.
+    pub(crate) alike: bool,
 }
 
 /// What is looked at only when an episode begins or ends.
@@ -35,29 +41,88 @@ pub(crate) struct Told {
     pub(crate) reset: bool,
 }
 
-impl Lane {
-    /// Returns a lane whose first episode is still to begin.
-    pub(crate) fn new(market: usize, rules: usize) -> Self {
-        Self { last: 0, market, rules, terminated: false, truncated: false }
+impl Crew {
+    /// Returns lanes of these markets and rules, whose first episodes are still to begin.
+    pub(crate) fn new(members: &[(usize, usize)]) -> Self {
+        let (first, mut kin) = (members[0], 0);
+        for (place, (market, _)) in members.iter().enumerate() {
+            kin |= u8::from(*market == first.0) << place;
+        }
+        let of = |place: usize| members.get(place).copied().unwrap_or(first);
+        Self {
+            lasts: [0; LANES],
+            markets: std::array::from_fn(|place| of(place).0),
+            rules: std::array::from_fn(|place| of(place).1),
+            terminated: 0,
+            truncated: 0,
+            all: u8::MAX >> (LANES - members.len()),
+            kin,
+            alike: members.iter().all(|member| member.1 == first.1),
+        }
     }
 
+    /// Returns the index of a lane's market.
     #[inline]
-    pub(crate) fn is_done(&self) -> bool {
-        self.terminated || self.truncated
+    pub(crate) fn market(&self, place: usize) -> usize {
+        self.markets[place]
     }
 
-    /// Begins an episode in a window.
-    pub(crate) fn begin(&mut self, window: Window, settings: &Settings) {
-        self.last = window.start.saturating_add(settings.max_episode_steps).min(window.end - 1);
-        (self.terminated, self.truncated) = (false, false);
-    }
-
-    /// Takes over that the account was carried to `bar`, which was worth `reward`.
+    /// Returns the index of a lane's rules.
+    ///
+    /// Where there is no lane, of the first one's.
     #[inline]
-    pub(crate) fn close(&mut self, bar: usize, reward: f64, terminated: bool) -> Told {
-        self.terminated = terminated;
-        self.truncated = bar == self.last;
-        Told { reward, terminated, truncated: self.truncated, reset: false }
+    pub(crate) fn rules(&self, place: usize) -> usize {
+        self.rules[place]
+    }
+
+    /// Returns the lanes whose episode is over.
+    #[inline]
+    pub(crate) fn done(&self) -> u8 {
+        self.terminated | self.truncated
+    }
+
+    /// Returns whether the episode of a lane is over.
+    #[inline]
+    pub(crate) fn is_done(&self, place: usize) -> bool {
+        self.done() >> place & 1 == 1
+    }
+
+    /// Begins the next episode of a lane, which was at `now`: its NAV and bar.
+    ///
+    /// Returns the window of the episode.
+    pub(crate) fn begin(
+        &mut self,
+        place: usize,
+        story: &mut Story,
+        now: (f64, usize),
+        settings: &Settings,
+    ) -> Window {
+        let ended = self.is_done(place).then_some(now);
+        let window = story.next(&settings.windows[self.markets[place]], ended);
+        self.lasts[place] = window.start.saturating_add(settings.max_episode_steps).min(window.end - 1);
+        self.terminated &= !(1 << place);
+        self.truncated &= !(1 << place);
+        window
+    }
+
+    /// Takes over that lanes were carried to their bars, and returns which of them are cut off there.
+    #[inline]
+    pub(crate) fn close_all(&mut self, stepped: u8, bars: &[usize; LANES]) -> u8 {
+        let mut at_last = 0;
+        for (place, (bar, last)) in bars.iter().zip(&self.lasts).enumerate() {
+            at_last |= u8::from(bar == last) << place;
+        }
+        self.truncated |= at_last & stepped;
+        at_last & stepped
+    }
+
+    /// Takes over that a lane was carried to `bar`, which was worth `reward`.
+    #[inline]
+    pub(crate) fn close(&mut self, place: usize, bar: usize, reward: f64, terminated: bool) -> Told {
+        let truncated = bar == self.lasts[place];
+        self.terminated |= u8::from(terminated) << place;
+        self.truncated |= u8::from(truncated) << place;
+        Told { reward, terminated, truncated, reset: false }
     }
 }
 
@@ -71,24 +136,8 @@ impl Story {
         self.stream = Stream::new(seed);
     }
 
-    /// Returns the window of the next episode.
-    ///
-    /// `ended` is where the last one did.
-    pub(crate) fn next(&mut self, windows: &Windows, ended: Option<(f64, usize)>) -> Window {
+    fn next(&mut self, windows: &Windows, ended: Option<(f64, usize)>) -> Window {
         (self.ended, self.memory) = (ended, Memory::default());
         self.stream.next(windows)
     }
-}
-
-/// Returns the next window of a lane, and where its last episode ended, if it did.
-pub(crate) fn next_window(
-    lane: &mut Lane,
-    story: &mut Story,
-    (nav, bar): (f64, usize),
-    settings: &Settings,
-) -> Window {
-    let ended = lane.is_done().then_some((nav, bar));
-    let window = story.next(&settings.windows[lane.market], ended);
-    lane.begin(window, settings);
-    window
 }

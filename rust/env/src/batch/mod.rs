@@ -16,7 +16,7 @@ use openoutcry_engine::{Book, Desk, Detail, FillKey, Rules, StepError};
 
 use accounts::Accounts;
 pub use buffers::{Arrays, Outcome, Seen};
-use lane::{Lane, Story, next_window};
+use lane::{Crew, Story};
 pub use market::{Market, observe_account};
 pub use settings::{Autoreset, BatchError, Settings, Terms};
 use share::{Seat, Share};
@@ -34,7 +34,7 @@ pub struct Batch {
     markets: Vec<Arc<Market>>,
     rules: Vec<Rules>,
     settings: Settings,
-    lanes: Vec<Lane>,
+    crews: Vec<Crew>,
     stories: Vec<Story>,
     accounts: Accounts,
     /// Weights asked for, lane after lane, in f64; NaN is a hold.
@@ -79,18 +79,18 @@ impl Batch {
         let rules: Vec<Rules> = rules.collect::<Result<_, BatchError>>()?;
         let n_symbols = markets[0].data().n_symbols();
         let mut stories: Vec<_> = (0..lanes.len()).map(|i| Story::new(seed.wrapping_add(i as u64))).collect();
-        let (mut made, mut books) = (Vec::with_capacity(lanes.len()), Vec::with_capacity(lanes.len()));
-        for (story, ((market, _), kind)) in stories.iter_mut().zip(lanes.iter().zip(kind_of)) {
-            let mut lane = Lane::new(*market, kind);
-            let window = next_window(&mut lane, story, (1.0, 0), &settings);
-            books.push(Book::new(markets[*market].data(), window.start));
-            made.push(lane);
+        let members: Vec<_> = lanes.iter().zip(kind_of).map(|((market, _), kind)| (*market, kind)).collect();
+        let mut crews: Vec<_> = members.chunks(LANES).map(Crew::new).collect();
+        let mut books = Vec::with_capacity(lanes.len());
+        for (i, story) in stories.iter_mut().enumerate() {
+            let window = crews[i / LANES].begin(i % LANES, story, (1.0, 0), &settings);
+            books.push(Book::new(markets[members[i].0].data(), window.start));
         }
         let seat = Seat { desk: Desk::new(n_symbols, Detail::Money), book: books[0].clone() };
         let accounts = Accounts::new(books);
         Ok(Self {
             orders: vec![0.0; lanes.len() * accounts.stride(n_symbols)],
-            lanes: made,
+            crews,
             stories,
             accounts,
             seats: vec![seat; settings.n_threads],
@@ -103,7 +103,7 @@ impl Batch {
     /// Returns the number of lanes.
     #[must_use]
     pub fn n_lanes(&self) -> usize {
-        self.lanes.len()
+        self.stories.len()
     }
 
     /// Returns the number of symbols of every market.
@@ -121,13 +121,13 @@ impl Batch {
     /// Returns the index of the market of a lane.
     #[must_use]
     pub fn market_index(&self, lane: usize) -> usize {
-        self.lanes[lane].market
+        self.crews[lane / LANES].market(lane % LANES)
     }
 
     /// Returns the market of a lane.
     #[must_use]
     pub fn market(&self, lane: usize) -> &Arc<Market> {
-        &self.markets[self.lanes[lane].market]
+        &self.markets[self.crews[lane / LANES].market(lane % LANES)]
     }
 
     /// Returns the bar whose close the account of a lane is valued at.
@@ -157,7 +157,7 @@ impl Batch {
     /// Returns whether the episode of a lane has ended.
     #[must_use]
     pub fn is_done(&self, lane: usize) -> bool {
-        self.lanes[lane].is_done()
+        self.crews[lane / LANES].is_done(lane % LANES)
     }
 
     /// Returns the NAV and the bar at which the last episode of a lane ended.
@@ -177,19 +177,20 @@ impl Batch {
     /// Returns an error, and resets nothing, if `mask` has not one element a lane.
     pub fn reset(&mut self, seed: Option<u64>, mask: Option<&[bool]>) -> Result<(), BatchError> {
         if let Some(mask) = mask
-            && mask.len() != self.lanes.len()
+            && mask.len() != self.stories.len()
         {
-            return Err(length("reset_mask", self.lanes.len(), mask.len()));
+            return Err(length("reset_mask", self.stories.len(), mask.len()));
         }
         let memory = &mut self.seats[0].book;
-        let lanes = self.lanes.iter_mut().zip(&mut self.stories).enumerate();
-        for (i, (lane, story)) in lanes.filter(|(i, _)| mask.is_none_or(|mask| mask[*i])) {
+        let stories = self.stories.iter_mut().enumerate();
+        for (i, story) in stories.filter(|(i, _)| mask.is_none_or(|mask| mask[*i])) {
             if let Some(seed) = seed {
                 story.seed(seed.wrapping_add(i as u64));
             }
+            let (crew, place) = (&mut self.crews[i / LANES], i % LANES);
             let now = (self.accounts.nav(i), self.accounts.bar(i));
-            let window = next_window(lane, story, now, &self.settings);
-            self.accounts.restart(i, self.markets[lane.market].data(), window.start, memory);
+            let window = crew.begin(place, story, now, &self.settings);
+            self.accounts.restart(i, self.markets[crew.market(place)].data(), window.start, memory);
         }
         Ok(())
     }
@@ -202,8 +203,8 @@ impl Batch {
     pub fn observe(&self, mut seen: Seen<'_>) -> Result<(), BatchError> {
         self.check_seen(&seen)?;
         let mut memory = self.seats[0].book.clone();
-        for (i, lane) in self.lanes.iter().enumerate() {
-            let market = &self.markets[lane.market];
+        for i in 0..self.n_lanes() {
+            let market = self.market(i);
             seen.write(i, self.accounts.book(i, market.data(), &mut memory), market, self.settings.lookback);
         }
         Ok(())
@@ -218,7 +219,7 @@ impl Batch {
     /// Returns an error, and no lane can move, if an array has the wrong length, a weight is not finite, or a lane's
     /// episode is over and a step does not begin the next.
     pub fn accept<T: Copy + Into<f64>>(&mut self, actions: &[T], hold: Option<&[bool]>) -> Result<(), BatchError> {
-        let (n_lanes, n_symbols) = (self.lanes.len(), self.n_symbols());
+        let (n_lanes, n_symbols) = (self.stories.len(), self.n_symbols());
         if actions.len() != n_lanes * n_symbols {
             return Err(length("actions", n_lanes * n_symbols, actions.len()));
         }
@@ -237,7 +238,7 @@ impl Batch {
             self.orders[index / n_symbols * stride + index % n_symbols] = f64::NAN;
         }
         if self.settings.autoreset == Autoreset::Disabled
-            && let Some(lane) = self.lanes.iter().position(Lane::is_done)
+            && let Some(lane) = (0..n_lanes).find(|lane| self.is_done(*lane))
         {
             return Err(BatchError::Lane { lane, source: StepError::EpisodeOver });
         }
@@ -256,7 +257,7 @@ impl Batch {
         if let Some(last) = &last {
             self.check_seen(last)?;
         }
-        if let Some((name, received, expected)) = outcome.misfit(self.lanes.len()) {
+        if let Some((name, received, expected)) = outcome.misfit(self.stories.len()) {
             return Err(length(name, expected, received));
         }
         let first_lane = 0;
@@ -264,7 +265,7 @@ impl Batch {
             markets: &self.markets,
             rules: &self.rules,
             settings: &self.settings,
-            lanes: &mut self.lanes,
+            crews: &mut self.crews,
             stories: &mut self.stories,
             accounts: self.accounts.as_mut(),
             orders: &mut self.orders,
@@ -277,7 +278,7 @@ impl Batch {
     }
 
     fn check_seen(&self, seen: &Seen<'_>) -> Result<(), BatchError> {
-        match seen.misfit(self.lanes.len(), &self.markets[0], self.settings.lookback) {
+        match seen.misfit(self.stories.len(), &self.markets[0], self.settings.lookback) {
             Some((name, received, expected)) => Err(length(name, expected, received)),
             None => Ok(()),
         }
@@ -302,9 +303,10 @@ fn widen_rows<T: Copy + Into<f64>>(actions: &[T], n_symbols: usize, orders: &mut
 fn widen_short<T: Copy + Into<f64>, const N: usize>(actions: &[T], orders: &mut [f64]) -> bool {
     let mut faults = [0.0; N];
     for (orders, actions) in orders.as_chunks_mut::<LANES>().0.iter_mut().zip(actions.as_chunks::<N>().0) {
+        let weights = actions.map(Into::into);
+        orders[..N].copy_from_slice(&weights);
         for k in 0..N {
-            orders[k] = actions[k].into();
-            faults[k] += orders[k] * 0.0;
+            faults[k] += weights[k] * 0.0;
         }
     }
     faults.iter().sum::<f64>() == 0.0

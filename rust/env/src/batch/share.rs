@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
-use openoutcry_engine::lanes::LANES;
-use openoutcry_engine::{Book, Desk, Growth, Growths, Orders, Pack, Rules, StepError, step_once, step_pack};
+use openoutcry_engine::lanes::{Block, LANES};
+use openoutcry_engine::{
+    Book, Desk, Growth, Growths, Orders, Pack, Rules, StepError, Whose, step_once, step_pack,
+};
 
 use crate::batch::accounts::AccountsMut;
-use crate::batch::lane::{Lane, Story, Told, next_window};
+use crate::batch::lane::{Crew, Story, Told};
 use crate::batch::{Autoreset, BatchError, Market, Outcome, Seen, Settings};
 use crate::episode::hold_within;
 use crate::reward::{self, Reward};
@@ -16,7 +18,7 @@ pub(super) struct Share<'a> {
     pub(super) markets: &'a [Arc<Market>],
     pub(super) rules: &'a [Rules],
     pub(super) settings: &'a Settings,
-    pub(super) lanes: &'a mut [Lane],
+    pub(super) crews: &'a mut [Crew],
     pub(super) stories: &'a mut [Story],
     pub(super) accounts: AccountsMut<'a>,
     pub(super) orders: &'a mut [f64],
@@ -35,8 +37,10 @@ pub(super) struct Seat {
 
 /// A lane and its account.
 struct Player<'p> {
+    /// Its index, and its place in the crew.
     i: usize,
-    lane: &'p mut Lane,
+    place: usize,
+    crew: &'p mut Crew,
     story: &'p mut Story,
     book: &'p mut Book,
 }
@@ -44,13 +48,13 @@ struct Player<'p> {
 impl<'a> Share<'a> {
     /// Splits off the first `n` lanes, whole packs of them.
     pub(super) fn split(mut self, n: usize) -> (Share<'a>, Share<'a>) {
-        let (n_lanes, stride) = (self.lanes.len(), self.stride());
-        let (lanes, rest) = self.lanes.split_at_mut(n);
+        let (n_lanes, stride) = (self.stories.len(), self.stride());
+        let (crews, rest_crews) = self.crews.split_at_mut(n.div_ceil(LANES));
         let (stories, rest_stories) = self.stories.split_at_mut(n);
         let (accounts, rest_accounts) = self.accounts.split(n);
         let (orders, rest_orders) = self.orders.split_at_mut(n * stride);
         let first = Share {
-            lanes,
+            crews,
             stories,
             accounts,
             orders,
@@ -60,7 +64,7 @@ impl<'a> Share<'a> {
             ..self
         };
         let rest = Share {
-            lanes: rest,
+            crews: rest_crews,
             stories: rest_stories,
             accounts: rest_accounts,
             orders: rest_orders,
@@ -71,7 +75,7 @@ impl<'a> Share<'a> {
     }
 
     fn stride(&self) -> usize {
-        self.orders.len() / self.lanes.len().max(1)
+        self.orders.len() / self.stories.len().max(1)
     }
 
     fn n_symbols(&self) -> usize {
@@ -80,22 +84,25 @@ impl<'a> Share<'a> {
 
     pub(super) fn advance(mut self, seat: &mut Seat) -> Result<(), BatchError> {
         let (stride, n_symbols) = (self.stride(), self.n_symbols());
-        let (lanes, stories) = (std::mem::take(&mut self.lanes), std::mem::take(&mut self.stories));
+        let (crews, stories) = (std::mem::take(&mut self.crews), std::mem::take(&mut self.stories));
         let orders = std::mem::take(&mut self.orders);
+        let members = crews.iter_mut().zip(stories.chunks_mut(LANES)).enumerate();
         match std::mem::replace(&mut self.accounts, AccountsMut::Packs(&mut [])) {
             AccountsMut::Packs(packs) => {
-                let members = lanes.chunks_mut(LANES).zip(stories.chunks_mut(LANES));
-                let chunks = packs.iter_mut().zip(members).zip(orders.chunks_mut(LANES * LANES));
-                for (chunk, ((pack, members), orders)) in chunks.enumerate() {
-                    self.step_together(chunk * LANES, pack, members, orders, seat)?;
+                let orders = orders.as_chunks_mut::<LANES>().0.chunks_mut(LANES);
+                for (((c, members), pack), orders) in members.zip(packs).zip(orders) {
+                    self.step_together(c * LANES, pack, members, orders, seat)?;
                 }
             }
             AccountsMut::Books(books) => {
-                let players = books.iter_mut().zip(lanes).zip(stories).zip(orders.chunks_exact_mut(stride));
-                for (i, (((book, lane), story), orders)) in players.enumerate() {
-                    let mut player = Player { i, lane, story, book };
-                    let told = self.step_alone(&mut player, &mut orders[..n_symbols], &mut seat.desk)?;
-                    self.tell(player, told);
+                let rows = books.chunks_mut(LANES).zip(orders.chunks_mut(LANES * stride));
+                for ((c, (crew, stories)), (books, orders)) in members.zip(rows) {
+                    let players = books.iter_mut().zip(stories).zip(orders.chunks_exact_mut(n_symbols));
+                    for (place, ((book, story), orders)) in players.enumerate() {
+                        let mut player = Player { i: c * LANES + place, place, crew, story, book };
+                        let told = self.step_alone(&mut player, orders, &mut seat.desk)?;
+                        self.tell(player, told);
+                    }
                 }
             }
         }
@@ -108,32 +115,30 @@ impl<'a> Share<'a> {
         &mut self,
         first: usize,
         pack: &mut Pack,
-        (lanes, stories): (&mut [Lane], &mut [Story]),
-        orders: &mut [f64],
+        (crew, stories): (&mut Crew, &mut [Story]),
+        orders: &mut [Block],
         seat: &mut Seat,
     ) -> Result<(), BatchError> {
         let mut growths = Growths::default();
-        let stepped = self.step_plain(first, pack, lanes, orders, &mut growths, seat);
+        let stepped = self.step_plain(first, pack, crew, orders, &mut growths, seat);
         let rewards = self.rewards(stepped, &growths, pack, stories);
+        let over = crew.close_all(stepped, pack.bars());
+        let restarts = if self.settings.autoreset == Autoreset::SameStep { over } else { 0 };
+        let market = &self.markets[crew.market(0)];
+        let mut told = stepped & !restarts;
+        told = self.seen.write_around(first, told, pack.bars(), market, self.settings.lookback);
+        self.outcome.write_all(first, stories.len(), &rewards, over);
+        if told == crew.all {
+            return Ok(());
+        }
         let n_symbols = self.n_symbols();
-        for (place, (lane, story)) in lanes.iter_mut().zip(stories).enumerate() {
-            let (i, market) = (first + place, &self.markets[lane.market]);
-            let is_stepped = stepped >> place & 1 == 1;
-            if is_stepped {
-                let told = lane.close(pack.bar(place), rewards[place], false);
-                let is_over = told.truncated && self.settings.autoreset == Autoreset::SameStep;
-                if !is_over && self.seen.write_around(i, pack.bar(place), market, self.settings.lookback) {
-                    self.outcome.write(i, told);
-                    continue;
-                }
-            }
-            pack.take(place, market.data(), &mut seat.book);
-            let mut player = Player { i, lane, story, book: &mut seat.book };
-            let told = if is_stepped {
-                Told { reward: rewards[place], truncated: player.lane.truncated, ..Told::default() }
+        for (place, story) in stories.iter_mut().enumerate().filter(|(place, _)| told >> place & 1 == 0) {
+            pack.take(place, self.markets[crew.market(place)].data(), &mut seat.book);
+            let mut player = Player { i: first + place, place, crew, story, book: &mut seat.book };
+            let told = if stepped >> place & 1 == 1 {
+                Told { reward: rewards[place], truncated: over >> place & 1 == 1, ..Told::default() }
             } else {
-                let row = &mut orders[place * LANES..][..n_symbols];
-                self.step_alone(&mut player, row, &mut seat.desk)?
+                self.step_alone(&mut player, &mut orders[place][..n_symbols], &mut seat.desk)?
             };
             self.tell(player, told);
             pack.put(place, &seat.book);
@@ -149,34 +154,33 @@ impl<'a> Share<'a> {
         &mut self,
         first: usize,
         pack: &mut Pack,
-        lanes: &[Lane],
-        orders: &mut [f64],
+        crew: &Crew,
+        orders: &mut [Block],
         growths: &mut Growths,
         seat: &Seat,
     ) -> u8 {
-        let market = &self.markets[lanes[0].market];
-        let mut which = 0;
-        for (place, lane) in lanes.iter().enumerate() {
-            which |= u8::from(!lane.is_done() && lane.market == lanes[0].market) << place;
-        }
-        let (rows, _) = orders.as_chunks_mut::<LANES>();
+        let market = self.markets[crew.market(0)].data();
         if self.settings.no_trade_band > 0.0 {
-            for (place, row) in rows.iter_mut().enumerate() {
+            for (place, row) in orders.iter_mut().enumerate() {
                 hold_within(self.settings.no_trade_band, |symbol| pack.weight(place, symbol), row);
             }
         }
-        let nothing = [[0.0; LANES]; LANES];
         // The last pack may have room left.
-        let mut padded = nothing;
-        let weights = if let Ok(rows) = <&[_; LANES]>::try_from(&*rows) {
-            rows
+        let mut padded = [[0.0; LANES]; LANES];
+        let weights = if let Ok(whole) = <&[_; LANES]>::try_from(&*orders) {
+            whole
         } else {
-            padded[..rows.len()].copy_from_slice(rows);
+            padded[..orders.len()].copy_from_slice(orders);
             &padded
         };
-        let rules = std::array::from_fn(|place| &self.rules[lanes[place.min(lanes.len() - 1)].rules]);
-        let observed = self.seen.observed(first, lanes.len(), market.data().n_symbols(), self.settings.lookback);
-        step_pack(market.data(), &rules, pack, Orders { weights, which }, (growths, observed), &seat.desk)
+        let observed = self.seen.observed(first, orders.len(), market.n_symbols(), self.settings.lookback);
+        let orders = Orders { weights, which: crew.kin & !crew.done() };
+        if crew.alike {
+            let rules = Whose::One(&self.rules[crew.rules(0)]);
+            return step_pack(market, rules, pack, orders, (growths, observed), &seat.desk);
+        }
+        let each = std::array::from_fn(|place| &self.rules[crew.rules(place)]);
+        step_pack(market, Whose::Each(&each), pack, orders, (growths, observed), &seat.desk)
     }
 
     /// Returns what the steps made side by side are worth.
@@ -205,8 +209,8 @@ impl<'a> Share<'a> {
     #[inline]
     fn step_alone(&self, player: &mut Player<'_>, orders: &mut [f64], desk: &mut Desk) -> Result<Told, BatchError> {
         let refuse = |source| BatchError::Lane { lane: self.first_lane + player.i, source };
-        let market = &self.markets[player.lane.market];
-        if player.lane.is_done() {
+        let market = &self.markets[player.crew.market(player.place)];
+        if player.crew.is_done(player.place) {
             if self.settings.autoreset != Autoreset::NextStep {
                 return Err(refuse(StepError::EpisodeOver));
             }
@@ -214,17 +218,17 @@ impl<'a> Share<'a> {
             return Ok(Told { reset: true, ..Told::default() });
         }
         hold_within(self.settings.no_trade_band, |symbol| player.book.weight(symbol), orders);
-        let rules = &self.rules[player.lane.rules];
+        let rules = &self.rules[player.crew.rules(player.place)];
         let stepped = step_once(market.data(), rules, player.book, orders, desk).map_err(refuse)?;
         let reward = self.settings.reward.of(&stepped, &mut player.story.memory);
-        Ok(player.lane.close(player.book.bar(), reward, stepped.terminated))
+        Ok(player.crew.close(player.place, player.book.bar(), reward, stepped.terminated))
     }
 
     /// Writes what came of a lane's step, and begins its next episode if a step is to do that at once.
     #[inline]
     fn tell(&mut self, mut player: Player<'_>, told: Told) {
-        let (market, lookback) = (&self.markets[player.lane.market], self.settings.lookback);
-        if player.lane.is_done() && self.settings.autoreset == Autoreset::SameStep {
+        let (market, lookback) = (&self.markets[player.crew.market(player.place)], self.settings.lookback);
+        if player.crew.is_done(player.place) && self.settings.autoreset == Autoreset::SameStep {
             if let Some(last) = &mut self.last {
                 last.write(player.i, player.book, market, lookback);
             }
@@ -236,7 +240,7 @@ impl<'a> Share<'a> {
 
     fn begin(&self, player: &mut Player<'_>) {
         let now = (player.book.nav(), player.book.bar());
-        let window = next_window(player.lane, player.story, now, self.settings);
-        player.book.restart(self.markets[player.lane.market].data(), window.start);
+        let window = player.crew.begin(player.place, player.story, now, self.settings);
+        player.book.restart(self.markets[player.crew.market(player.place)].data(), window.start);
     }
 }
