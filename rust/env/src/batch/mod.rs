@@ -6,6 +6,8 @@ mod accounts;
 mod buffers;
 mod lane;
 mod market;
+#[expect(dead_code, reason = "the batch does not use it yet")]
+mod pool;
 mod settings;
 mod share;
 
