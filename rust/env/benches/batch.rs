@@ -30,6 +30,7 @@ fn batch(market: &Arc<Market>, n_lanes: usize, terms: Terms) -> Batch {
         no_trade_band: 0.0,
         max_episode_steps: usize::MAX,
         n_threads: 1,
+        cells_a_thread: Settings::CELLS_A_THREAD,
         seed: 1,
     };
     Batch::new(vec![Arc::clone(market)], &vec![(0, terms); n_lanes], settings, 0).expect("a batch")

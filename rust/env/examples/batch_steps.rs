@@ -33,6 +33,7 @@ fn main() {
         no_trade_band: 0.0,
         max_episode_steps: usize::MAX,
         n_threads: 1,
+        cells_a_thread: Settings::CELLS_A_THREAD,
         seed: 1,
     };
     let mut seen = vec![0.0_f32; n_lanes * market.flat_len(20)];

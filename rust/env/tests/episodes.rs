@@ -167,6 +167,7 @@ fn settings(windows: Windows, autoreset: Autoreset) -> Settings {
         no_trade_band: 0.02,
         max_episode_steps: usize::MAX,
         n_threads: 1,
+        cells_a_thread: 1,
         seed: 5,
     }
 }

@@ -50,6 +50,9 @@ struct Options {
     no_trade_band: f64,
     max_episode_steps: Option<usize>,
     threads: usize,
+    /// Lanes times symbols that are worth a thread.
+    #[pyo3(default = Settings::CELLS_A_THREAD)]
+    cells_a_thread: usize,
     seed: u64,
     /// What new observations are made of: `flat`, `cursor`, `dict` or `history`.
     ///
@@ -96,6 +99,7 @@ impl Options {
             no_trade_band: self.no_trade_band,
             max_episode_steps: self.max_episode_steps.unwrap_or(usize::MAX),
             n_threads: self.threads,
+            cells_a_thread: self.cells_a_thread,
             seed: self.seed,
         })
     }

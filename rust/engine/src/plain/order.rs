@@ -104,8 +104,9 @@ impl<S: Simd> Terms<S> {
             impact: each(|rules| rules.rates.impact),
             capital: each(|rules| rules.costs().capital),
             // What is within a rounding of the bound is measured again by step 9 itself.
-            most: is_bound
-                .then(|| each(|rules| rules.limits().max_participation.map_or(f64::INFINITY, |most| most * (1.0 - 1e-9)))),
+            most: is_bound.then(|| {
+                each(|rules| rules.limits().max_participation.map_or(f64::INFINITY, |most| most * (1.0 - 1e-9)))
+            }),
             max_cost: splat(MAX_COST),
         }
     }

@@ -101,11 +101,8 @@ impl Pack {
     pub fn take(&self, account: usize, market: &Dataset, book: &mut Book) {
         self.write(account, book);
         book.bar = self.bars[account];
-        book.marks[0] = if market.is_whole() {
-            market.closes(book.bar)[0]
-        } else {
-            each(|symbol| self.marks[symbol][account])
-        };
+        book.marks[0] =
+            if market.is_whole() { market.closes(book.bar)[0] } else { each(|symbol| self.marks[symbol][account]) };
     }
 
     /// Writes an account to a book, but for its bar and marks.

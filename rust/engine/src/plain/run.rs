@@ -108,8 +108,7 @@ impl<const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool> Wit
                 let part = Part { simd, index };
                 let asked: [Vector<S>; N] = part.vectors(&asked);
                 let quotes = quotes::<S, N, VARIES>(simd, rows, &marks);
-                let after =
-                    step::<S, N, GAPS, VARIES, OWES>(simd, rules_of, &part.before(now), &asked, &quotes);
+                let after = step::<S, N, GAPS, VARIES, OWES>(simd, rules_of, &part.before(now), &asked, &quotes);
                 store(&mut misfit, index, after.misfit + after.scaled + part.overflown(now));
                 part.keep(&after, next);
             }

@@ -28,9 +28,7 @@ impl<'a> Whose<'a> {
     pub(crate) fn vector<S: Simd>(self, simd: S, index: usize, value: fn(&Rules) -> f64) -> Vector<S> {
         match self {
             Self::One(rules) => Vector::splat(simd, value(rules)),
-            Self::Each(rules) => {
-                Vector::new(simd, S::as_simd_f64s(&each(|account| value(rules[account]))).0[index])
-            }
+            Self::Each(rules) => Vector::new(simd, S::as_simd_f64s(&each(|account| value(rules[account]))).0[index]),
         }
     }
 

@@ -90,13 +90,7 @@ impl Crew {
     /// Begins the next episode of a lane, which was at `now`: its NAV and bar.
     ///
     /// Returns the window of the episode.
-    pub(crate) fn begin(
-        &mut self,
-        place: usize,
-        story: &mut Story,
-        now: (f64, usize),
-        settings: &Settings,
-    ) -> Window {
+    pub(crate) fn begin(&mut self, place: usize, story: &mut Story, now: (f64, usize), settings: &Settings) -> Window {
         let ended = self.is_done(place).then_some(now);
         let window = story.next(&settings.windows[self.markets[place]], ended);
         self.lasts[place] = window.start.saturating_add(settings.max_episode_steps).min(window.end - 1);

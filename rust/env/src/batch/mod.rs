@@ -6,7 +6,6 @@ mod accounts;
 mod buffers;
 mod lane;
 mod market;
-#[expect(dead_code, reason = "the batch does not use it yet")]
 mod pool;
 mod settings;
 mod share;
@@ -20,8 +19,9 @@ use accounts::Accounts;
 pub use buffers::{Arrays, Outcome, Seen};
 use lane::{Crew, Story};
 pub use market::{Market, observe_account};
+use pool::Pool;
 pub use settings::{Autoreset, BatchError, Settings, Terms};
-use share::{Seat, Share};
+use share::{Part, Seat, Share};
 
 use crate::episode::check_lookback;
 
@@ -29,6 +29,9 @@ use crate::episode::check_lookback;
 ///
 /// Beyond as many, each account computes its own.
 const MAX_TABLES: usize = 8;
+
+/// The most threads of a batch.
+const MAX_THREADS: usize = 64;
 
 /// Lanes of accounts that are stepped together.
 #[derive(Debug)]
@@ -43,6 +46,7 @@ pub struct Batch {
     orders: Vec<f64>,
     /// One a thread.
     seats: Vec<Seat>,
+    pool: Pool,
 }
 
 impl Batch {
@@ -96,6 +100,11 @@ impl Batch {
             stories,
             accounts,
             seats: vec![seat; settings.n_threads],
+            pool: Pool::new(settings.n_threads).map_err(|error| BatchError::Setting {
+                name: "threads",
+                range: "a number that the system can start",
+                value: error.to_string(),
+            })?,
             markets,
             rules,
             settings,
@@ -262,8 +271,9 @@ impl Batch {
         if let Some((name, received, expected)) = outcome.misfit(self.stories.len()) {
             return Err(length(name, expected, received));
         }
-        let first_lane = 0;
-        let share = Share {
+        let (n_lanes, first_lane) = (self.n_lanes(), 0);
+        let n_worth = (n_lanes * self.n_symbols() / self.settings.cells_a_thread.max(1)).clamp(1, self.seats.len());
+        let mut rest = Share {
             markets: &self.markets,
             rules: &self.rules,
             settings: &self.settings,
@@ -276,7 +286,26 @@ impl Batch {
             outcome,
             first_lane,
         };
-        share.advance(&mut self.seats[0])
+        if n_worth == 1 {
+            return rest.advance(&mut self.seats[0]);
+        }
+        // Whole packs a thread, the last what is left.
+        let n = (n_lanes / n_worth).next_multiple_of(LANES);
+        let mut parts = [const { None }; MAX_THREADS];
+        let mut n_parts = 0;
+        for (part, seat) in parts[..n_worth].iter_mut().zip(&mut self.seats) {
+            let n = if n_parts + 1 == n_worth { rest.n_lanes() } else { n.min(rest.n_lanes()) };
+            let (first, others) = rest.split(n);
+            *part = Some(Part::new(first, seat));
+            rest = others;
+            n_parts += 1;
+        }
+        self.pool.run(&mut parts[..n_parts], |part| {
+            if let Some(part) = part {
+                part.run();
+            }
+        });
+        parts.into_iter().flatten().try_for_each(Part::result)
     }
 
     fn check_seen(&self, seen: &Seen<'_>) -> Result<(), BatchError> {
@@ -350,8 +379,11 @@ fn check(markets: &[Arc<Market>], lanes: &[(usize, Terms)], settings: &Settings)
     if !(settings.no_trade_band >= 0.0 && settings.no_trade_band.is_finite()) {
         return refuse("no_trade_band", "a finite number of at least 0", settings.no_trade_band.to_string());
     }
-    if settings.n_threads == 0 || settings.max_episode_steps == 0 {
-        return refuse("threads` and `max_episode_steps", "at least 1", "0".to_owned());
+    if settings.max_episode_steps == 0 {
+        return refuse("max_episode_steps", "at least 1", "0".to_owned());
+    }
+    if !(1..=MAX_THREADS).contains(&settings.n_threads) {
+        return refuse("threads", "1 to 64", settings.n_threads.to_string());
     }
     if settings.windows.len() != markets.len() {
         return Err(length("windows", markets.len(), settings.windows.len()));

@@ -40,10 +40,17 @@ pub struct Settings {
     pub no_trade_band: f64,
     /// Decisions after which an episode is truncated; `usize::MAX` for none.
     pub max_episode_steps: usize,
-    /// Threads that share the lanes, at least 1.
+    /// Threads that share the lanes at most, 1 to 64.
     pub n_threads: usize,
+    /// Lanes times symbols that are worth a thread; see [`Settings::CELLS_A_THREAD`].
+    pub cells_a_thread: usize,
     /// Key of the slippage noise.
     pub seed: u64,
+}
+
+impl Settings {
+    /// Fewer cells are stepped in less time than it takes to wake a thread.
+    pub const CELLS_A_THREAD: usize = 4096;
 }
 
 /// A batch that could not be made or stepped; no lane has moved.

@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use openoutcry_engine::lanes::{Block, LANES};
-use openoutcry_engine::{
-    Book, Desk, Growth, Growths, Orders, Pack, Rules, StepError, Whose, step_once, step_pack,
-};
+use openoutcry_engine::{Book, Desk, Growth, Growths, Orders, Pack, Rules, StepError, Whose, step_once, step_pack};
 
 use crate::batch::accounts::AccountsMut;
 use crate::batch::lane::{Crew, Story, Told};
@@ -33,6 +31,30 @@ pub(super) struct Share<'a> {
 pub(super) struct Seat {
     pub(super) desk: Desk,
     pub(super) book: Book,
+}
+
+/// What a thread is to do, and what came of it.
+pub(super) struct Part<'a> {
+    share: Option<Share<'a>>,
+    seat: &'a mut Seat,
+    result: Result<(), BatchError>,
+}
+
+impl<'a> Part<'a> {
+    pub(super) fn new(share: Share<'a>, seat: &'a mut Seat) -> Self {
+        Self { share: Some(share), seat, result: Ok(()) }
+    }
+
+    pub(super) fn run(&mut self) {
+        if let Some(share) = self.share.take() {
+            self.result = share.advance(self.seat);
+        }
+    }
+
+    /// Returns what came of it.
+    pub(super) fn result(self) -> Result<(), BatchError> {
+        self.result
+    }
 }
 
 /// A lane and its account.
@@ -76,6 +98,10 @@ impl<'a> Share<'a> {
 
     fn stride(&self) -> usize {
         self.orders.len() / self.stories.len().max(1)
+    }
+
+    pub(super) fn n_lanes(&self) -> usize {
+        self.stories.len()
     }
 
     fn n_symbols(&self) -> usize {

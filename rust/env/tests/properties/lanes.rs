@@ -20,7 +20,7 @@ fn orders(case: &Case, lane: usize, bar: usize) -> Vec<f64> {
     case.orders(bar).into_iter().map(|weight| if weight.abs() > 100.0 { weight } else { weight * size }).collect()
 }
 
-fn batch(case: &Case, market: &Arc<Market>, n_threads: usize) -> Batch {
+fn batch(case: &Case, market: &Arc<Market>, terms: &[Terms], n_threads: usize) -> Batch {
     let settings = Settings {
         windows: vec![Windows::Fixed(window(case))],
         autoreset: Autoreset::NextStep,
@@ -29,24 +29,40 @@ fn batch(case: &Case, market: &Arc<Market>, n_threads: usize) -> Batch {
         no_trade_band: 0.0,
         max_episode_steps: usize::MAX,
         n_threads,
+        cells_a_thread: 1,
         seed: 7,
     };
-    let terms = Terms { costs: case.costs, limits: case.limits };
-    Batch::new(vec![Arc::clone(market)], &[(0, terms); N_LANES], settings, 0).expect("a valid batch")
+    let lanes: Vec<_> = (0..N_LANES).map(|lane| (0, terms[lane % terms.len()])).collect();
+    Batch::new(vec![Arc::clone(market)], &lanes, settings, 0).expect("a valid batch")
 }
 
 proptest! {
     #![proptest_config(config(400))]
 
     #[test]
-    fn every_lane_has_the_bits_of_its_backtest(case in cases(), n_threads in 1_usize..=2) {
+    fn every_lane_has_the_bits_of_its_backtest(
+        case in cases(),
+        other in cases(),
+        mixes in any::<bool>(),
+        n_threads in 1_usize..=2,
+    ) {
+        // The same terms for all, or every third lane others.
+        let mut terms = vec![Terms { costs: case.costs, limits: case.limits }];
+        if mixes {
+            terms.extend([terms[0], Terms { costs: other.costs, limits: other.limits }]);
+        }
         let data = Arc::new(case.dataset());
         let market = Arc::new(Market::new(Arc::clone(&data)));
         let bars = window(&case).start..window(&case).end - 1;
         let table = |lane: usize| -> Vec<f64> { bars.clone().flat_map(|bar| orders(&case, lane, bar)).collect() };
-        let runs: Vec<_> = (0..N_LANES).map(|lane| backtest(&case, &data).run_orders(table(lane)).unwrap()).collect();
+        let run = |lane: usize| {
+            let Terms { costs, limits } = terms[lane % terms.len()];
+            let under = Case { costs, limits, ..case.clone() };
+            backtest(&under, &data).run_orders(table(lane)).unwrap()
+        };
+        let runs: Vec<_> = (0..N_LANES).map(run).collect();
 
-        let mut batch = batch(&case, &market, n_threads);
+        let mut batch = batch(&case, &market, &terms, n_threads);
         let mut seen = vec![0.0; N_LANES * market.flat_len(LOOKBACK)];
         let mut rewards = vec![0.0; N_LANES];
         let mut flags = [(); 3].map(|()| vec![false; N_LANES]);
