@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import partial
-from statistics import median
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +22,7 @@ Step = Callable[[int], None]
 LOOKBACK, EPISODE_BARS, N_BARS = 20, 252, 5000
 SIZES = ((4, 1), (4, 64), (4, 1024), (4, 16384), (30, 1024), (100, 64), (100, 1024), (100, 16384))
 WAYS = ("copies", "reused", "out", "cursor")
+ROUNDS, ROUND_SECONDS = 5, 0.05
 
 LINEAR = CostModel(fee_bps=5.0, slippage_bps=2.0, financing_bps=0.0, borrow_bps=0.0)
 EVERY = CostModel(fee_bps=5.0, slippage_bps=2.0, impact_bps=10.0, financing_bps=100.0, cash_bps=50.0, borrow_bps=25.0)
@@ -141,24 +141,34 @@ class NumpyEnv:
         return self.seen, np.log(growth)
 
 
-def rate(step: Step, lanes: int, clock: Callable[[], float] = time.process_time, seconds: float = 0.1) -> float:
-    """Return the median rate of `step(k)`, which makes k steps of `lanes` lanes."""
-    step(2)
-    k = 1
-    while True:
-        start = clock()
-        step(k)
-        spent = clock() - start
-        if spent > seconds / 4:
-            break
-        k *= 4
-    k = max(1, int(k * seconds / spent))
-    rates = []
-    for _ in range(3):
-        start = clock()
-        step(k)
-        rates.append(k * lanes / (clock() - start))
-    return median(rates)
+class Pace:
+    """How fast something steps: the best of several short rounds, for what else a machine does only slows."""
+
+    def __init__(self, step: Step, lanes: int, clock: Callable[[], float] = time.process_time) -> None:
+        """Find out how many steps take a round; `step(k)` makes k steps of `lanes` lanes."""
+        self.step, self.lanes, self.clock, self.best = step, lanes, clock, 0.0
+        step(2)
+        self.k = 1
+        while (spent := self._time(self.k)) < ROUND_SECONDS / 4:
+            self.k *= 4
+        self.k = max(1, int(self.k * ROUND_SECONDS / spent))
+
+    def _time(self, k: int) -> float:
+        start = self.clock()
+        self.step(k)
+        return self.clock() - start
+
+    def round(self) -> None:
+        """Step for one round."""
+        self.best = max(self.best, self.k * self.lanes / self._time(self.k))
+
+
+def rates(*paces: Pace) -> list[float]:
+    """Return the rates of several, round by round in turn: what slows one of them slows the others too."""
+    for _ in range(ROUNDS):
+        for pace in paces:
+            pace.round()
+    return [pace.best for pace in paces]
 
 
 def measure(report: Callable[[Cell], None] | None = None, threads: tuple[int, ...] = (1, 2)) -> list[Cell]:
@@ -172,22 +182,21 @@ def measure(report: Callable[[Cell], None] | None = None, threads: tuple[int, ..
         dataset, close = _market(n_symbols)
         random = np.random.default_rng(1)
         actions = random.dirichlet(np.ones(n_symbols + 1), num_envs)[:, :n_symbols].astype(np.float32)
-        peer = _peer(close, actions)
         for features, (costs, limits) in FEATURES.items():
-            for way in WAYS:
-                for n in threads if (way, features) == ("reused", "fee + slippage") else (1,):
-                    step, width = _way(dataset, actions, costs, limits, way, n)
-                    # Two threads are for the wall clock; one is measured on its own CPU clock.
-                    here = rate(step, num_envs, time.process_time if n == 1 else time.perf_counter)
-                    goals = dict(
-                        zip(("copies", "reused"), GOALS.get((features, n_symbols, num_envs), ()), strict=False)
-                    )
-                    goal = goals.get(way) if n == 1 else None
-                    stored = here * width * 4 / store
-                    cell = Cell(features, n_symbols, num_envs, way, n, here, peer, goal, stored)
-                    cells.append(cell)
-                    if report is not None:
-                        report(cell)
+            ways = [(way, 1) for way in WAYS]
+            ways += [("reused", n) for n in threads if n > 1 and features == "fee + slippage"]
+            stepped = [_way(dataset, actions, costs, limits, way, n) for way, n in ways]
+            # Two threads are for the wall clock; one is measured on its own CPU clock.
+            clocks = [time.process_time if n == 1 else time.perf_counter for _, n in ways]
+            mine = [Pace(step, num_envs, clock) for (step, _), clock in zip(stepped, clocks, strict=True)]
+            measured = rates(*_peers(close, actions), *mine)
+            peer = max(measured[:2])
+            goals = dict(zip(("copies", "reused"), GOALS.get((features, n_symbols, num_envs), ()), strict=False))
+            for (way, n), (_, width), here in zip(ways, stepped, measured[2:], strict=True):
+                goal, stored = goals.get(way) if n == 1 else None, here * width * 4 / store
+                cells.append(Cell(features, n_symbols, num_envs, way, n, here, peer, goal, stored))
+                if report is not None:
+                    report(cells[-1])
     return cells
 
 
@@ -200,15 +209,14 @@ def _market(n_symbols: int) -> tuple[Dataset, npt.NDArray[np.float64]]:
     return Dataset.from_arrays(dates, symbols, close, volume=volume), close
 
 
-def _peer(close: npt.NDArray[np.float64], actions: Actions) -> float:
-    """Return the rate of the numpy environment in the faster of its two ways."""
+def _peers(close: npt.NDArray[np.float64], actions: Actions) -> list[Pace]:
+    """Return the numpy environment in its two ways."""
 
     def steps(env: NumpyEnv, gathers: bool, k: int) -> None:
         for _ in range(k):
             env.step(actions, gathers)
 
-    rates = [rate(partial(steps, NumpyEnv(close, len(actions)), way), len(actions)) for way in (True, False)]
-    return max(rates)
+    return [Pace(partial(steps, NumpyEnv(close, len(actions)), way), len(actions)) for way in (True, False)]
 
 
 def _way(
@@ -248,4 +256,4 @@ def _store_bandwidth() -> float:
         for _ in range(k):
             room.fill(1.0)
 
-    return rate(stores, room.nbytes, seconds=0.3)
+    return rates(Pace(stores, room.nbytes))[0]

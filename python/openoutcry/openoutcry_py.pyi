@@ -380,11 +380,11 @@ class Batch:
         """
 
     def step_new(
-        self, actions: npt.NDArray[Any], hold: _Flags | None, last: Buffers | None = None
+        self, actions: npt.NDArray[Any], hold: _Flags | None, last: Buffers | None = None, out: Any = None
     ) -> tuple[Any, _Vector, _Flags, _Flags, _Flags | None, int]:
         """Trade every lane and return what it led to in new arrays.
 
-        They are the observation, rewards, terminations, truncations and resets, or None for no reset; then the number
+        Flat observations go to `out` where that is given. They are the observation, rewards, terminations, truncations and resets, or None for no reset; then the number
         of `step`.
         """
 

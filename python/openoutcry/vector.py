@@ -212,8 +212,8 @@ class OpenOutcryVectorEnv(VectorEnv[Observation, npt.NDArray[Any], npt.NDArray[A
             OpenOutcryError: an array has the wrong shape, dtype or layout, a weight is not finite, or a lane's episode
                 is over and autoreset is disabled; no lane has moved.
         """
-        if out is None and self._copies:
-            made = self._step_new(actions, hold, self._last)
+        if self._copies if out is None else self._kind == "flat":
+            made = self._step_new(actions, hold, self._last, out)
             observation, rewards, terminations, truncations, reset, said = made
         else:
             slot = self._then if out is None else self._slot(out)

@@ -169,17 +169,20 @@ impl Batch {
 
     /// Trade every lane and return what it led to in new arrays.
     ///
-    /// They are the observation, rewards, terminations, truncations and resets, or None for no reset; then the number
-    /// of `step`.
-    #[pyo3(signature = (actions, hold, last=None))]
+    /// Flat observations go to `out` where that is given. They are the observation, rewards, terminations, truncations
+    /// and resets, or None for no reset; then the number of `step`.
+    #[pyo3(signature = (actions, hold, last=None, out=None))]
     fn step_new(
         &mut self,
         py: Python<'_>,
         actions: &Bound<'_, PyAny>,
         hold: Option<&Bound<'_, PyAny>>,
         last: Option<&Buffers>,
+        out: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Made> {
-        let (views, results) = (Views::fresh(py, self.shown, self.sizes()), Results::fresh(py, self.core.n_lanes()));
+        let sizes = self.sizes();
+        let views = out.map_or_else(|| Ok(Views::fresh(py, self.shown, sizes)), |out| Views::given(out, sizes))?;
+        let results = Results::fresh(py, self.core.n_lanes());
         let said = self.advance(py, (actions, hold), (&views, &results), last)?;
         let Results { rewards, terminated, truncated, .. } = results;
         let reset = (said & 2 != 0).then(|| PyArray1::from_slice(py, &self.resets).unbind());

@@ -105,6 +105,19 @@ impl Views {
         }
     }
 
+    /// Returns an array of flat observations that somebody else made.
+    pub(crate) fn given(out: &Bound<'_, PyAny>, sizes: Sizes) -> PyResult<Self> {
+        let Sizes { n_lanes, n_symbols, lookback } = sizes;
+        let (py, wanted) = (out.py(), [n_lanes, (lookback + 1) * n_symbols + 1]);
+        let flat = written::<f32, Ix2>("out", out)?;
+        if flat.bind(py).shape() != wanted {
+            let message = format!("`out` must have shape {wanted:?}; received {:?}", flat.bind(py).shape());
+            return Err(raise("shape_mismatch", &message));
+        }
+        let _held = borrowed(py, "out", &flat)?;
+        Ok(Self::Flat(flat))
+    }
+
     /// Returns the arrays as a learner gets them.
     pub(crate) fn observation(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let found = PyDict::new(py);

@@ -122,6 +122,9 @@ impl<const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool> Wit
         let idle: Block = std::array::from_fn(|a| f64::from(u8::from(orders.which >> a & 1 == 0)));
         let mut stepped = 0;
         for index in 0..LANES / S::F64_LANES {
+            if orders.which >> (index * S::F64_LANES) & (u8::MAX >> (LANES - S::F64_LANES)) == 0 {
+                continue;
+            }
             let part = Part { simd, index };
             let rules = (&Terms::of(simd, rules, index), &Dues::of(simd, market, rules, index));
             let before = part.before::<N>(pack);
