@@ -29,7 +29,6 @@ CRATES = {
         "openoutcry-engine",
         "libm",
         "rand_chacha",
-        "rayon",
         "sha2",
         "thiserror",
     },
@@ -37,10 +36,12 @@ CRATES = {
     "openoutcry-py": {"openoutcry", "openoutcry-score", "numpy", "pyo3"},
 }
 PURE = "engine|contract|env|score"
+POOL = "env/src/batch/pool.rs"
 # Folders of `rust/` -> pattern that their sources must not hold -> why.
 BANNED = (
-    (PURE, r"\bstd\s*::\s*(\{[^;]*\b)?(env|fs|io|net|process|time)\b", "no clock and no input or output"),
-    ("engine|contract|score", r"\bstd\s*::\s*(\{[^;]*\b)?thread\b|\brayon\b", "no threads"),
+    (PURE, r"\bstd\s*::\s*(\{[^;]*\b)?(env|fs|net|time)\b", "no clock and no input or output"),
+    # The pool asks the system for threads, and whether it has been forked.
+    (f"(?!{POOL})({PURE})", r"\bstd\s*::\s*(\{[^;]*\b)?(io|process|thread)\b", "no threads, and no input or output"),
     ("engine", r"\bserde(_json)?\b", "the engine knows no wire format"),
     ("env/src/agents", r"\bDataset\b", "an agent is shown an `AsOf`, never the dataset"),
     (".*", r"\bHash(Map|Set)\b", "iteration order is random"),
@@ -302,6 +303,7 @@ def test_a_planted_dependency_is_found(text: str) -> None:
         ("engine/src/book.rs", "fn f() { std::thread::spawn(|| ()); }"),
         ("engine/src/book.rs", "#[derive(serde::Serialize)] struct Book;"),
         ("env/src/run.rs", "use std::net::TcpStream;"),
+        ("env/src/batch/share.rs", "use std::thread::spawn;"),
         ("env/src/agents/trend.rs", "fn decide(data: &Dataset) {}"),
         ("score/src/lib.rs", "use std::collections::HashMap;"),
         ("python/src/lib.rs", '#[allow(dead_code)] const A: &str = "// not a comment";'),

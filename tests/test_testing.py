@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -183,6 +184,14 @@ def test_arguments_that_cannot_be_used_are_refused() -> None:
         check_vector_env(walks.Lanes, skip=["colour"])
     with pytest.raises(ValueError, match="`modes` must be None for an environment that is made already"):
         check_vector_env(walks.Lanes(), modes=MODES)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def every_pack_is_worth_a_thread() -> Iterator[None]:
+    """Let batches of a few lanes use the threads that they are given."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(OpenOutcryVectorEnv, "_cells_a_thread", 1)
+        yield
 
 
 MARKETS: dict[str, dict[str, Any]] = {

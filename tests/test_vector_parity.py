@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+import pytest
 from gymnasium.vector import AutoresetMode
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -96,6 +98,14 @@ class Twin:
             final = self.observation
             self.observation, _ = self.env.reset()
         return reward, terminated, truncated, False, final
+
+
+@pytest.fixture(autouse=True, scope="module")
+def every_pack_is_worth_a_thread() -> Iterator[None]:
+    """Let batches of a few lanes use the threads that they are given."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(OpenOutcryVectorEnv, "_cells_a_thread", 1)
+        yield
 
 
 def vector_of(case: Case, **options: Any) -> OpenOutcryVectorEnv:

@@ -142,7 +142,10 @@ class NumpyEnv:
 
 
 class Pace:
-    """How fast something steps: the best of several short rounds, for what else a machine does only slows."""
+    """How fast something steps: the best of several short rounds.
+
+    What else a machine does only slows.
+    """
 
     def __init__(self, step: Step, lanes: int, clock: Callable[[], float] = time.process_time) -> None:
         """Find out how many steps take a round; `step(k)` makes k steps of `lanes` lanes."""
@@ -164,7 +167,10 @@ class Pace:
 
 
 def rates(*paces: Pace) -> list[float]:
-    """Return the rates of several, round by round in turn: what slows one of them slows the others too."""
+    """Return the rates of several, measured round by round in turn.
+
+    What slows one of them slows the others too.
+    """
     for _ in range(ROUNDS):
         for pace in paces:
             pace.round()

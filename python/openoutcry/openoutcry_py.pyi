@@ -384,8 +384,8 @@ class Batch:
     ) -> tuple[Any, _Vector, _Flags, _Flags, _Flags | None, int]:
         """Trade every lane and return what it led to in new arrays.
 
-        Flat observations go to `out` where that is given. They are the observation, rewards, terminations, truncations and resets, or None for no reset; then the number
-        of `step`.
+        Flat observations go to `out` where that is given. They are the observation, rewards, terminations, truncations
+        and resets, or None for no reset; then the number of `step`.
         """
 
     @property

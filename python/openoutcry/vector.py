@@ -78,7 +78,7 @@ class OpenOutcryVectorEnv(VectorEnv[Observation, npt.NDArray[Any], npt.NDArray[A
         no_trade_band: As in `OpenOutcryEnv`.
         copy: Whether every step returns new arrays. False: two sets of arrays are written in turn, so that what a step
             returned holds until the step after the next.
-        threads: Threads that share the lanes.
+        threads: Threads that share the lanes at most, up to 32; a batch with less work than wakes a thread uses fewer.
         autoreset_mode: What happens to a lane whose episode has ended: `NEXT_STEP`, `SAME_STEP` or `DISABLED`.
         max_episode_steps: Steps after which an episode is truncated; None for none.
         max_weight: Shorthand for `Limits(max_weight=...)`.
@@ -89,6 +89,8 @@ class OpenOutcryVectorEnv(VectorEnv[Observation, npt.NDArray[Any], npt.NDArray[A
     """
 
     metadata: dict[str, Any] = {"render_modes": [], "autoreset_mode": AutoresetMode.NEXT_STEP}  # noqa: RUF012
+    # Lanes times symbols that are worth a thread: fewer are stepped in less time than it takes to wake one.
+    _cells_a_thread = 4096
 
     def __init__(
         self,
@@ -128,7 +130,8 @@ class OpenOutcryVectorEnv(VectorEnv[Observation, npt.NDArray[Any], npt.NDArray[A
             "reward_parameter": parameter,
             "no_trade_band": finite("no_trade_band", no_trade_band),
             "max_episode_steps": None if most is None else whole("max_episode_steps", most, 1, 2**31 - 1),
-            "threads": whole("threads", threads, 1, 1024),
+            "threads": whole("threads", threads, 1, 32),
+            "cells_a_thread": self._cells_a_thread,
             "seed": seed,
         }
         self._core = self._batch(Episodes(window, within, episode_bars, split), settings)

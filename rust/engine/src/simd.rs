@@ -7,9 +7,18 @@
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
-use pulp::Simd;
+use pulp::{Arch, Simd};
 
 use crate::lanes::{self, Block, LANES};
+
+/// Returns what has vectors of at most four elements on the machine at hand.
+pub(crate) fn narrow(arch: Arch) -> Arch {
+    #[cfg(target_arch = "x86_64")]
+    if let Arch::V4(wide) = arch {
+        return Arch::V3(*wide);
+    }
+    arch
+}
 
 /// One vector of f64.
 #[derive(Clone, Copy)]
@@ -220,7 +229,7 @@ pub(crate) fn store<S: Simd>(sum: &mut Block, lane: usize, of: Vector<S>) {
 
 #[cfg(test)]
 mod tests {
-    use pulp::{Arch, Scalar, WithSimd};
+    use pulp::{Scalar, WithSimd};
 
     use super::*;
 

@@ -1,4 +1,6 @@
-//! The pool's promises: each part once, no memory taken, no panic lost, no hang after a fork.
+//! The pool's promises.
+//!
+//! Each part once, no memory taken, no panic lost, no hang after a fork.
 
 #![expect(unsafe_code, reason = "an allocator that counts, and a fork, are unsafe to call")]
 
@@ -21,7 +23,9 @@ struct Counting;
 static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {
-    /// Whether the memory that this thread takes is counted: tests beside this one take some too.
+    /// Whether the memory that this thread takes is counted.
+    ///
+    /// Tests beside this one take some too.
     static IS_COUNTED: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -62,7 +66,9 @@ fn draw(state: &mut u64) -> u64 {
     *state
 }
 
-/// Takes nothing, some looks or, once in a while, a sleep: each way that a wait can end.
+/// Takes nothing, some looks or, once in a while, a sleep.
+///
+/// That is each way that a wait can end.
 fn take_time(number: u64) {
     match number % 256 {
         0 => thread::sleep(Duration::from_micros(number >> 8 & 127)),

@@ -51,7 +51,6 @@ struct Options {
     max_episode_steps: Option<usize>,
     threads: usize,
     /// Lanes times symbols that are worth a thread.
-    #[pyo3(default = Settings::CELLS_A_THREAD)]
     cells_a_thread: usize,
     seed: u64,
     /// What new observations are made of: `flat`, `cursor`, `dict` or `history`.

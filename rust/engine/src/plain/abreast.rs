@@ -1,4 +1,6 @@
-//! A plain step of as many accounts as a vector has elements, each of at most `N` symbols.
+//! A plain step of accounts of at most `N` symbols.
+//!
+//! They are as many as a vector has elements.
 //!
 //! What is done once for an account is done once for all of them. Of every array, element k is symbol k's.
 
@@ -53,7 +55,9 @@ impl<S: Simd> Part<S> {
         }
     }
 
-    /// Returns 1 for an account that can take no decision, as [`Book::check_nav`] has it.
+    /// Returns 1 for an account that can take no decision.
+    ///
+    /// As [`Book::check_nav`] has it.
     ///
     /// [`Book::check_nav`]: crate::Book::check_nav
     #[inline(always)]
@@ -107,13 +111,14 @@ struct Targets<S: Simd, const N: usize> {
 #[inline(always)]
 pub(crate) fn step<S: Simd, const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool>(
     simd: S,
-    (terms, dues): (&Terms<S>, &Dues<S>),
+    rules: &(Terms<S>, Dues<S>),
     before: &Before<S, N>,
     asked: &[Vector<S>; N],
     quotes: &Quotes<S, N>,
 ) -> After<S, N> {
+    let (terms, dues) = rules;
     let zero = terms.zero;
-    let targets = cut(simd, (terms, dues), asked, &before.weights);
+    let targets = cut(simd, rules, asked, &before.weights);
     let mut sums = [[zero; N]; 5];
     let (mut shares, mut marks, mut misfit) = ([zero; N], [zero; N], targets.misfit);
     for symbol in 0..N {
@@ -152,7 +157,7 @@ pub(crate) fn step<S: Simd, const N: usize, const GAPS: bool, const VARIES: bool
 #[inline(always)]
 fn cut<S: Simd, const N: usize>(
     simd: S,
-    (terms, dues): (&Terms<S>, &Dues<S>),
+    (terms, dues): &(Terms<S>, Dues<S>),
     asked: &[Vector<S>; N],
     held: &[Vector<S>; N],
 ) -> Targets<S, N> {

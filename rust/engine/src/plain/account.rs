@@ -45,7 +45,9 @@ impl<S: Simd> Dues<S> {
         }
     }
 
-    /// Returns the factor that brings what is new within `max_gross` (step 4), and for whom it does.
+    /// Returns the factor that brings what is new within `max_gross` (step 4).
+    ///
+    /// And for whom it does.
     #[inline(always)]
     pub(crate) fn scale(&self, simd: S, added: Vector<S>, kept: Vector<S>) -> (Vector<S>, Mask<S>) {
         let zero = Vector::splat(simd, 0.0);

@@ -11,13 +11,15 @@ use crate::plain::order::{Depth, Terms};
 use crate::plain::pack::Pack;
 use crate::plain::tape::{QUAD, Tape, quad_of, turn, turn_back};
 use crate::plain::whose::Whose;
-use crate::simd::{Vector, store};
+use crate::simd::{Vector, narrow, store};
 use crate::step::Desk;
 
 /// What eight accounts are told to do, and of which of them to do it.
 #[derive(Clone, Copy, Debug)]
 pub struct Orders<'a> {
-    /// One weight per symbol, account after account; NaN is a hold. The weight of no symbol is 0.
+    /// One weight per symbol, account after account; NaN is a hold.
+    ///
+    /// The weight of no symbol is 0.
     pub weights: &'a [Block; LANES],
     /// Bit k is set where account k is to be stepped.
     pub which: u8,
@@ -45,7 +47,9 @@ pub struct Observed<'a> {
     pub n: usize,
 }
 
-/// Steps those of eight accounts whose step is plain and returns which, a bit an account.
+/// Steps those of eight accounts whose step is plain.
+///
+/// Returns which, a bit an account.
 ///
 /// `step_once` gives the others, and these, the same numbers. The others are as they were, and what is told of them is
 /// nothing. A market of more than eight symbols has no packs.
@@ -96,7 +100,8 @@ fn run<const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool>(
     told: (&mut Growths, Option<Observed<'_>>),
     desk: &Desk,
 ) -> u8 {
-    desk.arch.dispatch(Group::<'_, N, GAPS, VARIES, OWES> { market, rules, pack, orders, told })
+    // Wider ones take longer to turn than they save.
+    narrow(desk.arch).dispatch(Group::<'_, N, GAPS, VARIES, OWES> { market, rules, pack, orders, told })
 }
 
 /// Eight accounts of at most `N` symbols; the others as in [`Terms::fill`].
@@ -121,16 +126,19 @@ impl<const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool> Wit
         let bars: [usize; LANES] = std::array::from_fn(|a| if orders.which >> a & 1 == 1 { pack.bars[a] } else { 0 });
         let idle: Block = std::array::from_fn(|a| f64::from(u8::from(orders.which >> a & 1 == 0)));
         let mut stepped = 0;
+        let mut terms = (Terms::of(simd, rules, 0), Dues::of(simd, market, rules, 0));
         for index in 0..LANES / S::F64_LANES {
             if orders.which >> (index * S::F64_LANES) & (u8::MAX >> (LANES - S::F64_LANES)) == 0 {
                 continue;
             }
             let part = Part { simd, index };
-            let rules = (&Terms::of(simd, rules, index), &Dues::of(simd, market, rules, index));
+            if index > 0 && matches!(rules, Whose::Each(_)) {
+                terms = (Terms::of(simd, rules, index), Dues::of(simd, market, rules, index));
+            }
             let before = part.before::<N>(pack);
             let asked = part.turned(|a| &orders.weights[a]);
             let quotes = part.quotes::<N, GAPS, VARIES>(&tape, &bars, pack);
-            let after = step::<S, N, GAPS, VARIES, OWES>(simd, rules, &before, &asked, &quotes);
+            let after = step::<S, N, GAPS, VARIES, OWES>(simd, &terms, &before, &asked, &quotes);
             let misfit = after.misfit + part.vector(&idle);
             store(&mut growths.rewards, index, after.settled.reward);
             store(&mut growths.turnovers, index, after.settled.turnover);
@@ -138,7 +146,7 @@ impl<const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool> Wit
                 part.show(&after, market.n_symbols(), observed);
             }
             part.keep_plain::<N, GAPS>(&before, &after, misfit, pack);
-            stepped |= part.bits(misfit) << (index * S::F64_LANES);
+            stepped |= bits(misfit) << (index * S::F64_LANES);
         }
         for (account, bar) in pack.bars.iter_mut().enumerate() {
             *bar += usize::from(stepped >> account & 1);
@@ -233,12 +241,12 @@ impl<S: Simd> Part<S> {
             }
         }
     }
+}
 
-    /// Returns which accounts fit, a bit each.
-    #[inline(always)]
-    fn bits(self, misfit: Vector<S>) -> u8 {
-        let mut elements = [0.0; LANES];
-        store(&mut elements, 0, misfit);
-        (0..S::F64_LANES).fold(0, |bits, a| bits | u8::from(elements[a] == 0.0) << a)
-    }
+/// Returns which accounts fit, a bit each.
+#[inline(always)]
+fn bits<S: Simd>(misfit: Vector<S>) -> u8 {
+    let mut elements = [0.0; LANES];
+    store(&mut elements, 0, misfit);
+    (0..S::F64_LANES).fold(0, |bits, a| bits | u8::from(elements[a] == 0.0) << a)
 }

@@ -77,8 +77,8 @@ impl Pack {
     ///
     /// Returns the first account that cannot, and why.
     pub fn check_nav(&self) -> Result<(), (usize, StepError)> {
-        // Without a branch an account first, for it is asked in every step.
-        if !self.nav.iter().fold(false, |any, nav| any | (*nav > MAX_NAV)) {
+        // Asked in every step: without a way out of the loop it runs over vectors.
+        if self.nav.iter().fold(0.0_f64, |most, nav| most.max(*nav)) <= MAX_NAV {
             return Ok(());
         }
         let account = self.nav.iter().position(|nav| *nav > MAX_NAV).unwrap_or(0);

@@ -89,7 +89,7 @@ impl<const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool> Wit
         let (n, first) = (market.n_symbols(), tracks[0].book.bar);
         let n_decisions = tracks[0].orders.len() / n;
         let whose = Whose::One(rules);
-        let rules_of = (&Terms::of(simd, whose, 0), &Dues::of(simd, market, whose, 0));
+        let rules_of = (Terms::of(simd, whose, 0), Dues::of(simd, market, whose, 0));
         let mut pack = Pack::default();
         for (account, track) in tracks.iter().enumerate() {
             pack.put(account, track.book);
@@ -108,7 +108,7 @@ impl<const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool> Wit
                 let part = Part { simd, index };
                 let asked: [Vector<S>; N] = part.vectors(&asked);
                 let quotes = quotes::<S, N, VARIES>(simd, rows, &marks);
-                let after = step::<S, N, GAPS, VARIES, OWES>(simd, rules_of, &part.before(now), &asked, &quotes);
+                let after = step::<S, N, GAPS, VARIES, OWES>(simd, &rules_of, &part.before(now), &asked, &quotes);
                 store(&mut misfit, index, after.misfit + after.scaled + part.overflown(now));
                 part.keep(&after, next);
             }

@@ -100,7 +100,7 @@ mod tests {
     use pulp::{Arch, Scalar, WithSimd};
 
     use super::*;
-    use crate::simd::store;
+    use crate::simd::{narrow, store};
 
     /// Turns numbers and turns them back.
     struct Turns([[f64; QUAD]; QUAD]);
@@ -124,7 +124,9 @@ mod tests {
     #[test]
     fn accounts_keep_their_order_when_they_are_turned_on_every_machine() {
         let numbers = std::array::from_fn(|a| std::array::from_fn(|symbol| (10 * a + symbol) as f64));
-        for (symbols, accounts) in [Arch::new().dispatch(Turns(numbers)), Turns(numbers).with_simd(Scalar::new())] {
+        for (symbols, accounts) in
+            [narrow(Arch::new()).dispatch(Turns(numbers)), Turns(numbers).with_simd(Scalar::new())]
+        {
             for (a, account) in accounts.iter().enumerate() {
                 assert_eq!(*account, numbers[a]);
                 assert_eq!([0, 1, 2, 3].map(|symbol: usize| symbols[symbol][a]), numbers[a]);

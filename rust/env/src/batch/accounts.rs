@@ -110,7 +110,7 @@ pub(super) fn restart(pack: &mut Pack, place: usize, market: &Dataset, bar: usiz
     pack.put(place, memory);
 }
 
-impl<'a> AccountsMut<'a> {
+impl AccountsMut<'_> {
     /// Splits off the accounts of the first `n` lanes, whole packs of them.
     pub(super) fn split(self, n: usize) -> (Self, Self) {
         match self {

@@ -95,7 +95,9 @@ impl<'a> Seen<'a> {
         }
     }
 
-    /// Returns where the accounts of `n` lanes are seen, as weights and cash, if they are.
+    /// Returns where the accounts of `n` lanes are seen.
+    ///
+    /// None where they are not seen as weights and cash.
     #[inline]
     pub(crate) fn observed(
         &mut self,
@@ -113,7 +115,9 @@ impl<'a> Seen<'a> {
         Some(Observed { rows, first: first * stride + before, stride, n })
     }
 
-    /// Writes what lanes of a market may see at their bars, beside what [`Seen::observed`] shows.
+    /// Writes what lanes of a market may see beside their accounts.
+    ///
+    /// Those are what [`Seen::observed`] is for.
     ///
     /// Of a mask, bit k is the k-th lane from `first` on. Returns the lanes that have seen all then.
     #[inline]
@@ -226,7 +230,9 @@ impl<'a> Outcome<'a> {
         self.reset[i] = told.reset;
     }
 
-    /// Writes the rewards of `n` lanes that were neither terminated nor reset, and which of them were cut off.
+    /// Writes the rewards of `n` lanes and which of them were cut off.
+    ///
+    /// None of them was terminated or reset.
     #[inline]
     pub(crate) fn write_all(&mut self, first: usize, n: usize, rewards: &Block, truncated: u8) {
         self.rewards[first..][..n].copy_from_slice(&rewards[..n]);

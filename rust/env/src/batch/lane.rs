@@ -42,7 +42,9 @@ pub(crate) struct Told {
 }
 
 impl Crew {
-    /// Returns lanes of these markets and rules, whose first episodes are still to begin.
+    /// Returns lanes of these markets and rules.
+    ///
+    /// Their first episodes are still to begin.
     pub(crate) fn new(members: &[(usize, usize)]) -> Self {
         let (first, mut kin) = (members[0], 0);
         for (place, (market, _)) in members.iter().enumerate() {
@@ -99,7 +101,9 @@ impl Crew {
         window
     }
 
-    /// Takes over that lanes were carried to their bars, and returns which of them are cut off there.
+    /// Takes over that lanes were carried to their bars.
+    ///
+    /// Returns which of them are cut off there.
     #[inline]
     pub(crate) fn close_all(&mut self, stepped: u8, bars: &[usize; LANES]) -> u8 {
         let mut at_last = 0;

@@ -31,7 +31,7 @@ use crate::episode::check_lookback;
 const MAX_TABLES: usize = 8;
 
 /// The most threads of a batch.
-const MAX_THREADS: usize = 64;
+const MAX_THREADS: usize = 32;
 
 /// Lanes of accounts that are stepped together.
 #[derive(Debug)]
@@ -290,15 +290,14 @@ impl Batch {
             return rest.advance(&mut self.seats[0]);
         }
         // Whole packs a thread, the last what is left.
-        let n = (n_lanes / n_worth).next_multiple_of(LANES);
+        let n = n_lanes.div_ceil(n_worth).next_multiple_of(LANES);
+        let n_parts = n_lanes.div_ceil(n);
         let mut parts = [const { None }; MAX_THREADS];
-        let mut n_parts = 0;
-        for (part, seat) in parts[..n_worth].iter_mut().zip(&mut self.seats) {
-            let n = if n_parts + 1 == n_worth { rest.n_lanes() } else { n.min(rest.n_lanes()) };
+        for (part, seat) in parts[..n_parts].iter_mut().zip(&mut self.seats) {
+            let n = n.min(rest.n_lanes());
             let (first, others) = rest.split(n);
             *part = Some(Part::new(first, seat));
             rest = others;
-            n_parts += 1;
         }
         self.pool.run(&mut parts[..n_parts], |part| {
             if let Some(part) = part {
@@ -316,7 +315,9 @@ impl Batch {
     }
 }
 
-/// Writes rows of actions as f64, `stride` apart, and returns whether all are finite.
+/// Writes rows of actions as f64, `stride` apart.
+///
+/// Returns whether all are finite.
 fn widen_rows<T: Copy + Into<f64>>(actions: &[T], n_symbols: usize, orders: &mut [f64], stride: usize) -> bool {
     match n_symbols {
         1 if stride == LANES => widen_short::<T, 1>(actions, orders),
@@ -334,11 +335,9 @@ fn widen_rows<T: Copy + Into<f64>>(actions: &[T], n_symbols: usize, orders: &mut
 fn widen_short<T: Copy + Into<f64>, const N: usize>(actions: &[T], orders: &mut [f64]) -> bool {
     let mut faults = [0.0; N];
     for (orders, actions) in orders.as_chunks_mut::<LANES>().0.iter_mut().zip(actions.as_chunks::<N>().0) {
-        let weights = actions.map(Into::into);
-        orders[..N].copy_from_slice(&weights);
-        for k in 0..N {
-            faults[k] += weights[k] * 0.0;
-        }
+        let weights: [f64; N] = actions.map(Into::into);
+        *orders.first_chunk_mut().expect("at most eight symbols") = weights;
+        faults = std::array::from_fn(|k| faults[k] + weights[k] * 0.0);
     }
     faults.iter().sum::<f64>() == 0.0
 }
@@ -383,7 +382,7 @@ fn check(markets: &[Arc<Market>], lanes: &[(usize, Terms)], settings: &Settings)
         return refuse("max_episode_steps", "at least 1", "0".to_owned());
     }
     if !(1..=MAX_THREADS).contains(&settings.n_threads) {
-        return refuse("threads", "1 to 64", settings.n_threads.to_string());
+        return refuse("threads", "1 to 32", settings.n_threads.to_string());
     }
     if settings.windows.len() != markets.len() {
         return Err(length("windows", markets.len(), settings.windows.len()));

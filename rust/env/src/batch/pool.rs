@@ -1,4 +1,6 @@
-//! Threads that stay: handing them work takes neither memory nor, while they are awake, the system.
+//! Threads that stay.
+//!
+//! Handing them work takes neither memory nor, while they are awake, the system.
 
 use std::any::Any;
 use std::hint::spin_loop;
@@ -179,7 +181,9 @@ impl Worker {
     }
 }
 
-/// Where a worker looks for work, on a cache line of its own (a pair of them: some processors fetch two).
+/// Where a worker looks for work, on a cache line of its own.
+///
+/// On a pair of them: some processors fetch two.
 #[derive(Debug)]
 #[repr(align(128))]
 struct Post {
@@ -231,7 +235,9 @@ struct Gate {
 }
 
 impl Gate {
-    /// Tells that a worker has finished, and wakes the caller if it was the last and the caller sleeps.
+    /// Tells that a worker has finished.
+    ///
+    /// Wakes the caller if it was the last and the caller sleeps.
     fn leave(&self) {
         // Once this is done the caller may be gone: what follows touches only the gate, which the worker owns too.
         if self.running.fetch_sub(1, Ordering::AcqRel) == AWAITED | 1 {
@@ -282,7 +288,9 @@ fn keep_first(kept: &Mutex<Option<Payload>>, payload: Payload) {
 mod tests {
     use super::*;
 
-    /// Returns a pool as a forked child has it: its process is another, and no thread is behind its workers.
+    /// Returns a pool as a forked child has it.
+    ///
+    /// Its process is another, and no thread is behind its workers.
     fn forked(state: u32) -> Pool {
         let post = || Arc::new(Post { state: AtomicU32::new(state), task: AtomicPtr::new(ptr::null_mut()) });
         let workers = (0..2).map(|_| Worker { thread: thread::spawn(|| ()), post: post() }).collect();

@@ -40,7 +40,7 @@ pub struct Settings {
     pub no_trade_band: f64,
     /// Decisions after which an episode is truncated; `usize::MAX` for none.
     pub max_episode_steps: usize,
-    /// Threads that share the lanes at most, 1 to 64.
+    /// Threads that share the lanes at most, 1 to 32.
     pub n_threads: usize,
     /// Lanes times symbols that are worth a thread; see [`Settings::CELLS_A_THREAD`].
     pub cells_a_thread: usize,

@@ -26,7 +26,9 @@ pub(super) struct Share<'a> {
     pub(super) first_lane: usize,
 }
 
-/// What a thread works with: a desk, and a book for an account that is stepped alone.
+/// What a thread works with.
+///
+/// A desk, and a book for an account that is stepped alone.
 #[derive(Clone, Debug)]
 pub(super) struct Seat {
     pub(super) desk: Desk,
@@ -231,7 +233,9 @@ impl<'a> Share<'a> {
         }
     }
 
-    /// Trades a lane to `orders`, or begins an episode where the last one is over and a step does that.
+    /// Trades a lane to `orders`, or begins an episode.
+    ///
+    /// The latter where the last one is over and a step does that.
     #[inline]
     fn step_alone(&self, player: &mut Player<'_>, orders: &mut [f64], desk: &mut Desk) -> Result<Told, BatchError> {
         let refuse = |source| BatchError::Lane { lane: self.first_lane + player.i, source };
@@ -250,7 +254,9 @@ impl<'a> Share<'a> {
         Ok(player.crew.close(player.place, player.book.bar(), reward, stepped.terminated))
     }
 
-    /// Writes what came of a lane's step, and begins its next episode if a step is to do that at once.
+    /// Writes what came of a lane's step.
+    ///
+    /// Begins its next episode if a step is to do that at once.
     #[inline]
     fn tell(&mut self, mut player: Player<'_>, told: Told) {
         let (market, lookback) = (&self.markets[player.crew.market(player.place)], self.settings.lookback);

@@ -44,7 +44,7 @@ proptest! {
         case in cases(),
         other in cases(),
         mixes in any::<bool>(),
-        n_threads in 1_usize..=2,
+        n_threads in 1_usize..=4,
     ) {
         // The same terms for all, or every third lane others.
         let mut terms = vec![Terms { costs: case.costs, limits: case.limits }];
