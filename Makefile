@@ -8,6 +8,7 @@ BIN := $(CURDIR)/$(VENV)/bin
 PYTEST := $(BIN)/python -m pytest
 RUST := Cargo.toml Cargo.lock rust-toolchain.toml pyproject.toml $(shell find rust contract -type f -not -path '*/node_modules/*')
 PACKAGE := $(shell find python -type f -not -name '*.pyc' -not -name '*.so')
+REFERENCE := tests/test_engine_against_reference.py
 STAGES := lint test-rust test-python test-floor docs examples wheel
 PIP_FLAGS := --quiet --disable-pip-version-check
 # What `test-train` was last run with, beside the pins; pufferlib-core asks for one version of torch and needs no other.
@@ -51,9 +52,10 @@ test-rust: ## Test the crates
 	@if command -v valgrind >/dev/null; then $(PYTHON) scripts/instructions; \
 	else echo "not checked: scripts/instructions needs valgrind; hint: apt-get install valgrind"; fi
 
-test-python: export OPENOUTCRY_FULL := $(or $(OPENOUTCRY_FULL),1)
-test-python: $(VENV)/.dev $(VENV)/.built ## Test the package on the newest numpy and gymnasium, with full counts of random cases
-	$(PYTEST)
+# The engine meets the reference with full counts in every run, the other random tests in `test-full`.
+test-python: $(VENV)/.dev $(VENV)/.built ## Test the package on the newest numpy and gymnasium
+	OPENOUTCRY_FULL=1 $(PYTEST) $(REFERENCE)
+	$(PYTEST) --deselect $(REFERENCE)
 
 test-floor: $(FLOOR)/.built ## Test the wheel on the oldest numpy and gymnasium that it accepts
 	$(FLOOR)/bin/python -m pytest

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import mmap
 import pickle
 import subprocess
 import sys
 import warnings
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -358,6 +360,23 @@ def test_it_says_what_it_is_and_refuses_to_be_copied() -> None:
     assert repr(env) == "OpenOutcryVectorEnv(synthetic-4x120, num_envs=3, observation='flat', autoreset_mode=NEXT_STEP)"
     with pytest.raises(TypeError, match="neither pickled nor copied"):
         pickle.dumps(env)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.parametrize("threads", [1, 2])
+def test_ten_million_steps_take_no_more_memory_than_the_first(threads: int) -> None:
+    def resident() -> int:
+        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * mmap.PAGESIZE
+
+    env = OpenOutcryVectorEnv(2048, window="random", episode_bars=50, observation="flat", lookback=5, threads=threads)
+    env.reset(seed=0)
+    actions = np.full((2048, 4), 0.2, np.float32)
+    for _ in range(200):
+        env.step(actions)
+    before = resident()
+    for _ in range(10**7 // 2048 + 1):
+        env.step(actions)
+    assert resident() - before < 2**20
 
 
 def test_importing_the_package_is_quick_and_brings_no_gymnasium() -> None:

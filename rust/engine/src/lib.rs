@@ -39,7 +39,7 @@ pub use error::{ConfigError, DataError, StepError};
 pub use event::{Event, LimitReason, RefusalReason, UnfilledReason};
 pub use fill_noise::FillKey;
 pub use limits::Limits;
-pub use plain::{Growths, Observed, Orders, Pack, Track, Whose, run_group, step_pack};
+pub use plain::{Growths, Observed, Orders, Pack, Tariff, Track, Whose, run_group, step_pack};
 pub use size::check_rows;
 pub use step::{Desk, Detail, Growth, MAX_ABS_WEIGHT, Rules, Stepped, step_once};
 pub use window::{DEFAULT_LOOKBACK, Window};

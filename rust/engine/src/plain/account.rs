@@ -4,10 +4,8 @@ use pulp::Simd;
 
 use crate::costs::StepCosts;
 use crate::dataset::Dataset;
-use crate::plain::whose::Whose;
+use crate::plain::whose::{Number, Whose};
 use crate::simd::{Mask, Vector};
-use crate::sizing::GROSS_TOLERANCE;
-use crate::step::Rules;
 
 /// What accounts pay and how much they may hold, in every element of a vector.
 #[derive(Clone, Copy)]
@@ -18,7 +16,6 @@ pub(crate) struct Dues<S: Simd> {
     borrow: Vector<S>,
     periods_per_year: Vector<S>,
     max_gross: Vector<S>,
-    /// The gross exposure from which on it is too much.
     most_gross: Vector<S>,
     /// None where no account has a margin to maintain.
     margin: Option<Vector<S>>,
@@ -30,18 +27,18 @@ impl<S: Simd> Dues<S> {
     /// Returns the dues of the accounts of vector `index`.
     #[inline(always)]
     pub(crate) fn of(simd: S, market: &Dataset, whose: Whose<'_>, index: usize) -> Self {
-        let each = |value: fn(&Rules) -> f64| whose.vector(simd, index, value);
-        let is_margined = whose.any(|rules| rules.limits().maintenance_margin > 0.0);
+        let each = |number| whose.vector(simd, index, number);
+        let traits = whose.traits();
         Self {
-            fee: each(|rules| rules.rates.fee),
-            cash: each(|rules| rules.rates.cash),
-            financing: each(|rules| rules.rates.financing),
-            borrow: each(|rules| rules.rates.borrow),
+            fee: each(Number::Fee),
+            cash: each(Number::Cash),
+            financing: each(Number::Financing),
+            borrow: each(Number::Borrow),
             periods_per_year: Vector::splat(simd, market.periods_per_year()),
-            max_gross: each(|rules| rules.limits().max_gross),
-            most_gross: each(|rules| rules.limits().max_gross * GROSS_TOLERANCE),
-            margin: is_margined.then(|| each(|rules| rules.limits().maintenance_margin)),
-            accrues: whose.any(|rules| rules.rates.cash != 0.0 || rules.rates.financing != 0.0),
+            max_gross: each(Number::MaxGross),
+            most_gross: each(Number::MostGross),
+            margin: traits.is_margined.then(|| each(Number::Margin)),
+            accrues: traits.accrues,
         }
     }
 

@@ -65,7 +65,7 @@ pub fn step_pack(
     told: (&mut Growths, Option<Observed<'_>>),
     desk: &Desk,
 ) -> u8 {
-    let Some(Features { gaps, varies, owes }) = Features::of_all(market, rules) else { return 0 };
+    let Some(Features { gaps, varies, owes }) = Features::of(market, rules) else { return 0 };
     let run = match (market.n_symbols(), gaps, varies, owes) {
         (0..=4, false, false, false) => run::<4, false, false, false>,
         (0..=4, false, false, true) => run::<4, false, false, true>,

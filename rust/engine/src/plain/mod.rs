@@ -19,7 +19,6 @@ use pulp::Simd;
 
 use crate::book::Book;
 use crate::dataset::Dataset;
-use crate::execution::MAX_COST;
 use crate::lanes::Block;
 use crate::simd::Vector;
 use crate::step::Rules;
@@ -29,7 +28,7 @@ pub(crate) use one::step;
 pub(crate) use order::Terms;
 pub use pack::Pack;
 pub use run::{Track, run_group};
-pub use whose::Whose;
+pub use whose::{Tariff, Whose};
 
 /// What a plain step may leave out, known before it.
 #[derive(Clone, Copy)]
@@ -43,34 +42,17 @@ struct Features {
 }
 
 impl Features {
-    /// Returns the features of steps in `market` under `rules`.
+    /// Returns the features of steps in `market` under these rules.
     ///
-    /// Nothing where no step of them is plain.
-    fn of(market: &Dataset, rules: &Rules) -> Option<Self> {
-        let jitters = rules.costs().slippage_jitter > 0.0;
-        if rules.rates.slippage >= MAX_COST || (jitters && rules.tables.is_none()) {
+    /// Nothing where no step of them is plain: where rules differ none has a jitter, whose table is of one set of them.
+    fn of(market: &Dataset, whose: Whose<'_>) -> Option<Self> {
+        let traits = whose.traits();
+        let has_table = matches!(whose, Whose::One(rules) if rules.tables.is_some());
+        if !traits.is_plain || (traits.jitters && !has_table) {
             return None;
         }
-        let varies = jitters || rules.rates.impact > 0.0 || rules.limits().max_participation.is_some();
         let gaps = !market.is_whole();
-        Some(Self { gaps, varies, owes: gaps || rules.owes() })
-    }
-
-    /// Returns the features of steps of eight accounts.
-    ///
-    /// Where their rules differ, none of them has a jitter: its table is of one set of rules.
-    fn of_all(market: &Dataset, rules: Whose<'_>) -> Option<Self> {
-        let mut all = Self::of(market, rules.first())?;
-        if let Whose::Each(each) = rules {
-            for rules in each {
-                let Self { varies, owes, .. } = Self::of(market, rules)?;
-                if rules.costs().slippage_jitter > 0.0 {
-                    return None;
-                }
-                (all.varies, all.owes) = (all.varies || varies, all.owes || owes);
-            }
-        }
-        Some(all)
+        Some(Self { gaps, varies: traits.varies || traits.jitters, owes: gaps || traits.owes })
     }
 }
 

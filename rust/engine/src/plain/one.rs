@@ -17,7 +17,7 @@ use crate::step::{Desk, Rules, Stepped};
 ///
 /// Where it is not, returns nothing and leaves `book` alone.
 pub(crate) fn step(market: &Dataset, rules: &Rules, book: &mut Book, desk: &mut Desk) -> Option<Stepped> {
-    let Features { gaps, varies, owes } = Features::of(market, rules)?;
+    let Features { gaps, varies, owes } = Features::of(market, Whose::One(rules))?;
     if market.has_actions(book.bar + 1) {
         return None;
     }

@@ -5,7 +5,7 @@
 use pulp::Simd;
 
 use crate::execution::MAX_COST;
-use crate::plain::whose::Whose;
+use crate::plain::whose::{Number, Whose};
 use crate::simd::Vector;
 use crate::step::{MAX_ABS_WEIGHT, Rules};
 
@@ -20,7 +20,7 @@ pub(crate) struct Terms<S: Simd> {
     pub(crate) slippage: Vector<S>,
     impact: Vector<S>,
     capital: Vector<S>,
-    /// A rounding below the largest participation; none where there is no bound.
+    /// See [`Number::Most`]; none where there is no bound.
     most: Option<Vector<S>>,
     max_cost: Vector<S>,
 }
@@ -92,21 +92,17 @@ impl<S: Simd> Terms<S> {
     #[inline(always)]
     pub(crate) fn of(simd: S, whose: Whose<'_>, index: usize) -> Self {
         let splat = |value| Vector::splat(simd, value);
-        let each = |value: fn(&Rules) -> f64| whose.vector(simd, index, value);
-        let is_bound = whose.any(|rules| rules.limits().max_participation.is_some());
+        let each = |number| whose.vector(simd, index, number);
         Self {
             zero: splat(0.0),
             one: splat(1.0),
-            max_weight: each(|rules| rules.limits().max_weight),
+            max_weight: each(Number::MaxWeight),
             highest: splat(MAX_ABS_WEIGHT),
-            lowest: each(Rules::lowest_weight),
-            slippage: each(|rules| rules.rates.slippage),
-            impact: each(|rules| rules.rates.impact),
-            capital: each(|rules| rules.costs().capital),
-            // What is within a rounding of the bound is measured again by step 9 itself.
-            most: is_bound.then(|| {
-                each(|rules| rules.limits().max_participation.map_or(f64::INFINITY, |most| most * (1.0 - 1e-9)))
-            }),
+            lowest: each(Number::Lowest),
+            slippage: each(Number::Slippage),
+            impact: each(Number::Impact),
+            capital: each(Number::Capital),
+            most: whose.traits().is_bound.then(|| each(Number::Most)),
             max_cost: splat(MAX_COST),
         }
     }

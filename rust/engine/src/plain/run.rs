@@ -42,7 +42,7 @@ pub fn run_group(market: &Dataset, rules: &Rules, tracks: &mut [Track<'_>; LANES
     if market.n_symbols() > LANES || tracks.iter().any(|track| track.book.bar != bar) {
         return 0;
     }
-    let Some(Features { gaps, varies, owes }) = Features::of(market, rules) else { return 0 };
+    let Some(Features { gaps, varies, owes }) = Features::of(market, Whose::One(rules)) else { return 0 };
     let run = match (market.n_symbols(), gaps, varies, owes) {
         (1, false, false, false) => run::<1, false, false, false>,
         (1, false, false, true) => run::<1, false, false, true>,

@@ -1,5 +1,5 @@
-use openoutcry_engine::Window;
 use openoutcry_engine::lanes::LANES;
+use openoutcry_engine::{Rules, Tariff, Whose, Window};
 
 use crate::batch::settings::Settings;
 use crate::episodes::{Stream, Windows};
@@ -18,8 +18,8 @@ pub(crate) struct Crew {
     pub(crate) all: u8,
     /// The lanes of the first one's market.
     pub(crate) kin: u8,
-    /// Whether all have the first one's rules.
-    pub(crate) alike: bool,
+    /// The rules of all, where they differ.
+    tariff: Option<Box<Tariff>>,
 }
 
 /// What is looked at only when an episode begins or ends.
@@ -42,10 +42,10 @@ pub(crate) struct Told {
 }
 
 impl Crew {
-    /// Returns lanes of these markets and rules.
+    /// Returns lanes of these markets and rules, by their index.
     ///
     /// Their first episodes are still to begin.
-    pub(crate) fn new(members: &[(usize, usize)]) -> Self {
+    pub(crate) fn new(members: &[(usize, usize)], rules: &[Rules]) -> Self {
         let (first, mut kin) = (members[0], 0);
         for (place, (market, _)) in members.iter().enumerate() {
             kin |= u8::from(*market == first.0) << place;
@@ -59,7 +59,8 @@ impl Crew {
             truncated: 0,
             all: u8::MAX >> (LANES - members.len()),
             kin,
-            alike: members.iter().all(|member| member.1 == first.1),
+            tariff: (!members.iter().all(|member| member.1 == first.1))
+                .then(|| Box::new(Tariff::new(&std::array::from_fn(|place| &rules[of(place).1])))),
         }
     }
 
@@ -70,11 +71,15 @@ impl Crew {
     }
 
     /// Returns the index of a lane's rules.
-    ///
-    /// Where there is no lane, of the first one's.
     #[inline]
     pub(crate) fn rules(&self, place: usize) -> usize {
         self.rules[place]
+    }
+
+    /// Returns the rules of all lanes.
+    #[inline]
+    pub(crate) fn whose<'a>(&'a self, rules: &'a [Rules]) -> Whose<'a> {
+        self.tariff.as_ref().map_or_else(|| Whose::One(&rules[self.rules[0]]), |tariff| Whose::Each(tariff))
     }
 
     /// Returns the lanes whose episode is over.

@@ -86,7 +86,7 @@ impl Batch {
         let n_symbols = markets[0].data().n_symbols();
         let mut stories: Vec<_> = (0..lanes.len()).map(|i| Story::new(seed.wrapping_add(i as u64))).collect();
         let members: Vec<_> = lanes.iter().zip(kind_of).map(|((market, _), kind)| (*market, kind)).collect();
-        let mut crews: Vec<_> = members.chunks(LANES).map(Crew::new).collect();
+        let mut crews: Vec<_> = members.chunks(LANES).map(|members| Crew::new(members, &rules)).collect();
         let mut books = Vec::with_capacity(lanes.len());
         for (i, story) in stories.iter_mut().enumerate() {
             let window = crews[i / LANES].begin(i % LANES, story, (1.0, 0), &settings);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use openoutcry_engine::lanes::{Block, LANES};
-use openoutcry_engine::{Book, Desk, Growth, Growths, Orders, Pack, Rules, StepError, Whose, step_once, step_pack};
+use openoutcry_engine::{Book, Desk, Growth, Growths, Orders, Pack, Rules, StepError, step_once, step_pack};
 
 use crate::batch::accounts::AccountsMut;
 use crate::batch::lane::{Crew, Story, Told};
@@ -203,12 +203,7 @@ impl<'a> Share<'a> {
         };
         let observed = self.seen.observed(first, orders.len(), market.n_symbols(), self.settings.lookback);
         let orders = Orders { weights, which: crew.kin & !crew.done() };
-        if crew.alike {
-            let rules = Whose::One(&self.rules[crew.rules(0)]);
-            return step_pack(market, rules, pack, orders, (growths, observed), &seat.desk);
-        }
-        let each = std::array::from_fn(|place| &self.rules[crew.rules(place)]);
-        step_pack(market, Whose::Each(&each), pack, orders, (growths, observed), &seat.desk)
+        step_pack(market, crew.whose(self.rules), pack, orders, (growths, observed), &seat.desk)
     }
 
     /// Returns what the steps made side by side are worth.
