@@ -23,7 +23,7 @@ PACKAGE = ROOT / "python" / "openoutcry"
 # Crate -> the crates and libraries that it may be built on.
 CRATES = {
     "openoutcry-engine": {"libm", "pulp", "rand_chacha", "sha2", "thiserror"},
-    "openoutcry-contract": {"openoutcry-engine", "serde", "serde_json", "thiserror", "zmij"},
+    "openoutcry-contract": {"openoutcry-engine", "serde", "serde_json", "sha2", "thiserror", "zmij"},
     "openoutcry": {
         "openoutcry-contract",
         "openoutcry-engine",
@@ -76,6 +76,7 @@ LAYERS = {
             "openoutcry.columns",
             "openoutcry.dataset",
             "openoutcry.episodes",
+            "openoutcry.scenario",
             "openoutcry.window",
         ),
         CORE,

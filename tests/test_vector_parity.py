@@ -21,7 +21,8 @@ from openoutcry.vector import OpenOutcryVectorEnv
 
 EPISODES = settings(max_examples=count(2_500, 60))
 SEEDS = st.integers(0, 2**32 - 1)
-LANES = 4  # episodes of an example, at least: 2,500 examples are 10,000 episodes
+# Of a seed: alone, few, a whole pack, and packs with room left, so that two threads and more have something to share.
+LANES = (1, 4, 4, 8, 13, 20)
 REWARDS = ("simple", "log", "differential-sharpe", "drawdown", "turnover")
 
 
@@ -50,17 +51,18 @@ def case_of(seed: int, kind: str) -> Case:
     shared["reward"] = str(rng.choice(REWARDS))
     shared["no_trade_band"] = float(rng.choice([0.0, 0.05]))
     terms = [(drawn.costs, drawn.limits)]
-    for k in range(1, LANES):
+    n_lanes = int(rng.choice(LANES))
+    for k in range(1, n_lanes):
         *_, costs, limits = random_market(seed + k)
         terms.append((costs_of(costs), limits_of(limits)) if rng.random() < 0.5 else terms[0])
     n_steps = 2 * (end - start) + 3
-    actions = rng.normal(0.0, 0.6, (n_steps, LANES, drawn.dataset.n_symbols))
+    actions = rng.normal(0.0, 0.6, (n_steps, n_lanes, drawn.dataset.n_symbols))
     actions[rng.random(actions.shape) < 0.2] = 0.0
     actions = actions.astype(np.float32 if rng.random() < 0.7 else np.float64)
     holds = rng.random(actions.shape) < 0.2 if rng.random() < 0.3 else None
     mode = list(AutoresetMode)[int(rng.integers(3))]
     lanes = [{"costs": costs, "limits": limits} for costs, limits in terms]
-    return Case(shared, lanes, mode, int(rng.integers(1, 3)), int(rng.integers(2**63)), actions, holds)
+    return Case(shared, lanes, mode, int(rng.integers(1, 4)), int(rng.integers(2**63)), actions, holds)
 
 
 def parts(observation: Any) -> dict[str, np.ndarray]:
@@ -112,7 +114,13 @@ def vector_of(case: Case, **options: Any) -> OpenOutcryVectorEnv:
     costs = [lane["costs"] for lane in case.of_lanes]
     limits = [lane["limits"] for lane in case.of_lanes]
     return OpenOutcryVectorEnv(
-        LANES, **case.shared, costs=costs, limits=limits, autoreset_mode=case.mode, threads=case.threads, **options
+        len(case.of_lanes),
+        **case.shared,
+        costs=costs,
+        limits=limits,
+        autoreset_mode=case.mode,
+        threads=case.threads,
+        **options,
     )
 
 
@@ -120,7 +128,7 @@ def vector_of(case: Case, **options: Any) -> OpenOutcryVectorEnv:
 @given(seed=SEEDS, kind=st.sampled_from(["dict", "flat", "cursor"]), copies=st.booleans())
 def test_every_lane_is_the_scalar_environment_of_its_seed(seed: int, kind: str, copies: bool) -> None:
     case = case_of(seed, kind)
-    env, twins = vector_of(case, copy=copies), [Twin(case, lane) for lane in range(LANES)]
+    env, twins = vector_of(case, copy=copies), [Twin(case, lane) for lane in range(len(case.of_lanes))]
     observation, _ = env.reset(seed=case.seed)
     for k, actions in enumerate(case.actions):
         for lane, twin in enumerate(twins):

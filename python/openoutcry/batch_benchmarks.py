@@ -20,7 +20,7 @@ Actions = npt.NDArray[np.float32]
 Step = Callable[[int], None]
 
 LOOKBACK, EPISODE_BARS, N_BARS = 20, 252, 5000
-SIZES = ((4, 1), (4, 64), (4, 1024), (4, 16384), (30, 1024), (100, 64), (100, 1024), (100, 16384))
+SIZES = ((4, 1), (4, 64), (4, 1024), (4, 16384), (8, 1024), (30, 1024), (100, 64), (100, 1024), (100, 16384))
 WAYS = ("copies", "reused", "out", "cursor")
 ROUNDS, ROUND_SECONDS = 5, 0.05
 
@@ -190,7 +190,9 @@ def measure(report: Callable[[Cell], None] | None = None, threads: tuple[int, ..
         actions = random.dirichlet(np.ones(n_symbols + 1), num_envs)[:, :n_symbols].astype(np.float32)
         for features, (costs, limits) in FEATURES.items():
             ways = [(way, 1) for way in WAYS]
-            ways += [("reused", n) for n in threads if n > 1 and features == "fee + slippage"]
+            # Fewer cells than these use one thread whatever they are given.
+            shared = num_envs * n_symbols >= 2 * 4096 and features == "fee + slippage"
+            ways += [("reused", n) for n in threads if n > 1 and shared]
             stepped = [_way(dataset, actions, costs, limits, way, n) for way, n in ways]
             # Two threads are for the wall clock; one is measured on its own CPU clock.
             clocks = [time.process_time if n == 1 else time.perf_counter for _, n in ways]

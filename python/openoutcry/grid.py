@@ -52,6 +52,8 @@ def points_of(weights_or_agents: Any, grid: Any) -> tuple[Callable[..., Item] | 
 
 def _params(grid: Any) -> list[Params]:
     if isinstance(grid, Mapping):
+        if not grid:
+            raise refusal("argument_invalid", "`grid` must have a parameter; received an empty dict")
         for name, values in grid.items():
             if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
                 raise refusal("argument_invalid", f"`grid[{name!r}]` must be a list of values; received {values!r}")

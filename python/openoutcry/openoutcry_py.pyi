@@ -16,6 +16,7 @@ __all__ = [
     "DEFAULT_LOOKBACK",
     "MAX_ABS_WEIGHT",
     "REWARDS",
+    "SCENARIOS",
     "Baseline",
     "Batch",
     "Buffers",
@@ -25,10 +26,12 @@ __all__ = [
     "Limits",
     "OpenOutcryError",
     "Run",
+    "Scenario",
     "Session",
     "State",
     "TradingEnv",
     "check_rows",
+    "check_scenario_spec",
     "drawdowns",
     "fill_noise",
     "gross_exposure",
@@ -39,6 +42,7 @@ __all__ = [
     "run_callable",
     "run_tables",
     "run_weights",
+    "scenario_spec",
     "summarize",
 ]
 
@@ -47,6 +51,7 @@ DEFAULT_LOOKBACK: int
 MAX_ABS_WEIGHT: float
 BASELINES: list[str]
 REWARDS: list[str]
+SCENARIOS: list[str]
 
 _Vector: TypeAlias = npt.NDArray[np.float64]
 _Table: TypeAlias = npt.NDArray[np.float64]
@@ -160,6 +165,27 @@ class Limits:
     def __ne__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
+
+@final
+class Scenario:
+    """A synthetic market that is still to be drawn: its spec and its key."""
+
+    def __new__(cls, spec: str, key: bytes) -> Scenario: ...
+    @staticmethod
+    def seeded(spec: str, split: str, seed: int) -> Scenario:
+        """Make the scenario of a spec's JSON and a seed in a split."""
+
+    def commitment(self) -> bytes:
+        """Return what may be published of the key.
+
+        It is a SHA-256 over the key and the digest of the spec.
+        """
+
+    def reveal(self) -> bytes:
+        """Return the key, which tells the whole market."""
+
+    def dataset(self) -> Dataset:
+        """Return the market."""
 
 @final
 class TradingEnv:
@@ -588,3 +614,13 @@ def summarize(
 
     What a series of returns cannot tell, such as turnover, is undefined.
     """
+
+def scenario_spec(name: str) -> str:
+    """Return the canonical JSON of the spec of a tier or family by its name.
+
+    Raises:
+        KeyError: there is no such name.
+    """
+
+def check_scenario_spec(text: str) -> tuple[str, bytes]:
+    """Return the canonical JSON of a spec and its digest, if it can be used."""

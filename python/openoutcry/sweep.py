@@ -168,7 +168,9 @@ class _Job:
             for point in points:
                 item = point.item if self.make is None else self.make(**point.params)
                 if not callable(item) and not isinstance(item, str):
-                    tables.append(table_of_weights(self.dataset, item))
+                    table = table_of_weights(self.dataset, item)
+                    # Its own: what makes the points may write each into the array of the last.
+                    tables.append(table if self.make is None else table.copy())
                     continue
                 before, tables = tables, []
                 self.run_tables(before, points, made)

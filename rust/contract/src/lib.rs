@@ -8,12 +8,14 @@ mod info;
 pub mod json;
 mod observation;
 mod orders;
+mod scenario;
 
 pub use decision::{Action, Decision, Order};
 pub use error::DecisionError;
 pub use info::StepInfo;
 pub use observation::{MarketObservation, Position, PrintedCloses, SymbolHistory, write_observation};
 pub use orders::{Refusal, place_orders, to_orders};
+pub use scenario::{SpecTextError, spec_digest, spec_from_json, spec_to_json};
 
 /// The version of the wire contract, independent of the version of any package.
 pub const CONTRACT_VERSION: &str = "1.0";

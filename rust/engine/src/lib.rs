@@ -20,6 +20,7 @@ mod grid;
 pub mod lanes;
 mod limits;
 mod plain;
+pub mod scenario;
 mod settlement;
 mod simd;
 mod size;

@@ -221,7 +221,7 @@ impl<S: Simd> Row<'_, S> {
     }
 }
 
-/// Stores what lane `lane` of vectors added up to.
+/// Stores a vector as the `lane`-th of a block.
 #[inline(always)]
 pub(crate) fn store<S: Simd>(sum: &mut Block, lane: usize, of: Vector<S>) {
     S::as_mut_simd_f64s(sum).0[lane] = of.value;

@@ -39,7 +39,9 @@ pub use environment::{Info, JsonStep, State, StepJsonError, StepResult, TradingE
 pub use episodes::{Stream, Windows};
 pub use openoutcry_contract::{
     Action, CONTRACT_VERSION, Decision, DecisionError, MarketObservation, Order, Position, Refusal, SymbolHistory,
+    spec_digest, spec_from_json, spec_to_json,
 };
+pub use openoutcry_engine::scenario;
 pub use openoutcry_engine::{
     Columns, ConfigError, CostModel, DEFAULT_LOOKBACK, DEFAULT_PERIODS_PER_YEAR, DataError, Dataset, Event, FillKey,
     Fundamental, Limits, MAX_ABS_WEIGHT, NewsItem, Origin, StepCosts, StepError, Stepped, Window, check_rows,

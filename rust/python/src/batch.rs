@@ -119,7 +119,19 @@ impl Batch {
         let lanes: Vec<_> =
             lanes.into_iter().map(|(i, costs, limits)| (i, Terms { costs: costs.0, limits: limits.0 })).collect();
         let made = py.detach(|| {
-            let markets = datasets.iter().map(|dataset| Arc::new(Market::new(Arc::clone(&dataset.0)))).collect();
+            // Lanes share one market where they trade one dataset.
+            let first = |dataset: &Dataset| datasets.iter().position(|other| Arc::ptr_eq(&other.0, &dataset.0));
+            let firsts: Vec<usize> = datasets.iter().filter_map(first).collect();
+            let mut markets: Vec<Arc<Market>> = Vec::with_capacity(datasets.len());
+            for (i, dataset) in datasets.iter().enumerate() {
+                let is_new = firsts[i] == i;
+                markets.push(if is_new {
+                    Arc::new(Market::new(Arc::clone(&dataset.0)))
+                } else {
+                    Arc::clone(&markets[firsts[i]])
+                });
+            }
+            let lanes: Vec<_> = lanes.into_iter().map(|(market, terms)| (firsts[market], terms)).collect();
             CoreBatch::new(markets, &lanes, settings, seed)
         });
         let core = made.map_err(to_py)?;
@@ -289,13 +301,12 @@ impl Batch {
 
     fn accept(&mut self, actions: &Bound<'_, PyAny>, hold: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         let shape = [self.core.n_lanes(), self.core.n_symbols()];
+        // Asked first: it may run Python code, and no element may be looked at before.
+        unmasked("actions", actions)?;
+        hold.map_or(Ok(()), |hold| unmasked("hold", hold))?;
         let hold = hold.map(|hold| taken::<bool, numpy::Ix2>("hold", hold)).transpose()?;
         let hold = hold.as_ref().map(|hold| hold.bind(actions.py()));
         let hold = hold.map(|hold| rows("hold", hold, shape)).transpose()?;
-        if !actions.is_exact_instance_of::<PyUntypedArray>() && actions.hasattr("mask")? {
-            let message = "`actions` must be an array without a mask; received a masked array";
-            return Err(raise("shape_mismatch", message));
-        }
         if let Ok(actions) = actions.cast::<PyArray2<f32>>() {
             return self.core.accept(rows("actions", actions, shape)?, hold).map_err(to_py);
         }
@@ -304,6 +315,15 @@ impl Batch {
         };
         self.core.accept(rows("actions", actions, shape)?, hold).map_err(to_py)
     }
+}
+
+/// Refuses a masked array, whose mask would be lost.
+pub(crate) fn unmasked(name: &str, array: &Bound<'_, PyAny>) -> PyResult<()> {
+    if !array.is_exact_instance_of::<PyUntypedArray>() && array.hasattr("mask")? {
+        let message = format!("`{name}` must be an array without a mask; received a masked array");
+        return Err(raise("shape_mismatch", &message));
+    }
+    Ok(())
 }
 
 /// Returns the elements of an array row by row.
@@ -317,5 +337,5 @@ fn rows<'a, T: numpy::Element>(name: &str, array: &'a Bound<'_, PyArray2<T>>, sh
         return Err(raise("shape_mismatch", &format!("`{name}` must be C-contiguous; received one with strides")));
     }
     // SAFETY: the array is alive and contiguous, and it is read while the GIL is held.
-    Ok(unsafe { array.as_slice() }?)
+    unsafe { array.as_slice() }.map_err(|error| raise("shape_mismatch", &format!("`{name}` must be aligned: {error}")))
 }

@@ -9,6 +9,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::batch::unmasked;
 use crate::error::raise;
 
 /// What an observation is made of.
@@ -74,7 +75,8 @@ fn elements<'a, T: Element, D: Dimension>(array: &'a Bound<'_, PyArray<T, D>>) -
     }
     // SAFETY: the array is alive as long as the slice, and contiguous. `Buffers` binds writeable arrays that do not
     // overlap and lends them to one step at a time; fresh arrays are in nobody else's hands.
-    Ok(unsafe { array.as_slice_mut() }?)
+    unsafe { array.as_slice_mut() }
+        .map_err(|error| raise("shape_mismatch", &format!("an array to be written must be aligned: {error}")))
 }
 
 /// Returns an array whose elements are all to be written.
@@ -109,6 +111,7 @@ impl Views {
     pub(crate) fn given(out: &Bound<'_, PyAny>, sizes: Sizes) -> PyResult<Self> {
         let Sizes { n_lanes, n_symbols, lookback } = sizes;
         let (py, wanted) = (out.py(), [n_lanes, (lookback + 1) * n_symbols + 1]);
+        unmasked("out", out)?;
         let flat = written::<f32, Ix2>("out", out)?;
         if flat.bind(py).shape() != wanted {
             let message = format!("`out` must have shape {wanted:?}; received {:?}", flat.bind(py).shape());

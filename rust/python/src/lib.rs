@@ -16,6 +16,7 @@ mod error;
 mod events;
 mod rules;
 mod run;
+mod scenario;
 mod score;
 
 use pyo3::prelude::*;
@@ -38,6 +39,7 @@ fn openoutcry_py(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<rules::CostModel>()?;
     module.add_class::<rules::Limits>()?;
     module.add_class::<run::Run>()?;
+    module.add_class::<scenario::Scenario>()?;
     module.add("REWARDS", openoutcry::Reward::NAMES)?;
     module.add("BASELINES", openoutcry::agents::BASELINES)?;
     module.add_function(wrap_pyfunction!(environment::fill_noise, module)?)?;
@@ -47,6 +49,9 @@ fn openoutcry_py(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run::run_callable, module)?)?;
     module.add_function(wrap_pyfunction!(run::run_tables, module)?)?;
     module.add_function(wrap_pyfunction!(run::run_weights, module)?)?;
+    module.add("SCENARIOS", openoutcry::scenario::ScenarioSpec::NAMES)?;
+    module.add_function(wrap_pyfunction!(scenario::check_scenario_spec, module)?)?;
+    module.add_function(wrap_pyfunction!(scenario::scenario_spec, module)?)?;
     module.add_function(wrap_pyfunction!(score::drawdowns, module)?)?;
     module.add_function(wrap_pyfunction!(score::gross_exposure, module)?)?;
     module.add_function(wrap_pyfunction!(score::is_riskless, module)?)?;

@@ -11,6 +11,7 @@ use crate::lanes::Block;
 use crate::plain::account::{Dues, Settled, Sums, settle};
 use crate::plain::order::{Depth, Order, Terms};
 use crate::plain::pack::Pack;
+use crate::plain::tape::QUAD;
 use crate::plain::total;
 use crate::simd::{Vector, store};
 
@@ -78,14 +79,16 @@ impl<S: Simd> Part<S> {
     }
 }
 
-/// What a step meets.
+/// What a step meets, of four symbols.
+///
+/// Of four, so that they stay in registers.
 #[derive(Clone, Copy)]
-pub(crate) struct Quotes<S: Simd, const N: usize> {
-    pub(crate) marks: [Vector<S>; N],
-    pub(crate) decided: [Vector<S>; N],
-    pub(crate) fills: [Vector<S>; N],
-    pub(crate) closes: [Vector<S>; N],
-    pub(crate) depths: [Depth<S>; N],
+pub(crate) struct Quotes<S: Simd> {
+    pub(crate) marks: [Vector<S>; QUAD],
+    pub(crate) decided: [Vector<S>; QUAD],
+    pub(crate) fills: [Vector<S>; QUAD],
+    pub(crate) closes: [Vector<S>; QUAD],
+    pub(crate) depths: [Depth<S>; QUAD],
 }
 
 /// Accounts after a step.
@@ -108,37 +111,43 @@ struct Targets<S: Simd, const N: usize> {
 }
 
 /// Carries accounts to the next close.
+///
+/// `quotes` gives what the symbols from four times its argument on meet.
 #[inline(always)]
 pub(crate) fn step<S: Simd, const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool>(
     simd: S,
     rules: &(Terms<S>, Dues<S>),
     before: &Before<S, N>,
     asked: &[Vector<S>; N],
-    quotes: &Quotes<S, N>,
+    quotes: impl Fn(usize) -> Quotes<S>,
 ) -> After<S, N> {
     let (terms, dues) = rules;
     let zero = terms.zero;
     let targets = cut(simd, rules, asked, &before.weights);
     let mut sums = [[zero; N]; 5];
     let (mut shares, mut marks, mut misfit) = ([zero; N], [zero; N], targets.misfit);
-    for symbol in 0..N {
-        let order = Order {
-            asked: asked[symbol],
-            target: targets.weights[symbol],
-            current: before.weights[symbol],
-            held: before.shares[symbol],
-            mark: quotes.marks[symbol],
-            nav: before.nav,
-            decided: quotes.decided[symbol],
-            fill: quotes.fills[symbol],
-            close: quotes.closes[symbol],
-        };
-        let fill = terms.fill::<GAPS, VARIES, OWES>(&order, quotes.depths[symbol]);
-        for (sum, part) in sums.iter_mut().zip([fill.flow, fill.traded, fill.short, fill.value, fill.gross]) {
-            sum[symbol] = part;
+    for quad in 0..N.div_ceil(QUAD) {
+        let quotes = quotes(quad);
+        for k in 0..QUAD.min(N) {
+            let symbol = quad * QUAD + k;
+            let order = Order {
+                asked: asked[symbol],
+                target: targets.weights[symbol],
+                current: before.weights[symbol],
+                held: before.shares[symbol],
+                mark: quotes.marks[k],
+                nav: before.nav,
+                decided: quotes.decided[k],
+                fill: quotes.fills[k],
+                close: quotes.closes[k],
+            };
+            let fill = terms.fill::<GAPS, VARIES, OWES>(&order, quotes.depths[k]);
+            for (sum, part) in sums.iter_mut().zip([fill.flow, fill.traded, fill.short, fill.value, fill.gross]) {
+                sum[symbol] = part;
+            }
+            misfit = if GAPS || VARIES { misfit + fill.misfit } else { misfit };
+            (shares[symbol], marks[symbol]) = (fill.shares, fill.mark);
         }
-        misfit = if GAPS || VARIES { misfit + fill.misfit } else { misfit };
-        (shares[symbol], marks[symbol]) = (fill.shares, fill.mark);
     }
     let [flow, traded, short, value, gross] = sums.map(|lanes| total(zero, &lanes));
     // What is told of the costs alone moves no money.

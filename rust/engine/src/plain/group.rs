@@ -137,8 +137,8 @@ impl<const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool> Wit
             }
             let before = part.before::<N>(pack);
             let asked = part.turned(|a| &orders.weights[a]);
-            let quotes = part.quotes::<N, GAPS, VARIES>(&tape, &bars, pack);
-            let after = step::<S, N, GAPS, VARIES, OWES>(simd, &terms, &before, &asked, &quotes);
+            let quotes = |quad| part.quotes::<GAPS, VARIES>(&tape, &bars, pack, quad);
+            let after = step::<S, N, GAPS, VARIES, OWES>(simd, &terms, &before, &asked, quotes);
             let misfit = after.misfit + part.vector(&idle);
             store(&mut growths.rewards, index, after.settled.reward);
             store(&mut growths.turnovers, index, after.settled.turnover);
@@ -168,27 +168,23 @@ impl<S: Simd> Part<S> {
     }
 
     #[inline(always)]
-    fn quotes<const N: usize, const GAPS: bool, const VARIES: bool>(
+    fn quotes<const GAPS: bool, const VARIES: bool>(
         self,
         tape: &Tape<'_>,
         bars: &[usize; LANES],
         pack: &Pack,
-    ) -> Quotes<S, N> {
-        let decided = self.turned(|a| &tape.close[bars[a]]);
-        let mut depths = [Depth::none(); N];
-        if VARIES {
-            for quad in 0..N / QUAD {
-                let bar = |a: usize| bars[self.index * S::F64_LANES + a] + 1;
-                depths[quad * QUAD..][..QUAD].copy_from_slice(&tape.depths(self.simd, bar, quad));
-            }
-        }
+        quad: usize,
+    ) -> Quotes<S> {
+        let bar = |a: usize| bars[self.index * S::F64_LANES + a];
+        let turned = |blocks: &[Block], lag: usize| turn(self.simd, |a| quad_of(&blocks[bar(a) + 1 - lag], quad));
+        let decided = turned(tape.close, 1);
         Quotes {
             // Where nothing is missing the mark is the close.
-            marks: if GAPS { self.vectors(&pack.marks) } else { decided },
-            fills: self.turned(|a| &tape.fill[bars[a] + 1 - tape.lag]),
-            closes: self.turned(|a| &tape.close[bars[a] + 1]),
+            marks: if GAPS { self.vectors(&pack.marks[quad * QUAD..]) } else { decided },
+            fills: turned(tape.fill, tape.lag),
+            closes: turned(tape.close, 0),
             decided,
-            depths,
+            depths: if VARIES { tape.depths(self.simd, |a| bar(a) + 1, quad) } else { [Depth::none(); QUAD] },
         }
     }
 

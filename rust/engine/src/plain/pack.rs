@@ -20,7 +20,7 @@ pub struct Pack {
 }
 
 impl Default for Pack {
-    /// Returns accounts of nothing at bar 0.
+    /// Returns accounts of 1 in cash at bar 0.
     fn default() -> Self {
         let nothing = [0.0; LANES];
         Self {
@@ -71,18 +71,21 @@ impl Pack {
         self.weights[symbol][account]
     }
 
-    /// Checks that every account can take a decision, as [`Book::check_nav`] does.
+    /// Returns whether the NAV of some account is above what a decision is taken on.
+    #[must_use]
+    pub fn overflows(&self) -> bool {
+        // Asked in every step: without a way out of the loop it runs over vectors.
+        self.nav.iter().fold(0.0_f64, |most, nav| most.max(*nav)) > MAX_NAV
+    }
+
+    /// Checks that an account can take a decision, as [`Book::check_nav`] does.
     ///
     /// # Errors
     ///
-    /// Returns the first account that cannot, and why.
-    pub fn check_nav(&self) -> Result<(), (usize, StepError)> {
-        // Asked in every step: without a way out of the loop it runs over vectors.
-        if self.nav.iter().fold(0.0_f64, |most, nav| most.max(*nav)) <= MAX_NAV {
-            return Ok(());
-        }
-        let account = self.nav.iter().position(|nav| *nav > MAX_NAV).unwrap_or(0);
-        Err((account, StepError::NavOverflow { nav: self.nav[account], bar: self.bars[account] }))
+    /// Returns an error if its NAV is above 1e100.
+    pub fn check_nav(&self, account: usize) -> Result<(), StepError> {
+        let (nav, bar) = (self.nav[account], self.bars[account]);
+        if nav > MAX_NAV { Err(StepError::NavOverflow { nav, bar }) } else { Ok(()) }
     }
 
     /// Puts a book in the place of an account.

@@ -12,6 +12,7 @@ use crate::plain::abreast::{Part, Quotes, step};
 use crate::plain::account::Dues;
 use crate::plain::order::{Depth, Terms};
 use crate::plain::pack::Pack;
+use crate::plain::tape::{QUAD, quad_of};
 use crate::plain::whose::Whose;
 use crate::plain::{Features, Rows};
 use crate::simd::{Vector, store};
@@ -107,8 +108,8 @@ impl<const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool> Wit
             for index in 0..LANES / S::F64_LANES {
                 let part = Part { simd, index };
                 let asked: [Vector<S>; N] = part.vectors(&asked);
-                let quotes = quotes::<S, N, VARIES>(simd, rows, &marks);
-                let after = step::<S, N, GAPS, VARIES, OWES>(simd, &rules_of, &part.before(now), &asked, &quotes);
+                let quotes = |quad| quotes::<S, VARIES>(simd, rows, &marks, quad);
+                let after = step::<S, N, GAPS, VARIES, OWES>(simd, &rules_of, &part.before(now), &asked, quotes);
                 store(&mut misfit, index, after.misfit + after.scaled + part.overflown(now));
                 part.keep(&after, next);
             }
@@ -132,15 +133,15 @@ impl<const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool> Wit
 
 /// Returns what a bar shows to accounts that are all at it.
 #[inline(always)]
-fn quotes<S: Simd, const N: usize, const VARIES: bool>(simd: S, rows: Rows<'_>, marks: &Block) -> Quotes<S, N> {
-    let splat = |row: &Block| std::array::from_fn(|symbol| Vector::splat(simd, row[symbol]));
-    let (slippage, volume) = (rows.slippage.map(|row| splat(&row[0])), rows.volume.map(|row| splat(&row[0])));
-    let ratios = rows.ratios.map(|(ratio, root)| (splat(&ratio[0]), splat(&root[0])));
-    let mut depths = [Depth::none(); N];
+fn quotes<S: Simd, const VARIES: bool>(simd: S, rows: Rows<'_>, marks: &Block, quad: usize) -> Quotes<S> {
+    let splat = |row: &Block| quad_of(row, quad).map(|value| Vector::splat(simd, value));
+    let mut depths = [Depth::none(); QUAD];
     if VARIES {
-        for (symbol, depth) in depths.iter_mut().enumerate() {
-            let at = |row: Option<[Vector<S>; N]>| row.map(|row| row[symbol]);
-            let ratio = ratios.map(|(ratio, root)| (ratio[symbol], root[symbol]));
+        let (slippage, volume) = (rows.slippage.map(|row| splat(&row[0])), rows.volume.map(|row| splat(&row[0])));
+        let ratios = rows.ratios.map(|(ratio, root)| (splat(&ratio[0]), splat(&root[0])));
+        for (k, depth) in depths.iter_mut().enumerate() {
+            let at = |row: Option<[Vector<S>; QUAD]>| row.map(|row| row[k]);
+            let ratio = ratios.map(|(ratio, root)| (ratio[k], root[k]));
             *depth = Depth { slippage: at(slippage), volume: at(volume), ratio };
         }
     }

@@ -65,15 +65,19 @@ impl Accounts {
         }
     }
 
-    /// Checks that every account can take a decision; else says which cannot.
-    pub(crate) fn check_nav(&self) -> Result<(), (usize, StepError)> {
+    /// Returns whether some account may be beyond taking a decision.
+    pub(crate) fn overflow(&self) -> bool {
         match self {
-            Self::Packs(packs) => packs.iter().enumerate().try_for_each(|(first, pack)| {
-                pack.check_nav().map_err(|(place, fault)| (first * LANES + place, fault))
-            }),
-            Self::Books(books) => {
-                books.iter().enumerate().try_for_each(|(i, book)| book.check_nav().map_err(|fault| (i, fault)))
-            }
+            Self::Packs(packs) => packs.iter().any(Pack::overflows),
+            Self::Books(books) => books.iter().any(|book| book.check_nav().is_err()),
+        }
+    }
+
+    /// Checks that an account can take a decision.
+    pub(crate) fn check_nav(&self, i: usize) -> Result<(), StepError> {
+        match self {
+            Self::Packs(packs) => packs[i / LANES].check_nav(i % LANES),
+            Self::Books(books) => books[i].check_nav(),
         }
     }
 

@@ -253,7 +253,13 @@ impl Batch {
         {
             return Err(BatchError::Lane { lane, source: StepError::EpisodeOver });
         }
-        self.accounts.check_nav().map_err(|(lane, source)| BatchError::Lane { lane, source })
+        // A lane whose episode is over takes no decision.
+        if self.accounts.overflow() {
+            for lane in (0..n_lanes).filter(|lane| !self.is_done(*lane)) {
+                self.accounts.check_nav(lane).map_err(|source| BatchError::Lane { lane, source })?;
+            }
+        }
+        Ok(())
     }
 
     /// Carries out the actions taken over and writes what they led to.

@@ -1,0 +1,338 @@
+use thiserror::Error;
+
+/// How a scenario's prices come about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    /// A market, sectors and the symbols' own moves, of stochastic volatility.
+    Factor,
+    /// The same, whose second, fourth, ... symbol is tied to the one before it.
+    Pairs,
+    /// The same, whose volatility and drift change for good now and then.
+    RegimeShift,
+    /// The same, with a crash in which everything falls together.
+    Crisis,
+    /// Prices whose expected change is 0, whatever is known: nobody can gain.
+    Martingale,
+}
+
+impl Family {
+    /// The families with their names.
+    pub const ALL: [(&'static str, Self); 5] = [
+        ("factor", Self::Factor),
+        ("pairs", Self::Pairs),
+        ("regime-shift", Self::RegimeShift),
+        ("crisis", Self::Crisis),
+        ("martingale", Self::Martingale),
+    ];
+}
+
+/// How fast and how far a log volatility swings.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Swing {
+    /// Days after which half of a swing is left.
+    pub half_life: f64,
+    /// Standard deviation of the log volatility.
+    pub sd: f64,
+}
+
+/// Jumps overnight, in standard deviations of the day.
+///
+/// What they add on average is taken off every day.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Jumps {
+    /// Jumps a year.
+    pub rate: f64,
+    /// Mean of a jump.
+    pub mean: f64,
+    /// Standard deviation of a jump.
+    pub sd: f64,
+}
+
+/// What a synthetic market is like: with a key, it is that market.
+///
+/// Volatilities, rates and yields are annual.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScenarioSpec {
+    /// How prices come about.
+    pub family: Family,
+    /// Symbols, 1 to 4,096.
+    pub n_symbols: usize,
+    /// Days, 2 to 100,000.
+    pub n_days: usize,
+    /// Sectors; symbol i is in sector i mod that.
+    pub n_sectors: usize,
+    /// Volatility of the market factor.
+    pub market_vol: f64,
+    /// Volatility of a sector factor.
+    pub sector_vol: f64,
+    /// Median volatility of a symbol's own moves.
+    pub own_vol: f64,
+    /// Standard deviation of the log of own volatilities among symbols.
+    pub own_vol_spread: f64,
+    /// Betas are spread evenly so far either side of 1.
+    pub beta_spread: f64,
+    /// Expected return over variance of the market, day by day.
+    pub risk_price: f64,
+    /// Fast and slow swings of the log volatility that all have in common.
+    pub swings: [Swing; 2],
+    /// Fast and slow swings of a symbol's own log volatility, on top of that.
+    pub own_swings: [Swing; 2],
+    /// Correlation of returns with the changes of log volatility, -1 to 1.
+    pub leverage: f64,
+    /// Even degrees of freedom of the Student t of market and sectors, at least 4.
+    pub degrees: u32,
+    /// The same of a symbol's own moves.
+    pub own_degrees: u32,
+    /// Jumps of the market.
+    pub market_jumps: Jumps,
+    /// Jumps of a symbol alone.
+    pub own_jumps: Jumps,
+    /// Share of a day's variance that falls between close and open.
+    pub overnight: f64,
+    /// Whether there are opens, highs, lows and volumes.
+    pub has_bars: bool,
+    /// Growth of log volume with log volatility.
+    pub volume_slope: f64,
+    /// Growth of log volume with the size of the day's move, in standard deviations.
+    pub volume_reaction: f64,
+    /// Standard deviation of log volume around that, of a half-life of ten days.
+    pub volume_noise: f64,
+    /// Dividend yield of the six in ten symbols that pay, each quarter.
+    pub dividend_yield: f64,
+    /// Price from which on a share is split in two; 0 for never.
+    pub split_above: f64,
+    /// Share of symbols that are listed after the first day.
+    pub late_listings: f64,
+    /// Delistings of a symbol a year.
+    pub delisting_rate: f64,
+    /// Halts of a symbol a year, each of three days on average.
+    pub halt_rate: f64,
+    /// Smallest step of a price.
+    pub tick: f64,
+}
+
+/// A spec that cannot be used.
+#[derive(Clone, Debug, Error, PartialEq)]
+#[error("`{name}` must be {range}; received {value}")]
+pub struct SpecError {
+    /// Name of the field.
+    pub name: &'static str,
+    /// What it must be.
+    pub range: &'static str,
+    /// What it is.
+    pub value: String,
+}
+
+impl SpecError {
+    /// Returns the stable name of this error in `contract/errors.json`.
+    #[must_use]
+    pub fn slug(&self) -> &'static str {
+        "argument_invalid"
+    }
+}
+
+impl ScenarioSpec {
+    /// The version of what a spec means.
+    ///
+    /// The same spec, version and key are the same bits.
+    pub const VERSION: u32 = 1;
+
+    /// The names of the tiers and families that [`ScenarioSpec::named`] knows.
+    pub const NAMES: [&'static str; 8] =
+        ["calm", "hard", "extreme", "fx", "pairs", "regime-shift", "crisis", "martingale"];
+
+    /// Returns the spec of a tier or family by its name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        let hard = Self::hard();
+        Some(match name {
+            "calm" => Self::calm(),
+            "hard" => hard,
+            "extreme" => Self::extreme(),
+            "fx" => Self::fx(),
+            "pairs" => Self { family: Family::Pairs, ..hard },
+            "regime-shift" => Self { family: Family::RegimeShift, ..hard },
+            "crisis" => Self { family: Family::Crisis, ..hard },
+            "martingale" => Self {
+                family: Family::Martingale,
+                risk_price: 0.0,
+                market_jumps: Jumps { rate: 0.0, mean: 0.0, sd: 0.0 },
+                own_jumps: Jumps { rate: 0.0, mean: 0.0, sd: 0.0 },
+                dividend_yield: 0.0,
+                split_above: 0.0,
+                late_listings: 0.0,
+                delisting_rate: 0.0,
+                halt_rate: 0.0,
+                ..hard
+            },
+            _ => return None,
+        })
+    }
+
+    /// What follows is fitted to the facts that `docs/realism.md` lists, tier by tier.
+    fn hard() -> Self {
+        let swing = |half_life, sd| Swing { half_life, sd };
+        Self {
+            family: Family::Factor,
+            n_symbols: 20,
+            n_days: 2520,
+            n_sectors: 5,
+            market_vol: 0.17,
+            sector_vol: 0.09,
+            own_vol: 0.20,
+            own_vol_spread: 0.25,
+            beta_spread: 0.3,
+            risk_price: 3.0,
+            swings: [swing(5.0, 0.45), swing(80.0, 0.5)],
+            own_swings: [swing(5.0, 0.3), swing(80.0, 0.3)],
+            leverage: -0.7,
+            degrees: 8,
+            own_degrees: 6,
+            market_jumps: Jumps { rate: 0.5, mean: -3.0, sd: 1.5 },
+            own_jumps: Jumps { rate: 2.0, mean: -0.5, sd: 4.0 },
+            overnight: 0.25,
+            has_bars: true,
+            volume_slope: 0.45,
+            volume_reaction: 0.18,
+            volume_noise: 0.3,
+            dividend_yield: 0.02,
+            split_above: 400.0,
+            late_listings: 0.1,
+            delisting_rate: 0.005,
+            halt_rate: 0.1,
+            tick: 0.01,
+        }
+    }
+
+    fn calm() -> Self {
+        let swing = |half_life, sd| Swing { half_life, sd };
+        Self {
+            market_vol: 0.10,
+            sector_vol: 0.07,
+            own_vol: 0.155,
+            risk_price: 4.0,
+            swings: [swing(5.0, 0.25), swing(80.0, 0.25)],
+            own_swings: [swing(5.0, 0.2), swing(80.0, 0.2)],
+            degrees: 6,
+            late_listings: 0.0,
+            delisting_rate: 0.0,
+            halt_rate: 0.0,
+            ..Self::hard()
+        }
+    }
+
+    fn extreme() -> Self {
+        let swing = |half_life, sd| Swing { half_life, sd };
+        Self {
+            market_vol: 0.28,
+            sector_vol: 0.12,
+            own_vol: 0.27,
+            risk_price: 1.7,
+            swings: [swing(5.0, 0.5), swing(80.0, 0.5)],
+            late_listings: 0.3,
+            delisting_rate: 0.03,
+            halt_rate: 0.5,
+            ..Self::hard()
+        }
+    }
+
+    fn fx() -> Self {
+        let swing = |half_life, sd| Swing { half_life, sd };
+        Self {
+            n_symbols: 9,
+            n_sectors: 3,
+            market_vol: 0.045,
+            sector_vol: 0.04,
+            own_vol: 0.06,
+            risk_price: 0.0,
+            leverage: -0.2,
+            swings: [swing(5.0, 0.3), swing(80.0, 0.4)],
+            own_swings: [swing(5.0, 0.2), swing(80.0, 0.25)],
+            market_jumps: Jumps { rate: 0.3, mean: -2.0, sd: 1.0 },
+            own_jumps: Jumps { rate: 1.0, mean: -0.5, sd: 3.0 },
+            has_bars: false,
+            dividend_yield: 0.0,
+            split_above: 0.0,
+            late_listings: 0.0,
+            delisting_rate: 0.0,
+            halt_rate: 0.0,
+            tick: 0.0001,
+            ..Self::hard()
+        }
+    }
+
+    /// Checks every field.
+    ///
+    /// # Errors
+    ///
+    /// Returns the first field that is out of range.
+    pub fn validate(&self) -> Result<(), SpecError> {
+        let whole = [
+            ("n_symbols", "1 to 4096", self.n_symbols, 1..=4096),
+            ("n_days", "2 to 100000", self.n_days, 2..=100_000),
+            ("n_sectors", "1 to 256", self.n_sectors, 1..=256),
+        ];
+        for (name, range, value, allowed) in whole {
+            if !allowed.contains(&value) {
+                return Err(SpecError { name, range, value: value.to_string() });
+            }
+        }
+        for (name, degrees) in [("degrees", self.degrees), ("own_degrees", self.own_degrees)] {
+            if !degrees.is_multiple_of(2) || !(4..=64).contains(&degrees) {
+                return Err(SpecError { name, range: "even, 4 to 64", value: degrees.to_string() });
+            }
+        }
+        for (name, range, value, low, high) in self.numbers() {
+            // A number that is none is in no range.
+            if !(low..=high).contains(&value) {
+                return Err(SpecError { name, range, value: value.to_string() });
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the fields that are numbers, with their ranges.
+    fn numbers(&self) -> Vec<(&'static str, &'static str, f64, f64, f64)> {
+        let share = |name, value| (name, "0 to 1", value, 0.0, 1.0);
+        let vol = |name, value| (name, "0 to 2", value, 0.0, 2.0);
+        let half_life = |name, value| (name, "0.5 to 5000", value, 0.5, 5000.0);
+        let rate = |name, value| (name, "0 to 252", value, 0.0, 252.0);
+        let size = |name, value| (name, "-20 to 20", value, -20.0, 20.0);
+        let [fast, slow] = self.swings;
+        let [own_fast, own_slow] = self.own_swings;
+        let (jumps, own_jumps) = (self.market_jumps, self.own_jumps);
+        vec![
+            vol("market_vol", self.market_vol),
+            vol("sector_vol", self.sector_vol),
+            vol("own_vol", self.own_vol),
+            vol("own_vol_spread", self.own_vol_spread),
+            share("beta_spread", self.beta_spread),
+            size("risk_price", self.risk_price),
+            half_life("swings[0].half_life", fast.half_life),
+            vol("swings[0].sd", fast.sd),
+            half_life("swings[1].half_life", slow.half_life),
+            vol("swings[1].sd", slow.sd),
+            half_life("own_swings[0].half_life", own_fast.half_life),
+            vol("own_swings[0].sd", own_fast.sd),
+            half_life("own_swings[1].half_life", own_slow.half_life),
+            vol("own_swings[1].sd", own_slow.sd),
+            ("leverage", "-1 to 1", self.leverage, -1.0, 1.0),
+            rate("market_jumps.rate", jumps.rate),
+            size("market_jumps.mean", jumps.mean),
+            size("market_jumps.sd", jumps.sd),
+            rate("own_jumps.rate", own_jumps.rate),
+            size("own_jumps.mean", own_jumps.mean),
+            size("own_jumps.sd", own_jumps.sd),
+            share("overnight", self.overnight),
+            vol("volume_slope", self.volume_slope),
+            vol("volume_reaction", self.volume_reaction),
+            vol("volume_noise", self.volume_noise),
+            ("dividend_yield", "0 to 0.5", self.dividend_yield, 0.0, 0.5),
+            ("split_above", "0 to 1e6", self.split_above, 0.0, 1e6),
+            share("late_listings", self.late_listings),
+            ("delisting_rate", "0 to 12", self.delisting_rate, 0.0, 12.0),
+            ("halt_rate", "0 to 50", self.halt_rate, 0.0, 50.0),
+            ("tick", "1e-6 to 1", self.tick, 1e-6, 1.0),
+        ]
+    }
+}

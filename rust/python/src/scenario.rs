@@ -1,0 +1,69 @@
+use std::sync::Arc;
+
+use openoutcry::scenario::{Key, ScenarioSpec};
+use openoutcry::{spec_digest, spec_from_json, spec_to_json};
+use pyo3::exceptions::PyKeyError;
+use pyo3::prelude::*;
+
+use crate::dataset::Dataset;
+use crate::error::raise;
+
+/// A synthetic market that is still to be drawn: its spec and its key.
+#[pyclass(frozen, module = "openoutcry.openoutcry_py")]
+pub struct Scenario {
+    spec: ScenarioSpec,
+    key: Key,
+}
+
+/// Return the canonical JSON of the spec of a tier or family by its name.
+///
+/// Raises:
+///     KeyError: there is no such name.
+#[pyfunction]
+pub fn scenario_spec(name: &str) -> PyResult<String> {
+    let spec = ScenarioSpec::named(name).ok_or_else(|| PyKeyError::new_err(name.to_owned()))?;
+    Ok(spec_to_json(&spec))
+}
+
+/// Return the canonical JSON of a spec and its digest, if it can be used.
+#[pyfunction]
+pub fn check_scenario_spec(text: &str) -> PyResult<(String, [u8; 32])> {
+    let spec = parsed(text)?;
+    Ok((spec_to_json(&spec), spec_digest(&spec)))
+}
+
+fn parsed(text: &str) -> PyResult<ScenarioSpec> {
+    spec_from_json(text).map_err(|error| raise("argument_invalid", &error.to_string()))
+}
+
+#[pymethods]
+impl Scenario {
+    #[new]
+    fn new(spec: &str, key: [u8; 32]) -> PyResult<Self> {
+        Ok(Self { spec: parsed(spec)?, key: Key::from_bytes(key) })
+    }
+
+    /// Make the scenario of a spec's JSON and a seed in a split.
+    #[staticmethod]
+    fn seeded(spec: &str, split: &str, seed: u64) -> PyResult<Self> {
+        Ok(Self { spec: parsed(spec)?, key: Key::from_seed(split, seed) })
+    }
+
+    /// Return what may be published of the key.
+    ///
+    /// It is a SHA-256 over the key and the digest of the spec.
+    fn commitment(&self) -> [u8; 32] {
+        self.key.commitment(&spec_digest(&self.spec))
+    }
+
+    /// Return the key, which tells the whole market.
+    fn reveal(&self) -> [u8; 32] {
+        *self.key.bytes()
+    }
+
+    /// Return the market.
+    fn dataset(&self, py: Python<'_>) -> PyResult<Dataset> {
+        let data = py.detach(|| self.spec.dataset(&self.key));
+        data.map(|data| Dataset(Arc::new(data))).map_err(|error| raise(error.slug(), &error.to_string()))
+    }
+}
