@@ -1,4 +1,4 @@
-use rand_chacha::ChaCha12Rng;
+use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use crate::scenario::Key;
@@ -18,11 +18,11 @@ pub(super) enum Purpose {
 }
 
 /// Random numbers that nobody without the key can tell from others.
-pub(super) struct Stream(ChaCha12Rng);
+pub(super) struct Stream(ChaCha8Rng);
 
 impl Stream {
     pub(super) fn new(key: &Key, purpose: Purpose, index: usize) -> Self {
-        let mut random = ChaCha12Rng::from_seed(*key.bytes());
+        let mut random = ChaCha8Rng::from_seed(*key.bytes());
         random.set_stream((purpose as u64) << 32 | index as u64);
         Self(random)
     }
@@ -54,19 +54,35 @@ impl Stream {
         quantile(self.uniform())
     }
 
+    /// Returns a draw in (0, 1) and a standard normal, none beyond 6.3.
+    #[inline]
+    pub(super) fn uniform_and_normal(&mut self) -> (f64, f64) {
+        let (a, b) = self.two_uniforms();
+        (a, quantile(b))
+    }
+
+    /// Returns two standard normals, none beyond 6.3.
+    #[inline]
+    pub(super) fn two_normals(&mut self) -> (f64, f64) {
+        let (a, b) = self.two_uniforms();
+        (quantile(a), quantile(b))
+    }
+
     /// Returns the root of a draw of `degrees - 2` over chi-square of even `degrees`.
     ///
     /// Times a standard normal it is a Student t of variance 1. A chi-square of 2k degrees is -2 log of a product of k
     /// uniforms.
     #[inline]
     pub(super) fn tail(&mut self, degrees: u32) -> f64 {
-        let mut product = 1.0;
-        for _ in 0..degrees / 4 {
-            let (a, b) = self.two_uniforms();
-            product *= a * b;
-        }
-        if degrees % 4 == 2 {
-            product *= self.uniform();
+        let (mut product, mut left) = (1.0, degrees / 2);
+        while left > 0 {
+            // Three uniforms of 21 bits.
+            let mut bits = self.0.next_u64();
+            for _ in 0..left.min(3) {
+                product *= ((bits & 0x1f_ffff) as f64 + 0.5) / 2_097_152.0;
+                bits >>= 21;
+            }
+            left = left.saturating_sub(3);
         }
         (f64::from(degrees - 2) / (-2.0 * libm::log(product))).sqrt()
     }
