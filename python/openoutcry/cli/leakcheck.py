@@ -122,7 +122,7 @@ def _picture_to_write(path: Path) -> None:
 
 def _show(report: Report, picture: Path | None) -> None:
     console = Console()
-    console.width = max(console.width, 110)
+    console.width = max(console.width, 120)
     told = f"{len(report.leaks)} of {len(report.columns)} columns look ahead" if report.leaks else "nothing looks ahead"
     size = f"{report.source.n_bars:,} bars, {report.n_cuts} cuts, {report.n_runs} runs"
     console.print(f"{escape(report.target)} ({report.kind}, {size}): {told}", highlight=False)

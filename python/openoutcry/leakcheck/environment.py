@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,8 +17,7 @@ from openoutcry.leakcheck.trace import Trace
 
 SEED = 0
 
-# Cuts that tell which row a reward is made of, and actions that tell when one is first rewarded.
-_PROBES = 12
+# Actions that are changed to see which reward they move first, and how many steps they are given to do so.
 _TRIALS = 6
 _PATIENCE = 40
 
@@ -128,38 +127,50 @@ class EnvTarget:
         return Clock(start, " and ".join(name for name in known if known[name] == start))
 
     def _by_rewards(self, base: Episode, source: Source) -> int | None:
-        """Return the bar of the first observation by what rewards depend on."""
-        lag = self._lag(base, source)
-        n = source.n_bars
-        if lag is None:
-            return None
-        firsts = []
-        for cut in sorted({int(n * (k + 1) / (_PROBES + 2)) for k in range(_PROBES)}):
-            try:
-                other = self._drive(garbage(source, cut), n)
-            except Exception:  # noqa: BLE001 another cut may do
-                continue
-            if (place := _parting(base.rewards, other.rewards)) is not None:
-                firsts.append(place - cut)
-        # A reward may not depend on every bar, so that the earliest of several counts; one alone may be a leak.
-        agreed = [first for first, count in Counter(firsts).items() if count > 1]
-        return lag - min(agreed) if agreed else None
+        """Return the bar of the first observation by what rewards are made of.
 
-    def _lag(self, base: Episode, source: Source) -> int | None:
-        """Return after how many more steps an action first moves a reward."""
-        n_steps, lags = len(base.rewards), []
-        for k in sorted({int(n_steps * (trial + 1) / (_TRIALS + 2)) for trial in range(_TRIALS)}):
-            others = [action for action in self._actions if not np.array_equal(action, self._actions[k])]
-            if not others:
+        The earliest that any of a few actions tells: one that moves nothing before a later one does tells a later bar.
+        """
+        starts = []
+        for k in sorted({int(len(base.rewards) * (trial + 1) / (_TRIALS + 2)) for trial in range(_TRIALS)}):
+            turned = self._turned(k)
+            moved = None if turned is None else self._tried(source, source.n_bars, k + _PATIENCE, turned)
+            place = None if moved is None else _parting(base.rewards, moved.rewards)
+            if place is None:
                 continue
-            turned = [*self._actions[:k], others[0], *self._actions[k + 1 :]]
-            try:
-                moved = self._drive(source, source.n_bars, k + _PATIENCE, turned)
-            except Exception:  # noqa: BLE001 an episode may not survive another action
-                continue
-            place = _parting(base.rewards, moved.rewards)
-            lags += [place - k] if place is not None else []
-        return min(lags, default=None)
+            last = max(self._last_bar(place, source, actions) for actions in (self._actions, turned))
+            # Made of the last bar of all: of everything, perhaps, and then it tells nothing.
+            starts += [last - 1 - k] if 0 < last < source.n_bars - 1 else []
+        return min(starts, default=None)
+
+    def _turned(self, k: int) -> list[Any] | None:
+        """Return the actions with another one in the place of action k."""
+        others = (action for action in self._actions if not np.array_equal(action, self._actions[k]))
+        other = next(others, None)
+        return None if other is None else [*self._actions[:k], other, *self._actions[k + 1 :]]
+
+    def _tried(self, source: Source, n_bars: int, limit: int, actions: Sequence[Any] | None) -> Episode | None:
+        try:
+            return self._drive(source, n_bars, limit, actions)
+        except Exception:  # noqa: BLE001 an environment may not survive another action or future
+            return None
+
+    def _last_bar(self, place: int, source: Source, actions: Sequence[Any] | None) -> int:
+        """Return the last bar that a reward depends on, 0 for none after the first."""
+        as_is = self._drive(source, source.n_bars, place + 1, actions)
+
+        def depends(bar: int) -> bool:
+            other = self._tried(garbage(source, bar - 1), source.n_bars, place + 1, actions)
+            # An episode that garbage cuts short depends on it too.
+            if other is None or len(other.rewards) <= place:
+                return True
+            return _parting(as_is.rewards[place : place + 1], other.rewards[place : place + 1]) is not None
+
+        low, high = 0, source.n_bars
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if depends(middle) else (low, middle)
+        return low
 
 
 def leaves(value: Any, name: str) -> Iterator[tuple[str, npt.NDArray[Any]]]:
@@ -195,7 +206,10 @@ def _by_dates(episode: Episode, source: Source) -> int | None:
 
 
 def _trace(episode: Episode, start: int, n_bars: int) -> Trace:
+    # The last observation of an episode that is over is of no use to anyone, and may tell that the data ends.
+    n_seen = len(episode.dates) - episode.is_over
     bars = start + np.arange(len(episode.dates))
+    bars[n_seen:] = n_bars
     inside = (bars >= 0) & (bars < n_bars)
     present = np.zeros(n_bars, dtype=bool)
     present[bars[inside]] = True

@@ -8,9 +8,9 @@ import numpy as np
 
 from openoutcry.leakcheck.source import Column, Rows, Source
 
-# Up and down, so that neither a largest nor a smallest value can hide; large, so that a leak of 1e-13 of a value
-# changes it by more than rounding does.
-_LEAST, _MOST = 2.0, 5.0
+# Up and down, so that neither a largest nor a smallest value can hide; large, so that a leak of 1e-12 of a value
+# changes it by more than rounding does; and no larger, for a transform of a whole column rounds by its largest value.
+_LEAST, _MOST = 2.0, 4.0
 _SEED = 20_240_229
 
 # A headline of another future tells of other moves.
@@ -18,7 +18,7 @@ _OTHER = str.maketrans("+-0123456789", "-+9876543210")
 
 
 def garbage(source: Source, cut: int) -> Source:
-    """Replace each later value by 1e2 to 1e5 times itself, or by that part of it.
+    """Replace each later value by 1e2 to 1e4 times itself, or by that part of it.
 
     Signs stay; a zero becomes the factor; a truth value is turned; a text is another. NaN stays.
     """
@@ -73,15 +73,18 @@ def _garbled(values: Column, rng: np.random.Generator) -> Column:
     factors = 10.0**exponents
     numbers = values.astype(np.float64)
     numbers = np.where(numbers == 0.0, factors, numbers * factors)
+    garbled: Column
     if kind == "f":
-        return numbers.astype(values.dtype)
+        garbled = numbers.astype(values.dtype)
+        return garbled
     # A quarter of the range, so that sums of a few do not wrap.
     limits = np.iinfo(values.dtype)
-    return np.clip(np.rint(numbers), limits.min // 4, limits.max // 4).astype(values.dtype)
+    garbled = np.clip(np.rint(numbers), limits.min // 4, limits.max // 4).astype(values.dtype)
+    return garbled
 
 
 def _other_text(values: Column) -> Column:
-    return _texts(values, lambda text: "not " + text.translate(_OTHER))
+    return _texts(values, lambda text: f"not {text.translate(_OTHER)}")
 
 
 def _no_text(values: Column) -> Column:
@@ -91,5 +94,6 @@ def _no_text(values: Column) -> Column:
 def _texts(values: Column, change: Callable[[str], str | None]) -> Column:
     """Return values with their texts changed; those of fixed width have no room for it."""
     if values.dtype.kind != "O":
-        return np.array(values[::-1])
+        turned: Column = values[::-1].copy()
+        return turned
     return np.array([change(value) if isinstance(value, str) else value for value in values], dtype=object)

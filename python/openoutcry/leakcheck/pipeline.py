@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from openoutcry.errors import refusal
-from openoutcry.leakcheck.source import Column, Rows, Source, iso, pandas_values, unique_names
+from openoutcry.leakcheck.source import Column, Rows, Source, iso, pandas_columns, pandas_values
 from openoutcry.leakcheck.trace import Trace
 
 
@@ -60,8 +60,7 @@ def _read(result: Any) -> tuple[dict[str, Column], Any]:
     if hasattr(result, "collect") and hasattr(result, "lazy"):
         result = result.collect()
     if hasattr(result, "isetitem"):
-        names = unique_names("result", result.columns)
-        return {name: pandas_values(result.iloc[:, place]) for place, name in enumerate(names)}, result.index
+        return pandas_columns("result", result), result.index
     if hasattr(result, "to_frame") and hasattr(result, "index"):
         return {str(result.name or "value"): pandas_values(result)}, result.index
     if hasattr(result, "get_columns"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -68,7 +69,9 @@ def guess(function: Function, sources: Iterable[Source]) -> str:
     raised: list[Exception] = []
     for source in sources:
         try:
-            made = function(source.frame())
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                made = function(source.frame())
             break
         except Exception as error:  # noqa: BLE001 a frame of another layout may do
             raised.append(error)
