@@ -92,7 +92,10 @@ def _no_text(values: Column) -> Column:
 
 
 def _texts(values: Column, change: Callable[[str], str | None]) -> Column:
-    """Return values with their texts changed; those of fixed width have no room for it."""
+    """Return values with their texts changed, or in another order.
+
+    Texts of fixed width have no room for others.
+    """
     if values.dtype.kind != "O":
         turned: Column = values[::-1].copy()
         return turned

@@ -65,7 +65,10 @@ def worth_of(
 
 
 def prices_of(source: Source) -> tuple[Table, list[str]] | None:
-    """Return closes, shape `(n_bars, n_symbols)`, and the symbols; None without closes."""
+    """Return closes, shape `(n_bars, n_symbols)`, and the symbols.
+
+    None where the data has no column of closes.
+    """
     name = source.column("close", "adj close", "adj_close", "price")
     if name is None or source.columns[name].dtype.kind not in "fiu":
         return None
