@@ -110,12 +110,20 @@ LAYERS = {
     "sb3": Layer(("openoutcry.sb3",), {"errors"}, {"gymnasium", "numpy", "stable_baselines3"}),
     "puffer": Layer(("openoutcry.puffer",), {"vector"}, {"gymnasium", "numpy", "pufferlib"}),
     "testing": Layer(("openoutcry.testing", "openoutcry.testing.*"), {"testing"}, {"gymnasium", "numpy"}),
+    "leakcheck": Layer(
+        ("openoutcry.leakcheck", "openoutcry.leakcheck.*"),
+        {*CORE, "frames", "leakcheck", "report"},
+        {"numpy"},
+        libraries_later=frozenset({"gymnasium", "pandas", "polars"}),
+        by_name=True,
+    ),
+    "pytest_plugin": Layer(("openoutcry.pytest_plugin",), set(), {"pytest"}, frozenset({"leakcheck"})),
     "batch_bench": Layer(("openoutcry.batch_benchmarks",), {*CORE, "vector"}, {"gymnasium", "numpy"}),
     "cli": Layer(
         ("openoutcry.__main__", "openoutcry.cli", "openoutcry.cli.*"),
         {*CORE, "board", "cli"},
         {"numpy", "rich", "typer"},
-        frozenset({"root", "batch_bench", "picture", "report"}),
+        frozenset({"root", "batch_bench", "leakcheck", "picture", "report"}),
     ),
 }
 

@@ -1,0 +1,231 @@
+"""Gymnasium environments, driven by one fixed sequence of actions."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from openoutcry.errors import refusal
+from openoutcry.leakcheck.perturb import garbage
+from openoutcry.leakcheck.source import TIMES, Source, iso
+from openoutcry.leakcheck.trace import Trace
+
+SEED = 0
+
+# Actions that are changed to see which reward they move first, and how many steps they are given to do so.
+_TRIALS = 6
+_PATIENCE = 40
+
+
+@dataclass
+class Episode:
+    """What an episode showed.
+
+    Attributes:
+        seen: Numbers of each observation and its info by name: pairs of the index of the observation and the value.
+        dates: The date that each info named, None where it named none.
+        rewards: Reward of each action.
+        is_over: Whether the environment ended it.
+    """
+
+    seen: dict[str, list[tuple[int, npt.NDArray[Any]]]] = field(default_factory=lambda: defaultdict(list))
+    dates: list[str | None] = field(default_factory=list)
+    rewards: list[float] = field(default_factory=list)
+    is_over: bool = False
+
+    def add(self, observation: Any, info: Mapping[str, Any]) -> None:
+        """Note an observation and its info."""
+        place = len(self.dates)
+        for name, value in (*leaves(observation, "observation"), *leaves(info, "info")):
+            self.seen[name].append((place, value))
+        dates = (value for name, value in info.items() if str(name).lower() in TIMES and value is not None)
+        self.dates.append(next(map(iso, dates), None))
+
+
+@dataclass(frozen=True)
+class Clock:
+    """Which bar an observation is of.
+
+    Attributes:
+        start: Bar of the first observation.
+        told_by: `start` where the caller said so, else the `date` of the infos, the `reward`, or both; where neither
+            tells, the `length` of an episode, which says the latest bar that it can be.
+    """
+
+    start: int
+    told_by: str
+
+
+class EnvTarget:
+    """An environment that `make` builds from a frame.
+
+    An observation may know the bar it is of. That is the bar before the one that the first reward moved by its action
+    is made of: what an action earns must not be known when it is chosen. Where infos name dates, an observation must
+    not know more than its date either. Where all rewards depend on all bars, nothing but the end of the data bounds it.
+    """
+
+    kind = "env"
+
+    def __init__(self, make: Callable[[Any], Any], start: int | None = None) -> None:
+        self._make = make
+        self._actions: list[Any] = []
+        self.clock = None if start is None else Clock(start, "start")
+        self._begins: str | None = None
+
+    def run(self, source: Source, original: Source, cut: int | None) -> Trace:
+        """Return what observations, infos and rewards showed, by the bar they are of."""
+        if self.clock is None:
+            self.clock = self._clock(original)
+        limit = None if cut is None else cut - self.clock.start + 1
+        episode = self._drive(source, original.n_bars, limit)
+        if cut is None:
+            self._begins = episode.dates[0]
+        elif episode.dates[0] != self._begins:
+            message = f"an episode that begins at {self._begins} is required; received one from {episode.dates[0]}"
+            raise refusal("shape_mismatch", message)
+        return _trace(episode, self.clock.start, original.n_bars)
+
+    def _drive(
+        self, source: Source, n_bars: int, limit: int | None = None, actions: Sequence[Any] | None = None
+    ) -> Episode:
+        """Return an episode, of `limit` steps at most."""
+        env, episode = self._make(source.frame()), Episode()
+        try:
+            # Of the first environment: what another future does to a space must not change what is done.
+            if not self._actions:
+                env.action_space.seed(SEED)
+                self._actions = [env.action_space.sample() for _ in range(n_bars)]
+            chosen = self._actions if actions is None else actions
+            episode.add(*env.reset(seed=SEED))
+            for action in chosen[: None if limit is None else max(limit, 0)]:
+                observation, reward, terminated, truncated, info = env.step(action)
+                episode.rewards.append(float(reward))
+                episode.add(observation, info)
+                if terminated or truncated:
+                    episode.is_over = True
+                    break
+        finally:
+            env.close()
+        return episode
+
+    def _clock(self, source: Source) -> Clock:
+        base = self._drive(source, source.n_bars)
+        told = {"date": _by_dates(base, source), "reward": self._by_rewards(base, source)}
+        known = {name: start for name, start in told.items() if start is not None}
+        if not known and base.is_over:
+            return Clock(source.n_bars - 1 - len(base.rewards), "length")
+        if not known:
+            wanted = "an environment must name a `date` in its info, or reward actions by the bars after them"
+            hint = "hint: say the bar of its first observation with `--start`"
+            raise refusal("argument_invalid", f"{wanted}; received neither; {hint}")
+        start = min(known.values())
+        return Clock(start, " and ".join(name for name in known if known[name] == start))
+
+    def _by_rewards(self, base: Episode, source: Source) -> int | None:
+        """Return the bar of the first observation by what rewards are made of.
+
+        The earliest that any of a few actions tells: one that moves nothing before a later one does tells a later bar.
+        """
+        starts = []
+        for k in sorted({int(len(base.rewards) * (trial + 1) / (_TRIALS + 2)) for trial in range(_TRIALS)}):
+            turned = self._turned(k)
+            moved = None if turned is None else self._tried(source, source.n_bars, k + _PATIENCE, turned)
+            place = None if moved is None else _parting(base.rewards, moved.rewards)
+            if place is None:
+                continue
+            last = max(self._last_bar(place, source, actions) for actions in (self._actions, turned))
+            # Made of the last bar of all: of everything, perhaps, and then it tells nothing.
+            starts += [last - 1 - k] if 0 < last < source.n_bars - 1 else []
+        return min(starts, default=None)
+
+    def _turned(self, k: int) -> list[Any] | None:
+        """Return the actions with another one in the place of action k."""
+        others = (action for action in self._actions if not np.array_equal(action, self._actions[k]))
+        other = next(others, None)
+        return None if other is None else [*self._actions[:k], other, *self._actions[k + 1 :]]
+
+    def _tried(self, source: Source, n_bars: int, limit: int, actions: Sequence[Any] | None) -> Episode | None:
+        try:
+            return self._drive(source, n_bars, limit, actions)
+        except Exception:  # noqa: BLE001 an environment may not survive another action or future
+            return None
+
+    def _last_bar(self, place: int, source: Source, actions: Sequence[Any] | None) -> int:
+        """Return the last bar that a reward depends on, 0 for none after the first."""
+        as_is = self._drive(source, source.n_bars, place + 1, actions)
+
+        def depends(bar: int) -> bool:
+            other = self._tried(garbage(source, bar - 1), source.n_bars, place + 1, actions)
+            # An episode that garbage cuts short depends on it too.
+            if other is None or len(other.rewards) <= place:
+                return True
+            return _parting(as_is.rewards[place : place + 1], other.rewards[place : place + 1]) is not None
+
+        low, high = 0, source.n_bars
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if depends(middle) else (low, middle)
+        return low
+
+
+def leaves(value: Any, name: str) -> Iterator[tuple[str, npt.NDArray[Any]]]:
+    """Yield the numbers of an observation or info with their names, as flat arrays."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from leaves(inner, f"{name}.{key}")
+    elif isinstance(value, tuple):
+        for place, inner in enumerate(value):
+            yield from leaves(inner, f"{name}[{place}]")
+    elif isinstance(value, (bool, int, float, np.ndarray, np.generic)):
+        array = np.asarray(value)
+        if array.dtype.kind in "fiub":
+            yield name, array.reshape(-1)
+
+
+def _parting(a: Sequence[float], b: Sequence[float]) -> int | None:
+    """Return where two lists of rewards first differ by more than rounding."""
+    n = min(len(a), len(b))
+    x, y = np.array(a[:n]), np.array(b[:n])
+    with np.errstate(all="ignore"):
+        apart = np.abs(x - y) > 1e-9 * np.maximum(np.abs(x), np.abs(y))
+    places = np.flatnonzero(apart | (np.isnan(x) != np.isnan(y)))
+    return int(places[0]) if len(places) else None
+
+
+def _by_dates(episode: Episode, source: Source) -> int | None:
+    """Return the bar of the first observation by the dates of the infos."""
+    bar_of = {date: bar for bar, date in enumerate(source.dates or ())}
+    starts = [bar_of[date] - k for k, date in enumerate(episode.dates) if date is not None and date in bar_of]
+    # Over several files or at irregular steps, a date says nothing of the next.
+    return starts[0] if starts and len(set(starts)) == 1 else None
+
+
+def _trace(episode: Episode, start: int, n_bars: int) -> Trace:
+    # The last observation of an episode that is over is of no use to anyone, and may tell that the data ends.
+    n_seen = len(episode.dates) - episode.is_over
+    bars = start + np.arange(len(episode.dates))
+    bars[n_seen:] = n_bars
+    inside = (bars >= 0) & (bars < n_bars)
+    present = np.zeros(n_bars, dtype=bool)
+    present[bars[inside]] = True
+    columns: dict[str, npt.NDArray[Any]] = {}
+    rewards = [(k + 1, np.array([reward])) for k, reward in enumerate(episode.rewards)]
+    for name, values in {**episode.seen, "reward": rewards}.items():
+        sizes = {len(value) for _, value in values}
+        # A list that grows, such as a history, is no column.
+        if len(sizes) != 1 or 0 in sizes:
+            continue
+        table = np.stack([value for _, value in values])
+        kind = table.dtype if table.dtype.kind == "f" else np.dtype(np.float64)
+        full = np.full((n_bars, table.shape[1]), np.nan, kind)
+        at = np.array([bars[place] for place, _ in values])
+        kept = (at >= 0) & (at < n_bars)
+        full[at[kept]] = table[kept]
+        for place in range(full.shape[1]):
+            columns[name if full.shape[1] == 1 else f"{name}[{place}]"] = full[:, place]
+    return Trace(columns, np.arange(n_bars), present, is_whole=False)

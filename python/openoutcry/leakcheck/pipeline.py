@@ -1,0 +1,134 @@
+"""Feature pipelines: what they return, aligned to the rows they were given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from openoutcry.errors import refusal
+from openoutcry.leakcheck.source import Column, Rows, Source, iso, pandas_columns, pandas_values
+from openoutcry.leakcheck.trace import Trace
+
+
+class Pipeline:
+    """A function from a frame to a frame, whose rows are those of the input."""
+
+    kind = "pipeline"
+
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        self._function = function
+
+    def run(self, source: Source, original: Source, cut: int | None) -> Trace:
+        """Return what the pipeline makes of a source, by rows of the original."""
+        frame = source.frame()
+        # Taken before the call, which may drop rows of the frame it was given.
+        index = getattr(frame, "index", None)
+        return trace_of(self._function(frame), index, source, original)
+
+
+def trace_of(result: Any, given: Any, source: Source, original: Source) -> Trace:
+    """Return a result of a pipeline by rows of the original frame.
+
+    Args:
+        result: What the pipeline returned.
+        given: The pandas index of the frame it was given, None for other libraries.
+        source: What it was given.
+        original: What the source was made from.
+
+    Raises:
+        OpenOutcryError: `shape_mismatch`: it is no frame, or its rows cannot be told.
+    """
+    columns, index = _read(result)
+    n = len(next(iter(columns.values()), ()))
+    places = source.rows[_places(columns, (given, index), n, source)]
+    n_rows = len(original.rows)
+    present = np.zeros(n_rows, dtype=bool)
+    present[places] = True
+    spread = {name: _spread(values, places, n_rows) for name, values in columns.items() if not _is_key(name, original)}
+    return Trace(spread, original.bars, present, is_whole=True)
+
+
+def _is_key(name: str, original: Source) -> bool:
+    return name in (original.time, original.name)
+
+
+def _read(result: Any) -> tuple[dict[str, Column], Any]:
+    """Return the columns of a result, and its index if it is of pandas."""
+    if hasattr(result, "collect") and hasattr(result, "lazy"):
+        result = result.collect()
+    if hasattr(result, "isetitem"):
+        return pandas_columns("result", result), result.index
+    if hasattr(result, "to_frame") and hasattr(result, "index"):
+        return {str(result.name or "value"): pandas_values(result)}, result.index
+    if hasattr(result, "get_columns"):
+        return {each.name: np.array(each.to_numpy()) for each in result.get_columns()}, None
+    if hasattr(result, "to_frame") and hasattr(result, "to_numpy"):
+        return {str(result.name or "value"): np.array(result.to_numpy())}, None
+    if isinstance(result, Mapping):
+        return {str(name): np.asarray(values) for name, values in result.items()}, None
+    if isinstance(result, np.ndarray) and result.dtype.names is not None:
+        return {name: np.array(result[name]) for name in result.dtype.names}, None
+    if isinstance(result, np.ndarray) and result.ndim in (1, 2):
+        table = result.reshape(len(result), -1)
+        return {f"[{place}]": np.array(table[:, place]) for place in range(table.shape[1])}, None
+    wanted = "a pipeline must return a pandas or polars frame or a 1-D, 2-D or structured array"
+    raise refusal("shape_mismatch", f"{wanted}; received {type(result).__name__}")
+
+
+def _places(columns: Mapping[str, Column], indices: tuple[Any, Any], n: int, source: Source) -> Rows:
+    """Return the row of the source that each row of a result belongs to.
+
+    `indices` are those of pandas, of the frame given and of the result.
+    """
+    given, index = indices
+    n_rows = len(source.rows)
+    keys = _keys(source)
+    if keys is not None and all(name in columns for name in keys):
+        if all(np.array_equal(source.columns[name], columns[name]) for name in keys):
+            return np.arange(n_rows)
+        places = _matched(_labels(source.columns, keys), _labels(columns, keys))
+        if places is not None:
+            return places
+    if given is not None and index is not None and given.is_unique and index.is_unique and index.isin(given).all():
+        is_counted = _counts(given) and _counts(index)
+        if not is_counted or n == n_rows:
+            return np.asarray(given.get_indexer(index), dtype=np.intp)
+    if n == n_rows:
+        return np.arange(n_rows)
+    hint = "hint: keep the index, or the column of dates"
+    raise refusal("shape_mismatch", f"a result must have a row for each of {n_rows} rows; received {n} rows; {hint}")
+
+
+def _counts(index: Any) -> bool:
+    """Return whether an index only counts rows from 0."""
+    return len(index) == 0 or (index.inferred_type == "integer" and bool((index == np.arange(len(index))).all()))
+
+
+def _keys(source: Source) -> list[str] | None:
+    if source.time is None:
+        return None
+    return [source.time] if source.name is None else [source.time, source.name]
+
+
+def _labels(columns: Mapping[str, Column], keys: list[str]) -> list[tuple[str, ...]]:
+    return list(zip(*([iso(value) for value in columns[name]] for name in keys), strict=True))
+
+
+def _matched(given: list[tuple[str, ...]], received: list[tuple[str, ...]]) -> Rows | None:
+    place_of = {label: place for place, label in enumerate(given)}
+    if len(place_of) < len(given) or len(set(received)) < len(received) or not place_of.keys() >= set(received):
+        return None
+    return np.array([place_of[label] for label in received], dtype=np.intp)
+
+
+def _spread(values: Column, places: Rows, n_rows: int) -> npt.NDArray[Any]:
+    if values.dtype.kind in "fiub":
+        kind = values.dtype if values.dtype.kind == "f" else np.dtype(np.float64)
+        full = np.full(n_rows, np.nan, kind)
+    else:
+        full = np.full(n_rows, None, object)
+    full[places] = values
+    return full

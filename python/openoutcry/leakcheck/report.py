@@ -1,0 +1,135 @@
+"""What a check found, as text and as JSON."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from openoutcry.leakcheck.environment import Clock
+from openoutcry.leakcheck.search import Glimpse, Reach
+from openoutcry.leakcheck.source import Source
+from openoutcry.leakcheck.worth import Worth
+
+_SHOWN = 12
+
+
+@dataclass(frozen=True)
+class Leak:
+    """A column that looks ahead.
+
+    Attributes:
+        reach: How far, and from which row on.
+        bar: Bar of the first row that does.
+        date: Its date, None where the data has none.
+        worth: What the column earns, now and one bar later.
+        unpriced: Why `worth` is empty; None if it is not.
+        glimpse: Its values as they are and with another future, None where they are no numbers.
+    """
+
+    reach: Reach
+    bar: int
+    date: str | None
+    worth: tuple[Worth, ...]
+    unpriced: str | None
+    glimpse: Glimpse | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the leak as values that JSON can carry."""
+        return {
+            "column": self.reach.column,
+            "horizon": self.reach.horizon,
+            "whole_sample": self.reach.is_whole,
+            "first_row": self.reach.first,
+            "first_bar": self.bar,
+            "first_date": self.date,
+            "perturbations": list(self.reach.kinds),
+            "worth": {
+                each.signal: {"sharpe": each.sharpe, "one_bar_later": each.late, "bought": each.bought}
+                for each in self.worth
+            },
+            "unpriced": self.unpriced,
+        }
+
+    def __str__(self) -> str:
+        ahead = f"{self.reach.horizon} bar{'' if self.reach.horizon == 1 else 's'} ahead"
+        ahead += ", to the end of the data" if self.reach.is_whole else ""
+        first = f"row {self.reach.first}" + ("" if self.date is None else f" ({self.date})")
+        told = f"`{self.reach.column}` looks {ahead}, first at {first}; changed by {', '.join(self.reach.kinds)}"
+        if not self.worth:
+            return f"{told}; Sharpe unknown: {self.unpriced}"
+        best = max(self.worth, key=lambda each: each.bought)
+        return f"{told}; Sharpe {best.sharpe:.2f} as {best.signal}, {best.late:.2f} one bar later"
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a check found.
+
+    Attributes:
+        target: Name of what was checked.
+        kind: `pipeline`, `env` or `agent`.
+        source: The market it was checked on.
+        columns: Names of the columns that were compared.
+        n_cuts: Bars after which the future was replaced.
+        n_runs: Runs on other futures.
+        leaks: The columns that look ahead.
+        errors: What the target raised, by kind of future: how often, and the commonest message.
+        unchecked: Cuts at which the target raised with every future.
+        clock: Which bar an observation of an environment is of; None for other targets.
+    """
+
+    target: str
+    kind: str
+    source: Source
+    columns: tuple[str, ...]
+    n_cuts: int
+    n_runs: int
+    leaks: tuple[Leak, ...]
+    errors: dict[str, tuple[int, str]]
+    unchecked: tuple[int, ...]
+    clock: Clock | None
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether no column looks ahead."""
+        return not self.leaks
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader must know of the check, one sentence each."""
+        notes = [
+            f"{count} of the runs with {kind} gave nothing to compare, which is no leak by itself: {message}"
+            for kind, (count, message) in self.errors.items()
+        ]
+        if self.unchecked:
+            notes.append(f"not checked at bars {', '.join(map(str, self.unchecked))}: every future raised there")
+        if self.clock is not None:
+            least = "at the latest, " if self.clock.told_by == "length" else ""
+            notes.append(f"the first observation is of bar {self.clock.start}, {least}told by {self.clock.told_by}")
+        if any(leak.reach.kinds == ("truncation",) for leak in self.leaks):
+            notes.append("a column that only truncation changes knows how long the data is, or drops its last rows")
+        return notes
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as values that JSON can carry."""
+        return {
+            "target": self.target,
+            "kind": self.kind,
+            "clean": self.is_clean,
+            "n_rows": len(self.source.rows),
+            "n_bars": self.source.n_bars,
+            "columns": list(self.columns),
+            "n_cuts": self.n_cuts,
+            "n_runs": self.n_runs,
+            "leaks": [leak.to_dict() for leak in self.leaks],
+            "errors": {kind: {"count": count, "message": text} for kind, (count, text) in self.errors.items()},
+            "unchecked": list(self.unchecked),
+            "clock": None if self.clock is None else {"start": self.clock.start, "told_by": self.clock.told_by},
+        }
+
+    def __str__(self) -> str:
+        told = f"{self.target} ({self.kind}): {len(self.leaks)} of {len(self.columns)} columns look ahead"
+        lines = [f"  {leak}" for leak in self.leaks[:_SHOWN]]
+        if len(self.leaks) > _SHOWN:
+            lines.append(f"  and {len(self.leaks) - _SHOWN} more")
+        return "\n".join([told, *lines, *(f"  note: {note}" for note in self.notes)])

@@ -1,0 +1,237 @@
+"""The search: cuts, other futures at each, and how far back a change reaches."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from openoutcry.errors import refusal
+from openoutcry.leakcheck.perturb import KINDS
+from openoutcry.leakcheck.source import Rows, Source
+from openoutcry.leakcheck.trace import Trace, changes
+from openoutcry.openoutcry_py import OpenOutcryError
+
+CUTS = 24
+# Cuts on warm-up rows, where back-filled values end; dense, since each such leak is over after a few bars.
+_EARLY = (0, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233)
+_GOLDEN = (5.0**0.5 - 1.0) / 2.0
+
+
+class Target(Protocol):
+    """Something that is given a market and says what it knew bar by bar."""
+
+    kind: str
+
+    def run(self, source: Source, original: Source, cut: int | None) -> Trace:
+        """Return what the target knew; with `cut`, up to that bar will do."""
+
+
+@dataclass(frozen=True)
+class Reach:
+    """How far a column looks ahead.
+
+    Attributes:
+        column: Name of the column.
+        kinds: The futures that changed it.
+        first: Row of the first value that changed, by bars.
+        horizon: Bars that the farthest value looks ahead.
+        is_whole: Whether the last bar of the data changes values in its first half.
+        kind: The future with which the horizon was measured.
+        cut: The bar after which it began.
+    """
+
+    column: str
+    kinds: tuple[str, ...]
+    first: int
+    horizon: int
+    is_whole: bool
+    kind: str
+    cut: int
+
+
+@dataclass(frozen=True)
+class Glimpse:
+    """A column as it is and with another future, each of shape `(n_bars,)`."""
+
+    bars: Rows
+    base: npt.NDArray[np.float64]
+    other: npt.NDArray[np.float64]
+
+
+@dataclass
+class Search:
+    """Runs of one target on one market with other futures, each made once."""
+
+    target: Target
+    source: Source
+    rtol: float | None = None
+    base: Trace = field(init=False)
+    errors: dict[str, Counter[str]] = field(default_factory=dict)
+    n_runs: int = 0
+    _seen: dict[tuple[str, int], dict[str, Rows] | None] = field(default_factory=dict)
+    _shown: dict[tuple[str, int], Trace] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.base = self._first_run()
+
+    @property
+    def last(self) -> int:
+        """The last cut that has a future."""
+        return self.source.n_bars - 2
+
+    def changed(self, kind: str, cut: int) -> dict[str, Rows] | None:
+        """Return the rows of each column that a future changes; None if it raises."""
+        if (kind, cut) not in self._seen:
+            self._seen[kind, cut] = self._compared(kind, cut)
+        return self._seen[kind, cut]
+
+    def other(self, kind: str, cut: int) -> Trace:
+        """Return what the target knows with another future."""
+        self.n_runs += 1
+        return quietly(self.target, KINDS[kind](self.source, cut), self.source, cut)
+
+    def reaches(self, n_cuts: int) -> list[Reach]:
+        """Return the columns that look ahead, in their order."""
+        cuts = cuts_of(self.source.n_bars, n_cuts)
+        for cut in cuts:
+            for kind in KINDS:
+                self.changed(kind, cut)
+        if all(each is None for each in self._seen.values()):
+            told = "; ".join(f"{kind}: {next(iter(counts))}" for kind, counts in self.errors.items())
+            raise refusal("argument_invalid", f"`target` must run on some other future; received errors: {told}")
+        columns = list(
+            dict.fromkeys([*self.base.columns, *(name for each in self._seen.values() for name in each or {})])
+        )
+        found = [self._reach(column, kinds) for column in columns if (kinds := self._kinds(column))]
+        self._check(quietly(self.target, self.source, self.source, None), "after runs on other data")
+        return found
+
+    def glimpse(self, reach: Reach) -> Glimpse | None:
+        """Return the values that show a leak; None where they are no numbers."""
+        if (reach.kind, reach.cut) not in self._shown:
+            self._shown[reach.kind, reach.cut] = self.other(reach.kind, reach.cut)
+        other = self._shown[reach.kind, reach.cut]
+        if reach.column not in self.base.numbers or reach.column not in other.numbers:
+            return None
+        rows = np.flatnonzero(self._of_one(reach.first))
+        bars = self.base.bars[rows]
+        rows, bars = rows[np.argsort(bars, kind="stable")], np.sort(bars)
+        now, then = (np.where(each.present, each.numbers[reach.column], np.nan)[rows] for each in (self.base, other))
+        return Glimpse(bars, now, then)
+
+    def _of_one(self, row: int) -> Any:
+        """Return the rows of the symbol that a row is of."""
+        names = None if self.source.name is None else self.source.columns[self.source.name]
+        if names is None or len(names) != len(self.base.bars):
+            return np.ones(len(self.base.bars), dtype=bool)
+        return names == names[row]
+
+    def unchecked(self) -> list[int]:
+        """Return the cuts at which every future made the target raise."""
+        cuts = sorted({cut for _, cut in self._seen})
+        return [cut for cut in cuts if all(self._seen.get((kind, cut)) is None for kind in KINDS)]
+
+    def _first_run(self) -> Trace:
+        try:
+            base = quietly(self.target, self.source, self.source, None)
+        except OpenOutcryError:
+            # It says what is wanted already; what the target raised itself is told as its own.
+            raise
+        except Exception as error:
+            told = f"{type(error).__name__}: {error}"
+            raise refusal("argument_invalid", f"`target` must run on the data as it is; received {told}") from error
+        if not base.columns or not base.present.any():
+            raise refusal("shape_mismatch", "`target` must give at least one column and row; received none")
+        self.base = base
+        self._check(quietly(self.target, self.source, self.source, None), "in a second run")
+        return base
+
+    def _check(self, again: Trace, when: str) -> None:
+        for column, differs in changes(self.base, again, self.source.n_bars, self.rtol).items():
+            if differs.any():
+                row = int(np.flatnonzero(differs)[0])
+                wanted = "`target` must give the same for the same data"
+                message = f"{wanted}; received another `{column}` at row {row} {when}; hint: fix its seeds"
+                raise refusal("argument_invalid", message)
+
+    def _compared(self, kind: str, cut: int) -> dict[str, Rows] | None:
+        try:
+            other = self.other(kind, cut)
+        except Exception as error:  # noqa: BLE001 whatever a target raises on garbage is told, and is no leak
+            self.errors.setdefault(kind, Counter())[f"{type(error).__name__}: {error}"] += 1
+            return None
+        differ = changes(self.base, other, cut, self.rtol)
+        return {column: np.flatnonzero(rows) for column, rows in differ.items() if rows.any()}
+
+    def _kinds(self, column: str) -> tuple[str, ...]:
+        hits = {kind for (kind, _), found in self._seen.items() if found and column in found}
+        return tuple(kind for kind in KINDS if kind in hits)
+
+    def _hits(self, column: str, kind: str) -> dict[int, Rows]:
+        """Return, by cut, the bars that changed so far."""
+        found = {cut: each[column] for (of, cut), each in self._seen.items() if of == kind and each and column in each}
+        return {cut: self.base.bars[rows] for cut, rows in found.items()}
+
+    def _reach(self, column: str, kinds: tuple[str, ...]) -> Reach:
+        kind = max(kinds, key=lambda each: len(self._hits(column, each)))
+        self._bisect_first(column, kind)
+        self._bisect_horizon(column, kind)
+        hits = self._hits(column, kind)
+        cut, bar = _farthest(hits)
+        first_bar = min(int(bars.min()) for each in kinds for bars in self._hits(column, each).values())
+        horizon = cut + 1 - bar
+        is_whole = cut == self.last and horizon > self.source.n_bars // 2
+        return Reach(column, kinds, int(np.flatnonzero(self.base.bars == first_bar)[0]), horizon, is_whole, kind, cut)
+
+    def _bisect_first(self, column: str, kind: str) -> None:
+        """Run the cuts that tell the first row that looks ahead."""
+        hits = self._hits(column, kind)
+        high = min(int(bars.min()) for bars in hits.values())
+        low = max((cut for of, cut in self._seen if of == kind and cut < high and cut not in hits), default=-1)
+        while high - low > 1:
+            middle = (low + high) // 2
+            rows = (self.changed(kind, middle) or {}).get(column)
+            if rows is None:
+                low = middle
+            else:
+                high = min(middle, int(self.base.bars[rows].min()))
+
+    def _bisect_horizon(self, column: str, kind: str) -> None:
+        """Run the cuts that tell how late a bar the farthest value depends on."""
+        low, bar = _farthest(self._hits(column, kind))
+        step, high = 1, self.last + 1
+        while low + 1 < high:
+            middle = min(low + step, high - 1) if high > self.last else (low + high) // 2
+            rows = (self.changed(kind, middle) or {}).get(column)
+            if rows is not None and bool((self.base.bars[rows] == bar).any()):
+                low, step = middle, step * 2
+            else:
+                high = middle
+
+
+def _farthest(hits: dict[int, Rows]) -> tuple[int, int]:
+    """Return the cut with the change that reaches back most, and the bar it reaches."""
+    cut = max(sorted(hits), key=lambda each: each - int(hits[each].min()))
+    return cut, int(hits[cut].min())
+
+
+def cuts_of(n_bars: int, n_cuts: int) -> list[int]:
+    """Return bars to cut at, dense on warm-up rows and spread over the rest."""
+    last = n_bars - 2
+    early = [cut for cut in _EARLY if cut < n_bars // 2][: max(n_cuts - 4, 1)]
+    n_rest = max(n_cuts - len(early) - 1, 1)
+    # Not evenly spaced: a leak within weeks would hide from cuts a number of weeks apart.
+    rest = [int(early[-1] + (last - early[-1]) * ((k + 1) * _GOLDEN % 1.0)) for k in range(n_rest)]
+    return sorted({*early, *rest, last})
+
+
+def quietly(target: Target, source: Source, original: Source, cut: int | None) -> Trace:
+    """Return the trace of a run whose warnings are not shown."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        return target.run(source, original, cut)

@@ -1,0 +1,114 @@
+"""What a target knew bar by bar, and how two of them are compared."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Mask = npt.NDArray[np.bool_]
+
+# Relative, by the size of the floats: far above what another order of the same sums changes.
+TOLERANCE = {8: 1e-9, 4: 1e-5, 2: 1e-2}
+
+
+@dataclass(frozen=True)
+class Trace:
+    """Values by column, a row for each row of the original frame or each bar.
+
+    Attributes:
+        columns: Values by name, each of shape `(n_rows,)`.
+        bars: The bar of each row, shape `(n_rows,)`.
+        present: Which rows the target gave, shape `(n_rows,)`.
+        is_whole: Whether a row that is missing says something. An environment may end before the data does; a
+            pipeline that drops a row has looked at something to do so.
+    """
+
+    columns: Mapping[str, npt.NDArray[Any]]
+    bars: npt.NDArray[np.intp]
+    present: Mask
+    is_whole: bool
+
+    @cached_property
+    def numbers(self) -> dict[str, npt.NDArray[np.float64]]:
+        """The columns that hold numbers, as float64."""
+        return {name: values.astype(np.float64) for name, values in self.columns.items() if values.dtype.kind in "fiub"}
+
+    @cached_property
+    def sizes(self) -> dict[str, float]:
+        """Typical size of each column of numbers: the median of its magnitudes."""
+        sizes = {}
+        for name, values in self.numbers.items():
+            known = np.abs(values[self.present & np.isfinite(values)])
+            sizes[name] = float(np.median(known)) if len(known) else 0.0
+        return sizes
+
+
+def changes(base: Trace, other: Trace, cut: int, rtol: float | None = None) -> dict[str, Mask]:
+    """Return, by column, which rows up to a bar differ between two traces.
+
+    Numbers differ where they are further apart than the tolerance of their type times the larger of both and of the
+    typical size of the column. NaN is equal to NaN.
+
+    Args:
+        base: What the target knew.
+        other: What it knew with another future.
+        cut: The last bar that both had in common.
+        rtol: Relative tolerance in place of that of the type.
+    """
+    early = base.bars <= cut
+    both = early & base.present & other.present
+    rows = early & (base.present != other.present) if base.is_whole else np.zeros_like(early)
+    found = {}
+    for name, values in base.columns.items():
+        there = other.columns.get(name)
+        if there is None:
+            found[name] = early & base.present if base.is_whole else np.zeros_like(early)
+        elif name in base.numbers and name in other.numbers:
+            tolerance = _tolerance(values, there) if rtol is None else rtol
+            differ = _apart(base.numbers[name], other.numbers[name], tolerance, base.sizes[name])
+            found[name] = rows | (both & differ)
+        else:
+            found[name] = rows | (both & _unlike(values, there, both))
+    for name in other.columns.keys() - base.columns.keys():
+        found[name] = early & other.present if base.is_whole else np.zeros_like(early)
+    return found
+
+
+def _tolerance(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> float:
+    sizes = [each.dtype.itemsize for each in (a, b) if each.dtype.kind == "f"]
+    return TOLERANCE.get(min(sizes, default=8), TOLERANCE[8])
+
+
+def _apart(a: npt.NDArray[np.float64], b: npt.NDArray[np.float64], rtol: float, size: float) -> Mask:
+    with np.errstate(invalid="ignore", over="ignore"):
+        near = np.abs(a - b) <= rtol * np.maximum(np.maximum(np.abs(a), np.abs(b)), size)
+    # An infinity is not near a number, though the tolerance is then infinite too.
+    is_endless = np.isinf(a) | np.isinf(b)
+    return np.asarray(~(((a == b) | (near & ~is_endless)) | (np.isnan(a) & np.isnan(b))))
+
+
+def _unlike(a: npt.NDArray[Any], b: npt.NDArray[Any], where: Mask) -> Mask:
+    unlike = np.zeros(len(a), dtype=bool)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for row in np.flatnonzero(where):
+            x, y = a[row], b[row]
+            same = x is y or bool(np.all(x == y)) or (_is_none(x) and _is_none(y))
+            unlike[row] = not same
+    return unlike
+
+
+def _is_none(value: Any) -> bool:
+    # NaN, NaT and pandas' NA are all unlike themselves.
+    if value is None:
+        return True
+    try:
+        return bool(value != value)
+    except (TypeError, ValueError):
+        return str(value) == "<NA>"

@@ -1,0 +1,19 @@
+"""The pytest plugin: `assert_no_lookahead` as a fixture.
+
+pytest loads this wherever the package is installed, so it imports the check when a test asks for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def assert_no_lookahead() -> Callable[..., Any]:
+    """Return `openoutcry.leakcheck.assert_no_lookahead`."""
+    from openoutcry.leakcheck import assert_no_lookahead as checked
+
+    return checked

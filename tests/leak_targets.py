@@ -1,0 +1,212 @@
+"""Targets of `leakcheck`: leaks that are planted, and pipelines that have none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pandas as pd
+import polars as pl
+
+Frame = pd.DataFrame
+
+
+def scaler(frame: Frame) -> Frame:
+    return (frame - frame.mean()) / frame.std()
+
+
+def shifted(frame: Frame) -> Frame:
+    return pd.DataFrame({"next": frame["close"].shift(-1), "before": frame["close"].shift(1)})
+
+
+def centred(frame: Frame) -> Frame:
+    return pd.DataFrame({"smooth": frame["close"].rolling(11, center=True).mean(), "level": frame["close"]})
+
+
+def back_filled(frame: Frame) -> Frame:
+    return pd.DataFrame({"average": frame["close"].rolling(20).mean().bfill(), "level": frame["close"]})
+
+
+def global_mean(frame: Frame) -> Frame:
+    moves = frame["close"].pct_change()
+    return pd.DataFrame({"filled": moves.fillna(moves.mean()), "moves": moves})
+
+
+def tiny(frame: Frame) -> Frame:
+    return pd.DataFrame({"next": frame["close"] + 1e-12 * frame["close"].shift(-1).fillna(0.0)})
+
+
+def dropped(frame: Frame) -> Frame:
+    return frame.assign(next=frame["close"].shift(-1)).dropna()
+
+
+def weekly(frame: Frame) -> Frame:
+    days = pd.DatetimeIndex(frame.index)
+    return pd.DataFrame({"week": frame["close"].groupby(days.to_period("W")).transform("last")}, index=frame.index)
+
+
+def clock_of_data(frame: Frame) -> Frame:
+    return pd.DataFrame({"progress": np.linspace(0.0, 1.0, len(frame))}, index=frame.index)
+
+
+def polars_next(frame: pl.DataFrame) -> pl.DataFrame:
+    return frame.select("date", next=pl.col("close").shift(-1), before=pl.col("close").shift(1))
+
+
+def array_next(table: np.ndarray) -> np.ndarray:
+    close = table["close"]
+    return np.column_stack([np.append(close[1:], np.nan), close])
+
+
+def random_noise(frame: Frame) -> Frame:
+    return frame + np.random.default_rng().normal()
+
+
+def remembers(frame: Frame, _seen: list[float] = []) -> Frame:  # noqa: B006 this is what it must be caught at
+    _seen.append(0.0)
+    return frame + len(_seen) // 3
+
+
+def refuses_nan(frame: Frame) -> Frame:
+    if frame.isna().any().any():
+        raise ValueError("no NaN, please")
+    return frame.shift(1)
+
+
+def breaks(frame: Frame) -> Frame:
+    raise KeyError("volume_usd")
+
+
+def shorter(frame: Frame) -> Frame:
+    return frame["close"].to_numpy()[10:]
+
+
+def _rsi(close: pd.Series) -> pd.Series:
+    moves = close.diff()
+    gain, loss = moves.clip(lower=0.0).ewm(alpha=1 / 14).mean(), (-moves.clip(upper=0.0)).ewm(alpha=1 / 14).mean()
+    return 100.0 - 100.0 / (1.0 + gain / loss)
+
+
+def _fft_filter(frame: Frame) -> np.ndarray:
+    """Return a causal average made by a transform of the whole column, which rounds past values too."""
+    close = np.nan_to_num(frame["close"].to_numpy())
+    size = 1 << (2 * len(close) + 20).bit_length()
+    kernel = np.fft.rfft(np.full(20, 1.0 / 20.0), size)
+    return np.fft.irfft(np.fft.rfft(close / close[0], size) * kernel, size)[: len(close)]
+
+
+def _window_sums(frame: Frame) -> np.ndarray:
+    close = frame["close"].to_numpy()
+    windows = np.lib.stride_tricks.sliding_window_view(np.concatenate([np.full(9, close[0]), close]), 10)
+    return windows @ np.linspace(0.1, 1.0, 10)
+
+
+CAUSAL: dict[str, Callable[[Any], Any]] = {
+    "as it is": lambda f: f,
+    "returns": lambda f: f.pct_change(),
+    "log returns": lambda f: np.log(f).diff(),
+    "lags": lambda f: pd.concat([f["close"].shift(k).rename(f"lag{k}") for k in range(5)], axis=1),
+    "rolling mean": lambda f: f.rolling(20).mean(),
+    "rolling deviation": lambda f: f.rolling(20).std(),
+    "rolling score": lambda f: (f - f.rolling(50).mean()) / f.rolling(50).std(),
+    "expanding score": lambda f: (f - f.expanding().mean()) / f.expanding().std(),
+    "exponential average": lambda f: f.ewm(span=26).mean(),
+    "macd": lambda f: f["close"].ewm(span=12).mean() - f["close"].ewm(span=26).mean(),
+    "rsi": lambda f: _rsi(f["close"]).to_frame("rsi"),
+    "cumulative sums": lambda f: f.cumsum(),
+    "drawdown": lambda f: f / f.cummax() - 1.0,
+    "forward fill": lambda f: f.where(f["volume"] > f["volume"].shift(1)).ffill(),
+    "rank in window": lambda f: f.rolling(30).rank(),
+    "correlation in window": lambda f: f["close"].rolling(30).corr(f["volume"]).to_frame("correlation"),
+    "warm-up dropped": lambda f: f.rolling(60).mean().dropna(),
+    "words": lambda f: pd.DataFrame({"side": np.where(f["close"].diff() > 0.0, "up", "down")}, index=f.index),
+    "float32": lambda f: f.astype(np.float32).rolling(10).mean(),
+    "fft filter": _fft_filter,
+    "matrix product": _window_sums,
+    "week so far": lambda f: f.groupby(pd.DatetimeIndex(f.index).to_period("W")).cummax(),
+}
+
+
+class Market(gym.Env[np.ndarray, int]):
+    """A minimal environment: a window of closes; the position is paid from this close to the next."""
+
+    ahead = 0
+    is_late = False
+
+    def __init__(self, frame: Frame, window: int = 5) -> None:
+        self.prices, self.window = frame["close"].to_numpy(), window
+        self.action_space = gym.spaces.Discrete(3)
+        self.observation_space = gym.spaces.Box(-np.inf, np.inf, (window,), np.float64)
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[np.ndarray, dict[str, Any]]:
+        super().reset(seed=seed)
+        self.t, self.position = self.window, 0
+        return self._seen(), {}
+
+    def step(self, action: int) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        if self.is_late:  # the position that was held is paid with the return up to the bar that was shown
+            reward = self.position * self._return(self.t)
+            self.position, self.t = int(action) - 1, self.t + 1
+        else:
+            self.position, self.t = int(action) - 1, self.t + 1
+            reward = self.position * self._return(self.t)
+        return self._seen(), reward, False, self.t + 1 + self.ahead >= len(self.prices), {}
+
+    def _return(self, t: int) -> float:
+        return float(self.prices[t] / self.prices[t - 1] - 1.0)
+
+    def _seen(self) -> np.ndarray:
+        end = self.t + 1 + self.ahead
+        return self.prices[end - self.window : end].copy()
+
+
+class OffByOne(Market):
+    ahead = 1
+
+
+class PaidLate(Market):
+    is_late = True
+
+
+class SameBar(Market):
+    """The action is paid with the return that was on show when it was chosen."""
+
+    def step(self, action: int) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        reward = (int(action) - 1) * self._return(self.t)
+        self.t += 1
+        return self._seen(), reward, False, self.t + 1 >= len(self.prices), {}
+
+
+def scaled_env(frame: Frame) -> gym.Env[Any, Any]:
+    return Market(scaler(frame))
+
+
+def momentum(observation: dict[str, Any]) -> dict[str, Any]:
+    return _long(observation, lambda each: each["close_history"][-1] > each["close_history"][0])
+
+
+def reads_news(observation: dict[str, Any]) -> dict[str, Any]:
+    return _long(observation, lambda each: "+" in each["news"][-1])
+
+
+def future_news(frame: Frame) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """Return an agent that looks up headlines by the date after the one it decides on."""
+    rows = zip(frame["date"], frame["symbol"], frame["headline"], strict=True)
+    told = {(date, symbol): text for date, symbol, text in rows}
+    dates = sorted(frame["date"].unique())
+    after = dict(pairwise(dates))
+
+    def decide(observation: dict[str, Any]) -> dict[str, Any]:
+        tomorrow = after.get(pd.Timestamp(observation["date"]))
+        return _long(observation, lambda each: "+" in str(told.get((tomorrow, each["symbol"]))))
+
+    return decide
+
+
+def _long(observation: dict[str, Any], wants: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+    weights = {each["symbol"]: 0.3 if wants(each) else 0.0 for each in observation["symbols"]}
+    orders = [{"symbol": name, "action": "buy", "target_weight": weight} for name, weight in weights.items()]
+    return {"orders": orders}
