@@ -85,9 +85,7 @@ class Common(NamedTuple):
             return []
         bars = np.flatnonzero(both)
         told = [(event, self._when(event, bars)) for event in found.events]
-        events = [
-            {"kind": each.kind, "when": when, "factor": each.factor, "what": each.what} for each, when in told
-        ]
+        events = [{"kind": each.kind, "when": when, "factor": each.factor, "what": each.what} for each, when in told]
         text = f"{counted(n, 'row')} re-adjusted {_because(told)}"
         return [Part("readjusted", text, {"n": n, "events": events})]
 
@@ -132,7 +130,9 @@ class Common(NamedTuple):
 
     def _actions(self, name: str, old: Numbers, new: Numbers) -> list[Part]:
         changed = np.flatnonzero(differ(old, new))
-        noun = {"splits": "split", "dividends": "dividend", "delistings": "settlement", "tradable": "trading flag"}[name]
+        noun = {"splits": "split", "dividends": "dividend", "delistings": "settlement", "tradable": "trading flag"}[
+            name
+        ]
         if not len(changed):
             return []
         cells = [{"date": self.dates[bar], "old": _plain(old[bar]), "new": _plain(new[bar])} for bar in changed]
@@ -198,7 +198,9 @@ def _because(told: list[tuple[Event, str]]) -> str:
         groups = [counted(kinds.count(kind), kind) for kind in ("split", "dividend", "factor") if kind in kinds]
         return f"for {' and '.join(groups)}, the last {told[-1][1].replace('of ', 'on ')}"
     articles = ["the" if when.startswith("of ") else "a" for _, when in told]
-    said = [f"{article} {event.kind} {when} ({event.what})" for article, (event, when) in zip(articles, told, strict=True)]
+    said = [
+        f"{article} {event.kind} {when} ({event.what})" for article, (event, when) in zip(articles, told, strict=True)
+    ]
     return f"for {' and '.join(said)}"
 
 

@@ -153,5 +153,7 @@ def _simple(ratio: float, near: float) -> Fraction | None:
     """Return the ratio of a split, new shares for old, if one is that near."""
     if not 1e-6 < ratio < 1e6:
         return None
-    fraction = Fraction(ratio).limit_denominator(10) if ratio >= 1.0 else 1 / Fraction(1.0 / ratio).limit_denominator(10)
+    fraction = (
+        Fraction(ratio).limit_denominator(10) if ratio >= 1.0 else 1 / Fraction(1.0 / ratio).limit_denominator(10)
+    )
     return fraction if fraction != 1 and abs(float(fraction) / ratio - 1.0) <= near else None
