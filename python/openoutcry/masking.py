@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import math
 from collections.abc import Mapping
 from datetime import date, datetime, timedelta
 from typing import Any
@@ -24,8 +25,9 @@ _DOMAIN = b"openoutcry/mask/v1\0"
 _SEED_DOMAIN = b"openoutcry/mask-seed/v1\0"
 _TABLES = ("close", "open", "high", "low", "volume", "dividends", "splits", "tradable", "delistings")
 _IN_MONEY = ("close", "open", "high", "low", "dividends")
-# First closes are drawn between these, evenly on a log scale: the range of share prices.
-_LEAST, _MOST = 10.0, 1000.0
+_PRICES = ("close", "open", "high", "low")
+# First prices are drawn from so many octaves, beginning with the one of 2^3 = 8: the range of share prices.
+_FIRST_OCTAVE, _N_OCTAVES = 3, 7
 # Nobody remembers anything of these years.
 _FIRST_YEAR, _N_YEARS = 2100, 200
 _WEEKDAYS = 5
@@ -104,21 +106,28 @@ def _renamed(columns: Mapping[str, Any], secret: bytes) -> dict[str, Any]:
 def _rescale(masked: dict[str, Any], symbols: list[str], secret: bytes) -> None:
     """Multiply what is in money by one factor a symbol, and divide the volume by it.
 
-    The factor takes the first close to a drawn level, so that the level says nothing of what it was. It is no power
+    The factor takes the first price to a drawn level, so that the level says nothing of what it was. It is no power
     of two: that would keep the digits of every price, which can be looked up as the price can.
     """
     for place, symbol in enumerate(symbols):
-        closes = masked["close"][:, place]
-        known = np.flatnonzero(np.isfinite(closes))
-        if not len(known):
-            continue
-        level = _LEAST * (_MOST / _LEAST) ** _uniform(secret, "level", symbol)
-        factor = level / float(closes[known[0]])
+        level = _level(secret, symbol)
+        prices = np.column_stack([masked[name][:, place] for name in _PRICES if masked[name] is not None])
+        known = np.argwhere(np.isfinite(prices))
+        # What stands before the first price is scaled too, by what is known then: not by a price of the future.
+        factor = np.full(len(prices), level)
+        if len(known):
+            factor[known[0][0] :] = level / prices[tuple(known[0])]
         for name in _IN_MONEY:
             if masked[name] is not None:
                 masked[name][:, place] *= factor
         if masked["volume"] is not None:
             masked["volume"][:, place] /= factor
+
+
+def _level(secret: bytes, symbol: str) -> float:
+    """Return a level, each octave as likely as another, by operations that are exact everywhere."""
+    octave, mantissa = divmod(_N_OCTAVES * _uniform(secret, "level", symbol), 1.0)
+    return math.ldexp(1.0 + mantissa, _FIRST_OCTAVE + int(octave))
 
 
 def _shifted(dates: tuple[str, ...], secret: bytes) -> list[str]:
