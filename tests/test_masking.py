@@ -153,7 +153,9 @@ def test_the_calendar_keeps_weekdays_at_its_level_and_nothing_at_the_full_one() 
     gaps = np.diff(days["full"])
     assert set(gaps[:5]) == {1, 3}
     assert np.array_equal(gaps[:-5], gaps[5:])
-    phases = {tuple(np.diff(np.array(market.head(6).masked(key).dates, dtype="M8[D]")).astype(int)) for key in range(99)}
+    phases = {
+        tuple(np.diff(np.array(market.head(6).masked(key).dates, dtype="M8[D]")).astype(int)) for key in range(99)
+    }
     assert len(phases) == 5
 
 
