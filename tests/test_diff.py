@@ -58,8 +58,8 @@ def test_a_split_re_adjusts_and_what_does_not_fit_is_revised() -> None:
     )
     dates = ", ".join(DATES[bar] for bar in (100, 3000, N_BARS - 2))
     assert told == [
-        f"A: {SPLIT:,} rows re-adjusted for the split of 2020-07-31 (4 for 1); 3 closes revised ({dates}), by up to 10 %; "
-        f"{SPLIT:,} volumes rescaled with them",
+        f"A: {SPLIT:,} rows re-adjusted for the split of 2020-07-31 (4 for 1); "
+        f"3 closes revised ({dates}), by up to 10 %; {SPLIT:,} volumes rescaled with them",
         f"B: 1 volume changed ({DATES[7]})",
     ]
 

@@ -107,7 +107,7 @@ def damaged(path: Path, change: Any) -> None:
 @pytest.mark.parametrize(
     ("change", "slug"),
     [
-        (lambda manifest: manifest.update(symbols=["Ü", "other"], news=[], fundamentals=manifest["fundamentals"]), "value_invalid"),
+        (lambda manifest: manifest.update(symbols=["Ü", "other"], news=[]), "value_invalid"),
         (lambda manifest: manifest["dates"].__setitem__(2, "2001-01-01"), "value_invalid"),
         (lambda manifest: manifest["fundamentals"].pop(), "value_invalid"),
         (lambda manifest: manifest["news"][0].__setitem__(2, "other"), "value_invalid"),

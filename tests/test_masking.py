@@ -240,6 +240,17 @@ def test_no_disguise_hides_from_whoever_compares_returns(measured: Any, level: s
     assert min(measured[level, "signs", n_bars].symbol, measured[level, "signs", n_bars].date) > 0.8
 
 
+@pytest.mark.parametrize("level", LEVELS)
+def test_no_disguise_hides_a_rounded_price_from_whoever_computes_its_unit(measured: Any, level: str) -> None:
+    rate = measured[level, "rounding", 20]
+    assert min(rate.symbol, rate.date) > 0.7
+    cents = reidentify.rates(oo.Dataset.synthetic(5, 500, 3), [20], [level], 20)
+    assert {(rate.symbol, rate.date) for rate in cents if rate.attacker == "rounding"} == {(1.0, 1.0)}
+    # An index is rounded to nothing.
+    whole = reidentify.rates(oo.data.load("us-treasury"), [20], [level], 20)
+    assert [rate.symbol for rate in whole if rate.attacker == "rounding"] == [pytest.approx(1 / 6)]
+
+
 def test_windows_that_cannot_be_drawn_are_refused() -> None:
     market = everything()
     for lengths, wrong in (((1,), "`lengths`"), ((41,), "`lengths`")):

@@ -16,12 +16,16 @@ from openoutcry.data.lanes import Report, as_known, restatements
 DRAWS = settings(max_examples=count(400, 60))
 REPORTS = st.lists(
     st.builds(
-        lambda symbol, day, name, period, value: Report(symbol, dates_of(12)[day], name, f"2000-Q{period}", float(value)),
-        st.sampled_from("AB"), st.integers(0, 11), st.sampled_from(["eps", "roe"]), st.integers(1, 4), st.integers(-9, 9),
+        Report,
+        st.sampled_from("AB"),
+        st.sampled_from(dates_of(12)),
+        st.sampled_from(["eps", "roe"]),
+        st.sampled_from(["2000-Q1", "2000-Q2", "2000-Q3"]),
+        st.integers(-9, 9).map(float),
     ),
     max_size=30,
     unique_by=lambda report: report[:4],
-)  # fmt: skip
+)
 
 
 @DRAWS
@@ -67,7 +71,7 @@ def test_a_restatement_of_an_older_period_does_not_pass_for_the_latest_number() 
 
 def test_two_values_of_one_moment_and_other_words_are_refused() -> None:
     reports = [Report("A", "2000-02-01", "eps", "1999-Q4", value) for value in (1.0, 2.0)]
-    with pytest.raises(oo.OpenOutcryError, match="must have one value at 2000-02-01; received 1.0, 2.0") as refused:
+    with pytest.raises(oo.OpenOutcryError, match=r"must have one value at 2000-02-01; received 1\.0, 2\.0") as refused:
         as_known(reports)
     assert refused.value.slug == "value_invalid"
     with pytest.raises(oo.OpenOutcryError, match="`periods` must be latest or each"):

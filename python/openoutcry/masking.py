@@ -1,4 +1,6 @@
-"""Markets in disguise: names, price levels and dates that nobody can look up, the returns as they are.
+"""Markets in disguise, their returns preserved.
+
+Names, price levels and dates are made up, so that nobody can look them up.
 
 All that is drawn comes from HMAC-SHA-256 under a key, one stream a purpose and symbol, so that the disguise of a bar
 does not depend on later ones.
@@ -37,7 +39,7 @@ _DAYS_A_YEAR = 365.25
 
 
 def mask(columns: Mapping[str, Any], key: bytes | int, level: str) -> tuple[dict[str, Any], list[str]]:
-    """Return the columns of a market in disguise, and what a reader of a result on them must know.
+    """Return the columns of a market in disguise, and its notices.
 
     Args:
         columns: Arguments of `Dataset.from_arrays`, checked by it before.
@@ -125,7 +127,10 @@ def _rescale(masked: dict[str, Any], symbols: list[str], secret: bytes) -> None:
 
 
 def _level(secret: bytes, symbol: str) -> float:
-    """Return a level, each octave as likely as another, by operations that are exact everywhere."""
+    """Return a level, each octave as likely as another.
+
+    The operations are exact, so that it is the same everywhere.
+    """
     octave, mantissa = divmod(_N_OCTAVES * _uniform(secret, "level", symbol), 1.0)
     return math.ldexp(1.0 + mantissa, _FIRST_OCTAVE + int(octave))
 
@@ -139,7 +144,9 @@ def _shifted(dates: tuple[str, ...], secret: bytes) -> list[str]:
 
 
 def _even(dates: tuple[str, ...], periods_per_year: float, secret: bytes) -> list[str]:
-    """Return evenly spaced dates of the form of the others, which say no more than how many bars there are.
+    """Return evenly spaced dates of the form of the others.
+
+    They say no more than how many bars there are.
 
     Daily bars of a market with weekends stand on weekdays, without a holiday.
     """

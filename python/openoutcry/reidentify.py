@@ -1,15 +1,18 @@
-"""Attack a disguise: from a window of a masked market, guess the symbol and the date.
+"""Attack a disguise: guess symbol and date from a window of a masked market.
 
 Each attacker holds the public history of the market and looks up one thing in it: the name, the price level, the
-calendar, or the returns. Masking preserves returns, so that the last two find nearly every window; the rates say it.
+calendar, or the returns. Masking preserves returns, so that who compares them finds nearly every window, and who
+computes the unit of rounding from them finds the price; the rates say it.
 """
 
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,7 +39,7 @@ class Rate:
 
     Attributes:
         level: Masking level; `none` is the market as it is.
-        attacker: What it looked up: `name`, `level`, `calendar`, `returns` or `signs`.
+        attacker: What it looked up: `name`, `level`, `rounding`, `calendar`, `returns` or `signs`.
         n_bars: Bars that it was shown of the symbol.
         n_windows: Windows that it was shown.
         symbol: Share of windows whose symbol it named.
@@ -60,7 +63,7 @@ class Rate:
 
 
 class Shown(NamedTuple):
-    """What an attacker is shown: a symbol's name, the dates of a window, and its closes, none missing."""
+    """What an attacker is shown of one symbol: no close is missing."""
 
     name: str
     dates: Sequence[str]
@@ -68,11 +71,18 @@ class Shown(NamedTuple):
 
 
 class Guess(NamedTuple):
-    """What an attacker says: the column of the symbol, and the last bar of the window; None where it cannot tell."""
+    """The column of the symbol and the last bar; None where it cannot tell."""
 
     column: int | None
     bar: int | None
 
+
+# Prices of up to so many units are computed back; fewer are too few to tell a price by.
+_MOST_UNITS = 2_000_000
+_FEWEST_UNITS = 10
+_MOST_DECIMALS = 7
+# What the disguise and a quotient round off, in parts of the value.
+_ROUNDING = 1e-15
 
 Attacker = Callable[["History", Shown], Guess]
 
@@ -88,7 +98,7 @@ class History:
         self.days = _days(market.dates)
 
     def nearest(self, table: Array, row: Array) -> Guess:
-        """Return where in `table`, bars by symbols, `row` is nearest in mean absolute distance.
+        """Return where in `table` the values of `row` are nearest, on average.
 
         All windows are compared on their first bars, the nearest of them on the rest. Of windows equally near, as of
         flat prices, the first is taken.
@@ -119,8 +129,44 @@ def by_level(history: History, shown: Shown) -> Guess:
     return history.nearest(history.levels, np.log(shown.closes))
 
 
+def by_rounding(history: History, shown: Shown) -> Guess:
+    """Compute the prices back from their rounding, and look those up.
+
+    Prices in whole cents are whole multiples of one unit in any disguise that keeps their returns, and so are rates
+    whose inverses are the prices. The smallest count of units that makes all of them whole is the price.
+    """
+    best, nearest = Guess(None, None), np.inf
+    for sign in (1.0, -1.0):
+        quoted = shown.closes**sign
+        units = _units(quoted / quoted[0])
+        if units is None:
+            continue
+        for decimals in range(_MOST_DECIMALS):
+            prices = sign * np.log(units * (quoted / quoted[0]) * 10.0**-decimals)
+            guess = history.nearest(history.levels, prices)
+            assert guess.column is not None, "a nearest window has a column"
+            assert guess.bar is not None, "a nearest window has a last bar"
+            rows = slice(guess.bar - len(prices) + 1, guess.bar + 1)
+            off = float(np.abs(history.levels[rows, guess.column] - prices).mean())
+            if off < nearest:
+                best, nearest = guess, off
+    return best
+
+
+def _units(ratios: Array) -> int | None:
+    """Return the least whole number whose multiples by all ratios are whole, None if there is none."""
+    units = 1
+    for ratio in ratios.tolist():
+        fraction = Fraction(ratio).limit_denominator(_MOST_UNITS)
+        if abs(float(fraction) / ratio - 1.0) > _ROUNDING:
+            return None
+        units = math.lcm(units, fraction.denominator)
+    # Flat prices are whole at any count, which says nothing.
+    return units if _FEWEST_UNITS < units <= _MOST_UNITS else None
+
+
 def by_calendar(history: History, shown: Shown) -> Guess:
-    """Look up weekdays, weekends and holidays, as one who has a calendar and no prices."""
+    """Look up weekdays, weekends and holidays, as one who has no prices."""
     days = _days(shown.dates)
     pattern = np.append(np.diff(days), (days[-1] + 3) % 7)
     n_bars, gaps = len(days), np.diff(history.days)
@@ -148,6 +194,7 @@ def by_signs(history: History, shown: Shown) -> Guess:
 ATTACKERS: dict[str, Attacker] = {
     "name": by_name,
     "level": by_level,
+    "rounding": by_rounding,
     "calendar": by_calendar,
     "returns": by_returns,
     "signs": by_signs,

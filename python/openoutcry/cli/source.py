@@ -15,7 +15,7 @@ SNAPSHOT = (".json", ".npz")
 
 
 def open_dataset(source: str, periods_per_year: float | None = None) -> Dataset:
-    """Return a bundled market, or the market of a CSV or Parquet file or of a snapshot.
+    """Return a bundled market, or that of a CSV or Parquet file or a snapshot.
 
     Bundled ones are named like `ecb-fx`, `ecb-fx:all`, `ecb-fx:USD,JPY`.
 

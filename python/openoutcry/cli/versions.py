@@ -1,4 +1,4 @@
-"""`openoutcry data freeze` and `diff`: markets that stay what they are, and what changed in those that do not."""
+"""`openoutcry data freeze` and `diff`: markets kept as they are, or compared."""
 
 from __future__ import annotations
 
@@ -74,7 +74,10 @@ def diff(old: str, new: str, as_json: bool = AS_JSON) -> None:
 
 
 def _provenance(source: str) -> str:
-    """Return where a market came from: the citation of a bundled one, else name and digest of its file."""
+    """Return where a market came from.
+
+    It is the citation of a bundled one, else name and digest of the file.
+    """
     name = source.partition(":")[0]
     if name in data.names():
         return str(data.describe(name)["source"])

@@ -58,7 +58,7 @@ class Common(NamedTuple):
         )
 
     def compare(self, before: str, now: str) -> list[Part]:
-        """Return the differences of a symbol, called `before` in the old version and `now` in the new one."""
+        """Return the differences of a symbol, by its name in either version."""
         columns = self.old_symbols.index(before), self.new_symbols.index(now)
         old = {name: table[:, columns[0]] for name, table in self.old.items()}
         new = {name: table[:, columns[1]] for name, table in self.new.items()}
@@ -176,7 +176,10 @@ def listed(names: Sequence[str]) -> str:
 
 
 def _on_every_bar(found: Steps, both: Numbers) -> tuple[Numbers, Numbers]:
-    """Return ratio and slack on all bars: one without a close in both has those of the bar after it."""
+    """Return ratio and slack on all bars.
+
+    A bar without a close in both versions has those of the bar after it.
+    """
     ratio, slack = np.full(len(both), np.nan), np.full(len(both), np.nan)
     ratio[both], slack[both] = found.ratio, found.slack
     last_ratio, last_slack = 1.0, 0.0
@@ -188,7 +191,10 @@ def _on_every_bar(found: Steps, both: Numbers) -> tuple[Numbers, Numbers]:
 
 
 def _slack_of(slack: Numbers, ratio: Numbers, close: Numbers, prices: Numbers) -> Numbers:
-    """Return the slack of a column of prices: that of the closes, with as much again for the ratio's own error."""
+    """Return the slack of a column of prices.
+
+    It is that of the closes, with as much again for the error of the ratio.
+    """
     return slack + np.where(np.isfinite(close), slack * prices / close, slack)
 
 

@@ -47,7 +47,9 @@ class Difference:
 
 
 def differences(old: Dataset, new: Dataset) -> list[Difference]:
-    """Return what differs between two versions of a market; none if their fingerprints are one.
+    """Return what differs between two versions of a market.
+
+    Nothing does if their fingerprints are one.
 
     Cells are compared bit for bit on the dates and symbols that both have. Where the closes before a date are one
     multiple of what they were, they count as re-adjusted, and only what does not fit as revised.
@@ -146,7 +148,7 @@ def _is_same(old: cells.Numbers, new: cells.Numbers) -> bool:
 
 
 def _lanes(lane: str, old: Dataset, new: Dataset, before: str, now: str) -> list[Part]:
-    """Return what was added to and removed from the fundamentals or the news of a symbol."""
+    """Return what was added to and removed from a lane of a symbol."""
     had = [item[1:] for item in getattr(old, lane) if item[0] == before]
     has = [item[1:] for item in getattr(new, lane) if item[0] == now]
     if had == has:

@@ -63,7 +63,7 @@ def as_known(reports: Iterable[Report], periods: str = "latest") -> list[tuple[s
 
 
 def restatements(reports: Iterable[Report]) -> list[tuple[Report, Report]]:
-    """Return each version that changed a number, with the version before it, in order of time."""
+    """Return each version that changed a number, after the version before it."""
     before: dict[tuple[str, str, str], Report] = {}
     found = []
     for each in _versions(Report(*report) for report in reports):

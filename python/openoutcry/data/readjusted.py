@@ -56,7 +56,12 @@ class Steps(NamedTuple):
 
 
 def steps(old: Series, new: Series) -> Steps:
-    """Return the staircase between two versions of positive values, shape `(n,)`, none missing."""
+    """Return the staircase between two versions of a series.
+
+    Args:
+        old: Shape `(n,)`, positive, none missing.
+        new: As `old`.
+    """
     if not len(old):
         return Steps(np.ones(0), np.zeros(0), [])
     units = _unit(old), _unit(new)
@@ -75,7 +80,10 @@ def steps(old: Series, new: Series) -> Steps:
 
 
 def named(bar: int, factor: float, noise: float) -> Event:
-    """Return the event that multiplies a history by `factor`, known to a relative error of `noise`."""
+    """Return the event that multiplies a history by `factor`.
+
+    The factor is known to a relative error of `noise`.
+    """
     split = None if 0.9 < factor < 1.0 else _simple(1.0 / factor, max(1e-5, noise))
     if split is not None:
         return Event(bar, factor, "split", f"{split.numerator} for {split.denominator}")
@@ -92,7 +100,10 @@ def _events(ratio: Series, new: Series, unit: float) -> list[Event]:
 
 
 def _runs(old: Series, new: Series, units: tuple[float, float]) -> list[tuple[int, int, float, int]]:
-    """Return runs of bars that share a ratio: first bar, bar after the last, ratio, and how many bars fit."""
+    """Return runs of bars that share a ratio.
+
+    Each has its first bar, the bar after its last, the ratio, and how many bars fit.
+    """
     found, first = [], 0
     while first < len(old):
         run = _run(old, new, first, units)
@@ -128,7 +139,7 @@ def _is_step(first: int, last: int, ratio: float, n_fits: int) -> bool:
 
 
 def _settled(ratio: float, later: float, noise: float) -> float:
-    """Return 1 or the ratio of the next step where this one is the same but for rounding."""
+    """Return 1 or the next ratio where this one is the same but for rounding."""
     near = max(_EXACT, 0.2 * noise)
     for known in (later, 1.0):
         if abs(ratio / known - 1.0) <= near:
@@ -137,7 +148,7 @@ def _settled(ratio: float, later: float, noise: float) -> float:
 
 
 def _unit(values: Series) -> float:
-    """Return half the decimal unit that nearly all values are rounded to, 0 if there is none.
+    """Return half the decimal unit of nearly all values, 0 if there is none.
 
     Nearly, because a revision may be finer than what it revises.
     """

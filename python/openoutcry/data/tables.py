@@ -14,6 +14,9 @@ TABLES = (*PRICES, "volume", "dividends", "splits", "tradable", "delistings")
 
 
 def tables_of(dataset: Dataset) -> dict[str, npt.NDArray[Any]]:
-    """Return the tables that a market has, each of shape `(n_bars, n_symbols)`, by name."""
+    """Return the tables that a market has, by name.
+
+    Each has shape `(n_bars, n_symbols)`.
+    """
     every = {name: getattr(dataset, name) for name in TABLES}
     return {name: table for name, table in every.items() if table is not None}
