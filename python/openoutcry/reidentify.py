@@ -154,7 +154,7 @@ def by_rounding(history: History, shown: Shown) -> Guess:
 
 
 def _units(ratios: Array) -> int | None:
-    """Return the least whole number whose multiples by all ratios are whole, None if there is none."""
+    """Return the least number whose multiples by all ratios are whole, or None."""
     units = 1
     for ratio in ratios.tolist():
         fraction = Fraction(ratio).limit_denominator(_MOST_UNITS)
