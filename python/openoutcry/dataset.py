@@ -251,6 +251,16 @@ class Dataset:
         return None if rates is None else columns.frozen(rates)
 
     @property
+    def fundamentals(self) -> tuple[tuple[str, str, str, float], ...]:
+        """Numbers by the time they were known: `(symbol, available_at, name, value)`."""
+        return tuple(self._core.fundamentals)
+
+    @property
+    def news(self) -> tuple[tuple[str, str, str], ...]:
+        """Headlines by the time they were known: `(symbol, available_at, headline)`."""
+        return tuple(self._core.news)
+
+    @property
     def fingerprint(self) -> str:
         """SHA-256 of everything a number can depend on, in hex."""
         return self._core.fingerprint
@@ -266,6 +276,21 @@ class Dataset:
     def head(self, n_bars: int) -> Dataset:
         """Return the dataset of the first `n_bars` bars."""
         return self._cut(slice(whole("n_bars", n_bars, 2, self.n_bars, "window_invalid")), list(range(self.n_symbols)))
+
+    def masked(self, key: bytes | int, level: str = "full") -> Dataset:
+        """Return the same market in disguise, its returns preserved.
+
+        Args:
+            key: 32 secret bytes, or an integer from 0 to 2^64 - 1, which anyone can scan.
+            level: `names`, `levels`, `calendar` or `full`, each with what the ones before it hide (`docs/masking.md`).
+
+        Raises:
+            OpenOutcryError: `argument_invalid`: the key or the level is none of these.
+        """
+        from openoutcry import masking
+
+        columns, notices = masking.mask(self._columns(), key, level)
+        return Dataset.from_arrays(**columns, name=masking.NAME, notices=notices)
 
     def __len__(self) -> int:
         return self.n_bars
@@ -300,7 +325,7 @@ class Dataset:
     def _columns(self) -> dict[str, Any]:
         tables = {name: getattr(self, name) for name in ("close", *_TABLES, "tradable", "risk_free")}
         axis = {"dates": self.dates, "symbols": self.symbols, "periods_per_year": self.periods_per_year}
-        return axis | tables | {"fundamentals": self._core.fundamentals, "news": self._core.news}
+        return axis | tables | {"fundamentals": self.fundamentals, "news": self.news}
 
     def _cut(self, rows: slice, places: list[int]) -> Dataset:
         cut = self._columns()

@@ -11,10 +11,14 @@ from rich.console import Console
 from rich.table import Table
 
 from openoutcry import data
+from openoutcry.cli import reidentify, versions
 from openoutcry.cli.source import open_dataset
 from openoutcry.dataset import Dataset
 
 app = typer.Typer(help="List, describe and check markets.", no_args_is_help=True, rich_markup_mode="markdown")
+app.command("freeze", epilog=versions.FREEZE_EXAMPLES)(versions.freeze)
+app.command("diff", epilog=versions.DIFF_EXAMPLES)(versions.diff)
+app.command("reidentify", epilog=reidentify.EXAMPLES)(reidentify.reidentify)
 
 AS_JSON = typer.Option(False, "--json", help="Print as JSON.")
 # A column that says nothing of any symbol is left out.

@@ -6,13 +6,16 @@ import os
 from pathlib import Path
 
 from openoutcry import agents, data
+from openoutcry.data import frozen
 from openoutcry.data.universe import NAMES
 from openoutcry.dataset import Dataset
 from openoutcry.errors import refusal
 
+SNAPSHOT = (".json", ".npz")
+
 
 def open_dataset(source: str, periods_per_year: float | None = None) -> Dataset:
-    """Return a bundled market, or the market of a CSV or Parquet file.
+    """Return a bundled market, or that of a CSV or Parquet file or a snapshot.
 
     Bundled ones are named like `ecb-fx`, `ecb-fx:all`, `ecb-fx:USD,JPY`.
 
@@ -20,17 +23,21 @@ def open_dataset(source: str, periods_per_year: float | None = None) -> Dataset:
         OpenOutcryError: it is neither, or cannot be read.
     """
     name, _, universe = source.partition(":")
-    if name in data.names():
-        if periods_per_year is not None:
-            message = f"`--periods-per-year` must be left out with {name}, which says it; received {periods_per_year}"
-            raise refusal("argument_invalid", message)
-        return data.load(name, universe if universe in NAMES else universe.split(",") if universe else None)
     path = Path(source)
+    is_snapshot = path.suffix in SNAPSHOT
+    if periods_per_year is not None and (name in data.names() or is_snapshot):
+        what = "a snapshot" if is_snapshot else name
+        message = f"`--periods-per-year` must be left out with {what}, which says it; received {periods_per_year}"
+        raise refusal("argument_invalid", message)
+    if name in data.names():
+        return data.load(name, universe if universe in NAMES else universe.split(",") if universe else None)
     bars = 252.0 if periods_per_year is None else periods_per_year
     try:
+        if is_snapshot:
+            return frozen.load(path)
         return Dataset.from_parquet(path, bars) if path.suffix == ".parquet" else Dataset.from_csv(path, bars)
     except OSError as error:
-        known = f"one of {', '.join(data.names())}, or a CSV or Parquet file"
+        known = f"one of {', '.join(data.names())}, or a CSV or Parquet file, or a snapshot"
         message = f"a dataset must be {known}; received {source!r}: {error.strerror}"
         raise refusal("unknown_dataset", message) from error
     except ModuleNotFoundError as error:

@@ -1,0 +1,66 @@
+"""`openoutcry data reidentify`: what a disguise hides from whom, counted."""
+
+from __future__ import annotations
+
+import json
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from openoutcry.cli.source import open_dataset
+from openoutcry.errors import refusal
+from openoutcry.masking import LEVELS
+from openoutcry.reidentify import ATTACKERS, LENGTHS, NEAR, Rate, rates
+
+EXAMPLES = """
+**Examples**
+
+`openoutcry data reidentify ecb-fx`
+
+`openoutcry data reidentify prices.csv --level full --length 20 --length 60 --windows 500 --json`
+"""
+LEVEL = typer.Option(["none", *LEVELS], "--level", help="Masking level; may be given again.")
+LENGTH = typer.Option(list(LENGTHS), "--length", help="Bars of a window; may be given again.")
+
+
+def reidentify(
+    source: str,
+    level: list[str] = LEVEL,
+    length: list[int] = LENGTH,
+    windows: int = typer.Option(100, "--windows", help="Windows of each length."),
+    seed: int = typer.Option(0, "--seed", help="Fixes windows and keys."),
+    as_json: bool = typer.Option(False, "--json", help="Print as JSON."),
+) -> None:
+    """Attack a masked market with its own history: who finds the symbol and the date?
+
+    Masking preserves returns, so whoever compares returns with the history finds nearly every window at any level.
+    """
+    unknown = [each for each in level if each not in ("none", *LEVELS)]
+    if unknown:
+        raise refusal(
+            "argument_invalid", f"`--level` must be one of none, {', '.join(LEVELS)}; received {unknown[0]!r}"
+        )
+    found = rates(open_dataset(source), length, level, windows, seed)
+    if as_json:
+        typer.echo(json.dumps([rate.to_dict() for rate in found]))
+        return
+    # Whole at any width of a terminal: a table cut short says another level.
+    console = Console()
+    console.width = max(console.width, 110)
+    console.print(_table(found))
+    typer.echo(f"Windows found by symbol / by date to within {NEAR} bars, of {windows}.")
+
+
+def _table(found: list[Rate]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+    table.add_column("level", no_wrap=True)
+    table.add_column("bars", justify="right", no_wrap=True)
+    for name in (*ATTACKERS, "chance"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for place in range(0, len(found), len(ATTACKERS)):
+        row = found[place : place + len(ATTACKERS)]
+        shares = [(rate.symbol, rate.date) for rate in row] + [(row[0].symbol_by_chance, row[0].date_by_chance)]
+        table.add_row(row[0].level, str(row[0].n_bars), *(f"{symbol:.0%} / {dated:.0%}" for symbol, dated in shares))
+    return table

@@ -1,0 +1,166 @@
+"""What differs between two versions of a market, in sentences.
+
+One sentence a symbol, and one for each thing that concerns the market as a whole.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from openoutcry.data import cells
+from openoutcry.data.cells import Part, counted, listed
+from openoutcry.data.tables import tables_of
+
+if TYPE_CHECKING:
+    from openoutcry import Dataset
+
+# Two symbols are one renamed if so large a part of their common closes is the same to the bit.
+_SAME = 0.99
+_FEWEST = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What differs about one symbol, or about the market as a whole.
+
+    Attributes:
+        about: Name of the symbol; empty for the market.
+        parts: Each of its differences.
+    """
+
+    about: str
+    parts: list[Part] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        said = "; ".join(part.text for part in self.parts)
+        return f"{self.about}: {said}" if self.about else said
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the difference as values that JSON can carry."""
+        facts = [{"kind": part.kind, "text": part.text, **part.facts} for part in self.parts]
+        return {"about": self.about or None, "sentence": str(self), "parts": facts}
+
+
+def differences(old: Dataset, new: Dataset) -> list[Difference]:
+    """Return what differs between two versions of a market.
+
+    Nothing does if their fingerprints are one.
+
+    Cells are compared bit for bit on the dates and symbols that both have. Where the closes before a date are one
+    multiple of what they were, they count as re-adjusted, and only what does not fit as revised.
+    """
+    if old.fingerprint == new.fingerprint:
+        return []
+    renamed = _renamed(old, new)
+    found = [Difference("", [part]) for part in _of_market(old, new, renamed)]
+    pairs = [(symbol, symbol) for symbol in old.symbols if symbol in new.symbols]
+    common = cells.Common.of(old, new)
+    for before, now in [*pairs, *renamed]:
+        parts = common.compare(before, now)
+        parts += _lanes("fundamentals", old, new, before, now) + _lanes("news", old, new, before, now)
+        if parts:
+            found.append(Difference(now, parts))
+    return found
+
+
+def _of_market(old: Dataset, new: Dataset, renamed: list[tuple[str, str]]) -> list[Part]:
+    parts = _bars("added", new.dates, old.dates) + _bars("removed", old.dates, new.dates)
+    gone = [symbol for symbol in old.symbols if symbol not in new.symbols and symbol not in dict(renamed)]
+    come = [symbol for symbol in new.symbols if symbol not in old.symbols and symbol not in dict(renamed).values()]
+    for kind, symbols in (("symbols_removed", gone), ("symbols_added", come)):
+        if symbols:
+            text = f"{counted(len(symbols), 'symbol')} {kind.partition('_')[2]}: {listed(symbols)}"
+            parts.append(Part(kind, text, {"symbols": symbols}))
+    for before, now in renamed:
+        parts.append(Part("symbol_renamed", f"{before} renamed {now}: the same closes", {"old": before, "new": now}))
+    names = dict(renamed)
+    order = [names.get(symbol, symbol) for symbol in old.symbols]
+    stay = [symbol for symbol in order if symbol in new.symbols]
+    if stay != [symbol for symbol in new.symbols if symbol in stay]:
+        parts.append(Part("order", "the symbols stand in another order", {}))
+    parts += _columns(old, new)
+    if old.periods_per_year != new.periods_per_year:
+        facts = {"old": old.periods_per_year, "new": new.periods_per_year}
+        parts.append(Part("periods_per_year", "{old:g} bars a year became {new:g}".format(**facts), facts))
+    return parts
+
+
+def _bars(kind: str, dates: Sequence[str], others: Sequence[str]) -> list[Part]:
+    """Return the bars of `dates` that are not among `others`, by where they lie."""
+    known = set(others)
+    extra = [date for date in dates if date not in known]
+    places = {
+        "before the first": [date for date in extra if date < others[0]],
+        "within": [date for date in extra if others[0] < date < others[-1]],
+        "after the last": [date for date in extra if date > others[-1]],
+    }
+    parts = []
+    for place, found in places.items():
+        if found:
+            span = ", ".join(found) if len(found) <= 3 else f"{found[0]} to {found[-1]}"
+            where = f" {place}" if kind == "added" or place == "within" else ""
+            if kind == "removed" and place != "within":
+                where = " at the start" if place == "before the first" else " at the end"
+            facts = {"place": place, "n": len(found), "dates": found}
+            parts.append(Part(f"bars_{kind}", f"{counted(len(found), 'bar')} {kind}{where}: {span}", facts))
+    return parts
+
+
+def _columns(old: Dataset, new: Dataset) -> list[Part]:
+    had, has = set(tables_of(old)), set(tables_of(new))
+    had |= {"risk_free"} if old.risk_free is not None else set()
+    has |= {"risk_free"} if new.risk_free is not None else set()
+    parts = [Part("column_removed", f"the column {name} is gone", {"column": name}) for name in sorted(had - has)]
+    parts += [Part("column_added", f"the column {name} is new", {"column": name}) for name in sorted(has - had)]
+    if old.risk_free is not None and new.risk_free is not None:
+        rows = cells.common_rows(old.dates, new.dates)
+        changed = cells.differ(old.risk_free[rows[0]], new.risk_free[rows[1]])
+        if n := int(changed.sum()):
+            dates = [old.dates[row] for row in rows[0][changed]]
+            text = f"{counted(n, 'risk-free return')} changed, {dates[0]} to {dates[-1]}"
+            parts.append(Part("risk_free_changed", text, {"n": n, "first": dates[0], "last": dates[-1]}))
+    return parts
+
+
+def _renamed(old: Dataset, new: Dataset) -> list[tuple[str, str]]:
+    """Return removed symbols with the added one, and only one, that has their closes."""
+    gone = [symbol for symbol in old.symbols if symbol not in new.symbols]
+    come = [symbol for symbol in new.symbols if symbol not in old.symbols]
+    rows = cells.common_rows(old.dates, new.dates)
+    if not gone or not come or len(rows[0]) < 2:
+        return []
+    before = old.close[rows[0]][:, [old.symbols.index(symbol) for symbol in gone]]
+    now = new.close[rows[1]][:, [new.symbols.index(symbol) for symbol in come]]
+    match = np.array([[_is_same(before[:, i], now[:, j]) for j in range(len(come))] for i in range(len(gone))])
+    alone = match & (match.sum(axis=0) == 1)[None, :] & (match.sum(axis=1) == 1)[:, None]
+    return [(gone[i], come[j]) for i, j in np.argwhere(alone).tolist()]
+
+
+def _is_same(old: cells.Numbers, new: cells.Numbers) -> bool:
+    either = np.isfinite(old) | np.isfinite(new)
+    n = int(either.sum())
+    return n >= min(_FEWEST, len(old)) and float((old[either] == new[either]).mean()) >= _SAME
+
+
+def _lanes(lane: str, old: Dataset, new: Dataset, before: str, now: str) -> list[Part]:
+    """Return what was added to and removed from a lane of a symbol."""
+    had = [item[1:] for item in getattr(old, lane) if item[0] == before]
+    has = [item[1:] for item in getattr(new, lane) if item[0] == now]
+    if had == has:
+        return []
+    gone, come = Counter(had) - Counter(has), Counter(has) - Counter(had)
+    noun = {"fundamentals": "fundamental", "news": "headline"}[lane]
+    parts = []
+    for kind, items in (("removed", gone), ("added", come)):
+        if n := items.total():
+            since = sorted(item[0] for item in items)
+            names = f" ({listed(sorted({item[1] for item in items}))})" if lane == "fundamentals" else ""
+            text = f"{counted(n, noun)}{names} {kind}, known from {since[0]} on"
+            parts.append(Part(f"{lane}_{kind}", text, {"n": n, "items": [list(item) for item in sorted(items)]}))
+    # Of two values of one moment the later given is the later known, so that their order counts.
+    return parts or [Part(f"{lane}_order", f"{lane} of one moment stand in another order", {})]

@@ -1,0 +1,187 @@
+"""Snapshots of markets: two files, named by the fingerprint of what is in them.
+
+`<fingerprint>.npz` holds the numbers, which `numpy.load` reads; `<fingerprint>.json` all that is text. Both are the
+same bytes on every machine.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from openoutcry.data.tables import TABLES, tables_of
+from openoutcry.errors import refusal
+
+if TYPE_CHECKING:
+    from openoutcry import Dataset
+
+FORMAT = "openoutcry/snapshot/v1"
+# The first moment a zip archive can name: the clock is no part of what is frozen.
+_NO_TIME = (1980, 1, 1, 0, 0, 0)
+_TEXTS = ("format", "fingerprint", "name", "source")
+_LISTS = ("dates", "symbols", "notices", "news", "fundamentals", "columns")
+
+
+def freeze(dataset: Dataset, folder: str | os.PathLike[str], source: str) -> Path:
+    """Write a snapshot of a market and return the path of its manifest.
+
+    To freeze what is frozen already changes nothing.
+
+    Args:
+        dataset: The market.
+        folder: Where the two files go; made if it is missing.
+        source: Where the data came from, in words.
+
+    Raises:
+        OpenOutcryError: `argument_invalid`: a file of that name is there and holds something else: another name or
+            source of the same numbers, or a damaged snapshot.
+        OSError: the folder cannot be written to.
+    """
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    files = {
+        folder / f"{dataset.fingerprint}.npz": _numbers(dataset),
+        # Last, so that a manifest has its numbers beside it whenever the writing stopped.
+        folder / f"{dataset.fingerprint}.json": manifest_text(dataset, source).encode(),
+    }
+    for path, content in files.items():
+        if path.exists() and path.read_bytes() != content:
+            message = f"`{path}` must be absent or hold this very snapshot; received other content"
+            raise refusal("argument_invalid", f"{message}; hint: the same numbers may be there from another source")
+    for path, content in files.items():
+        if not path.exists():
+            _write(path, content)
+    return path
+
+
+def load(path: str | os.PathLike[str]) -> Dataset:
+    """Return the market of a snapshot, checked against its fingerprint.
+
+    Args:
+        path: Its manifest, or the `.npz` beside it.
+
+    Raises:
+        OpenOutcryError: `field_unparsable`: this is no snapshot; `value_invalid`: its content has changed.
+        OSError: one of its two files cannot be read.
+    """
+    # Here, as in `openoutcry.data.load`: importing this must not load the engine.
+    from openoutcry import Dataset
+
+    path = Path(path)
+    manifest = _manifest(path.with_suffix(".json"))
+    numbers = _arrays(path.with_suffix(".npz"))
+    values = numbers.pop("fundamentals").ravel().tolist()
+    if len(values) != len(manifest["fundamentals"]):
+        what = f"`fundamentals` must have {len(manifest['fundamentals'])} values"
+        raise refusal("value_invalid", f"{what}; received {len(values)}")
+    lanes = [(*item, value) for item, value in zip(manifest["fundamentals"], values, strict=True)]
+    dataset = Dataset.from_arrays(
+        manifest["dates"],
+        manifest["symbols"],
+        periods_per_year=float(numbers.pop("periods_per_year")),
+        fundamentals=lanes,
+        news=[tuple(item) for item in manifest["news"]],
+        name=manifest["name"],
+        notices=manifest["notices"],
+        **numbers,
+    )
+    if dataset.fingerprint != manifest["fingerprint"]:
+        message = f"a snapshot must have the fingerprint {manifest['fingerprint']}; received {dataset.fingerprint}"
+        raise refusal("value_invalid", message)
+    return dataset
+
+
+def manifest_text(dataset: Dataset, source: str) -> str:
+    """Return the manifest of a market: one JSON object, canonical as RFC 8785 has it.
+
+    Every number in it is an integer, so that sorted keys without white space are all it takes.
+    """
+    tables = tables_of(dataset)
+    manifest: dict[str, Any] = {
+        "format": FORMAT,
+        "fingerprint": dataset.fingerprint,
+        "name": dataset.name,
+        "source": source,
+        "notices": dataset.notices,
+        "columns": list(tables) + ([] if dataset.risk_free is None else ["risk_free"]),
+        "dates": dataset.dates,
+        "symbols": dataset.symbols,
+        "n_bars": dataset.n_bars,
+        "n_symbols": dataset.n_symbols,
+        "n_values": {name: _n_values(table) for name, table in tables.items()},
+        "n_closes": dict(zip(dataset.symbols, np.isfinite(dataset.close).sum(axis=0).tolist(), strict=True)),
+        "fundamentals": [item[:3] for item in dataset.fundamentals],
+        "news": dataset.news,
+    }
+    return json.dumps(manifest, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+
+
+def _n_values(table: npt.NDArray[Any]) -> int:
+    return table.size if table.dtype == np.bool_ else int(np.isfinite(table).sum())
+
+
+def _numbers(dataset: Dataset) -> bytes:
+    arrays: dict[str, npt.NDArray[Any]] = dict(tables_of(dataset))
+    if dataset.risk_free is not None:
+        arrays["risk_free"] = dataset.risk_free
+    arrays["periods_per_year"] = np.array(dataset.periods_per_year)
+    arrays["fundamentals"] = np.array([item[3] for item in dataset.fundamentals], dtype=np.float64)
+    buffer = io.BytesIO()
+    # Stored and not deflated: libraries of zlib do not agree on the bytes.
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
+        for name, array in sorted(arrays.items()):
+            content = io.BytesIO()
+            np.lib.format.write_array(content, _one_nan(array), version=(1, 0), allow_pickle=False)
+            entry = zipfile.ZipInfo(f"{name}.npy", _NO_TIME)
+            entry.create_system = 3
+            archive.writestr(entry, content.getvalue())
+    return buffer.getvalue()
+
+
+def _one_nan(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return an array little-endian and with one NaN, as the fingerprint reads it."""
+    if array.dtype == np.bool_:
+        return np.ascontiguousarray(array)
+    return np.asarray(np.where(np.isnan(array), np.nan, array), dtype="<f8", order="C")
+
+
+def _arrays(path: Path) -> dict[str, npt.NDArray[Any]]:
+    known = {*TABLES, "risk_free", "periods_per_year", "fundamentals"}
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+    except (ValueError, EOFError, AttributeError, zipfile.BadZipFile) as error:
+        raise refusal("field_unparsable", f"the numbers of a snapshot are required; received {path.name}") from error
+    if not {"close", "periods_per_year", "fundamentals"} <= set(arrays) <= known:
+        raise refusal("unknown_column", f"columns must be among {', '.join(sorted(known))}; received {path.name}")
+    return arrays
+
+
+def _manifest(path: Path) -> dict[str, Any]:
+    try:
+        manifest = json.loads(path.read_bytes())
+    except ValueError as error:
+        raise refusal("field_unparsable", f"the manifest of a snapshot is required; received {path.name}") from error
+    is_whole = (
+        isinstance(manifest, dict)
+        and manifest.get("format") == FORMAT
+        and all(isinstance(manifest.get(name), str) for name in _TEXTS)
+        and all(isinstance(manifest.get(name), list) for name in _LISTS)
+    )
+    if not is_whole:
+        raise refusal("field_unparsable", f"a manifest of the form {FORMAT} is required; received {path.name}")
+    return dict(manifest)
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Write a file whole or not at all."""
+    part = path.with_name(f".{path.name}.{os.getpid()}")
+    part.write_bytes(content)
+    part.replace(path)
