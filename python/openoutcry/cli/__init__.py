@@ -11,8 +11,8 @@ from openoutcry.openoutcry_py import OpenOutcryError
 
 EXIT_CODES = """
 **Exit codes** 0: done. 1: an agent of yours raised an error, shown with its traceback, `bench --check` missed a goal,
-the markets of `data diff` differ, or `leakcheck` found a leak. 2: the input was refused, with one line that says what is
-required and what came.
+the markets of `data diff` differ, or `leakcheck` found a leak. 2: the input was refused, with one line that says what
+is required and what came.
 """
 
 app = typer.Typer(
