@@ -169,7 +169,7 @@ impl ScenarioSpec {
         })
     }
 
-    /// What follows is fitted to the facts that `docs/realism.md` lists, tier by tier.
+    /// What follows is a first fit to the stylized facts of real equities, tier by tier.
     fn hard() -> Self {
         let swing = |half_life, sd| Swing { half_life, sd };
         Self {
