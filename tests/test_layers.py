@@ -110,11 +110,14 @@ LAYERS = {
     "puffer": Layer(("openoutcry.puffer",), {"vector"}, {"gymnasium", "numpy", "pufferlib"}),
     "testing": Layer(("openoutcry.testing", "openoutcry.testing.*"), {"testing"}, {"gymnasium", "numpy"}),
     "batch_bench": Layer(("openoutcry.batch_benchmarks",), {*CORE, "vector"}, {"gymnasium", "numpy"}),
+    "realism": Layer(
+        ("openoutcry.realism", "openoutcry.realism.*"), {*CORE, "realism", "sweep"}, {"numpy"}, by_name=True
+    ),
     "cli": Layer(
         ("openoutcry.__main__", "openoutcry.cli", "openoutcry.cli.*"),
         {*CORE, "board", "cli"},
         {"numpy", "rich", "typer"},
-        frozenset({"root", "batch_bench", "picture", "report"}),
+        frozenset({"root", "batch_bench", "picture", "realism", "report"}),
     ),
 }
 

@@ -6,12 +6,13 @@ import sys
 
 import typer
 
-from openoutcry.cli import bench, data, demo, run
+from openoutcry.cli import bench, data, demo, realism, run
 from openoutcry.openoutcry_py import OpenOutcryError
 
 EXIT_CODES = """
-**Exit codes** 0: done. 1: an agent of yours raised an error, shown with its traceback, or `bench --check` missed a
-goal. 2: the input was refused, with one line that says what is required and what came.
+**Exit codes** 0: done. 1: an agent of yours raised an error, shown with its traceback, `bench --check` missed a
+goal, or `realism` found what real markets are not. 2: the input was refused, with one line that says what is required
+and what came.
 """
 
 app = typer.Typer(
@@ -26,6 +27,7 @@ app = typer.Typer(
 app.command("demo", epilog=demo.EXAMPLES)(demo.demo)
 app.command("run", epilog=run.EXAMPLES)(run.run)
 app.add_typer(data.app, name="data")
+app.command("realism", epilog=realism.EXAMPLES)(realism.realism)
 app.command("bench", epilog=bench.EXAMPLES)(bench.bench)
 
 
