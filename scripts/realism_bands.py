@@ -16,6 +16,7 @@ import csv
 import gzip
 import io
 import json
+import re
 import sys
 import zipfile
 from concurrent.futures import ProcessPoolExecutor
@@ -60,7 +61,7 @@ class Tier:
 TIERS = {
     "calm": Tier("stocks", 500, 0.0, 0.5),
     "hard": Tier("stocks", 500),
-    "extreme": Tier("stocks", 500, 0.75, 1.0),
+    "extreme": Tier("stocks", 500, 0.6667, 1.0),
     "fx": Tier("ecb-fx", 500),
 }
 
@@ -91,7 +92,13 @@ def main() -> None:
         "seen": beside,
         "tiers": tiers,
     }
-    TARGET.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    text = re.sub(r"\[[^\[\]{}]*\]", one_line, json.dumps(found, indent=1))
+    TARGET.write_text(text + "\n", encoding="utf-8")
+
+
+def one_line(numbers: re.Match[str]) -> str:
+    """Return a list of numbers without line breaks."""
+    return "".join(numbers[0].split()).replace(",", ", ")
 
 
 def of_csv(wheel: zipfile.ZipFile, path: str, start: str = "") -> Dataset:

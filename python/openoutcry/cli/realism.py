@@ -16,6 +16,7 @@ from rich.table import Table
 from openoutcry import data
 from openoutcry.cli.source import open_dataset
 from openoutcry.dataset import Dataset
+from openoutcry.errors import refusal
 
 if TYPE_CHECKING:
     from openoutcry.realism.verdict import FactRow, Verdict
@@ -61,7 +62,7 @@ TOLD = {
 
 def realism(
     source: str = typer.Argument(help="A tier, a bundled market (`openoutcry data list`) or a file."),
-    seeds: int = typer.Option(200, min=2, help="Markets of a tier."),
+    seeds: int | None = typer.Option(None, min=2, help="Markets of a tier; 200 by default."),
     tier: str = typer.Option("", help="Whose bands a bundled market or a file is held to; none by default."),
     periods_per_year: float | None = typer.Option(None, help="Bars a year of a file; 252 by default."),
     as_json: bool = typer.Option(False, "--json", help="Print everything as JSON."),
@@ -70,14 +71,16 @@ def realism(
 
     A tier is judged over many seeds, anything else as the one panel that it is.
     """
-    from openoutcry.realism import bands, gate
-    from openoutcry.realism.source import panels_of
+    from openoutcry.realism import gate
 
-    panels: Iterable[Dataset]
     if source.partition(":")[0] in data.names() or Path(source).exists():
-        panels, total, held_to = [open_dataset(source, periods_per_year)], 1, tier
+        _left_out(source, "--seeds", seeds, "one panel")
+        total, held_to = 1, tier
+        panels: Iterable[Dataset] = [open_dataset(source, periods_per_year)]
     else:
-        panels, total, held_to = panels_of(source, seeds), seeds, tier or (source if source in bands.tiers() else "")
+        _left_out(source, "--periods-per-year", periods_per_year, "made with it")
+        total = 200 if seeds is None else seeds
+        panels, held_to = _tier(source, tier, total)
     with Progress(BarColumn(), MofNCompleteColumn(), console=Console(stderr=True), transient=True) as progress:
         bar = progress.add_task("", total=total)
         verdict = gate.check(panels, held_to, name=source, on_panel=lambda _: progress.advance(bar))
@@ -88,6 +91,19 @@ def realism(
     if not verdict.passed:
         typer.echo(f"failed: {', '.join(verdict.failures)}", err=True)
         raise typer.Exit(1)
+
+
+def _left_out(source: str, option: str, value: object, why: str) -> None:
+    if value is not None:
+        raise refusal("argument_invalid", f"`{option}` must be left out with {source}, {why}; received {value}")
+
+
+def _tier(source: str, tier: str, n_seeds: int) -> tuple[Iterable[Dataset], str]:
+    """Return the markets of a tier or family, and the tier they are held to."""
+    from openoutcry.realism import bands
+    from openoutcry.realism.source import panels_of
+
+    return panels_of(source, n_seeds), tier or (source if source in bands.tiers() else "")
 
 
 def _show(verdict: Verdict) -> None:
@@ -115,13 +131,13 @@ def _fact_table(title: str, verdict: Verdict) -> Table:
     table.add_column("band from", style="dim")
     for row in verdict.facts:
         numbers = map(_number, (row.median, row.low, row.high))
-        table.add_row(WORDS[row.fact], *numbers, _told(row), _mark(row.passed), row.source)
+        table.add_row(WORDS[row.fact], *numbers, _told(row, verdict.n_seeds), _mark(row.passed), row.source)
     return table
 
 
-def _told(row: FactRow) -> str:
-    if row.p_value is not None:
-        return f"{row.p_value:.3f}"
+def _told(row: FactRow, n_seeds: int) -> str:
+    if n_seeds == 1:
+        return _number(row.p_value)
     return "—" if row.inside is None else f"{row.inside:.0%}"
 
 

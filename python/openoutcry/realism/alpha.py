@@ -80,7 +80,7 @@ def alpha_sharpe(returns: Series, benchmark: Series, bars: float) -> float:
 
 
 def martingale(like: Dataset, volatility: float, correlation: float, seed: int) -> Dataset:
-    """Return a driftless market: i.i.d. Gaussian simple returns with one common factor.
+    """Return a driftless market: i.i.d. Gaussian returns with one common factor.
 
     Args:
         like: Its dates, number of symbols and bars a year are taken.

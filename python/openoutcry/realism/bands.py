@@ -73,6 +73,6 @@ def levels() -> tuple[float, ...]:
 
 @cache
 def document() -> dict[str, Any]:
-    """Return `bands.json`: script, seed, draws, sources with their dates, and the tiers."""
+    """Return `bands.json`: script, seed, draws, sources and tiers."""
     found: dict[str, Any] = json.loads(files(__package__).joinpath("bands.json").read_text(encoding="utf-8"))
     return found

@@ -123,7 +123,7 @@ def _volume_volatility(panel: Panel) -> Fact:
 
 
 def _sharpe(panel: Panel) -> Fact:
-    """Return the Sharpe ratio, over cash at 0, of equal amounts bought at the start and held."""
+    """Return the Sharpe ratio of equal amounts bought at the start and held."""
     held = np.isfinite(panel.returns[0])
     if panel.n_bars < MIN_RETURNS or not held.any():
         return Fact(None, f"needs {MIN_RETURNS} bars and a symbol from the start on")

@@ -1,4 +1,4 @@
-"""The realism gate: facts inside frozen bands, and no rule that a fool could trade."""
+"""The realism gate: facts inside frozen bands, and no alpha for dumb rules."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def _fact_row(fact: str, found: list[Fact], band: Band | None) -> FactRow:
 def judged_rules(
     alphas: list[Alphas], noise: list[Alphas]
 ) -> tuple[tuple[RuleRow, ...], str, float | None, float | None, bool | None]:
-    """Return a row a rule, the test that was made, and the best of all rules beside a martingale's.
+    """Return a row a rule, the test made, and the best beside a martingale's.
 
     What is tested is alpha before costs, from both sides: costs alone push what trades much below any bound, and what
     loses before costs is earned by its opposite.

@@ -25,16 +25,19 @@ def holm(values: Sequence[float]) -> list[float]:
 
 
 def equivalence(values: Series, bound: float) -> float:
-    """Return the p-value of "the mean lies beyond the bound"; small shows that it is within.
+    """Return the p-value of "the mean lies beyond the bound".
 
-    Two one-sided t-tests. Source: Schuirmann (1987).
+    Small shows that it is within. Two one-sided t-tests. Source: Schuirmann (1987).
     """
     error = _standard_error(values)
     return _upper_tail((bound - abs(float(values.mean()))) / error, values.size - 1)
 
 
 def excess(values: Series, bound: float) -> float:
-    """Return the p-value of "the mean lies within the bound"; small shows that it is beyond."""
+    """Return the p-value of "the mean lies within the bound".
+
+    Small shows that it is beyond.
+    """
     error = _standard_error(values)
     return min(1.0, 2.0 * _upper_tail((abs(float(values.mean())) - bound) / error, values.size - 1))
 

@@ -43,7 +43,7 @@ class Panel:
 
     @cached_property
     def counted(self) -> list[int]:
-        """The symbols with at least `MIN_RETURNS` returns, more than half of which are not 0."""
+        """The symbols with `MIN_RETURNS` returns, more than half of which are not 0."""
         finite = np.isfinite(self.returns).sum(axis=0)
         moved = (np.nan_to_num(self.returns) != 0.0).sum(axis=0)
         return [int(i) for i in np.flatnonzero((finite >= MIN_RETURNS) & (2 * moved > finite))]

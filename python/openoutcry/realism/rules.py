@@ -133,14 +133,14 @@ def _on(closes: Table, dates: Days, *, when: Callable[[Days], Mask]) -> Table:
 
 
 def _weekday(dates: Days, *, day: int) -> Mask:
-    """Return where the weekday of the next day that is none of a weekend is `day`, Monday being 0."""
+    """Return where the next day that is none of a weekend is `day`, 0 being Monday."""
     following = np.busday_offset(dates + 1, 0, roll="forward")
     found: Mask = (following.astype(np.int64) + 3) % 7 == day
     return found
 
 
 def _turn_of_month(dates: Days) -> Mask:
-    """Return where the next bar lies among the last two or first three days of a month."""
+    """Return where tomorrow is one of the last two or first three days of a month."""
     following = dates + 1
     month = following.astype("datetime64[M]")
     day = (following - month.astype("datetime64[D]")).astype(np.int64)

@@ -1,4 +1,4 @@
-"""What a gate found: a row a fact, a row a rule, and whether each is as it must be."""
+"""What a gate found: a row a fact and a row a rule."""
 
 from __future__ import annotations
 
