@@ -67,8 +67,8 @@ def test_blocks_begin_where_their_volatility_is_asked_for(script: ModuleType) ->
     returns = panel_of(
         oo.Dataset.from_arrays(np.datetime64("2001-01-01") + np.arange(2000), ["A", "B"], prices)
     ).returns
-    assert script.starts_of(returns, script.Tier("x", 250, 0.0, 0.3)).max() < 1000 - 250 + 1
-    assert script.starts_of(returns, script.Tier("x", 250, 0.7, 1.0)).min() >= 999
+    assert script.starts_of(returns, script.Tier("x", 250, 0.0, 0.3)).max() < 800
+    assert script.starts_of(returns, script.Tier("x", 250, 0.7, 1.0)).min() >= 900
 
 
 def test_dates_of_both_forms_are_read(script: ModuleType) -> None:
