@@ -17,6 +17,7 @@ NEEDED = (
     "openoutcry/py.typed",
     "openoutcry/data/ecb_fx.zip",
     "openoutcry/data/us_treasury.csv.gz",
+    "openoutcry/realism/bands.json",
     ".dist-info/entry_points.txt",
     ".dist-info/licenses/LICENSE-APACHE",
     ".dist-info/licenses/LICENSE-MIT",

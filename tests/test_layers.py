@@ -121,11 +121,14 @@ LAYERS = {
     ),
     "pytest_plugin": Layer(("openoutcry.pytest_plugin",), set(), {"pytest"}, frozenset({"leakcheck"})),
     "batch_bench": Layer(("openoutcry.batch_benchmarks",), {*CORE, "vector"}, {"gymnasium", "numpy"}),
+    "realism": Layer(
+        ("openoutcry.realism", "openoutcry.realism.*"), {*CORE, "realism", "sweep"}, {"numpy"}, by_name=True
+    ),
     "cli": Layer(
         ("openoutcry.__main__", "openoutcry.cli", "openoutcry.cli.*"),
         {*CORE, "board", "cli", "reidentify"},
         {"numpy", "rich", "typer"},
-        frozenset({"root", "batch_bench", "leakcheck", "picture", "report"}),
+        frozenset({"root", "batch_bench", "leakcheck", "picture", "realism", "report"}),
     ),
 }
 

@@ -20,14 +20,14 @@ SMALL: dict[str, Any] = {"n_symbols": 5, "n_days": 300}
 
 # What version 1 of the specs is: the fingerprint of seed 7 of each, at five symbols and 300 days.
 GOLDEN: dict[str, str] = {
-    "calm": "7b2ff19e3a705259966bf758ea3ac5133b967a331487ebef275deaf97d6db9cc",
-    "hard": "c6ed87c5166dc2c35b62a8d859ebf927f58b4762a64fc7044d839f00aba8740c",
-    "extreme": "fc63651477a6d4ba99218766ecc9921c347f37517e4db605cc7502095e0e5b48",
-    "fx": "2eb02882bb4ff9c741b8832e9d0df7ffc1852c5e11e9580f24a9ff72670128f9",
-    "pairs": "798530a8b34644e3840f5c4b1a52a6309ef81a507d79b792ea5bb57d2642250e",
-    "regime-shift": "dae653f6421f36e32b7c10e1376ee61d9537daa6ce8ecd42757fc1e8e87d07b2",
-    "crisis": "438777de339c24be61466ec2e339e0ce7c1cb1bbc0417ee2bac6eb21e3bbb565",
-    "martingale": "49e28041e00f39f5c255359cd7bc614026d43e0a42b0bcb1f8e4c174a92c88e9",
+    "calm": "a740602e5dec17936c107f9457bc54e4ad6cbae7c183a2bbd95a9c4617088dd0",
+    "hard": "864782efd636ce8028673063ccd0422f4bf245e97fd526ce6f8274426f717585",
+    "extreme": "28bf6435619db4e446ba74ffe58147b33f92a0f80e8bbca6c8634ffda0a7974b",
+    "fx": "b409dabcf2b3e73c33d4f730ea9dec4dd6eff69cddb11b6da536feae83e39ba9",
+    "pairs": "25f018c5c648e39ed514a921bb1269ab1de547a3c2c68e823e571a38f3120066",
+    "regime-shift": "105fb39dbaafd9bb43a0f0fbac91d5139c91e0a1f5366043a91abf4a9f1fc9e9",
+    "crisis": "0a32431c134db0c3957ee74d13810a74b116b297ac84b0b4789eb53368ac1cb0",
+    "martingale": "578278622790503797a9209718d172c417da6fe533d7753b49a17d89131fcf92",
 }
 
 

@@ -194,12 +194,12 @@ mod tests {
     fn what_is_no_spec_is_refused_by_name() {
         let text = spec_to_json(&ScenarioSpec::named("hard").unwrap());
         for (from, to, said) in [
-            ("\"degrees\":8,", "\"degrees\":7,", "`degrees` must be even"),
+            ("\"degrees\":12,", "\"degrees\":7,", "`degrees` must be even"),
             ("\"version\":1", "\"version\":2", "`version` must be 1; received 2"),
             ("\"tick\":0.01", "\"tick\":0", "`tick` must be"),
             ("\"tick\":0.01", "\"tock\":0.01", "unknown field `tock`"),
             (",\"tick\":0.01", "", "missing field `tick`"),
-            ("\"n_days\":2520", "\"n_days\":-1", "invalid value"),
+            ("\"n_days\":2521", "\"n_days\":-1", "invalid value"),
         ] {
             let changed = text.replace(from, to);
             assert_ne!(changed, text, "{from}");

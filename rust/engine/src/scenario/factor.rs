@@ -24,11 +24,8 @@ impl Volatility {
         let keeps = swings.map(|swing| libm::exp2(-1.0 / swing.half_life));
         let moves = std::array::from_fn(|k| swings[k].sd * (1.0 - keeps[k] * keeps[k]).sqrt());
         let values = swings.map(|swing| swing.sd * stream.normal());
-        // One push moves both, so they move together: the variance of their sum has that of a product, too.
-        let [fast, slow] = swings.map(|swing| swing.sd);
-        let both = 2.0 * moves[0] * moves[1] / (1.0 - keeps[0] * keeps[1]);
         // The mean of exp(2 x) of a normal x is exp of twice its variance.
-        let level = -(fast * fast + slow * slow + both);
+        let level = -swings.iter().map(|swing| swing.sd * swing.sd).sum::<f64>();
         Self { values, keeps, moves, level, leverage: (leverage, (1.0 - leverage * leverage).sqrt()) }
     }
 
@@ -38,12 +35,12 @@ impl Volatility {
         self.level + (self.values[0] + self.values[1])
     }
 
-    /// Goes on by a day whose return came of a standard normal, pushed by another.
+    /// Goes on by a day whose return came of a standard normal.
     #[inline]
-    pub(super) fn step(&mut self, normal: f64, other: f64) {
-        let (with, alone) = self.leverage;
-        let push = with * normal + alone * other;
-        self.values = std::array::from_fn(|k| self.keeps[k] * self.values[k] + self.moves[k] * push);
+    pub(super) fn step(&mut self, normal: f64, stream: &mut Stream) {
+        let ((with, alone), (fast, slow)) = (self.leverage, stream.two_normals());
+        let pushes = [with * normal + alone * fast, with * normal + alone * slow];
+        self.values = std::array::from_fn(|k| self.keeps[k] * self.values[k] + self.moves[k] * pushes[k]);
     }
 }
 
@@ -82,15 +79,14 @@ impl Split {
     }
 }
 
-/// Returns a jump in standard deviations, and a standard normal for another use.
+/// Returns a jump in standard deviations.
 ///
-/// The jump's mean is 0 with that of the days without one.
+/// Its mean is 0 with that of the days without one.
 #[inline]
-pub(super) fn jump(jumps: Jumps, stream: &mut Stream) -> (f64, f64) {
+pub(super) fn jump(jumps: Jumps, stream: &mut Stream) -> f64 {
     let chance = jumps.rate / DAYS_A_YEAR;
-    let (luck, other) = stream.uniform_and_normal();
     let mean = -chance * jumps.mean;
-    (if luck < chance { mean + jumps.mean + jumps.sd * stream.normal() } else { mean }, other)
+    if stream.uniform() < chance { mean + jumps.mean + jumps.sd * stream.normal() } else { mean }
 }
 
 /// One day of a factor.
@@ -120,7 +116,7 @@ pub(super) fn market(spec: &ScenarioSpec, key: &Key) -> Vec<Day> {
         let swing = volatility.log() + libm::log(climate.vol);
         let vol = daily * libm::exp(swing);
         let noise = split.draw(&mut stream);
-        let (jump, other) = jump(spec.market_jumps, &mut stream);
+        let jump = jump(spec.market_jumps, &mut stream);
         days.push(Day {
             overnight: vol * (noise.night + jump),
             intraday: vol * noise.day,
@@ -129,7 +125,7 @@ pub(super) fn market(spec: &ScenarioSpec, key: &Key) -> Vec<Day> {
             swing,
             drift: climate.drift,
         });
-        volatility.step(noise.normal, other);
+        volatility.step(noise.normal, &mut stream);
     }
     days
 }

@@ -68,8 +68,7 @@ impl Walk {
     fn next(&mut self, market: &Day, sector: &Day) -> (f64, f64) {
         let vol = self.nature.vol * libm::exp(market.swing + self.volatility.log());
         let Noise { night, day, normal, .. } = self.split.draw(&mut self.stream);
-        let other = self.stream.normal();
-        self.volatility.step(normal, other);
+        self.volatility.step(normal, &mut self.stream);
         let beta = self.nature.beta;
         self.step(beta * market.overnight + sector.overnight + vol * night);
         let open = self.ticks / self.per_unit;

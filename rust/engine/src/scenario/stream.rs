@@ -54,13 +54,6 @@ impl Stream {
         quantile(self.uniform())
     }
 
-    /// Returns a draw in (0, 1) and a standard normal, none beyond 6.3.
-    #[inline]
-    pub(super) fn uniform_and_normal(&mut self) -> (f64, f64) {
-        let (a, b) = self.two_uniforms();
-        (a, quantile(b))
-    }
-
     /// Returns two standard normals, none beyond 6.3.
     #[inline]
     pub(super) fn two_normals(&mut self) -> (f64, f64) {

@@ -129,8 +129,8 @@ impl<'a> Walk<'a> {
         let swing = self.volatility.log();
         let vol = self.nature.vol * libm::exp(market.swing + swing);
         let Noise { night, day, scale, normal } = self.split.draw(&mut self.stream);
-        let (jump, other) = factor::jump(spec.own_jumps, &mut self.stream);
-        self.volatility.step(normal, other);
+        let jump = factor::jump(spec.own_jumps, &mut self.stream);
+        self.volatility.step(normal, &mut self.stream);
         let beta = self.nature.beta;
         // The drift pays for the market's variance as it is that day, and for nothing else: volatility is no signal.
         let drift = beta * (spec.risk_price * market.variance + market.drift);

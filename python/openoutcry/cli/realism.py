@@ -1,0 +1,162 @@
+"""`openoutcry realism`: whether a market looks like markets."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress
+from rich.table import Table
+
+from openoutcry import data
+from openoutcry.cli.source import open_dataset
+from openoutcry.dataset import Dataset
+from openoutcry.errors import refusal
+
+if TYPE_CHECKING:
+    from openoutcry.realism.verdict import FactRow, Verdict
+
+EXAMPLES = """
+**Examples**
+
+`openoutcry realism hard`
+
+`openoutcry realism calm --seeds 20 --json`
+
+`openoutcry realism ecb-fx --tier fx`
+
+`openoutcry realism prices.csv --tier hard`
+
+**Exit codes** 0: realistic. 1: a fact lies outside its band, or a rule earns what no rule should. 2: could not run.
+"""
+
+WORDS = {
+    "annual_volatility": "annual volatility",
+    "excess_kurtosis": "excess kurtosis",
+    "quantile_kurtosis": "quantile kurtosis",
+    "hill": "tail index (Hill, 5 %)",
+    "acf_return_1": "autocorrelation of r, 1 bar",
+    "acf_abs_1": "autocorrelation of |r|, 1 bar",
+    "acf_abs_5": "autocorrelation of |r|, 5 bars",
+    "acf_abs_20": "autocorrelation of |r|, 20 bars",
+    "leverage": "leverage effect",
+    "skew": "skew",
+    "long_kurtosis": "excess kurtosis over 20 bars",
+    "pairwise_correlation": "mean pairwise correlation",
+    "volume_volatility": "volume and volatility",
+    "range_ratio": "range over return volatility",
+    "overnight_share": "overnight share of variance",
+    "buy_and_hold_sharpe": "Sharpe of buy-and-hold",
+}
+TOLD = {
+    "equivalence": "each rule is tested to earn no more than ±0.15 before costs",
+    "excess": "so few seeds can only show that a rule earns more than ±0.15 before costs; from 100 on, that none does",
+    "none": "one path says nothing of rules: the card is printed, not judged",
+}
+
+
+def realism(
+    source: str = typer.Argument(help="A tier, a bundled market (`openoutcry data list`) or a file."),
+    seeds: int | None = typer.Option(None, min=2, help="Markets of a tier; 200 by default."),
+    tier: str = typer.Option("", help="Whose bands a bundled market or a file is held to; none by default."),
+    periods_per_year: float | None = typer.Option(None, help="Bars a year of a file; 252 by default."),
+    as_json: bool = typer.Option(False, "--json", help="Print everything as JSON."),
+) -> None:
+    """Hold a market to what real markets look like, and to pay no dumb rule.
+
+    A tier is judged over many seeds, anything else as the one panel that it is.
+    """
+    from openoutcry.realism import gate
+
+    if source.partition(":")[0] in data.names() or Path(source).exists():
+        _left_out(source, "--seeds", seeds, "one panel")
+        total, held_to = 1, tier
+        panels: Iterable[Dataset] = [open_dataset(source, periods_per_year)]
+    else:
+        _left_out(source, "--periods-per-year", periods_per_year, "made with it")
+        total = 200 if seeds is None else seeds
+        panels, held_to = _tier(source, tier, total)
+    with Progress(BarColumn(), MofNCompleteColumn(), console=Console(stderr=True), transient=True) as progress:
+        bar = progress.add_task("", total=total)
+        verdict = gate.check(panels, held_to, name=source, on_panel=lambda _: progress.advance(bar))
+    if as_json:
+        typer.echo(json.dumps(verdict.to_dict()))
+    else:
+        _show(verdict)
+    if not verdict.passed:
+        typer.echo(f"failed: {', '.join(verdict.failures)}", err=True)
+        raise typer.Exit(1)
+
+
+def _left_out(source: str, option: str, value: object, why: str) -> None:
+    if value is not None:
+        raise refusal("argument_invalid", f"`{option}` must be left out with {source}, {why}; received {value}")
+
+
+def _tier(source: str, tier: str, n_seeds: int) -> tuple[Iterable[Dataset], str]:
+    """Return the markets of a tier or family, and the tier they are held to."""
+    from openoutcry.realism import bands
+    from openoutcry.realism.source import panels_of
+
+    return panels_of(source, n_seeds), tier or (source if source in bands.tiers() else "")
+
+
+def _show(verdict: Verdict) -> None:
+    console = Console()
+    console.width = max(console.width, 100)
+    many = verdict.n_seeds > 1
+    held = f"bands of {verdict.tier}" if verdict.tier else "no bands"
+    title = f"{verdict.name}  {verdict.n_seeds} x {verdict.n_bars} bars, {held}" if many else f"{verdict.name}, {held}"
+    console.print(_fact_table(title, verdict))
+    for row in verdict.facts:
+        if row.reason and row.passed is not True:
+            console.print(f"  · {WORDS[row.fact]}: {row.reason}", style="dim", highlight=False)
+    console.print(_rule_table(verdict))
+    console.print(f"  · {TOLD[verdict.test]}", style="dim", highlight=False)
+    best = f"best rule after costs {_number(verdict.best)}, of a driftless market {_number(verdict.best_of_martingale)}"
+    console.print(f"{best} {_mark(verdict.best_passed)}", highlight=False)
+
+
+def _fact_table(title: str, verdict: Verdict) -> Table:
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+    table.add_column("fact", no_wrap=True)
+    for head in ("value", "low", "high", "inside" if verdict.n_seeds > 1 else "p (Holm)"):
+        table.add_column(head, justify="right", no_wrap=True)
+    table.add_column("")
+    table.add_column("band from", style="dim")
+    for row in verdict.facts:
+        numbers = map(_number, (row.median, row.low, row.high))
+        table.add_row(WORDS[row.fact], *numbers, _told(row, verdict.n_seeds), _mark(row.passed), row.source)
+    return table
+
+
+def _told(row: FactRow, n_seeds: int) -> str:
+    if n_seeds == 1:
+        return _number(row.p_value)
+    return "—" if row.inside is None else f"{row.inside:.0%}"
+
+
+def _rule_table(verdict: Verdict) -> Table:
+    table = Table(title="alpha-Sharpe of rules", title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("rule", no_wrap=True)
+    table.add_column("family")
+    for head in ("after costs", "before costs", "± s.e.", "p (Holm)"):
+        table.add_column(head, justify="right", no_wrap=True)
+    table.add_column("")
+    for row in verdict.rules:
+        numbers = (_number(row.net), _number(row.gross), _number(row.error), _number(row.p_value))
+        table.add_row(row.rule, row.family, *numbers, _mark(row.passed))
+    return table
+
+
+def _number(value: float | None) -> str:
+    return "—" if value is None else f"{value:.3f}"
+
+
+def _mark(passed: bool | None) -> str:
+    return "" if passed is None else "ok" if passed else "failed"

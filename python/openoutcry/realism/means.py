@@ -1,0 +1,55 @@
+"""Tests of a mean over seeds, and Holm's correction for many of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import copysign, erfc, log1p, sqrt
+
+import numpy as np
+import numpy.typing as npt
+
+Series = npt.NDArray[np.float64]
+
+
+def holm(values: Sequence[float]) -> list[float]:
+    """Return p-values adjusted for their number, in the order given.
+
+    Source: Holm (1979).
+    """
+    order = np.argsort(values, kind="stable")
+    adjusted, worst = [0.0] * len(values), 0.0
+    for rank, index in enumerate(order):
+        worst = max(worst, min(1.0, (len(values) - rank) * values[index]))
+        adjusted[index] = worst
+    return adjusted
+
+
+def equivalence(values: Series, bound: float) -> float:
+    """Return the p-value of "the mean lies beyond the bound".
+
+    Small shows that it is within. Two one-sided t-tests. Source: Schuirmann (1987).
+    """
+    error = _standard_error(values)
+    return _upper_tail((bound - abs(float(values.mean()))) / error, values.size - 1)
+
+
+def excess(values: Series, bound: float) -> float:
+    """Return the p-value of "the mean lies within the bound".
+
+    Small shows that it is beyond.
+    """
+    error = _standard_error(values)
+    return min(1.0, 2.0 * _upper_tail((abs(float(values.mean())) - bound) / error, values.size - 1))
+
+
+def _standard_error(values: Series) -> float:
+    return max(float(values.std(ddof=1)) / sqrt(values.size), 1e-12)
+
+
+def _upper_tail(t: float, freedom: int) -> float:
+    """Return P(T > t) of Student's t through a normal of the same tail.
+
+    Source: Wallace (1959); within 0.001 from 5 degrees of freedom on.
+    """
+    z = (8.0 * freedom + 1.0) / (8.0 * freedom + 3.0) * sqrt(freedom * log1p(t * t / freedom))
+    return 0.5 * erfc(copysign(z, t) / sqrt(2.0))
