@@ -18,7 +18,7 @@ const FLOOR: f64 = 100.0;
 ///
 /// Only volatilities, ticks and sizes are read of the spec: there is no drift, dividend, split, listing or halt.
 pub(super) fn columns(spec: &ScenarioSpec, key: &Key) -> Columns {
-    let none = Jumps { rate: 0.0, mean: 0.0, sd: 0.0 };
+    let none = Jumps::new(0.0, 0.0, 0.0);
     let spec = &ScenarioSpec { risk_price: 0.0, market_jumps: none, own_jumps: none, ..spec.clone() };
     let market = factor::market(spec, key);
     let sectors: Vec<_> = (0..spec.n_sectors).map(|index| factor::sector(spec, key, index, &market)).collect();

@@ -6,6 +6,7 @@ mod martingale;
 mod nature;
 mod spec;
 mod stream;
+mod tiers;
 mod world;
 
 pub use key::Key;

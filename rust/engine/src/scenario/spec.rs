@@ -35,6 +35,12 @@ pub struct Swing {
     pub sd: f64,
 }
 
+impl Swing {
+    pub(super) const fn new(half_life: f64, sd: f64) -> Self {
+        Self { half_life, sd }
+    }
+}
+
 /// Jumps overnight, in standard deviations of the day.
 ///
 /// What they add on average is taken off every day.
@@ -46,6 +52,12 @@ pub struct Jumps {
     pub mean: f64,
     /// Standard deviation of a jump.
     pub sd: f64,
+}
+
+impl Jumps {
+    pub(super) const fn new(rate: f64, mean: f64, sd: f64) -> Self {
+        Self { rate, mean, sd }
+    }
 }
 
 /// What a synthetic market is like: with a key, it is that market.
@@ -156,8 +168,8 @@ impl ScenarioSpec {
             "martingale" => Self {
                 family: Family::Martingale,
                 risk_price: 0.0,
-                market_jumps: Jumps { rate: 0.0, mean: 0.0, sd: 0.0 },
-                own_jumps: Jumps { rate: 0.0, mean: 0.0, sd: 0.0 },
+                market_jumps: Jumps::new(0.0, 0.0, 0.0),
+                own_jumps: Jumps::new(0.0, 0.0, 0.0),
                 dividend_yield: 0.0,
                 split_above: 0.0,
                 late_listings: 0.0,
@@ -167,110 +179,6 @@ impl ScenarioSpec {
             },
             _ => return None,
         })
-    }
-
-    /// What follows is a first fit to the stylized facts of real equities, tier by tier.
-    fn hard() -> Self {
-        let swing = |half_life, sd| Swing { half_life, sd };
-        Self {
-            family: Family::Factor,
-            n_symbols: 20,
-            n_days: 2521,
-            n_sectors: 5,
-            market_vol: 0.139,
-            sector_vol: 0.124,
-            own_vol: 0.184,
-            own_vol_spread: 0.25,
-            beta_spread: 0.3,
-            risk_price: 4.0,
-            swings: [swing(5.0, 0.214), swing(80.0, 0.412)],
-            own_swings: [swing(5.0, 0.319), swing(80.0, 0.211)],
-            leverage: -0.509,
-            degrees: 12,
-            own_degrees: 8,
-            market_jumps: Jumps { rate: 0.668, mean: -3.0, sd: 1.5 },
-            own_jumps: Jumps { rate: 1.616, mean: -0.5, sd: 3.752 },
-            overnight: 0.25,
-            has_bars: true,
-            volume_slope: 0.45,
-            volume_reaction: 0.18,
-            volume_noise: 0.3,
-            dividend_yield: 0.02,
-            split_above: 400.0,
-            late_listings: 0.1,
-            delisting_rate: 0.005,
-            halt_rate: 0.1,
-            tick: 0.01,
-        }
-    }
-
-    fn calm() -> Self {
-        let swing = |half_life, sd| Swing { half_life, sd };
-        Self {
-            market_vol: 0.098,
-            sector_vol: 0.069,
-            own_vol: 0.16,
-            risk_price: 6.0,
-            swings: [swing(5.0, 0.2), swing(80.0, 0.19)],
-            own_swings: [swing(5.0, 0.278), swing(80.0, 0.16)],
-            degrees: 6,
-            late_listings: 0.0,
-            delisting_rate: 0.0,
-            halt_rate: 0.0,
-            leverage: -0.4,
-            own_degrees: 6,
-            market_jumps: Jumps { rate: 0.798, mean: -3.0, sd: 1.5 },
-            own_jumps: Jumps { rate: 2.0, mean: -0.5, sd: 3.726 },
-            ..Self::hard()
-        }
-    }
-
-    fn extreme() -> Self {
-        let swing = |half_life, sd| Swing { half_life, sd };
-        Self {
-            market_vol: 0.215,
-            sector_vol: 0.19,
-            own_vol: 0.22,
-            risk_price: 2.6,
-            swings: [swing(20.0, 0.38), swing(65.0, 0.2)],
-            late_listings: 0.15,
-            delisting_rate: 0.015,
-            halt_rate: 0.3,
-            own_swings: [swing(20.0, 0.34), swing(65.0, 0.54)],
-            leverage: -0.55,
-            degrees: 20,
-            own_degrees: 6,
-            market_jumps: Jumps { rate: 0.155, mean: -3.0, sd: 1.5 },
-            own_jumps: Jumps { rate: 1.0, mean: -0.5, sd: 5.0 },
-            ..Self::hard()
-        }
-    }
-
-    fn fx() -> Self {
-        let swing = |half_life, sd| Swing { half_life, sd };
-        Self {
-            n_symbols: 9,
-            n_sectors: 3,
-            market_vol: 0.034,
-            sector_vol: 0.055,
-            own_vol: 0.06,
-            risk_price: 0.0,
-            leverage: -0.158,
-            swings: [swing(5.0, 0.101), swing(80.0, 0.361)],
-            own_swings: [swing(5.0, 0.142), swing(80.0, 0.154)],
-            market_jumps: Jumps { rate: 0.407, mean: -2.0, sd: 1.0 },
-            own_jumps: Jumps { rate: 0.688, mean: -0.5, sd: 5.654 },
-            has_bars: false,
-            dividend_yield: 0.0,
-            split_above: 0.0,
-            late_listings: 0.0,
-            delisting_rate: 0.0,
-            halt_rate: 0.0,
-            tick: 0.0001,
-            degrees: 14,
-            own_degrees: 4,
-            ..Self::hard()
-        }
     }
 
     /// Checks every field.
