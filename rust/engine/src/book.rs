@@ -1,3 +1,5 @@
+use pulp::Arch;
+
 use crate::dataset::Dataset;
 use crate::error::StepError;
 use crate::lanes::{self, Block, LANES};
@@ -99,14 +101,20 @@ impl Book {
     #[expect(clippy::cast_possible_truncation, reason = "f32 is what is asked for")]
     pub fn weights_f32(&self, weights: &mut [f32]) {
         assert!(weights.len() <= self.n_symbols, "a weight a symbol");
-        let (quads, rest) = weights.as_chunks_mut::<4>();
-        let (held, last) = self.weights.as_flattened().split_at(quads.len() * 4);
-        for (weights, held) in quads.iter_mut().zip(held.as_chunks::<4>().0) {
-            *weights = held.map(|weight| weight as f32);
-        }
-        for (weight, held) in rest.iter_mut().zip(last) {
-            *weight = *held as f32;
-        }
+        // Compiled for the vectors of the machine at hand, which round alike.
+        Arch::new().dispatch(
+            #[inline(always)]
+            || {
+                let (blocks, rest) = weights.as_chunks_mut::<LANES>();
+                let n_blocks = blocks.len();
+                for (weights, held) in blocks.iter_mut().zip(&self.weights) {
+                    *weights = held.map(|weight| weight as f32);
+                }
+                for (weight, held) in rest.iter_mut().zip(self.weights[n_blocks..].as_flattened()) {
+                    *weight = *held as f32;
+                }
+            },
+        );
     }
 
     /// Begins anew at the close of `bar` with 1 in cash, in the same memory.

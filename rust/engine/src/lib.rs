@@ -29,6 +29,7 @@ mod step;
 mod synthetic;
 mod tables;
 mod validate;
+mod widen;
 mod window;
 
 pub use as_of::AsOf;
@@ -43,4 +44,5 @@ pub use limits::Limits;
 pub use plain::{Growths, Observed, Orders, Pack, Tariff, Track, Whose, run_group, step_pack};
 pub use size::check_rows;
 pub use step::{Desk, Detail, Growth, MAX_ABS_WEIGHT, Rules, Stepped, step_once};
+pub use widen::widen_rows;
 pub use window::{DEFAULT_LOOKBACK, Window};

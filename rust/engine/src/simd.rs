@@ -109,10 +109,44 @@ impl<S: Simd> Vector<S> {
 }
 
 impl<S: Simd> Mask<S> {
+    /// Returns what holds nowhere.
+    #[inline(always)]
+    pub(crate) fn none(simd: S) -> Self {
+        let zero = Vector::splat(simd, 0.0);
+        zero.exceeds(zero)
+    }
+
+    /// Returns where this or `other` holds.
+    #[inline(always)]
+    pub(crate) fn or(self, other: Self) -> Self {
+        Self { simd: self.simd, value: self.simd.or_m64s(self.value, other.value) }
+    }
+
+    /// Returns where this and `other` hold.
+    #[inline(always)]
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self { simd: self.simd, value: self.simd.and_m64s(self.value, other.value) }
+    }
+
+    /// Returns where this does not hold.
+    #[inline(always)]
+    pub(crate) fn not(self) -> Self {
+        Self { simd: self.simd, value: self.simd.not_m64s(self.value) }
+    }
+
     /// Returns whether this holds anywhere.
     #[inline(always)]
     pub(crate) fn any(self) -> bool {
         self.simd.first_true_m64s(self.value) < S::F64_LANES
+    }
+
+    /// Returns for which elements this holds, a bit each.
+    #[inline(always)]
+    pub(crate) fn bits(self) -> u8 {
+        let (zero, one) = (Vector::splat(self.simd, 0.0), Vector::splat(self.simd, 1.0));
+        let mut elements = [0.0; LANES];
+        store(&mut elements, 0, self.select(one, zero));
+        elements.iter().enumerate().fold(0, |bits, (a, element)| bits | u8::from(*element > 0.0) << a)
     }
 
     /// Returns `yes` where this holds and `no` elsewhere.
@@ -225,6 +259,38 @@ impl<S: Simd> Row<'_, S> {
 #[inline(always)]
 pub(crate) fn store<S: Simd>(sum: &mut Block, lane: usize, of: Vector<S>) {
     S::as_mut_simd_f64s(sum).0[lane] = of.value;
+}
+
+/// Copies few numbers, for which a call of `memcpy` would take longer.
+///
+/// # Panics
+///
+/// Panics if there are not as many numbers as places.
+#[inline(always)]
+pub(crate) fn copy<S: Simd>(simd: S, from: &[f32], to: &mut [f32]) {
+    let n = 4 * S::F32_LANES;
+    let Some(last) = from.len().checked_sub(n) else {
+        to.copy_from_slice(from);
+        return;
+    };
+    assert_eq!(from.len(), to.len());
+    let mut at = 0;
+    while at < last {
+        copy_four(simd, &from[at..at + n], &mut to[at..at + n]);
+        at += n;
+    }
+    // What is left, and some of what was copied already.
+    copy_four(simd, &from[last..], &mut to[last..]);
+}
+
+/// Copies four vectors.
+#[inline(always)]
+fn copy_four<S: Simd>(simd: S, from: &[f32], to: &mut [f32]) {
+    // What is loaded for an operation stays in a register, be it one that does nothing.
+    let load = |vector: S::f32s| simd.or_f32s(vector, vector);
+    let (from, to) = (S::as_simd_f32s(from).0, S::as_mut_simd_f32s(to).0);
+    let (a, b, c, d) = (load(from[0]), load(from[1]), load(from[2]), load(from[3]));
+    (to[0], to[1], to[2], to[3]) = (a, b, c, d);
 }
 
 #[cfg(test)]

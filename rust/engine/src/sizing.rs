@@ -27,14 +27,14 @@ pub(crate) fn accept(
     desk: &mut Desk,
 ) -> Result<(), StepError> {
     let mut gross = desk.arch.dispatch(CutWeights { rules, book, desk });
-    if gross.odd > 0.0
+    if gross.is_odd
         && let Some(index) = orders.iter().position(|weight| weight.is_infinite())
     {
         return Err(StepError::WeightNotFinite { index, weight: orders[index] });
     }
     std::mem::swap(&mut desk.events, &mut desk.last_events);
     desk.events.clear();
-    if gross.odd > 0.0 || !market.all_live() {
+    if gross.is_odd || !market.all_live() {
         refuse(market, rules, book, orders, desk);
         gross = desk.arch.dispatch(CutWeights { rules, book, desk });
     }
@@ -68,7 +68,7 @@ fn refuse(market: &Dataset, rules: &Rules, book: &Book, orders: &[f64], desk: &m
 ///
 /// What is new has the gross that is left.
 fn limit(rules: &Rules, book: &Book, gross: &Gross, desk: &mut Desk) {
-    if gross.cut > 0.0 {
+    if gross.is_cut {
         report_cut_weights(desk);
     }
     if let Some(scale) = gross.scale(rules.limits().max_gross) {
@@ -77,13 +77,14 @@ fn limit(rules: &Rules, book: &Book, gross: &Gross, desk: &mut Desk) {
     }
 }
 
-/// Gross weights: new, already held, and taken away by `max_weight`.
+/// Gross weights: new and already held.
 pub(crate) struct Gross {
     pub(crate) added: f64,
     pub(crate) kept: f64,
-    pub(crate) cut: f64,
-    /// Above 0 where an order has to be refused.
-    pub(crate) odd: f64,
+    /// Whether `max_weight` took something away.
+    pub(crate) is_cut: bool,
+    /// Whether an order has to be refused.
+    pub(crate) is_odd: bool,
 }
 
 impl Gross {
@@ -128,28 +129,29 @@ pub(crate) fn cut<S: Simd, const ONE: bool>(
 ) -> Gross {
     let (orders, current) = (layout.row(&desk.orders), layout.row(&book.weights));
     let targets = layout.row_mut(&mut desk.targets);
-    let mut sums = [[0.0; LANES]; 4];
+    let mut sums = [[0.0; LANES]; 2];
+    let (mut lost, mut odd) = (terms.nowhere, terms.nowhere);
     let mut lane = 0;
     while lane < layout.n_lanes {
         let zero = terms.zero;
-        let (mut added, mut kept, mut lost, mut odd) = (zero, zero, zero, zero);
+        let (mut added, mut kept) = (zero, zero);
         let mut i = lane;
         while i < layout.n {
             let cut = terms.cut(orders.get(i), current.get(i));
             targets[i] = cut.target.value();
             kept = kept + cut.kept;
             added = added + cut.added;
-            lost = lost + cut.lost;
-            odd = odd + cut.odd;
+            lost = lost.or(cut.lost);
+            odd = odd.or(cut.odd);
             i += layout.per_block;
         }
-        for (sum, of) in sums.iter_mut().zip([added, kept, lost, odd]) {
+        for (sum, of) in sums.iter_mut().zip([added, kept]) {
             store(sum, lane, of);
         }
         lane += 1;
     }
-    let [added, kept, cut, odd] = sums.map(|sum| lanes::total(&sum));
-    Gross { added, kept, cut, odd }
+    let [added, kept] = sums.map(|sum| lanes::total(&sum));
+    Gross { added, kept, is_cut: lost.any(), is_odd: odd.any() }
 }
 
 /// Step 4 outside of a plain step.

@@ -11,7 +11,7 @@ use crate::execution;
 use crate::fill_noise::FillKey;
 use crate::lanes::{self, Block, LANES};
 use crate::limits::Limits;
-use crate::plain;
+use crate::plain::{self, Traits};
 use crate::settlement;
 use crate::sizing;
 use crate::tables::Tables;
@@ -26,6 +26,7 @@ pub struct Rules {
     limits: Limits,
     pub(crate) fill_key: FillKey,
     pub(crate) rates: Rates,
+    pub(crate) traits: Traits,
     pub(crate) tables: Option<Arc<Tables>>,
 }
 
@@ -64,7 +65,8 @@ impl Rules {
             cash: costs.cash_bps / 1e4,
             borrow: costs.borrow_bps / 1e4,
         };
-        Ok(Self { costs, limits, fill_key, rates, tables: None })
+        let traits = Traits::of(&costs, &limits, &rates);
+        Ok(Self { costs, limits, fill_key, rates, traits, tables: None })
     }
 
     /// Returns these rules with what they come to in each bar of `market` worked out.
@@ -80,11 +82,6 @@ impl Rules {
     #[must_use]
     pub fn costs(&self) -> &CostModel {
         &self.costs
-    }
-
-    /// Returns whether an account can owe shares, or be called.
-    pub(crate) fn owes(&self) -> bool {
-        self.limits.allow_short || self.limits.maintenance_margin > 0.0
     }
 
     /// Returns the lowest weight that an order may ask for.

@@ -13,7 +13,7 @@ use crate::plain::order::{Depth, Order, Terms};
 use crate::plain::pack::Pack;
 use crate::plain::tape::QUAD;
 use crate::plain::total;
-use crate::simd::{Vector, store};
+use crate::simd::{Mask, Vector, store};
 
 /// Accounts before a step.
 #[derive(Clone, Copy)]
@@ -56,15 +56,14 @@ impl<S: Simd> Part<S> {
         }
     }
 
-    /// Returns 1 for an account that can take no decision.
+    /// Returns which accounts can take no decision.
     ///
     /// As [`Book::check_nav`] has it.
     ///
     /// [`Book::check_nav`]: crate::Book::check_nav
     #[inline(always)]
-    pub(crate) fn overflown(self, pack: &Pack) -> Vector<S> {
-        let splat = |value| Vector::splat(self.simd, value);
-        self.vector(&pack.nav).exceeds(splat(MAX_NAV)).select(splat(1.0), splat(0.0))
+    pub(crate) fn overflown(self, pack: &Pack) -> Mask<S> {
+        self.vector(&pack.nav).exceeds(Vector::splat(self.simd, MAX_NAV))
     }
 
     /// Takes over what became of all accounts, but for their bars and marks.
@@ -97,17 +96,17 @@ pub(crate) struct After<S: Simd, const N: usize> {
     pub(crate) weights: [Vector<S>; N],
     pub(crate) marks: [Vector<S>; N],
     pub(crate) settled: Settled<S>,
-    /// Above 0 where the step is not plain: nothing else of it holds there.
-    pub(crate) misfit: Vector<S>,
-    /// 1 where `max_gross` scaled the orders, which a step of more detail tells of.
-    pub(crate) scaled: Vector<S>,
+    /// Where the step is not plain: nothing else of it holds there.
+    pub(crate) misfit: Mask<S>,
+    /// Where `max_gross` scaled the orders, which a step of more detail tells of.
+    pub(crate) scaled: Mask<S>,
 }
 
 /// What accounts trade to, after steps 2 to 4.
 struct Targets<S: Simd, const N: usize> {
     weights: [Vector<S>; N],
-    misfit: Vector<S>,
-    scaled: Vector<S>,
+    misfit: Mask<S>,
+    scaled: Mask<S>,
 }
 
 /// Carries accounts to the next close.
@@ -145,7 +144,7 @@ pub(crate) fn step<S: Simd, const N: usize, const GAPS: bool, const VARIES: bool
             for (sum, part) in sums.iter_mut().zip([fill.flow, fill.traded, fill.short, fill.value, fill.gross]) {
                 sum[symbol] = part;
             }
-            misfit = if GAPS || VARIES { misfit + fill.misfit } else { misfit };
+            misfit = if GAPS || VARIES { misfit.or(fill.misfit) } else { misfit };
             (shares[symbol], marks[symbol]) = (fill.shares, fill.mark);
         }
     }
@@ -158,7 +157,7 @@ pub(crate) fn step<S: Simd, const N: usize, const GAPS: bool, const VARIES: bool
         let weight = shares[symbol] * marks[symbol] / settled.nav;
         weights[symbol] = shares[symbol].equals(zero).select(zero, weight);
     }
-    misfit = misfit + settled.misfit;
+    misfit = misfit.or(settled.misfit);
     After { shares, weights, marks, settled, misfit, scaled: targets.scaled }
 }
 
@@ -170,21 +169,19 @@ fn cut<S: Simd, const N: usize>(
     asked: &[Vector<S>; N],
     held: &[Vector<S>; N],
 ) -> Targets<S, N> {
-    let (zero, one) = (terms.zero, terms.one);
-    let (mut weights, mut added, mut kept, mut misfit) = ([zero; N], [zero; N], [zero; N], zero);
+    let zero = terms.zero;
+    let (mut weights, mut added, mut kept, mut misfit) = ([zero; N], [zero; N], [zero; N], terms.nowhere);
     for symbol in 0..N {
         let cut = terms.cut(asked[symbol], held[symbol]);
         (weights[symbol], added[symbol], kept[symbol]) = (cut.target, cut.added, cut.kept);
-        misfit = misfit + cut.lost + cut.odd;
+        misfit = misfit.or(cut.lost).or(cut.odd);
     }
     let (added, kept) = (total(zero, &added), total(zero, &kept));
     let (scale, exceeds) = dues.scale(simd, added, kept);
-    let mut scaled = zero;
-    if exceeds.any() {
-        scaled = exceeds.select(added.exceeds(zero).select(one, zero), zero);
-        let is_scaled = scaled.exceeds(zero);
+    let scaled = exceeds.and(added.exceeds(zero));
+    if scaled.any() {
         for symbol in 0..N {
-            weights[symbol] = is_scaled.select(terms.scale(weights[symbol], held[symbol], scale), weights[symbol]);
+            weights[symbol] = scaled.select(terms.scale(weights[symbol], held[symbol], scale), weights[symbol]);
         }
     }
     Targets { weights, misfit, scaled }

@@ -79,8 +79,8 @@ pub(crate) struct Settled<S: Simd> {
     pub(crate) idle: Vector<S>,
     pub(crate) own: Vector<S>,
     pub(crate) borrow: Vector<S>,
-    /// Above 0 where the account would be closed by force.
-    pub(crate) misfit: Vector<S>,
+    /// Where the account would be closed by force.
+    pub(crate) misfit: Mask<S>,
 }
 
 /// Pays, accrues and values accounts of `cash` and `nav`.
@@ -112,10 +112,9 @@ pub(crate) fn settle<S: Simd, const OWES: bool, const TELLS: bool>(
     }
     let nav = cash + sums.value;
     // Neither a ruin nor a number beyond f64: those are not above 0 and at most its largest.
-    let mut misfit = nav.exceeds(zero).select(zero, one) + splat(f64::MAX).reaches(nav).select(zero, one);
+    let mut misfit = nav.exceeds(zero).and(splat(f64::MAX).reaches(nav)).not();
     if OWES && let Some(margin) = dues.margin {
-        let called: Mask<S> = (margin * sums.gross).exceeds(nav);
-        misfit = misfit + called.select(one, zero);
+        misfit = misfit.or((margin * sums.gross).exceeds(nav));
     }
     let (reward, turnover) = (nav / nav_before - one, sums.traded / nav_before);
     Settled { cash, nav, reward, turnover, fee, idle, own, borrow, misfit }

@@ -7,6 +7,7 @@ use crate::lanes::{Block, LANES};
 use crate::plain::Features;
 use crate::plain::abreast::{After, Before, Part, Quotes, step};
 use crate::plain::account::Dues;
+use crate::plain::observed::{Observed, Shown};
 use crate::plain::order::{Depth, Terms};
 use crate::plain::pack::Pack;
 use crate::plain::tape::{QUAD, Tape, quad_of, turn, turn_back};
@@ -32,19 +33,6 @@ pub struct Growths {
     pub rewards: Block,
     /// See [`crate::Stepped::turnover`].
     pub turnovers: Block,
-}
-
-/// Where the weights of accounts and their cash go, as fractions of NAV.
-#[derive(Debug)]
-pub struct Observed<'a> {
-    /// Account k's from `first + k * stride` on.
-    pub rows: &'a mut [f32],
-    /// Where the first is.
-    pub first: usize,
-    /// From one account to the next.
-    pub stride: usize,
-    /// The accounts that have a place.
-    pub n: usize,
 }
 
 /// Steps those of eight accounts whose step is plain.
@@ -122,31 +110,36 @@ impl<const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool> Wit
     fn with_simd<S: Simd>(self, simd: S) -> u8 {
         let Self { market, rules, pack, orders, told: (growths, mut observed) } = self;
         let tape = Tape::new(market, rules);
+        let is_asked = |a: usize| orders.which >> a & 1 == 1;
+        let whole = orders.which == u8::MAX;
         // An account that is not stepped may be at the last bar; it is shown the first two.
-        let bars: [usize; LANES] = std::array::from_fn(|a| if orders.which >> a & 1 == 1 { pack.bars[a] } else { 0 });
-        let idle: Block = std::array::from_fn(|a| f64::from(u8::from(orders.which >> a & 1 == 0)));
-        let mut stepped = 0;
+        let bars = if whole { pack.bars } else { std::array::from_fn(|a| if is_asked(a) { pack.bars[a] } else { 0 }) };
+        let (mut stepped, mut shown) = (0, Shown::new());
         let mut terms = (Terms::of(simd, rules, 0), Dues::of(simd, market, rules, 0));
         for index in 0..LANES / S::F64_LANES {
-            if orders.which >> (index * S::F64_LANES) & (u8::MAX >> (LANES - S::F64_LANES)) == 0 {
+            let (first, part) = (index * S::F64_LANES, Part { simd, index });
+            let which = orders.which >> first & (u8::MAX >> (LANES - S::F64_LANES));
+            if which == 0 {
                 continue;
             }
-            let part = Part { simd, index };
             if index > 0 && matches!(rules, Whose::Each(_)) {
                 terms = (Terms::of(simd, rules, index), Dues::of(simd, market, rules, index));
             }
             let before = part.before::<N>(pack);
             let asked = part.turned(|a| &orders.weights[a]);
             let quotes = |quad| part.quotes::<GAPS, VARIES>(&tape, &bars, pack, quad);
-            let after = step::<S, N, GAPS, VARIES, OWES>(simd, &terms, &before, &asked, quotes);
-            let misfit = after.misfit + part.vector(&idle);
+            let mut after = step::<S, N, GAPS, VARIES, OWES>(simd, &terms, &before, &asked, quotes);
             store(&mut growths.rewards, index, after.settled.reward);
             store(&mut growths.turnovers, index, after.settled.turnover);
-            if let Some(observed) = &mut observed {
-                part.show(&after, market.n_symbols(), observed);
+            part.show(&after, &mut shown);
+            if !whole {
+                let idle: Block = std::array::from_fn(|a| f64::from(u8::from(!is_asked(a))));
+                after.misfit = after.misfit.or(part.vector(&idle).exceeds(terms.0.zero));
             }
-            part.keep_plain::<N, GAPS>(&before, &after, misfit, pack);
-            stepped |= bits(misfit) << (index * S::F64_LANES);
+            stepped |= part.keep_plain::<N, GAPS>(&before, &after, pack) << first;
+        }
+        if let Some(observed) = &mut observed {
+            observed.write(simd, market.n_symbols(), &bars, &shown);
         }
         for (account, bar) in pack.bars.iter_mut().enumerate() {
             *bar += usize::from(stepped >> account & 1);
@@ -176,56 +169,54 @@ impl<S: Simd> Part<S> {
         quad: usize,
     ) -> Quotes<S> {
         let bar = |a: usize| bars[self.index * S::F64_LANES + a];
-        let turned = |blocks: &[Block], lag: usize| turn(self.simd, |a| quad_of(&blocks[bar(a) + 1 - lag], quad));
-        let decided = turned(tape.close, 1);
+        let next = |blocks: &[Block]| turn(self.simd, |a| quad_of(&blocks[bar(a) + 1], quad));
+        let closes = |a: usize| tape.close[bar(a)..].first_chunk::<2>().expect("a bar after that decided on");
+        let decided = turn(self.simd, |a| quad_of(&closes(a)[0], quad));
         Quotes {
             // Where nothing is missing the mark is the close.
             marks: if GAPS { self.vectors(&pack.marks[quad * QUAD..]) } else { decided },
-            fills: turned(tape.fill, tape.lag),
-            closes: turned(tape.close, 0),
+            // Not `map_or`, which is a call and hands vectors over by way of memory.
+            fills: if let Some(fill) = tape.fill { next(fill) } else { decided },
+            closes: turn(self.simd, |a| quad_of(&closes(a)[1], quad)),
             decided,
             depths: if VARIES { tape.depths(self.simd, |a| bar(a) + 1, quad) } else { [Depth::none(); QUAD] },
         }
     }
 
-    /// Writes the weights and cash of accounts after a step.
+    /// Returns to `shown` what is seen of accounts after a step.
     #[inline(always)]
-    #[expect(clippy::cast_possible_truncation, reason = "observed in f32")]
-    fn show<const N: usize>(self, after: &After<S, N>, n_symbols: usize, observed: &mut Observed<'_>) {
-        let mut cash = [0.0; LANES];
-        store(&mut cash, 0, after.settled.cash / after.settled.nav);
+    fn show<const N: usize>(self, after: &After<S, N>, shown: &mut Shown<N>) {
         let first = self.index * S::F64_LANES;
-        let n = S::F64_LANES.min(observed.n.saturating_sub(first));
-        let place = observed.first + first * observed.stride;
-        for quad in 0..N.min(n_symbols.next_multiple_of(QUAD)) / QUAD {
+        store(&mut shown.cash, self.index, after.settled.cash / after.settled.nav);
+        for quad in 0..N / QUAD {
             let turned = turn_back(self.simd, std::array::from_fn(|k| after.weights[quad * QUAD + k]));
-            let width = (n_symbols - quad * QUAD).min(QUAD);
-            for (a, cash) in cash[..n].iter().enumerate() {
-                let row = &mut observed.rows[place + a * observed.stride + quad * QUAD..][..=width];
-                let weights = quad_of(&turned[a / 2], a % 2).map(|weight| weight as f32);
-                if let Ok(row) = <&mut [f32; QUAD + 1]>::try_from(&mut *row) {
-                    row[..QUAD].copy_from_slice(&weights);
-                    row[QUAD] = *cash as f32;
-                } else {
-                    row[..width].copy_from_slice(&weights[..width]);
-                    row[width] = *cash as f32;
-                }
+            for a in 0..S::F64_LANES {
+                shown.weights[first + a][quad * QUAD..][..QUAD].copy_from_slice(quad_of(&turned[a / 2], a % 2));
             }
         }
     }
 
     /// Takes over what became of the accounts whose step is plain.
+    ///
+    /// Returns which, a bit each.
     #[inline(always)]
     fn keep_plain<const N: usize, const GAPS: bool>(
         self,
         before: &Before<S, N>,
         after: &After<S, N>,
-        misfit: Vector<S>,
         pack: &mut Pack,
-    ) {
-        // A sum with something that is not a number fits nothing either.
-        let fits = misfit.equals(Vector::splat(self.simd, 0.0));
-        let select = |before: Vector<S>, after: Vector<S>| fits.select(after, before);
+    ) -> u8 {
+        if !after.misfit.any() {
+            self.keep(after, pack);
+            if GAPS {
+                for (marks, after) in pack.marks.iter_mut().zip(after.marks) {
+                    store(marks, self.index, after);
+                }
+            }
+            return u8::MAX >> (LANES - S::F64_LANES);
+        }
+        let misfit = after.misfit;
+        let select = |before: Vector<S>, after: Vector<S>| misfit.select(before, after);
         store(&mut pack.cash, self.index, select(before.cash, after.settled.cash));
         store(&mut pack.nav, self.index, select(before.nav, after.settled.nav));
         for symbol in 0..N {
@@ -236,13 +227,6 @@ impl<S: Simd> Part<S> {
                 store(&mut pack.marks[symbol], self.index, marks);
             }
         }
+        misfit.not().bits()
     }
-}
-
-/// Returns which accounts fit, a bit each.
-#[inline(always)]
-fn bits<S: Simd>(misfit: Vector<S>) -> u8 {
-    let mut elements = [0.0; LANES];
-    store(&mut elements, 0, misfit);
-    (0..S::F64_LANES).fold(0, |bits, a| bits | u8::from(elements[a] == 0.0) << a)
 }

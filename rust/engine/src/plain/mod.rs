@@ -8,6 +8,7 @@
 mod abreast;
 mod account;
 mod group;
+mod observed;
 mod one;
 mod order;
 mod pack;
@@ -23,11 +24,13 @@ use crate::lanes::Block;
 use crate::simd::Vector;
 use crate::step::Rules;
 
-pub use group::{Growths, Observed, Orders, step_pack};
+pub use group::{Growths, Orders, step_pack};
+pub use observed::Observed;
 pub(crate) use one::step;
 pub(crate) use order::Terms;
 pub use pack::Pack;
 pub use run::{Track, run_group};
+pub(crate) use whose::Traits;
 pub use whose::{Tariff, Whose};
 
 /// What a plain step may leave out, known before it.

@@ -68,7 +68,7 @@ impl<const ONE: bool, const GAPS: bool, const VARIES: bool, const OWES: bool> Wi
         let layout = Layout::<S, ONE>::new(simd, market.n_symbols());
         let terms = Terms::new(simd, rules);
         let gross = sizing::cut(layout, &terms, book, desk);
-        if gross.odd > 0.0 || gross.cut > 0.0 {
+        if gross.is_odd || gross.is_cut {
             return None;
         }
         let scale = gross.scale(rules.limits().max_gross);
@@ -81,7 +81,7 @@ impl<const ONE: bool, const GAPS: bool, const VARIES: bool, const OWES: bool> Wi
         let value = |value| Vector::splat(one, value);
         let dues = Dues::of(one, market, Whose::One(rules), 0);
         let settled = settle::<_, OWES, true>(one, &dues, (value(book.cash), value(book.nav)), sums.map(value));
-        if settled.misfit.value() > 0.0 {
+        if settled.misfit.any() {
             return None;
         }
         let accrued = (settled.own.value(), settled.idle.value(), settled.borrow.value());
@@ -129,11 +129,11 @@ fn trade<S: Simd, const ONE: bool, const GAPS: bool, const VARIES: bool, const O
     let ratios = rows.ratios.map(|(ratio, root)| (layout.row(ratio), layout.row(root)));
     let (shares_after, marks_after) = (layout.row_mut(&mut desk.shares), layout.row_mut(&mut desk.marks));
     let nav = layout.splat(book.nav);
-    let mut sums = [[0.0; LANES]; 8];
+    let (mut sums, mut misfit) = ([[0.0; LANES]; 7], terms.nowhere);
     // Lane by lane, so that a sum stays in one register.
     let mut lane = 0;
     while lane < layout.n_lanes {
-        let mut lanes = [terms.zero; 8];
+        let mut lanes = [terms.zero; 7];
         let mut i = lane;
         while i < layout.n {
             let order = Order {
@@ -155,8 +155,8 @@ fn trade<S: Simd, const ONE: bool, const GAPS: bool, const VARIES: bool, const O
                 ratio: ratios.map(|(ratio, root)| (ratio.get(i), root.get(i))),
             };
             let fill = terms.fill::<GAPS, VARIES, OWES>(&order, depth);
-            let parts =
-                [fill.flow, fill.traded, fill.slipped, fill.pushed, fill.short, fill.value, fill.gross, fill.misfit];
+            let parts = [fill.flow, fill.traded, fill.slipped, fill.pushed, fill.short, fill.value, fill.gross];
+            misfit = if GAPS || VARIES { misfit.or(fill.misfit) } else { misfit };
             for (sum, part) in lanes.iter_mut().zip(parts) {
                 *sum = *sum + part;
             }
@@ -170,8 +170,8 @@ fn trade<S: Simd, const ONE: bool, const GAPS: bool, const VARIES: bool, const O
         lane += 1;
     }
     let total = |sum: &Block| lanes::total(sum);
-    let [flow, traded, slipped, pushed, short, value, gross, misfit] = &sums;
-    if (GAPS || VARIES) && total(misfit) > 0.0 {
+    let [flow, traded, slipped, pushed, short, value, gross] = &sums;
+    if (GAPS || VARIES) && misfit.any() {
         return None;
     }
     Some(Sums {

@@ -6,12 +6,13 @@ use pulp::Simd;
 
 use crate::execution::MAX_COST;
 use crate::plain::whose::{Number, Whose};
-use crate::simd::Vector;
+use crate::simd::{Mask, Vector};
 use crate::step::{MAX_ABS_WEIGHT, Rules};
 
 /// The numbers of the rules, in every element of a vector.
 #[derive(Clone, Copy)]
 pub(crate) struct Terms<S: Simd> {
+    pub(crate) nowhere: Mask<S>,
     pub(crate) zero: Vector<S>,
     pub(crate) one: Vector<S>,
     max_weight: Vector<S>,
@@ -47,9 +48,10 @@ pub(crate) struct Cut<S: Simd> {
     pub(crate) target: Vector<S>,
     pub(crate) added: Vector<S>,
     pub(crate) kept: Vector<S>,
-    pub(crate) lost: Vector<S>,
-    /// 1 where the order has to be refused.
-    pub(crate) odd: Vector<S>,
+    /// Where the limit took something away.
+    pub(crate) lost: Mask<S>,
+    /// Where the order has to be refused.
+    pub(crate) odd: Mask<S>,
 }
 
 /// What a fill is made from.
@@ -77,8 +79,8 @@ pub(crate) struct Fill<S: Simd> {
     pub(crate) short: Vector<S>,
     pub(crate) value: Vector<S>,
     pub(crate) gross: Vector<S>,
-    /// Above 0 where the order cannot be filled whole.
-    pub(crate) misfit: Vector<S>,
+    /// Where the order cannot be filled whole.
+    pub(crate) misfit: Mask<S>,
 }
 
 impl<S: Simd> Terms<S> {
@@ -94,6 +96,7 @@ impl<S: Simd> Terms<S> {
         let splat = |value| Vector::splat(simd, value);
         let each = |number| whose.vector(simd, index, number);
         Self {
+            nowhere: Mask::none(simd),
             zero: splat(0.0),
             one: splat(1.0),
             max_weight: each(Number::MaxWeight),
@@ -112,15 +115,14 @@ impl<S: Simd> Terms<S> {
     /// A hold is the weight that is already there.
     #[inline(always)]
     pub(crate) fn cut(&self, order: Vector<S>, holds: Vector<S>) -> Cut<S> {
-        let odd = order.abs().exceeds(self.highest).select(self.one, self.zero);
-        let odd = self.lowest.exceeds(order).select(self.one, odd);
+        let odd = order.abs().exceeds(self.highest).or(self.lowest.exceeds(order));
         let weight = order.is_number().select(order, holds);
         let base = self.same_side(weight, holds);
         let cap = base.or_more(self.max_weight);
         let asked = weight.abs();
         let size = cap.or_less(asked);
         let kept = base.or_less(size);
-        Cut { target: size.signed_as(weight), added: size - kept, kept, lost: asked - size, odd }
+        Cut { target: size.signed_as(weight), added: size - kept, kept, lost: asked.exceeds(size), odd }
     }
 
     /// Step 4: scales the part of a weight that is not held already.
@@ -155,14 +157,13 @@ impl<S: Simd> Terms<S> {
         let sized = target * nav / mark - held;
         let sized = target.equals(current).select(zero, sized);
         let size = sized.abs();
-        let mut misfit = zero;
+        let trades = size.exceeds(zero);
+        let mut misfit = self.nowhere;
         if GAPS {
             // A short that has a reference price but no fill is charged at that price, which is not in this row.
-            let owed = zero.exceeds(held).select(self.one, zero);
-            misfit = price.is_number().select(zero, size + owed);
+            misfit = price.is_number().not().and(trades.or(zero.exceeds(held)));
             // Told of as refused, or as sized on a stale price.
-            let asked = asked.is_number().select(asked.abs(), zero);
-            misfit = misfit + decided.is_number().select(zero, size + asked);
+            misfit = misfit.or(decided.is_number().not().and(trades.or(asked.abs().exceeds(zero))));
             price = price.is_number().select(price, mark);
             close = close.is_number().select(close, mark);
         }
@@ -171,11 +172,11 @@ impl<S: Simd> Terms<S> {
             slippage = depth.slippage.unwrap_or(slippage);
             let (ratio, root) = self.ratio(depth, mark, nav);
             if let Some(most) = self.most {
-                misfit = misfit + (size * ratio).exceeds(most).select(size, zero);
+                misfit = misfit.or((size * ratio).exceeds(most).and(trades));
             }
             // An endless coefficient times the root of nothing is not nothing.
-            impact = size.exceeds(zero).select(self.impact * root * size.sqrt(), zero);
-            misfit = misfit + (slippage + impact).reaches(self.max_cost).select(size, zero);
+            impact = trades.select(self.impact * root * size.sqrt(), zero);
+            misfit = misfit.or((slippage + impact).reaches(self.max_cost).and(trades));
         }
         let fill_price = price * (self.one + (slippage + impact).signed_as(sized));
         let shares = held + sized;

@@ -15,7 +15,7 @@ use crate::plain::pack::Pack;
 use crate::plain::tape::{QUAD, quad_of};
 use crate::plain::whose::Whose;
 use crate::plain::{Features, Rows};
-use crate::simd::{Vector, store};
+use crate::simd::Vector;
 use crate::step::{Desk, Rules};
 
 /// An account, what it is to trade to, and its value.
@@ -104,16 +104,16 @@ impl<const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool> Wit
                 *asked = each(|a| tracks[a].orders[n_steps * n + symbol]);
             }
             let rows = Rows::at(market, rules, first + n_steps);
-            let mut misfit = [0.0; LANES];
+            let mut fits = true;
             for index in 0..LANES / S::F64_LANES {
                 let part = Part { simd, index };
                 let asked: [Vector<S>; N] = part.vectors(&asked);
                 let quotes = |quad| quotes::<S, VARIES>(simd, rows, &marks, quad);
                 let after = step::<S, N, GAPS, VARIES, OWES>(simd, &rules_of, &part.before(now), &asked, quotes);
-                store(&mut misfit, index, after.misfit + after.scaled + part.overflown(now));
+                fits &= !after.misfit.or(after.scaled).or(part.overflown(now)).any();
                 part.keep(&after, next);
             }
-            if misfit != [0.0; LANES] {
+            if !fits {
                 break;
             }
             std::mem::swap(&mut now, &mut next);

@@ -48,9 +48,8 @@ pub(crate) fn quad_of(block: &Block, quad: usize) -> &[f64; QUAD] {
 #[derive(Clone, Copy)]
 pub(crate) struct Tape<'a> {
     pub(crate) close: &'a [Block],
-    pub(crate) fill: &'a [Block],
-    /// How many bars before their own the fill prices are.
-    pub(crate) lag: usize,
+    /// Where fills are not at the closes decided on.
+    pub(crate) fill: Option<&'a [Block]>,
     volume: Option<&'a [Block]>,
     slippage: Option<&'a [Block]>,
     ratios: Option<(&'a [Block], &'a [Block])>,
@@ -63,8 +62,7 @@ impl<'a> Tape<'a> {
         let tables = if let Whose::One(rules) = rules { rules.tables.as_deref() } else { None };
         Self {
             close: market.close.blocks(),
-            fill: fill.blocks(),
-            lag,
+            fill: (lag == 0).then(|| fill.blocks()),
             volume: market.volume.as_ref().map(Grid::blocks),
             slippage: tables.and_then(|tables| tables.slippage.as_ref()).map(Grid::blocks),
             ratios: tables

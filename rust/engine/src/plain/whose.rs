@@ -1,10 +1,12 @@
 use pulp::Simd;
 
+use crate::costs::CostModel;
 use crate::execution::MAX_COST;
 use crate::lanes::{Block, LANES, each};
+use crate::limits::Limits;
 use crate::simd::Vector;
 use crate::sizing::GROSS_TOLERANCE;
-use crate::step::Rules;
+use crate::step::{Rates, Rules};
 
 /// A number of the rules that a step reads.
 #[derive(Clone, Copy)]
@@ -84,17 +86,16 @@ pub(crate) struct Traits {
 }
 
 impl Traits {
-    #[inline(always)]
-    fn of(rules: &Rules) -> Self {
-        let is_bound = rules.limits().max_participation.is_some();
+    pub(crate) fn of(costs: &CostModel, limits: &Limits, rates: &Rates) -> Self {
+        let (is_bound, is_margined) = (limits.max_participation.is_some(), limits.maintenance_margin > 0.0);
         Self {
-            is_plain: rules.rates.slippage < MAX_COST,
-            jitters: rules.costs().slippage_jitter > 0.0,
-            varies: rules.rates.impact > 0.0 || is_bound,
-            owes: rules.owes(),
+            is_plain: rates.slippage < MAX_COST,
+            jitters: costs.slippage_jitter > 0.0,
+            varies: rates.impact > 0.0 || is_bound,
+            owes: limits.allow_short || is_margined,
             is_bound,
-            is_margined: rules.limits().maintenance_margin > 0.0,
-            accrues: rules.rates.cash != 0.0 || rules.rates.financing != 0.0,
+            is_margined,
+            accrues: rates.cash != 0.0 || rates.financing != 0.0,
         }
     }
 
@@ -122,7 +123,7 @@ impl Tariff {
     /// Returns the rules of eight accounts, laid out for a step.
     #[must_use]
     pub fn new(rules: &[&Rules; LANES]) -> Self {
-        let traits = rules.iter().fold(Traits::of(rules[0]), |all, rules| all.and(Traits::of(rules)));
+        let traits = rules.iter().fold(rules[0].traits, |all, rules| all.and(rules.traits));
         Self { numbers: Number::ALL.map(|number| each(|account| number.of(rules[account]))), traits }
     }
 }
@@ -140,7 +141,7 @@ impl Whose<'_> {
     #[inline(always)]
     pub(crate) fn traits(self) -> Traits {
         match self {
-            Self::One(rules) => Traits::of(rules),
+            Self::One(rules) => rules.traits,
             Self::Each(tariff) => tariff.traits,
         }
     }

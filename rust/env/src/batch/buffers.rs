@@ -56,6 +56,19 @@ fn take<'a, T>(slice: &mut &'a mut [T], n: usize) -> &'a mut [T] {
     head
 }
 
+/// Writes the first `n` of eight.
+#[inline]
+fn copy_first<T: Copy>(to: &mut [T], n: usize, from: &[T; LANES]) {
+    // Eight of them are one move, and no call.
+    if n == LANES
+        && let Some(to) = to.first_chunk_mut()
+    {
+        *to = *from;
+    } else {
+        to[..n].copy_from_slice(&from[..n]);
+    }
+}
+
 /// Returns the first of some arrays whose length is not the one expected.
 fn odd<const N: usize>(lengths: [(&'static str, usize, usize); N]) -> Option<(&'static str, usize, usize)> {
     lengths.into_iter().find(|(_, received, expected)| received != expected)
@@ -95,59 +108,39 @@ impl<'a> Seen<'a> {
         }
     }
 
-    /// Returns where the accounts of `n` lanes are seen.
+    /// Returns where `n` lanes of a market are seen, but for their bars.
     ///
     /// None where they are not seen as weights and cash.
     #[inline]
-    pub(crate) fn observed(
-        &mut self,
+    pub(crate) fn observed<'s>(
+        &'s mut self,
         first: usize,
         n: usize,
-        n_symbols: usize,
+        market: &'s Market,
         lookback: usize,
-    ) -> Option<Observed<'_>> {
-        let (rows, before) = match self {
+    ) -> Option<Observed<'s>> {
+        let n_symbols = market.data().n_symbols();
+        let (rows, width) = match self {
             Self::Flat(flat) => (&mut **flat, lookback * n_symbols),
             Self::Cursor { account, .. } => (&mut **account, 0),
             Self::Dict(_) => return None,
         };
-        let stride = before + n_symbols + 1;
-        Some(Observed { rows, first: first * stride + before, stride, n })
+        let stride = width + n_symbols + 1;
+        Some(Observed { rows: &mut rows[first * stride..][..n * stride], returns: market.returns(), width })
     }
 
-    /// Writes what lanes of a market may see beside their accounts.
+    /// Writes the bars of lanes that [`Seen::observed`] is for.
     ///
-    /// Those are what [`Seen::observed`] is for.
-    ///
-    /// Of a mask, bit k is the k-th lane from `first` on. Returns the lanes that have seen all then.
+    /// Returns whether those lanes have seen all then.
     #[inline]
     #[expect(clippy::cast_possible_wrap, reason = "every bar is far below 2^52")]
-    pub(crate) fn write_around(
-        &mut self,
-        first: usize,
-        lanes: u8,
-        at: &[usize; LANES],
-        market: &Market,
-        lookback: usize,
-    ) -> u8 {
-        match self {
-            Self::Flat(flat) => {
-                let (len, width) = (market.flat_len(lookback), lookback * market.data().n_symbols());
-                for (place, row) in flat[first * len..].chunks_exact_mut(len).take(LANES).enumerate() {
-                    if lanes >> place & 1 == 1 {
-                        market.observe_returns(at[place], &mut row[..width]);
-                    }
-                }
-                lanes
+    pub(crate) fn write_bars(&mut self, first: usize, at: &[usize; LANES]) -> bool {
+        if let Self::Cursor { bars, .. } = self {
+            for (bar, at) in bars[first..].iter_mut().zip(at) {
+                *bar = *at as i64;
             }
-            Self::Cursor { bars, .. } => {
-                for (bar, at) in bars[first..].iter_mut().zip(at) {
-                    *bar = *at as i64;
-                }
-                lanes
-            }
-            Self::Dict(_) => 0,
         }
+        !matches!(self, Self::Dict(_))
     }
 
     /// Returns the first array that has not the length of `n_lanes` lanes.
@@ -235,12 +228,12 @@ impl<'a> Outcome<'a> {
     /// None of them was terminated or reset.
     #[inline]
     pub(crate) fn write_all(&mut self, first: usize, n: usize, rewards: &Block, truncated: u8) {
-        self.rewards[first..][..n].copy_from_slice(&rewards[..n]);
-        self.terminated[first..][..n].fill(false);
-        self.reset[first..][..n].fill(false);
-        for (place, flag) in self.truncated[first..][..n].iter_mut().enumerate() {
-            *flag = truncated >> place & 1 == 1;
-        }
+        copy_first(&mut self.rewards[first..], n, rewards);
+        copy_first(&mut self.terminated[first..], n, &[false; LANES]);
+        copy_first(&mut self.reset[first..], n, &[false; LANES]);
+        let truncated =
+            if truncated == 0 { [false; LANES] } else { std::array::from_fn(|place| truncated >> place & 1 == 1) };
+        copy_first(&mut self.truncated[first..], n, &truncated);
     }
 
     pub(crate) fn misfit(&self, n_lanes: usize) -> Option<(&'static str, usize, usize)> {

@@ -3,7 +3,6 @@
 //! It is without JSON and without an allocation a step.
 
 mod accounts;
-mod actions;
 mod buffers;
 mod lane;
 mod market;
@@ -14,10 +13,9 @@ mod share;
 use std::sync::Arc;
 
 use openoutcry_engine::lanes::LANES;
-use openoutcry_engine::{Book, Desk, Detail, FillKey, Rules, StepError};
+use openoutcry_engine::{Book, Desk, Detail, FillKey, Rules, StepError, widen_rows};
 
 use accounts::Accounts;
-use actions::widen_rows;
 pub use buffers::{Arrays, Outcome, Seen};
 use lane::{Crew, Story};
 pub use market::{Market, observe_account};
@@ -242,7 +240,7 @@ impl Batch {
             return Err(length("hold", actions.len(), hold.len()));
         }
         let stride = self.accounts.stride(n_symbols);
-        if !widen_rows(actions, n_symbols, &mut self.orders, stride) {
+        if !widen_rows(actions, n_symbols, &mut self.orders, stride, &self.seats[0].desk) {
             let index = actions.iter().position(|weight| !(*weight).into().is_finite()).unwrap_or(0);
             let (lane, symbol) = (index / n_symbols, index % n_symbols);
             return Err(BatchError::Weight { lane, symbol, weight: actions[index].into() });

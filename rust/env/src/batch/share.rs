@@ -152,9 +152,7 @@ impl<'a> Share<'a> {
         let rewards = self.rewards(stepped, &growths, pack, stories);
         let over = crew.close_all(stepped, pack.bars());
         let restarts = if self.settings.autoreset == Autoreset::SameStep { over } else { 0 };
-        let market = &self.markets[crew.market(0)];
-        let mut told = stepped & !restarts;
-        told = self.seen.write_around(first, told, pack.bars(), market, self.settings.lookback);
+        let told = if self.seen.write_bars(first, pack.bars()) { stepped & !restarts } else { 0 };
         self.outcome.write_all(first, stories.len(), &rewards, over);
         if told == crew.all {
             return Ok(());
@@ -187,23 +185,23 @@ impl<'a> Share<'a> {
         growths: &mut Growths,
         seat: &Seat,
     ) -> u8 {
-        let market = self.markets[crew.market(0)].data();
+        let market = &self.markets[crew.market(0)];
         if self.settings.no_trade_band > 0.0 {
             for (place, row) in orders.iter_mut().enumerate() {
                 hold_within(self.settings.no_trade_band, |symbol| pack.weight(place, symbol), row);
             }
         }
         // The last pack may have room left.
-        let mut padded = [[0.0; LANES]; LANES];
+        let padded: [Block; LANES];
         let weights = if let Ok(whole) = <&[_; LANES]>::try_from(&*orders) {
             whole
         } else {
-            padded[..orders.len()].copy_from_slice(orders);
+            padded = std::array::from_fn(|place| orders.get(place).copied().unwrap_or_default());
             &padded
         };
-        let observed = self.seen.observed(first, orders.len(), market.n_symbols(), self.settings.lookback);
+        let observed = self.seen.observed(first, orders.len(), market, self.settings.lookback);
         let orders = Orders { weights, which: crew.kin & !crew.done() };
-        step_pack(market, crew.whose(self.rules), pack, orders, (growths, observed), &seat.desk)
+        step_pack(market.data(), crew.whose(self.rules), pack, orders, (growths, observed), &seat.desk)
     }
 
     /// Returns what the steps made side by side are worth.

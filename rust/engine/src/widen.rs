@@ -1,0 +1,71 @@
+//! Actions as they are asked for, widened to f64.
+
+use pulp::{Simd, WithSimd};
+
+use crate::lanes::LANES;
+use crate::step::Desk;
+
+/// Writes rows of actions as f64, `stride` apart.
+///
+/// Returns whether all are finite. A stride is the number of symbols, or [`LANES`] where that is more.
+pub fn widen_rows<T: Copy + Into<f64>>(
+    actions: &[T],
+    n_symbols: usize,
+    orders: &mut [f64],
+    stride: usize,
+    desk: &Desk,
+) -> bool {
+    desk.arch.dispatch(Widen { actions, n_symbols, orders, stride })
+}
+
+/// Compiled for the vectors of the machine at hand, which widen alike.
+struct Widen<'w, T> {
+    actions: &'w [T],
+    n_symbols: usize,
+    orders: &'w mut [f64],
+    stride: usize,
+}
+
+impl<T: Copy + Into<f64>> WithSimd for Widen<'_, T> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> bool {
+        let Self { actions, n_symbols, orders, stride } = self;
+        match n_symbols {
+            1 if stride == LANES => widen_short::<T, 1>(actions, orders),
+            2 if stride == LANES => widen_short::<T, 2>(actions, orders),
+            3 if stride == LANES => widen_short::<T, 3>(actions, orders),
+            4 if stride == LANES => widen_short::<T, 4>(actions, orders),
+            5 if stride == LANES => widen_short::<T, 5>(actions, orders),
+            6 if stride == LANES => widen_short::<T, 6>(actions, orders),
+            7 if stride == LANES => widen_short::<T, 7>(actions, orders),
+            _ => widen(actions, orders),
+        }
+    }
+}
+
+/// Writes rows of `N` actions as blocks of f64, and returns whether all are finite.
+#[inline(always)]
+fn widen_short<T: Copy + Into<f64>, const N: usize>(actions: &[T], orders: &mut [f64]) -> bool {
+    // A finite number times 0 is 0, and no other is; sums side by side wait for none but their own.
+    let mut faults = [0.0; N];
+    for (orders, actions) in orders.as_chunks_mut::<LANES>().0.iter_mut().zip(actions.as_chunks::<N>().0) {
+        let weights: [f64; N] = actions.map(Into::into);
+        *orders.first_chunk_mut().expect("at most eight symbols") = weights;
+        faults = std::array::from_fn(|k| faults[k] + weights[k] * 0.0);
+    }
+    faults.iter().sum::<f64>() == 0.0
+}
+
+/// Writes actions as f64 and returns whether all are finite.
+#[inline(always)]
+fn widen<T: Copy + Into<f64>>(actions: &[T], orders: &mut [f64]) -> bool {
+    let whole = actions.len() / LANES * LANES;
+    let mut fault = 0.0;
+    for (order, action) in orders[whole..].iter_mut().zip(&actions[whole..]) {
+        *order = (*action).into();
+        fault += *order * 0.0;
+    }
+    widen_short::<T, LANES>(&actions[..whole], &mut orders[..whole]) && fault == 0.0
+}
