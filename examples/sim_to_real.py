@@ -162,8 +162,8 @@ def gaussian_of(dataset: oo.Dataset, drift: float, rng: np.random.Generator) -> 
     beta = root @ root.mean(axis=0)
     noise = rng.standard_normal((dataset.n_bars - 1, len(scale))) @ root.T
     growth = np.vstack([np.zeros(len(scale)), np.log1p(np.maximum(drift * beta / beta.mean() + noise, -0.9))])
-    names, bars = [f"G{i}" for i in range(len(scale))], dataset.periods_per_year
-    return oo.Dataset.from_arrays(dataset.dates, names, 100.0 * np.exp(growth.cumsum(axis=0)), periods_per_year=bars)
+    names, close = [f"G{i}" for i in range(len(scale))], 100.0 * np.exp(growth.cumsum(axis=0))
+    return oo.Dataset.from_arrays(dataset.dates, names, close, periods_per_year=dataset.periods_per_year)
 
 
 def drift_of(tier: str, n_worlds: int) -> float:
@@ -306,8 +306,7 @@ def experiment(given: argparse.Namespace) -> dict[str, Any]:
                 for task, arm in product(TASKS, ARMS):
                     trained[task][arm].append(train(worlds[arm], task, market.promised, given, seed))
                     progress.advance(bar)
-            (first, split), (start, end) = ranges(market)
-            dates = market.dataset.dates
+            (first, split), (start, end), dates = *ranges(market), market.dataset.dates
             results["markets"][name] = {
                 "tier": market.tier,
                 "trained_before": [dates[first], dates[split - 1]],
@@ -362,31 +361,35 @@ def forest(results: dict[str, Any], task: str, title: str) -> str:
     def at(value: float) -> str:
         return place(0.02 + 0.96 * (value - low) / span)
 
-    body = [f'<g class="oo-grid"><line class="oo-zero" x1="{at(0.0)}" x2="{at(0.0)}" y1="24" y2="100%"/></g>']
+    body = []
     for row, (name, less, dots) in enumerate(rows):
         y = 44 + 44 * row
         marks = "".join(f'<circle class="oo-point" cx="{at(dot)}" cy="{y + 16}" r="3"/>' for dot in dots)
         ends = f'x1="{at(less["low"])}" x2="{at(less["high"])}" y1="{y + 16}" y2="{y + 16}"'
-        mean = f'<circle class="oo-point" cx="{at(less["value"])}" cy="{y + 16}" r="5.5"/>'
         colour = "c-agent" if "gaussian" in name else "c-delayed"
-        body.append(f'<text x="8" y="{y}">{name}  {told(less, metric)}</text><g class="c-benchmark">{marks}</g>')
-        body.append(f'<g class="{colour}"><line class="oo-whisker" {ends}/>{mean}</g>')
+        zero = f'<line class="oo-zero" x1="{at(0.0)}" x2="{at(0.0)}" y1="{y + 6}" y2="{y + 26}"/>'
+        body.append(f'<text x="8" y="{y}">{name}  {told(less, metric)}</text><g class="oo-grid">{zero}</g>')
+        body.append(f'<g class="{colour}"><line class="oo-whisker" {ends}/></g><g class="c-benchmark">{marks}</g>')
+        body.append(f'<circle class="oo-point {colour}" cx="{at(less["value"])}" cy="{y + 16}" r="5.5"/>')
     return (
         f'<svg class="oo-chart" role="img" width="100%" height="{40 + 44 * len(rows)}"><title>{title}</title>'
         f'<text class="oo-ink" x="8" y="16">{title}</text>{"".join(body)}</svg>'
     )
 
 
-def main() -> None:
-    given = arguments()
-    results = experiment(given)
-    Path("sim_to_real.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+def picture_of(results: dict[str, Any]) -> str:
     charts = (
         forest(results, "sharpe", "Trained for a Sharpe ratio: difference of the Sharpe ratio, right is better"),
         forest(results, "steady", "Trained to keep a promised volatility: difference of the miss, left is better"),
     )
-    picture = standalone(*charts, title="Trained on a tier, judged on real data after the split")
-    Path("sim_to_real.svg").write_text(picture, encoding="utf-8")
+    return standalone(*charts, title="Trained on a tier, judged on real data after the split")
+
+
+def main() -> None:
+    given = arguments()
+    results = experiment(given)
+    Path("sim_to_real.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    Path("sim_to_real.svg").write_text(picture_of(results), encoding="utf-8")
     for task in TASKS:
         print(f"trained for `{task}`\n\n{table(results, task)}\n")
     print("sim_to_real.json, sim_to_real.svg")
