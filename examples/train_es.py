@@ -13,6 +13,7 @@ shows the years after 2015.
 
 import argparse
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -100,19 +101,40 @@ def play(dataset: oo.Dataset, window: object, parameters: np.ndarray) -> tuple[n
 
 
 def train(dataset: oo.Dataset, given: argparse.Namespace, seed: int) -> np.ndarray:
-    """Return the parameters that an evolution strategy ends with (Salimans et al. 2017)."""
-    rng = np.random.default_rng(seed)
+    """Return the parameters that training on random stretches before 2015 ends with."""
     first, end = oo.Window(end="2015-01-01").resolve(dataset, LOOKBACK)
-    centre = 0.1 * rng.standard_normal(Policy.n_parameters)
+
+    def stretch(rng: np.random.Generator) -> Callable[[np.ndarray], np.ndarray]:
+        start = int(rng.integers(first, end - given.bars))
+        return lambda members: play(dataset, (start, start + given.bars), members)[0]
+
+    return evolve(stretch, Policy.n_parameters, given, np.random.default_rng(seed))
+
+
+def evolve(
+    drawn: Callable[[np.random.Generator], Callable[[np.ndarray], np.ndarray]],
+    n_parameters: int,
+    given: argparse.Namespace,
+    rng: np.random.Generator,
+) -> np.ndarray:
+    """Return the parameters that an evolution strategy ends with (Salimans et al. 2017).
+
+    Args:
+        drawn: Draws what a generation plays, the same for all members, and returns their fitness by their parameters.
+        n_parameters: Length of a member's parameters.
+        given: `generations`, `population`, `sigma` and `rate`.
+        rng: Of all that is drawn.
+    """
+    centre = 0.1 * rng.standard_normal(n_parameters)
     mean, square = np.zeros_like(centre), np.zeros_like(centre)
     for generation in range(1, given.generations + 1):
-        start = int(rng.integers(first, end - given.bars))
-        half = rng.standard_normal((given.population // 2, Policy.n_parameters))
+        fitness_of = drawn(rng)
+        half = rng.standard_normal((given.population // 2, n_parameters))
         noise = np.concatenate([half, -half])
-        growth, _ = play(dataset, (start, start + given.bars), centre + given.sigma * noise)
+        fitness = fitness_of(centre + given.sigma * noise)
         # Ranks, from -1/2 to 1/2: one lucky member must not outweigh the rest.
-        ranks = growth.argsort().argsort() / (len(growth) - 1) - 0.5
-        gradient = ranks @ noise / (len(growth) * given.sigma) - 0.01 * centre
+        ranks = fitness.argsort().argsort() / (len(fitness) - 1) - 0.5
+        gradient = ranks @ noise / (len(fitness) * given.sigma) - 0.01 * centre
         mean, square = 0.9 * mean + 0.1 * gradient, 0.99 * square + 0.01 * gradient**2
         size = given.rate * np.sqrt(1 - 0.99**generation) / (1 - 0.9**generation)
         centre = centre + size * mean / (np.sqrt(square) + 1e-8)
