@@ -7,7 +7,7 @@ import secrets
 from typing import Any
 
 from openoutcry import openoutcry_py as native
-from openoutcry.arguments import seed_of
+from openoutcry.arguments import seed_of, whole
 from openoutcry.dataset import Dataset
 from openoutcry.errors import refusal
 
@@ -159,6 +159,23 @@ class Scenario:
 
     def __reduce__(self) -> Any:
         raise TypeError("a scenario is not pickled, for its key would be; hint: `reveal` gives the key")
+
+
+def scenarios(spec: ScenarioSpec | str, n: int, *, seed: int = 0, split: str = "train") -> list[Scenario]:
+    """Return many markets of one spec, those of the seeds from `seed` to `seed + n - 1`.
+
+    Args:
+        spec: What the markets are like, or the name of a tier or family.
+        n: How many.
+        seed: The first seed; the next block begins at `seed + n`.
+        split: Domain of the seeds: no market of one is in another.
+
+    Raises:
+        OpenOutcryError: the spec, the number or the seed cannot be used.
+    """
+    first = whole("seed", seed, 0, 2**64 - whole("n", n, 1, 2**31 - 1))
+    of = _spec_of(spec)
+    return [Scenario(of, each, split=split) for each in range(first, first + n)]
 
 
 def _spec_of(spec: ScenarioSpec | str) -> ScenarioSpec:
