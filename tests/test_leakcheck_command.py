@@ -57,6 +57,7 @@ SCHEMA = a_record(
     leaks={"type": "array", "items": LEAK},
     errors=a_map(a_record(count=COUNT, message=TEXT)),
     unchecked={"type": "array", "items": COUNT},
+    answers={"type": ["boolean", "null"]},
     clock={"oneOf": [{"type": "null"}, a_record(start={"type": "integer"}, told_by=TEXT)]},
 )
 

@@ -173,3 +173,20 @@ def test_a_name_or_symbol_of_nothing_is_refused(arguments: dict[str, Any], slug:
     with pytest.raises(oo.OpenOutcryError, match=words) as refused:
         rebased(**(given | arguments))
     assert refused.value.slug == slug
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: as_known([("A", "2020", "eps", 1.0)]), r"`reports\[0\]` must be \(symbol, available_at, name, period"),
+        (lambda: restatements([("A", "2020", "eps", None, 1.0)]), r"`reports\[0\]` must be .*; received \('A', '2020'"),
+        (
+            lambda: rebased([("A", "eps", 1.0)], split_market(np.ones((12, 2)), [])),
+            r"`fundamentals\[0\]` must be \(sym",
+        ),
+    ],
+)
+def test_what_is_no_report_is_named_by_its_place(make: Any, words: str) -> None:
+    with pytest.raises(oo.OpenOutcryError, match=words) as refused:
+        make()
+    assert refused.value.slug == "value_invalid"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -57,7 +57,7 @@ def as_known(reports: Iterable[Report], periods: str = "latest") -> list[Fundame
     """
     if periods not in PERIODS:
         raise refusal("argument_invalid", f"`periods` must be {' or '.join(PERIODS)}; received {periods!r}")
-    versions = _versions(Report(*report) for report in reports)
+    versions = _versions(_reports(reports))
     if periods == "each":
         return [(each.symbol, each.available_at, f"{each.name}@{each.period}", each.value) for each in versions]
     newest: dict[tuple[str, str], str] = {}
@@ -74,7 +74,7 @@ def restatements(reports: Iterable[Report]) -> list[tuple[Report, Report]]:
     """Return each version that changed a number, after the version before it."""
     before: dict[tuple[str, str, str], Report] = {}
     found = []
-    for each in _versions(Report(*report) for report in reports):
+    for each in _versions(_reports(reports)):
         place = (each.symbol, each.name, each.period)
         if place in before and before[place].value != each.value:
             found.append((before[place], each))
@@ -85,7 +85,7 @@ def restatements(reports: Iterable[Report]) -> list[tuple[Report, Report]]:
 def rebased(
     fundamentals: Iterable[Fundamental], market: Dataset, per_share: Iterable[str] = (), counts: Iterable[str] = ()
 ) -> list[Fundamental]:
-    """Return fundamentals with a new version of what each split of the market changes.
+    """Return fundamentals with a new version of what each split changes.
 
     The version is known from the bar of the split on, as the adjusted closes are, so that an observation at t shows
     both on the share basis of t. A number published before the day of a split is on the old basis, one published on
@@ -102,7 +102,8 @@ def rebased(
         OpenOutcryError: `argument_invalid`: a name is of no fundamental, or in both lists; `symbol_invalid`: a symbol
             is not in the market.
     """
-    given = list(fundamentals)
+    names = ("symbol", "available_at", "name", "value")
+    given = [item for place, item in enumerate(fundamentals) if _is_item("fundamentals", place, item, names)]
     powers = _powers({"per_share": per_share, "counts": counts}, {_stem(item[2]) for item in given})
     splits = {symbol: _splits(market, i) for i, symbol in enumerate(market.symbols)}
     published: dict[tuple[str, str], list[Fundamental]] = defaultdict(list)
@@ -117,7 +118,7 @@ def rebased(
 
 
 def _after_splits(items: list[Fundamental], splits: list[tuple[str, float]], power: int) -> list[Fundamental]:
-    """Return the version after each split of one number, from those that were published, in order of time."""
+    """Return the version of one number after each split, from those published."""
     made = []
     for k, (date, _) in enumerate(splits):
         before = [item for item in items if item[1][:10] < date[:10]]
@@ -159,6 +160,19 @@ def _powers(lists: dict[str, Iterable[str]], known: set[str]) -> dict[str, int]:
 
 def _stem(name: str) -> str:
     return name.partition("@")[0]
+
+
+def _reports(reports: Iterable[Any]) -> list[Report]:
+    fields = Report._fields
+    return [Report(*each) for place, each in enumerate(reports) if _is_item("reports", place, each, fields)]
+
+
+def _is_item(lane: str, place: int, item: Any, fields: tuple[str, ...]) -> bool:
+    is_shaped = isinstance(item, tuple | list) and len(item) == len(fields)
+    if not is_shaped or not all(isinstance(text, str) for text in item[:-1]):
+        wanted = f"`{lane}[{place}]` must be ({', '.join(fields)})"
+        raise refusal("value_invalid", f"{wanted}, texts but for a value; received {item!r}")
+    return True
 
 
 def _versions(reports: Iterable[Report]) -> list[Report]:
