@@ -1,14 +1,18 @@
-"""Refuse a wheel that is too large, tied to one Python, or without a file that its users need.
+"""Refuse a wheel that is too large, tied to one Python, or without a file or entry point that its users need.
 
 python scripts/check_wheel.py dist/openoutcry-0.1.0-cp310-abi3-manylinux_2_34_x86_64.whl
 """
 
 from __future__ import annotations
 
+import configparser
 import sys
 import zipfile
 from pathlib import Path
 
+import tomllib
+
+PROJECT = Path(__file__).resolve().parents[1] / "pyproject.toml"
 MAX_BYTES = 8_000_000
 NEEDED = (
     "openoutcry/__init__.py",
@@ -37,6 +41,24 @@ def faults(name: str, n_bytes: int, members: list[str]) -> list[str]:
     return found
 
 
+def entry_faults(text: str, members: list[str]) -> list[str]:
+    """Return which entry points of the project a wheel does not declare, or declares of no module of its own."""
+    project = tomllib.loads(PROJECT.read_text(encoding="utf-8"))["project"]
+    wanted = {"console_scripts": project["scripts"], **project["entry-points"]}
+    declared = configparser.ConfigParser(delimiters=("=",))
+    declared.read_string(text)
+    found = []
+    for group, entries in wanted.items():
+        for name, target in entries.items():
+            received = declared.get(group, name, fallback=None)
+            if received != target:
+                found.append(f"a wheel must declare {group} {name} = {target}; received {received}")
+            stem = target.partition(":")[0].replace(".", "/")
+            if not {f"{stem}.py", f"{stem}/__init__.py"} & set(members):
+                found.append(f"a wheel must hold {stem}.py for {group} {name}")
+    return found
+
+
 def main(paths: list[str]) -> int:
     """Print the size of the one wheel given, or its faults."""
     if len(paths) != 1:
@@ -44,7 +66,15 @@ def main(paths: list[str]) -> int:
         return 1
     wheel = Path(paths[0])
     n_bytes = wheel.stat().st_size
-    found = faults(wheel.name, n_bytes, zipfile.ZipFile(wheel).namelist())
+    archive = zipfile.ZipFile(wheel)
+    members = archive.namelist()
+    found = faults(wheel.name, n_bytes, members)
+    found += [
+        fault
+        for member in members
+        if member.endswith(".dist-info/entry_points.txt")
+        for fault in entry_faults(archive.read(member).decode(), members)
+    ]
     sys.stdout.write(f"{wheel.name}: {n_bytes / 1e6:.2f} MB\n")
     sys.stderr.writelines(f"{fault}\n" for fault in found)
     return bool(found)

@@ -253,6 +253,16 @@ ARRAY_REFUSALS: dict[str, tuple[dict[str, Any], str, list[str]]] = {
     "a number of nobody": ({"fundamentals": [("C", D1, "eps", 1.0)]}, "symbol_invalid", ['"C"']),
     "a number without a day": ({"fundamentals": [("A", "soon", "eps", 1.0)]}, "date_invalid", ["soon"]),
     "a number that is none": ({"fundamentals": [("A", D1, "eps", nan)]}, "value_invalid", ["eps"]),
+    "two values of a number": (
+        {"fundamentals": [("B", D1, "eps", 2.0), ("A", D1, "eps", 1.0), ("B", D1, "eps", -0.5)]},
+        "value_invalid",
+        ['"eps"', '"B"', f"at {D1}", "received -0.5 and 2.0"],
+    ),
+    "a number twice": (
+        {"fundamentals": [("B", D1, "eps", 2.0), ("B", D1, "eps", 2.0)]},
+        "value_invalid",
+        ['"eps"', '"B"', f"at {D1}", "received 2.0 twice"],
+    ),
     "news of nobody": ({"news": [("C", D1, "rumour")]}, "symbol_invalid", ['"C"']),
     "news without a day": ({"news": [("A", "2024-1-2", "rumour")]}, "date_invalid", ["2024-1-2"]),
     "news by the day on an axis of times": (

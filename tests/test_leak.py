@@ -98,13 +98,15 @@ def known_items(rng: np.random.Generator, names: tuple[str, ...], dates: list[st
     def stamp() -> str:
         return str(rng.choice(dates)) + str(rng.choice(["", "T16:30:00"]))
 
-    numbers = [(str(rng.choice(names)), stamp(), str(rng.choice(["eps", "pe"])), rng.normal()) for _ in range(12)]
+    versions = [(str(rng.choice(names)), stamp(), str(rng.choice(["eps", "pe"]))) for _ in range(12)]
+    # A number has one value at a moment; headlines may be many.
+    numbers = [(*version, rng.normal()) for version in dict.fromkeys(versions)]
     return numbers, [(str(rng.choice(names)), stamp(), f"headline {i}") for i in range(12)]
 
 
 def later_replaced(items: list[Any], date: str) -> list[Any]:
     """Return what is known by the close of `date`, and garbage after it."""
-    return [item if item[1] <= date else (*item[:2], "garbage", *item[3:]) for item in items]
+    return [item if item[1] <= date else (*item[:2], f"garbage {i}", *item[3:]) for i, item in enumerate(items)]
 
 
 class Futures(NamedTuple):

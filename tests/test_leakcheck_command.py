@@ -57,6 +57,7 @@ SCHEMA = a_record(
     leaks={"type": "array", "items": LEAK},
     errors=a_map(a_record(count=COUNT, message=TEXT)),
     unchecked={"type": "array", "items": COUNT},
+    answers={"type": ["boolean", "null"]},
     clock={"oneOf": [{"type": "null"}, a_record(start={"type": "integer"}, told_by=TEXT)]},
 )
 
@@ -187,6 +188,16 @@ def test_the_plugin_lends_the_assertion_as_a_fixture(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, check=False)
     assert "1 failed, 1 passed" in done.stdout, done.stdout + done.stderr
     assert "`close` looks 1 bar ahead, first at row 0 (2000-01-03)" in done.stdout
+
+
+def test_pytest_finds_the_plugin_of_the_installed_package_by_itself(tmp_path: Path) -> None:
+    given = "def test_mine(assert_no_lookahead):\n    assert_no_lookahead(lambda frame: frame.shift(1))\n"
+    (tmp_path / "test_mine.py").write_text(given, encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--trace-config", str(tmp_path)]
+    environment = {name: value for name, value in os.environ.items() if name != "PYTEST_DISABLE_PLUGIN_AUTOLOAD"}
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, check=False)
+    assert "1 passed" in done.stdout, done.stdout + done.stderr
+    assert re.search(r"PLUGIN registered: <module 'openoutcry.pytest_plugin'", done.stdout)
 
 
 def test_the_plugin_loads_nothing_but_pytest(tmp_path: Path) -> None:

@@ -201,15 +201,19 @@ def test_the_command_passes_currencies_as_such_and_not_as_stocks() -> None:
 
 
 @pytest.mark.parametrize(
-    "words",
+    ("words", "said"),
     [
-        ["no-such-market"],
-        ["ecb-fx", "--seeds", "20"],
-        ["ecb-fx", "--tier", "harder"],
-        ["hard", "--periods-per-year", "252"],
+        (
+            ["no-such-market.csv"],
+            "a bundled market (ecb-fx, us-treasury) or a file that is there; received 'no",
+        ),
+        (["ecb-fx", "--seeds", "20"], "`--seeds` must be left out"),
+        (["ecb-fx", "--tier", "harder"], "received 'harder'"),
+        (["hard", "--periods-per-year", "252"], "`--periods-per-year` must be left out"),
     ],
-    ids=" ".join,
+    ids=lambda words: " ".join(words) if isinstance(words, list) else "",
 )
-def test_the_command_refuses_what_it_cannot_run(words: list[str]) -> None:
+def test_the_command_refuses_what_it_cannot_run(words: list[str], said: str) -> None:
     result = CliRunner().invoke(app, ["realism", *words])
     assert isinstance(result.exception, oo.OpenOutcryError)
+    assert said in str(result.exception)

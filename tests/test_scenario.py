@@ -165,7 +165,7 @@ def test_a_small_seed_is_found_by_trying_and_a_sealed_key_is_not() -> None:
         (lambda: ScenarioSpec("hard", n_days=1), "`n_days` must be 2 to 100000; received 1"),
         (lambda: ScenarioSpec("hard", degrees=7), "`degrees` must be even"),
         (lambda: ScenarioSpec("hard", leverage=-1.5), "`leverage` must be -1 to 1; received -1.5"),
-        (lambda: ScenarioSpec("hard", n_days="many"), "invalid type"),
+        (lambda: ScenarioSpec("hard", n_days="many"), "`n_days` must be of the form of 2521; received 'many'"),
         (lambda: ScenarioSpec.from_json("{}"), "missing field"),
         (lambda: Scenario("hard", -1), "`seed`"),
         (lambda: Scenario("hard", split=""), "`split`"),

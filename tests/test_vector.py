@@ -22,7 +22,8 @@ import openoutcry as oo
 from openoutcry.gym import OpenOutcryEnv
 from openoutcry.vector import OpenOutcryVectorEnv
 
-IDS = ("OpenOutcry/Synthetic-v2", "OpenOutcry/EcbFx-v1", "OpenOutcry/UsTreasury-v1")
+TIERS = ("OpenOutcry/Calm-v1", "OpenOutcry/Hard-v1", "OpenOutcry/Extreme-v1", "OpenOutcry/Fx-v1")
+IDS = ("OpenOutcry/Synthetic-v2", "OpenOutcry/EcbFx-v1", "OpenOutcry/UsTreasury-v1", *TIERS)
 SMALL: dict[str, Any] = {"window": "random", "episode_bars": 12, "observation": "flat", "lookback": 5}
 
 
@@ -48,6 +49,10 @@ PINNED: dict[str, tuple[tuple[int, ...], int, str]] = {
     "OpenOutcry/Synthetic-v2": ((85,), 4, "b4f09a970913bcb7"),
     "OpenOutcry/EcbFx-v1": ((190,), 9, "3e7a1483f9610a5c"),
     "OpenOutcry/UsTreasury-v1": ((127,), 6, "3bfd7408ea281922"),
+    "OpenOutcry/Calm-v1": ((421,), 20, "f70365c1c128a008"),
+    "OpenOutcry/Hard-v1": ((421,), 20, "9f15a9b8ed07ae92"),
+    "OpenOutcry/Extreme-v1": ((421,), 20, "a92c420ff73eba38"),
+    "OpenOutcry/Fx-v1": ((190,), 9, "212ee7ee303e5e43"),
 }
 
 

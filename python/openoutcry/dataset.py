@@ -73,7 +73,8 @@ class Dataset:
             delistings: Return from the last close to the cash paid, on the settlement bar; NaN elsewhere.
             risk_free: Shape `(n_bars,)`: risk-free return from the bar before; None means that none is known.
             periods_per_year: Bars a year.
-            fundamentals: Tuples `(symbol, available_at, name, value)`.
+            fundamentals: Tuples `(symbol, available_at, name, value)`, no two of one symbol, moment and name. They are
+                shown as given, whatever split comes (`openoutcry.data.lanes.rebased`).
             news: Tuples `(symbol, available_at, headline)`.
             name: What reports call this market.
             notices: What a reader of a result must know of this market.

@@ -17,6 +17,8 @@ from openoutcry.dataset import Dataset
 from openoutcry.episodes import Episodes, finite, scheme_of
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import CostModel, Limits, OpenOutcryError, State
+from openoutcry.scenario import NAMES as TIERS
+from openoutcry.scenario import Scenario, ScenarioSpec
 from openoutcry.spaces import action_space, observation_of, observation_space
 from openoutcry.window import Edge, Window
 
@@ -55,13 +57,14 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
     Args:
         n_symbols: Symbols of the synthetic market, 4 by default.
         n_days: Days of the synthetic market, 120 by default.
-        seed: Seed of the synthetic market and of the slippage noise. With `dataset` it is the key of that noise alone,
-            which matters only where `slippage_jitter` is above 0.
-        dataset: A market to use instead of a synthetic one, or the name of a bundled one; the sizes are then its own.
+        seed: Seed of the synthetic market and of the slippage noise. With a `dataset` that is made already it is the
+            key of that noise alone, which matters only where `slippage_jitter` is above 0.
+        dataset: A market to use instead, or the name of a bundled one; or a `Scenario`; or a `ScenarioSpec` or the name
+            of a tier or family, whose market is that of `seed` and `split`. The sizes are then its own.
         window: Bars or dates `[start, end)` of every episode, or `random` for a window of its own in each.
         within: The range that random windows are drawn from; None for what `window=None` would be.
         episode_bars: Bars of a random window; None for 252.
-        split: `train`, `validation` or `test`: streams of different splits share no draw.
+        split: `train`, `validation` or `test`: streams of different splits share no draw, specs no market.
         costs: What trading costs; None for the defaults of `CostModel`.
         limits: What an action may ask for; None for the defaults of `Limits`.
         observation: `dict`, `flat` or `cursor`.
@@ -86,7 +89,7 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
         n_days: int = N_DAYS,
         seed: int = 7,
         *,
-        dataset: Dataset | str | None = None,
+        dataset: Dataset | Scenario | ScenarioSpec | str | None = None,
         window: Window | tuple[Edge, Edge] | str | None = None,
         within: Window | tuple[Edge, Edge] | str | None = None,
         episode_bars: int | None = None,
@@ -107,10 +110,10 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
             raise refusal("argument_invalid", message)
         shown = native.DEFAULT_LOOKBACK if lookback is None else lookback_of(lookback)
         self.costs, self.limits = rules_of(costs, limits_of(limits, max_weight, allow_short))
-        self.dataset = market_of(n_symbols, n_days, seed_of(seed), dataset)
+        episodes = Episodes(window, within, episode_bars, split)
+        self.dataset = market_of(n_symbols, n_days, seed_of(seed), dataset, split)
         self.render_mode = render_mode
         self.reward_scheme, parameter = scheme_of(reward, reward_parameter)
-        episodes = Episodes(window, within, episode_bars, split)
         start, end, n_bars, split = episodes.on(self.dataset, shown)
         self._episodes = native.Episodes((start, end), n_bars, split, self.dataset.n_bars)
         self._core = native.TradingEnv.from_dataset(
@@ -237,18 +240,26 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
         return info
 
 
-def market_of(n_symbols: int, n_days: int, seed: int, dataset: Any) -> Dataset:
+def market_of(n_symbols: int, n_days: int, seed: int, dataset: Any, split: str) -> Dataset:
     """Return the market of an environment's arguments."""
     if dataset is None:
         return Dataset.synthetic(n_symbols, n_days, seed)
     if n_symbols is not N_SYMBOLS or n_days is not N_DAYS:
         sizes = "`n_symbols` and `n_days`, which are of a synthetic market"
-        raise refusal("argument_invalid", f"`dataset` must be None beside {sizes}; received both")
+        hint = "hint: ScenarioSpec('hard', n_symbols=8) has sizes of its own"
+        raise refusal("argument_invalid", f"`dataset` must be None beside {sizes}; received both; {hint}")
+    if isinstance(dataset, ScenarioSpec) or (isinstance(dataset, str) and dataset in TIERS):
+        dataset = Scenario(dataset, seed, split=split)
+    if isinstance(dataset, Scenario):
+        return dataset.dataset()
     if isinstance(dataset, str):
+        if dataset not in data.names():
+            known = ", ".join([*data.names(), *TIERS])
+            raise refusal("unknown_dataset", f"a dataset must be one of {known}; received {dataset!r}")
         return data.load(dataset)
     if not isinstance(dataset, Dataset):
-        wanted = "`dataset` must be a Dataset, the name of a bundled one or None"
-        raise refusal("argument_invalid", f"{wanted}; received {type(dataset).__name__}")
+        wanted = "a Dataset, a Scenario, a ScenarioSpec, the name of a bundled market or a tier, or None"
+        raise refusal("argument_invalid", f"`dataset` must be {wanted}; received {type(dataset).__name__}")
     return dataset
 
 
@@ -286,6 +297,10 @@ for _name, _market in (
     ("Synthetic-v2", {"n_days": 1260}),
     ("EcbFx-v1", {"dataset": "ecb-fx"}),
     ("UsTreasury-v1", {"dataset": "us-treasury"}),
+    ("Calm-v1", {"dataset": "calm"}),
+    ("Hard-v1", {"dataset": "hard"}),
+    ("Extreme-v1", {"dataset": "extreme"}),
+    ("Fx-v1", {"dataset": "fx"}),
 ):
     gym.register(
         f"OpenOutcry/{_name}",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeAlias
 
 from gymnasium.vector import AutoresetMode
 
@@ -12,19 +12,23 @@ from openoutcry.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.gym import limits_of, market_of
 from openoutcry.openoutcry_py import CostModel, Limits
+from openoutcry.scenario import Scenario, ScenarioSpec
+
+Market: TypeAlias = Dataset | Scenario | ScenarioSpec | str
 
 
 def datasets_of(
-    n_symbols: int, n_days: int, seed: int, dataset: Dataset | str | Sequence[Dataset | str] | None, num_envs: int
+    sizes: tuple[int, int], seed: int, dataset: Market | Sequence[Market] | None, split: str, num_envs: int
 ) -> tuple[Dataset, ...]:
     """Return the markets of the lanes; the (i mod their number)-th is lane i's."""
-    if dataset is None or isinstance(dataset, (Dataset, str)):
-        return (market_of(n_symbols, n_days, seed, dataset),)
+    if isinstance(dataset, str) or not isinstance(dataset, Iterable):
+        return (market_of(*sizes, seed, dataset, split),)
     given = tuple(dataset)
     if not 1 <= len(given) <= num_envs:
         message = f"`dataset` must be one, or a sequence of 1 to {num_envs}, the number of lanes"
         raise refusal("argument_invalid", f"{message}; received {len(given)}")
-    return tuple(market_of(n_symbols, n_days, seed, each) for each in given)
+    made = {id(each): market_of(*sizes, seed, each, split) for each in given}
+    return tuple(made[id(each)] for each in given)
 
 
 def terms_of(

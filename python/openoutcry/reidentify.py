@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from openoutcry import masking
-from openoutcry.arguments import whole
+from openoutcry.arguments import is_whole, whole
 from openoutcry.dataset import Dataset
 from openoutcry.errors import refusal
 
@@ -261,7 +261,9 @@ def _trial(market: Dataset, n_bars: int, level: str, seed: int, k: int) -> tuple
 
 
 def _place(market: Dataset, n_bars: int, rng: np.random.Generator) -> tuple[int, int]:
-    whole("lengths", n_bars, 2, market.n_bars, "window_invalid")
+    if not is_whole(n_bars) or not 2 <= n_bars <= market.n_bars:
+        wanted = f"`lengths` must be of 2 bars to the {market.n_bars} of the market"
+        raise refusal("window_invalid", f"{wanted}; received {n_bars!r}; hint: `--length` says it on the command line")
     closes = np.isfinite(market.close).astype(np.int64)
     counts = np.cumsum(np.vstack([np.zeros((1, market.n_symbols), dtype=np.int64), closes]), axis=0)
     lasts, columns = np.nonzero(counts[n_bars:] - counts[:-n_bars] == n_bars)

@@ -7,7 +7,7 @@ import secrets
 from typing import Any
 
 from openoutcry import openoutcry_py as native
-from openoutcry.arguments import seed_of
+from openoutcry.arguments import seed_of, whole
 from openoutcry.dataset import Dataset
 from openoutcry.errors import refusal
 
@@ -36,6 +36,16 @@ class ScenarioSpec:
         unknown = [field for field in changes if field not in fields]
         if unknown:
             raise refusal("argument_invalid", f"a field must be one of {', '.join(fields)}; received {unknown[0]!r}")
+        for field, value in changes.items():
+            changes[field] = _json_value(field, value)
+            try:
+                native.check_scenario_spec(json.dumps(fields | {field: changes[field]}))
+            except native.OpenOutcryError as error:
+                # Its place in a JSON text that nobody wrote says nothing to the caller.
+                if " at line " not in str(error):
+                    continue
+                wanted = f"`{field}` must be of the form of {json.dumps(fields[field])}"
+                raise refusal("argument_invalid", f"{wanted}; received {value!r}") from None
         self._read(json.dumps(fields | changes))
 
     @classmethod
@@ -159,6 +169,34 @@ class Scenario:
 
     def __reduce__(self) -> Any:
         raise TypeError("a scenario is not pickled, for its key would be; hint: `reveal` gives the key")
+
+
+def scenarios(spec: ScenarioSpec | str, n: int, *, seed: int = 0, split: str = "train") -> list[Scenario]:
+    """Return many markets of one spec: those of the seeds from `seed` on.
+
+    Args:
+        spec: What the markets are like, or the name of a tier or family.
+        n: How many.
+        seed: The first seed; the next block begins at `seed + n`.
+        split: Domain of the seeds: no market of one is in another.
+
+    Raises:
+        OpenOutcryError: the spec, the number or the seed cannot be used.
+    """
+    first = whole("seed", seed, 0, 2**64 - whole("n", n, 1, 2**31 - 1))
+    of = _spec_of(spec)
+    return [Scenario(of, each, split=split) for each in range(first, first + n)]
+
+
+def _json_value(field: str, value: Any) -> Any:
+    """Return a value as JSON has it, a number of numpy being one."""
+    found = value.item() if hasattr(value, "item") else value
+    try:
+        json.dumps(found, allow_nan=False)
+    except (TypeError, ValueError):
+        wanted = "numbers that are finite, texts, and lists and dicts of them"
+        raise refusal("argument_invalid", f"`{field}` must be of {wanted}; received {value!r}") from None
+    return found
 
 
 def _spec_of(spec: ScenarioSpec | str) -> ScenarioSpec:

@@ -20,7 +20,7 @@ from openoutcry.dataset import Dataset
 from openoutcry.episodes import Episodes, finite, scheme_of
 from openoutcry.errors import refusal
 from openoutcry.gym import N_DAYS, N_SYMBOLS, comes_and_goes
-from openoutcry.lanes import datasets_of, mode_of, terms_of
+from openoutcry.lanes import Market, datasets_of, mode_of, terms_of
 from openoutcry.openoutcry_py import CostModel, Limits
 from openoutcry.spaces import action_space, observation_of, observation_space
 from openoutcry.window import Edge, Window
@@ -99,7 +99,7 @@ class OpenOutcryVectorEnv(VectorEnv[Observation, npt.NDArray[Any], npt.NDArray[A
         n_days: int = N_DAYS,
         seed: int = 7,
         *,
-        dataset: Dataset | str | Sequence[Dataset | str] | None = None,
+        dataset: Market | Sequence[Market] | None = None,
         window: Window | tuple[Edge, Edge] | str | None = None,
         within: Window | tuple[Edge, Edge] | str | None = None,
         episode_bars: int | None = None,
@@ -120,7 +120,8 @@ class OpenOutcryVectorEnv(VectorEnv[Observation, npt.NDArray[Any], npt.NDArray[A
     ) -> None:
         self.num_envs = whole("num_envs", num_envs, 1, 2**31 - 1)
         self._kind, self._lookback, self._copies = observation_of(observation), lookback, copy
-        self.datasets = datasets_of(n_symbols, n_days, seed_of(seed), dataset, self.num_envs)
+        episodes = Episodes(window, within, episode_bars, split)
+        self.datasets = datasets_of((n_symbols, n_days), seed_of(seed), dataset, split, self.num_envs)
         self.costs, self.limits = terms_of(costs, limits, max_weight, allow_short, self.num_envs)
         self.autoreset_mode = mode_of(autoreset_mode)
         self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
@@ -134,7 +135,7 @@ class OpenOutcryVectorEnv(VectorEnv[Observation, npt.NDArray[Any], npt.NDArray[A
             "cells_a_thread": self._cells_a_thread,
             "seed": seed,
         }
-        self._core = self._batch(Episodes(window, within, episode_bars, split), settings)
+        self._core = self._batch(episodes, settings)
         self._prepare()
 
     def _batch(self, episodes: Episodes, settings: dict[str, Any]) -> native.Batch:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import sys
 import traceback
+from contextlib import redirect_stdout
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +34,7 @@ EXAMPLES = """
 `openoutcry leakcheck my_agent:decide --data ecb-fx --json`
 
 **Exit codes** 0: nothing looks ahead. 1: something does. 2: it could not be checked: the target raises on the data as
-it is, does not give the same twice, or gives something whose rows cannot be told.
+it is, does not give the same twice, keeps something between calls, or gives something whose rows cannot be told.
 """
 
 
@@ -58,7 +60,9 @@ def leakcheck(
             _picture_to_write(picture)
         market = _Market(source, frame, bars, symbols)
         settings = {"n_cuts": cuts, "start": start, "rtol": rtol, "periods_per_year": periods_per_year}
-        report = _checked(target, kind, market, settings)
+        # What a target prints is not part of the report.
+        with redirect_stdout(sys.stderr):
+            report = _checked(target, kind, market, settings)
         if picture is not None:
             from openoutcry.leakcheck.picture import write
 
@@ -106,12 +110,12 @@ class _Market:
 def _checked(name: str, kind: str | None, market: _Market, settings: dict[str, Any]) -> Report:
     from openoutcry.leakcheck import check
     from openoutcry.leakcheck.source import source_of
-    from openoutcry.leakcheck.target import checked_kind, guess, load
+    from openoutcry.leakcheck.target import checked_kind, guess, load, reloaded
 
     function = load(name)
     layouts = (source_of(market.frame(each)) for each in ("pipeline", "agent"))
     guessed = checked_kind(kind) or guess(function, layouts)
-    return check(function, market.frame(guessed), kind=guessed, name=name, **settings)
+    return check(function, market.frame(guessed), kind=guessed, name=name, fresh=partial(reloaded, name), **settings)
 
 
 def _picture_to_write(path: Path) -> None:

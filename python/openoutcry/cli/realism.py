@@ -102,7 +102,11 @@ def _tier(source: str, tier: str, n_seeds: int) -> tuple[Iterable[Dataset], str]
     """Return the markets of a tier or family, and the tier they are held to."""
     from openoutcry.realism import bands
     from openoutcry.realism.source import panels_of
+    from openoutcry.scenario import NAMES
 
+    if source not in NAMES:
+        known = f"one of {', '.join(NAMES)}, a bundled market ({', '.join(data.names())}) or a file that is there"
+        raise refusal("unknown_dataset", f"a market must be {known}; received {source!r}")
     return panels_of(source, n_seeds), tier or (source if source in bands.tiers() else "")
 
 

@@ -31,7 +31,7 @@ class Part:
 
     kind: str
     text: str
-    facts: dict[str, Any] = field(default_factory=dict)
+    facts: dict[str, Any] = field(default_factory=dict, repr=False)
 
 
 class Common(NamedTuple):

@@ -162,5 +162,5 @@ def _lanes(lane: str, old: Dataset, new: Dataset, before: str, now: str) -> list
             names = f" ({listed(sorted({item[1] for item in items}))})" if lane == "fundamentals" else ""
             text = f"{counted(n, noun)}{names} {kind}, known from {since[0]} on"
             parts.append(Part(f"{lane}_{kind}", text, {"n": n, "items": [list(item) for item in sorted(items)]}))
-    # Of two values of one moment the later given is the later known, so that their order counts.
+    # Headlines of one moment are shown in the order given, so that it counts.
     return parts or [Part(f"{lane}_order", f"{lane} of one moment stand in another order", {})]

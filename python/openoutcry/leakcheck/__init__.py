@@ -14,7 +14,7 @@ from openoutcry.leakcheck import market
 from openoutcry.leakcheck.report import Leak, Report
 from openoutcry.leakcheck.search import CUTS, Reach, Search, cuts_of
 from openoutcry.leakcheck.source import Source, source_of
-from openoutcry.leakcheck.target import checked_kind, guess, target_of
+from openoutcry.leakcheck.target import checked_kind, guess, renewed, target_of
 from openoutcry.leakcheck.worth import worth_of
 
 __all__ = ["Leak", "Report", "assert_no_lookahead", "check"]
@@ -30,6 +30,7 @@ def check(
     rtol: float | None = None,
     periods_per_year: float = 252.0,
     name: str = "",
+    fresh: Callable[[], Callable[..., Any] | None] | None = None,
 ) -> Report:
     """Return which columns of a target look ahead.
 
@@ -44,6 +45,8 @@ def check(
         rtol: Relative tolerance; None for 1e-9, and 1e-5 where values are float32.
         periods_per_year: Bars a year, for Sharpe ratios.
         name: What the report calls the target.
+        fresh: Makes a target that was never called, to find one that keeps something between calls, such as a scaler
+            that is fitted once; None, also for what it makes, to leave that out.
 
     Raises:
         OpenOutcryError: the target cannot be checked: it raises on the data as it is, does not give the same twice, or
@@ -54,6 +57,8 @@ def check(
         raise refusal("argument_invalid", f"`n_cuts` must be at least 1; received {n_cuts}")
     subject = target_of(target, kind, start)
     search = Search(subject, source, rtol)
+    if fresh is not None and (again := fresh()) is not None:
+        search.meet(renewed(subject, again))
     leaks = tuple(_leak(reach, search, periods_per_year) for reach in search.reaches(n_cuts))
     errors = {each: (sum(told.values()), told.most_common(1)[0][0]) for each, told in search.errors.items()}
     return Report(
@@ -67,6 +72,7 @@ def check(
         errors=errors,
         unchecked=tuple(search.unchecked()),
         clock=getattr(subject, "clock", None),
+        answers=search.answers(),
     )
 
 
@@ -84,7 +90,7 @@ def assert_no_lookahead(target: Callable[..., Any], frame: Any = None, **setting
     Args:
         target: As in `check`, as is all that follows.
         frame: The data, a synthetic market by default.
-        **settings: `kind`, `n_cuts`, `start`, `rtol`, `periods_per_year`, `name`.
+        **settings: `kind`, `n_cuts`, `start`, `rtol`, `periods_per_year`, `name`, `fresh`.
 
     Returns:
         The report, where nothing does.

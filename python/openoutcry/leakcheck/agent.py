@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from openoutcry import frames
-from openoutcry.agents import Agent
 from openoutcry.backtest import run_backtest
 from openoutcry.dataset import Dataset
 from openoutcry.errors import refusal
@@ -29,7 +28,7 @@ class AgentTarget:
 
     kind = "agent"
 
-    def __init__(self, make: Callable[[Any], Agent]) -> None:
+    def __init__(self, make: Callable[[Any], Any]) -> None:
         self._make = make
 
     def run(self, source: Source, original: Source, cut: int | None) -> Trace:
@@ -38,6 +37,9 @@ class AgentTarget:
         n_bars = original.n_bars
         end = dataset.n_bars if cut is None else min(dataset.n_bars, cut + 1 + _AFTER)
         agent = self._make(source.frame())
+        if not callable(agent):
+            wanted = "an agent must be f(observation) -> decision, a class of them, or f(frame) -> agent"
+            raise refusal("argument_invalid", f"{wanted}; received {type(agent).__name__}")
         if end < 2:
             return Trace({}, np.arange(n_bars), np.zeros(n_bars, dtype=bool), is_whole=False)
         decided = run_backtest(dataset, agent, (0, end)).decisions

@@ -12,10 +12,14 @@ import numpy.typing as npt
 
 from openoutcry.errors import refusal
 from openoutcry.leakcheck.perturb import garbage
+from openoutcry.leakcheck.search import RAISED
 from openoutcry.leakcheck.source import TIMES, Source, iso
 from openoutcry.leakcheck.trace import Trace
 
 SEED = 0
+
+_RESET = ("observation", "info")
+_STEP = ("observation", "reward", "terminated", "truncated", "info")
 
 # Actions that are changed to see which reward they move first, and how many steps they are given to do so.
 _TRIALS = 6
@@ -77,6 +81,12 @@ class EnvTarget:
         self.clock = None if start is None else Clock(start, "start")
         self._begins: str | None = None
 
+    def of(self, make: Callable[[Any], Any]) -> EnvTarget:
+        """Return a target of another environment, with the same actions and clock."""
+        other = EnvTarget(make)
+        other.clock, other._actions = self.clock, self._actions
+        return other
+
     def run(self, source: Source, original: Source, cut: int | None) -> Trace:
         """Return what observations, infos and rewards showed, by the bar they are of."""
         if self.clock is None:
@@ -95,16 +105,21 @@ class EnvTarget:
     ) -> Episode:
         """Return an episode, of `limit` steps at most."""
         env, episode = self._make(source.frame()), Episode()
+        lacking = [f"method `{name}`" for name in ("reset", "step", "close") if not callable(getattr(env, name, None))]
+        lacking += [] if hasattr(env, "action_space") else ["`action_space`"]
+        if lacking:
+            wanted = f"`target` must return a gymnasium.Env, which has a {lacking[0]}"
+            raise refusal("argument_invalid", f"{wanted}; received {type(env).__name__}")
         try:
             # Of the first environment: what another future does to a space must not change what is done.
             if not self._actions:
                 env.action_space.seed(SEED)
                 self._actions = [env.action_space.sample() for _ in range(n_bars)]
             chosen = self._actions if actions is None else actions
-            episode.add(*env.reset(seed=SEED))
+            episode.add(*_told("reset", env.reset(seed=SEED), _RESET))
             for action in chosen[: None if limit is None else max(limit, 0)]:
-                observation, reward, terminated, truncated, info = env.step(action)
-                episode.rewards.append(float(reward))
+                observation, reward, terminated, truncated, info = _told("step", env.step(action), _STEP)
+                episode.rewards.append(_reward(reward))
                 episode.add(observation, info)
                 if terminated or truncated:
                     episode.is_over = True
@@ -152,7 +167,7 @@ class EnvTarget:
     def _tried(self, source: Source, n_bars: int, limit: int, actions: Sequence[Any] | None) -> Episode | None:
         try:
             return self._drive(source, n_bars, limit, actions)
-        except Exception:  # noqa: BLE001 an environment may not survive another action or future
+        except RAISED:  # an environment may not survive another action or future
             return None
 
     def _last_bar(self, place: int, source: Source, actions: Sequence[Any] | None) -> int:
@@ -185,6 +200,25 @@ def leaves(value: Any, name: str) -> Iterator[tuple[str, npt.NDArray[Any]]]:
         array = np.asarray(value)
         if array.dtype.kind in "fiub":
             yield name, array.reshape(-1)
+
+
+def _told(method: str, returned: Any, names: tuple[str, ...]) -> Any:
+    """Return what a method returned, once it is sure that it is Gymnasium's."""
+    wanted = f"`{method}` of an environment must return ({', '.join(names)})"
+    if not isinstance(returned, tuple) or len(returned) != len(names):
+        received = f"{len(returned)} values" if isinstance(returned, tuple) else type(returned).__name__
+        raise refusal("shape_mismatch", f"{wanted}; received {received}")
+    if not isinstance(returned[-1], Mapping):
+        raise refusal("shape_mismatch", f"{wanted}, info being a dict; received {type(returned[-1]).__name__}")
+    return returned
+
+
+def _reward(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        message = f"a reward must be a number; received {type(value).__name__}"
+        raise refusal("argument_invalid", message) from None
 
 
 def _parting(a: Sequence[float], b: Sequence[float]) -> int | None:

@@ -88,8 +88,9 @@ def read(path: Path, kind: str, library: str) -> Any:
                 table = table.reset_index()
             columns = {str(name): np.array(values.to_numpy()) for name, values in table.items()}
     except (OSError, ValueError, ImportError, pl_errors()) as error:
-        message = f"a dataset must be a CSV or Parquet file that can be read; received '{path}': {error}"
-        raise refusal("unknown_dataset", message) from error
+        told = " ".join(str(error).split())
+        message = f"a dataset must be a CSV or Parquet file that can be read; received '{path}': {told}"
+        raise refusal("unknown_dataset", message) from None
     for name, values in columns.items():
         if name.strip().lower() in TIMES and values.dtype.kind in "OUT":
             columns[name] = _dates(name, values)
@@ -150,7 +151,19 @@ def _long(dataset: Dataset) -> dict[str, Any]:
 
 
 def _dates(name: str, values: Any) -> Any:
+    texts = [str(value).removesuffix("Z") for value in values]
     try:
-        return np.array([str(value).removesuffix("Z") for value in values], dtype="datetime64[ns]")
-    except ValueError as error:
-        raise refusal("date_invalid", f"`{name}` must hold ISO 8601 dates; received {error}") from error
+        return np.array(texts, dtype="datetime64[ns]")
+    except ValueError:
+        row = next(row for row, text in enumerate(texts) if not _is_date(text))
+        received = repr(values[row]) if isinstance(values[row], str) else "none"
+        message = f"`{name}` must hold ISO 8601 dates; received {received} in row {row}"
+        raise refusal("date_invalid", message) from None
+
+
+def _is_date(text: str) -> bool:
+    try:
+        np.datetime64(text, "ns")
+    except ValueError:
+        return False
+    return True

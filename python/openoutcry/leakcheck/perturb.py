@@ -72,11 +72,13 @@ def _garbled(values: Column, rng: np.random.Generator) -> Column:
     exponents = rng.uniform(_LEAST, _MOST, len(values)) * rng.choice([-1.0, 1.0], len(values))
     factors = 10.0**exponents
     numbers = values.astype(np.float64)
-    numbers = np.where(numbers == 0.0, factors, numbers * factors)
     garbled: Column
-    if kind == "f":
-        garbled = numbers.astype(values.dtype)
-        return garbled
+    # The largest numbers there are become infinite, which is garbage too.
+    with np.errstate(over="ignore"):
+        numbers = np.where(numbers == 0.0, factors, numbers * factors)
+        if kind == "f":
+            garbled = numbers.astype(values.dtype)
+            return garbled
     # A quarter of the range, so that sums of a few do not wrap.
     limits = np.iinfo(values.dtype)
     garbled = np.clip(np.rint(numbers), limits.min // 4, limits.max // 4).astype(values.dtype)

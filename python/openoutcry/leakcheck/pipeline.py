@@ -42,7 +42,9 @@ def trace_of(result: Any, given: Any, source: Source, original: Source) -> Trace
         OpenOutcryError: `shape_mismatch`: it is no frame, or its rows cannot be told.
     """
     columns, index = _read(result)
-    n = len(next(iter(columns.values()), ()))
+    if not columns:
+        raise refusal("shape_mismatch", "`target` must give at least one column and row; received none")
+    n = len(next(iter(columns.values())))
     places = source.rows[_places(columns, (given, index), n, source)]
     n_rows = len(original.rows)
     present = np.zeros(n_rows, dtype=bool)
@@ -57,6 +59,9 @@ def _is_key(name: str, original: Source) -> bool:
 
 def _read(result: Any) -> tuple[dict[str, Column], Any]:
     """Return the columns of a result, and its index if it is of pandas."""
+    if isinstance(result, np.ma.MaskedArray):
+        hint = "hint: `.filled(np.nan)` says that masked values are missing"
+        raise refusal("shape_mismatch", f"a pipeline must return arrays without a mask; received a masked one; {hint}")
     if hasattr(result, "collect") and hasattr(result, "lazy"):
         result = result.collect()
     if hasattr(result, "isetitem"):
@@ -68,7 +73,7 @@ def _read(result: Any) -> tuple[dict[str, Column], Any]:
     if hasattr(result, "to_frame") and hasattr(result, "to_numpy"):
         return {str(result.name or "value"): np.array(result.to_numpy())}, None
     if isinstance(result, Mapping):
-        return {str(name): np.asarray(values) for name, values in result.items()}, None
+        return _of_mapping(result), None
     if isinstance(result, np.ndarray) and result.dtype.names is not None:
         return {name: np.array(result[name]) for name in result.dtype.names}, None
     if isinstance(result, np.ndarray) and result.ndim in (1, 2):
@@ -76,6 +81,15 @@ def _read(result: Any) -> tuple[dict[str, Column], Any]:
         return {f"[{place}]": np.array(table[:, place]) for place in range(table.shape[1])}, None
     wanted = "a pipeline must return a pandas or polars frame or a 1-D, 2-D or structured array"
     raise refusal("shape_mismatch", f"{wanted}; received {type(result).__name__}")
+
+
+def _of_mapping(result: Mapping[Any, Any]) -> dict[str, Column]:
+    columns = {str(name): np.asarray(values) for name, values in result.items()}
+    shapes = {name: values.shape for name, values in columns.items()}
+    if any(len(shape) != 1 for shape in shapes.values()) or len(set(shapes.values())) > 1:
+        received = ", ".join(f"`{name}` {shape}" for name, shape in shapes.items())
+        raise refusal("shape_mismatch", f"columns of a result must be 1-D and of one length; received {received}")
+    return columns
 
 
 def _places(columns: Mapping[str, Column], indices: tuple[Any, Any], n: int, source: Source) -> Rows:

@@ -76,6 +76,7 @@ class Report:
         errors: What the target raised, by kind of future: how often, and the commonest message.
         unchecked: Cuts at which the target raised with every future.
         clock: Which bar an observation of an environment is of; None for other targets.
+        answers: Whether anything compared changes with the data at all; None if that is not known.
     """
 
     target: str
@@ -88,6 +89,7 @@ class Report:
     errors: dict[str, tuple[int, str]]
     unchecked: tuple[int, ...]
     clock: Clock | None
+    answers: bool | None
 
     @property
     def is_clean(self) -> bool:
@@ -106,6 +108,8 @@ class Report:
         if self.clock is not None:
             least = "at the latest, " if self.clock.told_by == "length" else ""
             notes.append(f"the first observation is of bar {self.clock.start}, {least}told by {self.clock.told_by}")
+        if self.answers is False:
+            notes.append("nothing changes with the data, early or late: the target may not read the frame it is given")
         if any(leak.reach.kinds == ("truncation",) for leak in self.leaks):
             notes.append("a column that only truncation changes knows how long the data is, or drops its last rows")
         return notes
@@ -124,6 +128,7 @@ class Report:
             "leaks": [leak.to_dict() for leak in self.leaks],
             "errors": {kind: {"count": count, "message": text} for kind, (count, text) in self.errors.items()},
             "unchecked": list(self.unchecked),
+            "answers": self.answers,
             "clock": None if self.clock is None else {"start": self.clock.start, "told_by": self.clock.told_by},
         }
 

@@ -21,6 +21,9 @@ CUTS = 24
 _EARLY = (0, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233)
 _GOLDEN = (5.0**0.5 - 1.0) / 2.0
 
+# What a target may raise: one that ends the process would end the check, as if it were clean.
+RAISED = (Exception, SystemExit)
+
 
 class Target(Protocol):
     """Something that is given a market and says what it knew bar by bar."""
@@ -111,6 +114,38 @@ class Search:
         self._check(quietly(self.target, self.source, self.source, None), "after runs on other data")
         return found
 
+    def answers(self) -> bool | None:
+        """Return whether anything changes with the data after the first bar.
+
+        None if the target raises there.
+        """
+        try:
+            other = self._with_garbage(self.target)
+        except RAISED:
+            return None
+        return any(rows.any() for rows in changes(self.base, other, self.source.n_bars, self.rtol).values())
+
+    def meet(self, fresh: Target) -> None:
+        """Refuse a target if a fresh one, which has seen no data yet, disagrees.
+
+        Raises:
+            OpenOutcryError: `argument_invalid`: it keeps something of the data it was called with before.
+        """
+        try:
+            first, later = self._with_garbage(fresh), self._with_garbage(self.target)
+        except RAISED:
+            return
+        for column, differs in changes(later, first, self.source.n_bars, self.rtol).items():
+            if differs.any():
+                row = int(np.flatnonzero(differs)[0])
+                wanted = "`target` must give the same for the same data, whatever it was called with before"
+                hint = "hint: it keeps something between calls, such as a fitted scaler or a cache"
+                message = f"{wanted}; received another `{column}` at row {row} when it is imported anew; {hint}"
+                raise refusal("argument_invalid", message)
+
+    def _with_garbage(self, target: Target) -> Trace:
+        return quietly(target, KINDS["garbage"](self.source, 0), self.source, None)
+
     def glimpse(self, reach: Reach) -> Glimpse | None:
         """Return the values that show a leak; None where they are no numbers."""
         if (reach.kind, reach.cut) not in self._shown:
@@ -142,9 +177,10 @@ class Search:
         except OpenOutcryError:
             # It says what is wanted already; what the target raised itself is told as its own.
             raise
-        except Exception as error:
-            told = f"{type(error).__name__}: {error}"
-            raise refusal("argument_invalid", f"`target` must run on the data as it is; received {told}") from error
+        except RAISED as error:
+            raise refusal(
+                "argument_invalid", f"`target` must run on the data as it is; received {said(error)}"
+            ) from error
         if not base.columns or not base.present.any():
             raise refusal("shape_mismatch", "`target` must give at least one column and row; received none")
         self.base = base
@@ -162,8 +198,8 @@ class Search:
     def _compared(self, kind: str, cut: int) -> dict[str, Rows] | None:
         try:
             other = self.other(kind, cut)
-        except Exception as error:  # noqa: BLE001 whatever a target raises on garbage is told, and is no leak
-            self.errors.setdefault(kind, Counter())[f"{type(error).__name__}: {error}"] += 1
+        except RAISED as error:  # whatever a target raises on garbage is told, and is no leak
+            self.errors.setdefault(kind, Counter())[said(error)] += 1
             return None
         differ = changes(self.base, other, cut, self.rtol)
         return {column: np.flatnonzero(rows) for column, rows in differ.items() if rows.any()}
@@ -235,3 +271,9 @@ def quietly(target: Target, source: Source, original: Source, cut: int | None) -
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         return target.run(source, original, cut)
+
+
+def said(error: BaseException) -> str:
+    """Return what an exception says, on one line."""
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -98,6 +98,11 @@ def source_of(frame: Any) -> Source:
     times = next((values for name, values in columns.items() if _is_time(name, values)), None)
     times = _index_times(frame) if times is None else times
     rows = np.arange(n_rows)
+    if times is not None and (missing := [row for row, time in enumerate(times) if _is_missing(time)]):
+        message = (
+            f"`frame` must have a date in every row; received none in {len(missing)} rows, first in row {missing[0]}"
+        )
+        raise refusal("date_invalid", message)
     bars = rows if times is None else np.unique(times, return_inverse=True)[1].reshape(-1).astype(np.intp)
     n_bars = int(bars.max(initial=-1)) + 1
     if n_bars < LEAST_BARS:
@@ -154,6 +159,11 @@ def iso(value: Any) -> str:
     return str(text).removesuffix("T00:00:00")
 
 
+def _is_missing(time: Any) -> bool:
+    # NaT and NaN are unlike themselves.
+    return time is None or bool(time != time)
+
+
 def _is_time(name: str, values: Column) -> bool:
     return values.dtype.kind == "M" or (name.strip().lower() in TIMES and values.dtype.kind in "OUT")
 
@@ -179,7 +189,8 @@ def _pandas(source: Source) -> Any:
 
 def _polars(source: Source) -> Any:
     frame = source.template[source.rows.tolist()] if len(source.rows) < len(source.template) else source.template
-    series = (frame[name] for name in source.values)
+    # A column of nothing has no type that a value could be of, and no value to change.
+    series = (frame[name] for name in source.values if str(frame[name].dtype) != "Null")
     return frame.with_columns([type(each)(each.name, source.columns[each.name], dtype=each.dtype) for each in series])
 
 

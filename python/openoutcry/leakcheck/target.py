@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import inspect
 import warnings
 from collections.abc import Callable, Iterable
@@ -12,7 +13,7 @@ from openoutcry.errors import refusal
 from openoutcry.leakcheck.agent import AgentTarget
 from openoutcry.leakcheck.environment import EnvTarget
 from openoutcry.leakcheck.pipeline import Pipeline
-from openoutcry.leakcheck.search import Target
+from openoutcry.leakcheck.search import RAISED, Target, said
 from openoutcry.leakcheck.source import Source
 
 KINDS = ("pipeline", "env", "agent")
@@ -38,12 +39,38 @@ def load(name: str) -> Function:
             raise
         message = f"a target must be `module:function`; received {name!r}, and no module {error.name!r}"
         raise refusal("argument_invalid", message) from error
-    for part in attribute.split("."):
-        found = getattr(found, part, None)
+    except SystemExit as error:
+        message = f"`{module}` must be a module that can be imported; received {said(error)}"
+        raise refusal("argument_invalid", message) from error
+    found = _member(found, attribute)
     if not callable(found):
         raise refusal("argument_invalid", f"`{module}` must have a callable `{attribute}`; received {found!r}")
     function: Function = found
     return function
+
+
+def reloaded(name: str) -> Function | None:
+    """Return the callable at `module:function` of its module executed anew.
+
+    It has seen no data yet. None where the module cannot be executed twice. What it imports is not executed again.
+    """
+    module, _, attribute = name.partition(":")
+    try:
+        spec = importlib.util.find_spec(module)
+        if spec is None or spec.loader is None:
+            return None
+        again = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(again)
+    except RAISED:
+        return None
+    found = _member(again, attribute)
+    return found if callable(found) else None
+
+
+def _member(found: Any, attribute: str) -> Any:
+    for part in attribute.split("."):
+        found = getattr(found, part, None)
+    return found
 
 
 def checked_kind(kind: str | None) -> str | None:
@@ -66,22 +93,22 @@ def guess(function: Function, sources: Iterable[Source]) -> str:
         return "agent"
     from gymnasium import Env
 
-    raised: list[Exception] = []
+    raised: list[BaseException] = []
     for source in sources:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 made = function(source.frame())
             break
-        except Exception as error:  # noqa: BLE001 a frame of another layout may do
+        except RAISED as error:  # a frame of another layout may do
             raised.append(error)
     else:
-        told = f"{type(raised[0]).__name__}: {raised[0]}"
         hint = "hint: `--kind` says what it is, if it takes no frame"
-        message = f"`target` must run on the data as it is; received {told}; {hint}"
+        message = f"`target` must run on the data as it is; received {said(raised[0])}; {hint}"
         raise refusal("argument_invalid", message) from raised[0]
     if isinstance(made, Env):
-        made.close()
+        if callable(made.close):
+            made.close()
         return "env"
     return "agent" if callable(made) and not hasattr(made, "shape") else "pipeline"
 
@@ -96,6 +123,11 @@ def target_of(function: Function, kind: str, start: int | None) -> Target:
         return AgentTarget(function)
     # A class of agents is made anew for each run; a function is one agent.
     return AgentTarget((lambda _: function()) if isinstance(function, type) else (lambda _: function))
+
+
+def renewed(target: Target, function: Function) -> Target:
+    """Return a target of the same kind for another function."""
+    return target.of(function) if isinstance(target, EnvTarget) else target_of(function, target.kind, None)
 
 
 def _is_agent(function: Function) -> bool:

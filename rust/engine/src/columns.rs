@@ -91,7 +91,7 @@ impl Origin {
 
 /// A number about a symbol, known from `available_at` on.
 ///
-/// A later one of the same name restates it.
+/// A later one of the same name restates it; at one moment there is one. No split changes it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fundamental {
     /// Symbol index.

@@ -100,7 +100,7 @@ impl Dataset {
             let known = dataset.known(item.symbol, item.available_at, item.headline);
             dataset.news.push(known);
         }
-        // Stable: of two items of one time, the later given is the later known.
+        // Stable: headlines of one time stay in the order given.
         dataset
             .fundamentals
             .sort_by(|a, b| (a.symbol, &a.item.0, &a.available_at).cmp(&(b.symbol, &b.item.0, &b.available_at)));

@@ -1,6 +1,6 @@
 //! Refusal of data that the engine could only guess about.
 
-use crate::columns::Columns;
+use crate::columns::{Columns, Fundamental};
 use crate::date;
 use crate::error::DataError;
 
@@ -225,7 +225,27 @@ fn check_lanes(columns: &Columns) -> Check {
         let message = format!("`fundamentals` must be named and finite; received {:?} = {}", item.name, item.value);
         return Err(DataError::new("value_invalid", message));
     }
-    Ok(())
+    check_versions(columns)
+}
+
+fn version(item: &Fundamental) -> (usize, &str, &str) {
+    (item.symbol, &item.name, &item.available_at)
+}
+
+/// Checks that a symbol has one value of a name at one moment.
+///
+/// Of two, the order they were given in would decide which is shown.
+fn check_versions(columns: &Columns) -> Check {
+    let mut items: Vec<&Fundamental> = columns.fundamentals.iter().collect();
+    items.sort_by(|a, b| version(a).cmp(&version(b)).then(a.value.total_cmp(&b.value)));
+    let Some(pair) = items.windows(2).find(|pair| version(pair[0]) == version(pair[1])) else { return Ok(()) };
+    let ((symbol, name, moment), low, high) = (version(pair[0]), pair[0].value, pair[1].value);
+    let received =
+        if low.total_cmp(&high).is_eq() { format!("{low:?} twice") } else { format!("{low:?} and {high:?}") };
+    let symbol = &columns.symbols[symbol];
+    let message =
+        format!("`fundamentals` must have one value of {name:?} for {symbol:?} at {moment}; received {received}");
+    Err(DataError::new("value_invalid", message))
 }
 
 fn check_cells(columns: &Columns, requirement: Requirement, table: &[f64], holds: impl Fn(f64) -> bool) -> Check {

@@ -229,6 +229,7 @@ fn every_other_fault_of_data_has_a_documented_slug_and_says_what_is_required() {
         Columns { fundamentals: vec![known("yesterday", 0)], ..base() },
         Columns { fundamentals: vec![known("1000-01-01", 2)], ..base() },
         Columns { fundamentals: vec![Fundamental { value: f64::NAN, ..known("1000-01-01", 0) }], ..base() },
+        Columns { fundamentals: vec![known("1000-01-01", 0), known("1000-01-01", 0)], ..base() },
         Columns { news: vec![heard("1000-1-1")], ..base() },
         Columns { close: vec![1.0, 0.0, 1.0, 1.0, 1.0, 1.0], ..base() },
         Columns { open: Some(vec![f64::INFINITY; 6]), ..base() },
@@ -336,4 +337,33 @@ fn a_table_of_orders_is_refused_before_its_first_trade() {
     let error = backtest.run_orders(orders).unwrap_err();
     assert_eq!(error, StepError::TableNotFinite { bar: 8, symbol: 1, weight: f64::NEG_INFINITY });
     assert_eq!(error.slug(), "weight_not_finite");
+}
+
+#[test]
+fn a_number_has_one_value_at_a_moment_whatever_the_order_of_the_input() {
+    let known = |symbol: usize, name: &str, available_at: &str, value: f64| Fundamental {
+        symbol,
+        available_at: available_at.into(),
+        name: name.into(),
+        value,
+    };
+    let of = |fundamentals: Vec<Fundamental>| Dataset::new(Columns { fundamentals, ..columns(3, 2) });
+    let others = vec![
+        known(0, "eps", "1000-01-01", 1.0),
+        known(0, "eps", "1000-01-02", 2.0),
+        known(0, "eps", "1000-01-01T00:00:00", 3.0),
+        known(0, "book", "1000-01-01", 4.0),
+        known(1, "eps", "1000-01-01", 5.0),
+    ];
+    assert!(of(others.clone()).is_ok());
+    for (value, received) in [(-2.5, "-2.5 and 1.0"), (1.5, "1.0 and 1.5"), (1.0, "1.0 twice")] {
+        for place in 0..=others.len() {
+            let mut items = others.clone();
+            items.insert(place, known(0, "eps", "1000-01-01", value));
+            let error = of(items).unwrap_err();
+            let symbol = &columns(3, 2).symbols[0];
+            let required = format!("`fundamentals` must have one value of \"eps\" for {symbol:?} at 1000-01-01");
+            assert_eq!(data_error(&error), ("value_invalid", format!("{required}; received {received}")));
+        }
+    }
 }

@@ -1,0 +1,237 @@
+"""What a leak check cannot check is said in one sentence, with exit code 2, and is never taken for clean."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import openoutcry as oo
+from openoutcry.leakcheck import assert_no_lookahead, check
+
+COMMAND = Path(sys.executable).with_name("openoutcry")
+
+TARGETS = """
+import sys
+import gymnasium
+import numpy as np
+
+_kept = {}
+
+def fitted_once(frame):
+    mean = _kept.setdefault("mean", frame["close"].mean())
+    return frame.assign(scaled=frame["close"] - mean)
+
+def read_before(frame):
+    whole = _kept.setdefault("whole", frame["close"].shift(-1))
+    return whole.reindex(frame.index).to_frame("next")
+
+def leaves(frame):
+    sys.exit(0)
+
+def says(frame):
+    print("working")
+    return frame["close"].diff()
+
+def fails(frame):
+    raise ValueError("two\\nlines")
+
+class Walk(gymnasium.Env):
+    action_space = gymnasium.spaces.Discrete(2)
+    observation_space = gymnasium.spaces.Box(-1e9, 1e9, (1,))
+    means = []
+
+    def __init__(self, frame):
+        self.prices = frame["close"].to_numpy()
+
+    def reset(self, seed=None, options=None):
+        self.bar = 0
+        return self.prices[:1], {}
+
+    def step(self, action):
+        move = self.prices[self.bar + 1] - self.prices[self.bar]
+        self.bar += 1
+        return self.prices[self.bar : self.bar + 1], action * move, self.bar > len(self.prices) - 2, False, {}
+
+class Centred(Walk):
+    def __init__(self, frame):
+        super().__init__(frame)
+        self.means.append(self.prices.mean())
+        self.prices = self.prices - self.means[0]
+"""
+
+
+def called(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    (cwd / "mine.py").write_text(TARGETS, encoding="utf-8")
+    command = [COMMAND, "leakcheck", *words, "--cuts", "4"]
+    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, check=False)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        (
+            "fitted_once",
+            "received another `scaled` at row 0 when it is imported anew; hint: it keeps something between",
+        ),
+        ("read_before", "received another `next` at row 0 when it is imported anew"),
+        ("Centred", "received another `observation` at row 0 when it is imported anew"),
+        ("leaves", "`target` must run on the data as it is; received SystemExit: 0"),
+        ("fails", "`target` must run on the data as it is; received ValueError: two lines; hint"),
+    ],
+)
+def test_a_target_that_remembers_leaves_or_fails_is_not_clean(name: str, words: str, tmp_path: Path) -> None:
+    done = called(f"mine:{name}", "--bars", "60", cwd=tmp_path)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert words in done.stderr.strip().splitlines()[-1]
+
+
+@pytest.mark.parametrize("name", ["says", "Walk"])
+def test_what_remembers_nothing_is_clean_whatever_it_prints(name: str, tmp_path: Path) -> None:
+    done = called(f"mine:{name}", "--bars", "60", "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert (report["clean"], report["answers"]) == (True, True)
+    assert ("working" in done.stderr) == (name == "says")
+
+
+def test_a_module_that_ends_the_process_is_not_clean(tmp_path: Path) -> None:
+    (tmp_path / "ends.py").write_text("raise SystemExit\n", encoding="utf-8")
+    done = called("ends:build", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "`ends` must be a module that can be imported; received SystemExit" in done.stderr
+
+
+FILES = {
+    "nothing in it": (b"", "No columns to parse from file"),
+    "no text": (b"\xff\xfe\x00\x01" * 9, "codec can't decode byte 0xff"),
+    "rows of two lengths": (b"date,close\n2020-01-01,1\n2020-01-02,1,2,3\n", "Expected 2 fields in line 3"),
+    "a date that is none": (
+        b"date,close\n2020-01-01,1\nyesterday,1\n",
+        "`date` must hold ISO 8601 dates; received 'ye",
+    ),
+    "a date too few": (b"date,close\n2020-01-01,1\n,1\n", "`date` must hold ISO 8601 dates; received none in row 1"),
+    "one row": (b"date,close\n2020-01-01,1\n", "`frame` must have at least 8 bars; received 1"),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_that_is_no_market_is_one_line(name: str, tmp_path: Path) -> None:
+    content, words = FILES[name]
+    (tmp_path / "prices.csv").write_bytes(content)
+    done = called("mine:says", "--data", "prices.csv", cwd=tmp_path)
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1, done.stderr
+    assert words in done.stderr
+
+
+def frame(**changes: Any) -> pd.DataFrame:
+    return pd.DataFrame({"date": pd.date_range("2020-01-01", periods=30), "close": np.arange(1.0, 31.0)} | changes)
+
+
+LATE = [*pd.date_range("2020-01-01", periods=29), pd.NaT]
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (frame(date=LATE), "must have a date in every row; received none in 1 rows, first in row 29"),
+        (
+            frame().set_index(pd.Index(LATE, name="date"))[["close"]],
+            "must have a date in every row; received none in 1",
+        ),
+        (pl.DataFrame({"date": [*frame()["date"].dt.date[1:], None], "close": 1.0}), "none in 1 rows, first in row 29"),
+        (frame().iloc[:1], "must have at least 8 bars; received 1"),
+        (frame().iloc[:0], "must have at least 8 bars; received 0"),
+        (pd.concat([frame(), frame()[["close"]]], axis=1), "columns of `frame` must be unique; received 'close' twice"),
+    ],
+    ids=["no date", "no date in the index", "no date in polars", "one row", "no row", "a column twice"],
+)
+def test_a_frame_that_is_no_market_is_refused(given: Any, words: str) -> None:
+    with pytest.raises(oo.OpenOutcryError, match=words):
+        check(lambda each: each, given)
+
+
+class Odd(gymnasium.Env[Any, Any]):
+    """An environment that takes any action and has `returned` to say."""
+
+    action_space = gymnasium.spaces.Discrete(2)
+
+    def __init__(self, returned: Any, first: Any = (0.0, {})) -> None:
+        self.returned, self.first = returned, first
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        return self.first
+
+    def step(self, action: Any) -> Any:
+        return self.returned
+
+
+@pytest.mark.parametrize(
+    ("kind", "made", "words"),
+    [
+        ("pipeline", {"a": 1.0}, r"columns of a result must be 1-D and of one length; received `a` \(\)"),
+        ("pipeline", {"a": [1, 2], "b": [1]}, r"of one length; received `a` \(2,\), `b` \(1,\)"),
+        ("pipeline", {}, "must give at least one column and row; received none"),
+        ("pipeline", np.ma.masked_array(np.ones(30), np.ones(30)), "without a mask; received a masked one; hint"),
+        ("env", 3.0, "must return a gymnasium.Env, which has a method `reset`; received float"),
+        ("env", Odd((0.0, 0.0, True, {})), r"`step` of an environment must return \(observation, .*received 4 values"),
+        ("env", Odd(None), r"`step` of an environment must return \(observation, .*received NoneType"),
+        ("env", Odd(None, (0.0, None)), "`reset` of an environment must .*, info being a dict; received NoneType"),
+        ("env", Odd((0.0, None, True, False, {})), "a reward must be a number; received NoneType"),
+        ("agent", 3.0, r"an agent must be f\(observation\) -> decision, .*; received float"),
+    ],
+)
+def test_a_target_that_makes_something_else_is_told_what_is_wanted(kind: str, made: Any, words: str) -> None:
+    given = None if kind == "agent" else frame()
+    with pytest.raises(oo.OpenOutcryError, match=words):
+        check(lambda each: made, given, kind=kind)
+
+
+def test_a_process_that_a_target_ends_on_another_future_is_no_leak_and_is_told() -> None:
+    def leaves(each: pd.DataFrame) -> pd.Series[float]:
+        if not each["close"].is_monotonic_increasing:
+            raise SystemExit(0)
+        return each["close"].diff()
+
+    report = assert_no_lookahead(leaves, frame())
+    assert report.errors["garbage"][1] == "SystemExit: 0"
+    assert report.answers is None
+
+
+def test_a_report_says_when_nothing_answers_to_the_data() -> None:
+    note = "nothing changes with the data, early or late"
+    for silent in (lambda each: each["close"] * 0.0, lambda each: np.full(len(each), np.nan)):
+        assert any(note in each for each in check(silent, frame()).notes)
+    report = check(lambda each: each["close"].shift(25), frame())
+    assert not any(note in each for each in report.notes)
+    assert check(lambda each: each, frame(close=np.nan)).answers is False
+
+
+def kept_by(where: dict[str, Any]) -> Callable[[pd.DataFrame], Any]:
+    return lambda each: each["close"] - where.setdefault("mean", each["close"].mean())
+
+
+def test_a_fresh_target_finds_what_one_keeps() -> None:
+    assert check(kept_by({}), frame()).is_clean
+    with pytest.raises(oo.OpenOutcryError, match="called with before; received another `close` at row 0"):
+        check(kept_by({}), frame(), fresh=lambda: kept_by({}))
+    assert check(lambda each: each, frame(), fresh=lambda: lambda each: each).is_clean
+
+
+def test_the_largest_numbers_and_polars_columns_of_nothing_can_be_checked(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    assert check(lambda each: each.drop(columns="date").diff(), frame(far=1e308, inf=np.inf, none=0.0)).is_clean
+    empty = pl.DataFrame({"close": np.arange(30.0), "nothing": [None] * 30})
+    assert check(lambda each: each.with_columns(pl.col("close").shift(1)), empty).is_clean
+    assert capfd.readouterr().err == ""
