@@ -38,7 +38,7 @@ def _at_random(closes: Table, _: Days) -> Table:
 
 
 def _doubled(closes: Table, _: Days) -> Table:
-    """Stake a 64th on the first symbol and twice that after each fall, up to all; begin anew after a rise."""
+    """Stake twice as much after each fall of the first symbol, a 64th after a rise."""
     weights = np.zeros(closes.shape)
     stake, first = 1.0 / 64.0, closes[:, 0]
     for bar in range(1, len(closes)):
@@ -64,16 +64,21 @@ BOTS: tuple[Rule, ...] = (
 
 
 def weights_of(markets: Sequence[Market], bots: Sequence[Rule] = BOTS) -> Table:
-    """Return what bots hold after the warm-up: shape `(n_bars, n_bots, n_markets, n_symbols)`, gross at most 1."""
+    """Return what bots hold after the warm-up, gross at most 1.
+
+    Shape `(n_bars, n_bots, n_markets, n_symbols)`.
+    """
     tables = []
     for market in markets:
         days = days_of(market.dataset)
         tables.append([np.nan_to_num(bot(market.closes, days))[WARM_UP:] for bot in bots])
-    return np.array(tables).transpose(2, 1, 0, 3)
+    whole: Table = np.array(tables)
+    by_bar: Table = whole.transpose(2, 1, 0, 3)
+    return by_bar
 
 
 def deciding(weights: Table, setting: Setting) -> Decide:
-    """Return the decisions of bots under a setting, each of which the engine takes as it is."""
+    """Return the decisions of bots under a setting, none of which is refused."""
     if setting.long_only:
         weights = np.maximum(weights, 0.0)
     weights = np.clip(setting.gross * weights, -MAX_ABS_WEIGHT, MAX_ABS_WEIGHT)

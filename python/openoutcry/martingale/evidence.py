@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 Series = npt.NDArray[np.float64]
 
-STAKES: Series = 2.0 ** np.arange(-6, 9)
+STAKES: Series = np.exp2(np.arange(-6.0, 9.0))
 """Stakes that are averaged: the best one is not known before."""
 
 

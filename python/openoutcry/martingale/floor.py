@@ -22,7 +22,9 @@ TOO_RICH = 1e9
 
 @dataclass
 class Tally:
-    """What came of accounts: arrays of shape `(n_bots, n_markets)`, in units of the NAV at each bar's begin.
+    """What came of accounts: arrays of shape `(n_bots, n_markets)`.
+
+    All sums are in units of the NAV at the beginning of each bar.
 
     Attributes:
         gain: Sum of rewards; in the bar of a ruin what was lost, be it more than there was.
@@ -125,8 +127,9 @@ def play(
     )
     seen, _ = env.reset(seed=0)
     bar, tally = int(env.bars[0]), Tally.of(*shape)
-    held, nav = np.zeros((*shape, markets[0].dataset.n_symbols)), np.ones(shape)
-    runs = np.ones(shape, dtype=bool)
+    held: Table = np.zeros((*shape, markets[0].dataset.n_symbols))
+    nav: Table = np.ones(shape)
+    runs: npt.NDArray[np.bool_] = np.ones(shape, dtype=np.bool_)
     while runs.any():
         weights = np.where(runs[..., None], decide(bar, seen), 0.0)
         seen, rewards, terminated, truncated, _ = env.step(weights.reshape(len(env.nav), -1))

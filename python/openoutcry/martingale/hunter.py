@@ -42,7 +42,10 @@ class Hunt:
 
 
 def trained(markets: Sequence[Market], setting: Setting, goal: str, hunt: Hunt, seed: int) -> Table:
-    """Return the parameters that an evolution strategy ends with (Salimans et al. 2017)."""
+    """Return the parameters that an evolution strategy ends with.
+
+    Source: Salimans et al. (2017).
+    """
     rng = np.random.default_rng([seed, len(goal)])
     centre = 0.3 * rng.standard_normal(N_PARAMETERS)
     mean, square = np.zeros_like(centre), np.zeros_like(centre)
@@ -64,12 +67,13 @@ def trained(markets: Sequence[Market], setting: Setting, goal: str, hunt: Hunt, 
 
 
 def acting(parameters: Table, n_markets: int, setting: Setting) -> Decide:
-    """Return the decisions of networks, one a row of parameters, each for all symbols alike."""
+    """Return the decisions of networks, one a row of parameters.
+
+    Each network decides for all symbols alike.
+    """
     ends = np.cumsum([int(np.prod(shape)) for shape in SHAPES.values()])[:-1]
     parts = np.split(np.atleast_2d(parameters), ends, axis=1)
-    w1, b1, w2, b2 = (
-        part.reshape(len(part), *shape) for part, shape in zip(parts, SHAPES.values(), strict=True)
-    )
+    w1, b1, w2, b2 = (part.reshape(len(part), *shape) for part, shape in zip(parts, SHAPES.values(), strict=True))
     n_bots = len(w1)
 
     def decide(_: int, seen: Observation) -> Table:

@@ -1,4 +1,4 @@
-"""Markets of which nobody can gain, as drawn or with something that costs nobody anything."""
+"""Markets of which nobody can gain: as drawn, or with actions that are no gain."""
 
 from __future__ import annotations
 
@@ -48,38 +48,45 @@ def market_of(seed: int, *, split: str, n_bars: int, kind: str = "drawn") -> Mar
     assert opens is not None, "a martingale is drawn with opens"
     if kind == "drawn":
         return Market(drawn, closes, opens)
-    columns = {"volume": drawn.volume, "periods_per_year": drawn.periods_per_year, "name": f"{drawn.name}-{kind}"}
+    name, bars = f"{drawn.name}-{kind}", drawn.periods_per_year
     if kind == "closes":
-        return Market(Dataset.from_arrays(drawn.dates, drawn.symbols, closes, **columns), closes, opens)
+        shown = Dataset.from_arrays(
+            drawn.dates, drawn.symbols, closes, volume=drawn.volume, periods_per_year=bars, name=name
+        )
+        return Market(shown, closes, opens)
     rng = np.random.default_rng([seed, 0x61637473])
-    acts = _actions(rng, closes.shape)
-    basis, paid = np.cumprod(acts["splits"], axis=0), np.cumsum(acts["dividends"], axis=0)
-    # A dividend is cash per share before the split of its bar.
-    acts["dividends"] = acts["dividends"] * acts["splits"] / basis
-    shown, begun = (closes - paid) / basis, (opens - paid) / basis
-    settled = np.cumsum(np.isfinite(acts["delistings"]), axis=0) > 0
+    dividends, splits, delistings = _actions(rng, len(closes), drawn.n_symbols)
+    basis, paid = np.cumprod(splits, axis=0), np.cumsum(dividends, axis=0)
+    ends, begins = (closes - paid) / basis, (opens - paid) / basis
+    settled = np.cumsum(np.isfinite(delistings), axis=0) > 0
     dataset = Dataset.from_arrays(
         drawn.dates,
         drawn.symbols,
-        np.where(settled, np.nan, shown),
-        np.where(settled, np.nan, begun),
+        np.where(settled, np.nan, ends),
+        np.where(settled, np.nan, begins),
+        volume=drawn.volume,
+        # A dividend is cash per share before the split of its bar.
+        dividends=dividends * splits / basis,
+        splits=splits,
         tradable=rng.random(closes.shape) > 0.03,
-        **acts,
-        **columns,
+        delistings=delistings,
+        periods_per_year=bars,
+        name=name,
     )
-    return Market(dataset, closes, begun)
+    return Market(dataset, closes, begins)
 
 
-def _actions(rng: np.random.Generator, shape: tuple[int, int]) -> dict[str, Table]:
-    """Return dividends of drawn prices, splits, and settlements of all but the first symbol."""
+def _actions(rng: np.random.Generator, n_bars: int, n_symbols: int) -> tuple[Table, Table, Table]:
+    """Return dividends of drawn prices, splits, and settlements but of the first."""
+    shape = (n_bars, n_symbols)
     dividends = np.where(rng.random(shape) < 0.01, 0.05, 0.0)
     # The cheapest price of all is 0.5: what is paid out in all must be less.
     dividends[np.cumsum(dividends, axis=0) > 0.4] = 0.0
     splits = np.where(rng.random(shape) < 0.004, rng.choice([0.5, 2.0, 3.0], shape), 1.0)
     dividends[0], splits[0] = 0.0, 1.0
     delistings = np.full(shape, np.nan)
-    for symbol in range(1, shape[1]):
-        bar = int(rng.integers(WARM_UP, 2 * shape[0] - WARM_UP))
-        if bar < shape[0]:
+    for symbol in range(1, n_symbols):
+        bar = int(rng.integers(WARM_UP, 2 * n_bars - WARM_UP))
+        if bar < n_bars:
             delistings[bar, symbol], dividends[bar, symbol] = 0.0, 0.0
-    return {"dividends": dividends, "splits": splits, "delistings": delistings}
+    return dividends, splits, delistings

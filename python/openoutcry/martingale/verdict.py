@@ -71,7 +71,10 @@ class Verdict:
         return asdict(self) | {"passed": self.passed, "failures": failures}
 
     def shown(self) -> tuple[Row, ...]:
-        """Return the row of each setting that says most: the worst excess if there is one, or the smallest p-value."""
+        """Return the row of each setting that says most.
+
+        An unexplained one if there is, or else that of the smallest p-value.
+        """
         settings = dict.fromkeys(row.setting for row in self.rows)
         ranked = sorted(self.rows, key=lambda row: (not row.unexplained, row.p_value, -row.gain_bps))
         return tuple(next(row for row in ranked if row.setting == setting) for setting in settings)

@@ -1,4 +1,4 @@
-//! Faults that a test puts into the engine, to show that the martingale gate finds them.
+//! Faults that a test puts into the engine, for the martingale gate to find.
 //!
 //! Only the feature `planted` compiles them, and nothing that ships has it.
 
@@ -17,7 +17,7 @@ pub const FAULTS: [&str; 6] =
 static FAULT: AtomicUsize = AtomicUsize::new(FAULTS.len());
 static SIZE: AtomicU64 = AtomicU64::new(0);
 
-/// Plants a fault of some size in place of the one before, and returns whether there is one of that name.
+/// Plants a fault in place of the one before; returns whether there is such one.
 ///
 /// A size of 1 is the whole of it; without a fault of that name there is none from then on.
 pub fn plant(fault: &str, size: f64) -> bool {
