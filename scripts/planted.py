@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Run the martingale gate on an engine with faults that are planted in it.
+"""Run an `openoutcry` command on an engine with a fault that is planted in it.
 
-    scripts/planted.py --fault fee-credited --fault lots-rounded=0.01 --setting fee --markets 20
+    scripts/planted.py fee-credited martingale --setting fee
+    scripts/planted.py lots-rounded=0.01 martingale --json
 
 Builds the engine with the feature `planted` into target/planted, which nothing ships, and lays it over the installed
-package in a folder there. Prints a JSON object a fault; a size after `=` is what part of the fault is planted, 1 for
-the whole, and the fault `none` is none.
+package in a folder there. The size after `=` is what part of the fault is planted, 1 for the whole; the fault `none`
+is none. The faults are those of rust/engine/src/planted.rs.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import shutil
@@ -21,18 +21,15 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = "cargo build --profile planted --package openoutcry-py --features planted --locked --message-format json"
-
-
-def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--fault", action="append", required=True, help="NAME or NAME=SIZE; once or more")
-    parser.add_argument("--setting", action="append", default=[], help="costs and limits by name; all by default")
-    parser.add_argument("--markets", type=int, default=20)
-    parser.add_argument("--bars", type=int, default=120)
-    parser.add_argument("--generations", type=int, default=8)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
-    return parser.parse_args()
+INSIDE = """
+import sys
+from openoutcry import openoutcry_py as native
+from openoutcry.cli import main
+fault, _, size = sys.argv.pop(1).partition("=")
+if native.plant(fault, float(size or 1.0)) is (fault == "none"):
+    raise SystemExit(f"error: no fault is called {fault}")
+main()
+"""
 
 
 def built() -> Path:
@@ -60,31 +57,11 @@ def overlay(library: Path) -> Path:
     return folder
 
 
-def judge(given: argparse.Namespace) -> None:
-    """Print what the gate says of each fault."""
-    from openoutcry import openoutcry_py as native
-    from openoutcry.martingale import SETTINGS, Hunt, check
-
-    settings = [each for each in SETTINGS if not given.setting or each.name in given.setting]
-    for fault in given.fault:
-        name, _, size = fault.partition("=")
-        if native.plant(name, float(size or 1.0)) is (name == "none"):
-            raise SystemExit(f"error: no fault is called {name}")
-        hunt = Hunt(given.generations, population=12, n_markets=6, n_bars=30)
-        verdict = check(settings, n_markets=given.markets, n_bars=given.bars, hunt=hunt, seed=given.seed)
-        told = {"fault": name, "size": float(size or 1.0), "passed": verdict.passed}
-        for kind in ("gains", "unexplained"):
-            told[kind] = sorted({row.setting for row in verdict.rows if getattr(row, kind)})
-        print(json.dumps(told | {"bots": sorted({row.bot for row in verdict.failures})}), flush=True)
-
-
 def main() -> None:
-    given = arguments()
-    if given.inside:
-        judge(given)
-        return
+    if len(sys.argv) < 3:
+        raise SystemExit(__doc__)
     environment = os.environ | {"PYTHONPATH": str(overlay(built()))}
-    command = [sys.executable, __file__, *sys.argv[1:], "--inside"]
+    command = [sys.executable, "-c", INSIDE, *sys.argv[1:]]
     sys.exit(subprocess.run(command, env=environment, check=False).returncode)
 
 
