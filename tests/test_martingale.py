@@ -131,9 +131,8 @@ def test_a_gain_that_a_market_pays_is_found(edge: dict[str, float], bot: str) ->
 
 
 def test_a_hunter_finds_on_other_markets_what_it_was_trained_for() -> None:
-    train, fresh = (
-        [edgy(seed, split=split, n_bars=100, memory=0.25) for seed in range(16)] for split in ("train", "test")
-    )
+    made = [[edgy(seed, split=split, n_bars=100, memory=0.25) for seed in range(16)] for split in ("train", "test")]
+    train, fresh = made
     assert not np.array_equal(train[0].closes, fresh[0].closes)
     parameters = trained(train, FREE, "gain", Hunt(generations=15), 0)[None]
     tally = play(fresh, FREE, 1, acting(parameters, len(fresh), FREE)).summed()
@@ -155,12 +154,12 @@ def test_the_test_is_of_its_size_over_every_course_of_coin_flips() -> None:
             p = p_values(won, spread, both_ways=both_ways)
             for level in (0.5, 0.2, 0.05, 0.01):
                 assert np.mean(p <= level) <= level
-        assert doubles is (np.mean(won > 0.0) > 0.99)
+        assert doubles is bool(np.mean(won > 0.0) > 0.99)
 
 
-def test_the_test_tells_a_gain_five_times_its_error() -> None:
+def test_the_test_tells_a_gain_six_times_its_error() -> None:
     gain = np.array([0.0, 3.0, 6.0, -6.0, 60.0])
-    for scale in (1e-2, 1.0):
+    for scale in (0.1, 10.0):
         p = p_values(scale * gain, np.full(5, scale**2), both_ways=False)
         assert (np.diff(p[[0, 1, 2, 4]]) <= 0.0).all()
         assert p[0] == p[3] == 1.0
@@ -168,26 +167,24 @@ def test_the_test_tells_a_gain_five_times_its_error() -> None:
         assert p_values(scale * gain, np.full(5, scale**2), both_ways=True)[3] < 1e-5
 
 
-@pytest.mark.parametrize(("wrong", "told"), [({"n_markets": 3}, "at least 8"), ({"n_bars": 40}, "at least 41")])
-def test_what_cannot_be_played_is_refused(wrong: dict[str, int], told: str) -> None:
-    with pytest.raises(oo.OpenOutcryError, match=told):
-        check([FREE], **wrong)
+@pytest.mark.parametrize(
+    ("settings", "wrong", "told"),
+    [
+        ([FREE], {"n_markets": 3}, "`n_markets` must be at least 8; received 3"),
+        ([FREE], {"n_bars": 40}, "`n_bars` must be at least 41; received 40"),
+        ([], {}, "each of its own name; received none"),
+        ([FREE, FREE], {}, "each of its own name; received free, free"),
+    ],
+)
+def test_what_cannot_be_played_is_refused(settings: list[Setting], wrong: dict[str, int], told: str) -> None:
+    with pytest.raises(oo.OpenOutcryError, match="argument_invalid") as caught:
+        check(settings, **wrong)
+    assert told in str(caught.value)
 
 
 def test_the_command_passes_the_engine() -> None:
-    words = [
-        "martingale",
-        "--markets",
-        "8",
-        "--bars",
-        "50",
-        "--generations",
-        "2",
-        "--setting",
-        "default",
-        "--setting",
-        "free",
-    ]
+    chosen = [word for name in ("default", "free") for word in ("--setting", name)]
+    words = ["martingale", "--markets", "8", "--bars", "50", "--generations", "2", *chosen]
     passed = CliRunner().invoke(app, words)
     assert passed.exit_code == 0, passed.output
     assert "nobody gained" in passed.output

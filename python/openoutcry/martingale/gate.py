@@ -59,6 +59,10 @@ def check(
     for name, value, least in (("n_markets", n_markets, hunt.n_markets), ("n_bars", n_bars, hunt.n_bars + 1)):
         if value < least:
             raise refusal("argument_invalid", f"`{name}` must be at least {least}; received {value}")
+    names = [setting.name for setting in settings]
+    if not names or len(set(names)) < len(names):
+        message = "`settings` must hold one or more, each of its own name"
+        raise refusal("argument_invalid", f"{message}; received {', '.join(names) or 'none'}")
     tallies: dict[str, Tally] = {}
     for kind in dict.fromkeys(setting.market for setting in settings):
         chosen = [setting for setting in settings if setting.market == kind]
