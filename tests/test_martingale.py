@@ -51,7 +51,8 @@ def test_what_is_paid_in_costs_is_what_the_shares_do_not_explain() -> None:
 
 
 def test_a_market_is_the_same_whatever_kind_it_is_shown_as() -> None:
-    drawn, closes, actions = (market_of(3, split="test", n_bars=60, kind=kind) for kind in KINDS)
+    drawn, wide, closes, actions = (market_of(3, split="test", n_bars=60, kind=kind) for kind in KINDS)
+    assert wide.dataset.n_symbols > 8
     assert not closes.dataset.has_opens
     assert np.array_equal(drawn.closes, closes.closes)
     assert np.array_equal(drawn.closes, actions.closes)

@@ -106,6 +106,7 @@ def _show(verdict: Verdict, every: bool) -> None:
 
 
 def _cells(row: Row) -> list[str]:
-    excess = "—" if row.excess_bps is None else f"{row.excess_bps:.3f}"
+    # Rounding has a sign, and 0 should not.
+    excess = "—" if row.excess_bps is None else f"{round(row.excess_bps, 3) + 0.0:.3f}"
     numbers = [f"{row.gain_bps:.2f}", f"{row.error_bps:.2f}", f"{row.p_value:.2g}", excess, f"{1e4 * row.worst:.1e}"]
     return [row.setting, row.bot, *numbers, str(row.n_ruined), "ok" if row.passed else "gained"]

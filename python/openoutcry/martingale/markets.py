@@ -12,10 +12,11 @@ from openoutcry.scenario import Scenario, ScenarioSpec
 
 Table = npt.NDArray[np.float64]
 
-KINDS = ("drawn", "closes", "actions")
+KINDS = ("drawn", "wide", "closes", "actions")
 WARM_UP = 250
 """Bars before the first decision: the longest that a rule looks back."""
-N_SYMBOLS = 4
+N_SYMBOLS, N_WIDE = 4, 12
+"""Of up to eight the engine steps several accounts at a time."""
 TICKS = (0.01, 0.25)
 """Of markets by turns; a price of 50 at the coarse one moves by two to six of them a day."""
 
@@ -38,15 +39,17 @@ class Market:
 def market_of(seed: int, *, split: str, n_bars: int, kind: str = "drawn") -> Market:
     """Return the market of a seed: `n_bars` to trade after the warm-up.
 
-    `closes` has no opens, so that orders fill at the close they were decided on. `actions` has halts, splits, dividends
-    that the price falls by, and symbols that are settled at their last close: none of them is a gain.
+    `wide` has more symbols. `closes` has no opens, so that orders fill at the close they were decided on. `actions` has
+    halts, splits, dividends that the price falls by, and symbols that are settled at their last close: none of them is
+    a gain.
     """
     tick = TICKS[seed % len(TICKS)]
-    spec = ScenarioSpec("martingale", n_symbols=N_SYMBOLS, n_days=WARM_UP + n_bars + 1, tick=tick)
+    n_symbols = N_WIDE if kind == "wide" else N_SYMBOLS
+    spec = ScenarioSpec("martingale", n_symbols=n_symbols, n_days=WARM_UP + n_bars + 1, tick=tick)
     drawn = Scenario(spec, seed, split=split).dataset()
     closes, opens = drawn.close, drawn.open
     assert opens is not None, "a martingale is drawn with opens"
-    if kind == "drawn":
+    if kind in ("drawn", "wide"):
         return Market(drawn, closes, opens)
     name, bars = f"{drawn.name}-{kind}", drawn.periods_per_year
     if kind == "closes":

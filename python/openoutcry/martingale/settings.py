@@ -47,6 +47,7 @@ def charged_thrice(name: str, **costs: float) -> Setting:
 
 SETTINGS: tuple[Setting, ...] = (
     Setting("free"),
+    Setting("wide", market="wide"),
     Setting("long-only", limits=Limits(allow_short=False), long_only=True),
     Setting("leverage", limits=Limits.off(), gross=10.0),
     Setting("margin", limits=Limits(max_weight=3.0, max_gross=3.0, maintenance_margin=0.25), gross=3.0),
