@@ -88,7 +88,7 @@ def _chosen(names: list[str]) -> list[Setting]:
 
 def _show(verdict: Verdict, every: bool) -> None:
     console = Console()
-    console.width = max(console.width, 110)
+    console.width = max(console.width, 118)
     title = f"martingales, {verdict.n_markets} x {verdict.n_bars} bars; basis points"
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     for head in ("setting", "bot"):

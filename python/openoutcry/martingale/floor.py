@@ -30,7 +30,8 @@ class Tally:
         gain: Sum of rewards; in the bar of a ruin what was lost, be it more than there was.
         spread: Sum of squares of what the shares held moved the account by, night and day apart.
         excess: Sum of rewards less what the shares held brought: minus the costs, by the contract.
-        highest: The largest excess of a bar, and the lowest in `lowest`.
+        highest: The largest excess of a bar, over the gross exposure in it where that is above 1, and the lowest in
+            `lowest`: what rounding can be grows with it.
         lowest: As `highest`.
         traded: Sum of what was traded.
         n_bars: Bars until the account ended.
@@ -162,8 +163,10 @@ def _count(
     tally.gain += np.where(runs, rewards, 0.0)
     tally.spread += np.where(runs, night**2 + day**2, 0.0)
     tally.excess += excess
-    np.maximum(tally.highest, excess, out=tally.highest)
-    np.minimum(tally.lowest, excess, out=tally.lowest)
+    exposure = (np.abs(held * tape.splits[:, bar]) + np.abs(holds)) * tape.close[:, bar]
+    relative = excess / np.maximum(exposure.sum(axis=-1) / nav, 1.0)
+    np.maximum(tally.highest, relative, out=tally.highest)
+    np.minimum(tally.lowest, relative, out=tally.lowest)
     tally.traded += np.where(runs, traded.sum(axis=-1) / nav, 0.0)
     tally.n_bars += runs
 

@@ -22,7 +22,7 @@ Draw = Callable[..., Market]
 
 LEVEL = 0.01
 ROUNDING = 1e-12
-"""Largest excess of a bar that is rounding, in units of NAV and of gross exposure; a thousand times what is seen."""
+"""Largest excess of a bar that is rounding, in units of NAV, or of gross exposure where that is more."""
 AT_A_TIME = 50
 """Markets that are held in memory together, and the most that hunters train on."""
 NAMES = (*(bot.name for bot in BOTS), *(f"hunter of {goal}" for goal in GOALS))
@@ -113,6 +113,6 @@ def _row(setting: Setting, bot: str, of: dict[str, float], p_value: float) -> Ro
         excess_bps=1e4 * of["excess"] / of["traded"] if of["traded"] > 0.0 else None,
         worst=worst,
         gains=p_value < LEVEL,
-        unexplained=not worst <= ROUNDING * max(setting.gross, 1.0),
+        unexplained=not worst <= ROUNDING,
         n_ruined=int(of["n_ruined"]),
     )

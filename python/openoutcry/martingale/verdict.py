@@ -18,7 +18,8 @@ class Row:
         p_value: Of "nothing is gained", by Holm over all rows.
         excess_bps: What the shares held do not explain of the gain, in basis points of what was traded: minus the
             costs, by the contract. None where nothing was traded.
-        worst: The largest excess of a bar in units of NAV, by size where nothing is charged.
+        worst: The largest excess of a bar, by size where nothing is charged: in units of NAV, or of gross exposure
+            where that is more.
         gains: Whether the gain is significant, or the loss where nothing is charged.
         unexplained: Whether an excess is more than rounding.
         n_ruined: Accounts of which nothing was left.
