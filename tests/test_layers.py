@@ -124,11 +124,16 @@ LAYERS = {
     "realism": Layer(
         ("openoutcry.realism", "openoutcry.realism.*"), {*CORE, "realism", "sweep"}, {"numpy"}, by_name=True
     ),
+    "martingale": Layer(
+        ("openoutcry.martingale", "openoutcry.martingale.*"),
+        {*CORE, "martingale", "realism", "vector"},
+        {"numpy"},
+    ),
     "cli": Layer(
         ("openoutcry.__main__", "openoutcry.cli", "openoutcry.cli.*"),
         {*CORE, "board", "cli", "reidentify"},
         {"numpy", "rich", "typer"},
-        frozenset({"root", "batch_bench", "leakcheck", "picture", "realism", "report"}),
+        frozenset({"root", "batch_bench", "leakcheck", "martingale", "picture", "realism", "report"}),
     ),
 }
 

@@ -6,13 +6,13 @@ import sys
 
 import typer
 
-from openoutcry.cli import bench, data, demo, leakcheck, realism, run
+from openoutcry.cli import bench, data, demo, leakcheck, martingale, realism, run
 from openoutcry.openoutcry_py import OpenOutcryError
 
 EXIT_CODES = """
 **Exit codes** 0: done. 1: an agent of yours raised an error, shown with its traceback, `bench --check` missed a goal,
-the markets of `data diff` differ, `leakcheck` found a leak, or `realism` found what real markets are not. 2: the input
-was refused, with one line that says what is required and what came.
+the markets of `data diff` differ, `leakcheck` found a leak, `realism` found what real markets are not, or a bot of
+`martingale` gained. 2: the input was refused, with one line that says what is required and what came.
 """
 
 app = typer.Typer(
@@ -29,6 +29,7 @@ app.command("run", epilog=run.EXAMPLES)(run.run)
 app.add_typer(data.app, name="data")
 app.command("leakcheck", epilog=leakcheck.EXAMPLES)(leakcheck.leakcheck)
 app.command("realism", epilog=realism.EXAMPLES)(realism.realism)
+app.command("martingale", epilog=martingale.EXAMPLES)(martingale.martingale)
 app.command("bench", epilog=bench.EXAMPLES)(bench.bench)
 
 

@@ -20,6 +20,8 @@ mod grid;
 pub mod lanes;
 mod limits;
 mod plain;
+#[cfg(feature = "planted")]
+pub mod planted;
 pub mod scenario;
 mod settlement;
 mod simd;

@@ -12,6 +12,8 @@ use crate::fill_noise::FillKey;
 use crate::lanes::{self, Block, LANES};
 use crate::limits::Limits;
 use crate::plain::{self, Traits};
+#[cfg(feature = "planted")]
+use crate::planted;
 use crate::settlement;
 use crate::sizing;
 use crate::tables::Tables;
@@ -241,13 +243,19 @@ pub fn step_once(
 
     let mut cash = book.cash;
     let actions = settlement::act(market, bar, &mut cash, desk);
+    #[cfg(feature = "planted")]
+    planted::choose(market, bar, desk);
     execution::cut(market, rules, book, bar, desk);
     let fills = execution::fill(market, rules, bar, desk);
     cash -= fills.flow + fills.costs.fee;
+    #[cfg(feature = "planted")]
+    let mut cash = cash + planted::gift(market, rules, bar, &fills, desk);
 
     let accrual = settlement::accrue(market, rules, bar, cash, desk);
     cash = cash + accrual.idle - accrual.borrow;
     let account = settlement::mark(market, bar, cash, desk);
+    #[cfg(feature = "planted")]
+    let account = planted::value(account, desk);
     let account = settlement::solve(rules, account, desk);
     let nav = account.nav;
     if !(nav + account.shortfall).is_finite() {

@@ -57,5 +57,14 @@ fn openoutcry_py(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(score::is_riskless, module)?)?;
     module.add_function(wrap_pyfunction!(score::net_exposure, module)?)?;
     module.add_function(wrap_pyfunction!(score::summarize, module)?)?;
+    #[cfg(feature = "planted")]
+    module.add_function(wrap_pyfunction!(plant, module)?)?;
     Ok(())
+}
+
+/// Plants a fault of the engine; see `planted` there.
+#[cfg(feature = "planted")]
+#[pyfunction]
+fn plant(fault: &str, size: f64) -> bool {
+    openoutcry::planted::plant(fault, size)
 }

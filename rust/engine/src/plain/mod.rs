@@ -51,7 +51,7 @@ impl Features {
     fn of(market: &Dataset, whose: Whose<'_>) -> Option<Self> {
         let traits = whose.traits();
         let has_table = matches!(whose, Whose::One(rules) if rules.tables.is_some());
-        if !traits.is_plain || (traits.jitters && !has_table) {
+        if cfg!(feature = "planted") || !traits.is_plain || (traits.jitters && !has_table) {
             return None;
         }
         let gaps = !market.is_whole();

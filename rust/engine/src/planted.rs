@@ -1,0 +1,88 @@
+//! Faults that a test puts into the engine, for the martingale gate to find.
+//!
+//! Only the feature `planted` compiles them, and nothing that ships has it.
+
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use crate::dataset::Dataset;
+use crate::execution::Fills;
+use crate::lanes;
+use crate::settlement::Account;
+use crate::step::{Desk, Rules};
+
+/// The names of the faults, each a function of this module or an arm of one.
+pub const FAULTS: [&str; 6] =
+    ["fee-credited", "proceeds-twice", "same-bar-fill", "lots-rounded", "short-free", "fills-chosen"];
+
+static FAULT: AtomicUsize = AtomicUsize::new(FAULTS.len());
+static SIZE: AtomicU64 = AtomicU64::new(0);
+
+/// Plants a fault in place of the one before; returns whether there is such one.
+///
+/// A size of 1 is the whole of it; without a fault of that name there is none from then on.
+pub fn plant(fault: &str, size: f64) -> bool {
+    let found = FAULTS.iter().position(|name| *name == fault);
+    FAULT.store(found.unwrap_or(FAULTS.len()), Ordering::SeqCst);
+    SIZE.store(size.to_bits(), Ordering::SeqCst);
+    found.is_some()
+}
+
+/// Returns the name of the planted fault and its size.
+fn planted() -> (&'static str, f64) {
+    let fault = FAULTS.get(FAULT.load(Ordering::Relaxed)).copied().unwrap_or("none");
+    (fault, f64::from_bits(SIZE.load(Ordering::Relaxed)))
+}
+
+/// Returns cash that the fills of a bar bring and should not.
+pub(crate) fn gift(market: &Dataset, rules: &Rules, bar: usize, fills: &Fills, desk: &Desk) -> f64 {
+    let (fault, size) = planted();
+    match fault {
+        // A rebate where a commission is due: what was taken comes back, and as much again at size 1.
+        "fee-credited" => 2.0 * size * fills.costs.fee,
+        "proceeds-twice" => size * 0.5 * (fills.traded - fills.flow),
+        // The price that the orders of the bar before met, which this decision has seen.
+        "same-bar-fill" => over_fills(market, bar, desk, |order, price, symbol| {
+            let seen = lanes::get(market.fill_prices(bar - 1), symbol);
+            if seen.is_finite() { size * order * (price - seen) } else { 0.0 }
+        }),
+        // Cash for whole lots of so many shares, rounded down; the shares are those that were ordered.
+        "lots-rounded" => over_fills(market, bar, desk, |order, price, _| {
+            let lot = size / rules.costs().capital;
+            price * (order - (order / lot).floor() * lot)
+        }),
+        _ => 0.0,
+    }
+}
+
+/// Returns the sum over fills of what a function makes of order, price and symbol.
+fn over_fills(market: &Dataset, bar: usize, desk: &Desk, of: impl Fn(f64, f64, usize) -> f64) -> f64 {
+    let symbols = 0..market.n_symbols();
+    symbols
+        .map(|symbol| (lanes::get(&desk.filled, symbol), lanes::get(market.fill_prices(bar), symbol), symbol))
+        .filter(|(order, price, _)| *order != 0.0 && price.is_finite())
+        .map(|(order, price, symbol)| of(order, price, symbol))
+        .sum()
+}
+
+/// Values an account whose shorts are no debt.
+pub(crate) fn value(mut account: Account, desk: &Desk) -> Account {
+    if let ("short-free", size) = planted() {
+        let held = desk.shares.as_flattened().iter().zip(desk.marks.as_flattened());
+        account.nav += size * held.map(|(shares, mark)| (-shares).max(0.0) * mark).sum::<f64>();
+    }
+    account
+}
+
+/// Drops a part of each order that the coming day will not reward.
+///
+/// Every fill is paid for in full, so the books are right and only the gain tells.
+pub(crate) fn choose(market: &Dataset, bar: usize, desk: &mut Desk) {
+    let ("fills-chosen", size) = planted() else { return };
+    for symbol in 0..market.n_symbols() {
+        let order = lanes::get(&desk.sized, symbol);
+        let day = market.close_of(bar, symbol) - lanes::get(market.fill_prices(bar), symbol);
+        if order * day < 0.0 {
+            lanes::set(&mut desk.sized, symbol, order * (1.0 - size));
+        }
+    }
+}
