@@ -158,7 +158,7 @@ impl Dataset {
 
     fn acts(&self, bar: usize) -> bool {
         let any = |grid: &Option<Grid>, neutral: f64| {
-            grid.as_ref().is_some_and(|grid| (0..self.n_symbols()).any(|i| grid.get(bar, i) != neutral))
+            grid.as_ref().is_some_and(|grid| grid.row(bar).as_flattened().iter().any(|value| *value != neutral))
         };
         any(&self.dividends, 0.0) || any(&self.splits, 1.0) || self.settled_at.contains(&bar)
     }
