@@ -148,13 +148,12 @@ def test_no_inversion_gets_a_state_of_ours(inversion: Any, market: str) -> None:
 
 
 def test_no_pair_of_returns_gives_away_ours() -> None:
-    sealed = Scenario.revealed(ScenarioSpec("calm", n_symbols=2, n_days=40), KEY).dataset()
-    for data in (sealed, oo.Dataset.synthetic(2, 40, 7)):
+    sealed = Scenario.revealed(ScenarioSpec("calm", n_symbols=1, n_days=40), KEY).dataset()
+    for data in (sealed, oo.Dataset.synthetic(1, 40, 7)):
         for uniforms in channels(data):
             normals = np.array([known.NORMAL.inv_cdf(u) for u in uniforms])
             for first in range(2):
-                for error in (1e-13, 1e-5):
-                    assert known.invert_splitmix(normals[first : first + 8], error) is None
+                assert known.invert_splitmix(normals[first : first + 8], 1e-5) is None
 
 
 SCANNED: dict[str, Callable[[int], Array]] = {

@@ -21,7 +21,9 @@ LEAK_BARS, LEAK_SYMBOLS = 2_500, 20
 
 
 def measure(report: Callable[[Row], None] | None = None) -> list[Row]:
-    """Return the rows of all tiers and families, and of a leak check; takes about half a minute.
+    """Return the rows of all tiers and families, and of a leak check.
+
+    It takes about half a minute.
 
     Args:
         report: Is handed each row as it is measured.
@@ -35,7 +37,7 @@ def measure(report: Callable[[Row], None] | None = None) -> list[Row]:
 
 
 def pace(name: str) -> Row:
-    """Return how many symbol-bars a tier or family makes a second of CPU time, on one core.
+    """Return the pace of a tier or family, in symbol-bars a second of CPU time.
 
     The peer makes closes alone. Both take turns, and the fastest call of each counts.
     """
@@ -49,7 +51,10 @@ def pace(name: str) -> Row:
 
 
 def best_of(*works: Callable[[], object]) -> list[float]:
-    """Return the CPU seconds of the fastest call of each, in rounds that take turns."""
+    """Return the CPU seconds of the fastest call of each.
+
+    They take turns, round by round.
+    """
     best = [float("inf")] * len(works)
     for _ in range(ROUNDS):
         for place, work in enumerate(works):
@@ -62,9 +67,9 @@ def best_of(*works: Callable[[], object]) -> list[float]:
 
 
 def garch(n_days: int, n_symbols: int, seed: int = 0) -> Table:
-    """Return closes of GARCH(1,1) with Student t noise, shape `(n_days, n_symbols)`: a user's own loop over days.
+    """Return closes of GARCH(1,1) with Student t noise, a user's own loop over days.
 
-    Source: Bollerslev (1987).
+    Their shape is `(n_days, n_symbols)`. Source: Bollerslev (1987).
     """
     degrees, omega, alpha, beta = 8.0, 2e-6, 0.08, 0.9
     noise = np.random.default_rng(seed).standard_t(degrees, (n_days, n_symbols)) * np.sqrt((degrees - 2.0) / degrees)
@@ -77,7 +82,7 @@ def garch(n_days: int, n_symbols: int, seed: int = 0) -> Table:
 
 
 def leak_check() -> Row:
-    """Return how long a check of a pipeline takes that makes 100 columns of 20 closes."""
+    """Return how long a leak check of a pipeline of 100 columns takes."""
     spec = ScenarioSpec("hard", n_symbols=LEAK_SYMBOLS, n_days=LEAK_BARS, late_listings=0.0, delisting_rate=0.0)
     frame = np.array(Scenario(spec).dataset().close)
     start = time.process_time()
@@ -93,7 +98,7 @@ def leak_check() -> Row:
 
 
 def features(close: Table) -> Table:
-    """Return changes, momenta, averages, volatilities and z-scores of closes, which look back alone."""
+    """Return five features of each column of closes, which look back alone."""
     change = np.full_like(close, np.nan)
     change[1:] = close[1:] / close[:-1] - 1.0
     momentum = np.full_like(close, np.nan)
@@ -105,7 +110,7 @@ def features(close: Table) -> Table:
 
 
 def _rolling(table: Table, n: int) -> tuple[Table, Table]:
-    """Return the mean and the standard deviation of the last n rows, NaN before there are so many."""
+    # NaN before there are so many rows.
     mean, deviation = np.full_like(table, np.nan), np.full_like(table, np.nan)
     windows = np.lib.stride_tricks.sliding_window_view(table, n, axis=0)
     mean[n - 1 :], deviation[n - 1 :] = windows.mean(axis=-1), windows.std(axis=-1)

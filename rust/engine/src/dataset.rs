@@ -146,7 +146,15 @@ impl Dataset {
         self.listed_at = (0..n_symbols).map(|i| first(&|bar| self.close.get(bar, i).is_finite())).collect();
         self.settled_at = match &self.delistings {
             None => vec![usize::MAX; n_symbols],
-            Some(grid) => (0..n_symbols).map(|i| first(&|bar| !grid.get(bar, i).is_nan())).collect(),
+            Some(grid) => {
+                let mut settled_at = vec![usize::MAX; n_symbols];
+                for bar in (0..n_bars).filter(|bar| grid.row(*bar).as_flattened().iter().any(|value| !value.is_nan())) {
+                    for (i, first) in settled_at.iter_mut().enumerate() {
+                        *first = if grid.get(bar, i).is_nan() { *first } else { bar.min(*first) };
+                    }
+                }
+                settled_at
+            }
         };
         self.all_live = self.listed_at.iter().all(|bar| *bar == 0) && self.settled_at.iter().all(|bar| *bar >= n_bars);
         self.has_gaps = (0..n_bars).any(|bar| self.close.row(bar).as_flattened().iter().any(|close| close.is_nan()));

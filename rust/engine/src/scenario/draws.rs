@@ -9,7 +9,9 @@ use crate::scenario::normal::{CHUNK, quantiles};
 use crate::scenario::spec::Jumps;
 use crate::scenario::stream::{Stream, tail};
 
-/// What at most [`CHUNK`] days are made of: uniforms until [`Draws::finish`], then what their names say.
+/// What at most [`CHUNK`] days are made of.
+///
+/// Uniforms until [`Draws::finish`], then what their names say.
 pub(super) struct Draws {
     arch: Arch,
     has_swings: bool,
@@ -45,7 +47,9 @@ impl Draws {
         }
     }
 
-    /// Draws the noise, jumps and swings of days, and what extremes and volumes of some of them are made of.
+    /// Draws the noise, jumps and swings of days.
+    ///
+    /// And, for some of them, what extremes and volumes are made of.
     pub(super) fn take(&mut self, stream: &mut Stream, n_days: usize, degrees: u32, jumps: Jumps, bars: Range<usize>) {
         (self.has_swings, self.has_bars) = (true, !bars.is_empty());
         for i in 0..n_days {

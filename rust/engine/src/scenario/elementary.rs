@@ -1,6 +1,6 @@
-//! Logs and exponentials without branches, of which a loop makes as many at once as a vector holds.
+//! Logs and exponentials without branches.
 //!
-//! They are those of `libm`, operation by operation, and give its bits.
+//! A loop makes as many at once as a vector holds. They are those of `libm`, operation by operation, and give its bits.
 
 const LN2_HIGH: f64 = 6.931_471_803_691_238e-1;
 const LN2_LOW: f64 = 1.908_214_929_270_587_7e-10;

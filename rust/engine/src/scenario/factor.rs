@@ -46,7 +46,9 @@ impl Volatility {
         self.push(normal, fast, slow);
     }
 
-    /// Goes on by a day with the normals of that day, of the fast and of the slow swing.
+    /// Goes on by a day.
+    ///
+    /// Takes the normals of that day, of the fast and of the slow swing.
     #[inline(always)]
     pub(super) fn push(&mut self, normal: f64, fast: f64, slow: f64) {
         let (with, alone) = self.leverage;

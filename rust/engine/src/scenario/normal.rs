@@ -21,7 +21,9 @@ pub(super) fn quantile(p: f64) -> f64 {
     (if r <= 5.0 { ratio(r - 1.6, &MIDDLE) } else { ratio(r - 5.0, &END) }).copysign(q)
 }
 
-/// Replaces at most [`CHUNK`] probabilities by their quantiles, to the bit those of each alone.
+/// Replaces at most [`CHUNK`] probabilities by their quantiles.
+///
+/// They are to the bit those of each alone.
 #[inline(always)]
 pub(super) fn quantiles(p: &mut [f64]) {
     let (mut tails, mut places, mut n_tails) = ([0.5; CHUNK], [0_u16; CHUNK], 0);

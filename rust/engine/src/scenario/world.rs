@@ -46,7 +46,9 @@ struct Walk<'a> {
     gap: f64,
 }
 
-/// Days of a symbol in simple returns, a night and the day after it, and the prices that they lead to.
+/// Days of a symbol in simple returns, and the prices that they lead to.
+///
+/// Each is a night and the day after it.
 struct Moves {
     arch: Arch,
     night: [f64; CHUNK],
@@ -131,9 +133,9 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Ties the moves of each second symbol to those of the one before it, which `moves` still holds.
+    /// Ties the moves of each second symbol to those of the one before it.
     ///
-    /// Half of a gap is left after ten days.
+    /// `moves` still holds those. Half of a gap is left after ten days.
     fn pair(&mut self, moves: &mut Moves, n_days: usize) {
         let Moves { arch, night, day, logs: partner, .. } = moves;
         let mut logs = [[0.0; CHUNK]; 2];
@@ -155,10 +157,15 @@ impl<'a> Walk<'a> {
             day[i] = partner[i] + next - self.gap - logs[1][i];
             self.gap = next;
         }
-        exps(&mut day[..n_days]);
-        for day in &mut day[..n_days] {
-            *day -= 1.0;
-        }
+        arch.dispatch(
+            #[inline(always)]
+            || {
+                exps(&mut day[..n_days]);
+                for day in &mut day[..n_days] {
+                    *day -= 1.0;
+                }
+            },
+        );
     }
 
     /// Goes from price to price, before ticks.
