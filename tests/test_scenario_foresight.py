@@ -172,15 +172,15 @@ def unexplained(known: Array, hidden: Array, half: int) -> tuple[Array, Array]:
     return np.column_stack(others), left(hidden, known)
 
 
-def foretold(known: Array, hidden: Array) -> float:
+def foretold(known: Array, hidden: Array, lags: tuple[int, ...] = (1, -1)) -> float:
     """Return how often chance explains the hidden second half as well as the attacker does, beyond the honest forecast.
 
     He knows every price of the others, later ones too, and fits a ridge on what is left of them the day before and the
-    day after, on the sizes of that, and on what was left of the hidden symbol in the two days before.
+    day after (`lags`), on the sizes of that, and on what was left of the hidden symbol in the two days before.
     """
     half = len(hidden) // 2
     others, rest = unexplained(known, hidden, half)
-    around = [np.roll(others, lag, axis=0) for lag in (1, -1)]
+    around = [np.roll(others, lag, axis=0) for lag in lags]
     own = [np.roll(rest, lag)[:, None] for lag in (1, 2)]
     clues = ranks(np.hstack([*around, *map(np.abs, around), *own]))[2:-1]
     target = ranks(rest[2:-1, None])
@@ -196,6 +196,16 @@ def foretold(known: Array, hidden: Array) -> float:
 def test_nineteen_symbols_and_the_first_half_do_not_give_the_second_half(name: str, symbol: int) -> None:
     table = returns(name, 21, "validation")
     assert foretold(np.delete(table, symbol, axis=1), table[:, symbol]) > LEVEL
+
+
+def test_nor_does_the_same_day_where_least_squares_are_the_best_forecast() -> None:
+    # Where tails are heavy and volatility swings they are not, and ranks of the same day's moves do better than they.
+    none = {"rate": 0.0, "mean": 0.0, "sd": 0.0}
+    gaussian = {**STILL, "degrees": 64, "own_degrees": 64, "market_jumps": none, "own_jumps": none, "tick": 1e-4}
+    plain, heavy = returns("extreme", 21, "validation", **gaussian), returns("extreme", 21, "validation")
+    for symbol in (0, 7, 19):
+        assert foretold(np.delete(plain, symbol, axis=1), plain[:, symbol], (1, 0, -1)) > LEVEL
+    assert foretold(np.delete(heavy, 0, axis=1), heavy[:, 0], (0,)) <= LEVEL
 
 
 def test_a_clue_in_another_symbol_would_be_found() -> None:
