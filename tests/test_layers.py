@@ -121,6 +121,7 @@ LAYERS = {
     ),
     "pytest_plugin": Layer(("openoutcry.pytest_plugin",), set(), {"pytest"}, frozenset({"leakcheck"})),
     "batch_bench": Layer(("openoutcry.batch_benchmarks",), {*CORE, "vector"}, {"gymnasium", "numpy"}),
+    "scenario_bench": Layer(("openoutcry.scenario_benchmarks",), {*CORE, "board", "leakcheck"}, {"numpy"}),
     "realism": Layer(
         ("openoutcry.realism", "openoutcry.realism.*"), {*CORE, "realism", "sweep"}, {"numpy"}, by_name=True
     ),
@@ -133,7 +134,7 @@ LAYERS = {
         ("openoutcry.__main__", "openoutcry.cli", "openoutcry.cli.*"),
         {*CORE, "board", "cli", "reidentify"},
         {"numpy", "rich", "typer"},
-        frozenset({"root", "batch_bench", "leakcheck", "martingale", "picture", "realism", "report"}),
+        frozenset({"root", "batch_bench", "leakcheck", "martingale", "picture", "realism", "report", "scenario_bench"}),
     ),
 }
 

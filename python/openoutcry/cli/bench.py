@@ -11,6 +11,8 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
+from openoutcry.errors import refusal
+
 if TYPE_CHECKING:
     from openoutcry.batch_benchmarks import Cell
     from openoutcry.benchmarks import Row
@@ -23,19 +25,26 @@ EXAMPLES = """
 `openoutcry bench --check --json`
 
 `openoutcry bench --batch`
+
+`openoutcry bench --scenarios`
 """
 
 
 def bench(
     check: bool = typer.Option(False, "--check", help="Exit with 1 when a goal is missed, and name each on stderr."),
     batch: bool = typer.Option(False, "--batch", help="Measure the batch environment instead; about two minutes."),
+    scenarios: bool = typer.Option(
+        False, "--scenarios", help="Measure the making of scenarios and a leak check instead; about half a minute."
+    ),
     as_json: bool = typer.Option(False, "--json", help="Print as JSON."),
 ) -> None:
     """Measure backtests, memory, JSON steps, import time and size.
 
     Each beside a numpy peer in the same process, where it has one.
     """
-    rows = _measure_batch() if batch else _measure()
+    if batch and scenarios:
+        raise refusal("argument_invalid", "`--batch` and `--scenarios` exclude each other; received both")
+    rows = _measure_batch() if batch else _measure_scenarios() if scenarios else _measure()
     if as_json:
         typer.echo(json.dumps([row.to_dict() for row in rows]))
     else:
@@ -57,6 +66,15 @@ def _measure_batch() -> list[Any]:
         sizes = len(batch_benchmarks.SIZES) * (len(batch_benchmarks.FEATURES) * len(batch_benchmarks.WAYS) + 1)
         bar = progress.add_task("batch", total=sizes)
         return batch_benchmarks.measure(lambda _: progress.advance(bar))
+
+
+def _measure_scenarios() -> list[Any]:
+    from openoutcry import scenario_benchmarks
+    from openoutcry.scenario import NAMES
+
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        bar = progress.add_task("scenarios", total=len(NAMES) + 1)
+        return scenario_benchmarks.measure(lambda _: progress.advance(bar))
 
 
 def check_goals(rows: list[Any]) -> None:

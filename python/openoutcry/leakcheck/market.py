@@ -12,6 +12,7 @@ from openoutcry.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.leakcheck.agent import NEWS
 from openoutcry.leakcheck.source import NAMES, TIMES
+from openoutcry.scenario import Scenario, ScenarioSpec
 
 LIBRARIES = ("pandas", "polars", "numpy")
 
@@ -19,7 +20,9 @@ LIBRARIES = ("pandas", "polars", "numpy")
 BARS = {"pipeline": 1_000, "env": 400, "agent": 240}
 SYMBOLS = {"pipeline": 1, "env": 1, "agent": 3}
 SEED = 11
-_RANGE = 0.01
+# Each symbol has a row for each date, and its prices go on: what a pipeline does of a missing row is its own affair.
+_EVERY_DAY: dict[str, float] = {"late_listings": 0.0, "delisting_rate": 0.0, "halt_rate": 0.0}
+_EVERY_DAY |= {"dividend_yield": 0.0, "split_above": 0.0}
 
 _TABLES = {"open": "open", "high": "high", "low": "low", "close": "close", "volume": "volume"}
 _TABLES |= {"dividends": "dividend", "splits": "split", "delistings": "delisting_return"}
@@ -48,12 +51,8 @@ def synthetic(kind: str, library: str, n_bars: int | None = None, n_symbols: int
     a headline for each row, which tells the move of its bar.
     """
     bars = BARS[kind] if n_bars is None else n_bars
-    dataset = Dataset.synthetic(SYMBOLS[kind] if n_symbols is None else n_symbols, bars, SEED)
-    columns = _long(dataset)
-    rng = np.random.default_rng(SEED)
-    top, bottom = (ends(columns["open"], columns["close"]) for ends in (np.maximum, np.minimum))
-    columns |= {"high": top * (1.0 + _RANGE * rng.random(len(top)))}
-    columns |= {"low": bottom * (1.0 - _RANGE * rng.random(len(top)))}
+    spec = ScenarioSpec("hard", n_symbols=SYMBOLS[kind] if n_symbols is None else n_symbols, n_days=bars, **_EVERY_DAY)
+    columns = _long(Scenario(spec, SEED).dataset())
     if kind == "agent":
         moves = columns["close"] / columns["open"] - 1.0
         told = zip(columns["symbol"], moves, strict=True)

@@ -146,7 +146,15 @@ impl Dataset {
         self.listed_at = (0..n_symbols).map(|i| first(&|bar| self.close.get(bar, i).is_finite())).collect();
         self.settled_at = match &self.delistings {
             None => vec![usize::MAX; n_symbols],
-            Some(grid) => (0..n_symbols).map(|i| first(&|bar| !grid.get(bar, i).is_nan())).collect(),
+            Some(grid) => {
+                let mut settled_at = vec![usize::MAX; n_symbols];
+                for bar in (0..n_bars).filter(|bar| grid.row(*bar).as_flattened().iter().any(|value| !value.is_nan())) {
+                    for (i, first) in settled_at.iter_mut().enumerate() {
+                        *first = if grid.get(bar, i).is_nan() { *first } else { bar.min(*first) };
+                    }
+                }
+                settled_at
+            }
         };
         self.all_live = self.listed_at.iter().all(|bar| *bar == 0) && self.settled_at.iter().all(|bar| *bar >= n_bars);
         self.has_gaps = (0..n_bars).any(|bar| self.close.row(bar).as_flattened().iter().any(|close| close.is_nan()));
@@ -158,7 +166,7 @@ impl Dataset {
 
     fn acts(&self, bar: usize) -> bool {
         let any = |grid: &Option<Grid>, neutral: f64| {
-            grid.as_ref().is_some_and(|grid| (0..self.n_symbols()).any(|i| grid.get(bar, i) != neutral))
+            grid.as_ref().is_some_and(|grid| grid.row(bar).as_flattened().iter().any(|value| *value != neutral))
         };
         any(&self.dividends, 0.0) || any(&self.splits, 1.0) || self.settled_at.contains(&bar)
     }

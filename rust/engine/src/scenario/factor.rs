@@ -3,7 +3,11 @@
 //! All of it has mean 0 given what was before, and volatility is known before it is used: no price tells where the next
 //! one goes.
 
-use crate::scenario::spec::{Family, Jumps, ScenarioSpec, Swing};
+use crate::scenario::climate::{Climate, climates};
+use crate::scenario::draws::Draws;
+use crate::scenario::elementary::exps;
+use crate::scenario::normal::CHUNK;
+use crate::scenario::spec::{Jumps, ScenarioSpec, Swing};
 use crate::scenario::stream::{Purpose, Stream};
 use crate::scenario::{DAYS_A_YEAR, Key};
 
@@ -38,7 +42,16 @@ impl Volatility {
     /// Goes on by a day whose return came of a standard normal.
     #[inline]
     pub(super) fn step(&mut self, normal: f64, stream: &mut Stream) {
-        let ((with, alone), (fast, slow)) = (self.leverage, stream.two_normals());
+        let (fast, slow) = stream.two_normals();
+        self.push(normal, fast, slow);
+    }
+
+    /// Goes on by a day.
+    ///
+    /// Takes the normals of that day, of the fast and of the slow swing.
+    #[inline(always)]
+    pub(super) fn push(&mut self, normal: f64, fast: f64, slow: f64) {
+        let (with, alone) = self.leverage;
         let pushes = [with * normal + alone * fast, with * normal + alone * slow];
         self.values = std::array::from_fn(|k| self.keeps[k] * self.values[k] + self.moves[k] * pushes[k]);
     }
@@ -73,7 +86,13 @@ impl Split {
     /// Night and day are independent given the scale of their tails.
     #[inline]
     pub(super) fn draw(self, stream: &mut Stream) -> Noise {
-        let ((normal, other), scale) = (stream.two_normals(), stream.tail(self.degrees));
+        let (normal, other) = stream.two_normals();
+        self.noise(normal, other, stream.tail(self.degrees))
+    }
+
+    /// Returns the noise of two standard normals and the scale of its tails.
+    #[inline(always)]
+    pub(super) fn noise(self, normal: f64, other: f64, scale: f64) -> Noise {
         let (night, day) = (self.night * normal + self.day * other, self.day * normal - self.night * other);
         Noise { night: self.night * scale * night, day: self.day * scale * day, scale, normal }
     }
@@ -89,105 +108,76 @@ pub(super) fn jump(jumps: Jumps, stream: &mut Stream) -> f64 {
     if stream.uniform() < chance { mean + jumps.mean + jumps.sd * stream.normal() } else { mean }
 }
 
-/// One day of a factor.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Day {
-    pub(super) overnight: f64,
-    pub(super) intraday: f64,
+/// At most [`CHUNK`] days of a factor.
+pub(super) struct Days {
+    pub(super) overnight: [f64; CHUNK],
+    pub(super) intraday: [f64; CHUNK],
     /// Variance that was due, before tails.
-    pub(super) variance: f64,
+    pub(super) variance: [f64; CHUNK],
     /// Standard deviation of the day part as the tails had it.
-    pub(super) spread: f64,
-    /// Log of the common volatility over its mean.
-    pub(super) swing: f64,
+    pub(super) spread: [f64; CHUNK],
+}
+
+/// At most [`CHUNK`] days of the market, and what all symbols have of them.
+pub(super) struct Market {
+    pub(super) n_days: usize,
+    pub(super) days: Days,
+    /// Log of the common volatility over its mean, and its exponential.
+    pub(super) swing: [f64; CHUNK],
+    vol: [f64; CHUNK],
     /// Drift that is not paid for variance.
-    pub(super) drift: f64,
+    pub(super) drift: [f64; CHUNK],
+}
+
+impl Days {
+    /// Returns days of a daily volatility times that of each.
+    fn new(draws: &Draws, split: Split, daily: f64, vol: &[f64; CHUNK]) -> Self {
+        let [mut overnight, mut intraday, mut variance, mut spread] = [[0.0; CHUNK]; 4];
+        for i in 0..CHUNK {
+            let vol = daily * vol[i];
+            let noise = split.noise(draws.normal[i], draws.other[i], draws.scale[i]);
+            overnight[i] = vol * (noise.night + draws.jump[i]);
+            intraday[i] = vol * noise.day;
+            variance[i] = vol * vol;
+            spread[i] = vol * noise.scale;
+        }
+        Self { overnight, intraday, variance, spread }
+    }
 }
 
 /// Returns the days of the market factor.
-pub(super) fn market(spec: &ScenarioSpec, key: &Key) -> Vec<Day> {
+pub(super) fn market(spec: &ScenarioSpec, key: &Key) -> Vec<Market> {
     let mut stream = Stream::new(key, Purpose::Market, 0);
     let climates = climates(spec, &mut Stream::new(key, Purpose::Market, 1));
     let mut volatility = Volatility::new(spec.swings, spec.leverage, &mut stream);
-    let split = Split::new(spec, spec.degrees);
-    let daily = spec.market_vol / DAYS_A_YEAR.sqrt();
-    let mut days = Vec::with_capacity(spec.n_days);
-    for climate in climates {
-        let swing = volatility.log() + libm::log(climate.vol);
-        let vol = daily * libm::exp(swing);
-        let noise = split.draw(&mut stream);
-        let jump = jump(spec.market_jumps, &mut stream);
-        days.push(Day {
-            overnight: vol * (noise.night + jump),
-            intraday: vol * noise.day,
-            variance: vol * vol,
-            spread: vol * noise.scale,
-            swing,
-            drift: climate.drift,
-        });
-        volatility.step(noise.normal, &mut stream);
-    }
-    days
+    let (split, daily) = (Split::new(spec, spec.degrees), spec.market_vol / DAYS_A_YEAR.sqrt());
+    let mut draws = Draws::new();
+    let days = |climates: &[Climate]| {
+        let n_days = climates.len();
+        draws.take(&mut stream, n_days, spec.degrees, spec.market_jumps, 0..0);
+        draws.finish(n_days, spec.degrees);
+        let [mut swing, mut drift] = [[0.0; CHUNK]; 2];
+        for (i, climate) in climates.iter().enumerate() {
+            swing[i] = volatility.log() + libm::log(climate.vol);
+            drift[i] = climate.drift;
+            volatility.push(draws.normal[i], draws.fast[i], draws.slow[i]);
+        }
+        let mut vol = swing;
+        exps(&mut vol);
+        Market { n_days, days: Days::new(&draws, split, daily, &vol), swing, vol, drift }
+    };
+    climates.chunks(CHUNK).map(days).collect()
 }
 
 /// Returns the days of a sector factor, whose volatility is the common one.
-pub(super) fn sector(spec: &ScenarioSpec, key: &Key, index: usize, market: &[Day]) -> Vec<Day> {
+pub(super) fn sector(spec: &ScenarioSpec, key: &Key, index: usize, market: &[Market]) -> Vec<Days> {
     let mut stream = Stream::new(key, Purpose::Sector, index);
     let (split, daily) = (Split::new(spec, spec.degrees), spec.sector_vol / DAYS_A_YEAR.sqrt());
-    let day = |market: &Day| {
-        let (vol, noise) = (daily * libm::exp(market.swing), split.draw(&mut stream));
-        let spread = vol * noise.scale;
-        Day { overnight: vol * noise.night, intraday: vol * noise.day, variance: vol * vol, spread, ..*market }
+    let mut draws = Draws::new();
+    let days = |market: &Market| {
+        draws.take_noise(&mut stream, market.n_days, spec.degrees);
+        draws.finish(market.n_days, spec.degrees);
+        Days::new(&draws, split, daily, &market.vol)
     };
-    market.iter().map(day).collect()
-}
-
-/// What a family does to all volatilities and drifts on a day.
-#[derive(Clone, Copy)]
-struct Climate {
-    vol: f64,
-    drift: f64,
-}
-
-impl Climate {
-    const FAIR: Self = Self { vol: 1.0, drift: 0.0 };
-}
-
-fn climates(spec: &ScenarioSpec, stream: &mut Stream) -> Vec<Climate> {
-    match spec.family {
-        Family::RegimeShift => regimes(spec.n_days, stream),
-        Family::Crisis => crisis(spec.n_days, stream),
-        _ => vec![Climate::FAIR; spec.n_days],
-    }
-}
-
-/// Volatility and drift that change for good, every 16 months on average.
-fn regimes(n_days: usize, stream: &mut Stream) -> Vec<Climate> {
-    const RATE: f64 = 0.75 / DAYS_A_YEAR;
-    let kinds = [(0.7, 0.12), (1.0, 0.0), (1.8, -0.15)];
-    let mut kind = 1;
-    let next = |_| {
-        if stream.uniform() < RATE {
-            kind = (kind + if stream.uniform() < 0.5 { 1 } else { 2 }) % kinds.len();
-        }
-        Climate { vol: kinds[kind].0, drift: kinds[kind].1 / DAYS_A_YEAR }
-    };
-    (0..n_days).map(next).collect()
-}
-
-/// A fall of about 30 % in 30 days, somewhere in the middle of the window.
-///
-/// Volatility calms down after it.
-fn crisis(n_days: usize, stream: &mut Stream) -> Vec<Climate> {
-    const CRASH: f64 = 30.0;
-    let first = (0.2 + 0.6 * stream.uniform()) * n_days as f64;
-    let climate = |day: usize| {
-        let since = day as f64 - first;
-        if since < 0.0 {
-            return Climate::FAIR;
-        }
-        let drift = if since < CRASH { -0.35 / CRASH } else { 0.0 };
-        Climate { vol: 1.0 + 2.0 * libm::exp(-since / 50.0), drift }
-    };
-    (0..n_days).map(climate).collect()
+    market.iter().map(days).collect()
 }

@@ -2,7 +2,7 @@
 
 use crate::columns::Columns;
 use crate::date;
-use crate::scenario::factor::{self, Day, Noise, Split, Volatility};
+use crate::scenario::factor::{self, Days, Market, Noise, Split, Volatility};
 use crate::scenario::nature::Nature;
 use crate::scenario::spec::{Jumps, ScenarioSpec};
 use crate::scenario::stream::{Purpose, Stream};
@@ -26,9 +26,12 @@ pub(super) fn columns(spec: &ScenarioSpec, key: &Key) -> Columns {
     let (mut open, mut close) = (vec![0.0; cells], vec![0.0; cells]);
     for symbol in 0..spec.n_symbols {
         let mut walk = Walk::new(spec, key, symbol);
-        for (day, (market, sector)) in market.iter().zip(&sectors[symbol % spec.n_sectors]).enumerate() {
-            let cell = day * spec.n_symbols + symbol;
-            (open[cell], close[cell]) = walk.next(market, sector);
+        let mut cell = symbol;
+        for (market, sector) in market.iter().zip(&sectors[symbol % spec.n_sectors]) {
+            for day in 0..market.n_days {
+                (open[cell], close[cell]) = walk.next(day, market, sector);
+                cell += spec.n_symbols;
+            }
         }
     }
     Columns {
@@ -65,14 +68,14 @@ impl Walk {
     }
 
     /// Returns the open and the close of the next day.
-    fn next(&mut self, market: &Day, sector: &Day) -> (f64, f64) {
-        let vol = self.nature.vol * libm::exp(market.swing + self.volatility.log());
+    fn next(&mut self, at: usize, market: &Market, sector: &Days) -> (f64, f64) {
+        let vol = self.nature.vol * libm::exp(market.swing[at] + self.volatility.log());
         let Noise { night, day, normal, .. } = self.split.draw(&mut self.stream);
         self.volatility.step(normal, &mut self.stream);
         let beta = self.nature.beta;
-        self.step(beta * market.overnight + sector.overnight + vol * night);
+        self.step(beta * market.days.overnight[at] + sector.overnight[at] + vol * night);
         let open = self.ticks / self.per_unit;
-        self.step(beta * market.intraday + sector.intraday + vol * day);
+        self.step(beta * market.days.intraday[at] + sector.intraday[at] + vol * day);
         (open, self.ticks / self.per_unit)
     }
 

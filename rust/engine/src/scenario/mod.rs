@@ -1,11 +1,16 @@
 //! Synthetic markets: what they are like, their keys, and their prices.
 
+mod climate;
+mod draws;
+mod elementary;
 mod factor;
 mod key;
 mod martingale;
 mod nature;
+mod normal;
 mod spec;
 mod stream;
+mod tables;
 mod tiers;
 mod world;
 

@@ -1,61 +1,71 @@
 //! The days of every symbol, put into columns.
 
+use std::iter::Peekable;
+use std::ops::Range;
+use std::vec::IntoIter;
+
+use pulp::Arch;
+
 use crate::columns::Columns;
-use crate::date;
-use crate::scenario::factor::{self, Day, Noise, Split, Volatility};
+use crate::scenario::Key;
+use crate::scenario::draws::Draws;
+use crate::scenario::elementary::{exps, log};
+use crate::scenario::factor::{self, Days, Market, Split, Volatility};
 use crate::scenario::nature::{Life, Nature};
+use crate::scenario::normal::CHUNK;
 use crate::scenario::spec::{Family, ScenarioSpec};
 use crate::scenario::stream::{Purpose, Stream};
-use crate::scenario::{DAYS_A_YEAR, Key};
-
-/// The columns of a market; those that it has not stay empty.
-struct Tables {
-    close: Vec<f64>,
-    open: Vec<f64>,
-    high: Vec<f64>,
-    low: Vec<f64>,
-    volume: Vec<f64>,
-    dividends: Vec<f64>,
-    splits: Vec<f64>,
-    delistings: Vec<f64>,
-    tradable: Vec<bool>,
-}
+use crate::scenario::tables::Tables;
 
 /// The largest simple return of a night or a day, either way.
 const MAX_MOVE: f64 = 0.7;
 
+/// What a day keeps of a number of which half is left after ten.
+///
+/// And what keeps its variance.
+const HALF_OF_TEN_DAYS: (f64, f64) = (0.933_032_991_536_807_4, 0.359_790_823_540_395_3);
+
 /// One symbol on its way through the days.
 struct Walk<'a> {
     spec: &'a ScenarioSpec,
+    symbol: usize,
     stream: Stream,
     nature: Nature,
     volatility: Volatility,
     split: Split,
+    /// Days on which it closes or is halted, and the halts that are still to come.
+    live: Range<usize>,
+    halts: Peekable<IntoIter<usize>>,
+    /// The day on which it is settled, and at what return.
+    settled: Option<(usize, f64)>,
     /// Log of the volume over what the day calls for.
     busy: f64,
     /// The last close before ticks.
     price: f64,
+    /// Log return by which it is away from its partner.
+    gap: f64,
 }
 
-/// A day of a symbol in simple returns: night, then day.
-#[derive(Clone, Copy)]
-struct Move {
-    night: f64,
-    day: f64,
+/// Days of a symbol in simple returns, and the prices that they lead to.
+///
+/// Each is a night and the day after it.
+struct Moves {
+    arch: Arch,
+    night: [f64; CHUNK],
+    day: [f64; CHUNK],
     /// Standard deviation of the day part, and of the whole.
-    spread: f64,
-    vol: f64,
+    spread: [f64; CHUNK],
+    vol: [f64; CHUNK],
     /// Log volatility over its mean.
-    swing: f64,
-}
-
-/// A day of a symbol before its prices are put on ticks.
-struct Bar {
-    open: f64,
-    high: f64,
-    low: f64,
-    close: f64,
-    volume: f64,
+    swing: [f64; CHUNK],
+    /// Log returns, where a partner follows them.
+    logs: [f64; CHUNK],
+    open: [f64; CHUNK],
+    high: [f64; CHUNK],
+    low: [f64; CHUNK],
+    close: [f64; CHUNK],
+    volume: [f64; CHUNK],
+    is_halted: [bool; CHUNK],
 }
 
 /// Returns the columns of the market of a spec and key.
@@ -63,12 +73,17 @@ pub(super) fn columns(spec: &ScenarioSpec, key: &Key) -> Columns {
     let market = factor::market(spec, key);
     let sectors: Vec<_> = (0..spec.n_sectors).map(|index| factor::sector(spec, key, index, &market)).collect();
     let mut tables = Tables::new(spec);
-    let mut moves = Vec::new();
-    for symbol in 0..spec.n_symbols {
-        let partner = (spec.family == Family::Pairs && symbol % 2 == 1).then_some(moves.as_slice());
-        let factors = (market.as_slice(), sectors[symbol % spec.n_sectors].as_slice());
-        let life = Life::new(spec, key, symbol);
-        moves = Walk::new(spec, key, symbol).walk(factors, partner, &life, symbol, &mut tables);
+    let mut walks: Vec<_> = (0..spec.n_symbols).map(|symbol| Walk::new(spec, key, symbol)).collect();
+    let (mut draws, mut moves) = (Draws::new(), Moves::new());
+    // All symbols of some days before later days: rows that are written together stay in the cache.
+    for (chunk, market) in market.iter().enumerate() {
+        let days = chunk * CHUNK..chunk * CHUNK + market.n_days;
+        for walk in &mut walks {
+            walk.draw(&days, &mut draws);
+            walk.go(market, &sectors[walk.symbol % spec.n_sectors][chunk], &draws, &mut moves);
+            walk.trade(&days, &mut moves, &mut tables);
+            walk.write(&days, &draws, &mut moves, &mut tables);
+        }
     }
     tables.into_columns(spec)
 }
@@ -77,78 +92,102 @@ impl<'a> Walk<'a> {
     fn new(spec: &'a ScenarioSpec, key: &Key, symbol: usize) -> Self {
         let mut stream = Stream::new(key, Purpose::Symbol, symbol);
         let nature = Nature::new(spec, key, symbol);
-        let volatility = Volatility::new(spec.own_swings, spec.leverage, &mut stream);
-        let (split, price) = (Split::new(spec, spec.own_degrees), nature.price);
-        Self { spec, stream, nature, volatility, split, busy: 0.0, price }
-    }
-
-    /// Writes all days of the symbol and returns its log returns.
-    fn walk(
-        mut self,
-        factors: (&[Day], &[Day]),
-        partner: Option<&[f64]>,
-        life: &Life,
-        symbol: usize,
-        tables: &mut Tables,
-    ) -> Vec<f64> {
-        let mut halts = life.halts.iter().copied().peekable();
-        let (mut moves, mut gap) = (Vec::new(), 0.0);
-        for day in 0..self.spec.n_days {
-            let cell = day * self.spec.n_symbols + symbol;
-            let mut move_ = self.next(&factors.0[day], &factors.1[day]);
-            if self.spec.family == Family::Pairs {
-                if let Some(partner) = partner {
-                    gap = move_.follow(partner[day], gap);
-                }
-                moves.push(libm::log((1.0 + move_.night) * (1.0 + move_.day)));
-            }
-            let is_halted = halts.next_if_eq(&day).is_some();
-            if day < life.listed || life.settled.is_some_and(|(settled, _)| day >= settled) {
-                if let Some((_, paid)) = life.settled.filter(|(settled, _)| *settled == day) {
-                    tables.delistings[cell] = paid;
-                }
-                continue;
-            }
-            if day > life.listed && !is_halted {
-                self.act(day, cell, tables);
-            }
-            let bar = self.bar(move_);
-            if is_halted {
-                tables.tradable[cell] = false;
-            } else {
-                tables.put(cell, &bar, self.spec);
-            }
+        let Life { listed, settled, halts } = Life::new(spec, key, symbol);
+        Self {
+            spec,
+            symbol,
+            volatility: Volatility::new(spec.own_swings, spec.leverage, &mut stream),
+            stream,
+            split: Split::new(spec, spec.own_degrees),
+            live: listed..settled.map_or(spec.n_days, |(day, _)| day),
+            halts: halts.into_iter().peekable(),
+            settled,
+            busy: 0.0,
+            price: nature.price,
+            nature,
+            gap: 0.0,
         }
-        moves
     }
 
-    /// Returns the next day's move.
-    #[inline]
-    fn next(&mut self, market: &Day, sector: &Day) -> Move {
-        let spec = self.spec;
-        let swing = self.volatility.log();
-        let vol = self.nature.vol * libm::exp(market.swing + swing);
-        let Noise { night, day, scale, normal } = self.split.draw(&mut self.stream);
-        let jump = factor::jump(spec.own_jumps, &mut self.stream);
-        self.volatility.step(normal, &mut self.stream);
-        let beta = self.nature.beta;
-        // The drift pays for the market's variance as it is that day, and for nothing else: volatility is no signal.
-        let drift = beta * (spec.risk_price * market.variance + market.drift);
-        let (wide, own) = (beta * market.spread, vol * scale);
-        Move {
-            night: (beta * market.overnight + sector.overnight + vol * (night + jump) + drift)
-                .clamp(-MAX_MOVE, MAX_MOVE),
-            day: (beta * market.intraday + sector.intraday + vol * day).clamp(-MAX_MOVE, MAX_MOVE),
-            spread: ((1.0 - spec.overnight) * (wide * wide + sector.spread * sector.spread + own * own)).sqrt(),
-            vol: (beta * beta * market.variance + sector.variance + vol * vol).sqrt(),
-            swing: market.swing + swing,
+    /// Returns the places of some days on which it closes or is halted.
+    fn live(&self, days: &Range<usize>) -> Range<usize> {
+        let place = |day: usize| day.clamp(days.start, days.end) - days.start;
+        place(self.live.start)..place(self.live.end)
+    }
+
+    fn draw(&mut self, days: &Range<usize>, draws: &mut Draws) {
+        let bars = if self.spec.has_bars { self.live(days) } else { 0..0 };
+        draws.take(&mut self.stream, days.len(), self.spec.own_degrees, self.spec.own_jumps, bars);
+        draws.finish(days.len(), self.spec.own_degrees);
+    }
+
+    /// Makes the moves of some days.
+    fn go(&mut self, market: &Market, sector: &Days, draws: &Draws, moves: &mut Moves) {
+        for i in 0..market.n_days {
+            moves.swing[i] = market.swing[i] + self.volatility.log();
+            self.volatility.push(draws.normal[i], draws.fast[i], draws.slow[i]);
+        }
+        moves.make((self.spec, &self.nature, self.split), (market, sector), draws);
+        if self.spec.family == Family::Pairs {
+            self.pair(moves, market.n_days);
+        }
+    }
+
+    /// Ties the moves of each second symbol to those of the one before it.
+    ///
+    /// `moves` still holds those. Half of a gap is left after ten days.
+    fn pair(&mut self, moves: &mut Moves, n_days: usize) {
+        let Moves { arch, night, day, logs: partner, .. } = moves;
+        let mut logs = [[0.0; CHUNK]; 2];
+        arch.dispatch(
+            #[inline(always)]
+            || {
+                for i in 0..CHUNK {
+                    logs[0][i] = log((1.0 + night[i]) * (1.0 + day[i]));
+                    logs[1][i] = log(1.0 + night[i]);
+                }
+            },
+        );
+        if self.symbol.is_multiple_of(2) {
+            *partner = logs[0];
+            return;
+        }
+        for i in 0..n_days {
+            let next = HALF_OF_TEN_DAYS.0 * self.gap + 0.3 * (logs[0][i] - partner[i]);
+            day[i] = partner[i] + next - self.gap - logs[1][i];
+            self.gap = next;
+        }
+        arch.dispatch(
+            #[inline(always)]
+            || {
+                exps(&mut day[..n_days]);
+                for day in &mut day[..n_days] {
+                    *day -= 1.0;
+                }
+            },
+        );
+    }
+
+    /// Goes from price to price, before ticks.
+    fn trade(&mut self, days: &Range<usize>, moves: &mut Moves, tables: &mut Tables) {
+        for i in self.live(days) {
+            let day = days.start + i;
+            moves.is_halted[i] = self.halts.next_if_eq(&day).is_some();
+            if day > self.live.start && !moves.is_halted[i] {
+                self.act(day, tables);
+            }
+            moves.open[i] = self.price * (1.0 + moves.night[i]);
+            self.price = moves.open[i] * (1.0 + moves.day[i]);
+            moves.close[i] = self.price;
         }
     }
 
     /// Pays a dividend or splits the share, before the day's trading.
-    fn act(&mut self, day: usize, cell: usize, tables: &mut Tables) {
+    #[inline]
+    fn act(&mut self, day: usize, tables: &mut Tables) {
+        let cell = day * self.spec.n_symbols + self.symbol;
         if let Some(share) = self.nature.dividend(day) {
-            let paid = on_tick(share * self.price, self.spec.tick);
+            let paid = on_tick(share * self.price, per_unit(self.spec.tick));
             tables.dividends[cell] = paid;
             self.price -= paid;
         }
@@ -158,114 +197,125 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Returns the prices of a day's move.
-    ///
-    /// The extremes are those of a Brownian bridge from open to close.
-    #[inline]
-    fn bar(&mut self, move_: Move) -> Bar {
-        let open = self.price * (1.0 + move_.night);
-        self.price = open * (1.0 + move_.day);
-        if !self.spec.has_bars {
-            return Bar { open, high: open, low: open, close: self.price, volume: 0.0 };
-        }
-        let (up, down) = self.stream.two_uniforms();
-        let Move { day, spread, .. } = move_;
-        let reach = |u: f64| (day * day - 2.0 * spread * spread * libm::log(u)).sqrt();
-        let reaction = ((move_.night + day).abs() / move_.vol).min(4.0);
-        self.busy = HALF_OF_TEN_DAYS.0 * self.busy + HALF_OF_TEN_DAYS.1 * self.spec.volume_noise * self.stream.normal();
-        let busy = self.spec.volume_slope * move_.swing + self.spec.volume_reaction * reaction + self.busy;
-        Bar {
-            open,
-            high: open * (1.0 + 0.5 * (day + reach(up))),
-            low: open * (1.0 + 0.5 * (day - reach(down))).max(0.05),
-            close: self.price,
-            volume: whole(libm::exp(self.nature.volume + busy)) + 1.0,
-        }
-    }
-}
-
-/// What a day keeps of a number of which half is left after ten.
-///
-/// And what keeps its variance.
-const HALF_OF_TEN_DAYS: (f64, f64) = (0.933_032_991_536_807_4, 0.359_790_823_540_395_3);
-
-impl Move {
-    /// Ties this move to the log return of a partner.
-    ///
-    /// It was `gap` away from it; returns how far it is then. Half of a gap is left after ten days.
-    fn follow(&mut self, partner: f64, gap: f64) -> f64 {
-        let own = libm::log((1.0 + self.night) * (1.0 + self.day)) - partner;
-        let next = HALF_OF_TEN_DAYS.0 * gap + 0.3 * own;
-        let night = libm::log(1.0 + self.night);
-        self.day = libm::exp(partner + next - gap - night) - 1.0;
-        next
-    }
-}
-
-impl Tables {
-    fn new(spec: &ScenarioSpec) -> Self {
-        let cells = spec.n_symbols * spec.n_days;
-        let table = |is_kept: bool, value: f64| if is_kept { vec![value; cells] } else { Vec::new() };
-        let (bars, nothing) = (spec.has_bars, f64::NAN);
-        Self {
-            close: table(true, nothing),
-            open: table(bars, nothing),
-            high: table(bars, nothing),
-            low: table(bars, nothing),
-            volume: table(bars, nothing),
-            dividends: table(spec.dividend_yield > 0.0, 0.0),
-            splits: table(spec.split_above > 0.0, 1.0),
-            delistings: table(spec.delisting_rate > 0.0, nothing),
-            tradable: if spec.halt_rate > 0.0 { vec![true; cells] } else { Vec::new() },
-        }
-    }
-
-    #[inline]
-    fn put(&mut self, cell: usize, bar: &Bar, spec: &ScenarioSpec) {
-        let tick = |price| on_tick(price, spec.tick);
-        let close = tick(bar.close);
-        self.close[cell] = close;
+    /// Writes some days into the tables.
+    fn write(&mut self, days: &Range<usize>, draws: &Draws, moves: &mut Moves, tables: &mut Tables) {
+        let (spec, live) = (self.spec, self.live(days));
         if spec.has_bars {
-            let open = tick(bar.open);
-            self.open[cell] = open;
-            self.high[cell] = tick(bar.high).max(open.max(close));
-            self.low[cell] = tick(bar.low).min(open.min(close));
-            self.volume[cell] = bar.volume;
+            for i in live.clone() {
+                let (kept, new) = HALF_OF_TEN_DAYS;
+                self.busy = kept * self.busy + new * spec.volume_noise * draws.busy[i];
+                moves.volume[i] = self.busy;
+            }
         }
+        moves.finish(spec, self.nature.volume, live.end, draws);
+        for i in live {
+            let cell = (days.start + i) * spec.n_symbols + self.symbol;
+            if moves.is_halted[i] {
+                tables.tradable[cell] = false;
+                continue;
+            }
+            tables.close[cell] = moves.close[i];
+            if spec.has_bars {
+                tables.open[cell] = moves.open[i];
+                tables.high[cell] = moves.high[i];
+                tables.low[cell] = moves.low[i];
+                tables.volume[cell] = moves.volume[i];
+            }
+        }
+        if let Some((day, paid)) = self.settled.filter(|(day, _)| days.contains(day)) {
+            tables.delistings[day * spec.n_symbols + self.symbol] = paid;
+        }
+    }
+}
+
+impl Moves {
+    fn new() -> Self {
+        let [night, day, spread, vol, swing, logs, open, high, low, close, volume] = [[0.0; CHUNK]; 11];
+        let (arch, is_halted) = (Arch::new(), [false; CHUNK]);
+        Self { arch, night, day, spread, vol, swing, logs, open, high, low, close, volume, is_halted }
     }
 
-    fn into_columns(self, spec: &ScenarioSpec) -> Columns {
-        fn some<T>(table: Vec<T>) -> Option<Vec<T>> {
-            (!table.is_empty()).then_some(table)
-        }
-        Columns {
-            dates: date::weekdays(spec.n_days),
-            symbols: (0..spec.n_symbols).map(|i| format!("S{i:03}")).collect(),
-            close: self.close,
-            open: some(self.open),
-            high: some(self.high),
-            low: some(self.low),
-            volume: some(self.volume),
-            dividends: some(self.dividends),
-            splits: some(self.splits),
-            delistings: some(self.delistings),
-            tradable: some(self.tradable),
-            periods_per_year: DAYS_A_YEAR,
-            ..Columns::default()
-        }
+    /// Makes nights and days of the swings and draws.
+    fn make(
+        &mut self,
+        (spec, nature, split): (&ScenarioSpec, &Nature, Split),
+        (market, sector): (&Market, &Days),
+        draws: &Draws,
+    ) {
+        let (beta, common) = (nature.beta, &market.days);
+        self.arch.dispatch(
+            #[inline(always)]
+            || {
+                self.vol = self.swing;
+                exps(&mut self.vol);
+                for i in 0..CHUNK {
+                    let vol = nature.vol * self.vol[i];
+                    let noise = split.noise(draws.normal[i], draws.other[i], draws.scale[i]);
+                    // The drift pays for the market's variance as it is that day, and for nothing else: volatility is
+                    // no signal.
+                    let drift = beta * (spec.risk_price * common.variance[i] + market.drift[i]);
+                    let night =
+                        beta * common.overnight[i] + sector.overnight[i] + vol * (noise.night + draws.jump[i]) + drift;
+                    let day = beta * common.intraday[i] + sector.intraday[i] + vol * noise.day;
+                    self.night[i] = night.clamp(-MAX_MOVE, MAX_MOVE);
+                    self.day[i] = day.clamp(-MAX_MOVE, MAX_MOVE);
+                    let (wide, own) = (beta * common.spread[i], vol * noise.scale);
+                    let squares = wide * wide + sector.spread[i] * sector.spread[i] + own * own;
+                    self.spread[i] = ((1.0 - spec.overnight) * squares).sqrt();
+                    self.vol[i] = (beta * beta * common.variance[i] + sector.variance[i] + vol * vol).sqrt();
+                }
+            },
+        );
     }
+
+    /// Puts prices on ticks, and adds extremes and volumes.
+    ///
+    /// The extremes are those of a Brownian bridge from open to close. `volume` holds the log of the noise on it.
+    fn finish(&mut self, spec: &ScenarioSpec, log_volume: f64, n: usize, draws: &Draws) {
+        let per_unit = per_unit(spec.tick);
+        self.arch.dispatch(
+            #[inline(always)]
+            || {
+                if spec.has_bars {
+                    for i in 0..CHUNK {
+                        let (night, day, spread) = (self.night[i], self.day[i], self.spread[i]);
+                        let reach = |u: f64| (day * day - 2.0 * spread * spread * log(u)).sqrt();
+                        let up = self.open[i] * (1.0 + 0.5 * (day + reach(draws.up[i])));
+                        let down = self.open[i] * (1.0 + 0.5 * (day - reach(draws.down[i]))).max(0.05);
+                        self.high[i] = on_tick(up, per_unit);
+                        self.low[i] = on_tick(down, per_unit);
+                        let reaction = ((night + day).abs() / self.vol[i]).min(4.0);
+                        let called = spec.volume_slope * self.swing[i] + spec.volume_reaction * reaction;
+                        self.volume[i] = log_volume + (called + self.volume[i]);
+                    }
+                    exps(&mut self.volume[..n]);
+                }
+                for i in 0..CHUNK {
+                    (self.open[i], self.close[i]) = (on_tick(self.open[i], per_unit), on_tick(self.close[i], per_unit));
+                    self.high[i] = self.high[i].max(self.open[i].max(self.close[i]));
+                    self.low[i] = self.low[i].min(self.open[i].min(self.close[i]));
+                    self.volume[i] = whole(self.volume[i]) + 1.0;
+                }
+            },
+        );
+    }
+}
+
+/// Returns how many ticks make a unit: a whole number.
+#[inline]
+fn per_unit(tick: f64) -> f64 {
+    whole(1.0 / tick)
 }
 
 /// Returns the price on the lattice of ticks, at least one of them.
-#[inline]
-pub(super) fn on_tick(price: f64, tick: f64) -> f64 {
+#[inline(always)]
+fn on_tick(price: f64, per_unit: f64) -> f64 {
     // A whole number over a whole number is the double nearest to the price as it is written.
-    let per_unit = whole(1.0 / tick);
     whole(price * per_unit).max(1.0) / per_unit
 }
 
 /// Returns the whole number nearest to a number from 0 to 2^51.
-#[inline]
+#[inline(always)]
 fn whole(number: f64) -> f64 {
     const EVERY_UNIT: f64 = 4_503_599_627_370_496.0;
     (number + EVERY_UNIT) - EVERY_UNIT

@@ -1,0 +1,56 @@
+//! What a family does to all volatilities and drifts.
+
+use crate::scenario::DAYS_A_YEAR;
+use crate::scenario::spec::{Family, ScenarioSpec};
+use crate::scenario::stream::Stream;
+
+/// What it does on a day.
+#[derive(Clone, Copy)]
+pub(super) struct Climate {
+    pub(super) vol: f64,
+    pub(super) drift: f64,
+}
+
+impl Climate {
+    const FAIR: Self = Self { vol: 1.0, drift: 0.0 };
+}
+
+/// Returns what the family of a spec does on each day.
+pub(super) fn climates(spec: &ScenarioSpec, stream: &mut Stream) -> Vec<Climate> {
+    match spec.family {
+        Family::RegimeShift => regimes(spec.n_days, stream),
+        Family::Crisis => crisis(spec.n_days, stream),
+        _ => vec![Climate::FAIR; spec.n_days],
+    }
+}
+
+/// Volatility and drift that change for good, every 16 months on average.
+fn regimes(n_days: usize, stream: &mut Stream) -> Vec<Climate> {
+    const RATE: f64 = 0.75 / DAYS_A_YEAR;
+    let kinds = [(0.7, 0.12), (1.0, 0.0), (1.8, -0.15)];
+    let mut kind = 1;
+    let next = |_| {
+        if stream.uniform() < RATE {
+            kind = (kind + if stream.uniform() < 0.5 { 1 } else { 2 }) % kinds.len();
+        }
+        Climate { vol: kinds[kind].0, drift: kinds[kind].1 / DAYS_A_YEAR }
+    };
+    (0..n_days).map(next).collect()
+}
+
+/// A fall of about 30 % in 30 days, somewhere in the middle of the window.
+///
+/// Volatility calms down after it.
+fn crisis(n_days: usize, stream: &mut Stream) -> Vec<Climate> {
+    const CRASH: f64 = 30.0;
+    let first = (0.2 + 0.6 * stream.uniform()) * n_days as f64;
+    let climate = |day: usize| {
+        let since = day as f64 - first;
+        if since < 0.0 {
+            return Climate::FAIR;
+        }
+        let drift = if since < CRASH { -0.35 / CRASH } else { 0.0 };
+        Climate { vol: 1.0 + 2.0 * libm::exp(-since / 50.0), drift }
+    };
+    (0..n_days).map(climate).collect()
+}
