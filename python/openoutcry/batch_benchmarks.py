@@ -9,7 +9,6 @@ from functools import partial
 
 import numpy as np
 import numpy.typing as npt
-from gymnasium.vector import AutoresetMode
 from numpy.lib.stride_tricks import sliding_window_view
 
 from openoutcry.dataset import Dataset
@@ -22,7 +21,10 @@ Step = Callable[[int], None]
 LOOKBACK, EPISODE_BARS, N_BARS = 20, 252, 5000
 SIZES = ((4, 1), (4, 64), (4, 1024), (4, 16384), (8, 1024), (30, 1024), (100, 64), (100, 1024), (100, 16384))
 WAYS = ("copies", "reused", "out", "cursor")
-ROUNDS, ROUND_SECONDS = 5, 0.05
+# Short rounds, since other work on a machine comes in bursts, of at least a few steps: the first finds caches cold.
+ROUND_SECONDS, ROUND_STEPS = 0.001, 6
+# How long each way is measured, where that is not less than the fewest rounds or more than the most.
+SECONDS, FEWEST, MOST = 0.3, 5, 150
 
 LINEAR = CostModel(fee_bps=5.0, slippage_bps=2.0, financing_bps=0.0, borrow_bps=0.0)
 EVERY = CostModel(fee_bps=5.0, slippage_bps=2.0, impact_bps=10.0, financing_bps=100.0, cash_bps=50.0, borrow_bps=25.0)
@@ -100,10 +102,13 @@ class NumpyEnv:
         width = LOOKBACK * self.n_symbols
         self.seen = np.empty((num_envs, width + self.n_symbols + 1), np.float32)
         self.back = np.arange(-LOOKBACK + 1, 1)
-        self.bar, self.left = np.zeros(num_envs, np.int64), np.zeros(num_envs, np.int64)
+        self.bar = np.zeros(num_envs, np.int64)
         self.weights, self.cash = np.zeros((num_envs, self.n_symbols), np.float32), np.ones(num_envs, np.float32)
         self.nav = np.ones(num_envs, np.float32)
+        self.left = np.ones(num_envs, np.int64)
         self.begin(np.ones(num_envs, bool))
+        # Episodes end evenly over the steps, as they soon do in training.
+        self.left -= np.arange(num_envs) % EPISODE_BARS
 
     def begin(self, mask: npt.NDArray[np.bool_]) -> None:
         """Begin a random episode in the accounts of a mask."""
@@ -152,9 +157,10 @@ class Pace:
         self.step, self.lanes, self.clock, self.best = step, lanes, clock, 0.0
         step(2)
         self.k = 1
-        while (spent := self._time(self.k)) < ROUND_SECONDS / 4:
-            self.k *= 4
-        self.k = max(1, int(self.k * ROUND_SECONDS / spent))
+        while (spent := self._time(self.k)) < ROUND_SECONDS:
+            self.k *= 2
+        self.k = max(ROUND_STEPS, int(self.k * ROUND_SECONDS / spent))
+        self.spent = self._time(self.k)
 
     def _time(self, k: int) -> float:
         start = self.clock()
@@ -171,7 +177,8 @@ def rates(*paces: Pace) -> list[float]:
 
     What slows one of them slows the others too.
     """
-    for _ in range(ROUNDS):
+    n_rounds = int(SECONDS * len(paces) / sum(pace.spent for pace in paces))
+    for _ in range(min(max(n_rounds, FEWEST), MOST)):
         for pace in paces:
             pace.round()
     return [pace.best for pace in paces]
@@ -243,9 +250,11 @@ def _way(
         limits=limits,
         copy=way != "reused",
         threads=threads,
-        autoreset_mode=AutoresetMode.SAME_STEP,
     )
     env.reset(seed=0)
+    # Where a step takes long, an end of an episode takes next to nothing of it.
+    if actions.size <= 1 << 17:
+        _stagger(env, actions)
     width = dataset.n_symbols + 1 + (0 if way == "cursor" else LOOKBACK * dataset.n_symbols)
     out = np.empty((len(actions), width), np.float32) if way == "out" else None
 
@@ -254,6 +263,15 @@ def _way(
             env.step(actions, out)
 
     return steps, width
+
+
+def _stagger(env: OpenOutcryVectorEnv, actions: Actions) -> None:
+    """Let episodes end evenly over the steps, as they soon do in training."""
+    lanes = np.arange(env.num_envs) % EPISODE_BARS
+    for phase in range(EPISODE_BARS):
+        env.step(actions)
+        if phase < env.num_envs:
+            env.reset(options={"reset_mask": lanes == phase})
 
 
 def _store_bandwidth() -> float:

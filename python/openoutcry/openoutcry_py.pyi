@@ -426,11 +426,10 @@ class Batch:
     def done(self) -> _Flags: ...
     @property
     def tradable(self) -> _Flags: ...
-    @property
-    def ended(self) -> tuple[_Vector, npt.NDArray[np.int64]]:
-        """NAV and bar at which each lane's episode before the present one ended.
+    def ended(self, lanes: Sequence[int]) -> list[tuple[float, int]]:
+        """NAV and bar at which the episodes of `lanes` before the present ones ended.
 
-        NaN and -1 for none.
+        A lane in its first episode is refused.
         """
 
     def returns(self, market: int) -> npt.NDArray[np.float32]:

@@ -359,14 +359,13 @@ class OpenOutcryVectorEnv(VectorEnv[Observation, npt.NDArray[Any], npt.NDArray[A
         if self._final is None or not said & 1:
             return
         ended = terminations | truncations
-        shown, finals = self._final, np.full(self.num_envs, None, dtype=object)
-        dates = finals.copy()
-        navs, bars = self._core.ended
-        for lane in np.flatnonzero(ended):
+        # An empty array of objects holds None.
+        shown, finals, dates = self._final, np.empty(self.num_envs, dtype=object), np.empty(self.num_envs, dtype=object)
+        navs, lanes = np.zeros(self.num_envs), np.flatnonzero(ended).tolist()
+        for lane, (nav, bar) in zip(lanes, self._core.ended(lanes), strict=True):
             each = {k: v[lane].copy() for k, v in shown.items()} if isinstance(shown, dict) else shown[lane].copy()
-            finals[lane] = each
-            dates[lane] = self.datasets[lane % len(self.datasets)].dates[bars[lane]]
-        navs = np.where(ended, navs, 0.0)
+            finals[lane], navs[lane] = each, nav
+            dates[lane] = self.datasets[lane % len(self.datasets)].dates[bar]
         info["final_obs"], info["_final_obs"] = finals, ended
         info["final_info"] = {"nav": navs, "_nav": ended.copy(), "date": dates, "_date": ended.copy()}
         info["_final_info"] = ended.copy()

@@ -233,15 +233,13 @@ impl Batch {
         PyArray1::from_iter(py, (0..self.core.n_lanes()).map(|lane| self.core.is_done(lane)))
     }
 
-    /// NAV and bar at which each lane's episode before the present one ended.
+    /// NAV and bar at which the episodes of `lanes` before the present ones ended.
     ///
-    /// NaN and -1 for none.
-    #[getter]
-    fn ended<'py>(&self, py: Python<'py>) -> (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<i64>>) {
-        let ended = |lane| self.core.ended(lane);
-        let navs = (0..self.core.n_lanes()).map(|lane| ended(lane).map_or(f64::NAN, |(nav, _)| nav));
-        let bars = (0..self.core.n_lanes()).map(|lane| ended(lane).map_or(-1, |(_, bar)| bar as i64));
-        (PyArray1::from_iter(py, navs), PyArray1::from_iter(py, bars))
+    /// A lane in its first episode is refused.
+    fn ended(&self, lanes: Vec<usize>) -> PyResult<Vec<(f64, usize)>> {
+        let of = |lane: usize| (lane < self.core.n_lanes()).then(|| self.core.ended(lane)).flatten();
+        let message = |lane| format!("`lanes` must be of those whose episode has ended; received {lane}");
+        lanes.into_iter().map(|lane| of(lane).ok_or_else(|| raise("argument_invalid", &message(lane)))).collect()
     }
 
     /// Which symbols of every lane can be held.
