@@ -26,6 +26,8 @@ import openoutcry as oo
 from openoutcry.errors import chain
 from openoutcry.gym import OpenOutcryEnv
 
+pytestmark = pytest.mark.once
+
 ERRORS = json.loads((Path(__file__).resolve().parents[1] / "contract" / "errors.json").read_text(encoding="utf-8"))
 SLUGS = {each["slug"] for each in ERRORS["errors"]}
 MARKET = oo.Dataset.synthetic(2, 60, 1)

@@ -19,6 +19,8 @@ import pytest
 from openoutcry.leakcheck import check, market
 from openoutcry.leakcheck.picture import picture_of
 
+pytestmark = pytest.mark.once
+
 COMMAND = Path(sys.executable).with_name("openoutcry")
 HERE = Path(__file__).parent
 SHORT = ("--bars", "120", "--cuts", "8")

@@ -18,6 +18,8 @@ import pytest
 import openoutcry as oo
 from openoutcry.leakcheck import assert_no_lookahead, check
 
+pytestmark = pytest.mark.once
+
 COMMAND = Path(sys.executable).with_name("openoutcry")
 
 TARGETS = """

@@ -14,6 +14,8 @@ import tomllib
 
 import openoutcry as oo
 
+pytestmark = pytest.mark.once
+
 ROOT = Path(__file__).resolve().parents[1]
 GATE = ["martingale", "--json", "--markets", "16", "--bars", "80", "--generations", "4", "--setting"]
 

@@ -20,6 +20,8 @@ import openoutcry as oo
 from openoutcry import masking, reidentify
 from openoutcry.masking import LEVELS
 
+pytestmark = pytest.mark.once
+
 KEY = bytes(range(32))
 DRAWS = settings(max_examples=count(400, 60))
 SEEDS = st.integers(0, 2**32 - 1)

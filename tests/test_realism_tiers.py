@@ -8,6 +8,8 @@ from support import count
 from openoutcry.realism import check
 from openoutcry.realism.source import panels_of
 
+pytestmark = pytest.mark.once
+
 TIERS = ("calm", "hard", "extreme", "fx")
 
 

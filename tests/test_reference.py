@@ -13,7 +13,7 @@ import pytest
 from markets import Array, Costs, Limits, Market, random_market
 from reference import COSTS, GAINS, Account, fill_noise, lane_sum, run
 
-pytestmark = pytest.mark.filterwarnings("error")
+pytestmark = [pytest.mark.filterwarnings("error"), pytest.mark.once]
 
 N_MARKETS = 2000
 OFF = Limits(max_weight=inf, max_gross=inf)

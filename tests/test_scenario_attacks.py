@@ -22,6 +22,8 @@ import openoutcry as oo
 from openoutcry import openoutcry_py as native
 from openoutcry.scenario import Scenario, ScenarioSpec
 
+pytestmark = pytest.mark.once
+
 KEY = hashlib.sha256(b"a key that nobody was told").hexdigest()
 SEED = 8_723_412_987_001_234_567
 EXACT = 1e-11

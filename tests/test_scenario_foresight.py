@@ -15,6 +15,8 @@ from support import count
 
 from openoutcry.scenario import Scenario, ScenarioSpec
 
+pytestmark = pytest.mark.once
+
 Array = npt.NDArray[np.float64]
 LEVEL = 0.001
 N_DAYS = 1_001

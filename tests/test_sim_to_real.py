@@ -18,6 +18,8 @@ from openoutcry.realism import panel_of
 from openoutcry.realism.facts import autocorrelation
 from openoutcry.scenario import Scenario
 
+pytestmark = pytest.mark.once
+
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "examples"))
 import sim_to_real as script  # noqa: E402
