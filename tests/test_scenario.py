@@ -22,7 +22,7 @@ SMALL: dict[str, Any] = {"n_symbols": 5, "n_days": 300}
 GOLDEN: dict[str, str] = {
     "calm": "a740602e5dec17936c107f9457bc54e4ad6cbae7c183a2bbd95a9c4617088dd0",
     "hard": "864782efd636ce8028673063ccd0422f4bf245e97fd526ce6f8274426f717585",
-    "extreme": "28bf6435619db4e446ba74ffe58147b33f92a0f80e8bbca6c8634ffda0a7974b",
+    "extreme": "260a31d4ab771efbce7b6305f122d440c4d4bfbbdb136629ae5459f56b7d110e",
     "fx": "b409dabcf2b3e73c33d4f730ea9dec4dd6eff69cddb11b6da536feae83e39ba9",
     "pairs": "25f018c5c648e39ed514a921bb1269ab1de547a3c2c68e823e571a38f3120066",
     "regime-shift": "105fb39dbaafd9bb43a0f0fbac91d5139c91e0a1f5366043a91abf4a9f1fc9e9",

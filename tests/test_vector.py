@@ -51,7 +51,7 @@ PINNED: dict[str, tuple[tuple[int, ...], int, str]] = {
     "OpenOutcry/UsTreasury-v1": ((127,), 6, "3bfd7408ea281922"),
     "OpenOutcry/Calm-v1": ((421,), 20, "f70365c1c128a008"),
     "OpenOutcry/Hard-v1": ((421,), 20, "9f15a9b8ed07ae92"),
-    "OpenOutcry/Extreme-v1": ((421,), 20, "a92c420ff73eba38"),
+    "OpenOutcry/Extreme-v1": ((421,), 20, "8e3f4e21587486fd"),
     "OpenOutcry/Fx-v1": ((190,), 9, "212ee7ee303e5e43"),
 }
 

@@ -88,7 +88,8 @@ class Cell:
 class NumpyEnv:
     """What a user would write.
 
-    Linear costs, long only, and the flat observation of a batch.
+    Linear costs, long only, and what the flat observation of a batch holds. Windows are gathered bar by bar, in its
+    order, or whole, symbol by symbol: the faster way differs by size.
     """
 
     def __init__(self, close: npt.NDArray[np.float64], num_envs: int) -> None:
@@ -108,7 +109,7 @@ class NumpyEnv:
         self.left = np.ones(num_envs, np.int64)
         self.begin(np.ones(num_envs, bool))
         # Episodes end evenly over the steps, as they soon do in training.
-        self.left -= np.arange(num_envs) % EPISODE_BARS
+        self.left -= np.arange(num_envs) * EPISODE_BARS // num_envs
 
     def begin(self, mask: npt.NDArray[np.bool_]) -> None:
         """Begin a random episode in the accounts of a mask."""
@@ -121,7 +122,7 @@ class NumpyEnv:
     def step(self, actions: Actions, gathers: bool) -> tuple[Actions, Actions]:
         """Trade to weights.
 
-        `gathers` picks bars one by one instead of whole windows: the faster way differs by size.
+        `gathers` picks bars one by one instead of whole windows.
         """
         actions = np.maximum(actions, 0.0)
         actions = actions / np.maximum(actions.sum(1, keepdims=True), 1.0)
@@ -267,11 +268,11 @@ def _way(
 
 def _stagger(env: OpenOutcryVectorEnv, actions: Actions) -> None:
     """Let episodes end evenly over the steps, as they soon do in training."""
-    lanes = np.arange(env.num_envs) % EPISODE_BARS
+    phases = np.arange(env.num_envs) * EPISODE_BARS // env.num_envs
     for phase in range(EPISODE_BARS):
         env.step(actions)
-        if phase < env.num_envs:
-            env.reset(options={"reset_mask": lanes == phase})
+        if (begins := phases == phase).any():
+            env.reset(options={"reset_mask": begins})
 
 
 def _store_bandwidth() -> float:

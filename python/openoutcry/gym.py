@@ -277,8 +277,6 @@ def comes_and_goes(dataset: Dataset, start: int) -> bool:
     """Return whether symbols may come and go.
 
     They may where one has not listed by bar `start`, or the data has settlements.
-
-    They may if one has not listed by bar `start`, or the data has settlements.
     Whether any settles is not asked: that would tell the future.
     """
     return dataset.delistings is not None or bool(np.isnan(dataset.close[: start + 1]).all(axis=0).any())

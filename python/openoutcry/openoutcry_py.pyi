@@ -429,7 +429,7 @@ class Batch:
     def ended(self, lanes: Sequence[int]) -> list[tuple[float, int]]:
         """NAV and bar at which the episodes of `lanes` before the present ones ended.
 
-        A lane in its first episode is refused.
+        A lane whose episode before this one did not end is refused.
         """
 
     def returns(self, market: int) -> npt.NDArray[np.float32]:

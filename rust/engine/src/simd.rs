@@ -315,6 +315,54 @@ mod tests {
         }
     }
 
+    /// Copies numbers between two others, which stay.
+    struct Copies<'c>(&'c [f32]);
+
+    impl WithSimd for Copies<'_> {
+        type Output = Vec<f32>;
+
+        fn with_simd<S: Simd>(self, simd: S) -> Self::Output {
+            let mut to = vec![-1.0; self.0.len() + 2];
+            copy(simd, self.0, &mut to[1..=self.0.len()]);
+            to
+        }
+    }
+
+    struct Signs([f64; 8]);
+
+    impl WithSimd for Signs {
+        type Output = (u8, u8);
+
+        fn with_simd<S: Simd>(self, simd: S) -> Self::Output {
+            let zero = Vector::splat(simd, 0.0);
+            let above = |i: usize| Vector::new(simd, S::as_simd_f64s(&self.0).0[i]).exceeds(zero);
+            (0..LANES / S::F64_LANES).fold((0, 0), |(above_zero, not_above), i| {
+                let (mask, first) = (above(i), i * S::F64_LANES);
+                assert_eq!(mask.any(), mask.bits() > 0);
+                (above_zero | mask.bits() << first, not_above | mask.not().bits() << first)
+            })
+        }
+    }
+
+    #[test]
+    fn few_numbers_are_copied_whole_and_no_others_on_every_machine() {
+        for n in 0..200 {
+            let from: Vec<f32> = (0..n).map(|i| i as f32).collect();
+            let expected = [&[-1.0], &from[..], &[-1.0]].concat();
+            for arch in [Arch::new(), narrow(Arch::new()), Arch::Scalar] {
+                assert_eq!(arch.dispatch(Copies(&from)), expected);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_number_is_neither_above_nor_below_and_so_among_those_not_above() {
+        let numbers = [1.0, -1.0, f64::NAN, f64::INFINITY, 0.0, -0.0, f64::NEG_INFINITY, f64::MIN_POSITIVE];
+        for arch in [Arch::new(), narrow(Arch::new()), Arch::Scalar] {
+            assert_eq!(arch.dispatch(Signs(numbers)), (0b1000_1001, 0b0111_0110));
+        }
+    }
+
     #[test]
     fn the_lesser_and_the_greater_are_the_same_to_the_bit_on_every_machine() {
         let these = [0.0, -0.0, f64::NAN, 1.0, 1.0, f64::INFINITY, -1.0, 2.0];

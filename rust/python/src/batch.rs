@@ -235,7 +235,7 @@ impl Batch {
 
     /// NAV and bar at which the episodes of `lanes` before the present ones ended.
     ///
-    /// A lane in its first episode is refused.
+    /// A lane whose episode before this one did not end is refused.
     fn ended(&self, lanes: Vec<usize>) -> PyResult<Vec<(f64, usize)>> {
         let of = |lane: usize| (lane < self.core.n_lanes()).then(|| self.core.ended(lane)).flatten();
         let message = |lane| format!("`lanes` must be of those whose episode has ended; received {lane}");

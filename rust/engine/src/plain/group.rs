@@ -139,7 +139,7 @@ impl<const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool> Wit
             stepped |= part.keep_plain::<N, GAPS>(&before, &after, pack) << first;
         }
         if let Some(observed) = &mut observed {
-            observed.write(simd, market.n_symbols(), &bars, &shown);
+            observed.write(simd, market.n_symbols(), (orders.which, &bars), &shown);
         }
         for (account, bar) in pack.bars.iter_mut().enumerate() {
             *bar += usize::from(stepped >> account & 1);

@@ -33,20 +33,30 @@ impl<const N: usize> Shown<N> {
 }
 
 impl Observed<'_> {
-    /// Writes what is seen of accounts that were carried to the bar after `bars`.
+    /// Writes what is seen of those accounts of `which` that were carried to the bar after `bars`.
+    ///
+    /// # Panics
+    ///
+    /// Panics if one of them has no row.
     #[inline(always)]
     #[expect(clippy::cast_possible_truncation, reason = "observed in f32")]
     pub(crate) fn write<S: Simd, const N: usize>(
         &mut self,
         simd: S,
         n_symbols: usize,
-        bars: &[usize; LANES],
+        (which, bars): (u8, &[usize; LANES]),
         shown: &Shown<N>,
     ) {
         let (mut rows, returns, width) = (&mut *self.rows, self.returns, self.width);
-        for ((bar, weights), cash) in bars.iter().zip(&shown.weights).zip(&shown.cash) {
-            let Some((row, others)) = rows.split_at_mut_checked(width + n_symbols + 1) else { return };
+        for (account, ((bar, weights), cash)) in bars.iter().zip(&shown.weights).zip(&shown.cash).enumerate() {
+            if which >> account == 0 {
+                return;
+            }
+            let (row, others) = rows.split_at_mut(width + n_symbols + 1);
             rows = others;
+            if which >> account & 1 == 0 {
+                continue;
+            }
             let (window, account) = row.split_at_mut(width);
             show_returns(simd, returns, (bar + 2) * n_symbols, window);
             if let Some(whole) = account[..n_symbols].first_chunk_mut::<N>() {
@@ -64,8 +74,6 @@ impl Observed<'_> {
 /// Writes the last returns of those that are known, oldest first.
 #[inline(always)]
 fn show_returns<S: Simd>(simd: S, returns: &[f32], n_known: usize, window: &mut [f32]) {
-    // The row of an account at the last bar, which is not stepped, is written later.
-    let n_known = n_known.min(returns.len());
     if let Some(first) = n_known.checked_sub(window.len()) {
         copy(simd, &returns[first..n_known], window);
     } else {

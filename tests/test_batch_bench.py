@@ -1,0 +1,69 @@
+"""`openoutcry bench --batch`: its numpy peer does the same work, and its rounds are what they are said to be."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from openoutcry import OpenOutcryError
+from openoutcry import batch_benchmarks as bench
+from openoutcry.vector import OpenOutcryVectorEnv
+
+N, S = 24, 3
+
+
+def made() -> tuple[OpenOutcryVectorEnv, bench.NumpyEnv, bench.Actions]:
+    dataset, close = bench._market(S)
+    costs, limits = bench.FEATURES["fee + slippage"]
+    env = OpenOutcryVectorEnv(
+        N,
+        dataset=dataset,
+        window="random",
+        episode_bars=bench.EPISODE_BARS,
+        observation="flat",
+        lookback=bench.LOOKBACK,
+        reward="log",
+        costs=costs,
+        limits=limits,
+    )
+    env.reset(seed=3)
+    peer = bench.NumpyEnv(close, N)
+    peer.bar = env._core.bars.copy()
+    return env, peer, np.random.default_rng(5).dirichlet(np.ones(S + 1), N)[:, :S].astype(np.float32)
+
+
+@pytest.mark.parametrize("gathers", [True, False])
+def test_the_peer_observes_and_earns_what_a_batch_does(gathers: bool) -> None:
+    env, peer, actions = made()
+    for k in range(10):
+        weights = np.roll(actions, k, axis=0)
+        seen, rewards, *_ = env.step(weights)
+        shown, logs = peer.step(weights, gathers)
+        if not gathers:  # symbol by symbol
+            width = bench.LOOKBACK * S
+            shown = shown.copy()
+            shown[:, :width] = shown[:, :width].reshape(N, S, bench.LOOKBACK).swapaxes(1, 2).reshape(N, width)
+        np.testing.assert_allclose(seen, shown, rtol=0, atol=1e-6)
+        np.testing.assert_allclose(rewards, logs, rtol=0, atol=1e-6)
+
+
+def test_episodes_of_both_end_evenly_over_the_steps() -> None:
+    env, peer, actions = made()
+    bench._stagger(env, actions)
+    ends = np.zeros(bench.EPISODE_BARS, int)
+    for k in range(bench.EPISODE_BARS):
+        ends[k] = env.step(actions)[3].sum()
+    # One of 24 lanes each 252 / 24 steps, and the step of a reset.
+    gaps = np.diff(np.flatnonzero(ends))
+    assert ends.sum() in (N - 1, N)
+    assert ends.max() == 1
+    assert gaps.max() <= 12
+    assert np.diff(np.sort(peer.left)).max() <= 11
+    assert len(set(peer.left.tolist())) == N
+
+
+def test_a_lane_whose_episode_did_not_end_has_no_end_to_tell() -> None:
+    env, _, _ = made()
+    for lanes in ([0], [N]):
+        with pytest.raises(OpenOutcryError, match=f"episode has ended; received {lanes[0]}"):
+            env._core.ended(lanes)
