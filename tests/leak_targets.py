@@ -167,6 +167,13 @@ class OffByOne(Market):
     ahead = 1
 
 
+class Listed(OffByOne):
+    """Shows lists, as the environments of FinRL do."""
+
+    def _seen(self) -> list[float]:  # type: ignore[override]
+        return [float(each) for each in super()._seen()]
+
+
 class PaidLate(Market):
     is_late = True
 

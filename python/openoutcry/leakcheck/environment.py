@@ -18,6 +18,8 @@ from openoutcry.leakcheck.trace import Trace
 
 SEED = 0
 
+NUMBER = (bool, int, float, np.generic)
+
 _RESET = ("observation", "info")
 _STEP = ("observation", "reward", "terminated", "truncated", "info")
 
@@ -193,10 +195,13 @@ def leaves(value: Any, name: str) -> Iterator[tuple[str, npt.NDArray[Any]]]:
     if isinstance(value, Mapping):
         for key, inner in value.items():
             yield from leaves(inner, f"{name}.{key}")
-    elif isinstance(value, tuple):
+    elif isinstance(value, list) and value and all(isinstance(each, NUMBER) for each in value):
+        # Named as the array that it stands for.
+        yield from leaves(np.array(value), name)
+    elif isinstance(value, (tuple, list)):
         for place, inner in enumerate(value):
             yield from leaves(inner, f"{name}[{place}]")
-    elif isinstance(value, (bool, int, float, np.ndarray, np.generic)):
+    elif isinstance(value, (*NUMBER, np.ndarray)):
         array = np.asarray(value)
         if array.dtype.kind in "fiub":
             yield name, array.reshape(-1)
