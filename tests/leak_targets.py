@@ -167,6 +167,22 @@ class OffByOne(Market):
     ahead = 1
 
 
+class Listed(OffByOne):
+    """Shows lists, as the environments of FinRL do."""
+
+    def _seen(self) -> list[float]:  # type: ignore[override]
+        return [float(each) for each in super()._seen()]
+
+
+class Tells(Market):
+    """Its info has words of the return to come."""
+
+    def step(self, action: int) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        seen, reward, terminated, truncated, _ = super().step(action)
+        later = self.t + 1 < len(self.prices) and self._return(self.t + 1) > 0.0
+        return seen, reward, terminated, truncated, {"news": "good" if later else "bad"}
+
+
 class PaidLate(Market):
     is_late = True
 

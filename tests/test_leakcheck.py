@@ -173,6 +173,8 @@ def test_a_target_that_raises_on_every_future_is_refused() -> None:
         (targets.PaidLate, {}, 5),
         (targets.OffByOne, {"observation[4]": (1, 5)}, 5),
         (targets.SameBar, {"observation[4]": (1, 4)}, 4),
+        (targets.Listed, {"observation[4]": (1, 5)}, 5),
+        (targets.Tells, {"info.news": (1, 6)}, 5),
     ],
 )
 def test_an_observation_off_by_one_is_found(make: Any, leaks: dict[str, tuple[int, int]], start: int) -> None:

@@ -18,6 +18,8 @@ from openoutcry.leakcheck.trace import Trace
 
 SEED = 0
 
+NUMBER = (bool, int, float, np.generic)
+
 _RESET = ("observation", "info")
 _STEP = ("observation", "reward", "terminated", "truncated", "info")
 
@@ -31,7 +33,8 @@ class Episode:
     """What an episode showed.
 
     Attributes:
-        seen: Numbers of each observation and its info by name: pairs of the index of the observation and the value.
+        seen: Numbers and texts of each observation and its info by name: pairs of the index of the observation and the
+            value.
         dates: The date that each info named, None where it named none.
         rewards: Reward of each action.
         is_over: Whether the environment ended it.
@@ -189,17 +192,22 @@ class EnvTarget:
 
 
 def leaves(value: Any, name: str) -> Iterator[tuple[str, npt.NDArray[Any]]]:
-    """Yield the numbers of an observation or info with their names, as flat arrays."""
+    """Yield the numbers and texts of an observation or info with their names, as flat arrays."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
             yield from leaves(inner, f"{name}.{key}")
-    elif isinstance(value, tuple):
+    elif isinstance(value, list) and value and all(isinstance(each, NUMBER) for each in value):
+        # Named as the array that it stands for.
+        yield from leaves(np.array(value), name)
+    elif isinstance(value, (tuple, list)):
         for place, inner in enumerate(value):
             yield from leaves(inner, f"{name}[{place}]")
-    elif isinstance(value, (bool, int, float, np.ndarray, np.generic)):
+    elif isinstance(value, (*NUMBER, np.ndarray)):
         array = np.asarray(value)
         if array.dtype.kind in "fiub":
             yield name, array.reshape(-1)
+    elif isinstance(value, str):
+        yield name, np.array([value], dtype=object)
 
 
 def _told(method: str, returned: Any, names: tuple[str, ...]) -> Any:
@@ -255,7 +263,7 @@ def _trace(episode: Episode, start: int, n_bars: int) -> Trace:
         if len(sizes) != 1 or 0 in sizes:
             continue
         table = np.stack([value for _, value in values])
-        kind = table.dtype if table.dtype.kind == "f" else np.dtype(np.float64)
+        kind = table.dtype if table.dtype.kind in "fO" else np.dtype(np.float64)
         full = np.full((n_bars, table.shape[1]), np.nan, kind)
         at = np.array([bars[place] for place, _ in values])
         kept = (at >= 0) & (at < n_bars)
