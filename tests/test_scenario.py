@@ -66,7 +66,7 @@ SPECS = st.builds(
             "halt_rate": st.floats(0.0, 30.0),
             "dividend_yield": st.floats(0.0, 0.3),
             "split_above": st.sampled_from([0.0, 50.0]),
-            "tick": st.sampled_from([0.0001, 0.01, 0.05, 0.25]),
+            "tick": st.sampled_from([0.0001, 0.01, 0.05, 0.125, 0.2, 0.25, 1.0]),
         },
     ),
 )
@@ -177,3 +177,9 @@ def test_what_is_no_scenario_is_refused_by_name(make: Any, said: str) -> None:
     with pytest.raises(oo.OpenOutcryError, match=said) as refused:
         make()
     assert refused.value.slug == "argument_invalid"
+
+
+@pytest.mark.parametrize("tick", [0.03, 0.4, 0.7])
+def test_a_tick_that_prices_cannot_lie_on_is_refused(tick: float) -> None:
+    with pytest.raises(oo.OpenOutcryError, match=f"`tick` must be 1 over a whole number; received {tick}"):
+        ScenarioSpec("hard", tick=tick)

@@ -192,7 +192,7 @@ class EnvTarget:
 
 
 def leaves(value: Any, name: str) -> Iterator[tuple[str, npt.NDArray[Any]]]:
-    """Yield the numbers and texts of an observation or info with their names, as flat arrays."""
+    """Yield numbers and texts of an observation or info, as flat arrays by name."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
             yield from leaves(inner, f"{name}.{key}")

@@ -33,7 +33,9 @@ impl<const N: usize> Shown<N> {
 }
 
 impl Observed<'_> {
-    /// Writes what is seen of those accounts of `which` that were carried to the bar after `bars`.
+    /// Writes what is seen of accounts that were carried to the bars after `bars`.
+    ///
+    /// Of `which` alone, a bit each.
     ///
     /// # Panics
     ///

@@ -208,6 +208,10 @@ impl ScenarioSpec {
                 return Err(SpecError { name, range, value: value.to_string() });
             }
         }
+        // Prices are whole numbers of ticks over a whole number, which no rounding moves.
+        if (libm::round(1.0 / self.tick) * self.tick - 1.0).abs() > 1e-9 {
+            return Err(SpecError { name: "tick", range: "1 over a whole number", value: self.tick.to_string() });
+        }
         Ok(())
     }
 
