@@ -18,13 +18,14 @@ TIERS = ("calm", "hard", "extreme", "fx")
 
 
 @pytest.mark.parametrize("tier", TIERS)
-def test_a_tier_looks_real_and_pays_no_dumb_rule(tier: str) -> None:
+def test_a_tier_pays_no_dumb_rule(tier: str) -> None:
     verdict = check(panels_of(tier, count(200, 20)), tier)
-    assert verdict.failures == ()
+    assert [row.rule for row in verdict.rules if row.passed is False] == []
+    assert verdict.best_passed
 
 
 @pytest.mark.parametrize("tier", TIERS)
-def test_the_facts_of_a_tier_hold_at_the_full_count_in_every_run(tier: str) -> None:
-    # A share of 200 seeds has a standard error of 3 points; of the few above it has 8, and would hide a failing tier.
+def test_a_tier_looks_real(tier: str) -> None:
+    # Always at the full count: a share of 200 seeds has a standard error of 3 points, of 20 it has 8.
     rows = judged_facts([facts_of(panel_of(dataset)) for dataset in panels_of(tier, 200)], bands_of(tier))
     assert [row.fact for row in rows if row.passed is False] == []
