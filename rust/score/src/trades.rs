@@ -23,7 +23,7 @@ pub enum Kind {
     Fill {
         /// Signed shares.
         shares: f64,
-        /// Price of each, slippage in it.
+        /// Price of each, slippage in it, at least 0.
         price: f64,
         /// Commission on all, at least 0.
         fee: f64,
@@ -52,12 +52,6 @@ pub struct Trade {
 }
 
 impl Trade {
-    /// Returns the profit over what was paid for the position.
-    #[must_use]
-    pub fn return_(&self) -> f64 {
-        self.profit / self.entry
-    }
-
     /// Returns the bars between its opening and its close.
     #[must_use]
     pub fn duration(&self) -> usize {
@@ -117,7 +111,7 @@ pub fn trades(movements: &[Movement], n_symbols: usize) -> Result<(Vec<Trade>, u
                     position.most *= ratio;
                 }
             }
-            Kind::Fill { shares, price, fee } if [shares, price, fee].iter().all(|x| x.is_finite()) && price > 0.0 => {
+            Kind::Fill { shares, price, fee } if [shares, price, fee].iter().all(|x| x.is_finite()) && price >= 0.0 => {
                 closed.extend(fill(held, movement, (shares, price, fee)));
             }
             _ => return Err(Undefined::NotAReturn),

@@ -279,7 +279,7 @@ fn confidence_is_held_against_what_came() {
     // 0.05^2 + 0.9^2 + 0.7^2 + 1.
     assert_near(Ok(found.brier), (0.0025 + 0.81 + 0.49 + 1.0) / 4.0, 14);
     assert_near(found.brier_skill, -1.3025, 13);
-    let counts: Vec<usize> = found.bins.iter().map(|bin| bin.count).collect();
+    let counts: Vec<usize> = found.bins.iter().map(|bin| bin.n_orders).collect();
     assert_eq!(counts, [0, 0, 0, 1, 0, 0, 0, 0, 0, 3]);
     assert_near(found.bins[9].confidence, 0.95, 14);
     assert_near(found.bins[9].hit_rate, 1.0 / 3.0, 14);

@@ -155,7 +155,7 @@ proptest! {
         };
         let found = calibrate(&told.iter().copied().map(order).collect::<Vec<_>>(), n_bins).unwrap();
         prop_assert!((0.0..=1.0).contains(&found.brier) && (0.0..=1.0 + 1e-12).contains(&found.expected_error));
-        prop_assert_eq!(found.bins.iter().map(|bin| bin.count).sum::<usize>(), told.len());
+        prop_assert_eq!(found.bins.iter().map(|bin| bin.n_orders).sum::<usize>(), told.len());
         for bin in &found.bins {
             if let Ok(stated) = bin.confidence {
                 prop_assert!((bin.low..=bin.high).contains(&stated) || (stated - bin.low).abs() < 1e-12 || (stated - bin.high).abs() < 1e-12);

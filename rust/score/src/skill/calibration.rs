@@ -21,7 +21,7 @@ pub struct Bin {
     /// Edge above.
     pub high: f64,
     /// Orders.
-    pub count: usize,
+    pub n_orders: usize,
     /// Their mean confidence; undefined for none.
     pub confidence: Statistic,
     /// Share of them that came true; undefined for none.
@@ -86,7 +86,7 @@ pub fn calibrate(orders: &[Stated], n_bins: usize) -> Result<Calibration, Undefi
     let brier = told.iter().map(|(stated, came)| (stated - came) * (stated - came)).sum::<f64>() / n;
     let base = hit_rate * (1.0 - hit_rate);
     let brier_skill = if base > 0.0 { Ok(1.0 - brier / base) } else { Err(Undefined::NoVariation) };
-    let gap = |bin: &Bin| Some(bin.count as f64 / n * (bin.confidence.ok()? - bin.hit_rate.ok()?).abs());
+    let gap = |bin: &Bin| Some(bin.n_orders as f64 / n * (bin.confidence.ok()? - bin.hit_rate.ok()?).abs());
     let expected_error = bins.iter().filter_map(gap).sum();
     Ok(Calibration {
         n_stated: told.len(),
@@ -124,7 +124,7 @@ fn bins(told: &[(f64, f64)], n_bins: usize) -> Vec<Bin> {
     let bin = |(k, (count, stated, came)): (usize, (usize, f64, f64))| Bin {
         low: edge(k),
         high: edge(k + 1),
-        count,
+        n_orders: count,
         confidence: over(stated, count),
         hit_rate: over(came, count),
     };
