@@ -108,6 +108,7 @@ LAYERS = {
     ),
     "vector": Layer(("openoutcry.lanes", "openoutcry.vector"), {*CORE, "gym", "vector"}, {"gymnasium", "numpy"}),
     "board": Layer(("openoutcry.board", "openoutcry.benchmarks"), {*CORE, "sweep"}, {"numpy"}),
+    "skill": Layer(("openoutcry.power", "openoutcry.skill", "openoutcry.trades"), {*CORE, "skill"}, {"numpy"}),
     "reidentify": Layer(("openoutcry.reidentify",), {*CORE, "reidentify"}, {"numpy"}),
     "sb3": Layer(("openoutcry.sb3",), {"errors"}, {"gymnasium", "numpy", "stable_baselines3"}),
     "puffer": Layer(("openoutcry.puffer",), {"vector"}, {"gymnasium", "numpy", "pufferlib"}),
@@ -132,7 +133,7 @@ LAYERS = {
     ),
     "cli": Layer(
         ("openoutcry.__main__", "openoutcry.cli", "openoutcry.cli.*"),
-        {*CORE, "board", "cli", "reidentify"},
+        {*CORE, "board", "cli", "reidentify", "skill"},
         {"numpy", "rich", "typer"},
         frozenset({"root", "batch_bench", "leakcheck", "martingale", "picture", "realism", "report", "scenario_bench"}),
     ),

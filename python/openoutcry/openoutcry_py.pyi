@@ -30,20 +30,39 @@ __all__ = [
     "Session",
     "State",
     "TradingEnv",
+    "at_cost",
+    "break_even_bps",
+    "calibrate",
     "check_rows",
     "check_scenario_spec",
+    "decay",
+    "deflate",
     "drawdowns",
+    "expected_max",
     "fill_noise",
     "gross_exposure",
     "is_riskless",
+    "min_backtest_years",
+    "min_track_record",
+    "moments",
     "net_exposure",
+    "normal_cdf",
+    "normal_quantile",
+    "power",
+    "probabilistic_sharpe",
+    "regress",
     "resolve_window",
+    "rolling_sharpe",
     "run_agent",
     "run_callable",
     "run_tables",
     "run_weights",
     "scenario_spec",
+    "sharpe_errors",
     "summarize",
+    "tracking",
+    "trades",
+    "trials",
 ]
 
 CONTRACT_VERSION: str
@@ -613,6 +632,74 @@ def summarize(
 
     What a series of returns cannot tell, such as turnover, is undefined.
     """
+
+_Given: TypeAlias = tuple[int, float, float, float]
+
+def normal_cdf(x: float) -> float:
+    """Return the probability that a standard normal variable is at most `x`."""
+
+def normal_quantile(p: float) -> float:
+    """Return the value below which a standard normal variable lies with probability.
+
+    Infinite at 0 and 1, NaN outside.
+    """
+
+def expected_max(n_trials: int) -> float:
+    """Return the best of `n_trials` standard normal draws, expected."""
+
+def moments(excess: _Vector) -> _Given:
+    """Return number, Sharpe ratio per bar, skew and kurtosis of excess returns."""
+
+def sharpe_errors(excess: _Vector, periods_per_year: float, lags: int | None = None) -> dict[str, Any]:
+    """Return the Sharpe ratio a year and its errors."""
+
+def probabilistic_sharpe(moments: _Given, benchmark: float) -> tuple[float, float]:
+    """Return how surely a Sharpe ratio is above another, per bar: probability and z."""
+
+def min_track_record(moments: _Given, benchmark: float, confidence: float) -> float:
+    """Return how many returns it takes to tell a Sharpe ratio from a lower one."""
+
+def min_backtest_years(n_trials: int, sharpe: float) -> float:
+    """Return the years below which the best of many trials shows a ratio by luck."""
+
+def trials(ledger: _Table) -> dict[str, Any]:
+    """Return what a ledger of tracks, shape `(n_trials, n_returns)`, says."""
+
+def deflate(moments: _Given, n_trials: int, n_returns: int, spread: float | None, n_eff: int | None) -> dict[str, Any]:
+    """Return a deflated Sharpe ratio with everything that it was made of.
+
+    `n_returns` are those of each trial.
+    """
+
+def rolling_sharpe(excess: _Vector, n_window: int, periods_per_year: float) -> dict[str, Any]:
+    """Return the Sharpe ratio a year of every window, and the worst."""
+
+def regress(returns: _Vector, benchmark: _Vector) -> dict[str, Any]:
+    """Return a track as a line in a benchmark."""
+
+def tracking(returns: _Vector, benchmark: _Vector, periods_per_year: float) -> dict[str, Any]:
+    """Return how a track differs from a benchmark, a year."""
+
+def decay(in_sample: _Vector, out_of_sample: _Vector, periods_per_year: float) -> dict[str, Any]:
+    """Return what is left of a Sharpe ratio on returns that it was not chosen on."""
+
+def at_cost(returns: _Vector, cost: _Vector, turnover: _Vector, cost_bps: float) -> _Vector:
+    """Return the returns that a track would have had at one cost for all."""
+
+def break_even_bps(returns: _Vector, cost: _Vector, turnover: _Vector) -> float:
+    """Return the cost of trading that leaves a mean return of 0, in bps of turnover."""
+
+def calibrate(orders: list[tuple[float | None, float, float, float]], n_bins: int) -> dict[str, Any]:
+    """Return how well stated confidence agrees with what came.
+
+    Each order is its confidence or None, its weight, the price of its fill and the close of that bar.
+    """
+
+def power(field: tuple[int, int], periods_per_year: float, sharpe: float, size: float, power: float) -> dict[str, Any]:
+    """Return what a board of agents can see, and the sentence that says it."""
+
+def trades(movements: list[tuple[int, int, str, float, float, float]], n_symbols: int) -> dict[str, Any]:
+    """Return the trades of movements in the order of time, and what they were like."""
 
 def scenario_spec(name: str) -> str:
     """Return the canonical JSON of the spec of a tier or family by its name.

@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from openoutcry.cli import bench, data, demo, leakcheck, martingale, realism, run
+from openoutcry.cli import bench, data, demo, leakcheck, martingale, power, realism, run
 from openoutcry.openoutcry_py import OpenOutcryError
 
 EXIT_CODES = """
@@ -30,6 +30,7 @@ app.add_typer(data.app, name="data")
 app.command("leakcheck", epilog=leakcheck.EXAMPLES)(leakcheck.leakcheck)
 app.command("realism", epilog=realism.EXAMPLES)(realism.realism)
 app.command("martingale", epilog=martingale.EXAMPLES)(martingale.martingale)
+app.command("power", epilog=power.EXAMPLES)(power.run)
 app.command("bench", epilog=bench.EXAMPLES)(bench.bench)
 
 

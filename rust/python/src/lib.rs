@@ -18,6 +18,7 @@ mod rules;
 mod run;
 mod scenario;
 mod score;
+mod skill;
 
 use pyo3::prelude::*;
 
@@ -57,6 +58,7 @@ fn openoutcry_py(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(score::is_riskless, module)?)?;
     module.add_function(wrap_pyfunction!(score::net_exposure, module)?)?;
     module.add_function(wrap_pyfunction!(score::summarize, module)?)?;
+    skill::add_to(module)?;
     #[cfg(feature = "planted")]
     module.add_function(wrap_pyfunction!(plant, module)?)?;
     Ok(())

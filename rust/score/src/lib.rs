@@ -5,9 +5,13 @@
 mod drawdown;
 mod exposure;
 mod moments;
+pub mod normal;
+pub mod power;
 mod rates;
+pub mod skill;
 mod summary;
 mod tails;
+pub mod trades;
 
 pub use drawdown::{calmar, drawdowns, drawdowns_of_nav, max_drawdown};
 pub use exposure::{gross_exposure, net_exposure};
@@ -46,6 +50,40 @@ pub enum Undefined {
     /// The estimated variance of the statistic is not positive.
     #[error("a positive variance of the estimate is required; received none")]
     NoPrecision,
+    /// Series that belong together differ in length.
+    #[error("series of one length are required, {required} here; received {received}")]
+    UnequalLengths {
+        /// Values of the one.
+        required: usize,
+        /// Values of the other.
+        received: usize,
+    },
+    /// A ratio is not above the one it is to be told from.
+    #[error("a number above the one it is compared with is required; received another")]
+    NotAbove,
+    /// A share, size or confidence is no probability.
+    #[error("a probability is required; received another number")]
+    NotAProbability,
+    /// There are more values than are handled.
+    #[error("at most {most} distinct trials are clustered; received {received}")]
+    TooMany {
+        /// Values that are handled.
+        most: usize,
+        /// Values given.
+        received: usize,
+    },
+    /// Events are not in the order of time.
+    #[error("events in the order of bars are required; received another order")]
+    NotInOrder,
+    /// Nothing was traded, or no position was closed.
+    #[error("a trade is required; received none")]
+    NoTrade,
+    /// No trade won.
+    #[error("a trade with a profit is required; received none")]
+    NoWin,
+    /// No trade lost.
+    #[error("a trade with a loss is required; received none")]
+    NoLosingTrade,
 }
 
 impl Undefined {
@@ -59,6 +97,14 @@ impl Undefined {
             Self::NoLoss => "no_loss",
             Self::NotAReturn => "not_a_return",
             Self::NoPrecision => "no_precision",
+            Self::UnequalLengths { .. } => "unequal_lengths",
+            Self::NotAbove => "not_above",
+            Self::NotAProbability => "not_a_probability",
+            Self::TooMany { .. } => "too_many",
+            Self::NotInOrder => "not_in_order",
+            Self::NoTrade => "no_trade",
+            Self::NoWin => "no_win",
+            Self::NoLosingTrade => "no_losing_trade",
         }
     }
 }
