@@ -32,7 +32,7 @@ CRATES = {
         "sha2",
         "thiserror",
     },
-    "openoutcry-score": {"libm", "thiserror"},
+    "openoutcry-score": {"libm", "pulp", "rand_chacha", "thiserror"},
     "openoutcry-py": {"openoutcry", "openoutcry-score", "numpy", "pyo3"},
 }
 PURE = "engine|contract|env|score"
@@ -109,6 +109,7 @@ LAYERS = {
     "vector": Layer(("openoutcry.lanes", "openoutcry.vector"), {*CORE, "gym", "vector"}, {"gymnasium", "numpy"}),
     "board": Layer(("openoutcry.board", "openoutcry.benchmarks"), {*CORE, "sweep"}, {"numpy"}),
     "skill": Layer(("openoutcry.power", "openoutcry.skill", "openoutcry.trades"), {*CORE, "skill"}, {"numpy"}),
+    "field": Layer(("openoutcry.field",), {"errors", "native"}, {"numpy"}),
     "reidentify": Layer(("openoutcry.reidentify",), {*CORE, "reidentify"}, {"numpy"}),
     "sb3": Layer(("openoutcry.sb3",), {"errors"}, {"gymnasium", "numpy", "stable_baselines3"}),
     "puffer": Layer(("openoutcry.puffer",), {"vector"}, {"gymnasium", "numpy", "pufferlib"}),

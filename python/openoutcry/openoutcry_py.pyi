@@ -613,6 +613,82 @@ def resolve_window(start: int | None, end: int | None, lookback: int, n_bars: in
 def fill_noise(seed: int, bar: int, symbol: str) -> float:
     """Return the draw in [0, 1) that jitters the slippage of a symbol in a bar."""
 
+def block_length(returns: _Table, windows: Sequence[int], *, of_sharpe: bool = False) -> float:
+    """Return the mean days of a block for the stationary bootstrap, over all agents.
+
+    `returns` is of shape `(n_days, n_agents)`; `windows` are the days of each window. With `of_sharpe` the block suits
+    Sharpe ratios, else means.
+    """
+
+def mean_test(
+    returns: _Table, windows: Sequence[int], *, n_draws: int, seed: int, block_length: float | None = None
+) -> tuple[float, float, float | None, float]:
+    """Return whether the mean of one agent is above 0.
+
+    The values are the mean per day, its p-value, that of the signs of windows or None, and the days of a block.
+    """
+
+def sharpe_interval(
+    returns: _Table,
+    windows: Sequence[int],
+    *,
+    periods_per_year: float,
+    level: float,
+    n_draws: int,
+    seed: int,
+    block_length: float | None = None,
+) -> tuple[float, float, float, float, float, int]:
+    """Return an interval of the Sharpe ratio of one agent, or of the difference of two.
+
+    The values are the estimate, its standard error, both ends, the p-value of 0, and the days of a block.
+    """
+
+@type_check_only
+class FieldTests(TypedDict):
+    """The tests of a field by name; at run time a dict."""
+
+    reality_check: float
+    spa_lower: float
+    spa_consistent: float
+    spa_upper: float
+    statistics: _Vector
+    alone: _Vector
+    romano_wolf: _Vector
+    block_length: float
+
+def field_tests(
+    returns: _Table, windows: Sequence[int], *, n_draws: int, seed: int, block_length: float | None = None
+) -> FieldTests:
+    """Return the tests of a field of agents by name.
+
+    Those of each agent are of shape `(n_agents,)`, all others are numbers.
+    """
+
+def holm(p_values: _Vector) -> _Vector:
+    """Return p-values adjusted so that any false rejection is as rare as the level."""
+
+def benjamini_hochberg(p_values: _Vector) -> _Vector:
+    """Return p-values adjusted so that the share of false rejections is the level."""
+
+def overfit(returns: _Table, n_blocks: int) -> tuple[float, _Vector]:
+    """Return the probability of backtest overfitting, and the logit of each half."""
+
+def tie_bands(
+    returns: _Table,
+    windows: Sequence[int],
+    *,
+    periods_per_year: float,
+    level: float,
+    n_draws: int,
+    seed: int,
+    rank_by: Sequence[float] | None = None,
+    block_length: float | None = None,
+) -> tuple[list[list[int]], list[tuple[int, int, float, float, float]], int]:
+    """Return bands of agents by place, every pair, and the days of a block.
+
+    A pair is two places, the difference of their Sharpe ratios, its p-value and the one adjusted for all pairs.
+    """
+
 def drawdowns(nav: _Vector) -> _Vector:
     """Return the fall of NAV below its highest so far, shape `(n_bars,)`, at most 0."""
 

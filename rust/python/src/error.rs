@@ -26,7 +26,9 @@ slugged!(
     openoutcry::DataError,
     openoutcry::DecisionError,
     openoutcry::StepError,
-    openoutcry::StepJsonError
+    openoutcry::StepJsonError,
+    openoutcry_score::BadSetup,
+    openoutcry_score::TestError
 );
 
 /// Returns the Python exception of an error of the core.

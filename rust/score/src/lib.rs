@@ -2,25 +2,36 @@
 //!
 //! All take simple returns per bar; annualisation is explicit. What is not defined is an error with its reason, never 0.
 
+mod bootstrap;
 mod drawdown;
 mod exposure;
+mod field;
 mod moments;
 pub mod normal;
+mod overfit;
 pub mod power;
 mod rates;
 pub mod skill;
 mod summary;
 mod tails;
+mod ties;
 pub mod trades;
 
+pub use bootstrap::{
+    BadSetup, Draws, Interval, MeanTest, Panel, TestError, block_length, mean_test, sharpe_block_length,
+    sharpe_interval,
+};
 pub use drawdown::{calmar, drawdowns, drawdowns_of_nav, max_drawdown};
 pub use exposure::{gross_exposure, net_exposure};
+pub use field::{FieldTests, benjamini_hochberg, field_tests, holm};
 pub use moments::{
     is_riskless, kurtosis, mean, sharpe, sharpe_standard_error, skew, sortino, standard_deviation, volatility,
 };
+pub use overfit::{Overfit, overfit};
 pub use rates::{annual_mean, cagr, excess, per_bar_rate, share_of_nav, total_return};
 pub use summary::{METRICS, Track, summarize};
 pub use tails::{cvar, percentile, tail_ratio, var};
+pub use ties::{Bands, Pair, sharpe_difference, tie_bands};
 
 use thiserror::Error;
 
@@ -84,6 +95,24 @@ pub enum Undefined {
     /// No trade lost.
     #[error("a trade with a loss is required; received none")]
     NoLosingTrade,
+    /// There are too few windows or days to say anything.
+    #[error("at least {required} windows of {days} days in all are required; received {windows} of {received}")]
+    Insufficient {
+        /// Windows needed.
+        required: usize,
+        /// Days needed.
+        days: usize,
+        /// Windows given.
+        windows: usize,
+        /// Days given.
+        received: usize,
+    },
+    /// The returns of one agent do not vary.
+    #[error("returns of agent {agent} that vary are required; received constant ones")]
+    ConstantAgent {
+        /// Its place.
+        agent: usize,
+    },
 }
 
 impl Undefined {
@@ -92,7 +121,8 @@ impl Undefined {
     pub fn slug(self) -> &'static str {
         match self {
             Self::TooShort { .. } => "too_short",
-            Self::NoVariation => "no_variation",
+            Self::NoVariation | Self::ConstantAgent { .. } => "no_variation",
+            Self::Insufficient { .. } => "insufficient",
             Self::NoDrawdown => "no_drawdown",
             Self::NoLoss => "no_loss",
             Self::NotAReturn => "not_a_return",
