@@ -254,11 +254,9 @@ class Flees(Market):
         seen, reward, _, truncated, info = super().step(action)
         later = self.prices[self.t : self.t + 1 + self.far]
         flees = bool((later[1:] / later[:-1] < 0.8).any())
-        return (
-            (seen, reward, False, truncated or flees, info)
-            if self.as_truncated
-            else (seen, reward, flees, truncated, info)
-        )
+        if self.as_truncated:
+            return seen, reward, False, truncated or flees, info
+        return seen, reward, flees, truncated, info
 
 
 class FleesEarly(Flees):
@@ -338,6 +336,11 @@ class Reuses(Market):
     def _seen(self) -> np.ndarray:
         self.buffer[:] = super()._seen()
         return self.buffer
+
+
+def without_outliers(frame: Frame) -> gym.Env[Any, Any]:
+    """Return an environment of the rows whose move is not too large, of which garbage has hardly any."""
+    return Market(frame[~(frame["close"].pct_change().abs() > 0.15)])
 
 
 def without_gaps(frame: Frame) -> gym.Env[Any, Any]:

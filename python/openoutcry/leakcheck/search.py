@@ -13,7 +13,7 @@ import numpy.typing as npt
 from openoutcry.errors import refusal
 from openoutcry.leakcheck.perturb import KINDS
 from openoutcry.leakcheck.source import Rows, Source
-from openoutcry.leakcheck.trace import Trace, blotted, changes
+from openoutcry.leakcheck.trace import Mask, Trace, blotted, changes
 from openoutcry.openoutcry_py import OpenOutcryError
 
 CUTS = 24
@@ -209,11 +209,27 @@ class Search:
             self.errors.setdefault(kind, Counter())[said(error)] += 1
             return None
         differ = changes(self.base, other, cut, self.rtol)
-        skipped = self.base.flags if kind in _LACKING else frozenset()
-        found = {column: rows for column, rows in differ.items() if column not in skipped and rows.any()}
+        for flag in self.base.flags & differ.keys():
+            differ[flag] &= self._tells(flag, other, kind, cut) if differ[flag].any() else False
+        found = {column: rows for column, rows in differ.items() if rows.any()}
         if kind == "nan":
             self._blots[cut] = blotted(self.base, other, cut, found)
         return {column: np.flatnonzero(rows) for column, rows in found.items()}
+
+    def _tells(self, flag: str, other: Trace, kind: str, cut: int) -> Mask:
+        """Return the rows where a flag is not that of the end of the data.
+
+        Rows of garbage may be dropped as outliers; then the episode ends as it does without them.
+        """
+        rows = np.full(len(self.base.bars), kind not in _LACKING)
+        if kind != "garbage":
+            return rows
+        try:
+            short = self.other("truncation", cut)
+        except RAISED:  # without an end to compare with
+            return rows
+        ends: Mask = (other.columns[flag] == 1.0) & (short.columns[flag] == 1.0)
+        return rows & ~ends
 
     def _is_blotted(self, column: str, kinds: tuple[str, ...]) -> bool:
         """Return whether a column changes in that later NaN make all of it NaN alone.
