@@ -42,8 +42,6 @@ pub struct Dataset {
     has_gaps: bool,
     has_actions: Vec<bool>,
     has_any_actions: bool,
-    /// Whether each symbol can be traded in each bar but the first.
-    fills_all: bool,
     fill_prices: FillPrices,
     by_name: Vec<usize>,
     fingerprint: OnceLock<[u8; 32]>,
@@ -123,8 +121,7 @@ impl Dataset {
             has_gaps: false,
             has_actions: Vec::new(),
             has_any_actions: false,
-            fills_all: false,
-            fill_prices: FillPrices::PreviousClose,
+            fill_prices: FillPrices::unknown(),
             by_name: (0..symbols.len()).collect(),
             fingerprint: OnceLock::new(),
             periods_per_year,
@@ -184,7 +181,7 @@ impl Dataset {
         self.has_gaps = (0..n_bars).any(|bar| has_gap(self.close.row(bar)));
         self.has_actions = (0..n_bars).map(|bar| self.acts(bar)).collect();
         self.has_any_actions = self.has_actions.contains(&true);
-        (self.fill_prices, self.fills_all) = FillPrices::of(self);
+        self.fill_prices = FillPrices::of(self);
         self.by_name.sort_by(|a, b| self.symbols[*a].cmp(&self.symbols[*b]));
     }
 
@@ -252,7 +249,7 @@ impl Dataset {
     ///
     /// The first bar fills nothing, so it need not be tradable.
     pub(crate) fn is_whole(&self) -> bool {
-        self.all_live && !self.has_gaps && self.fills_all
+        self.all_live && !self.has_gaps && self.fill_prices.fill_all
     }
 
     /// Returns the shares traded in a bar, NaN where unknown, if the data has volume.

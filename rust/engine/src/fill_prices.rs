@@ -8,24 +8,33 @@ use crate::lanes::{self, Block, LANES};
 use crate::rare::Rare;
 use crate::wide::wide;
 
-/// Where the price of a fill in bar t comes from.
-///
-/// A table holds NaN where the symbol cannot be traded.
+/// The prices that orders meet.
 #[derive(Debug)]
-pub(crate) enum FillPrices {
+pub(crate) struct FillPrices {
+    source: Source,
+    /// Whether each symbol can be traded in each bar but the first.
+    pub(crate) fill_all: bool,
+}
+
+/// Where the price of a fill in bar t comes from; it is NaN where the symbol cannot be traded.
+#[derive(Debug)]
+enum Source {
     PreviousClose,
     Open,
     Table(Grid),
 }
 
 impl FillPrices {
+    /// Returns those of a market that is not known yet.
+    pub(crate) fn unknown() -> Self {
+        Self { source: Source::PreviousClose, fill_all: false }
+    }
+
     /// Returns the prices of a market whose columns and actions are known.
     ///
-    /// And whether each symbol can be traded in each bar but the first.
-    ///
     /// A copy is made only where neither the opens nor the closes say it all.
-    pub(crate) fn of(market: &Dataset) -> (Self, bool) {
-        let (mut fills_all, mut opens_say_all) = (true, market.open.is_some());
+    pub(crate) fn of(market: &Dataset) -> Self {
+        let (mut fill_all, mut opens_say_all) = (true, market.open.is_some());
         wide(
             Arch::new(),
             #[inline(always)]
@@ -35,29 +44,29 @@ impl FillPrices {
                         let cells = Cells::new(market, bar, i);
                         // Where a symbol cannot be traded there may be no open either: then the opens say so themselves.
                         let told = |k: usize| cells.can_fill(k) | !cells.prices[k].is_finite();
-                        fills_all &= (0..LANES).fold(true, |all, k| all & cells.can_fill(k));
+                        fill_all &= (0..LANES).fold(true, |all, k| all & cells.can_fill(k));
                         opens_say_all &= (0..LANES).fold(true, |all, k| all & told(k));
                     }
-                    if !(fills_all || opens_say_all) {
+                    if !(fill_all || opens_say_all) {
                         break;
                     }
                 }
             },
         );
         let adjusted = market.open.is_none() && market.has_any_actions();
-        let prices = match &market.open {
-            Some(_) if opens_say_all => Self::Open,
-            None if fills_all && !adjusted => Self::PreviousClose,
-            _ => Self::Table(table(market)),
+        let source = match &market.open {
+            Some(_) if opens_say_all => Source::Open,
+            None if fill_all && !adjusted => Source::PreviousClose,
+            _ => Source::Table(table(market)),
         };
-        (prices, fills_all)
+        Self { source, fill_all }
     }
 
     /// Returns the table of the prices, and how many bars before its own a price is.
     pub(crate) fn grid<'a>(&'a self, market: &'a Dataset) -> (&'a Grid, usize) {
-        match (self, &market.open) {
-            (Self::Table(table), _) => (table, 0),
-            (Self::Open, Some(open)) => (open, 0),
+        match (&self.source, &market.open) {
+            (Source::Table(table), _) => (table, 0),
+            (Source::Open, Some(open)) => (open, 0),
             _ => (&market.close, 1),
         }
     }
@@ -110,7 +119,7 @@ impl<'a> Cells<'a> {
     #[inline(always)]
     fn can_fill(&self, k: usize) -> bool {
         // A volume that is not known is not 0.
-        self.prices[k].is_finite() & self.close[k].is_finite() & (self.tradable[k] != 0.0) & (self.volume[k] != 0.0)
+        self.prices[k].is_finite() && self.close[k].is_finite() && self.tradable[k] != 0.0 && self.volume[k] != 0.0
     }
 }
 

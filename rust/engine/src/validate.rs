@@ -28,13 +28,13 @@ pub(crate) const SPLITS: RangeInclusive<f64> = 1e-30..=1e30;
 /// Returns whether a price is in range, or none.
 #[inline(always)]
 pub(crate) fn is_price(price: f64) -> bool {
-    price.is_nan() | (1e-15..=1e15).contains(&price)
+    price.is_nan() || (1e-15..=1e15).contains(&price)
 }
 
 /// Returns whether a volume is in range, or unknown.
 #[inline(always)]
 pub(crate) fn is_volume(volume: f64) -> bool {
-    volume.is_nan() | (volume == 0.0) | (1e-15..=1e18).contains(&volume)
+    volume.is_nan() || volume == 0.0 || (1e-15..=1e18).contains(&volume)
 }
 
 /// Checks every column and returns the first fault, with its row and column.

@@ -158,7 +158,7 @@ pub struct SpecError {
 }
 
 impl SpecError {
-    fn new(name: &'static str, range: &str, value: impl ToString) -> Self {
+    fn new(name: &'static str, range: &str, value: &impl ToString) -> Self {
         Self { name, range: range.to_owned(), value: value.to_string() }
     }
 
@@ -209,23 +209,23 @@ impl ScenarioSpec {
         ];
         for (name, range, value, allowed) in whole {
             if !allowed.contains(&value) {
-                return Err(SpecError::new(name, range, value));
+                return Err(SpecError::new(name, range, &value));
             }
         }
         for (name, degrees) in [("degrees", self.degrees), ("own_degrees", self.own_degrees)] {
             if !degrees.is_multiple_of(2) || !(4..=64).contains(&degrees) {
-                return Err(SpecError::new(name, "even, 4 to 64", degrees));
+                return Err(SpecError::new(name, "even, 4 to 64", &degrees));
             }
         }
         for (name, range, value, low, high) in self.numbers() {
             // A number that is none is in no range.
             if !(low..=high).contains(&value) {
-                return Err(SpecError::new(name, range, value));
+                return Err(SpecError::new(name, range, &value));
             }
         }
         // Prices are whole numbers of ticks over a whole number, which no rounding moves.
         if (libm::round(1.0 / self.tick) * self.tick - 1.0).abs() > 1e-9 {
-            return Err(SpecError::new("tick", "1 over a whole number", self.tick));
+            return Err(SpecError::new("tick", "1 over a whole number", &self.tick));
         }
         self.check_unread()
     }
@@ -234,7 +234,7 @@ impl ScenarioSpec {
     fn check_unread(&self) -> Result<(), SpecError> {
         let (unread, as_in, place) = if self.family == Family::Martingale {
             if !self.has_bars {
-                return Err(SpecError::new("has_bars", "true in the family `martingale`", self.has_bars));
+                return Err(SpecError::new("has_bars", "true in the family `martingale`", &self.has_bars));
             }
             (&UNREAD_IN_MARTINGALE[..], Self::martingale(), "in the family `martingale`")
         } else if self.has_bars {
@@ -245,7 +245,7 @@ impl ScenarioSpec {
         let fields = self.numbers().into_iter().zip(as_in.numbers());
         for ((name, _, value, ..), (_, _, wanted, ..)) in fields.filter(|(field, _)| unread.contains(&field.0)) {
             if value != wanted {
-                return Err(SpecError::new(name, &format!("{wanted} {place}, as nothing reads it there"), value));
+                return Err(SpecError::new(name, &format!("{wanted} {place}, as nothing reads it there"), &value));
             }
         }
         Ok(())
