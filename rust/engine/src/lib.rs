@@ -17,11 +17,13 @@ mod fill_noise;
 mod fill_prices;
 mod fingerprint;
 mod grid;
+mod grids;
 pub mod lanes;
 mod limits;
 mod plain;
 #[cfg(feature = "planted")]
 pub mod planted;
+mod rare;
 pub mod scenario;
 mod settlement;
 mod simd;
@@ -31,6 +33,7 @@ mod step;
 mod synthetic;
 mod tables;
 mod validate;
+mod wide;
 mod widen;
 mod window;
 
