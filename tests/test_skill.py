@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import empyrical
 import numpy as np
 import pytest
 from oracle.skfolio_sharpe import sharpe, track
@@ -230,6 +231,7 @@ def test_a_regression_is_that_of_scipy() -> None:
         r = 1e-4 + 0.7 * b + rng.normal(0.0, 0.004, n)
         found, line = skill.regress(r, b), stats.linregress(b, r)
         assert found.beta == pytest.approx(line.slope, rel=1e-11)
+        assert found.beta == pytest.approx(empyrical.beta(r, b), rel=1e-11)
         assert found.alpha == pytest.approx(line.intercept, rel=1e-9)
         assert found.alpha_error == pytest.approx(line.intercept_stderr, rel=1e-9)
         assert found.r_squared == pytest.approx(line.rvalue**2, rel=1e-9)

@@ -9,7 +9,7 @@ import pytest
 from support import draw
 
 import openoutcry as oo
-from openoutcry.trades import Movement, Trade, trades_of, trades_of_movements
+from openoutcry.trades import Movement, Trade, costs_a_year, trades_of, trades_of_movements
 
 FREE = oo.CostModel(fee_bps=3.0, slippage_bps=5.0, financing_bps=0.0, borrow_bps=0.0, cash_bps=0.0)
 
@@ -75,6 +75,16 @@ def test_the_numbers_are_those_of_a_plain_count() -> None:
     assert found.average_duration == pytest.approx(np.mean(held), rel=1e-12)
     assert {trade.is_long for trade in found.trades} == {True, False}
     assert [trade.closed for trade in found.trades] == sorted(trade.closed for trade in found.trades)
+
+
+def test_costs_are_told_apart_and_add_up_to_all() -> None:
+    run = oo.run_backtest(oo.Dataset.synthetic(3, 250, 1), "random", costs=oo.CostModel(impact_bps=20.0))
+    apart = costs_a_year(run)
+    assert set(apart) == {"fee", "slippage", "impact", "financing", "borrow", "liquidation"}
+    assert sum(apart.values()) == pytest.approx(run.metrics["cost"], rel=1e-12)
+    assert min(apart["fee"], apart["slippage"], apart["impact"]) > 0.0
+    paid = run.costs["fee"] / run.nav[:-1]
+    assert apart["fee"] == pytest.approx(paid.mean() * run.dataset.periods_per_year, rel=1e-12)
 
 
 def test_a_position_that_stays_open_is_no_trade() -> None:

@@ -30,6 +30,7 @@ __all__ = [
     "Session",
     "State",
     "TradingEnv",
+    "annual_share",
     "at_cost",
     "break_even_bps",
     "calibrate",
@@ -758,6 +759,9 @@ def tracking(returns: _Vector, benchmark: _Vector, periods_per_year: float) -> d
 
 def decay(in_sample: _Vector, out_of_sample: _Vector, periods_per_year: float) -> dict[str, Any]:
     """Return what is left of a Sharpe ratio on returns that it was not chosen on."""
+
+def annual_share(amounts: _Vector, nav: _Vector, periods_per_year: float) -> float:
+    """Return amounts per bar as a share of the NAV before them, a year."""
 
 def at_cost(returns: _Vector, cost: _Vector, turnover: _Vector, cost_bps: float) -> _Vector:
     """Return the returns that a track would have had at one cost for all."""

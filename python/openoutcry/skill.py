@@ -1,4 +1,4 @@
-"""Whether a track is luck: errors of its Sharpe ratio, and what many trials do to it.
+"""Whether a track is luck: errors of its Sharpe ratio, and what trials do to it.
 
 Formulas, sources and what each number means are in `docs/skill.md`. Ratios of `Moments`, `Trials` and `Deflated` are
 per bar; what takes `periods_per_year` is a year. What cannot be computed is refused, or None with its reason in
@@ -281,7 +281,7 @@ def deflate(moments: Moments, trials: Trials | int, *, declared: int = 0, spread
 
 
 def min_track_record(moments: Moments, benchmark: float = 0.0, confidence: float = 0.95) -> float:
-    """Return how many returns it takes to tell a Sharpe ratio from `benchmark`, per bar."""
+    """Return how many returns it takes to tell a ratio from `benchmark`, per bar."""
     return native.min_track_record(moments._given(), benchmark, confidence)
 
 
@@ -291,7 +291,7 @@ def min_backtest_years(n_trials: int, sharpe: float) -> float:
 
 
 def rolling_sharpe(excess: Any, n_window: int, periods_per_year: float = 252.0) -> Rolling:
-    """Return the Sharpe ratio a year of every window of `n_window` returns, and the worst."""
+    """Return the Sharpe ratio a year of every window of returns, and the worst."""
     window = whole("n_window", n_window, 0, MOST)
     return Rolling(**native.rolling_sharpe(series("excess", excess), window, periods_per_year))
 

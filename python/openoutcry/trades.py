@@ -1,4 +1,4 @@
-"""Trades: positions of a run from their opening to their close.
+"""Trades of a run, positions from their opening to their close, and its costs.
 
 A trade opens with the fill that leaves a symbol with shares that it had none of before. Fills of the same sign add to
 it, those of the other sign close a part, and it ends where none are left. A fill that turns the sign closes one trade
@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from math import isfinite
 from operator import itemgetter
 from typing import NamedTuple
+
+import numpy as np
 
 from openoutcry import openoutcry_py as native
 from openoutcry.arguments import whole
@@ -75,6 +77,15 @@ def trades_of_movements(movements: Sequence[Movement], n_symbols: int) -> Trades
     """
     found = native.trades(list(movements), whole("n_symbols", n_symbols, 0, 2**31 - 1))
     return Trades(**found | {"trades": tuple(Trade(*each) for each in found["trades"])})
+
+
+def costs_a_year(run: Run) -> dict[str, float]:
+    """Return each kind of cost as a share of NAV a year.
+
+    Their sum is the metric `cost`.
+    """
+    year = run.dataset.periods_per_year
+    return {kind: native.annual_share(np.asarray(paid), np.asarray(run.nav), year) for kind, paid in run.costs.items()}
 
 
 def trades_of(run: Run) -> Trades:

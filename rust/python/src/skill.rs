@@ -13,11 +13,14 @@ use crate::error::raise;
 /// Number of returns, Sharpe ratio per bar, skew and raw kurtosis.
 type Given = (usize, f64, f64, f64);
 
-/// Bar, symbol, kind, then shares, price and fee of a fill, or the number of another kind first.
+/// Bar, symbol, kind, then shares, price and fee of a fill.
+///
+/// Of another kind, its number and twice nothing.
 type Moved = (usize, usize, String, f64, f64, f64);
 
 /// Adds what this file has to the module.
 pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(annual_share, module)?)?;
     module.add_function(wrap_pyfunction!(at_cost, module)?)?;
     module.add_function(wrap_pyfunction!(break_even_bps, module)?)?;
     module.add_function(wrap_pyfunction!(calibrate, module)?)?;
@@ -269,6 +272,22 @@ fn break_even_bps(
     turnover: PyReadonlyArray1<'_, f64>,
 ) -> PyResult<f64> {
     skill::break_even_bps(&values(&returns), &values(&cost), &values(&turnover)).map_err(refused)
+}
+
+/// Return amounts per bar as a share of the NAV before them, a year.
+#[pyfunction]
+fn annual_share(
+    amounts: PyReadonlyArray1<'_, f64>,
+    nav: PyReadonlyArray1<'_, f64>,
+    periods_per_year: f64,
+) -> PyResult<f64> {
+    let (amounts, nav) = (values(&amounts), values(&nav));
+    if amounts.len() + 1 != nav.len() {
+        let message = format!("`nav` must have {} values; received {}", amounts.len() + 1, nav.len());
+        return Err(raise("shape_mismatch", &message));
+    }
+    let shares = openoutcry_score::share_of_nav(&amounts, &nav);
+    openoutcry_score::annual_mean(&shares, periods_per_year).map_err(refused)
 }
 
 /// Return how well stated confidence agrees with what came.

@@ -1,4 +1,4 @@
-//! The standard normal distribution, to the last digits of a double and far into both tails.
+//! The standard normal distribution, to the last digits far into both tails.
 
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
@@ -41,7 +41,7 @@ fn split(a: f64) -> (f64, f64) {
     (high, a - high)
 }
 
-/// Returns the value below which a standard normal variable lies with probability `p`.
+/// Returns the value that a standard normal variable lies below with probability.
 ///
 /// Infinite at 0 and 1, NaN outside. Near 1 a double cannot hold `p` precisely: take `-quantile(1 - p)`.
 ///
@@ -66,7 +66,7 @@ pub fn quantile(p: f64) -> f64 {
     refined(x, tail).abs().copysign(q)
 }
 
-/// Returns `x`, in the lower tail, after one step of Halley's towards `cdf(x) = tail`.
+/// Returns `x`, in the lower tail, a step of Halley's nearer to `cdf(x) = tail`.
 fn refined(x: f64, tail: f64) -> f64 {
     // A subnormal density has too few digits to divide by.
     if tail < 1e-300 {

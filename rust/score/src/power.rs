@@ -35,7 +35,9 @@ pub struct Power {
     pub best_quantile: f64,
     /// Least true ratio that is seen, by a test of every agent.
     pub min_sharpe: Statistic,
-    /// Least true gap between two uncorrelated agents that is seen, by a test of that pair.
+    /// Least true gap that is seen between two uncorrelated agents.
+    ///
+    /// By a test of that pair alone.
     pub min_gap: f64,
     /// Returns that it takes to see the ratio asked for.
     pub n_needed: f64,

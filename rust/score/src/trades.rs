@@ -2,7 +2,7 @@
 
 use crate::{Statistic, Undefined};
 
-/// A position is closed if what is left of it is below this share of the most it was.
+/// Less than this share of the most that a position was is nothing.
 const DUST: f64 = 1e-9;
 
 /// What happens to a position, in the order of time.
@@ -45,7 +45,7 @@ pub struct Trade {
     pub closed: usize,
     /// Whether shares were held; else they were owed.
     pub is_long: bool,
-    /// Everything paid for it: the notional of every fill that opened or added, without fees.
+    /// The notional of every fill that opened it or added to it, without fees.
     pub entry: f64,
     /// What it brought after its fees, in the unit of prices times shares.
     pub profit: f64,
@@ -69,7 +69,9 @@ struct Position {
     cash: f64,
 }
 
-/// Returns the trades of movements in the order of time, by close, and how many positions are open at the end.
+/// Returns the trades of movements, and how many positions are open at the end.
+///
+/// Movements are in the order of time, trades in that of their closes.
 ///
 /// - A trade **opens** with the fill that leaves a symbol with shares that it had none of before.
 /// - A fill of the same sign **adds** to it: it is the same trade, as old as its first fill.
@@ -207,9 +209,9 @@ pub struct TradeSummary {
     pub average_duration: Statistic,
 }
 
-/// Returns what the closed trades of a run were like, each number defined or not on its own.
+/// Returns what the closed trades of a run were like.
 ///
-/// A trade without profit or loss counts as a trade, and is neither won nor lost. Without a loss there is no profit
+/// Each number is defined or not on its own. A trade without profit or loss counts as a trade, and is neither won nor lost. Without a loss there is no profit
 /// factor, rather than an infinite one.
 #[must_use]
 pub fn summarize_trades(trades: &[Trade], n_open: usize) -> TradeSummary {

@@ -1,4 +1,4 @@
-//! The worked examples of the literature, and numbers small enough to check with a pencil.
+//! The worked examples of the literature, and numbers to check with a pencil.
 
 use openoutcry_score::skill::{
     MAX_CLUSTERED, Moments, Selection, Stated, at_cost, break_even_bps, calibrate, decay, default_lags, deflate,
@@ -111,7 +111,9 @@ fn returns_that_persist_have_a_larger_error() {
     assert!(found.standard_error > 1.2 * sharpe_standard_error(&track, 252.0).unwrap());
 }
 
-/// Eight orthogonal tracks of eight returns, the first of which does not vary (Walsh functions).
+/// Returns one of eight orthogonal tracks, the first of which does not vary.
+///
+/// They are Walsh's functions.
 fn walsh(row: u32) -> Vec<f64> {
     (0..8_u32).map(|t| 0.01 * if (row & t).count_ones().is_multiple_of(2) { 1.0 } else { -1.0 } + 0.001).collect()
 }

@@ -1,4 +1,4 @@
-//! What holds of every track and ledger: more trials, copies and shorter tracks never make luck look like skill.
+//! What holds of every track and ledger: trials never make luck look like skill.
 
 use openoutcry_score::power::{Board, power};
 use openoutcry_score::skill::{

@@ -41,11 +41,13 @@ pub struct Calibration {
     pub confidence: f64,
     /// Share that came true.
     pub hit_rate: f64,
-    /// Mean squared difference of confidence and outcome: 0 is best, 0.25 is what 0.5 always gets.
-    pub brier: f64,
-    /// One less the score over that of stating the hit rate always: above 0 where confidence told something.
+    /// Mean squared difference of confidence and outcome.
     ///
-    /// Undefined where all or none came true.
+    /// 0 is best, 0.25 is what 0.5 always gets.
+    pub brier: f64,
+    /// One less the score over that of stating the hit rate always.
+    ///
+    /// Above 0 where confidence told something; undefined where all or none came true.
     pub brier_skill: Statistic,
     /// Mean of the difference of confidence and hit rate of each bin, by count.
     pub expected_error: f64,

@@ -18,7 +18,7 @@ pub fn z_score(moments: &Moments, benchmark: f64) -> Statistic {
     Ok((moments.sharpe - benchmark) * moments.root() / moments.variance()?.sqrt())
 }
 
-/// Returns the probability that the true Sharpe ratio is above `benchmark`, per bar.
+/// Returns the probability that the true ratio per bar is above `benchmark`.
 ///
 /// # Errors
 ///
@@ -29,7 +29,7 @@ pub fn probabilistic_sharpe(moments: &Moments, benchmark: f64) -> Statistic {
     Ok(normal::cdf(z_score(moments, benchmark)?))
 }
 
-/// Returns the best of many ratios without skill, expected, in their standard deviations.
+/// Returns the best of many ratios without skill, expected, in their deviations.
 ///
 /// `(1 - g) Z(1 - 1/N) + g Z(1 - 1/(N e))`, g the constant of Euler; 0 for one trial, which is not the best of any.
 ///
@@ -108,7 +108,7 @@ pub struct Deflated {
     pub z: f64,
 }
 
-/// Returns the probability that a track's ratio is more than the best of its trials' luck.
+/// Returns the probability that a ratio is more than the luck of its trials.
 ///
 /// # Errors
 ///

@@ -23,7 +23,7 @@ pub fn min_track_record(moments: &Moments, benchmark: f64, confidence: f64) -> S
     Ok(1.0 + variance * errors * errors)
 }
 
-/// Returns the years below which the best of many trials shows a Sharpe ratio by luck.
+/// Returns the years below which the best of many shows a ratio by luck.
 ///
 /// `(E[max of N] / SR)^2`, `sharpe` a year; 0 for one trial.
 ///

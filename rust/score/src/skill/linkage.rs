@@ -24,9 +24,9 @@ impl Condensed {
     }
 }
 
-/// Returns the number of clusters by average linkage whose members merge at `cut` or nearer.
+/// Returns the number of clusters by average linkage.
 ///
-/// `sizes` says of how many things each is a copy. Chains of nearest neighbours find the merges in a time that grows
+/// Their members merge at `cut` or nearer. `sizes` says of how many things each is a copy. Chains of nearest neighbours find the merges in a time that grows
 /// with the square of their number.
 ///
 /// Source: Sokal and Michener (1958); Murtagh (1983).
@@ -52,7 +52,9 @@ pub(crate) fn clusters(mut distances: Condensed, mut sizes: Vec<f64>, cut: f64) 
     n - merged
 }
 
-/// Returns the nearest neighbour; of equals the one before in the chain, so that a chain ends.
+/// Returns the nearest neighbour.
+///
+/// Of equals it is the one before in the chain, so that a chain ends.
 fn nearest(distances: &Condensed, alive: &[usize], top: usize, before: Option<usize>) -> usize {
     let mut best = before.map_or(f64::INFINITY, |near| distances.get(top, near));
     let mut near = before;

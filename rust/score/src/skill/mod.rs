@@ -1,4 +1,4 @@
-//! Whether a track is luck: errors of its Sharpe ratio, and what many trials do to it.
+//! Whether a track is luck: errors of its Sharpe ratio, and what trials do to it.
 //!
 //! Ratios are per bar unless a function takes `periods_per_year`, and of excess or active returns as the caller has them.
 

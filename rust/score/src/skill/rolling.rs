@@ -1,9 +1,9 @@
 use crate::skill::{Moments, standard_error};
 use crate::{Statistic, Undefined, check, sharpe};
 
-/// Returns the Sharpe ratio a year of every window of `n_window` returns, oldest first.
+/// Returns the Sharpe ratio a year of every window of `n_window` returns.
 ///
-/// One value a window, that of returns `k` to `k + n_window - 1` first; each undefined on its own.
+/// Oldest first: one value a window, that of returns `k` to `k + n_window - 1` first; each undefined on its own.
 ///
 /// # Errors
 ///

@@ -27,9 +27,9 @@ pub struct Trials {
     pub n_eff: Result<usize, Undefined>,
 }
 
-/// Returns what a ledger of tracks, in the order they were made, says about selection.
+/// Returns what a ledger of tracks says about selection.
 ///
-/// All count as trials. In the spread, a track that correlates above 0.95 with one before it does not count, nor does
+/// The tracks are in the order in which they were made. /// All count as trials. In the spread, a track that correlates above 0.95 with one before it does not count, nor does
 /// one that does not vary, which has no ratio: no later trial takes an earlier one out. The latter is in no cluster.
 ///
 /// # Errors
