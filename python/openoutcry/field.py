@@ -335,7 +335,7 @@ def tie_bands(
         windows: Days of each window; blocks stay inside them.
         rank_by: What the best agent has most of; Sharpe ratios if None. Shape `(n_agents,)`.
         level: Share of fields of equal agents in which any two may be told apart.
-        n_draws: Most resamples of a pair; if None, four times as many as Holm needs, and no fewer than 2,000.
+        n_draws: Most resamples of a pair; if None, twice as many as Holm needs, and no fewer than 2,000.
         block_length: Days of a block, at most a tenth of all, rounded up; estimated if None.
 
     Raises:
@@ -346,7 +346,7 @@ def tie_bands(
     """
     panel = _panel(returns)
     n_pairs = panel.shape[1] * (panel.shape[1] - 1) // 2
-    enough = max(N_DRAWS, int(np.ceil(4 * n_pairs / level))) if 0.0 < level < 1.0 else N_DRAWS
+    enough = max(N_DRAWS, int(np.ceil(2 * n_pairs / level))) if 0.0 < level < 1.0 else N_DRAWS
     bands, pairs, days = native.tie_bands(
         panel,
         _windows(panel, windows),
