@@ -23,7 +23,7 @@ PACKAGE = ROOT / "python" / "openoutcry"
 # Crate -> the crates and libraries that it may be built on.
 CRATES = {
     "openoutcry-engine": {"libm", "pulp", "rand_chacha", "sha2", "thiserror"},
-    "openoutcry-contract": {"openoutcry-engine", "serde", "serde_json", "sha2", "thiserror", "zmij"},
+    "openoutcry-contract": {"openoutcry-engine", "ed25519-dalek", "serde", "serde_json", "sha2", "thiserror", "zmij"},
     "openoutcry": {
         "openoutcry-contract",
         "openoutcry-engine",
@@ -33,7 +33,7 @@ CRATES = {
         "thiserror",
     },
     "openoutcry-score": {"libm", "pulp", "rand_chacha", "thiserror"},
-    "openoutcry-py": {"openoutcry", "openoutcry-score", "numpy", "pyo3"},
+    "openoutcry-py": {"openoutcry", "openoutcry-score", "numpy", "pyo3", "zstd"},
 }
 PURE = "engine|contract|env|score"
 POOL = "env/src/batch/pool.rs"
@@ -71,12 +71,15 @@ LAYERS = {
     "core": Layer(
         (
             "openoutcry._pickle",
+            "openoutcry.answers",
             "openoutcry.arguments",
             "openoutcry.backtest",
             "openoutcry.columns",
             "openoutcry.dataset",
             "openoutcry.episodes",
             "openoutcry.masking",
+            "openoutcry.record",
+            "openoutcry.replaying",
             "openoutcry.scenario",
             "openoutcry.window",
         ),

@@ -20,11 +20,13 @@ __all__ = [
     "Baseline",
     "Batch",
     "Buffers",
+    "Compressor",
     "CostModel",
     "Dataset",
     "Episodes",
     "Limits",
     "OpenOutcryError",
+    "Record",
     "Run",
     "Scenario",
     "Session",
@@ -34,9 +36,14 @@ __all__ = [
     "at_cost",
     "break_even_bps",
     "calibrate",
+    "canonicalize",
+    "capture_agent",
+    "capture_callable",
+    "capture_weights",
     "check_rows",
     "check_scenario_spec",
     "decay",
+    "decompress",
     "deflate",
     "drawdowns",
     "expected_max",
@@ -51,6 +58,7 @@ __all__ = [
     "normal_quantile",
     "power",
     "probabilistic_sharpe",
+    "record_public_key",
     "regress",
     "resolve_window",
     "rolling_sharpe",
@@ -595,6 +603,124 @@ class Settings(TypedDict):
     limits: Limits
     lookback: int
     seed: int
+
+@final
+class Record:
+    """The native record behind `openoutcry.RunRecord`."""
+
+    @staticmethod
+    def from_json(content: bytes) -> Record:
+        """Return the record in the bytes of a JSON text.
+
+        Raises:
+            OpenOutcryError: the text is no record, or not canonical.
+        """
+
+    @staticmethod
+    def from_lines(content: bytes) -> Record:
+        """Return the record in lines, without what a crash has torn off.
+
+        Raises:
+            OpenOutcryError: a line is not canonical, or does not belong where it stands.
+        """
+
+    @staticmethod
+    def join(agent_id: str, in_sample_trials: int, records: Sequence[Record]) -> Record:
+        """Return one record of the runs of several."""
+
+    def to_json(self) -> str:
+        """Return the canonical JSON."""
+
+    def to_lines(self) -> str:
+        """Return the record as lines of canonical JSON."""
+
+    @property
+    def agent_id(self) -> str: ...
+    @property
+    def in_sample_trials(self) -> int: ...
+    @property
+    def digest(self) -> str | None: ...
+    @property
+    def computed_digest(self) -> str | None: ...
+    @property
+    def torn_bytes(self) -> int: ...
+    @property
+    def unfinished(self) -> str | None: ...
+    @property
+    def public_key(self) -> bytes | None: ...
+    @property
+    def headers(self) -> list[dict[str, str]]: ...
+    @property
+    def decisions(self) -> list[list[tuple[str, str | None]]]: ...
+    def signed(self, private_key: bytes) -> Record:
+        """Return the record signed with a private key of Ed25519."""
+
+    def verify_signature(self, public_key: bytes | None = None) -> bool:
+        """Return whether the signature is of this record, and by the key given."""
+
+    def replay(
+        self,
+        run: int,
+        dataset: Dataset,
+        costs: CostModel | None = None,
+        limits: Limits | None = None,
+        fill_key: bytes | None = None,
+    ) -> tuple[int, list[dict[str, Any]]]:
+        """Replay one run; return the steps made and where the record differs."""
+
+    def compare(self, run: int, other: Record) -> tuple[list[tuple[str, str, str]], dict[str, Any] | None]:
+        """Compare two runs: the knobs that differ, and where they part first."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+
+@final
+class Compressor:
+    """Writes one frame of zstd, piece by piece."""
+
+    def __init__(self) -> None: ...
+    def write(self, content: bytes) -> bytes:
+        """Compress some bytes, and return all that can be decompressed by now."""
+
+    def finish(self) -> bytes:
+        """Return the end of the frame, after which nothing can be written."""
+
+def decompress(content: bytes) -> tuple[bytes, bool]:
+    """Decompress a frame of zstd, and say whether it is whole.
+
+    Raises:
+        OpenOutcryError: `record_invalid`: the bytes are no frame, or were damaged.
+    """
+
+def canonicalize(text: str) -> str:
+    """Return a JSON text as RFC 8785 writes it.
+
+    Raises:
+        OpenOutcryError: `bad_json`: it is not JSON, or names a field twice.
+    """
+
+def record_public_key(private_key: bytes) -> bytes:
+    """Return the public key of a private key of Ed25519."""
+
+def capture_agent(dataset: Dataset, agent: Baseline, settings: Settings, names: tuple[str, str]) -> tuple[Run, Record]:
+    """Run a baseline as `run_agent` does, and record it."""
+
+def capture_callable(
+    dataset: Dataset,
+    decide: Callable[[str], str],
+    settings: Settings,
+    names: tuple[str, str],
+    tell: Callable[[str], None] | None,
+) -> tuple[Run, Record]:
+    """Run a callable as `run_callable` does, and record it.
+
+    `tell` is given each line of the record as soon as it is known.
+    """
+
+def capture_weights(
+    dataset: Dataset, weights: _Table, settings: Settings, names: tuple[str, str]
+) -> tuple[Run, Record]:
+    """Run target weights as `run_weights` does, and record them as decisions."""
 
 def run_agent(dataset: Dataset, agent: Baseline, settings: Settings) -> Run: ...
 def run_callable(dataset: Dataset, decide: Callable[[str], str], settings: Settings) -> Run: ...

@@ -1,6 +1,6 @@
 //! The one place where errors cross into Python.
 
-use openoutcry::StepError;
+use openoutcry::{DecisionError, StepError};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -22,9 +22,12 @@ macro_rules! slugged {
 
 slugged!(
     openoutcry::batch::BatchError,
+    openoutcry::BacktestError,
     openoutcry::ConfigError,
     openoutcry::DataError,
     openoutcry::DecisionError,
+    openoutcry::ReplayError,
+    openoutcry::record::RecordError,
     openoutcry::StepError,
     openoutcry::StepJsonError,
     openoutcry_score::BadSetup,
@@ -55,6 +58,12 @@ pub(crate) enum AgentFault {
 impl From<StepError> for AgentFault {
     fn from(error: StepError) -> Self {
         Self::Step(error)
+    }
+}
+
+impl From<DecisionError> for AgentFault {
+    fn from(error: DecisionError) -> Self {
+        Self::Python(to_py(error))
     }
 }
 
