@@ -1,0 +1,56 @@
+"""Gross and net exposure over time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from openoutcry.report import series
+from openoutcry.report.checks import Floats
+from openoutcry.report.scales import date_scale, value_scale
+from openoutcry.report.svg import Canvas, EndLabel, line_path
+from openoutcry.report.text import percent
+
+__all__ = ["EXPOSURE_LEGEND", "exposure_chart"]
+
+EXPOSURE_LEGEND = [("gross", "c-agent"), ("net", "c-delayed")]
+"""Lines of the chart with their colour classes."""
+
+
+def exposure_chart(dates: Sequence[str], gross: Floats, net: Floats, *, points: int = 600, height: int = 180) -> str:
+    """Draw the sum of abs(weight) and of signed weights at each close.
+
+    Args:
+        dates: ISO 8601, one per value.
+        gross: Shape `(n_bars,)`, float64.
+        net: The same of signed weights; where it equals `gross`, one line is drawn.
+        points: Most points per line.
+        height: Pixels.
+    """
+    values = value_scale([gross, net], include=[0.0, 0.05])
+    scale = date_scale([series.seconds(dates)])
+    peak = int(gross.argmax())
+    canvas = Canvas(
+        title="Gross and net exposure",
+        description=(
+            f"Gross is {percent(float(gross.mean()))} of NAV on average and {percent(float(gross[peak]))} at most,"
+            f" on {dates[peak][:10]}; net is between {percent(float(net.min()))} and {percent(float(net.max()))}."
+        ),
+        dates=scale,
+        values=values,
+        show=values.show_percent,
+        unit="percent",
+        height=height,
+        baseline=0.0,
+    )
+    same = np.array_equal(gross, net)
+    lines = [("gross and net" if same else "gross", "c-agent oo-strong", gross)]
+    lines += [] if same else [("net", "c-delayed", net)]
+    paths, ends = [], []
+    for name, classes, drawn in lines:
+        keep = series.decimate(drawn, points)
+        xs = scale.units(series.seconds([dates[i] for i in keep]))
+        paths.append(line_path(xs, values.units(drawn[keep]), classes, name))
+        ends.append(EndLabel(name, values.position(float(drawn[-1])), classes.split()[0]))
+    return canvas.render(paths, ends)
