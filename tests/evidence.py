@@ -102,7 +102,8 @@ def skill_of(returns: Array, n_trials: int = 46) -> Skill:
 
 def calibration_of(run: oo.Run, texts: list[str], n_bins: int = 10) -> Calibration:
     """Return stated confidence against `w (close / fill - 1) > 0` at the close of the bar of the fill."""
-    prices = {(bar, symbol): price for bar, symbol, price in zip(*(run.trades[k] for k in ("bar", "symbol", "price")))}
+    columns_of_fills = (run.trades[name].tolist() for name in ("bar", "symbol", "price"))
+    prices = {(bar, symbol): price for bar, symbol, price in zip(*columns_of_fills, strict=True)}
     start, columns = run.dataset.dates.index(run.dates[0]), {s: i for i, s in enumerate(run.dataset.symbols)}
     stated, came, n_orders = [], [], 0
     for place, text in enumerate(texts):

@@ -17,7 +17,7 @@ from pages import HOSTILE, PROVENANCE, SYMBOLS, Page, make_board, make_page, mak
 from openoutcry.report import charts, palette, render_board, render_run, series, verdict
 from openoutcry.report.raster import render_frame
 from openoutcry.report.scales import HEIGHT, date_scale, value_scale
-from openoutcry.report.view import BoardRow, BoardSection, BoardWindow, Provenance, RunView
+from openoutcry.report.view import BoardRow, BoardSection, BoardWindow, Provenance
 
 PAGES = {
     "run": make_page,

@@ -56,10 +56,11 @@ def calibration_chart(calibration: Calibration) -> str:
     return (
         f'<svg class="oo-chart oo-square" role="img" width="100%" height="{_SIDE}"><title>Calibration</title>'
         f"<desc>Stated confidence, share that gained, and count: {told}.</desc>"
-        f'<svg class="oo-plot" y="14" width="100%" height="{_SIDE - 48}"><g class="oo-grid">{grid}</g>'
+        f'<svg class="oo-plot" y="22" width="100%" height="{_SIDE - 56}"><g class="oo-grid">{grid}</g>'
         '<line class="oo-diagonal" x1="0" x2="100%" y1="100%" y2="0"/>'
         f"{dots}</svg>"
-        f'<text x="50%" y="{_SIDE - 2}" text-anchor="middle">stated confidence</text></svg>'
+        f'<text x="50%" y="{_SIDE - 2}" text-anchor="middle">stated confidence</text>'
+        '<text x="0" y="6" text-anchor="start">share that gained</text></svg>'
     )
 
 
@@ -85,7 +86,7 @@ def _dot(each: Bin, most: int) -> str:
 def _table(calibration: Calibration) -> str:
     rows = []
     for each in calibration.bins:
-        interval = f"{percent(each.interval[0], 0)} to {percent(each.interval[1], 0)}" if each.interval else DASH
+        interval = f"{number(each.interval[0] * 100.0, 0)} to {percent(each.interval[1], 0)}" if each.interval else DASH
         known = each.stated is not None and each.came_true is not None
         stated = number(each.stated, 2) if each.stated is not None and known else DASH
         came = percent(each.came_true, 1) if each.came_true is not None and known else DASH

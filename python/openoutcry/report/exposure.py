@@ -18,17 +18,19 @@ EXPOSURE_LEGEND = [("gross", "c-agent"), ("net", "c-delayed")]
 """Lines of the chart with their colour classes."""
 
 
-def exposure_chart(dates: Sequence[str], gross: Floats, net: Floats, *, points: int = 600, height: int = 180) -> str:
+def exposure_chart(dates: Sequence[str], gross: Floats, net: Floats, *, columns: int = 200, height: int = 180) -> str:
     """Draw the sum of abs(weight) and of signed weights at each close.
 
     Args:
         dates: ISO 8601, one per value.
         gross: Shape `(n_bars,)`, float64.
         net: The same of signed weights; where it equals `gross`, one line is drawn.
-        points: Most points per line.
+        columns: Most points of a line; each is the mean of its bars.
         height: Pixels.
     """
-    values = value_scale([gross, net], include=[0.0, 0.05])
+    means, at = series.bucket_means(np.column_stack([gross, net]), columns)
+    times = series.seconds([dates[i] for i in at])
+    values = value_scale([means], include=[0.0, 0.05])
     scale = date_scale([series.seconds(dates)])
     peak = int(gross.argmax())
     canvas = Canvas(
@@ -45,12 +47,11 @@ def exposure_chart(dates: Sequence[str], gross: Floats, net: Floats, *, points: 
         baseline=0.0,
     )
     same = np.array_equal(gross, net)
-    lines = [("gross and net" if same else "gross", "c-agent oo-strong", gross)]
-    lines += [] if same else [("net", "c-delayed", net)]
+    lines = [("gross and net" if same else "gross", "c-agent oo-strong", means[:, 0])]
+    lines += [] if same else [("net", "c-delayed oo-strong", means[:, 1])]
+    xs = scale.units(times)
     paths, ends = [], []
     for name, classes, drawn in lines:
-        keep = series.decimate(drawn, points)
-        xs = scale.units(series.seconds([dates[i] for i in keep]))
-        paths.append(line_path(xs, values.units(drawn[keep]), classes, name))
+        paths.append(line_path(xs, values.units(drawn), classes, name))
         ends.append(EndLabel(name, values.position(float(drawn[-1])), classes.split()[0]))
     return canvas.render(paths, ends)

@@ -44,23 +44,20 @@ def fan_sentence(fan: Mapping[float, Floats], nav: Floats, label: str) -> str:
     ends = {level: float(fan[level][-1]) for level in levels}
     above = [level for level in levels if end >= ends[level]]
     if not above:
-        where = f"below the {_rank(levels[0])} of {label}"
+        where = f"below the {_rank(levels[0])} percentile"
     elif len(above) == len(levels):
-        where = f"above the {_rank(levels[-1])} of {label}"
+        where = f"above the {_rank(levels[-1])} percentile"
     else:
-        where = f"between the {_rank(above[-1])} and the {_rank(levels[len(above)])} of {label}"
+        where = f"between the {_rank(above[-1])} and the {_rank(levels[len(above)])} percentile"
     spread = f"{number(ends[levels[0]])} to {number(ends[levels[-1]])}"
-    return f"The run ends at {number(end)}, {where}, whose {_span(levels)} end at {spread}."
-
-
-def _span(levels: Sequence[float]) -> str:
-    return f"{_rank(levels[0])} to {_rank(levels[-1])}s"
+    outer = f"the {_rank(levels[0])} to the {_rank(levels[-1])} of them end at {spread}"
+    return f"The run ends at {number(end)}, {where} of {label}: {outer}."
 
 
 def _rank(level: float) -> str:
     text = f"{level * 100:g}"
     suffix = "th" if text[-2:] in {"11", "12", "13"} else {"1": "st", "2": "nd", "3": "rd"}.get(text[-1], "th")
-    return f"{text}{suffix} percentile"
+    return text + suffix
 
 
 def _name(level: float) -> str:

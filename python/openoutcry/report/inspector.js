@@ -38,7 +38,7 @@
   };
 
   const table = (caption, head, rows) => {
-    const made = node("table", "bar", node("caption", "", node("span", "", caption)));
+    const made = node("table", head.at(-1) === "Why" ? "bar orders" : "bar", node("caption", "", node("span", "", caption)));
     const cell = (tag, scope, content) => {
       const one = node(tag, "", content);
       if (scope) one.scope = scope;
@@ -50,7 +50,7 @@
     ))));
     const box = node("div", "scroll", made);
     box.tabIndex = 0;
-    box.setAttribute("role", "region");
+    box.setAttribute("role", "group");
     box.setAttribute("aria-label", caption);
     return box;
   };
@@ -68,7 +68,7 @@
     const isNotable = (t) => t in faults || events.n[t] > 0;
 
     const seen = (t) => {
-      const part = node("section", "", node("p", "account", `NAV ${write(nav.values[t], 6)}, cash ${write(cash.values[t], 6)}`));
+      const part = node("section", "", node("p", "account", `NAV ${write(nav.values[t], nav.d)}, cash ${write(cash.values[t], cash.d)}`));
       const listed = symbols.map((_, i) => i).filter((i) => closes[i].values[t] !== null);
       part.append(table("Seen at the close", ["Symbol", "Last close", "Shares", "Of NAV"], listed.map((i) => {
         const held = shares[i].values[t], close = closes[i].values[t];

@@ -89,7 +89,7 @@ def _decided(step: Step) -> str:
             escape(shorten(order.action, 20)),
             DASH if order.weight is None or not math.isfinite(order.weight) else percent(order.weight, 2),
             DASH if order.confidence is None else number(order.confidence, 2),
-            f'<span dir="auto">{escape(shorten(order.rationale, _TEXT))}</span>',
+            f'<span dir="auto" class="words">{escape(shorten(order.rationale, _TEXT))}</span>',
         )
         for order in step.orders[:_MOST_ROWS]
     ]
@@ -122,7 +122,8 @@ def _table(caption: str, head: tuple[str, ...], rows: Sequence[tuple[str, ...]])
     body = "".join(
         f'<tr><th scope="row">{row[0]}</th>{"".join(f"<td>{cell}</td>" for cell in row[1:])}</tr>' for row in rows
     )
+    kind = "bar orders" if head[-1] == "Why" else "bar"
     return (
-        f'<div class="scroll" role="region" aria-label="{caption}" tabindex="0"><table class="bar">'
+        f'<div class="scroll" role="group" aria-label="{caption}" tabindex="0"><table class="{kind}">'
         f"<caption><span>{caption}</span></caption><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>"
     )

@@ -69,7 +69,7 @@ def legend(entries: Sequence[tuple[str, str]], *, always: bool = False) -> str:
 
 def scroll(content: str, label: str) -> str:
     """Return wide content in a box that scrolls by itself, also by keyboard."""
-    return f'<div class="scroll" role="region" aria-label="{escape(label)}" tabindex="0">{content}</div>'
+    return f'<div class="scroll" role="group" aria-label="{escape(label)}" tabindex="0">{content}</div>'
 
 
 def switch(key: str, log: str, linear: str) -> str:

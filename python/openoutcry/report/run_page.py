@@ -139,8 +139,10 @@ def _weights(view: RunView, detail: Detail) -> str:
 def _exposure(view: RunView, detail: Detail) -> str:
     if view.gross is None or view.net is None or not view.gross.any():
         return ""
-    chart = exposure_chart(view.dates, view.gross, view.net, points=detail.points)
-    caption = "Exposure at each close: gross counts longs and shorts, net sets one against the other."
+    chart = exposure_chart(view.dates, view.gross, view.net, columns=detail.columns)
+    caption = "Exposure: gross counts longs and shorts, net sets one against the other."
+    bars = -(-len(view.dates) // detail.columns)
+    caption += f" Each point is the mean of {bars} bars." if bars > 1 else ""
     same = np.array_equal(view.gross, view.net)
     return figure(chart, caption, legend([("gross and net", "c-agent")] if same else EXPOSURE_LEGEND))
 

@@ -53,12 +53,13 @@ def skill_section(skill: Skill, key: str) -> str:
     extra = [name for name in skill.values if name not in SKILL]
     rows = "".join(_row(name, skill, footnotes) for name in known + extra)
     table = (
-        '<table class="metrics skill"><caption><span>Is it luck? Inputs of the DSR are set in.</span></caption>'
+        '<table class="metrics skill">'
+        "<caption><span>What the answer rests on; inputs of the DSR are indented</span></caption>"
         '<thead><tr><th scope="col">Number</th><th scope="col">Value</th>'
         f'<th scope="col" class="help">What it is</th></tr></thead><tbody>{rows}</tbody></table>'
     )
     power = f'<p class="power">{escape(skill.power)}</p>' if skill.power else ""
-    return f"<p>{escape(told(skill))}</p>{power}{scroll(table, 'Is it luck?')}{footnotes.render()}"
+    return f"<p>{escape(told(skill))}</p>{power}{scroll(table, 'What the answer rests on')}{footnotes.render()}"
 
 
 def told(skill: Skill) -> str:
