@@ -176,7 +176,7 @@ def test_nothing_moves(visit: Callable[..., Any]) -> None:
     assert page.evaluate(still)
 
 
-def test_every_stop_of_the_tab_key_is_seen_and_named(visit: Callable[..., Any]) -> None:
+def test_every_stop_of_the_tab_key_is_seen(visit: Callable[..., Any]) -> None:
     page = visit("run with everything")
     n_stops = page.evaluate(
         "document.querySelectorAll('a[href], button, input:not([type=radio]:not(:checked)), [tabindex=\"0\"]').length"

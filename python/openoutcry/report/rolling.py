@@ -30,7 +30,8 @@ def rolling_chart(dates: Sequence[str], rolling: Rolling, *, points: int = 600, 
     known = np.isfinite(rolling.sharpe)
     low, high = (rolling.sharpe + sign * Z95 * rolling.error for sign in (-1.0, 1.0))
     banded = known & np.isfinite(rolling.error)
-    values = value_scale([rolling.sharpe[known], low[banded], high[banded]], include=[0.0, 0.1, -0.1])
+    drawn = np.concatenate([rolling.sharpe[known], low[banded], high[banded]])
+    values = value_scale([drawn], include=[0.0, 0.1, -0.1])
     scale = date_scale([series.seconds(dates)])
     last = int(np.flatnonzero(known)[-1])
     canvas = Canvas(

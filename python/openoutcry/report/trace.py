@@ -85,10 +85,14 @@ class Trace:
     closes: Floats
     steps: Sequence[Step]
 
-    def check(self, n_bars: int, n_symbols: int) -> None:
+    def check(self, n_bars: int, symbols: Sequence[str]) -> None:
         """Refuse arrays of other bars or symbols, and more decisions than bars."""
+        n_symbols, known = len(symbols), set(symbols)
         require_values("trace.cash", self.cash, (n_bars,))
         require_values("trace.shares", self.shares, (n_bars, n_symbols))
         require_values("trace.closes", self.closes, (n_bars, n_symbols), gaps=True)
         if len(self.steps) > n_bars - 1:
             raise ValueError(f"`trace.steps` must hold at most {n_bars - 1} decisions; received {len(self.steps)}")
+        strangers = (fill.symbol for step in self.steps for fill in step.fills if fill.symbol not in known)
+        if (stranger := next(strangers, None)) is not None:
+            raise ValueError(f"a fill must be of a symbol of the run; received {stranger!r}")

@@ -106,7 +106,7 @@ class RunView:
             require_values("rolling.sharpe", self.rolling.sharpe, (n_bars,), gaps=True)
             require_values("rolling.error", self.rolling.error, (n_bars,), gaps=True)
         if self.trace is not None:
-            self.trace.check(n_bars, len(self.symbols))
+            self.trace.check(n_bars, self.symbols)
 
     @property
     def notes(self) -> Mapping[str, str]:
