@@ -1,4 +1,4 @@
-"""A run bar by bar, for the decision inspector of its report: `trace_of` joins it with what its agent wrote."""
+"""A run bar by bar, joined with what its agent wrote, for the report's inspector."""
 
 from __future__ import annotations
 
@@ -51,9 +51,12 @@ def _start(run: Run) -> int:
 
 
 def _marks(run: Run) -> npt.NDArray[np.float64]:
-    """Return the last real close of each symbol, NaN before it is listed and once it has settled."""
+    """Return each symbol's last real close, on the share basis of its bar.
+
+    NaN before it is listed and once it has settled.
+    """
     data = run.dataset
-    marks = data.close.copy()
+    marks: npt.NDArray[np.float64] = data.close.copy()
     splits, settled = data.splits, data.delistings
     for t in range(1, len(marks)):
         carried = marks[t - 1] if splits is None else marks[t - 1] / splits[t]
@@ -81,7 +84,10 @@ def _event(event: Mapping[str, Any]) -> Event:
 
 
 def _read(text: str) -> tuple[list[Order], str, bool]:
-    """Return the orders and words of a decision, and whether it reads as one; other text is shown as it is."""
+    """Return the orders and words of a decision, and whether it reads as one.
+
+    Text that does not is returned as the words.
+    """
     try:
         decision = json.loads(text)
         orders = [_order(each) for each in decision["orders"]]

@@ -45,7 +45,7 @@ def calibration_sentence(calibration: Calibration) -> str:
 
 
 def calibration_chart(calibration: Calibration) -> str:
-    """Draw each bin as a dot: stated confidence to the right, share that gained upwards."""
+    """Draw each bin as a dot: confidence to the right, share that gained upwards."""
     filled = [each for each in calibration.bins if each.n_orders]
     most = max((each.n_orders for each in filled), default=1)
     dots = "".join(_dot(each, most) for each in filled)

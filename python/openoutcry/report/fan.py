@@ -1,4 +1,4 @@
-"""The zero-skill fan: where the NAV of agents without skill lies, behind an equity chart."""
+"""The zero-skill fan: the NAV of agents without skill, behind an equity chart."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ POINTS = 160
 
 
 def fan_paths(fan: Mapping[float, Floats], dates: Sequence[str], values: ValueScale, scale: DateScale) -> list[str]:
-    """Return a band between each pair of quantiles, widest first, and the outer edges and the middle as lines."""
+    """Return bands between pairs of quantiles, widest first, then lines.
+
+    The lines are the outer edges and the middle.
+    """
     levels = sorted(fan)
     at = np.unique(np.linspace(0, len(dates) - 1, min(POINTS, len(dates))).astype(np.intp))
     xs = scale.units(series.seconds([dates[i] for i in at]))

@@ -93,7 +93,10 @@ def pack(view: RunView) -> Packed:
 
 @dataclass(frozen=True)
 class Column:
-    """Values as whole numbers in units of the last of `decimals` digits; 0 where not `known`."""
+    """Values as whole numbers, in units of the last of `decimals` digits.
+
+    0 where they are not `known`.
+    """
 
     decimals: int
     whole: npt.NDArray[np.int64]
@@ -136,7 +139,10 @@ def _orders(steps: Sequence[Step], words: Words) -> dict[str, list[Any]]:
 def _fills(
     steps: Sequence[Step], columns: dict[str, int], prices: Sequence[Column], holdings: Sequence[Column]
 ) -> dict[str, list[Any]]:
-    """Return the trades; shares less the change of what is held, and prices less the close before: mostly zeros."""
+    """Return the trades, mostly as zeros.
+
+    Shares come less the change of what is held, prices less the close before.
+    """
     rows = [(t, columns[fill.symbol], fill) for t, step in enumerate(steps) for fill in step.fills]
     held, closes = [column.whole.tolist() for column in holdings], [column.whole.tolist() for column in prices]
     return {

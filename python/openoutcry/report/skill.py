@@ -47,7 +47,7 @@ _GAUGES = ("dsr", "psr")
 
 
 def skill_section(skill: Skill, key: str) -> str:
-    """Return the block: a sentence, the table of numbers with definitions, and what the track can show."""
+    """Return what may be said of luck, and the numbers with their definitions."""
     footnotes = Footnotes(f"{key}-skill")
     known = [name for name in SKILL if name in skill.values]
     extra = [name for name in skill.values if name not in SKILL]

@@ -1,4 +1,4 @@
-"""What an agent saw, decided and got, bar by bar: the records of the decision inspector.
+"""What an agent saw, decided and got, bar by bar: records of the inspector.
 
 Texts come from an agent and are shown as text, never as markup.
 """
