@@ -6,6 +6,7 @@ Nothing here is the scorer: these are the arrays that a page draws, worked out a
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from math import ceil, e, sqrt
 from statistics import NormalDist
 from typing import Any
@@ -139,13 +140,13 @@ def bin_of(low: float, high: float, stated: Array, came: Array) -> Bin:
 
 def full_view(run: oo.Run, texts: list[str]) -> RunView:
     """Return the view of a run with everything that a page can be given."""
-    view = view_of(run)
-    added = {
-        "fan": fan_of(run),
-        "fan_label": "200 agents without skill",
-        "rolling": rolling_of(run.returns, run.dataset.periods_per_year) if len(run.returns) >= 252 else None,
-        "skill": skill_of(run.returns),
-        "calibration": calibration_of(run, texts),
-        "trace": trace_of(run, texts),
-    }
-    return RunView(**{name: getattr(view, name) for name in view.__dataclass_fields__} | added)
+    rolling = rolling_of(run.returns, run.dataset.periods_per_year) if len(run.returns) >= 252 else None
+    return replace(
+        view_of(run),
+        fan=fan_of(run),
+        fan_label="200 agents without skill",
+        rolling=rolling,
+        skill=skill_of(run.returns),
+        calibration=calibration_of(run, texts),
+        trace=trace_of(run, texts),
+    )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,7 @@ def hostile_run() -> RunView:
     return make_run(HOSTILE, n_bars, 1, trace=trace, reasons={"sortino": HOSTILE})
 
 
+@cache
 def real_run() -> tuple[RunView, RunView]:
     agent = Outspoken(every=5)
     limits = oo.Limits(max_weight=0.1, allow_short=False)

@@ -1,7 +1,7 @@
 """What a run's page may be given beyond the run.
 
-Each record draws one section where it is given. Every number arrives computed; one that is `None` is undefined and comes
-with its reason.
+Each record draws one section where it is given. Every number arrives computed; one that is `None` is undefined, and
+its reason comes with it.
 """
 
 from __future__ import annotations

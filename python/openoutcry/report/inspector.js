@@ -179,7 +179,9 @@
       panel.focus({ preventScroll: true });
     });
     show(notable.length ? notable[0] : Math.max(0, orders.n.findIndex((n) => n > 0)));
-    root.replaceChildren(tools, slider, status, panel);
+    const keys = "Enter or a double click on a chart shows its date here. Where the bar has the focus, arrow keys, page up and"
+      + " down, home and end change it.";
+    root.replaceChildren(tools, slider, status, panel, node("p", "fine", keys));
   };
 
   unpack(root.querySelector("template").content.textContent).then(open, (error) => {

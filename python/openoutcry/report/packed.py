@@ -67,9 +67,14 @@ def pack(view: RunView) -> Packed:
         raise ValueError("a view with a `trace` is required; received one without")
     first = max(0, len(view.dates) - max(CELLS // max(len(view.symbols), 1), 2))
     closes, shares = trace.closes[first:], trace.shares[first:]
-    prices, holdings = [_whole_column(column) for column in closes.T], [_whole_column(column) for column in shares.T]
     words, steps = Words(), trace.steps[first:]
     columns = {symbol: i for i, symbol in enumerate(view.symbols)}
+    traded = np.zeros(len(columns))
+    for fill in (fill for step in steps for fill in step.fills):
+        traded[columns[fill.symbol]] = max(traded[columns[fill.symbol]], abs(fill.shares))
+    prices = [_whole_column(column) for column in closes.T]
+    # What is bought and closed within a bar is held at no close, and has digits of its own.
+    holdings = [_whole_column(column, most) for column, most in zip(shares.T, traded.tolist(), strict=True)]
     body = {
         "dates": list(view.dates[first:]),
         "symbols": [clean(symbol) for symbol in view.symbols],
@@ -111,9 +116,9 @@ class Column:
         return {"d": self.decimals, "v": [next(rest) if is_known else None for is_known in self.known.tolist()]}
 
 
-def _whole_column(values: Floats) -> Column:
+def _whole_column(values: Floats, least: float = 0.0) -> Column:
     known = np.isfinite(values)
-    largest = float(np.abs(values[known]).max(initial=0.0))
+    largest = float(np.abs(values[known]).max(initial=least))
     decimals = 0 if largest == 0.0 else min(max(_DIGITS - 1 - math.floor(math.log10(largest)), 0), 12)
     whole = np.zeros(len(values), dtype=np.int64)
     whole[known] = np.rint(values[known] * 10.0**decimals).astype(np.int64)
