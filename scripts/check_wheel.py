@@ -22,6 +22,8 @@ NEEDED = (
     "openoutcry/data/ecb_fx.zip",
     "openoutcry/data/us_treasury.csv.gz",
     "openoutcry/realism/bands.json",
+    "openoutcry/report/inspector.js",
+    "openoutcry/report/sections.css",
     ".dist-info/entry_points.txt",
     ".dist-info/licenses/LICENSE-APACHE",
     ".dist-info/licenses/LICENSE-MIT",

@@ -92,10 +92,58 @@ def _rsi(close: pd.Series) -> pd.Series:
 
 def _fft_filter(frame: Frame) -> np.ndarray:
     """Return a causal average made by a transform of the whole column, which rounds past values too."""
-    close = np.nan_to_num(frame["close"].to_numpy())
+    return _fft_average(np.nan_to_num(frame["close"].to_numpy()))
+
+
+def _fft_average(close: np.ndarray) -> np.ndarray:
     size = 1 << (2 * len(close) + 20).bit_length()
     kernel = np.fft.rfft(np.full(20, 1.0 / 20.0), size)
     return np.fft.irfft(np.fft.rfft(close / close[0], size) * kernel, size)[: len(close)]
+
+
+def fft_of_nan(frame: Frame) -> Frame:
+    """Return a causal average, all NaN where a close is."""
+    return pd.DataFrame({"average": _fft_average(frame["close"].to_numpy()), "level": frame["close"]})
+
+
+def matrix_of_nan(frame: Frame) -> Frame:
+    close = frame["close"].to_numpy()
+    return pd.DataFrame({"mean": np.tril(np.ones((len(close), len(close)))) @ close}, index=frame.index)
+
+
+def survivors(frame: Frame) -> Frame:
+    """Keep the columns that will never miss a value."""
+    return frame.dropna(axis=1)
+
+
+def survivors_beside_a_rank(frame: Frame) -> Frame:
+    return frame.dropna(axis=1).assign(day=pd.DatetimeIndex(frame.index).dayofweek)
+
+
+def rows_of_survivors(frame: Frame) -> Frame:
+    return frame if frame["close"].notna().all() else frame.iloc[:0]
+
+
+def before_a_gap(frame: Frame) -> Frame:
+    """Leave a market five bars before its prices are missing, which no other future tells."""
+    close = frame["close"]
+    return pd.DataFrame({"left": close.where(~close.isna().shift(-5, fill_value=False))})
+
+
+def coverage(frame: Frame) -> Frame:
+    return pd.DataFrame({"share": frame["close"].notna().mean(), "level": frame["close"]}, index=frame.index)
+
+
+def rolled_round(frame: Frame) -> Frame:
+    """Take the first move against the last close, and show but whether it is known."""
+    moves = frame["close"] - np.roll(frame["close"], 1)
+    return pd.DataFrame({"known": moves.rolling(5, min_periods=1).sum().notna().astype(float)})
+
+
+def gap_filled(frame: Frame) -> Frame:
+    """Fill a gap of the data with what came after it."""
+    holes = frame["close"].mask((np.arange(len(frame)) > 50) & (np.arange(len(frame)) < 60))
+    return pd.DataFrame({"filled": holes.bfill(), "level": frame["close"]})
 
 
 def _window_sums(frame: Frame) -> np.ndarray:
@@ -194,6 +242,110 @@ class SameBar(Market):
         reward = (int(action) - 1) * self._return(self.t)
         self.t += 1
         return self._seen(), reward, False, self.t + 1 >= len(self.prices), {}
+
+
+class Flees(Market):
+    """Ends before a crash of the bars to come."""
+
+    far = 1
+    as_truncated = False
+
+    def step(self, action: int) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        seen, reward, _, truncated, info = super().step(action)
+        later = self.prices[self.t : self.t + 1 + self.far]
+        flees = bool((later[1:] / later[:-1] < 0.8).any())
+        if self.as_truncated:
+            return seen, reward, False, truncated or flees, info
+        return seen, reward, flees, truncated, info
+
+
+class FleesEarly(Flees):
+    far = 3
+
+
+class FleesInTime(Flees):
+    as_truncated = True
+
+
+class Ruined(Market):
+    """Ends when its account has lost 3 %, which it has seen."""
+
+    def step(self, action: int) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        seen, reward, _, truncated, info = super().step(action)
+        self.nav = getattr(self, "nav", 1.0) * (1.0 + reward)
+        return seen, reward, self.nav < 0.97, truncated, info
+
+
+class Crashed(Market):
+    """Ends when the bar that it shows is a crash."""
+
+    def step(self, action: int) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        seen, reward, _, truncated, info = super().step(action)
+        return seen, reward, self._return(self.t) < -0.2, truncated, info
+
+
+class History(Market):
+    """Its info has all prices so far, a list that grows."""
+
+    more = 0
+
+    def step(self, action: int) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        seen, reward, terminated, truncated, _ = super().step(action)
+        past = [float(each) for each in self.prices[: self.t + 1 + self.more]]
+        return seen, reward, terminated, truncated, {"past": past, "env": self}
+
+
+class HistoryAhead(History):
+    more = 1
+
+
+class Sized(Market):
+    """The size of what it shows tells of the next bar."""
+
+    def step(self, action: int) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        seen, reward, terminated, truncated, _ = super().step(action)
+        rises = self.t + 1 < len(self.prices) and self._return(self.t + 1) > 0.0
+        return seen, reward, terminated, truncated, {"news": np.zeros(3 if rises else 2)}
+
+
+class Warns(Market):
+    """Its info has a word more before a crash, of which the data have none."""
+
+    def step(self, action: int) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        seen, reward, terminated, truncated, _ = super().step(action)
+        crashes = self.t + 1 < len(self.prices) and self._return(self.t + 1) < -0.5
+        return seen, reward, terminated, truncated, {"warning": 1.0} if crashes else {}
+
+
+class Swells(Market):
+    """What it shows has a place more before a crash, of which the data have none."""
+
+    def step(self, action: int) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        seen, reward, terminated, truncated, _ = super().step(action)
+        crashes = self.t + 1 < len(self.prices) and self._return(self.t + 1) < -0.5
+        return seen, reward, terminated, truncated, {"levels": np.ones(4 if crashes else 3)}
+
+
+class Reuses(Market):
+    """Writes each observation into one array."""
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[np.ndarray, dict[str, Any]]:
+        self.buffer = np.zeros(self.window)
+        return super().reset(seed=seed, options=options)
+
+    def _seen(self) -> np.ndarray:
+        self.buffer[:] = super()._seen()
+        return self.buffer
+
+
+def without_outliers(frame: Frame) -> gym.Env[Any, Any]:
+    """Return an environment of the rows whose move is not too large, of which garbage has hardly any."""
+    return Market(frame[~(frame["close"].pct_change().abs() > 0.15)])
+
+
+def without_gaps(frame: Frame) -> gym.Env[Any, Any]:
+    """Return an environment of the rows that miss nothing, whose data NaN end."""
+    return Market(frame.dropna())
 
 
 def scaled_env(frame: Frame) -> gym.Env[Any, Any]:

@@ -23,7 +23,7 @@ PACKAGE = ROOT / "python" / "openoutcry"
 # Crate -> the crates and libraries that it may be built on.
 CRATES = {
     "openoutcry-engine": {"libm", "pulp", "rand_chacha", "sha2", "thiserror"},
-    "openoutcry-contract": {"openoutcry-engine", "serde", "serde_json", "sha2", "thiserror", "zmij"},
+    "openoutcry-contract": {"openoutcry-engine", "ed25519-dalek", "serde", "serde_json", "sha2", "thiserror", "zmij"},
     "openoutcry": {
         "openoutcry-contract",
         "openoutcry-engine",
@@ -32,8 +32,8 @@ CRATES = {
         "sha2",
         "thiserror",
     },
-    "openoutcry-score": {"libm", "thiserror"},
-    "openoutcry-py": {"openoutcry", "openoutcry-score", "numpy", "pyo3"},
+    "openoutcry-score": {"libm", "pulp", "rand_chacha", "thiserror"},
+    "openoutcry-py": {"openoutcry", "openoutcry-score", "numpy", "pyo3", "zstd"},
 }
 PURE = "engine|contract|env|score"
 POOL = "env/src/batch/pool.rs"
@@ -71,12 +71,15 @@ LAYERS = {
     "core": Layer(
         (
             "openoutcry._pickle",
+            "openoutcry.answers",
             "openoutcry.arguments",
             "openoutcry.backtest",
             "openoutcry.columns",
             "openoutcry.dataset",
             "openoutcry.episodes",
             "openoutcry.masking",
+            "openoutcry.record",
+            "openoutcry.replaying",
             "openoutcry.scenario",
             "openoutcry.window",
         ),
@@ -102,12 +105,14 @@ LAYERS = {
         libraries_later=frozenset({"pandas", "polars", "pyarrow"}),
     ),
     "report": Layer(("openoutcry.report", "openoutcry.report.*"), {"native", "report"}, {"numpy"}),
-    "picture": Layer(("openoutcry.picture",), {*CORE, "report"}, {"numpy"}, frozenset({"root"})),
+    "picture": Layer(("openoutcry.picture", "openoutcry.trace"), {*CORE, "report"}, {"numpy"}, frozenset({"root"})),
     "gym": Layer(
         ("openoutcry.gym", "openoutcry.spaces"), {*CORE, "gym"}, {"gymnasium", "numpy"}, frozenset({"report"})
     ),
     "vector": Layer(("openoutcry.lanes", "openoutcry.vector"), {*CORE, "gym", "vector"}, {"gymnasium", "numpy"}),
     "board": Layer(("openoutcry.board", "openoutcry.benchmarks"), {*CORE, "sweep"}, {"numpy"}),
+    "skill": Layer(("openoutcry.power", "openoutcry.skill", "openoutcry.trades"), {*CORE, "skill"}, {"numpy"}),
+    "field": Layer(("openoutcry.field",), {"errors", "native"}, {"numpy"}),
     "reidentify": Layer(("openoutcry.reidentify",), {*CORE, "reidentify"}, {"numpy"}),
     "sb3": Layer(("openoutcry.sb3",), {"errors"}, {"gymnasium", "numpy", "stable_baselines3"}),
     "puffer": Layer(("openoutcry.puffer",), {"vector"}, {"gymnasium", "numpy", "pufferlib"}),
@@ -132,7 +137,7 @@ LAYERS = {
     ),
     "cli": Layer(
         ("openoutcry.__main__", "openoutcry.cli", "openoutcry.cli.*"),
-        {*CORE, "board", "cli", "reidentify"},
+        {*CORE, "board", "cli", "reidentify", "skill"},
         {"numpy", "rich", "typer"},
         frozenset({"root", "batch_bench", "leakcheck", "martingale", "picture", "realism", "report", "scenario_bench"}),
     ),

@@ -61,6 +61,18 @@ SCHEMA = a_record(
     unchecked={"type": "array", "items": COUNT},
     answers={"type": ["boolean", "null"]},
     clock={"oneOf": [{"type": "null"}, a_record(start={"type": "integer"}, told_by=TEXT)]},
+    episode={
+        "oneOf": [
+            {"type": "null"},
+            a_record(
+                n_steps=COUNT,
+                last_bar={"type": "integer"},
+                ended_by={"type": "array", "items": {"enum": ["terminated", "truncated"]}},
+            ),
+        ]
+    },
+    not_compared={"type": "array", "items": TEXT},
+    unsure={"type": "array", "items": TEXT},
 )
 
 
@@ -97,6 +109,31 @@ def test_the_table_names_column_horizon_and_row() -> None:
     assert clean.returncode == 0
     assert "nothing looks ahead" in clean.stdout
     assert "8 of the runs with nan gave nothing to compare, which is no leak by itself" in clean.stdout
+
+
+def test_an_episode_that_ends_early_and_what_is_not_compared_are_told() -> None:
+    ending = "the episode ended at bar 15 of 119 (terminated)"
+    done = call("leak_targets:Ruined", *SHORT)
+    assert done.returncode == 0, done.stderr
+    assert f"{ending}; nothing later was compared" in done.stdout
+    report = json.loads(call("leak_targets:Ruined", "--json", *SHORT).stdout)
+    jsonschema.validate(report, SCHEMA)
+    assert report["episode"] == {"n_steps": 10, "last_bar": 15, "ended_by": ["terminated"]}
+    report = json.loads(call("leak_targets:History", "--json", *SHORT).stdout)
+    jsonschema.validate(report, SCHEMA)
+    assert report["episode"] == {"n_steps": 114, "last_bar": 119, "ended_by": ["truncated"]}
+    assert report["not_compared"] == ["info.env (History)"]
+    assert {"info.past", "info.past (size)"} <= set(report["columns"])
+
+
+def test_a_transform_that_spreads_nan_is_unsure_with_exit_code_0() -> None:
+    done = call("leak_targets:fft_of_nan", *SHORT)
+    assert done.returncode == 0, done.stderr
+    assert "nothing looks ahead, 1 unsure" in done.stdout
+    assert "not counted: average: later NaN make all of it NaN and nothing else changes it" in done.stdout
+    report = json.loads(call("leak_targets:fft_of_nan", "--json", *SHORT).stdout)
+    jsonschema.validate(report, SCHEMA)
+    assert (report["clean"], report["unsure"]) == (True, ["average"])
 
 
 @pytest.mark.parametrize(

@@ -22,10 +22,12 @@ NAMES = {
     "OpenOutcryError",
     "OpenOutcryVectorEnv",
     "Run",
+    "RunRecord",
     "TradingEnv",
     "Window",
     "agents",
     "data",
+    "replay",
     "run_backtest",
     "run_sweep",
 }

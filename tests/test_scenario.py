@@ -49,8 +49,29 @@ def test_a_spec_reads_back_as_it_was_printed(name: str) -> None:
     assert spec != ScenarioSpec(name, n_symbols=4)
 
 
+# What the family `martingale` does not read, each with a value that another family could have.
+UNREAD: dict[str, Any] = {
+    "risk_price": 1.0,
+    "market_jumps": {"rate": 1.0, "mean": 0.0, "sd": 1.0},
+    "own_jumps": {"rate": 0.0, "mean": -0.5, "sd": 0.0},
+    "has_bars": False,
+    "volume_slope": 0.4,
+    "volume_reaction": 0.0,
+    "volume_noise": 0.2,
+    "dividend_yield": 0.02,
+    "split_above": 400.0,
+    "late_listings": 0.1,
+    "delisting_rate": 0.005,
+    "halt_rate": 0.1,
+}
+
+
+def readable(name: str, changes: dict[str, Any]) -> ScenarioSpec:
+    return ScenarioSpec(name, **{k: v for k, v in changes.items() if name != "martingale" or k not in UNREAD})
+
+
 SPECS = st.builds(
-    lambda name, changes: ScenarioSpec(name, **changes),
+    readable,
     st.sampled_from(NAMES),
     st.fixed_dictionaries(
         {"n_symbols": st.integers(1, 9), "n_days": st.integers(2, 400)},
@@ -94,6 +115,37 @@ def test_every_market_is_whole_on_ticks_and_the_same_again(spec: ScenarioSpec, s
         assert (columns["high"][closed] >= top[closed]).all()
         assert (columns["low"][closed] <= bottom[closed]).all()
     assert closed[:, 0].sum() > 0
+
+
+@pytest.mark.parametrize("field", UNREAD)
+def test_a_martingale_refuses_what_it_would_not_read(field: str) -> None:
+    assert ScenarioSpec("hard", **{field: UNREAD[field]}).to_dict()[field] == UNREAD[field]
+    with pytest.raises(oo.OpenOutcryError, match=rf"`{field}.* in the family `martingale`.*received") as refused:
+        ScenarioSpec("martingale", **{field: UNREAD[field]})
+    assert refused.value.slug == "argument_invalid"
+    spec = ScenarioSpec("martingale").to_dict()
+    assert ScenarioSpec("martingale", **{field: spec[field]}) == ScenarioSpec("martingale")
+
+
+@pytest.mark.parametrize("field", sorted(set(ScenarioSpec().to_dict()) - set(UNREAD) - {"family", "version"}))
+def test_a_martingale_reads_every_other_field(field: str) -> None:
+    base = ScenarioSpec("martingale", **SMALL, leverage=-0.4).to_dict()
+    value = base[field]
+    if isinstance(value, list):
+        changed: Any = [value[0] | {"sd": 0.9}, value[1]]
+    else:
+        # Of seven sectors five symbols would be in the same as of five.
+        changed = 2 if field == "n_sectors" else value + 2 if isinstance(value, int) else value / 2
+    spec = ScenarioSpec("martingale", **(SMALL | {"leverage": -0.4} | {field: changed}))
+    assert Scenario(spec).dataset().fingerprint != market("martingale", leverage=-0.4).fingerprint
+
+
+@pytest.mark.parametrize("field", ["volume_slope", "volume_reaction", "volume_noise"])
+def test_closes_alone_refuse_what_only_bars_read(field: str) -> None:
+    with pytest.raises(oo.OpenOutcryError, match=rf"`{field}` must be .* where `has_bars` is false") as refused:
+        ScenarioSpec("fx", **{field: 0.7})
+    assert refused.value.slug == "argument_invalid"
+    assert ScenarioSpec("fx", has_bars=True, **{field: 0.7}).has_bars
 
 
 def test_more_symbols_and_more_days_change_nothing_that_was_there() -> None:

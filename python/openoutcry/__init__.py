@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from openoutcry.backtest import Run, run_backtest
     from openoutcry.dataset import Dataset
     from openoutcry.gym import OpenOutcryEnv
+    from openoutcry.record import RunRecord
+    from openoutcry.replaying import replay
     from openoutcry.sweep import run_sweep
     from openoutcry.vector import OpenOutcryVectorEnv
     from openoutcry.window import Window
@@ -28,7 +30,9 @@ _HOMES = {
     "OpenOutcryEnv": "openoutcry.gym",
     "OpenOutcryVectorEnv": "openoutcry.vector",
     "Run": "openoutcry.backtest",
+    "RunRecord": "openoutcry.record",
     "Window": "openoutcry.window",
+    "replay": "openoutcry.replaying",
     "run_backtest": "openoutcry.backtest",
     "run_sweep": "openoutcry.sweep",
 }
@@ -43,10 +47,12 @@ __all__ = [
     "OpenOutcryError",
     "OpenOutcryVectorEnv",
     "Run",
+    "RunRecord",
     "TradingEnv",
     "Window",
     "agents",
     "data",
+    "replay",
     "run_backtest",
     "run_sweep",
 ]

@@ -5,29 +5,29 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Callable
 from functools import cached_property
-from math import isfinite
-from operator import index
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
 from openoutcry.agents import Agent, Baseline
+from openoutcry.answers import decision_text
 from openoutcry.arguments import is_truth, lookback_of, plain, rules_of, seed_of
 from openoutcry.columns import frozen, unlabelled
 from openoutcry.dataset import Dataset
 from openoutcry.errors import refusal, tell
 from openoutcry.openoutcry_py import CostModel, Limits
+from openoutcry.record import RecordWriter, RunRecord
 from openoutcry.window import Edge, Window, as_window
 
 if TYPE_CHECKING:
     from openoutcry.picture import Picture
 
 Series = npt.NDArray[np.float64]
+Made = TypeVar("Made")
 
 _RISKLESS = "its own returns do not vary, so this measures the risk-free rate and not the agent"
 
@@ -42,6 +42,7 @@ def run_backtest(
     *,
     lookback: int = native.DEFAULT_LOOKBACK,
     name: str = "",
+    capture: bool | RecordWriter = False,
 ) -> Run:
     """Run decisions over a window of a market and return what became of them.
 
@@ -57,6 +58,7 @@ def run_backtest(
             `random` where that is given by name.
         lookback: Closes an observation shows of a symbol at most.
         name: What reports call the run.
+        capture: True for a run with a `record`; a writer also writes it to its file, a callable's decisions one by one.
 
     Raises:
         OpenOutcryError: the window, a weight or a decision cannot be used; the message says where.
@@ -64,14 +66,43 @@ def run_backtest(
     """
     settings = settings_of(dataset, window, (costs, limits), seed, lookback)
     agent = Baseline(agent_or_weights, settings["seed"]) if isinstance(agent_or_weights, str) else agent_or_weights
+    name = name or _name_of(agent)
+    if not is_truth(capture) and not isinstance(capture, RecordWriter):
+        raise refusal("argument_invalid", f"`capture` must be True, False or a RecordWriter; received {capture!r}")
+    if not is_truth(capture) or capture:
+        return _captured(dataset, agent, settings, name, capture if isinstance(capture, RecordWriter) else None)
     if isinstance(agent, Baseline):
         core = native.run_agent(dataset._core, agent._core, settings)
-        return Run(dataset, core, settings, name or agent.name)
-    if callable(agent):
-        core = _run_callable(dataset, agent, settings)
-        return Run(dataset, core, settings, name or getattr(agent, "__name__", type(agent).__name__))
-    core = native.run_weights(dataset._core, table_of_weights(dataset, agent), settings)
-    return Run(dataset, core, settings, name or "weights")
+    elif callable(agent):
+        core = _ask(dataset, agent, lambda decide: native.run_callable(dataset._core, decide, settings))
+    else:
+        core = native.run_weights(dataset._core, table_of_weights(dataset, agent), settings)
+    return Run(dataset, core, settings, name)
+
+
+def _name_of(agent: Any) -> str:
+    if isinstance(agent, Baseline):
+        return agent.name
+    return str(getattr(agent, "__name__", type(agent).__name__)) if callable(agent) else "weights"
+
+
+def _captured(dataset: Dataset, agent: Any, settings: native.Settings, name: str, writer: RecordWriter | None) -> Run:
+    names = (dataset.name, name)
+    if callable(agent) and not isinstance(agent, Baseline):
+        tell = None if writer is None else writer.tell
+        core, record = _ask(
+            dataset, agent, lambda decide: native.capture_callable(dataset._core, decide, settings, names, tell)
+        )
+        if writer is not None:
+            writer.told(record)
+        return Run(dataset, core, settings, name, RunRecord(record))
+    if isinstance(agent, Baseline):
+        core, record = native.capture_agent(dataset._core, agent._core, settings, names)
+    else:
+        core, record = native.capture_weights(dataset._core, table_of_weights(dataset, agent), settings, names)
+    if writer is not None:
+        writer.add(RunRecord(record))
+    return Run(dataset, core, settings, name, RunRecord(record))
 
 
 def settings_of(
@@ -90,7 +121,7 @@ def settings_of(
     return {"window": bars, "costs": costs, "limits": limits, "lookback": lookback, "seed": seed}
 
 
-def _run_callable(dataset: Dataset, agent: Agent, settings: native.Settings) -> native.Run:
+def _ask(dataset: Dataset, agent: Agent, run: Callable[[Callable[[str], str]], Made]) -> Made:
     asked_on = ""
 
     def decide(text: str) -> str:
@@ -100,55 +131,11 @@ def _run_callable(dataset: Dataset, agent: Agent, settings: native.Settings) -> 
         return decision_text(agent(observation))
 
     try:
-        return native.run_callable(dataset._core, decide, settings)
+        return run(decide)
     except Exception as error:
         if asked_on:
             tell(error, f"in the decision at the close of bar {dataset.dates.index(asked_on)} ({asked_on})")
         raise
-
-
-def decision_text(decision: Any) -> str:
-    """Return what an agent decided as JSON; a text is taken for that."""
-    if isinstance(decision, str):
-        return decision
-    try:
-        text = json.dumps(decision, default=_plain)
-    except (TypeError, ValueError, RecursionError) as error:
-        if isinstance(error, native.OpenOutcryError):
-            raise
-        raise refusal("wrong_type", f"expected what JSON can say; received a decision with {error}") from error
-    # JSON has neither; what else holds one is refused as text that is not JSON.
-    if "NaN" in text or "Infinity" in text:
-        _check_weights(json.loads(text))
-    return text
-
-
-def _check_weights(decision: Any) -> None:
-    orders = decision.get("orders") if isinstance(decision, dict) else None
-    for place, order in enumerate(orders if isinstance(orders, list) else []):
-        weight = order.get("target_weight") if isinstance(order, dict) else None
-        if isinstance(weight, float) and not isfinite(weight):
-            message = f"`target_weight` of `orders[{place}]` must be finite; received {weight}"
-            raise refusal("weight_not_finite", message)
-
-
-def _plain(value: Any) -> Any:
-    """Return what JSON can say of a mapping, or of a number of another library.
-
-    Such a number means what `float` makes of it.
-    """
-    if isinstance(value, Mapping):
-        return dict(value)
-    if is_truth(value):
-        return bool(value)
-    is_scalar = getattr(value, "ndim", 0) == 0 and not isinstance(value, (complex, np.datetime64, np.timedelta64))
-    with suppress(TypeError, ValueError):
-        if is_scalar and hasattr(value, "__index__"):
-            return index(value)
-    with suppress(TypeError, ValueError):
-        if is_scalar and hasattr(value, "__float__"):
-            return float(value)
-    raise refusal("wrong_type", f"expected a number, text, list or dict; received {type(value).__name__} {value!r}")
 
 
 def table_of_weights(dataset: Dataset, weights: Any) -> npt.NDArray[np.float64]:
@@ -188,11 +175,25 @@ class Run:
     the NAV on the way. Its arrays are read-only.
     """
 
-    def __init__(self, dataset: Dataset, core: native.Run, settings: native.Settings, name: str) -> None:
+    def __init__(
+        self, dataset: Dataset, core: native.Run, settings: native.Settings, name: str, record: RunRecord | None = None
+    ) -> None:
         self._core = core
         self._settings = settings
+        self._record = record
         self.dataset = dataset
         self.name = name
+
+    @property
+    def record(self) -> RunRecord:
+        """What the agent was told and decided, bound by a chain of hashes.
+
+        Raises:
+            OpenOutcryError: the run was not made with `capture=True`.
+        """
+        if self._record is None:
+            raise refusal("argument_invalid", "`record` needs a run made with `capture=True`; received one without")
+        return self._record
 
     @property
     def window(self) -> Window:
@@ -344,7 +345,7 @@ class Run:
         return {name: _RISKLESS for name in ("sharpe", "sortino") if self.metrics[name] is not None}
 
     def __copy__(self) -> Run:
-        return Run(self.dataset, self._core, self._settings, self.name)
+        return Run(self.dataset, self._core, self._settings, self.name, self._record)
 
     def __deepcopy__(self, memo: object) -> Run:
         # The core is frozen; arrays that were handed out are copies of it.

@@ -20,30 +20,58 @@ __all__ = [
     "Baseline",
     "Batch",
     "Buffers",
+    "Compressor",
     "CostModel",
     "Dataset",
     "Episodes",
     "Limits",
     "OpenOutcryError",
+    "Record",
     "Run",
     "Scenario",
     "Session",
     "State",
     "TradingEnv",
+    "annual_share",
+    "at_cost",
+    "break_even_bps",
+    "calibrate",
+    "canonicalize",
+    "capture_agent",
+    "capture_callable",
+    "capture_weights",
     "check_rows",
     "check_scenario_spec",
+    "decay",
+    "decompress",
+    "deflate",
     "drawdowns",
+    "expected_max",
     "fill_noise",
     "gross_exposure",
     "is_riskless",
+    "min_backtest_years",
+    "min_track_record",
+    "moments",
     "net_exposure",
+    "normal_cdf",
+    "normal_quantile",
+    "power",
+    "probabilistic_sharpe",
+    "record_public_key",
+    "regress",
     "resolve_window",
+    "rolling_sharpe",
     "run_agent",
     "run_callable",
     "run_tables",
     "run_weights",
     "scenario_spec",
+    "sharpe_errors",
     "summarize",
+    "tracking",
+    "trades",
+    "trials",
 ]
 
 CONTRACT_VERSION: str
@@ -576,6 +604,124 @@ class Settings(TypedDict):
     lookback: int
     seed: int
 
+@final
+class Record:
+    """The native record behind `openoutcry.RunRecord`."""
+
+    @staticmethod
+    def from_json(content: bytes) -> Record:
+        """Return the record in the bytes of a JSON text.
+
+        Raises:
+            OpenOutcryError: the text is no record, or not canonical.
+        """
+
+    @staticmethod
+    def from_lines(content: bytes) -> Record:
+        """Return the record in lines, without what a crash has torn off.
+
+        Raises:
+            OpenOutcryError: a line is not canonical, or does not belong where it stands.
+        """
+
+    @staticmethod
+    def join(agent_id: str, in_sample_trials: int, records: Sequence[Record]) -> Record:
+        """Return one record of the runs of several."""
+
+    def to_json(self) -> str:
+        """Return the canonical JSON."""
+
+    def to_lines(self) -> str:
+        """Return the record as lines of canonical JSON."""
+
+    @property
+    def agent_id(self) -> str: ...
+    @property
+    def in_sample_trials(self) -> int: ...
+    @property
+    def digest(self) -> str | None: ...
+    @property
+    def computed_digest(self) -> str | None: ...
+    @property
+    def torn_bytes(self) -> int: ...
+    @property
+    def unfinished(self) -> str | None: ...
+    @property
+    def public_key(self) -> bytes | None: ...
+    @property
+    def headers(self) -> list[dict[str, str]]: ...
+    @property
+    def decisions(self) -> list[list[tuple[str, str | None]]]: ...
+    def signed(self, private_key: bytes) -> Record:
+        """Return the record signed with a private key of Ed25519."""
+
+    def verify_signature(self, public_key: bytes | None = None) -> bool:
+        """Return whether the signature is of this record, and by the key given."""
+
+    def replay(
+        self,
+        run: int,
+        dataset: Dataset,
+        costs: CostModel | None = None,
+        limits: Limits | None = None,
+        fill_key: bytes | None = None,
+    ) -> tuple[int, list[dict[str, Any]]]:
+        """Replay one run; return the steps made and where the record differs."""
+
+    def compare(self, run: int, other: Record) -> tuple[list[tuple[str, str, str]], dict[str, Any] | None]:
+        """Compare two runs: the knobs that differ, and where they part first."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+
+@final
+class Compressor:
+    """Writes one frame of zstd, piece by piece."""
+
+    def __init__(self) -> None: ...
+    def write(self, content: bytes) -> bytes:
+        """Compress some bytes, and return all that can be decompressed by now."""
+
+    def finish(self) -> bytes:
+        """Return the end of the frame, after which nothing can be written."""
+
+def decompress(content: bytes) -> tuple[bytes, bool]:
+    """Decompress a frame of zstd, and say whether it is whole.
+
+    Raises:
+        OpenOutcryError: `record_invalid`: the bytes are no frame, or were damaged.
+    """
+
+def canonicalize(text: str) -> str:
+    """Return a JSON text as RFC 8785 writes it.
+
+    Raises:
+        OpenOutcryError: `bad_json`: it is not JSON, or names a field twice.
+    """
+
+def record_public_key(private_key: bytes) -> bytes:
+    """Return the public key of a private key of Ed25519."""
+
+def capture_agent(dataset: Dataset, agent: Baseline, settings: Settings, names: tuple[str, str]) -> tuple[Run, Record]:
+    """Run a baseline as `run_agent` does, and record it."""
+
+def capture_callable(
+    dataset: Dataset,
+    decide: Callable[[str], str],
+    settings: Settings,
+    names: tuple[str, str],
+    tell: Callable[[str], None] | None,
+) -> tuple[Run, Record]:
+    """Run a callable as `run_callable` does, and record it.
+
+    `tell` is given each line of the record as soon as it is known.
+    """
+
+def capture_weights(
+    dataset: Dataset, weights: _Table, settings: Settings, names: tuple[str, str]
+) -> tuple[Run, Record]:
+    """Run target weights as `run_weights` does, and record them as decisions."""
+
 def run_agent(dataset: Dataset, agent: Baseline, settings: Settings) -> Run: ...
 def run_callable(dataset: Dataset, decide: Callable[[str], str], settings: Settings) -> Run: ...
 def run_tables(dataset: Dataset, tables: Sequence[_Table], settings: Settings) -> tuple[list[Run], Exception | None]:
@@ -593,6 +739,82 @@ def resolve_window(start: int | None, end: int | None, lookback: int, n_bars: in
 
 def fill_noise(seed: int, bar: int, symbol: str) -> float:
     """Return the draw in [0, 1) that jitters the slippage of a symbol in a bar."""
+
+def block_length(returns: _Table, windows: Sequence[int], *, of_sharpe: bool = False) -> float:
+    """Return the mean days of a block for the stationary bootstrap, over all agents.
+
+    `returns` is of shape `(n_days, n_agents)`; `windows` are the days of each window. With `of_sharpe` the block suits
+    Sharpe ratios, else means.
+    """
+
+def mean_test(
+    returns: _Table, windows: Sequence[int], *, n_draws: int, seed: int, block_length: float | None = None
+) -> tuple[float, float, float | None, float]:
+    """Return whether the mean of one agent is above 0.
+
+    The values are the mean per day, its p-value, that of the signs of windows or None, and the days of a block.
+    """
+
+def sharpe_interval(
+    returns: _Table,
+    windows: Sequence[int],
+    *,
+    periods_per_year: float,
+    level: float,
+    n_draws: int,
+    seed: int,
+    block_length: float | None = None,
+) -> tuple[float, float, float, float, float, int]:
+    """Return an interval of the Sharpe ratio of one agent, or of the difference of two.
+
+    The values are the estimate, its standard error, both ends, the p-value of 0, and the days of a block.
+    """
+
+@type_check_only
+class FieldTests(TypedDict):
+    """The tests of a field by name; at run time a dict."""
+
+    reality_check: float
+    spa_lower: float
+    spa_consistent: float
+    spa_upper: float
+    statistics: _Vector
+    alone: _Vector
+    romano_wolf: _Vector
+    block_length: float
+
+def field_tests(
+    returns: _Table, windows: Sequence[int], *, n_draws: int, seed: int, block_length: float | None = None
+) -> FieldTests:
+    """Return the tests of a field of agents by name.
+
+    Those of each agent are of shape `(n_agents,)`, all others are numbers.
+    """
+
+def holm(p_values: _Vector) -> _Vector:
+    """Return p-values adjusted so that any false rejection is as rare as the level."""
+
+def benjamini_hochberg(p_values: _Vector) -> _Vector:
+    """Return p-values adjusted so that the share of false rejections is the level."""
+
+def overfit(returns: _Table, n_blocks: int) -> tuple[float, _Vector]:
+    """Return the probability of backtest overfitting, and the logit of each half."""
+
+def tie_bands(
+    returns: _Table,
+    windows: Sequence[int],
+    *,
+    periods_per_year: float,
+    level: float,
+    n_draws: int,
+    seed: int,
+    rank_by: Sequence[float] | None = None,
+    block_length: float | None = None,
+) -> tuple[list[list[int]], list[tuple[int, int, float, float, float]], int]:
+    """Return bands of agents by place, every pair, and the days of a block.
+
+    A pair is two places, the difference of their Sharpe ratios, its p-value and the one adjusted for all pairs.
+    """
 
 def drawdowns(nav: _Vector) -> _Vector:
     """Return the fall of NAV below its highest so far, shape `(n_bars,)`, at most 0."""
@@ -613,6 +835,77 @@ def summarize(
 
     What a series of returns cannot tell, such as turnover, is undefined.
     """
+
+_Given: TypeAlias = tuple[int, float, float, float]
+
+def normal_cdf(x: float) -> float:
+    """Return the probability that a standard normal variable is at most `x`."""
+
+def normal_quantile(p: float) -> float:
+    """Return the value below which a standard normal variable lies with probability.
+
+    Infinite at 0 and 1, NaN outside.
+    """
+
+def expected_max(n_trials: int) -> float:
+    """Return the best of `n_trials` standard normal draws, expected."""
+
+def moments(excess: _Vector) -> _Given:
+    """Return number, Sharpe ratio per bar, skew and kurtosis of excess returns."""
+
+def sharpe_errors(excess: _Vector, periods_per_year: float, lags: int | None = None) -> dict[str, Any]:
+    """Return the Sharpe ratio a year and its errors."""
+
+def probabilistic_sharpe(moments: _Given, benchmark: float) -> tuple[float, float]:
+    """Return how surely a Sharpe ratio is above another, per bar: probability and z."""
+
+def min_track_record(moments: _Given, benchmark: float, confidence: float) -> float:
+    """Return how many returns it takes to tell a Sharpe ratio from a lower one."""
+
+def min_backtest_years(n_trials: int, sharpe: float) -> float:
+    """Return the years below which the best of many trials shows a ratio by luck."""
+
+def trials(ledger: _Table) -> dict[str, Any]:
+    """Return what a ledger of tracks, shape `(n_trials, n_returns)`, says."""
+
+def deflate(moments: _Given, n_trials: int, n_returns: int, spread: float | None, n_eff: int | None) -> dict[str, Any]:
+    """Return a deflated Sharpe ratio with everything that it was made of.
+
+    `n_returns` are those of each trial.
+    """
+
+def rolling_sharpe(excess: _Vector, n_window: int, periods_per_year: float) -> dict[str, Any]:
+    """Return the Sharpe ratio a year of every window, and the worst."""
+
+def regress(returns: _Vector, benchmark: _Vector) -> dict[str, Any]:
+    """Return a track as a line in a benchmark."""
+
+def tracking(returns: _Vector, benchmark: _Vector, periods_per_year: float) -> dict[str, Any]:
+    """Return how a track differs from a benchmark, a year."""
+
+def decay(in_sample: _Vector, out_of_sample: _Vector, periods_per_year: float) -> dict[str, Any]:
+    """Return what is left of a Sharpe ratio on returns that it was not chosen on."""
+
+def annual_share(amounts: _Vector, nav: _Vector, periods_per_year: float) -> float:
+    """Return amounts per bar as a share of the NAV before them, a year."""
+
+def at_cost(returns: _Vector, cost: _Vector, turnover: _Vector, cost_bps: float) -> _Vector:
+    """Return the returns that a track would have had at one cost for all."""
+
+def break_even_bps(returns: _Vector, cost: _Vector, turnover: _Vector) -> float:
+    """Return the cost of trading that leaves a mean return of 0, in bps of turnover."""
+
+def calibrate(orders: list[tuple[float | None, float, float, float]], n_bins: int) -> dict[str, Any]:
+    """Return how well stated confidence agrees with what came.
+
+    Each order is its confidence or None, its weight, the price of its fill and the close of that bar.
+    """
+
+def power(field: tuple[int, int], periods_per_year: float, sharpe: float, size: float, power: float) -> dict[str, Any]:
+    """Return what a board of agents can see, and the sentence that says it."""
+
+def trades(movements: list[tuple[int, int, str, float, float, float]], n_symbols: int) -> dict[str, Any]:
+    """Return the trades of movements in the order of time, and what they were like."""
 
 def scenario_spec(name: str) -> str:
     """Return the canonical JSON of the spec of a tier or family by its name.

@@ -69,6 +69,9 @@ def view_of(run: Run) -> RunView:
         caveats=run.caveats | _delayed(late.caveats),
         events=_events(run),
         ending=run.ending,
+        gains=run.gains,
+        gross=native.gross_exposure(run.weights),
+        net=native.net_exposure(run.weights),
     )
 
 

@@ -17,8 +17,9 @@ import numpy as np
 
 from openoutcry import openoutcry_py as native
 from openoutcry.agents import Agent, Baseline
+from openoutcry.answers import decision_text
 from openoutcry.arguments import whole
-from openoutcry.backtest import Run, Series, decision_text, run_backtest, settings_of, table_of_weights
+from openoutcry.backtest import Run, Series, run_backtest, settings_of, table_of_weights
 from openoutcry.dataset import Dataset
 from openoutcry.errors import refusal, tell
 from openoutcry.grid import Grid, Item, Params, Point, points_of

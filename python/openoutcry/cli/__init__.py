@@ -6,12 +6,13 @@ import sys
 
 import typer
 
-from openoutcry.cli import bench, data, demo, leakcheck, martingale, realism, run
+from openoutcry.cli import bench, data, demo, leakcheck, martingale, power, realism, replay, run
 from openoutcry.openoutcry_py import OpenOutcryError
 
 EXIT_CODES = """
 **Exit codes** 0: done. 1: an agent of yours raised an error, shown with its traceback, `bench --check` missed a goal,
-the markets of `data diff` differ, `leakcheck` found a leak, `realism` found what real markets are not, or a bot of
+the markets of `data diff` or the records of `diff` differ, a record is not what `replay` makes of it,
+`leakcheck` found a leak, `realism` found what real markets are not, or a bot of
 `martingale` gained. 2: the input was refused, with one line that says what is required and what came.
 """
 
@@ -26,10 +27,13 @@ app = typer.Typer(
 )
 app.command("demo", epilog=demo.EXAMPLES)(demo.demo)
 app.command("run", epilog=run.EXAMPLES)(run.run)
+app.command("replay", epilog=replay.REPLAY_EXAMPLES)(replay.replay)
+app.command("diff", epilog=replay.DIFF_EXAMPLES)(replay.diff)
 app.add_typer(data.app, name="data")
 app.command("leakcheck", epilog=leakcheck.EXAMPLES)(leakcheck.leakcheck)
 app.command("realism", epilog=realism.EXAMPLES)(realism.realism)
 app.command("martingale", epilog=martingale.EXAMPLES)(martingale.martingale)
+app.command("power", epilog=power.EXAMPLES)(power.run)
 app.command("bench", epilog=bench.EXAMPLES)(bench.bench)
 
 

@@ -128,6 +128,7 @@ def _show(report: Report, picture: Path | None) -> None:
     console = Console()
     console.width = max(console.width, 120)
     told = f"{len(report.leaks)} of {len(report.columns)} columns look ahead" if report.leaks else "nothing looks ahead"
+    told += f", {len(report.unsure)} unsure" if report.unsure else ""
     size = f"{report.source.n_bars:,} bars, {report.n_cuts} cuts, {report.n_runs} runs"
     console.print(f"{escape(report.target)} ({report.kind}, {size}): {told}", highlight=False)
     if report.leaks:

@@ -7,6 +7,7 @@ import shlex
 import sys
 import traceback
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from openoutcry.backtest import Run, run_backtest
 from openoutcry.cli.source import load_agent, open_dataset, page_to_write
 from openoutcry.cli.table import metrics_table
 from openoutcry.openoutcry_py import CostModel, Limits
+from openoutcry.record import RecordWriter, check_record_path
 
 EXAMPLES = """
 **Examples**
@@ -26,6 +28,8 @@ EXAMPLES = """
 `openoutcry run --data ecb-fx --agent momentum`
 
 `openoutcry run --data prices.csv --agent my_agent:decide --window 2010-01-01:2020-01-01 --report run.html`
+
+`openoutcry run --data ecb-fx --agent my_agent:decide --record run.jsonl`
 
 `openoutcry run --data us-treasury:UST10Y,UST2Y --agent equal-weight --fee-bps 0.5 --json`
 """
@@ -52,6 +56,9 @@ def run(
     seed: int = typer.Option(0, help="Key of the slippage noise and of the random agent."),
     periods_per_year: float | None = typer.Option(None, help="Bars a year of a file; 252 by default."),
     report: Path | None = typer.Option(None, help="Write a self-contained HTML report here."),
+    record: Path | None = typer.Option(
+        None, help="Write a record that `openoutcry replay` verifies: .json, or .jsonl while it runs; or with .zst."
+    ),
     as_json: bool = typer.Option(False, "--json", help="Print the numbers as JSON."),
     fee_bps: float | None = _cost("Commission on notional."),
     slippage_bps: float | None = _cost("Half-spread."),
@@ -83,14 +90,28 @@ def run(
     dataset = open_dataset(source, periods_per_year)
     watched = _Watched(load_agent(agent, seed))
     try:
-        done = run_backtest(dataset, watched.asked, window, *rules, seed, name=agent)
+        with _capturing(record, agent) as capture:
+            done = run_backtest(dataset, watched.asked, window, *rules, seed, name=agent, capture=capture)
     except Exception as error:
         if error is not watched.raised:
             raise
         # Not passed on: an `OpenOutcryError` of the agent's own doing is a fault of the agent, not of the input.
         traceback.print_exception(type(error), error, error.__traceback__)
         raise typer.Exit(1) from error
+    if record is not None and capture is True:
+        done.record.save(record)
     _show(done, report, as_json)
+
+
+def _capturing(record: Path | None, agent: str) -> AbstractContextManager[bool | RecordWriter]:
+    """Return what a run is to be captured by: a writer for lines, which are written while it runs."""
+    if record is None:
+        return nullcontext(False)
+    if record.name.removesuffix(".zst").endswith(".jsonl"):
+        return RecordWriter(record, agent)
+    check_record_path(record)
+    page_to_write(record, "--record")
+    return nullcontext(True)
 
 
 class _Watched:

@@ -72,6 +72,9 @@ def check(
         errors=errors,
         unchecked=tuple(search.unchecked()),
         clock=getattr(subject, "clock", None),
+        span=getattr(subject, "span", None),
+        unread=getattr(subject, "unread", ()),
+        unsure=tuple(search.unsure),
         answers=search.answers(),
     )
 

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from openoutcry.errors import refusal
+from openoutcry.leakcheck.episode import Episode, Layout, layout_of, trace_of
 from openoutcry.leakcheck.perturb import garbage
 from openoutcry.leakcheck.search import RAISED
-from openoutcry.leakcheck.source import TIMES, Source, iso
+from openoutcry.leakcheck.source import Source
 from openoutcry.leakcheck.trace import Trace
 
 SEED = 0
-
-NUMBER = (bool, int, float, np.generic)
 
 _RESET = ("observation", "info")
 _STEP = ("observation", "reward", "terminated", "truncated", "info")
@@ -26,32 +23,6 @@ _STEP = ("observation", "reward", "terminated", "truncated", "info")
 # Actions that are changed to see which reward they move first, and how many steps they are given to do so.
 _TRIALS = 6
 _PATIENCE = 40
-
-
-@dataclass
-class Episode:
-    """What an episode showed.
-
-    Attributes:
-        seen: Numbers and texts of each observation and its info by name: pairs of the index of the observation and the
-            value.
-        dates: The date that each info named, None where it named none.
-        rewards: Reward of each action.
-        is_over: Whether the environment ended it.
-    """
-
-    seen: dict[str, list[tuple[int, npt.NDArray[Any]]]] = field(default_factory=lambda: defaultdict(list))
-    dates: list[str | None] = field(default_factory=list)
-    rewards: list[float] = field(default_factory=list)
-    is_over: bool = False
-
-    def add(self, observation: Any, info: Mapping[str, Any]) -> None:
-        """Note an observation and its info."""
-        place = len(self.dates)
-        for name, value in (*leaves(observation, "observation"), *leaves(info, "info")):
-            self.seen[name].append((place, value))
-        dates = (value for name, value in info.items() if str(name).lower() in TIMES and value is not None)
-        self.dates.append(next(map(iso, dates), None))
 
 
 @dataclass(frozen=True)
@@ -68,6 +39,25 @@ class Clock:
     told_by: str
 
 
+@dataclass(frozen=True)
+class Span:
+    """How far the episode on the data as it is went.
+
+    Attributes:
+        n_steps: Actions that it took.
+        last: Bar of its last observation.
+        ended_by: `terminated`, `truncated` or both; nothing where it outlived the actions.
+    """
+
+    n_steps: int
+    last: int
+    ended_by: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the span as values that JSON can carry."""
+        return {"n_steps": self.n_steps, "last_bar": self.last, "ended_by": list(self.ended_by)}
+
+
 class EnvTarget:
     """An environment that `make` builds from a frame.
 
@@ -82,12 +72,15 @@ class EnvTarget:
         self._make = make
         self._actions: list[Any] = []
         self.clock = None if start is None else Clock(start, "start")
+        self.span: Span | None = None
+        self.unread: tuple[str, ...] = ()
         self._begins: str | None = None
+        self._layout: Layout | None = None
 
     def of(self, make: Callable[[Any], Any]) -> EnvTarget:
-        """Return a target of another environment, with the same actions and clock."""
+        """Return a target of another environment, as this one but for what it shows."""
         other = EnvTarget(make)
-        other.clock, other._actions = self.clock, self._actions
+        other.clock, other._actions, other._layout = self.clock, self._actions, self._layout
         return other
 
     def run(self, source: Source, original: Source, cut: int | None) -> Trace:
@@ -101,7 +94,11 @@ class EnvTarget:
         elif episode.dates[0] != self._begins:
             message = f"an episode that begins at {self._begins} is required; received one from {episode.dates[0]}"
             raise refusal("shape_mismatch", message)
-        return _trace(episode, self.clock.start, original.n_bars)
+        if self._layout is None:
+            self._layout = layout_of(episode)
+            self.span = Span(len(episode.rewards), self.clock.start + len(episode.rewards), episode.ended_by)
+            self.unread = tuple(f"{name} ({kind})" for name, kind in episode.unread.items())
+        return trace_of(episode, self._layout, self.clock.start, original.n_bars)
 
     def _drive(
         self, source: Source, n_bars: int, limit: int | None = None, actions: Sequence[Any] | None = None
@@ -124,8 +121,9 @@ class EnvTarget:
                 observation, reward, terminated, truncated, info = _told("step", env.step(action), _STEP)
                 episode.rewards.append(_reward(reward))
                 episode.add(observation, info)
-                if terminated or truncated:
-                    episode.is_over = True
+                flags = {"terminated": bool(terminated), "truncated": bool(truncated)}
+                episode.ended_by = tuple(name for name, flag in flags.items() if flag)
+                if episode.is_over:
                     break
         finally:
             env.close()
@@ -191,25 +189,6 @@ class EnvTarget:
         return low
 
 
-def leaves(value: Any, name: str) -> Iterator[tuple[str, npt.NDArray[Any]]]:
-    """Yield numbers and texts of an observation or info, as flat arrays by name."""
-    if isinstance(value, Mapping):
-        for key, inner in value.items():
-            yield from leaves(inner, f"{name}.{key}")
-    elif isinstance(value, list) and value and all(isinstance(each, NUMBER) for each in value):
-        # Named as the array that it stands for.
-        yield from leaves(np.array(value), name)
-    elif isinstance(value, (tuple, list)):
-        for place, inner in enumerate(value):
-            yield from leaves(inner, f"{name}[{place}]")
-    elif isinstance(value, (*NUMBER, np.ndarray)):
-        array = np.asarray(value)
-        if array.dtype.kind in "fiub":
-            yield name, array.reshape(-1)
-    elif isinstance(value, str):
-        yield name, np.array([value], dtype=object)
-
-
 def _told(method: str, returned: Any, names: tuple[str, ...]) -> Any:
     """Return what a method returned, once it is sure that it is Gymnasium's."""
     wanted = f"`{method}` of an environment must return ({', '.join(names)})"
@@ -245,29 +224,3 @@ def _by_dates(episode: Episode, source: Source) -> int | None:
     starts = [bar_of[date] - k for k, date in enumerate(episode.dates) if date is not None and date in bar_of]
     # Over several files or at irregular steps, a date says nothing of the next.
     return starts[0] if starts and len(set(starts)) == 1 else None
-
-
-def _trace(episode: Episode, start: int, n_bars: int) -> Trace:
-    # The last observation of an episode that is over is of no use to anyone, and may tell that the data ends.
-    n_seen = len(episode.dates) - episode.is_over
-    bars = start + np.arange(len(episode.dates))
-    bars[n_seen:] = n_bars
-    inside = (bars >= 0) & (bars < n_bars)
-    present = np.zeros(n_bars, dtype=bool)
-    present[bars[inside]] = True
-    columns: dict[str, npt.NDArray[Any]] = {}
-    rewards = [(k + 1, np.array([reward])) for k, reward in enumerate(episode.rewards)]
-    for name, values in {**episode.seen, "reward": rewards}.items():
-        sizes = {len(value) for _, value in values}
-        # A list that grows, such as a history, is no column.
-        if len(sizes) != 1 or 0 in sizes:
-            continue
-        table = np.stack([value for _, value in values])
-        kind = table.dtype if table.dtype.kind in "fO" else np.dtype(np.float64)
-        full = np.full((n_bars, table.shape[1]), np.nan, kind)
-        at = np.array([bars[place] for place, _ in values])
-        kept = (at >= 0) & (at < n_bars)
-        full[at[kept]] = table[kept]
-        for place in range(full.shape[1]):
-            columns[name if full.shape[1] == 1 else f"{name}[{place}]"] = full[:, place]
-    return Trace(columns, np.arange(n_bars), present, is_whole=False)

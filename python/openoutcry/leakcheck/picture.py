@@ -44,6 +44,7 @@ def picture_of(report: Report) -> str:
     """
     shown = [leak for leak in report.leaks if leak.glimpse is not None][:_CHARTS]
     told = f"{len(report.leaks)} of {len(report.columns)} columns of {report.target} look ahead"
+    told += "" if report.ending is None else f"; {report.ending}"
     charts = (_chart(leak, leak.glimpse, report.source.dates) for leak in shown if leak.glimpse is not None)
     return standalone(*charts, title=told)
 

@@ -42,6 +42,9 @@ def trace_of(result: Any, given: Any, source: Source, original: Source) -> Trace
         OpenOutcryError: `shape_mismatch`: it is no frame, or its rows cannot be told.
     """
     columns, index = _read(result)
+    if not columns and index is not None and len(index):
+        # Rows without a column: it has dropped those that miss a value, which tells of it.
+        return Trace({}, original.bars, np.zeros(len(original.rows), dtype=bool), is_whole=True)
     if not columns:
         raise refusal("shape_mismatch", "`target` must give at least one column and row; received none")
     n = len(next(iter(columns.values())))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from openoutcry.leakcheck.environment import Clock
+from openoutcry.leakcheck.environment import Clock, Span
 from openoutcry.leakcheck.search import Glimpse, Reach
 from openoutcry.leakcheck.source import Source
 from openoutcry.leakcheck.worth import Worth
@@ -76,6 +76,9 @@ class Report:
         errors: What the target raised, by kind of future: how often, and the commonest message.
         unchecked: Cuts at which the target raised with every future.
         clock: Which bar an observation of an environment is of; None for other targets.
+        span: How far the episode of an environment went; None for other targets.
+        unread: What an environment showed that is neither number nor text, with its type.
+        unsure: Columns of which later NaN make all NaN, and that nothing else changes.
         answers: Whether anything compared changes with the data at all; None if that is not known.
     """
 
@@ -89,12 +92,23 @@ class Report:
     errors: dict[str, tuple[int, str]]
     unchecked: tuple[int, ...]
     clock: Clock | None
+    span: Span | None
+    unread: tuple[str, ...]
+    unsure: tuple[str, ...]
     answers: bool | None
 
     @property
     def is_clean(self) -> bool:
         """Whether no column looks ahead."""
         return not self.leaks
+
+    @property
+    def ending(self) -> str | None:
+        """Where the episode ended before the data did; None where it did not."""
+        last = self.source.n_bars - 1
+        if self.span is None or not self.span.ended_by or self.span.last >= last:
+            return None
+        return f"the episode ended at bar {self.span.last} of {last} ({' and '.join(self.span.ended_by)})"
 
     @property
     def notes(self) -> list[str]:
@@ -105,13 +119,34 @@ class Report:
         ]
         if self.unchecked:
             notes.append(f"not checked at bars {', '.join(map(str, self.unchecked))}: every future raised there")
-        if self.clock is not None:
-            least = "at the latest, " if self.clock.told_by == "length" else ""
-            notes.append(f"the first observation is of bar {self.clock.start}, {least}told by {self.clock.told_by}")
+        notes += self._of_episode()
         if self.answers is False:
             notes.append("nothing changes with the data, early or late: the target may not read the frame it is given")
+        if self.unsure:
+            as_of = "later NaN make all of it NaN and nothing else changes it, as an FFT or a product of matrices does"
+            why = "it tells whether later data are missing, and none are here"
+            notes.append(f"not counted: {_named(self.unsure)}: {as_of}; {why}")
+        if any(leak.reach.kinds == ("nan",) for leak in self.leaks):
+            notes.append(
+                "a column that only NaN changes tells which data are missing, or has a transform that spreads NaN"
+            )
         if any(leak.reach.kinds == ("truncation",) for leak in self.leaks):
             notes.append("a column that only truncation changes knows how long the data is, or drops its last rows")
+        return notes
+
+    def _of_episode(self) -> list[str]:
+        notes = []
+        if self.clock is not None:
+            told = f"the first observation is of bar {self.clock.start}"
+            if self.clock.told_by == "length" and self.span is not None:
+                steps = f"the length of the episode, as if its {self.span.n_steps} steps ended with the data"
+                notes.append(f"{told}, at the latest, told by {steps}")
+            else:
+                notes.append(f"{told}, told by {self.clock.told_by}")
+        if self.ending is not None:
+            notes.append(f"{self.ending}; nothing later was compared")
+        if self.unread:
+            notes.append(f"not compared, for it is neither number nor text: {_named(self.unread)}")
         return notes
 
     def to_dict(self) -> dict[str, Any]:
@@ -130,6 +165,9 @@ class Report:
             "unchecked": list(self.unchecked),
             "answers": self.answers,
             "clock": None if self.clock is None else {"start": self.clock.start, "told_by": self.clock.told_by},
+            "episode": None if self.span is None else self.span.to_dict(),
+            "not_compared": list(self.unread),
+            "unsure": list(self.unsure),
         }
 
     def __str__(self) -> str:
@@ -138,3 +176,8 @@ class Report:
         if len(self.leaks) > _SHOWN:
             lines.append(f"  and {len(self.leaks) - _SHOWN} more")
         return "\n".join([told, *lines, *(f"  note: {note}" for note in self.notes)])
+
+
+def _named(names: tuple[str, ...]) -> str:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more

@@ -13,13 +13,16 @@ import numpy.typing as npt
 from openoutcry.errors import refusal
 from openoutcry.leakcheck.perturb import KINDS
 from openoutcry.leakcheck.source import Rows, Source
-from openoutcry.leakcheck.trace import Trace, changes
+from openoutcry.leakcheck.trace import Mask, Trace, blotted, changes
 from openoutcry.openoutcry_py import OpenOutcryError
 
 CUTS = 24
 # Cuts on warm-up rows, where back-filled values end; dense, since each such leak is over after a few bars.
 _EARLY = (0, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233)
 _GOLDEN = (5.0**0.5 - 1.0) / 2.0
+
+# Futures that may end an episode as the end of the data does: rows of NaN may be dropped.
+_LACKING = ("nan", "truncation")
 
 # What a target may raise: one that ends the process would end the check, as if it were clean.
 RAISED = (Exception, SystemExit)
@@ -76,6 +79,8 @@ class Search:
     base: Trace = field(init=False)
     errors: dict[str, Counter[str]] = field(default_factory=dict)
     n_runs: int = 0
+    unsure: list[str] = field(default_factory=list)
+    _blots: dict[int, set[str]] = field(default_factory=dict)
     _seen: dict[tuple[str, int], dict[str, Rows] | None] = field(default_factory=dict)
     _shown: dict[tuple[str, int], Trace] = field(default_factory=dict)
 
@@ -99,7 +104,7 @@ class Search:
         return quietly(self.target, KINDS[kind](self.source, cut), self.source, cut)
 
     def reaches(self, n_cuts: int) -> list[Reach]:
-        """Return the columns that look ahead, in their order."""
+        """Return the columns that look ahead, in their order, and keep what is `unsure`."""
         cuts = cuts_of(self.source.n_bars, n_cuts)
         for cut in cuts:
             for kind in KINDS:
@@ -110,7 +115,9 @@ class Search:
         columns = list(
             dict.fromkeys([*self.base.columns, *(name for each in self._seen.values() for name in each or {})])
         )
-        found = [self._reach(column, kinds) for column in columns if (kinds := self._kinds(column))]
+        changed = {column: kinds for column in columns if (kinds := self._kinds(column))}
+        self.unsure = [column for column, kinds in changed.items() if self._is_blotted(column, kinds)]
+        found = [self._reach(column, kinds) for column, kinds in changed.items() if column not in self.unsure]
         self._check(quietly(self.target, self.source, self.source, None), "after runs on other data")
         return found
 
@@ -156,7 +163,7 @@ class Search:
         rows = np.flatnonzero(self._of_one(reach.first))
         bars = self.base.bars[rows]
         rows, bars = rows[np.argsort(bars, kind="stable")], np.sort(bars)
-        now, then = (np.where(each.present, each.numbers[reach.column], np.nan)[rows] for each in (self.base, other))
+        now, then = (each.shown(reach.column)[rows] for each in (self.base, other))
         return Glimpse(bars, now, then)
 
     def _of_one(self, row: int) -> Any:
@@ -202,7 +209,38 @@ class Search:
             self.errors.setdefault(kind, Counter())[said(error)] += 1
             return None
         differ = changes(self.base, other, cut, self.rtol)
-        return {column: np.flatnonzero(rows) for column, rows in differ.items() if rows.any()}
+        for flag in self.base.flags & differ.keys():
+            differ[flag] &= self._tells(flag, other, kind, cut) if differ[flag].any() else False
+        found = {column: rows for column, rows in differ.items() if rows.any()}
+        if kind == "nan":
+            self._blots[cut] = blotted(self.base, other, cut, found)
+        return {column: np.flatnonzero(rows) for column, rows in found.items()}
+
+    def _tells(self, flag: str, other: Trace, kind: str, cut: int) -> Mask:
+        """Return the rows where a flag is not that of the end of the data.
+
+        Rows of garbage may be dropped as outliers; then the episode ends as it does without them.
+        """
+        rows = np.full(len(self.base.bars), kind not in _LACKING)
+        if kind != "garbage":
+            return rows
+        try:
+            short = self.other("truncation", cut)
+        except RAISED:  # without an end to compare with
+            return rows
+        ends: Mask = (other.columns[flag] == 1.0) & (short.columns[flag] == 1.0)
+        return rows & ~ends
+
+    def _is_blotted(self, column: str, kinds: tuple[str, ...]) -> bool:
+        """Return whether a column changes in that later NaN make all of it NaN alone.
+
+        That tells whether later data are missing, and nothing where none of the data are.
+        """
+        if kinds != ("nan",) or self.source.lacks_values:
+            return False
+        cuts = self._hits(column, "nan")
+        are_told = all(any(self._seen[kind, cut] is not None for cut in cuts) for kind in KINDS)
+        return are_told and all(column in self._blots[cut] for cut in cuts)
 
     def _kinds(self, column: str) -> tuple[str, ...]:
         hits = {kind for (kind, _), found in self._seen.items() if found and column in found}

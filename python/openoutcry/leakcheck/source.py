@@ -67,6 +67,12 @@ class Source:
         """Names of the columns that are neither dates nor symbols."""
         return [name for name in self.columns if name not in (self.time, self.name)]
 
+    @property
+    def lacks_values(self) -> bool:
+        """Whether a number is missing somewhere."""
+        columns = (self.columns[name] for name in self.values)
+        return any(bool(np.isnan(values).any()) for values in columns if values.dtype.kind == "f")
+
     def changed(self, columns: Mapping[str, Column]) -> Source:
         """Return the source with other values in some of the columns."""
         return replace(self, columns={**self.columns, **columns})

@@ -27,12 +27,15 @@ class Trace:
         present: Which rows the target gave, shape `(n_rows,)`.
         is_whole: Whether a row that is missing says something. An environment may end before the data does; a
             pipeline that drops a row has looked at something to do so.
+        flags: Columns that say whether an episode is over, NaN where it was not told. They are told of the bar at which
+            it ends too, whose observation is not there.
     """
 
     columns: Mapping[str, npt.NDArray[Any]]
     bars: npt.NDArray[np.intp]
     present: Mask
     is_whole: bool
+    flags: frozenset[str] = frozenset()
 
     @cached_property
     def numbers(self) -> dict[str, npt.NDArray[np.float64]]:
@@ -47,6 +50,11 @@ class Trace:
             known = np.abs(values[self.present & np.isfinite(values)])
             sizes[name] = float(np.median(known)) if len(known) else 0.0
         return sizes
+
+    def shown(self, name: str) -> npt.NDArray[np.float64]:
+        """Return the numbers of a column, NaN in rows that the target did not give."""
+        values = self.numbers[name]
+        return values if name in self.flags else np.where(self.present, values, np.nan)
 
 
 def changes(base: Trace, other: Trace, cut: int, rtol: float | None = None) -> dict[str, Mask]:
@@ -69,15 +77,42 @@ def changes(base: Trace, other: Trace, cut: int, rtol: float | None = None) -> d
         there = other.columns.get(name)
         if there is None:
             found[name] = early & base.present if base.is_whole else np.zeros_like(early)
+        elif name in base.flags:
+            found[name] = early & _told(values) & _told(there) & (values != there)
         elif name in base.numbers and name in other.numbers:
             tolerance = _tolerance(values, there) if rtol is None else rtol
             differ = _apart(base.numbers[name], other.numbers[name], tolerance, base.sizes[name])
             found[name] = rows | (both & differ)
         else:
-            found[name] = rows | (both & _unlike(values, there, both))
+            found[name] = rows | (both & _unlike(values, there, both, rtol))
     for name in other.columns.keys() - base.columns.keys():
-        found[name] = early & other.present if base.is_whole else np.zeros_like(early)
+        found[name] = early & other.present if base.is_whole else both & _told(other.columns[name])
     return found
+
+
+def blotted(base: Trace, other: Trace, cut: int, changed: Mapping[str, Mask]) -> set[str]:
+    """Return the columns whose numbers up to a bar all changed, to NaN.
+
+    Args:
+        base: What the target knew.
+        other: What it knew with another future.
+        cut: The last bar that both had in common.
+        changed: Rows that differ, by column.
+    """
+    found = set()
+    for name, rows in changed.items():
+        if name in base.numbers and name in other.numbers:
+            known = (base.bars <= cut) & base.present & ~np.isnan(base.numbers[name])
+            is_lost = np.isnan(other.numbers[name][known]) & other.present[known]
+            if np.array_equal(rows, known) and is_lost.all():
+                found.add(name)
+    return found
+
+
+def _told(values: npt.NDArray[Any]) -> Mask:
+    if values.dtype.kind == "f":
+        return np.asarray(~np.isnan(values))
+    return np.array([not _is_none(value) for value in values], dtype=bool)
 
 
 def _tolerance(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> float:
@@ -93,15 +128,30 @@ def _apart(a: npt.NDArray[np.float64], b: npt.NDArray[np.float64], rtol: float, 
     return np.asarray(~(((a == b) | (near & ~is_endless)) | (np.isnan(a) & np.isnan(b))))
 
 
-def _unlike(a: npt.NDArray[Any], b: npt.NDArray[Any], where: Mask) -> Mask:
+def _unlike(a: npt.NDArray[Any], b: npt.NDArray[Any], where: Mask, rtol: float | None) -> Mask:
     unlike = np.zeros(len(a), dtype=bool)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for row in np.flatnonzero(where):
             x, y = a[row], b[row]
+            if isinstance(x, np.ndarray) and isinstance(y, np.ndarray):
+                unlike[row] = not _alike(x, y, rtol)
+                continue
             same = x is y or bool(np.all(x == y)) or (_is_none(x) and _is_none(y))
             unlike[row] = not same
     return unlike
+
+
+def _alike(x: npt.NDArray[Any], y: npt.NDArray[Any], rtol: float | None) -> bool:
+    """Return whether two lists hold the same, numbers within the tolerance."""
+    if x.shape != y.shape:
+        return False
+    if x.dtype.kind not in "fiub" or y.dtype.kind not in "fiub":
+        return not _unlike(x, y, np.ones(len(x), dtype=bool), rtol).any()
+    a, b = x.astype(np.float64), y.astype(np.float64)
+    known = np.abs(a[np.isfinite(a)])
+    size = float(np.median(known)) if len(known) else 0.0
+    return not _apart(a, b, _tolerance(x, y) if rtol is None else rtol, size).any()
 
 
 def _is_none(value: Any) -> bool:

@@ -45,7 +45,7 @@ def worth_of(
     The direction is the one that earns without delay. Positions of several symbols are equal parts.
     """
     if column not in trace.numbers:
-        return (), "the column holds no numbers"
+        return (), "the column does not hold a number in each row"
     priced = prices_of(source)
     if priced is None:
         return (), "the data has no column of closes"
@@ -81,7 +81,7 @@ def prices_of(source: Source) -> tuple[Table, list[str]] | None:
 
 def _by_bar(column: str, trace: Trace, source: Source, closes: Table, symbols: list[str]) -> Table:
     """Return a column as a signal for each bar and symbol."""
-    values = np.where(trace.present, trace.numbers[column], np.nan)
+    values = trace.shown(column)
     table = np.full(closes.shape, np.nan)
     if len(values) == len(source.bars) and source.name is not None:
         places = np.searchsorted(symbols, source.columns[source.name].astype(str))

@@ -36,7 +36,7 @@ def render_run(view: RunView, benchmark: RunView | None, notices: Sequence[str],
         f"<main>{headline(view, benchmark)}{key_figures(view, benchmark, 'run')}{notices_list(notices, 2, DATA)}"
         f"{run_sections(view, benchmark, 2, 'run', Detail())}</main><footer>{provenance_list(provenance)}</footer>"
     )
-    return document(f"{view.name} on {view.dataset}", body)
+    return document(f"{view.name} on {view.dataset}", body, inspector=view.trace is not None)
 
 
 def render_board(title: str, sections: Sequence[BoardSection], notices: Sequence[str], provenance: Provenance) -> str:

@@ -17,8 +17,8 @@ from openoutcry.report.view import BoardRow, BoardSection, RunView
 __all__ = ["board_section", "slots_of"]
 
 _ALL_POINTS = 700
-_FIRST = Detail(points=600, columns=180, switch=False)
-_FOLDED = Detail(points=320, columns=110, switch=False)
+_FIRST = Detail(points=600, columns=180, switch=False, inspector=False)
+_FOLDED = Detail(points=320, columns=110, switch=False, inspector=False)
 _MEASURES = ("return", "vol", "max_drawdown", "turnover", "cost", "delayed_sharpe")
 
 

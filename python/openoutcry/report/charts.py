@@ -6,7 +6,7 @@ Every path is bounded in size, and a line keeps its lows and highs however long 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from openoutcry import openoutcry_py as native
 from openoutcry.report import series
+from openoutcry.report.fan import fan_ends, fan_paths
 from openoutcry.report.heatmap import monthly_heatmap, monthly_table
 from openoutcry.report.marks import interval_mark, sparkline
 from openoutcry.report.scales import DateScale, ValueScale, date_scale, value_scale
@@ -84,6 +85,7 @@ def equity_chart(
     points: int = POINTS,
     height: int = 300,
     slim: bool = False,
+    fan: Mapping[float, Floats] | None = None,
 ) -> str:
     """Draw NAV over time, as a multiple of the starting NAV.
 
@@ -94,8 +96,10 @@ def equity_chart(
         points: Most points per line.
         height: Pixels.
         slim: Thumbnail without labels.
+        fan: Quantile to NAV of agents without skill, over the dates of the last line; drawn behind.
     """
-    values = value_scale([line.values for line in lines], scale, include=[1.0, *include])
+    fan = fan or {}
+    values = value_scale([*(line.values for line in lines), *fan.values()], scale, include=[1.0, *include])
     dates = date_scale([series.seconds(line.dates) for line in lines])
     told = "; ".join(_journey(line) for line in reversed(lines))
     canvas = Canvas(
@@ -109,15 +113,17 @@ def equity_chart(
         baseline=1.0,
         slim=slim,
     )
-    paths = [_line(line, line.values, values, dates, points) for line in lines]
+    paths = fan_paths(fan, lines[-1].dates, values, dates) if fan else []
+    paths += [_line(line, line.values, values, dates, points) for line in lines]
     many = any(line.role == "series" for line in lines)
     ends = [EndLabel(line.name, values.position(float(line.values[-1])), line.colour, many) for line in lines]
+    ends += fan_ends(fan, values) if fan else []
     return canvas.render(paths, [] if slim else ends)
 
 
-def spans_decades(lines: Sequence[Line]) -> bool:
-    """Return whether `equity_chart` picks a log scale for `lines`."""
-    return value_scale([line.values for line in lines], "auto", include=[1.0]).log
+def spans_decades(lines: Sequence[Line], fan: Mapping[float, Floats] | None = None) -> bool:
+    """Return whether `equity_chart` picks a log scale for `lines` and `fan`."""
+    return value_scale([*(line.values for line in lines), *(fan or {}).values()], "auto", include=[1.0]).log
 
 
 def drawdown_chart(lines: Sequence[Line], *, points: int = POINTS, height: int = 180) -> str:

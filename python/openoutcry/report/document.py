@@ -14,14 +14,16 @@ __all__ = ["document"]
 _HERE = Path(__file__).parent
 
 
-def document(title: str, body: str) -> str:
+def document(title: str, body: str, *, inspector: bool = False) -> str:
     """Return a complete page around `body`, which is HTML already.
+
+    With `inspector`, the page carries the script that shows any bar of its packed trace.
 
     The policy in its head lets the page load nothing and run no script but the one it carries: a name that slipped
     through the escaping still could not act.
     """
-    script = (_HERE / "page.js").read_text(encoding="utf-8")
-    style = stylesheet(":root") + (_HERE / "page.css").read_text(encoding="utf-8")
+    script = _text("page.js") + (_text("inspector.js") if inspector else "")
+    style = stylesheet(":root") + _text("page.css") + _text("sections.css")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
     return (
@@ -31,3 +33,7 @@ def document(title: str, body: str) -> str:
         f"<title>{escape(title)}</title>\n<style>\n{style}</style>\n</head>\n"
         f"<body>\n{body}\n<script>{script}</script>\n</body>\n</html>\n"
     )
+
+
+def _text(name: str) -> str:
+    return (_HERE / name).read_text(encoding="utf-8")

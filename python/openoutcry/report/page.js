@@ -56,7 +56,9 @@
     const series = [...marks.querySelectorAll("path")].filter((p) => p.dataset.name).map((path) => (
       { path, ...edges(path), colour: path.getAttribute("class").split(" ")[1] }
     ));
-    const values = (x) => series.filter((s) => !s.path.classList.contains("oo-hidden")).map((s) => {
+    // A line that has a gap is several paths of one name, of which one is at x.
+    const covers = ({ outer }, x) => outer[0][0] - 1 <= x && x <= outer[outer.length - 1][0] + 1;
+    const values = (x) => series.filter((s) => !s.path.classList.contains("oo-hidden") && (s.steps || covers(s, x))).map((s) => {
       const edge = (list) => list[nearest(list, x, s.steps)];
       const value = at(edge(s.outer)[1]) - (s.inner ? at(edge(s.inner)[1]) : 0);
       return { name: s.path.dataset.name, value, text: show(value), colour: s.colour, x: s.steps ? Math.round(x) : edge(s.outer)[0], area: !!s.inner };
@@ -106,6 +108,13 @@
       const box = chart.querySelector(".oo-marks").getBoundingClientRect();
       showAt((event.clientX - box.left) / box.width);
     };
+    // The inspector, where there is one, shows the date under the cursor.
+    const inspect = () => {
+      const rows = (model = model || read(chart)).values(position * model.width);
+      const x = rows.length ? rows[rows.length - 1].x : position * model.width;
+      document.dispatchEvent(new CustomEvent("openoutcry:date", { detail: model.date(x) }));
+    };
+    chart.addEventListener("dblclick", inspect);
     chart.addEventListener("pointermove", follow);
     chart.addEventListener("pointerdown", follow);
     chart.addEventListener("pointerleave", hide);
@@ -114,6 +123,7 @@
     chart.addEventListener("keydown", (event) => {
       const step = { ArrowLeft: -0.01, ArrowRight: 0.01 }[event.key];
       if (event.key === "Escape") hide();
+      if (event.key === "Enter") inspect();
       if (!step) return;
       event.preventDefault();
       showAt(position + step);

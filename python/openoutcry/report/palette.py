@@ -22,6 +22,7 @@ COLOURS: dict[str, tuple[str, str]] = {
     "agent-fill": ("#dbe7f6", "#1c2f49"),
     "benchmark": ("#6b737d", "#9aa3ad"),
     "delayed": ("#b9540a", "#f0934a"),
+    "luck": ("#7a5c99", "#b39ad0"),
 }
 """Role to `(light, dark)`."""
 

@@ -36,11 +36,13 @@ class Detail:
         points: Most points of a line.
         columns: Most columns of a stacked chart.
         switch: Whether a chart on a log scale can be switched to a linear one.
+        inspector: Whether the run can be looked at bar by bar.
     """
 
     points: int = 1000
     columns: int = 200
     switch: bool = True
+    inspector: bool = True
 
 
 def heading(level: int, text: str, key: str = "") -> str:
@@ -67,7 +69,7 @@ def legend(entries: Sequence[tuple[str, str]], *, always: bool = False) -> str:
 
 def scroll(content: str, label: str) -> str:
     """Return wide content in a box that scrolls by itself, also by keyboard."""
-    return f'<div class="scroll" role="region" aria-label="{escape(label)}" tabindex="0">{content}</div>'
+    return f'<div class="scroll" role="group" aria-label="{escape(label)}" tabindex="0">{content}</div>'
 
 
 def switch(key: str, log: str, linear: str) -> str:
@@ -108,7 +110,19 @@ def provenance_list(provenance: Provenance) -> str:
     """Return what was run, word for word."""
     groups = [f"{heading(3, title)}{_entries(entries)}" for title, entries in provenance.groups.items()]
     body = "".join(groups) + _entries(provenance.entries)
-    return f'<section class="provenance">{heading(2, "What was run")}{body}</section>'
+    return f'<section class="provenance">{heading(2, "What was run")}{_check(provenance)}{body}</section>'
+
+
+def _check(provenance: Provenance) -> str:
+    digest = f"<p>It must print this digest:</p><pre><code>{escape(provenance.digest)}</code></pre>"
+    command = f"<p>This recomputes the run from its decisions:</p><pre><code>{escape(provenance.verify)}</code></pre>"
+    if not provenance.verify:
+        return (
+            f'<div class="check">{digest.replace("It must print this digest", "Digest")}</div>'
+            if provenance.digest
+            else ""
+        )
+    return f'<div class="check">{command}{digest if provenance.digest else ""}</div>'
 
 
 def _entries(entries: Sequence[tuple[str, str]]) -> str:

@@ -5,14 +5,22 @@ from __future__ import annotations
 import numpy as np
 
 from openoutcry.report import verdict
+from openoutcry.report.calibration import calibration_section
 from openoutcry.report.charts import Line, delay_chart, drawdown_chart, equity_chart, spans_decades, weights_chart
 from openoutcry.report.events import run_events
+from openoutcry.report.evidence import Rolling
+from openoutcry.report.exposure import EXPOSURE_LEGEND, exposure_chart
+from openoutcry.report.fan import fan_sentence
 from openoutcry.report.heatmap import monthly_table
+from openoutcry.report.inspector import inspector_section
 from openoutcry.report.metrics import METRICS, Footnotes, show, show_sharpe
 from openoutcry.report.parts import Detail, figure, heading, intervals, legend, scroll, switch
+from openoutcry.report.rolling import rolling_chart, rolling_sentence
+from openoutcry.report.skill import skill_section
 from openoutcry.report.stacks import cost_chart, cost_legend, cost_order, weights_legend
 from openoutcry.report.text import DASH, escape, percent, plural
 from openoutcry.report.view import RunView
+from openoutcry.report.waterfall import waterfall_bars, waterfall_table
 
 __all__ = ["headline", "key_figures", "run_sections", "without_itself"]
 
@@ -68,14 +76,18 @@ def run_sections(view: RunView, benchmark: RunView | None, level: int, key: str,
     """
     sections = [
         ("Equity and drawdown", _equity(view, benchmark, key, detail)),
+        ("Is it luck?", skill_section(view.skill, key) if view.skill else ""),
+        ("Sharpe ratio over time", _rolling(view, view.rolling, detail) if view.rolling else ""),
         ("Returns by month", _months(view)),
-        ("Weights", _weights(view, detail)),
+        ("Weights", _weights(view, detail) + _exposure(view, detail)),
         ("Costs", _costs(view, detail)),
         ("Orders and events", run_events(view)),
+        ("Stated confidence", calibration_section(view.calibration) if view.calibration else ""),
         ("One bar later", _delay(view, detail)),
+        ("Bar by bar", inspector_section(view, view.trace, key) if view.trace and detail.inspector else ""),
         ("All metrics", _metrics(view, benchmark, key)),
     ]
-    return "".join(f"<section>{heading(level, title)}{content}</section>" for title, content in sections)
+    return "".join(f"<section>{heading(level, title)}{content}</section>" for title, content in sections if content)
 
 
 def _equity(view: RunView, benchmark: RunView | None, key: str, detail: Detail) -> str:
@@ -85,14 +97,26 @@ def _equity(view: RunView, benchmark: RunView | None, key: str, detail: Detail) 
         lines.insert(0, Line("one bar later", view.dates, view.delayed_nav, "delayed"))
     if benchmark is not None:
         lines.insert(0, Line(benchmark.name, benchmark.dates, benchmark.nav, "benchmark"))
-    chart, caption = equity_chart(lines, points=detail.points), "NAV as a multiple of its start."
-    if spans_decades(lines) and detail.switch:
-        chart = switch(f"{key}-scale", chart, equity_chart(lines, scale="linear", points=detail.points))
-    elif spans_decades(lines):
+    chart, caption = equity_chart(lines, points=detail.points, fan=view.fan), "NAV as a multiple of its start."
+    if spans_decades(lines, view.fan) and detail.switch:
+        linear = equity_chart(lines, scale="linear", points=detail.points, fan=view.fan)
+        chart = switch(f"{key}-scale", chart, linear)
+    elif spans_decades(lines, view.fan):
         caption = "NAV as a multiple of its start, on a log scale."
     entries = [(line.name, line.colour) for line in reversed(lines)]
+    if view.fan:
+        caption += " " + fan_sentence(view.fan, view.nav, view.fan_label)
+        entries.append((view.fan_label, "c-luck"))
     falls = drawdown_chart([line for line in lines if line.role != "delayed"], points=detail.points)
     return figure(chart, caption, legend(entries)) + figure(falls, "Drawdown: NAV below its running peak.")
+
+
+def _rolling(view: RunView, rolling: Rolling, detail: Detail) -> str:
+    if not np.isfinite(rolling.sharpe).any():
+        return f"<p>{rolling_sentence(rolling)}</p>"
+    caption = f"Annual Sharpe ratio of the last {rolling.n_returns:,} returns, with its 95% band. "
+    chart = rolling_chart(view.dates, rolling, points=detail.points)
+    return figure(chart, caption + rolling_sentence(rolling))
 
 
 def _months(view: RunView) -> str:
@@ -112,9 +136,21 @@ def _weights(view: RunView, detail: Detail) -> str:
     return figure(chart, caption, legend(entries))
 
 
+def _exposure(view: RunView, detail: Detail) -> str:
+    if view.gross is None or view.net is None or not view.gross.any():
+        return ""
+    chart = exposure_chart(view.dates, view.gross, view.net, columns=detail.columns)
+    caption = "Exposure: gross counts longs and shorts, net sets one against the other."
+    bars = -(-len(view.dates) // detail.columns)
+    caption += f" Each point is the mean of {bars} bars." if bars > 1 else ""
+    same = np.array_equal(view.gross, view.net)
+    return figure(chart, caption, legend([("gross and net", "c-agent")] if same else EXPOSURE_LEGEND))
+
+
 def _costs(view: RunView, detail: Detail) -> str:
+    fall = scroll(waterfall_table(waterfall_bars(view.nav, view.costs, view.gains)), "From gross to net")
     if not cost_legend(view.costs):
-        return "<p>Nothing was charged.</p>"
+        return f"<p>Nothing was charged.</p>{fall if view.gains else ''}"
     totals = {kind: float(view.costs[kind].sum()) for kind in cost_order(view.costs)}
     total = sum(totals.values())
     rows = "".join(
@@ -130,7 +166,7 @@ def _costs(view: RunView, detail: Detail) -> str:
     )
     chart = cost_chart(view.dates, view.costs, columns=detail.columns)
     caption = "Paid so far, as a share of the starting NAV."
-    return f'<div class="beside">{figure(chart, caption, legend(cost_legend(view.costs)))}{table}</div>'
+    return f'<div class="beside">{figure(chart, caption, legend(cost_legend(view.costs)))}{table}</div>{fall}'
 
 
 def _delay(view: RunView, detail: Detail) -> str:

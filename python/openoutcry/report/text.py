@@ -4,7 +4,19 @@ from __future__ import annotations
 
 import html
 
-__all__ = ["DASH", "MINUS", "PLUS_MINUS", "TIMES", "attribute", "escape", "number", "percent", "plural", "shorten"]
+__all__ = [
+    "DASH",
+    "MINUS",
+    "PLUS_MINUS",
+    "TIMES",
+    "attribute",
+    "clean",
+    "escape",
+    "number",
+    "percent",
+    "plural",
+    "shorten",
+]
 
 # As escapes: the characters themselves are easily mistaken for a hyphen and an x.
 MINUS = "\u2212"
@@ -14,8 +26,16 @@ PLUS_MINUS = "\u00b1"
 
 _CONTROLS = {
     **dict.fromkeys((*range(32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A)), "\ufffd"),
-    **dict.fromkeys((9, 10, 13), " "),
+    # Half a surrogate pair, which JSON may hold, has no bytes in UTF-8.
+    **dict.fromkeys(range(0xD800, 0xE000), "\ufffd"),
+    **dict.fromkeys((9, 10, 13, 0x2028, 0x2029), " "),
 }
+_LINES = {**_CONTROLS, 10: "\n", 0x2028: "\n", 0x2029: "\n"}
+
+
+def clean(text: str) -> str:
+    """Return `text` without what could hide or reorder it; its lines stay."""
+    return text.translate(_LINES)
 
 
 def escape(text: str) -> str:

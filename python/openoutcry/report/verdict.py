@@ -17,6 +17,7 @@ from openoutcry.report.text import PLUS_MINUS, number, percent, shorten
 from openoutcry.report.view import BoardRow, RunView
 
 __all__ = [
+    "BAR_OF_SKILL",
     "COMPARISON",
     "ONE_TRIAL",
     "board_verdict",
@@ -29,6 +30,9 @@ __all__ = [
     "tied_with_first",
     "versus",
 ]
+
+BAR_OF_SKILL = 0.95
+"""Least probability that counts as skill, of the deflated and the probabilistic Sharpe ratio."""
 
 ONE_TRIAL = "This counts a single trial: a run chosen among many must clear a higher bar."
 

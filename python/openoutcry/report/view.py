@@ -10,14 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
 
-import numpy as np
-import numpy.typing as npt
+from openoutcry.report.checks import Floats, require_nav, require_values
+from openoutcry.report.evidence import Calibration, Rolling, Skill
+from openoutcry.report.trace import Trace
 
 __all__ = ["BoardRow", "BoardSection", "BoardWindow", "Floats", "Provenance", "RunView"]
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -40,6 +38,16 @@ class RunView:
         caveats: Metric to why its value says nothing of the agent; a Sharpe ratio with one is not ranked.
         events: Slug of an event to how often it happened, by reason; the reason is empty where it has none.
         ending: How the account ended before the window did, such as `ruined on 2020-03-16`; empty if it did not.
+        gains: Kind to shape `(n_bars - 1,)`, float64, what came in beside prices, as `costs` are.
+        gross: Shape `(n_bars,)`, float64, sum of abs(weight) at each close.
+        net: Shape `(n_bars,)`, float64, sum of signed weights at each close.
+        fan: Quantile, such as 0.05, to the NAV that this share of agents without skill stays below at each bar; each
+            of shape `(n_bars,)`, float64. Empty for none.
+        fan_label: Who the fan is of, such as `200 agents without skill`.
+        rolling: Sharpe ratio over the last bars.
+        skill: Whether the result could be luck.
+        calibration: Stated confidence against what came of it.
+        trace: The run bar by bar, for the inspector.
     """
 
     name: str
@@ -57,6 +65,15 @@ class RunView:
     caveats: Mapping[str, str] = field(default_factory=dict)
     events: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     ending: str = ""
+    gains: Mapping[str, Floats] = field(default_factory=dict)
+    gross: Floats | None = None
+    net: Floats | None = None
+    fan: Mapping[float, Floats] = field(default_factory=dict)
+    fan_label: str = "agents without skill"
+    rolling: Rolling | None = None
+    skill: Skill | None = None
+    calibration: Calibration | None = None
+    trace: Trace | None = None
 
     def __post_init__(self) -> None:
         n_bars = len(self.dates)
@@ -65,14 +82,31 @@ class RunView:
         for before, after in pairwise(self.dates):
             if after <= before:
                 raise ValueError(f"`dates` must rise; received {after} after {before}")
-        _require("nav", self.nav, (n_bars,))
-        _require("weights", self.weights, (n_bars, len(self.symbols)))
-        for kind, cost in self.costs.items():
-            _require(f"costs[{kind!r}]", cost, (n_bars - 1,))
-        _require_nav("nav", self.nav)
+        require_values("nav", self.nav, (n_bars,))
+        require_values("weights", self.weights, (n_bars, len(self.symbols)))
+        for name, flows in (("costs", self.costs), ("gains", self.gains)):
+            for kind, amounts in flows.items():
+                require_values(f"{name}[{kind!r}]", amounts, (n_bars - 1,))
+        require_nav("nav", self.nav)
         if self.delayed_nav is not None:
-            _require("delayed_nav", self.delayed_nav, (n_bars,))
-            _require_nav("delayed_nav", self.delayed_nav)
+            require_values("delayed_nav", self.delayed_nav, (n_bars,))
+            require_nav("delayed_nav", self.delayed_nav)
+        self._check_evidence(n_bars)
+
+    def _check_evidence(self, n_bars: int) -> None:
+        for name, exposure in (("gross", self.gross), ("net", self.net)):
+            if exposure is not None:
+                require_values(name, exposure, (n_bars,))
+        for level, nav in self.fan.items():
+            if not 0.0 < level < 1.0:
+                raise ValueError(f"a quantile of `fan` must lie between 0 and 1; received {level}")
+            require_values(f"fan[{level}]", nav, (n_bars,))
+            require_nav(f"fan[{level}]", nav)
+        if self.rolling is not None:
+            require_values("rolling.sharpe", self.rolling.sharpe, (n_bars,), gaps=True)
+            require_values("rolling.error", self.rolling.error, (n_bars,), gaps=True)
+        if self.trace is not None:
+            self.trace.check(n_bars, self.symbols)
 
     @property
     def notes(self) -> Mapping[str, str]:
@@ -87,10 +121,14 @@ class Provenance:
     Attributes:
         entries: Such as `("dataset fingerprint", "sha256:...")` or `("command", "openoutcry run ...")`.
         groups: Head to entries of its own, such as one group a dataset; shown before `entries`.
+        verify: The command that recomputes what the page shows; empty for none.
+        digest: What that command must print; empty for none.
     """
 
     entries: Sequence[tuple[str, str]]
     groups: Mapping[str, Sequence[tuple[str, str]]] = field(default_factory=dict)
+    verify: str = ""
+    digest: str = ""
 
 
 @dataclass(frozen=True)
@@ -158,18 +196,3 @@ class BoardSection:
             received = [window.label for window in row.windows]
             if received != labels:
                 raise ValueError(f"rows[{index}] must have the windows {labels}; received {received}")
-
-
-def _require(name: str, values: npt.NDArray[Any], shape: tuple[int, ...]) -> None:
-    if values.shape != shape:
-        raise ValueError(f"`{name}` must have shape {shape}; received {values.shape}")
-    if not np.isfinite(values).all():
-        index = tuple(int(i) for i in np.argwhere(~np.isfinite(values))[0])
-        raise ValueError(f"`{name}` must be finite; received {values[index]} at {index}")
-
-
-def _require_nav(name: str, nav: Floats) -> None:
-    if nav[0] != 1.0:
-        raise ValueError(f"`{name}` must start at 1.0; received {nav[0]}")
-    if nav.min() < 0.0:
-        raise ValueError(f"`{name}` must not be negative; received {nav.min()}")

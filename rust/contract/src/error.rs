@@ -10,6 +10,13 @@ pub struct DecisionError {
 }
 
 impl DecisionError {
+    /// Returns the error of a confidence outside [0, 1] that no text held.
+    #[must_use]
+    pub fn confidence(value: f64) -> Self {
+        let message = format!("`confidence` must be in [0, 1]; received {value}");
+        Self { slug: "confidence_out_of_range", message }
+    }
+
     /// Returns the stable name of this error in `contract/errors.json`.
     #[must_use]
     pub fn slug(&self) -> &'static str {

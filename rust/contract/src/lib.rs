@@ -2,20 +2,25 @@
 //!
 //! The messages are described in `contract/README.md`; their schemas and vectors lie beside it.
 
+mod canonical;
 mod decision;
 mod error;
 mod info;
 pub mod json;
 mod observation;
 mod orders;
+pub mod record;
 mod scenario;
+mod submission;
 
+pub use canonical::{NotJson, canonicalize};
 pub use decision::{Action, Decision, Order};
 pub use error::DecisionError;
 pub use info::StepInfo;
 pub use observation::{MarketObservation, Position, PrintedCloses, SymbolHistory, write_observation};
-pub use orders::{Refusal, place_orders, to_orders};
+pub use orders::{Refusal, place_orders, to_orders, write_orders};
 pub use scenario::{SpecTextError, spec_digest, spec_from_json, spec_to_json};
+pub use submission::{Benchmarks, Submission, SubmittedRun};
 
 /// The version of the wire contract, independent of the version of any package.
 pub const CONTRACT_VERSION: &str = "1.0";

@@ -1,6 +1,7 @@
 use openoutcry_engine::{AsOf, RefusalReason};
 
 use crate::decision::{Action, Decision};
+use crate::json;
 
 /// An order that was refused by its name before the engine saw it.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,4 +61,29 @@ pub fn place_orders(decision: &Decision, index_of: impl Fn(&str) -> Option<usize
         }
     }
     refusals
+}
+
+/// Appends the canonical JSON of the decision that a row of weights is.
+///
+/// It has one order for each weight that is not NaN, named by `symbols`; a weight of 0 for a symbol that has not closed
+/// yet is nothing, and has none.
+///
+/// # Panics
+///
+/// Panics if a weight is infinite.
+pub fn write_orders(text: &mut String, symbols: &[String], weights: &[f64], as_of: AsOf<'_>) {
+    text.push_str("{\"orders\":");
+    let orders = symbols.iter().zip(weights).enumerate();
+    let orders = orders.filter(|(i, (_, weight))| !(weight.is_nan() || **weight == 0.0 && !as_of.has_closed(*i)));
+    json::push_array(text, orders, |text, (_, (symbol, weight))| {
+        let action = if *weight < 0.0 { Action::Sell } else { Action::Buy };
+        text.push_str("{\"action\":");
+        json::push_string(text, action.name());
+        json::push_key(text, "symbol");
+        json::push_string(text, symbol);
+        json::push_key(text, "target_weight");
+        json::push_number(text, *weight);
+        text.push('}');
+    });
+    text.push('}');
 }

@@ -3,11 +3,14 @@ use std::sync::OnceLock;
 use crate::as_of::AsOf;
 use crate::columns::Columns;
 use crate::csv_text;
+use crate::date;
 use crate::error::DataError;
 use crate::fill_prices::FillPrices;
 use crate::fingerprint;
 use crate::grid::Grid;
+use crate::grids::Grids;
 use crate::lanes::{self, Block};
+use crate::rare::Rare;
 use crate::size::check_size;
 use crate::synthetic;
 use crate::validate;
@@ -26,10 +29,10 @@ pub struct Dataset {
     pub(crate) high: Option<Grid>,
     pub(crate) low: Option<Grid>,
     pub(crate) volume: Option<Grid>,
-    pub(crate) dividends: Option<Grid>,
-    pub(crate) splits: Option<Grid>,
-    pub(crate) tradable: Option<Grid>,
-    pub(crate) delistings: Option<Grid>,
+    pub(crate) dividends: Option<Rare>,
+    pub(crate) splits: Option<Rare>,
+    pub(crate) tradable: Option<Rare>,
+    pub(crate) delistings: Option<Rare>,
     pub(crate) risk_free: Option<Vec<f64>>,
     pub(crate) fundamentals: Vec<Known<(String, f64)>>,
     pub(crate) news: Vec<Known<String>>,
@@ -61,37 +64,10 @@ impl Dataset {
     /// Returns the first fault with its row and column; nothing is repaired.
     pub fn new(columns: Columns) -> Result<Self, DataError> {
         validate::check(&columns)?;
-        let n_symbols = columns.symbols.len();
-        let grid = |table: &[f64], padding| Grid::from_rows(table, n_symbols, padding);
-        let optional = |table: Option<Vec<f64>>, padding| table.map(|table| grid(&table, padding));
-        let none_as = |none: f64| move |v: Vec<f64>| v.iter().map(|x| if x.is_nan() { none } else { *x }).collect();
-        let mask = |v: Vec<bool>| -> Vec<f64> { v.iter().map(|allowed| f64::from(*allowed)).collect() };
-        let mut dataset = Self {
-            close: grid(&columns.close, 1.0),
-            open: optional(columns.open, 1.0),
-            high: optional(columns.high, 1.0),
-            low: optional(columns.low, 1.0),
-            volume: optional(columns.volume, 1.0),
-            dividends: optional(columns.dividends.map(none_as(0.0)), 0.0),
-            splits: optional(columns.splits.map(none_as(1.0)), 1.0),
-            tradable: optional(columns.tradable.map(mask), 1.0),
-            delistings: optional(columns.delistings, f64::NAN),
-            risk_free: columns.risk_free,
-            periods_per_year: columns.periods_per_year,
-            fundamentals: Vec::new(),
-            news: Vec::new(),
-            listed_at: Vec::new(),
-            settled_at: Vec::new(),
-            all_live: false,
-            has_gaps: false,
-            has_actions: Vec::new(),
-            has_any_actions: false,
-            fill_prices: FillPrices::PreviousClose,
-            by_name: (0..n_symbols).collect(),
-            fingerprint: OnceLock::new(),
-            dates: columns.dates,
-            symbols: columns.symbols,
-        };
+        let mut columns = columns;
+        let grids = Grids::from_columns(&mut columns);
+        let mut dataset = Self::of_grids(columns.dates, columns.symbols, columns.periods_per_year, grids);
+        dataset.risk_free = columns.risk_free;
         for item in columns.fundamentals {
             let known = dataset.known(item.symbol, item.available_at, (item.name, item.value));
             dataset.fundamentals.push(known);
@@ -105,8 +81,55 @@ impl Dataset {
             .fundamentals
             .sort_by(|a, b| (a.symbol, &a.item.0, &a.available_at).cmp(&(b.symbol, &b.item.0, &b.available_at)));
         dataset.news.sort_by(|a, b| (a.symbol, &a.available_at).cmp(&(b.symbol, &b.available_at)));
-        dataset.derive();
         Ok(dataset)
+    }
+
+    /// Returns the dataset of tables that were drawn, on weekdays from 2000-01-03 on.
+    ///
+    /// Their shapes, listings and settlements are right as they were made.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a value has left its range, as [`Dataset::new`] does.
+    pub(crate) fn drawn(n_bars: usize, n_symbols: usize, grids: Grids) -> Result<Self, DataError> {
+        let is_sound = grids.are_sound();
+        let symbols = (0..n_symbols).map(|i| format!("S{i:03}")).collect();
+        let dataset = Self::of_grids(date::weekdays(n_bars), symbols, DEFAULT_PERIODS_PER_YEAR, grids);
+        if !is_sound {
+            validate::check(&dataset.columns())?;
+        }
+        Ok(dataset)
+    }
+
+    fn of_grids(dates: Vec<String>, symbols: Vec<String>, periods_per_year: f64, grids: Grids) -> Self {
+        let mut dataset = Self {
+            close: grids.close,
+            open: grids.open,
+            high: grids.high,
+            low: grids.low,
+            volume: grids.volume,
+            dividends: grids.dividends,
+            splits: grids.splits,
+            tradable: grids.tradable,
+            delistings: grids.delistings,
+            risk_free: None,
+            fundamentals: Vec::new(),
+            news: Vec::new(),
+            listed_at: Vec::new(),
+            settled_at: Vec::new(),
+            all_live: false,
+            has_gaps: false,
+            has_actions: Vec::new(),
+            has_any_actions: false,
+            fill_prices: FillPrices::unknown(),
+            by_name: (0..symbols.len()).collect(),
+            fingerprint: OnceLock::new(),
+            periods_per_year,
+            dates,
+            symbols,
+        };
+        dataset.derive();
+        dataset
     }
 
     /// Returns the dataset of a CSV text.
@@ -144,20 +167,18 @@ impl Dataset {
         let (n_bars, n_symbols) = (self.n_bars(), self.n_symbols());
         let first = |holds: &dyn Fn(usize) -> bool| (0..n_bars).find(|bar| holds(*bar)).unwrap_or(usize::MAX);
         self.listed_at = (0..n_symbols).map(|i| first(&|bar| self.close.get(bar, i).is_finite())).collect();
-        self.settled_at = match &self.delistings {
-            None => vec![usize::MAX; n_symbols],
-            Some(grid) => {
-                let mut settled_at = vec![usize::MAX; n_symbols];
-                for bar in (0..n_bars).filter(|bar| grid.row(*bar).as_flattened().iter().any(|value| !value.is_nan())) {
-                    for (i, first) in settled_at.iter_mut().enumerate() {
-                        *first = if grid.get(bar, i).is_nan() { *first } else { bar.min(*first) };
-                    }
+        self.settled_at = vec![usize::MAX; n_symbols];
+        if let Some(delistings) = &self.delistings {
+            for bar in delistings.bars() {
+                for (i, first) in self.settled_at.iter_mut().enumerate() {
+                    *first = if delistings.get(bar, i).is_nan() { *first } else { bar.min(*first) };
                 }
-                settled_at
             }
-        };
+        }
         self.all_live = self.listed_at.iter().all(|bar| *bar == 0) && self.settled_at.iter().all(|bar| *bar >= n_bars);
-        self.has_gaps = (0..n_bars).any(|bar| self.close.row(bar).as_flattened().iter().any(|close| close.is_nan()));
+        let has_gap =
+            |row: &[Block]| row.iter().any(|block| block.iter().fold(false, |any, close| any | close.is_nan()));
+        self.has_gaps = (0..n_bars).any(|bar| has_gap(self.close.row(bar)));
         self.has_actions = (0..n_bars).map(|bar| self.acts(bar)).collect();
         self.has_any_actions = self.has_actions.contains(&true);
         self.fill_prices = FillPrices::of(self);
@@ -165,8 +186,9 @@ impl Dataset {
     }
 
     fn acts(&self, bar: usize) -> bool {
-        let any = |grid: &Option<Grid>, neutral: f64| {
-            grid.as_ref().is_some_and(|grid| grid.row(bar).as_flattened().iter().any(|value| *value != neutral))
+        let any = |table: &Option<Rare>, neutral: f64| {
+            let table = table.as_ref().filter(|table| table.has(bar));
+            table.is_some_and(|table| table.row(bar).as_flattened().iter().any(|value| *value != neutral))
         };
         any(&self.dividends, 0.0) || any(&self.splits, 1.0) || self.settled_at.contains(&bar)
     }
@@ -227,7 +249,7 @@ impl Dataset {
     ///
     /// The first bar fills nothing, so it need not be tradable.
     pub(crate) fn is_whole(&self) -> bool {
-        self.all_live && !self.has_gaps && !matches!(self.fill_prices, FillPrices::Table(_))
+        self.all_live && !self.has_gaps && self.fill_prices.fill_all
     }
 
     /// Returns the shares traded in a bar, NaN where unknown, if the data has volume.
@@ -333,28 +355,6 @@ impl Dataset {
     #[must_use]
     pub fn has_opens(&self) -> bool {
         self.open.is_some()
-    }
-
-    /// Returns one column, time-major, or none if the dataset lacks it.
-    ///
-    /// A cell without a value is NaN.
-    ///
-    /// Names: `open`, `high`, `low`, `close`, `volume`, `dividends`, `splits`, `tradable` (1 or 0), `delistings`.
-    #[must_use]
-    pub fn column(&self, name: &str) -> Option<Vec<f64>> {
-        let grid = match name {
-            "close" => Some(&self.close),
-            "open" => self.open.as_ref(),
-            "high" => self.high.as_ref(),
-            "low" => self.low.as_ref(),
-            "volume" => self.volume.as_ref(),
-            "dividends" => self.dividends.as_ref(),
-            "splits" => self.splits.as_ref(),
-            "tradable" => self.tradable.as_ref(),
-            "delistings" => self.delistings.as_ref(),
-            _ => None,
-        }?;
-        Some((0..self.n_bars()).flat_map(|bar| (0..self.n_symbols()).map(move |i| grid.get(bar, i))).collect())
     }
 
     /// Returns the index of a symbol by name, whether or not it ever closes.

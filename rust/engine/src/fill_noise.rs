@@ -22,6 +22,23 @@ impl FillKey {
         Self(hash.finalize().into())
     }
 
+    /// Returns the key of 32 bytes, as random as the noise is to be hard to guess.
+    #[must_use]
+    pub fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// Returns what may be published of the key before it is revealed.
+    ///
+    /// It is SHA-256 of `openoutcry/fill-commitment/v1`, a zero byte and the key.
+    #[must_use]
+    pub fn commitment(&self) -> [u8; 32] {
+        let mut hash = Sha256::new();
+        hash.update(b"openoutcry/fill-commitment/v1\0");
+        hash.update(self.0);
+        hash.finalize().into()
+    }
+
     /// Returns the draw of a symbol at a fill bar, uniform in [0, 1).
     #[must_use]
     pub fn uniform(&self, bar: usize, symbol: &str) -> f64 {

@@ -1,46 +1,72 @@
 //! Steps 7 and 8 of the timeline: at what price bar t fills, and whether.
 
+use pulp::Arch;
+
 use crate::dataset::Dataset;
 use crate::grid::Grid;
+use crate::lanes::{self, Block, LANES};
+use crate::rare::Rare;
+use crate::wide::wide;
 
-/// Where the price of a fill in bar t comes from.
-///
-/// A table holds NaN where the symbol cannot be traded.
+/// The prices that orders meet.
 #[derive(Debug)]
-pub(crate) enum FillPrices {
+pub(crate) struct FillPrices {
+    source: Source,
+    /// Whether each symbol can be traded in each bar but the first.
+    pub(crate) fill_all: bool,
+}
+
+/// Where the price of a fill in bar t comes from; it is NaN where the symbol cannot be traded.
+#[derive(Debug)]
+enum Source {
     PreviousClose,
     Open,
     Table(Grid),
 }
 
 impl FillPrices {
+    /// Returns those of a market that is not known yet.
+    pub(crate) fn unknown() -> Self {
+        Self { source: Source::PreviousClose, fill_all: false }
+    }
+
     /// Returns the prices of a market whose columns and actions are known.
     ///
     /// A copy is made only where neither the opens nor the closes say it all.
     pub(crate) fn of(market: &Dataset) -> Self {
-        let n_bars = market.n_bars();
-        let cells = || (1..n_bars).flat_map(|bar| (0..market.n_symbols()).map(move |i| (bar, i)));
-        let tradable = cells().all(|(bar, i)| market.can_fill(bar, i));
-        let adjusted = market.open.is_none() && (0..n_bars).any(|bar| market.has_actions(bar));
-        match &market.open {
-            Some(_) if tradable => Self::Open,
-            None if tradable && !adjusted => Self::PreviousClose,
-            _ => {
-                let mut table = market.close.clone();
-                for (bar, i) in cells() {
-                    let price = if market.can_fill(bar, i) { market.reference_price(bar, i) } else { f64::NAN };
-                    table.set(bar, i, price);
+        let (mut fill_all, mut opens_say_all) = (true, market.open.is_some());
+        wide(
+            Arch::new(),
+            #[inline(always)]
+            || {
+                for bar in 1..market.n_bars() {
+                    for i in 0..lanes::n_blocks(market.n_symbols()) {
+                        let cells = Cells::new(market, bar, i);
+                        // Where a symbol cannot be traded there may be no open either: then the opens say so themselves.
+                        let told = |k: usize| cells.can_fill(k) | !cells.prices[k].is_finite();
+                        fill_all &= (0..LANES).fold(true, |all, k| all & cells.can_fill(k));
+                        opens_say_all &= (0..LANES).fold(true, |all, k| all & told(k));
+                    }
+                    if !(fill_all || opens_say_all) {
+                        break;
+                    }
                 }
-                Self::Table(table)
-            }
-        }
+            },
+        );
+        let adjusted = market.open.is_none() && market.has_any_actions();
+        let source = match &market.open {
+            Some(_) if opens_say_all => Source::Open,
+            None if fill_all && !adjusted => Source::PreviousClose,
+            _ => Source::Table(table(market)),
+        };
+        Self { source, fill_all }
     }
 
     /// Returns the table of the prices, and how many bars before its own a price is.
     pub(crate) fn grid<'a>(&'a self, market: &'a Dataset) -> (&'a Grid, usize) {
-        match (self, &market.open) {
-            (Self::Table(table), _) => (table, 0),
-            (Self::Open, Some(open)) => (open, 0),
+        match (&self.source, &market.open) {
+            (Source::Table(table), _) => (table, 0),
+            (Source::Open, Some(open)) => (open, 0),
             _ => (&market.close, 1),
         }
     }
@@ -56,11 +82,54 @@ impl Dataset {
             None => (self.close.get(bar - 1, symbol) - self.dividend(bar, symbol)) / self.split(bar, symbol),
         }
     }
+}
 
-    fn can_fill(&self, bar: usize, symbol: usize) -> bool {
-        self.reference_price(bar, symbol).is_finite()
-            && self.close.get(bar, symbol).is_finite()
-            && !self.is_masked(bar, symbol)
-            && self.volume_of(bar, symbol) != Some(0.0)
+/// Eight neighbouring symbols in a bar.
+struct Cells<'a> {
+    prices: Block,
+    close: &'a Block,
+    tradable: &'a Block,
+    volume: &'a Block,
+}
+
+impl<'a> Cells<'a> {
+    #[inline(always)]
+    fn new(market: &'a Dataset, bar: usize, block: usize) -> Self {
+        const NEUTRAL: &Block = &[1.0; LANES];
+        let prices = match (&market.open, &market.dividends, &market.splits) {
+            (Some(open), ..) => open.row(bar)[block],
+            (None, None, None) => market.close.row(bar - 1)[block],
+            _ => {
+                let of =
+                    |table: &Option<Rare>, neutral| table.as_ref().map_or([neutral; LANES], |of| of.row(bar)[block]);
+                let (paid, split) = (of(&market.dividends, 0.0), of(&market.splits, 1.0));
+                let close = &market.close.row(bar - 1)[block];
+                lanes::each(|k| (close[k] - paid[k]) / split[k])
+            }
+        };
+        Self {
+            prices,
+            close: &market.close.row(bar)[block],
+            tradable: market.tradable.as_ref().map_or(NEUTRAL, |table| &table.row(bar)[block]),
+            volume: market.volume.as_ref().map_or(NEUTRAL, |table| &table.row(bar)[block]),
+        }
     }
+
+    /// Returns whether one of the symbols can be traded (step 8).
+    #[inline(always)]
+    fn can_fill(&self, k: usize) -> bool {
+        // A volume that is not known is not 0.
+        self.prices[k].is_finite() && self.close[k].is_finite() && self.tradable[k] != 0.0 && self.volume[k] != 0.0
+    }
+}
+
+fn table(market: &Dataset) -> Grid {
+    let mut table = market.close.clone();
+    for bar in 1..market.n_bars() {
+        for (i, filled) in table.row_mut(bar).iter_mut().enumerate() {
+            let cells = Cells::new(market, bar, i);
+            *filled = lanes::each(|k| if cells.can_fill(k) { cells.prices[k] } else { f64::NAN });
+        }
+    }
+    table
 }

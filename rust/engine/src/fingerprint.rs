@@ -1,7 +1,6 @@
 use sha2::{Digest, Sha256};
 
 use crate::dataset::Dataset;
-use crate::grid::Grid;
 
 /// Returns the SHA-256 over all fields.
 ///
@@ -12,24 +11,27 @@ pub(crate) fn digest(dataset: &Dataset) -> [u8; 32] {
     texts(&mut hash, "dates", dataset.dates());
     texts(&mut hash, "symbols", dataset.symbols());
     numbers(&mut hash, "periods_per_year", &[dataset.periods_per_year]);
-    let tables: [(&str, Option<&Grid>); 9] = [
+    let dense = [
         ("close", Some(&dataset.close)),
         ("open", dataset.open.as_ref()),
         ("high", dataset.high.as_ref()),
         ("low", dataset.low.as_ref()),
         ("volume", dataset.volume.as_ref()),
+    ];
+    for (name, table) in dense {
+        if let Some(table) = table {
+            rows(&mut hash, name, dataset, |bar, i| table.get(bar, i));
+        }
+    }
+    let rare = [
         ("dividends", dataset.dividends.as_ref()),
         ("splits", dataset.splits.as_ref()),
         ("tradable", dataset.tradable.as_ref()),
         ("delistings", dataset.delistings.as_ref()),
     ];
-    let mut row = Vec::with_capacity(dataset.n_symbols());
-    for (name, table) in tables {
-        let Some(table) = table else { continue };
-        for bar in 0..dataset.n_bars() {
-            row.clear();
-            row.extend((0..dataset.n_symbols()).map(|i| table.get(bar, i)));
-            numbers(&mut hash, name, &row);
+    for (name, table) in rare {
+        if let Some(table) = table {
+            rows(&mut hash, name, dataset, |bar, i| table.get(bar, i));
         }
     }
     if let Some(risk_free) = dataset.risk_free() {
@@ -44,6 +46,15 @@ pub(crate) fn digest(dataset: &Dataset) -> [u8; 32] {
         numbers(&mut hash, "symbol", &[known.symbol as f64]);
     }
     hash.finalize().into()
+}
+
+fn rows(hash: &mut Sha256, name: &str, dataset: &Dataset, get: impl Fn(usize, usize) -> f64) {
+    let mut row = Vec::with_capacity(dataset.n_symbols());
+    for bar in 0..dataset.n_bars() {
+        row.clear();
+        row.extend((0..dataset.n_symbols()).map(|i| get(bar, i)));
+        numbers(hash, name, &row);
+    }
 }
 
 fn texts(hash: &mut Sha256, name: &str, values: &[String]) {

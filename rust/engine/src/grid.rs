@@ -38,7 +38,28 @@ impl Grid {
         self.blocks[bar * self.width + symbol / LANES][symbol % LANES]
     }
 
-    pub(crate) fn set(&mut self, bar: usize, symbol: usize, value: f64) {
-        self.blocks[bar * self.width + symbol / LANES][symbol % LANES] = value;
+    pub(crate) fn row_mut(&mut self, bar: usize) -> &mut [Block] {
+        &mut self.blocks[bar * self.width..(bar + 1) * self.width]
+    }
+
+    /// Returns a table to which bars can be added.
+    pub(crate) fn with_capacity(n_bars: usize, n_symbols: usize) -> Self {
+        let width = n_blocks(n_symbols);
+        Self { blocks: Vec::with_capacity(n_bars * width), width }
+    }
+
+    /// Adds bars in which no symbol has a value yet.
+    pub(crate) fn grow(&mut self, n_bars: usize, n_symbols: usize, padding: f64) {
+        let mut row = vec![[f64::NAN; LANES]; self.width];
+        row.as_flattened_mut()[n_symbols..].fill(padding);
+        for _ in 0..n_bars {
+            self.blocks.extend_from_slice(&row);
+        }
+    }
+
+    /// Returns the cells of a symbol, from a bar on.
+    pub(crate) fn column_mut(&mut self, first: usize, symbol: usize) -> impl Iterator<Item = &mut f64> {
+        let blocks = self.blocks[first * self.width + symbol / LANES..].iter_mut().step_by(self.width);
+        blocks.map(move |block| &mut block[symbol % LANES])
     }
 }

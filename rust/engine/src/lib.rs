@@ -17,12 +17,14 @@ mod fill_noise;
 mod fill_prices;
 mod fingerprint;
 mod grid;
+mod grids;
 pub mod lanes;
 mod limits;
 mod logs;
 mod plain;
 #[cfg(feature = "planted")]
 pub mod planted;
+mod rare;
 pub mod scenario;
 mod settlement;
 mod simd;
@@ -32,6 +34,7 @@ mod step;
 mod synthetic;
 mod tables;
 mod validate;
+mod wide;
 mod widen;
 mod window;
 

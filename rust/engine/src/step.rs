@@ -71,6 +71,14 @@ impl Rules {
         Ok(Self { costs, limits, fill_key, rates, traits, tables: None })
     }
 
+    /// Returns these rules with another key of the slippage noise.
+    #[must_use]
+    pub fn with_fill_key(mut self, fill_key: FillKey) -> Self {
+        self.fill_key = fill_key;
+        self.tables = None;
+        self
+    }
+
     /// Returns these rules with what they come to in each bar of `market` worked out.
     ///
     /// Worth it where many accounts share the rules. They are for that market alone from then on.
@@ -89,6 +97,12 @@ impl Rules {
     /// Returns the lowest weight that an order may ask for.
     pub(crate) fn lowest_weight(&self) -> f64 {
         if self.limits.allow_short { f64::NEG_INFINITY } else { 0.0 }
+    }
+
+    /// Returns the key of the slippage noise.
+    #[must_use]
+    pub fn fill_key(&self) -> FillKey {
+        self.fill_key
     }
 
     /// Returns the limits.

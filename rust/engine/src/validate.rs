@@ -1,5 +1,7 @@
 //! Refusal of data that the engine could only guess about.
 
+use std::ops::RangeInclusive;
+
 use crate::columns::{Columns, Fundamental};
 use crate::date;
 use crate::error::DataError;
@@ -18,6 +20,21 @@ impl Requirement {
     fn value(name: &'static str, range: &'static str) -> Self {
         Self { slug: "value_invalid", name, range }
     }
+}
+
+/// What all splits of a symbol may make of one old share.
+pub(crate) const SPLITS: RangeInclusive<f64> = 1e-30..=1e30;
+
+/// Returns whether a price is in range, or none.
+#[inline(always)]
+pub(crate) fn is_price(price: f64) -> bool {
+    price.is_nan() || (1e-15..=1e15).contains(&price)
+}
+
+/// Returns whether a volume is in range, or unknown.
+#[inline(always)]
+pub(crate) fn is_volume(volume: f64) -> bool {
+    volume.is_nan() || volume == 0.0 || (1e-15..=1e18).contains(&volume)
 }
 
 /// Checks every column and returns the first fault, with its row and column.
@@ -105,7 +122,6 @@ fn check_shapes(columns: &Columns) -> Check {
 }
 
 fn check_prices(columns: &Columns) -> Check {
-    let is_price = |price: f64| price.is_nan() || (1e-15..=1e15).contains(&price);
     let tables = [
         ("close", Some(&columns.close)),
         ("open", columns.open.as_ref()),
@@ -123,7 +139,6 @@ fn check_prices(columns: &Columns) -> Check {
 
 fn check_actions(columns: &Columns) -> Check {
     if let Some(volume) = &columns.volume {
-        let is_volume = |value: f64| value.is_nan() || value == 0.0 || (1e-15..=1e18).contains(&value);
         let range = "0 or between 1e-15 and 1e18 (NaN where unknown)";
         check_cells(columns, Requirement::value("volume", range), volume, is_volume)?;
     }
@@ -163,7 +178,7 @@ fn check_split_products(columns: &Columns) -> Check {
         }
         for (symbol, ratio) in ratios.iter().enumerate().filter(|(_, ratio)| !ratio.is_nan()) {
             products[symbol] *= ratio;
-            if !(1e-30..=1e30).contains(&products[symbol]) {
+            if !SPLITS.contains(&products[symbol]) {
                 faults[symbol].get_or_insert(row * n_symbols + symbol);
             }
         }

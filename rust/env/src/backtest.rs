@@ -1,6 +1,7 @@
 use std::borrow::Cow;
 
-use openoutcry_contract::{Decision, MarketObservation, Refusal, place_orders};
+use openoutcry_contract::record::{Digest, Fill, Header};
+use openoutcry_contract::{Decision, DecisionError, MarketObservation, Refusal, place_orders};
 use openoutcry_engine::lanes::LANES;
 use openoutcry_engine::{
     Book, ConfigError, CostModel, DEFAULT_LOOKBACK, Dataset, Desk, Detail, FillKey, Limits, RefusalReason, Rules,
@@ -15,11 +16,12 @@ use crate::run::Run;
 /// A backtest to be run: a market, a window, and its rules.
 #[derive(Clone, Debug)]
 pub struct Backtest<'a> {
-    data: &'a Dataset,
-    window: Window,
-    rules: Rules,
-    seed: u64,
-    lookback: usize,
+    pub(crate) data: &'a Dataset,
+    pub(crate) window: Window,
+    pub(crate) rules: Rules,
+    pub(crate) lookback: usize,
+    pub(crate) name: String,
+    pub(crate) fill: Fill,
 }
 
 /// A backtest that could not be made or finished.
@@ -28,6 +30,9 @@ pub enum BacktestError {
     /// The window, a cost or a limit cannot be used.
     #[error(transparent)]
     Config(#[from] ConfigError),
+    /// An answer is not a decision.
+    #[error(transparent)]
+    Decision(#[from] DecisionError),
     /// A decision cannot be carried out.
     #[error(transparent)]
     Step(#[from] StepError),
@@ -39,6 +44,7 @@ impl BacktestError {
     pub fn slug(&self) -> &'static str {
         match self {
             Self::Config(error) => error.slug(),
+            Self::Decision(error) => error.slug(),
             Self::Step(error) => error.slug(),
         }
     }
@@ -53,7 +59,14 @@ impl<'a> Backtest<'a> {
     pub fn new(data: &'a Dataset, window: Window, seed: u64, costs: CostModel) -> Result<Self, ConfigError> {
         window.validate(data.n_bars())?;
         let rules = Rules::new(costs, Limits::default(), FillKey::from_seed(seed))?;
-        Ok(Self { data, window, rules, seed, lookback: DEFAULT_LOOKBACK })
+        let (lookback, name, fill) = (DEFAULT_LOOKBACK, String::new(), Fill::Seed(seed));
+        Ok(Self { data, window, rules, lookback, name, fill })
+    }
+
+    /// Returns the backtest that a record's header tells of, by rules that were made of it.
+    pub(crate) fn again(data: &'a Dataset, header: &Header, rules: Rules) -> Self {
+        let Header { window, lookback, fill, .. } = *header;
+        Self { data, window, rules, lookback, name: header.dataset.name.clone(), fill }
     }
 
     /// Returns this backtest under other limits.
@@ -62,7 +75,7 @@ impl<'a> Backtest<'a> {
     ///
     /// Returns the first limit that is out of range.
     pub fn with_limits(mut self, limits: Limits) -> Result<Self, ConfigError> {
-        self.rules = Rules::new(*self.rules.costs(), limits, FillKey::from_seed(self.seed))?;
+        self.rules = Rules::new(*self.rules.costs(), limits, self.rules.fill_key())?;
         Ok(self)
     }
 
@@ -74,6 +87,21 @@ impl<'a> Backtest<'a> {
     pub fn with_lookback(mut self, lookback: usize) -> Result<Self, ConfigError> {
         self.lookback = check_lookback(lookback)?;
         Ok(self)
+    }
+
+    /// Returns this backtest on a market with a name, by which records call it.
+    #[must_use]
+    pub fn with_name(mut self, name: &str) -> Self {
+        name.clone_into(&mut self.name);
+        self
+    }
+
+    /// Returns this backtest with slippage noise of a key that records only commit to.
+    #[must_use]
+    pub fn sealed(mut self, key: FillKey) -> Self {
+        self.fill = Fill::Commitment(Digest(key.commitment()));
+        self.rules = self.rules.with_fill_key(key);
+        self
     }
 
     /// Runs an agent over the window.
@@ -112,7 +140,7 @@ impl<'a> Backtest<'a> {
     /// whether they ever close: what was decided must not depend on later bars.
     ///
     /// The step itself refuses an order for a symbol that has not closed yet; a bar later it may be filled.
-    fn decided<'e>(&self, decision: &Decision, episode: &'e Episode) -> Cow<'e, [f64]> {
+    pub(crate) fn decided<'e>(&self, decision: &Decision, episode: &'e Episode) -> Cow<'e, [f64]> {
         let unknown = |refusal: &Refusal| refusal.reason == RefusalReason::UnknownSymbol;
         if !episode.refusals().iter().any(unknown) {
             return Cow::Borrowed(episode.orders());
@@ -241,7 +269,7 @@ impl TableAccount {
 /// Returns why a table of decisions cannot be run, if it cannot.
 ///
 /// Known before the first trade: an account that ends early would hide a fault behind it.
-fn fault_of(of: &Backtest<'_>, orders: &[f64]) -> Option<StepError> {
+pub(crate) fn fault_of(of: &Backtest<'_>, orders: &[f64]) -> Option<StepError> {
     let (n_symbols, decisions) = (of.data.n_symbols(), of.window.n_decisions());
     if orders.len() != decisions * n_symbols {
         return Some(StepError::WeightCount { expected: decisions * n_symbols, received: orders.len() });

@@ -116,7 +116,7 @@ fn is_same(a: &Arc<Dataset>, b: &Arc<Dataset>) -> bool {
 /// Returns the text of the closes that observations of a window can show.
 ///
 /// Nothing is printed yet.
-fn printed(data: &Dataset, window: Window, lookback: usize) -> PrintedCloses {
+pub(crate) fn printed(data: &Dataset, window: Window, lookback: usize) -> PrintedCloses {
     PrintedCloses::new((window.start + 1).saturating_sub(lookback), data.n_symbols())
 }
 

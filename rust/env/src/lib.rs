@@ -27,19 +27,25 @@
 pub mod agents;
 mod backtest;
 pub mod batch;
+mod capture;
+mod diagnosis;
 mod environment;
 mod episode;
 mod episodes;
+mod replay;
 mod reward;
 mod run;
+mod submit;
 
 pub use agents::Agent;
 pub use backtest::{Backtest, BacktestError, run_backtest};
+pub use capture::{ENGINE_VERSION, run_backtest_capture};
+pub use diagnosis::{Cause, Difference};
 pub use environment::{Info, JsonStep, State, StepJsonError, StepResult, TradingEnv};
 pub use episodes::{Stream, Windows};
 pub use openoutcry_contract::{
-    Action, CONTRACT_VERSION, Decision, DecisionError, MarketObservation, Order, Position, Refusal, SymbolHistory,
-    spec_digest, spec_from_json, spec_to_json,
+    Action, Benchmarks, CONTRACT_VERSION, Decision, DecisionError, MarketObservation, Order, Position, Refusal,
+    Submission, SubmittedRun, SymbolHistory, canonicalize, record, spec_digest, spec_from_json, spec_to_json,
 };
 #[cfg(feature = "planted")]
 pub use openoutcry_engine::planted;
@@ -48,8 +54,10 @@ pub use openoutcry_engine::{
     Columns, ConfigError, CostModel, DEFAULT_LOOKBACK, DEFAULT_PERIODS_PER_YEAR, DataError, Dataset, Event, FillKey,
     Fundamental, Limits, MAX_ABS_WEIGHT, NewsItem, Origin, StepCosts, StepError, Stepped, Window, check_rows,
 };
+pub use replay::{Replay, ReplayError, Terms, replay_run};
 pub use reward::{Memory, Reward, Shaping};
 pub use run::{Fill, Flows, Run};
+pub use submit::{replay_submission, submit_run};
 
 /// Compiles and runs the Rust of the README.
 #[cfg(doctest)]

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use openoutcry::record::AgentTrajectory;
 use openoutcry::{
     Backtest, Columns, CostModel, DataError, Dataset, Decision, Fundamental, Limits, NewsItem, Order, State, StepError,
     Stepped, TradingEnv, Window,
@@ -114,10 +115,24 @@ fn every_documented_error_is_raised_by_its_example_with_its_message() {
                 (error.slug(), error.to_string())
             }
             (_, Some(raised)) => raised.clone(),
+            ("record", None) if given.starts_with('{') => {
+                let error = AgentTrajectory::from_json(&given).unwrap_err();
+                (error.slug(), error.to_string())
+            }
             ("data", None) => data_error(&Dataset::from_csv(&given, 252.0).unwrap_err()),
             _ => {
-                // The first has its own test below, the others are raised by the Python door alone.
-                let elsewhere = ["state_mismatch", "argument_invalid", "unknown_agent", "unknown_dataset"];
+                // The first has its own test below, those of records theirs; the others are raised by the Python door alone.
+                let elsewhere = [
+                    "state_mismatch",
+                    "argument_invalid",
+                    "unknown_agent",
+                    "unknown_dataset",
+                    "record_unfinished",
+                    "record_unsigned",
+                    "record_differs",
+                    "fill_key_required",
+                    "key_invalid",
+                ];
                 assert!(elsewhere.contains(&slug.as_str()), "no test raises {slug}");
                 continue;
             }

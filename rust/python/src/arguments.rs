@@ -15,7 +15,7 @@ macro_rules! readers {
 }
 
 readers!(whole("argument_invalid") -> u64: seed);
-readers!(size("argument_invalid") -> usize: bar, lookback, n_bars, n_days, n_symbols);
+readers!(size("argument_invalid") -> usize: bar, lookback, n_bars, n_days, n_draws, n_symbols);
 readers!(edge("window_invalid") -> Option<usize>: end, start, window_end, window_start);
 readers!(rate("cost_invalid") -> Option<f64>:
     borrow_bps, capital, cash_bps, fee_bps, financing_bps, impact_bps, slippage_bps, slippage_jitter);
@@ -53,7 +53,7 @@ fn size(slug: &'static str, name: &str, value: &Bound<'_, PyAny>) -> PyResult<us
 fn least(name: &str) -> u8 {
     match name {
         "n_bars" | "n_days" => 2,
-        "lookback" | "n_symbols" => 1,
+        "lookback" | "n_draws" | "n_symbols" => 1,
         _ => 0,
     }
 }

@@ -1,6 +1,6 @@
 //! The one place where errors cross into Python.
 
-use openoutcry::StepError;
+use openoutcry::{DecisionError, StepError};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -22,11 +22,16 @@ macro_rules! slugged {
 
 slugged!(
     openoutcry::batch::BatchError,
+    openoutcry::BacktestError,
     openoutcry::ConfigError,
     openoutcry::DataError,
     openoutcry::DecisionError,
+    openoutcry::ReplayError,
+    openoutcry::record::RecordError,
     openoutcry::StepError,
-    openoutcry::StepJsonError
+    openoutcry::StepJsonError,
+    openoutcry_score::BadSetup,
+    openoutcry_score::TestError
 );
 
 /// Returns the Python exception of an error of the core.
@@ -53,6 +58,12 @@ pub(crate) enum AgentFault {
 impl From<StepError> for AgentFault {
     fn from(error: StepError) -> Self {
         Self::Step(error)
+    }
+}
+
+impl From<DecisionError> for AgentFault {
+    fn from(error: DecisionError) -> Self {
+        Self::Python(to_py(error))
     }
 }
 

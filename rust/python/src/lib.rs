@@ -9,15 +9,19 @@ mod arguments;
 mod arrays;
 mod batch;
 mod buffers;
+mod compress;
 mod dataset;
 mod environment;
 mod episodes;
 mod error;
 mod events;
+mod field;
+mod record;
 mod rules;
 mod run;
 mod scenario;
 mod score;
+mod skill;
 
 use pyo3::prelude::*;
 
@@ -36,15 +40,23 @@ fn openoutcry_py(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<environment::State>()?;
     module.add_class::<environment::TradingEnv>()?;
     module.add_class::<episodes::Episodes>()?;
+    module.add_class::<record::Record>()?;
     module.add_class::<rules::CostModel>()?;
     module.add_class::<rules::Limits>()?;
     module.add_class::<run::Run>()?;
     module.add_class::<scenario::Scenario>()?;
+    module.add_class::<compress::Compressor>()?;
     module.add("REWARDS", openoutcry::Reward::NAMES)?;
     module.add("BASELINES", openoutcry::agents::BASELINES)?;
     module.add_function(wrap_pyfunction!(environment::fill_noise, module)?)?;
     module.add_function(wrap_pyfunction!(dataset::check_rows, module)?)?;
     module.add_function(wrap_pyfunction!(episodes::resolve_window, module)?)?;
+    module.add_function(wrap_pyfunction!(record::canonicalize, module)?)?;
+    module.add_function(wrap_pyfunction!(record::record_public_key, module)?)?;
+    module.add_function(wrap_pyfunction!(compress::decompress, module)?)?;
+    module.add_function(wrap_pyfunction!(run::capture_agent, module)?)?;
+    module.add_function(wrap_pyfunction!(run::capture_callable, module)?)?;
+    module.add_function(wrap_pyfunction!(run::capture_weights, module)?)?;
     module.add_function(wrap_pyfunction!(run::run_agent, module)?)?;
     module.add_function(wrap_pyfunction!(run::run_callable, module)?)?;
     module.add_function(wrap_pyfunction!(run::run_tables, module)?)?;
@@ -52,11 +64,20 @@ fn openoutcry_py(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("SCENARIOS", openoutcry::scenario::ScenarioSpec::NAMES)?;
     module.add_function(wrap_pyfunction!(scenario::check_scenario_spec, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::scenario_spec, module)?)?;
+    module.add_function(wrap_pyfunction!(field::benjamini_hochberg, module)?)?;
+    module.add_function(wrap_pyfunction!(field::block_length, module)?)?;
+    module.add_function(wrap_pyfunction!(field::field_tests, module)?)?;
+    module.add_function(wrap_pyfunction!(field::holm, module)?)?;
+    module.add_function(wrap_pyfunction!(field::mean_test, module)?)?;
+    module.add_function(wrap_pyfunction!(field::overfit, module)?)?;
+    module.add_function(wrap_pyfunction!(field::sharpe_interval, module)?)?;
+    module.add_function(wrap_pyfunction!(field::tie_bands, module)?)?;
     module.add_function(wrap_pyfunction!(score::drawdowns, module)?)?;
     module.add_function(wrap_pyfunction!(score::gross_exposure, module)?)?;
     module.add_function(wrap_pyfunction!(score::is_riskless, module)?)?;
     module.add_function(wrap_pyfunction!(score::net_exposure, module)?)?;
     module.add_function(wrap_pyfunction!(score::summarize, module)?)?;
+    skill::add_to(module)?;
     #[cfg(feature = "planted")]
     module.add_function(wrap_pyfunction!(plant, module)?)?;
     Ok(())

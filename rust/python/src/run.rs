@@ -9,6 +9,7 @@ use crate::arrays;
 use crate::dataset::Dataset;
 use crate::error::{AgentFault, raise, to_py};
 use crate::events::{event_dict, refusal_dict};
+use crate::record::Record;
 use crate::rules::{CostModel, Limits};
 
 /// The native run behind `openoutcry.Run`.
@@ -59,6 +60,58 @@ pub(crate) fn run_callable(dataset: &Dataset, decide: &Bound<'_, PyAny>, setting
         Decision::from_json(answer).map_err(|error| AgentFault::Python(to_py(error)))
     })?;
     Ok(Run { dataset: dataset.clone(), core, settings })
+}
+
+/// Run a baseline as `run_agent` does, and record it.
+#[pyfunction]
+pub(crate) fn capture_agent(
+    py: Python<'_>,
+    dataset: &Dataset,
+    agent: &Baseline,
+    settings: Settings,
+    names: (String, String),
+) -> PyResult<(Run, Record)> {
+    let backtest = settings.backtest(dataset)?.with_name(&names.0);
+    let mut agent = agent.make()?;
+    let (core, record) = py.detach(|| backtest.capture(&mut *agent)).map_err(to_py)?;
+    Ok((Run { dataset: dataset.clone(), core, settings }, Record::of_run(&names.1, record)))
+}
+
+/// Run a callable as `run_callable` does, and record it.
+///
+/// `tell` is given each line of the record as soon as it is known.
+#[pyfunction]
+pub(crate) fn capture_callable(
+    dataset: &Dataset,
+    decide: &Bound<'_, PyAny>,
+    settings: Settings,
+    names: (String, String),
+    tell: Option<&Bound<'_, PyAny>>,
+) -> PyResult<(Run, Record)> {
+    let backtest = settings.backtest(dataset)?.with_name(&names.0);
+    let (core, record) = backtest.try_capture(
+        |observation| {
+            let answer = decide.call1((observation,)).map_err(AgentFault::Python)?;
+            Ok(arguments::decision(&answer).map_err(AgentFault::Python)?.to_owned())
+        },
+        |line| tell.map_or(Ok(()), |tell| tell.call1((line,)).map(|_| ()).map_err(AgentFault::Python)),
+    )?;
+    Ok((Run { dataset: dataset.clone(), core, settings }, Record::of_run(&names.1, record)))
+}
+
+/// Run target weights as `run_weights` does, and record them as decisions.
+#[pyfunction]
+pub(crate) fn capture_weights(
+    py: Python<'_>,
+    dataset: &Dataset,
+    weights: PyReadonlyArray2<'_, f64>,
+    settings: Settings,
+    names: (String, String),
+) -> PyResult<(Run, Record)> {
+    let backtest = settings.backtest(dataset)?.with_name(&names.0);
+    let orders = orders_of(dataset, &weights, settings.window())?;
+    let (core, record) = py.detach(|| backtest.capture_orders(&orders)).map_err(to_py)?;
+    Ok((Run { dataset: dataset.clone(), core, settings }, Record::of_run(&names.1, record)))
 }
 
 /// Run target weights, shape `(n_bars, n_symbols)`, over a window.

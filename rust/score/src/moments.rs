@@ -47,7 +47,7 @@ pub fn sharpe(excess: &[f64], periods_per_year: f64) -> Statistic {
     Ok(sharpe_per_bar(excess)? * periods_per_year.sqrt())
 }
 
-fn sharpe_per_bar(excess: &[f64]) -> Statistic {
+pub(crate) fn sharpe_per_bar(excess: &[f64]) -> Statistic {
     let deviation = standard_deviation(excess)?;
     if is_riskless(excess) { Err(Undefined::NoVariation) } else { Ok(mean(excess)? / deviation) }
 }

@@ -7,15 +7,18 @@ use pulp::Arch;
 use crate::scenario::factor;
 use crate::scenario::normal::{CHUNK, quantiles};
 use crate::scenario::spec::Jumps;
-use crate::scenario::stream::{Stream, tail};
+use crate::scenario::stream::{FACTORS, Stream, factor_of, tail, two_uniforms_of, uniform_of};
+use crate::wide::wide;
+
+/// The most words of which the tails of a day are made: those of 64 degrees of freedom.
+const TAIL_WORDS: usize = 32_usize.div_ceil(FACTORS as usize);
 
 /// What at most [`CHUNK`] days are made of.
 ///
-/// Uniforms until [`Draws::finish`], then what their names say.
+/// [`Draws::take`] draws words one after another; [`Draws::finish`] makes of them what the names say.
 pub(super) struct Draws {
-    arch: Arch,
-    has_swings: bool,
-    has_bars: bool,
+    pub(super) arch: Arch,
+    words: Words,
     /// The normals of a split of noise, and the scale of its tails.
     pub(super) normal: [f64; CHUNK],
     pub(super) other: [f64; CHUNK],
@@ -26,58 +29,121 @@ pub(super) struct Draws {
     pub(super) slow: [f64; CHUNK],
     /// The normal of volume.
     pub(super) busy: [f64; CHUNK],
-    /// Uniforms of the extremes of a day.
+    /// Uniforms of the extremes of a day, or of the rounding of its open and its close.
     pub(super) up: [f64; CHUNK],
     pub(super) down: [f64; CHUNK],
 }
 
+/// Random words of days, as the stream gave them.
+struct Words {
+    noise: [u64; CHUNK],
+    tail: [[u64; CHUNK]; TAIL_WORDS],
+    swings: [u64; CHUNK],
+    first: [u64; CHUNK],
+    second: [u64; CHUNK],
+}
+
+/// What days are made of besides noise.
+#[derive(Clone)]
+pub(super) struct Asked {
+    pub(super) degrees: u32,
+    pub(super) jumps: Option<Jumps>,
+    pub(super) has_swings: bool,
+    pub(super) prices: Prices,
+}
+
+/// What is drawn last on a day, for its prices.
+#[derive(Clone)]
+pub(super) enum Prices {
+    Nothing,
+    /// Extremes and volumes, on some days.
+    Bars(Range<usize>),
+    /// The rounding of open and close.
+    Ticks,
+}
+
 impl Draws {
     pub(super) fn new() -> Self {
-        let [even, none] = [[0.5; CHUNK], [0.0; CHUNK]];
-        let [normal, other, scale, fast, slow, busy, up, down] = [even; 8];
-        let arch = Arch::new();
-        Self { arch, has_swings: false, has_bars: false, normal, other, scale, jump: none, fast, slow, busy, up, down }
+        let none = [0; CHUNK];
+        let words = Words { noise: none, tail: [none; TAIL_WORDS], swings: none, first: none, second: none };
+        let [normal, other, scale, jump, fast, slow, busy, up, down] = [[0.5; CHUNK]; 9];
+        Self { arch: Arch::new(), words, normal, other, scale, jump, fast, slow, busy, up, down }
     }
 
-    /// Draws the noise of a sector, which neither jumps nor swings.
-    pub(super) fn take_noise(&mut self, stream: &mut Stream, n_days: usize, degrees: u32) {
+    /// Draws days, in the order of the stream.
+    pub(super) fn take(&mut self, stream: &mut Stream, n_days: usize, asked: &Asked) {
+        let Self { words, jump, .. } = self;
+        let tail = &mut words.tail[..tail_words(asked.degrees)];
+        let priced = match &asked.prices {
+            Prices::Nothing => 0..0,
+            Prices::Bars(days) => days.clone(),
+            Prices::Ticks => 0..n_days,
+        };
         for i in 0..n_days {
-            (self.normal[i], self.other[i]) = stream.two_uniforms();
-            self.scale[i] = stream.product(degrees / 2);
-        }
-    }
-
-    /// Draws the noise, jumps and swings of days.
-    ///
-    /// And, for some of them, what extremes and volumes are made of.
-    pub(super) fn take(&mut self, stream: &mut Stream, n_days: usize, degrees: u32, jumps: Jumps, bars: Range<usize>) {
-        (self.has_swings, self.has_bars) = (true, !bars.is_empty());
-        for i in 0..n_days {
-            (self.normal[i], self.other[i]) = stream.two_uniforms();
-            self.scale[i] = stream.product(degrees / 2);
-            self.jump[i] = factor::jump(jumps, stream);
-            (self.fast[i], self.slow[i]) = stream.two_uniforms();
-            if bars.contains(&i) {
-                (self.up[i], self.down[i]) = stream.two_uniforms();
-                self.busy[i] = stream.uniform();
+            words.noise[i] = stream.word();
+            for word in tail.iter_mut() {
+                word[i] = stream.word();
+            }
+            if let Some(jumps) = asked.jumps {
+                jump[i] = factor::jump(jumps, stream);
+            }
+            if asked.has_swings {
+                words.swings[i] = stream.word();
+            }
+            if priced.contains(&i) {
+                (words.first[i], words.second[i]) = (stream.word(), stream.word());
             }
         }
     }
 
-    /// Turns uniforms into normals and scales.
-    pub(super) fn finish(&mut self, n_days: usize, degrees: u32) {
-        let Self { arch, has_swings, has_bars, normal, other, scale, fast, slow, busy, .. } = self;
-        let asked = [(normal, true), (other, true), (fast, *has_swings), (slow, *has_swings), (busy, *has_bars)];
-        arch.dispatch(
+    /// Makes of the words of days what was asked for.
+    pub(super) fn finish(&mut self, n_days: usize, asked: &Asked) {
+        let Self { arch, words, normal, other, scale, fast, slow, busy, up, down, .. } = self;
+        let degrees = asked.degrees;
+        wide(
+            *arch,
             #[inline(always)]
             || {
-                for (draws, _) in asked.into_iter().filter(|(_, is_asked)| *is_asked) {
+                for i in 0..n_days {
+                    (normal[i], other[i]) = two_uniforms_of(words.noise[i]);
+                    (fast[i], slow[i]) = two_uniforms_of(words.swings[i]);
+                }
+                let has_bars = matches!(&asked.prices, Prices::Bars(days) if !days.is_empty());
+                if has_bars {
+                    for i in 0..n_days {
+                        (up[i], down[i]) = two_uniforms_of(words.first[i]);
+                        busy[i] = uniform_of(words.second[i]);
+                    }
+                } else if matches!(asked.prices, Prices::Ticks) {
+                    for i in 0..n_days {
+                        (up[i], down[i]) = (uniform_of(words.first[i]), uniform_of(words.second[i]));
+                    }
+                }
+                let asked = [true, true, asked.has_swings, asked.has_swings, has_bars];
+                let normals = [&mut *normal, other, fast, slow, busy];
+                for (draws, _) in normals.into_iter().zip(asked).filter(|(_, is_asked)| *is_asked) {
                     quantiles(&mut draws[..n_days]);
                 }
-                for scale in &mut scale[..n_days] {
-                    *scale = tail(degrees, *scale);
-                }
+                scales(&mut scale[..n_days], &words.tail, degrees);
             },
         );
+    }
+}
+
+fn tail_words(degrees: u32) -> usize {
+    (degrees / 2).div_ceil(FACTORS) as usize
+}
+
+/// Makes the scales of tails.
+#[inline(always)]
+fn scales(scale: &mut [f64], words: &[[u64; CHUNK]; TAIL_WORDS], degrees: u32) {
+    scale.fill(1.0);
+    for k in 0..degrees / 2 {
+        for (scale, word) in scale.iter_mut().zip(&words[(k / FACTORS) as usize]) {
+            *scale *= factor_of(*word, k % FACTORS);
+        }
+    }
+    for scale in scale {
+        *scale = tail(degrees, *scale);
     }
 }

@@ -55,7 +55,8 @@ pub(super) fn exp(x: f64) -> f64 {
 /// Replaces powers by e to each.
 #[inline(always)]
 pub(super) fn exps(powers: &mut [f64]) {
-    if powers.iter().all(|x| x.abs() <= MAX_POWER) {
+    // Without a branch for each it is done in vectors.
+    if powers.iter().fold(true, |all, x| all & (x.abs() <= MAX_POWER)) {
         for x in powers {
             *x = exp(*x);
         }

@@ -4,12 +4,13 @@
 //! one goes.
 
 use crate::scenario::climate::{Climate, climates};
-use crate::scenario::draws::Draws;
-use crate::scenario::elementary::exps;
+use crate::scenario::draws::{Asked, Draws, Prices};
+use crate::scenario::elementary::{exps, log};
 use crate::scenario::normal::CHUNK;
 use crate::scenario::spec::{Jumps, ScenarioSpec, Swing};
 use crate::scenario::stream::{Purpose, Stream};
 use crate::scenario::{DAYS_A_YEAR, Key};
+use crate::wide::wide;
 
 /// Log volatility: a fast and a slow swing around its mean.
 pub(super) struct Volatility {
@@ -39,13 +40,6 @@ impl Volatility {
         self.level + (self.values[0] + self.values[1])
     }
 
-    /// Goes on by a day whose return came of a standard normal.
-    #[inline]
-    pub(super) fn step(&mut self, normal: f64, stream: &mut Stream) {
-        let (fast, slow) = stream.two_normals();
-        self.push(normal, fast, slow);
-    }
-
     /// Goes on by a day.
     ///
     /// Takes the normals of that day, of the fast and of the slow swing.
@@ -58,14 +52,12 @@ impl Volatility {
 }
 
 /// Noise of a night and of the day after it, of one variance in all.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 pub(super) struct Noise {
     pub(super) night: f64,
     pub(super) day: f64,
     /// Scale of the tails that both share.
     pub(super) scale: f64,
-    /// What drove it.
-    pub(super) normal: f64,
 }
 
 /// Splits days into nights and days, with heavy tails.
@@ -73,28 +65,20 @@ pub(super) struct Noise {
 pub(super) struct Split {
     night: f64,
     day: f64,
-    degrees: u32,
 }
 
 impl Split {
-    pub(super) fn new(spec: &ScenarioSpec, degrees: u32) -> Self {
-        Self { night: spec.overnight.sqrt(), day: (1.0 - spec.overnight).sqrt(), degrees }
+    pub(super) fn new(spec: &ScenarioSpec) -> Self {
+        Self { night: spec.overnight.sqrt(), day: (1.0 - spec.overnight).sqrt() }
     }
 
-    /// Returns noise of variance 1, a share of it overnight.
+    /// Returns noise of variance 1, a share of it overnight, from two standard normals and the scale of its tails.
     ///
-    /// Night and day are independent given the scale of their tails.
-    #[inline]
-    pub(super) fn draw(self, stream: &mut Stream) -> Noise {
-        let (normal, other) = stream.two_normals();
-        self.noise(normal, other, stream.tail(self.degrees))
-    }
-
-    /// Returns the noise of two standard normals and the scale of its tails.
+    /// Night and day are independent given that scale.
     #[inline(always)]
     pub(super) fn noise(self, normal: f64, other: f64, scale: f64) -> Noise {
         let (night, day) = (self.night * normal + self.day * other, self.day * normal - self.night * other);
-        Noise { night: self.night * scale * night, day: self.day * scale * day, scale, normal }
+        Noise { night: self.night * scale * night, day: self.day * scale * day, scale }
     }
 }
 
@@ -129,55 +113,89 @@ pub(super) struct Market {
     pub(super) drift: [f64; CHUNK],
 }
 
+/// The market and the sectors on their way through the days.
+pub(super) struct Factors<'a> {
+    spec: &'a ScenarioSpec,
+    climates: Vec<Climate>,
+    stream: Stream,
+    volatility: Volatility,
+    draws: Draws,
+    market: Market,
+    sectors: Vec<(Stream, Days)>,
+}
+
 impl Days {
-    /// Returns days of a daily volatility times that of each.
-    fn new(draws: &Draws, split: Split, daily: f64, vol: &[f64; CHUNK]) -> Self {
-        let [mut overnight, mut intraday, mut variance, mut spread] = [[0.0; CHUNK]; 4];
-        for i in 0..CHUNK {
-            let vol = daily * vol[i];
-            let noise = split.noise(draws.normal[i], draws.other[i], draws.scale[i]);
-            overnight[i] = vol * (noise.night + draws.jump[i]);
-            intraday[i] = vol * noise.day;
-            variance[i] = vol * vol;
-            spread[i] = vol * noise.scale;
-        }
+    fn new() -> Self {
+        let [overnight, intraday, variance, spread] = [[0.0; CHUNK]; 4];
         Self { overnight, intraday, variance, spread }
+    }
+
+    /// Makes days of a daily volatility times that of each.
+    fn make(&mut self, draws: &Draws, split: Split, daily: f64, vol: &[f64; CHUNK]) {
+        wide(
+            draws.arch,
+            #[inline(always)]
+            || {
+                for i in 0..CHUNK {
+                    let vol = daily * vol[i];
+                    let noise = split.noise(draws.normal[i], draws.other[i], draws.scale[i]);
+                    self.overnight[i] = vol * (noise.night + draws.jump[i]);
+                    self.intraday[i] = vol * noise.day;
+                    self.variance[i] = vol * vol;
+                    self.spread[i] = vol * noise.scale;
+                }
+            },
+        );
     }
 }
 
-/// Returns the days of the market factor.
-pub(super) fn market(spec: &ScenarioSpec, key: &Key) -> Vec<Market> {
-    let mut stream = Stream::new(key, Purpose::Market, 0);
-    let climates = climates(spec, &mut Stream::new(key, Purpose::Market, 1));
-    let mut volatility = Volatility::new(spec.swings, spec.leverage, &mut stream);
-    let (split, daily) = (Split::new(spec, spec.degrees), spec.market_vol / DAYS_A_YEAR.sqrt());
-    let mut draws = Draws::new();
-    let days = |climates: &[Climate]| {
+impl<'a> Factors<'a> {
+    pub(super) fn new(spec: &'a ScenarioSpec, key: &Key) -> Self {
+        let mut stream = Stream::new(key, Purpose::Market, 0);
+        let [swing, vol, drift] = [[0.0; CHUNK]; 3];
+        Self {
+            spec,
+            climates: climates(spec, &mut Stream::new(key, Purpose::Market, 1)),
+            volatility: Volatility::new(spec.swings, spec.leverage, &mut stream),
+            stream,
+            draws: Draws::new(),
+            market: Market { n_days: 0, days: Days::new(), swing, vol, drift },
+            sectors: (0..spec.n_sectors).map(|i| (Stream::new(key, Purpose::Sector, i), Days::new())).collect(),
+        }
+    }
+
+    /// Goes on to the days from one on, of which there are at most [`CHUNK`].
+    pub(super) fn go(&mut self, first: usize) {
+        let Self { spec, climates, stream, volatility, draws, market, sectors } = self;
+        let climates = &climates[first..climates.len().min(first + CHUNK)];
         let n_days = climates.len();
-        draws.take(&mut stream, n_days, spec.degrees, spec.market_jumps, 0..0);
-        draws.finish(n_days, spec.degrees);
-        let [mut swing, mut drift] = [[0.0; CHUNK]; 2];
+        let split = Split::new(spec);
+        let daily = |annual: f64| annual / DAYS_A_YEAR.sqrt();
+        let jumps = Some(spec.market_jumps);
+        let mut asked = Asked { degrees: spec.degrees, jumps, has_swings: true, prices: Prices::Nothing };
+        draws.take(stream, n_days, &asked);
+        draws.finish(n_days, &asked);
+        market.n_days = n_days;
         for (i, climate) in climates.iter().enumerate() {
-            swing[i] = volatility.log() + libm::log(climate.vol);
-            drift[i] = climate.drift;
+            market.swing[i] = volatility.log() + log(climate.vol);
+            market.drift[i] = climate.drift;
             volatility.push(draws.normal[i], draws.fast[i], draws.slow[i]);
         }
-        let mut vol = swing;
-        exps(&mut vol);
-        Market { n_days, days: Days::new(&draws, split, daily, &vol), swing, vol, drift }
-    };
-    climates.chunks(CHUNK).map(days).collect()
-}
+        market.vol = market.swing;
+        exps(&mut market.vol);
+        market.days.make(draws, split, daily(spec.market_vol), &market.vol);
+        // Sectors do not jump, and their volatility is the common one.
+        (asked.jumps, asked.has_swings) = (None, false);
+        draws.jump.fill(0.0);
+        for (stream, days) in sectors {
+            draws.take(stream, n_days, &asked);
+            draws.finish(n_days, &asked);
+            days.make(draws, split, daily(spec.sector_vol), &market.vol);
+        }
+    }
 
-/// Returns the days of a sector factor, whose volatility is the common one.
-pub(super) fn sector(spec: &ScenarioSpec, key: &Key, index: usize, market: &[Market]) -> Vec<Days> {
-    let mut stream = Stream::new(key, Purpose::Sector, index);
-    let (split, daily) = (Split::new(spec, spec.degrees), spec.sector_vol / DAYS_A_YEAR.sqrt());
-    let mut draws = Draws::new();
-    let days = |market: &Market| {
-        draws.take_noise(&mut stream, market.n_days, spec.degrees);
-        draws.finish(market.n_days, spec.degrees);
-        Days::new(&draws, split, daily, &market.vol)
-    };
-    market.iter().map(days).collect()
+    /// Returns the days of the market, and of the sector of a symbol.
+    pub(super) fn days_of(&self, symbol: usize) -> (&Market, &Days) {
+        (&self.market, &self.sectors[symbol % self.sectors.len()].1)
+    }
 }

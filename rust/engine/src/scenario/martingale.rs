@@ -1,12 +1,16 @@
 //! Prices of which nobody can gain: their expected change is 0, whatever is known.
 
-use crate::columns::Columns;
-use crate::date;
-use crate::scenario::factor::{self, Days, Market, Noise, Split, Volatility};
+use crate::grids::Grids;
+use crate::scenario::Key;
+use crate::scenario::draws::{Asked, Draws, Prices};
+use crate::scenario::elementary::exps;
+use crate::scenario::factor::{Days, Factors, Market, Split, Volatility};
 use crate::scenario::nature::Nature;
-use crate::scenario::spec::{Jumps, ScenarioSpec};
+use crate::scenario::normal::CHUNK;
+use crate::scenario::spec::ScenarioSpec;
 use crate::scenario::stream::{Purpose, Stream};
-use crate::scenario::{DAYS_A_YEAR, Key};
+use crate::scenario::tables::{grow, put, tables};
+use crate::wide::wide;
 
 /// The largest move of a price in one half of a day, either way alike.
 const MAX_MOVE: f64 = 0.5;
@@ -14,37 +18,30 @@ const MAX_MOVE: f64 = 0.5;
 /// Ticks at which a price stays for good.
 const FLOOR: f64 = 100.0;
 
-/// Returns the columns of the market of a spec and key.
+/// Shares traded a day.
+const VOLUME: f64 = 1e6;
+
+/// Returns the tables of the market of a spec and key.
 ///
-/// Only volatilities, ticks and sizes are read of the spec: there is no drift, dividend, split, listing or halt.
-pub(super) fn columns(spec: &ScenarioSpec, key: &Key) -> Columns {
-    let none = Jumps::new(0.0, 0.0, 0.0);
-    let spec = &ScenarioSpec { risk_price: 0.0, market_jumps: none, own_jumps: none, ..spec.clone() };
-    let market = factor::market(spec, key);
-    let sectors: Vec<_> = (0..spec.n_sectors).map(|index| factor::sector(spec, key, index, &market)).collect();
-    let cells = spec.n_symbols * spec.n_days;
-    let (mut open, mut close) = (vec![0.0; cells], vec![0.0; cells]);
-    for symbol in 0..spec.n_symbols {
-        let mut walk = Walk::new(spec, key, symbol);
-        let mut cell = symbol;
-        for (market, sector) in market.iter().zip(&sectors[symbol % spec.n_sectors]) {
-            for day in 0..market.n_days {
-                (open[cell], close[cell]) = walk.next(day, market, sector);
-                cell += spec.n_symbols;
-            }
+/// There is no drift, jump, dividend, split, listing or halt, as [`ScenarioSpec::validate`] has it.
+pub(super) fn grids(spec: &ScenarioSpec, key: &Key) -> Grids {
+    let mut factors = Factors::new(spec, key);
+    let mut grids = tables(spec);
+    let mut walks: Vec<_> = (0..spec.n_symbols).map(|symbol| Walk::new(spec, key, symbol)).collect();
+    let (mut draws, mut moves) = (Draws::new(), Moves::new());
+    let asked = Asked { degrees: spec.own_degrees, jumps: None, has_swings: true, prices: Prices::Ticks };
+    for first in (0..spec.n_days).step_by(CHUNK) {
+        factors.go(first);
+        let n_days = factors.days_of(0).0.n_days;
+        grow(&mut grids, spec, n_days);
+        for (symbol, walk) in walks.iter_mut().enumerate() {
+            draws.take(&mut walk.stream, n_days, &asked);
+            draws.finish(n_days, &asked);
+            walk.go(factors.days_of(symbol), &draws, &mut moves);
+            moves.write(first, symbol, n_days, &mut grids);
         }
     }
-    Columns {
-        dates: date::weekdays(spec.n_days),
-        symbols: (0..spec.n_symbols).map(|i| format!("S{i:03}")).collect(),
-        high: Some(open.iter().zip(&close).map(|(open, close)| open.max(*close)).collect()),
-        low: Some(open.iter().zip(&close).map(|(open, close)| open.min(*close)).collect()),
-        volume: Some(vec![1e6; cells]),
-        open: Some(open),
-        close,
-        periods_per_year: DAYS_A_YEAR,
-        ..Columns::default()
-    }
+    grids
 }
 
 struct Walk {
@@ -57,6 +54,17 @@ struct Walk {
     per_unit: f64,
 }
 
+/// Days of a symbol, and the prices that they lead to.
+struct Moves {
+    vol: [f64; CHUNK],
+    night: [f64; CHUNK],
+    day: [f64; CHUNK],
+    open: [f64; CHUNK],
+    high: [f64; CHUNK],
+    low: [f64; CHUNK],
+    close: [f64; CHUNK],
+}
+
 impl Walk {
     fn new(spec: &ScenarioSpec, key: &Key, symbol: usize) -> Self {
         let mut stream = Stream::new(key, Purpose::Symbol, symbol);
@@ -64,30 +72,81 @@ impl Walk {
         let volatility = Volatility::new(spec.own_swings, spec.leverage, &mut stream);
         let per_unit = libm::round(1.0 / spec.tick);
         let ticks = libm::round(nature.price * per_unit).max(FLOOR);
-        Self { stream, nature, volatility, split: Split::new(spec, spec.own_degrees), ticks, per_unit }
+        Self { stream, nature, volatility, split: Split::new(spec), ticks, per_unit }
     }
 
-    /// Returns the open and the close of the next day.
-    fn next(&mut self, at: usize, market: &Market, sector: &Days) -> (f64, f64) {
-        let vol = self.nature.vol * libm::exp(market.swing[at] + self.volatility.log());
-        let Noise { night, day, normal, .. } = self.split.draw(&mut self.stream);
-        self.volatility.step(normal, &mut self.stream);
-        let beta = self.nature.beta;
-        self.step(beta * market.days.overnight[at] + sector.overnight[at] + vol * night);
-        let open = self.ticks / self.per_unit;
-        self.step(beta * market.days.intraday[at] + sector.intraday[at] + vol * day);
-        (open, self.ticks / self.per_unit)
+    /// Goes from price to price.
+    fn go(&mut self, (market, sector): (&Market, &Days), draws: &Draws, moves: &mut Moves) {
+        for i in 0..market.n_days {
+            moves.vol[i] = market.swing[i] + self.volatility.log();
+            self.volatility.push(draws.normal[i], draws.fast[i], draws.slow[i]);
+        }
+        wide(
+            draws.arch,
+            #[inline(always)]
+            || {
+                self.shock(market, sector, draws, moves);
+                for i in 0..market.n_days {
+                    self.step(moves.night[i], draws.up[i]);
+                    moves.open[i] = self.ticks;
+                    self.step(moves.day[i], draws.down[i]);
+                    moves.close[i] = self.ticks;
+                }
+                for i in 0..CHUNK {
+                    (moves.open[i], moves.close[i]) = (moves.open[i] / self.per_unit, moves.close[i] / self.per_unit);
+                    moves.high[i] = moves.open[i].max(moves.close[i]);
+                    moves.low[i] = moves.open[i].min(moves.close[i]);
+                }
+            },
+        );
     }
 
-    /// Moves the price by a symmetric shock.
+    /// Makes the symmetric shocks of nights and days.
     ///
-    /// It goes to the tick above or below, so that the mean stays.
-    fn step(&mut self, shock: f64) {
+    /// `vol` holds the logs of the volatilities.
+    #[inline(always)]
+    fn shock(&self, market: &Market, sector: &Days, draws: &Draws, moves: &mut Moves) {
+        exps(&mut moves.vol[..market.n_days]);
+        let beta = self.nature.beta;
+        for i in 0..CHUNK {
+            let vol = self.nature.vol * moves.vol[i];
+            let noise = self.split.noise(draws.normal[i], draws.other[i], draws.scale[i]);
+            let night = beta * market.days.overnight[i] + sector.overnight[i] + vol * noise.night;
+            let day = beta * market.days.intraday[i] + sector.intraday[i] + vol * noise.day;
+            moves.night[i] = night.clamp(-MAX_MOVE, MAX_MOVE);
+            moves.day[i] = day.clamp(-MAX_MOVE, MAX_MOVE);
+        }
+    }
+
+    /// Moves the price by a shock, to the tick above or below, so that the mean stays.
+    ///
+    /// A price at the floor needs no draw, but has one: it moves no more, and shares its draws with nobody.
+    #[inline(always)]
+    fn step(&mut self, shock: f64, draw: f64) {
         if self.ticks <= FLOOR {
             return;
         }
-        let aim = self.ticks * (1.0 + shock.clamp(-MAX_MOVE, MAX_MOVE));
-        let below = libm::floor(aim);
-        self.ticks = below + f64::from(u8::from(self.stream.uniform() < aim - below));
+        let aim = self.ticks * (1.0 + shock);
+        let below = aim.floor();
+        self.ticks = if draw < aim - below { below + 1.0 } else { below };
+    }
+}
+
+impl Moves {
+    fn new() -> Self {
+        let [vol, night, day, open, high, low, close] = [[0.0; CHUNK]; 7];
+        Self { vol, night, day, open, high, low, close }
+    }
+
+    /// Writes days into the tables.
+    fn write(&self, first: usize, symbol: usize, n_days: usize, grids: &mut Grids) {
+        let volume = [VOLUME; CHUNK];
+        put(&mut grids.close, first, symbol, &self.close, 0..n_days);
+        let bars = [(&mut grids.open, &self.open), (&mut grids.high, &self.high), (&mut grids.low, &self.low)];
+        for (table, values) in bars.into_iter().chain([(&mut grids.volume, &volume)]) {
+            if let Some(table) = table {
+                put(table, first, symbol, values, 0..n_days);
+            }
+        }
     }
 }

@@ -5,7 +5,7 @@ use crate::scenario::stream::{Purpose, Stream};
 use crate::scenario::{DAYS_A_YEAR, Key};
 
 /// Days between dividends.
-const QUARTER: usize = 63;
+pub(super) const QUARTER: usize = 63;
 
 /// Days after a listing before which nothing is delisted.
 const SETTLES_IN: usize = 60;
@@ -36,10 +36,12 @@ impl Nature {
         Self { price, beta, vol, volume, dividend: pays.then_some((spec.dividend_yield / 4.0, first)) }
     }
 
-    /// Returns the share of the price that is paid out on a day.
-    pub(super) fn dividend(&self, day: usize) -> Option<f64> {
+    /// Returns the first payday that is not before a day; they are [`QUARTER`] apart.
+    ///
+    /// With it, the share of the price that is paid out.
+    pub(super) fn dividend(&self, day: usize) -> Option<(usize, f64)> {
         let (share, first) = self.dividend?;
-        (day >= first && (day - first).is_multiple_of(QUARTER)).then_some(share)
+        Some((first + day.saturating_sub(first).next_multiple_of(QUARTER), share))
     }
 }
 
@@ -60,7 +62,9 @@ impl Life {
         let (is_late, when) = (stream.uniform() < spec.late_listings, stream.below(spec.n_days));
         let listed = if is_late && symbol > 0 { when * 4 / 5 } else { 0 };
         let (mut settled, mut halts, mut is_halted) = (None, Vec::new(), false);
-        for day in listed + 1..spec.n_days {
+        // Nothing else is drawn of this stream.
+        let is_quiet = spec.delisting_rate == 0.0 && spec.halt_rate == 0.0;
+        for day in listed + 1..if is_quiet { 0 } else { spec.n_days } {
             let (fate, halt) = stream.two_uniforms();
             if symbol > 0 && day >= listed + SETTLES_IN && fate < spec.delisting_rate / DAYS_A_YEAR {
                 // About -30 %, as Shumway (1997) found for delistings of performance.

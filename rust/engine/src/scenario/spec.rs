@@ -123,6 +123,28 @@ pub struct ScenarioSpec {
     pub tick: f64,
 }
 
+/// Fields that are numbers and that the family `martingale` does not read.
+const UNREAD_IN_MARTINGALE: [&str; 15] = [
+    "risk_price",
+    "market_jumps.rate",
+    "market_jumps.mean",
+    "market_jumps.sd",
+    "own_jumps.rate",
+    "own_jumps.mean",
+    "own_jumps.sd",
+    "volume_slope",
+    "volume_reaction",
+    "volume_noise",
+    "dividend_yield",
+    "split_above",
+    "late_listings",
+    "delisting_rate",
+    "halt_rate",
+];
+
+/// Fields that nothing reads in a market of closes alone.
+const UNREAD_WITHOUT_BARS: [&str; 3] = ["volume_slope", "volume_reaction", "volume_noise"];
+
 /// A spec that cannot be used.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[error("`{name}` must be {range}; received {value}")]
@@ -130,12 +152,16 @@ pub struct SpecError {
     /// Name of the field.
     pub name: &'static str,
     /// What it must be.
-    pub range: &'static str,
+    pub range: String,
     /// What it is.
     pub value: String,
 }
 
 impl SpecError {
+    fn new(name: &'static str, range: &str, value: &impl ToString) -> Self {
+        Self { name, range: range.to_owned(), value: value.to_string() }
+    }
+
     /// Returns the stable name of this error in `contract/errors.json`.
     #[must_use]
     pub fn slug(&self) -> &'static str {
@@ -165,18 +191,7 @@ impl ScenarioSpec {
             "pairs" => Self { family: Family::Pairs, ..hard },
             "regime-shift" => Self { family: Family::RegimeShift, ..hard },
             "crisis" => Self { family: Family::Crisis, ..hard },
-            "martingale" => Self {
-                family: Family::Martingale,
-                risk_price: 0.0,
-                market_jumps: Jumps::new(0.0, 0.0, 0.0),
-                own_jumps: Jumps::new(0.0, 0.0, 0.0),
-                dividend_yield: 0.0,
-                split_above: 0.0,
-                late_listings: 0.0,
-                delisting_rate: 0.0,
-                halt_rate: 0.0,
-                ..hard
-            },
+            "martingale" => Self::martingale(),
             _ => return None,
         })
     }
@@ -194,23 +209,44 @@ impl ScenarioSpec {
         ];
         for (name, range, value, allowed) in whole {
             if !allowed.contains(&value) {
-                return Err(SpecError { name, range, value: value.to_string() });
+                return Err(SpecError::new(name, range, &value));
             }
         }
         for (name, degrees) in [("degrees", self.degrees), ("own_degrees", self.own_degrees)] {
             if !degrees.is_multiple_of(2) || !(4..=64).contains(&degrees) {
-                return Err(SpecError { name, range: "even, 4 to 64", value: degrees.to_string() });
+                return Err(SpecError::new(name, "even, 4 to 64", &degrees));
             }
         }
         for (name, range, value, low, high) in self.numbers() {
             // A number that is none is in no range.
             if !(low..=high).contains(&value) {
-                return Err(SpecError { name, range, value: value.to_string() });
+                return Err(SpecError::new(name, range, &value));
             }
         }
         // Prices are whole numbers of ticks over a whole number, which no rounding moves.
         if (libm::round(1.0 / self.tick) * self.tick - 1.0).abs() > 1e-9 {
-            return Err(SpecError { name: "tick", range: "1 over a whole number", value: self.tick.to_string() });
+            return Err(SpecError::new("tick", "1 over a whole number", &self.tick));
+        }
+        self.check_unread()
+    }
+
+    /// Checks that no field asks for what the market would not have.
+    fn check_unread(&self) -> Result<(), SpecError> {
+        let (unread, as_in, place) = if self.family == Family::Martingale {
+            if !self.has_bars {
+                return Err(SpecError::new("has_bars", "true in the family `martingale`", &self.has_bars));
+            }
+            (&UNREAD_IN_MARTINGALE[..], Self::martingale(), "in the family `martingale`")
+        } else if self.has_bars {
+            return Ok(());
+        } else {
+            (&UNREAD_WITHOUT_BARS[..], Self::hard(), "where `has_bars` is false")
+        };
+        let fields = self.numbers().into_iter().zip(as_in.numbers());
+        for ((name, _, value, ..), (_, _, wanted, ..)) in fields.filter(|(field, _)| unread.contains(&field.0)) {
+            if value != wanted {
+                return Err(SpecError::new(name, &format!("{wanted} {place}, as nothing reads it there"), &value));
+            }
         }
         Ok(())
     }
@@ -258,5 +294,32 @@ impl ScenarioSpec {
             ("halt_rate", "0 to 50", self.halt_rate, 0.0, 50.0),
             ("tick", "1e-6 to 1", self.tick, 1e-6, 1.0),
         ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_family_does_not_read_is_refused() {
+        let martingale = ScenarioSpec::martingale();
+        let named: Vec<&str> = martingale.numbers().iter().map(|number| number.0).collect();
+        assert!(UNREAD_IN_MARTINGALE.iter().chain(&UNREAD_WITHOUT_BARS).all(|name| named.contains(name)));
+        let jumps = Jumps::new(0.0, 0.0, 0.1);
+        let fx = ScenarioSpec::fx();
+        for (spec, said) in [
+            (ScenarioSpec { own_jumps: jumps, ..martingale.clone() }, "`own_jumps.sd` must be 0 in the family"),
+            (ScenarioSpec { has_bars: false, ..martingale.clone() }, "`has_bars` must be true in the family"),
+            (ScenarioSpec { volume_noise: 0.0, ..martingale.clone() }, "`volume_noise` must be 0.3 in the family"),
+            (ScenarioSpec { volume_slope: 0.0, ..fx.clone() }, "`volume_slope` must be 0.45 where `has_bars` is false"),
+        ] {
+            let error = spec.validate().unwrap_err();
+            assert!(error.to_string().starts_with(said), "{error}");
+            assert_eq!(error.slug(), "argument_invalid");
+        }
+        for spec in [martingale, fx.clone(), ScenarioSpec { has_bars: true, volume_slope: 0.0, ..fx }] {
+            assert_eq!(spec.validate(), Ok(()));
+        }
     }
 }

@@ -29,25 +29,29 @@ impl Stream {
         Self(random)
     }
 
-    /// Returns a draw in (0, 1), on a lattice of 2^53 + 1 points without its ends.
+    /// Returns 64 random bits.
+    #[inline]
+    pub(super) fn word(&mut self) -> u64 {
+        self.0.next_u64()
+    }
+
+    /// Returns a draw in (0, 1) of 53 bits.
     #[inline]
     pub(super) fn uniform(&mut self) -> f64 {
-        ((self.0.next_u64() >> 11) as f64 + 0.5) / 9_007_199_254_740_992.0
+        uniform_of(self.word())
     }
 
     /// Returns a whole number below `n`, which is far below 2^32.
     #[expect(clippy::cast_possible_truncation, reason = "below `n`")]
     pub(super) fn below(&mut self, n: usize) -> usize {
         // The high half of a product: for such an `n` every number is as likely as any other to 2^-32.
-        ((u128::from(self.0.next_u64()) * n as u128) >> 64) as usize
+        ((u128::from(self.word()) * n as u128) >> 64) as usize
     }
 
     /// Returns two draws in (0, 1) of 32 bits each.
     #[inline]
     pub(super) fn two_uniforms(&mut self) -> (f64, f64) {
-        let bits = self.0.next_u64();
-        let scale = |bits: u64| (bits as f64 + 0.5) / 4_294_967_296.0;
-        (scale(bits >> 32), scale(bits & 0xffff_ffff))
+        two_uniforms_of(self.word())
     }
 
     /// Returns a standard normal.
@@ -55,41 +59,34 @@ impl Stream {
     pub(super) fn normal(&mut self) -> f64 {
         quantile(self.uniform())
     }
+}
 
-    /// Returns two standard normals, none beyond 6.3.
-    #[inline]
-    pub(super) fn two_normals(&mut self) -> (f64, f64) {
-        let (a, b) = self.two_uniforms();
-        (quantile(a), quantile(b))
-    }
+/// Returns the draw in (0, 1) of a word, on a lattice of 2^53 + 1 points without its ends.
+#[inline(always)]
+pub(super) fn uniform_of(word: u64) -> f64 {
+    ((word >> 11) as f64 + 0.5) / 9_007_199_254_740_992.0
+}
 
-    /// Returns the root of a draw of `degrees - 2` over chi-square of even `degrees`.
-    ///
-    /// Times a standard normal it is a Student t of variance 1.
-    #[inline]
-    pub(super) fn tail(&mut self, degrees: u32) -> f64 {
-        tail(degrees, self.product(degrees / 2))
-    }
+/// Returns the two draws in (0, 1) of a word, of 32 bits each.
+#[inline(always)]
+pub(super) fn two_uniforms_of(word: u64) -> (f64, f64) {
+    let scale = |bits: u64| (bits as f64 + 0.5) / 4_294_967_296.0;
+    (scale(word >> 32), scale(word & 0xffff_ffff))
+}
 
-    /// Returns the product of `n` draws in (0, 1) of 21 bits each.
-    #[inline]
-    pub(super) fn product(&mut self, n: u32) -> f64 {
-        let (mut product, mut left) = (1.0, n);
-        while left > 0 {
-            let mut bits = self.0.next_u64();
-            for _ in 0..left.min(3) {
-                product *= ((bits & 0x1f_ffff) as f64 + 0.5) / 2_097_152.0;
-                bits >>= 21;
-            }
-            left = left.saturating_sub(3);
-        }
-        product
-    }
+/// How many factors of a product a word gives.
+pub(super) const FACTORS: u32 = 3;
+
+/// Returns the k-th factor of a word: a draw in (0, 1) of 21 bits.
+#[inline(always)]
+pub(super) fn factor_of(word: u64, k: u32) -> f64 {
+    (((word >> (21 * k)) & 0x1f_ffff) as f64 + 0.5) / 2_097_152.0
 }
 
 /// Returns the root of `degrees - 2` over the chi-square of a product of uniforms.
 ///
-/// A chi-square of 2k degrees is -2 log of a product of k of them.
+/// A chi-square of 2k degrees is -2 log of a product of k of them. Times a standard normal the root is a Student t of
+/// variance 1.
 #[inline(always)]
 pub(super) fn tail(degrees: u32, product: f64) -> f64 {
     (f64::from(degrees - 2) / (-2.0 * log(product))).sqrt()
@@ -109,7 +106,12 @@ mod tests {
         assert!(moment(&normals, 1).abs() < 0.009);
         assert!((moment(&normals, 2) - 1.0).abs() < 0.013);
         assert!((moment(&normals, 4) - 3.0).abs() < 0.09);
-        let heavy: Vec<f64> = (0..n).map(|_| stream.normal() * stream.tail(8)).collect();
+        let mut product = || {
+            let words = [stream.word(), stream.word()];
+            (0..4).fold(1.0, |product, k| product * factor_of(words[k as usize / 3], k % FACTORS))
+        };
+        let tails: Vec<f64> = (0..n).map(|_| tail(8, product())).collect();
+        let heavy: Vec<f64> = tails.into_iter().map(|tail| stream.normal() * tail).collect();
         // A Student t of 8 degrees has excess kurtosis 6 / (8 - 4).
         assert!((moment(&heavy, 2) - 1.0).abs() < 0.02);
         assert!((moment(&heavy, 4) - 4.5).abs() < 0.4, "{}", moment(&heavy, 4));

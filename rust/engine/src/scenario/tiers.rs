@@ -107,4 +107,23 @@ impl ScenarioSpec {
             ..Self::hard()
         }
     }
+
+    /// Prices whose expected change is 0, on volatilities of large companies.
+    ///
+    /// [`ScenarioSpec::validate`] keeps it to what is 0 here.
+    pub(super) fn martingale() -> Self {
+        let none = Jumps::new(0.0, 0.0, 0.0);
+        Self {
+            family: Family::Martingale,
+            risk_price: 0.0,
+            market_jumps: none,
+            own_jumps: none,
+            dividend_yield: 0.0,
+            split_above: 0.0,
+            late_listings: 0.0,
+            delisting_rate: 0.0,
+            halt_rate: 0.0,
+            ..Self::hard()
+        }
+    }
 }

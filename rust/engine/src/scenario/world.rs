@@ -1,4 +1,4 @@
-//! The days of every symbol, put into columns.
+//! The days of every symbol, put into tables.
 
 use std::iter::Peekable;
 use std::ops::Range;
@@ -6,16 +6,17 @@ use std::vec::IntoIter;
 
 use pulp::Arch;
 
-use crate::columns::Columns;
+use crate::grids::Grids;
 use crate::scenario::Key;
-use crate::scenario::draws::Draws;
+use crate::scenario::draws::{Asked, Draws, Prices};
 use crate::scenario::elementary::{exps, log};
-use crate::scenario::factor::{self, Days, Market, Split, Volatility};
-use crate::scenario::nature::{Life, Nature};
+use crate::scenario::factor::{Days, Factors, Market, Split, Volatility};
+use crate::scenario::nature::{Life, Nature, QUARTER};
 use crate::scenario::normal::CHUNK;
 use crate::scenario::spec::{Family, ScenarioSpec};
 use crate::scenario::stream::{Purpose, Stream};
-use crate::scenario::tables::Tables;
+use crate::scenario::tables::{grow, put, tables};
+use crate::wide::wide;
 
 /// The largest simple return of a night or a day, either way.
 const MAX_MOVE: f64 = 0.7;
@@ -65,27 +66,30 @@ struct Moves {
     low: [f64; CHUNK],
     close: [f64; CHUNK],
     volume: [f64; CHUNK],
-    is_halted: [bool; CHUNK],
+    /// The places of the days on which it does not trade, and how many there are.
+    halted: [usize; CHUNK],
+    n_halted: usize,
 }
 
-/// Returns the columns of the market of a spec and key.
-pub(super) fn columns(spec: &ScenarioSpec, key: &Key) -> Columns {
-    let market = factor::market(spec, key);
-    let sectors: Vec<_> = (0..spec.n_sectors).map(|index| factor::sector(spec, key, index, &market)).collect();
-    let mut tables = Tables::new(spec);
+/// Returns the tables of the market of a spec and key.
+pub(super) fn grids(spec: &ScenarioSpec, key: &Key) -> Grids {
+    let mut factors = Factors::new(spec, key);
+    let mut grids = tables(spec);
     let mut walks: Vec<_> = (0..spec.n_symbols).map(|symbol| Walk::new(spec, key, symbol)).collect();
     let (mut draws, mut moves) = (Draws::new(), Moves::new());
     // All symbols of some days before later days: rows that are written together stay in the cache.
-    for (chunk, market) in market.iter().enumerate() {
-        let days = chunk * CHUNK..chunk * CHUNK + market.n_days;
+    for first in (0..spec.n_days).step_by(CHUNK) {
+        factors.go(first);
+        let days = first..first + factors.days_of(0).0.n_days;
+        grow(&mut grids, spec, days.len());
         for walk in &mut walks {
             walk.draw(&days, &mut draws);
-            walk.go(market, &sectors[walk.symbol % spec.n_sectors][chunk], &draws, &mut moves);
-            walk.trade(&days, &mut moves, &mut tables);
-            walk.write(&days, &draws, &mut moves, &mut tables);
+            walk.go(factors.days_of(walk.symbol), &draws, &mut moves);
+            walk.trade(&days, &mut moves, &mut grids);
+            walk.write(&days, &draws, &mut moves, &mut grids);
         }
     }
-    tables.into_columns(spec)
+    grids
 }
 
 impl<'a> Walk<'a> {
@@ -98,7 +102,7 @@ impl<'a> Walk<'a> {
             symbol,
             volatility: Volatility::new(spec.own_swings, spec.leverage, &mut stream),
             stream,
-            split: Split::new(spec, spec.own_degrees),
+            split: Split::new(spec),
             live: listed..settled.map_or(spec.n_days, |(day, _)| day),
             halts: halts.into_iter().peekable(),
             settled,
@@ -116,13 +120,15 @@ impl<'a> Walk<'a> {
     }
 
     fn draw(&mut self, days: &Range<usize>, draws: &mut Draws) {
-        let bars = if self.spec.has_bars { self.live(days) } else { 0..0 };
-        draws.take(&mut self.stream, days.len(), self.spec.own_degrees, self.spec.own_jumps, bars);
-        draws.finish(days.len(), self.spec.own_degrees);
+        let prices = if self.spec.has_bars { Prices::Bars(self.live(days)) } else { Prices::Nothing };
+        let (degrees, jumps) = (self.spec.own_degrees, Some(self.spec.own_jumps));
+        let asked = Asked { degrees, jumps, has_swings: true, prices };
+        draws.take(&mut self.stream, days.len(), &asked);
+        draws.finish(days.len(), &asked);
     }
 
     /// Makes the moves of some days.
-    fn go(&mut self, market: &Market, sector: &Days, draws: &Draws, moves: &mut Moves) {
+    fn go(&mut self, (market, sector): (&Market, &Days), draws: &Draws, moves: &mut Moves) {
         for i in 0..market.n_days {
             moves.swing[i] = market.swing[i] + self.volatility.log();
             self.volatility.push(draws.normal[i], draws.fast[i], draws.slow[i]);
@@ -138,26 +144,38 @@ impl<'a> Walk<'a> {
     /// `moves` still holds those. Half of a gap is left after ten days.
     fn pair(&mut self, moves: &mut Moves, n_days: usize) {
         let Moves { arch, night, day, logs: partner, .. } = moves;
+        let arch = *arch;
+        let whole = |night: f64, day: f64| log((1.0 + night) * (1.0 + day));
+        if self.symbol.is_multiple_of(2) {
+            wide(
+                arch,
+                #[inline(always)]
+                || {
+                    for i in 0..CHUNK {
+                        partner[i] = whole(night[i], day[i]);
+                    }
+                },
+            );
+            return;
+        }
         let mut logs = [[0.0; CHUNK]; 2];
-        arch.dispatch(
+        wide(
+            arch,
             #[inline(always)]
             || {
                 for i in 0..CHUNK {
-                    logs[0][i] = log((1.0 + night[i]) * (1.0 + day[i]));
+                    logs[0][i] = whole(night[i], day[i]);
                     logs[1][i] = log(1.0 + night[i]);
                 }
             },
         );
-        if self.symbol.is_multiple_of(2) {
-            *partner = logs[0];
-            return;
-        }
         for i in 0..n_days {
             let next = HALF_OF_TEN_DAYS.0 * self.gap + 0.3 * (logs[0][i] - partner[i]);
             day[i] = partner[i] + next - self.gap - logs[1][i];
             self.gap = next;
         }
-        arch.dispatch(
+        wide(
+            arch,
             #[inline(always)]
             || {
                 exps(&mut day[..n_days]);
@@ -169,12 +187,24 @@ impl<'a> Walk<'a> {
     }
 
     /// Goes from price to price, before ticks.
-    fn trade(&mut self, days: &Range<usize>, moves: &mut Moves, tables: &mut Tables) {
-        for i in self.live(days) {
+    fn trade(&mut self, days: &Range<usize>, moves: &mut Moves, tables: &mut Grids) {
+        let live = self.live(days);
+        let (mut payday, share) = self.nature.dividend(days.start + live.start).unwrap_or((usize::MAX, 0.0));
+        moves.n_halted = 0;
+        for i in live {
             let day = days.start + i;
-            moves.is_halted[i] = self.halts.next_if_eq(&day).is_some();
-            if day > self.live.start && !moves.is_halted[i] {
-                self.act(day, tables);
+            let pays = day == payday;
+            payday = if pays { payday + QUARTER } else { payday };
+            if self.halts.next_if_eq(&day).is_some() {
+                moves.halted[moves.n_halted] = i;
+                moves.n_halted += 1;
+            } else if day > self.live.start {
+                if pays {
+                    self.pay(day, share, tables);
+                }
+                if self.spec.split_above > 0.0 && self.price > self.spec.split_above {
+                    self.split_share(day, tables);
+                }
             }
             moves.open[i] = self.price * (1.0 + moves.night[i]);
             self.price = moves.open[i] * (1.0 + moves.day[i]);
@@ -182,24 +212,26 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Pays a dividend or splits the share, before the day's trading.
-    #[inline]
-    fn act(&mut self, day: usize, tables: &mut Tables) {
-        let cell = day * self.spec.n_symbols + self.symbol;
-        if let Some(share) = self.nature.dividend(day) {
-            let paid = on_tick(share * self.price, per_unit(self.spec.tick));
-            tables.dividends[cell] = paid;
-            self.price -= paid;
+    /// Pays a dividend, before the day's trading.
+    fn pay(&mut self, day: usize, share: f64, tables: &mut Grids) {
+        let paid = on_tick(share * self.price, per_unit(self.spec.tick));
+        if let Some(dividends) = &mut tables.dividends {
+            dividends.set(day, self.symbol, paid);
         }
-        if self.spec.split_above > 0.0 && self.price > self.spec.split_above {
-            tables.splits[cell] = 2.0;
-            self.price /= 2.0;
+        self.price -= paid;
+    }
+
+    /// Splits the share in two, before the day's trading.
+    fn split_share(&mut self, day: usize, tables: &mut Grids) {
+        if let Some(splits) = &mut tables.splits {
+            splits.set(day, self.symbol, 2.0);
         }
+        self.price /= 2.0;
     }
 
     /// Writes some days into the tables.
-    fn write(&mut self, days: &Range<usize>, draws: &Draws, moves: &mut Moves, tables: &mut Tables) {
-        let (spec, live) = (self.spec, self.live(days));
+    fn write(&mut self, days: &Range<usize>, draws: &Draws, moves: &mut Moves, tables: &mut Grids) {
+        let (spec, symbol, live) = (self.spec, self.symbol, self.live(days));
         if spec.has_bars {
             for i in live.clone() {
                 let (kept, new) = HALF_OF_TEN_DAYS;
@@ -208,22 +240,26 @@ impl<'a> Walk<'a> {
             }
         }
         moves.finish(spec, self.nature.volume, live.end, draws);
-        for i in live {
-            let cell = (days.start + i) * spec.n_symbols + self.symbol;
-            if moves.is_halted[i] {
-                tables.tradable[cell] = false;
-                continue;
+        let Moves { open, high, low, close, volume, .. } = moves;
+        for i in &moves.halted[..moves.n_halted] {
+            for values in [&mut *open, high, low, close, volume] {
+                values[*i] = f64::NAN;
             }
-            tables.close[cell] = moves.close[i];
-            if spec.has_bars {
-                tables.open[cell] = moves.open[i];
-                tables.high[cell] = moves.high[i];
-                tables.low[cell] = moves.low[i];
-                tables.volume[cell] = moves.volume[i];
+            if let Some(tradable) = &mut tables.tradable {
+                tradable.set(days.start + i, symbol, 0.0);
             }
         }
-        if let Some((day, paid)) = self.settled.filter(|(day, _)| days.contains(day)) {
-            tables.delistings[day * spec.n_symbols + self.symbol] = paid;
+        put(&mut tables.close, days.start, symbol, close, live.clone());
+        let bars = [(&mut tables.open, open), (&mut tables.high, high), (&mut tables.low, low)];
+        for (table, values) in bars.into_iter().chain([(&mut tables.volume, volume)]) {
+            if let Some(table) = table {
+                put(table, days.start, symbol, values, live.clone());
+            }
+        }
+        if let Some(delistings) = &mut tables.delistings
+            && let Some((day, paid)) = self.settled.filter(|(day, _)| days.contains(day))
+        {
+            delistings.set(day, symbol, paid);
         }
     }
 }
@@ -231,8 +267,8 @@ impl<'a> Walk<'a> {
 impl Moves {
     fn new() -> Self {
         let [night, day, spread, vol, swing, logs, open, high, low, close, volume] = [[0.0; CHUNK]; 11];
-        let (arch, is_halted) = (Arch::new(), [false; CHUNK]);
-        Self { arch, night, day, spread, vol, swing, logs, open, high, low, close, volume, is_halted }
+        let (arch, halted) = (Arch::new(), [0; CHUNK]);
+        Self { arch, night, day, spread, vol, swing, logs, open, high, low, close, volume, halted, n_halted: 0 }
     }
 
     /// Makes nights and days of the swings and draws.
@@ -243,7 +279,8 @@ impl Moves {
         draws: &Draws,
     ) {
         let (beta, common) = (nature.beta, &market.days);
-        self.arch.dispatch(
+        wide(
+            self.arch,
             #[inline(always)]
             || {
                 self.vol = self.swing;
@@ -273,7 +310,8 @@ impl Moves {
     /// The extremes are those of a Brownian bridge from open to close. `volume` holds the log of the noise on it.
     fn finish(&mut self, spec: &ScenarioSpec, log_volume: f64, n: usize, draws: &Draws) {
         let per_unit = per_unit(spec.tick);
-        self.arch.dispatch(
+        wide(
+            self.arch,
             #[inline(always)]
             || {
                 if spec.has_bars {

@@ -1,0 +1,162 @@
+"""What an episode of an environment showed, and its columns."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from openoutcry.leakcheck.source import TIMES, iso
+from openoutcry.leakcheck.trace import Trace
+
+FLAGS = ("terminated", "truncated")
+
+NUMBER = (bool, int, float, np.generic)
+_PLAIN = (str, *NUMBER, type(None))
+
+Values = npt.NDArray[Any]
+# The size of each value by name, None where it changes from step to step.
+Layout = Mapping[str, int | None]
+
+
+@dataclass
+class Episode:
+    """What an episode showed.
+
+    Attributes:
+        seen: Numbers and texts of each observation and its info by name: pairs of the index of the observation and the
+            value.
+        unread: Types of what was shown and is neither number nor text, by name.
+        dates: The date that each info named, None where it named none.
+        rewards: Reward of each action.
+        ended_by: The flags with which the environment ended it, none where it did not.
+    """
+
+    seen: dict[str, list[tuple[int, Values]]] = field(default_factory=lambda: defaultdict(list))
+    unread: dict[str, str] = field(default_factory=dict)
+    dates: list[str | None] = field(default_factory=list)
+    rewards: list[float] = field(default_factory=list)
+    ended_by: tuple[str, ...] = ()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the environment ended it."""
+        return bool(self.ended_by)
+
+    def add(self, observation: Any, info: Mapping[str, Any]) -> None:
+        """Note an observation and its info."""
+        place = len(self.dates)
+        for name, value in (*leaves(observation, "observation"), *leaves(info, "info")):
+            if isinstance(value, str):
+                self.unread.setdefault(name, value)
+            else:
+                self.seen[name].append((place, value))
+        dates = (value for name, value in info.items() if str(name).lower() in TIMES and value is not None)
+        self.dates.append(next(map(iso, dates), None))
+
+
+def leaves(value: Any, name: str) -> Iterator[tuple[str, Values | str]]:
+    """Yield what an observation or info holds by name.
+
+    Numbers and texts as flat arrays, which nobody else writes to; of anything else, the name of its type.
+    """
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from leaves(inner, f"{name}.{key}")
+    elif isinstance(value, list) and value and all(isinstance(each, NUMBER) for each in value):
+        # Named as the array that it stands for.
+        yield from leaves(np.array(value), name)
+    elif isinstance(value, (tuple, list)):
+        for place, inner in enumerate(value):
+            yield from leaves(inner, f"{name}[{place}]")
+    elif isinstance(value, str):
+        yield name, np.array([value], dtype=object)
+    elif isinstance(value, Enum):
+        yield name, np.array([value.name], dtype=object)
+    elif hasattr(value, "isoformat"):
+        yield name, np.array([iso(value)], dtype=object)
+    elif isinstance(value, NUMBER) or hasattr(value, "__array__"):
+        array = np.asarray(value).flatten()
+        yield name, array if array.dtype.kind in "fiub" else _texts(array)
+    elif value is not None:
+        yield name, type(value).__name__
+
+
+def _texts(array: Values) -> Values | str:
+    """Return texts, dates or plain values as objects, of others the name of the type."""
+    if array.dtype.kind in "UMm":
+        return array.astype(str).astype(object)
+    if array.dtype.kind == "O" and all(isinstance(each, _PLAIN) for each in array):
+        return array
+    return f"array of {array.dtype}"
+
+
+def layout_of(episode: Episode) -> Layout:
+    """Return the size of what an episode showed before its end, by name."""
+    n_seen = len(episode.dates) - episode.is_over
+    seen = {name: [pair for pair in values if pair[0] < n_seen] for name, values in episode.seen.items()}
+    return {name: _size(values) for name, values in seen.items() if values}
+
+
+def _size(values: Sequence[tuple[int, Values]]) -> int | None:
+    sizes = {len(value) for _, value in values}
+    return sizes.pop() if len(sizes) == 1 else None
+
+
+def trace_of(episode: Episode, layout: Layout, start: int, n_bars: int) -> Trace:
+    """Return what an episode showed by bar.
+
+    Args:
+        episode: On the data as it is, or with another future.
+        layout: Sizes on the data as it is, so that both have the same columns.
+        start: Bar of the first observation.
+        n_bars: Bars of the data as it is.
+    """
+    # The last observation of an episode that is over is of no use to anyone, and may tell that the data ends.
+    n_seen = len(episode.dates) - episode.is_over
+    bars = start + np.arange(len(episode.dates))
+    ends = bars.copy()
+    bars[n_seen:] = n_bars
+    inside = (bars >= 0) & (bars < n_bars)
+    present = np.zeros(n_bars, dtype=bool)
+    present[bars[inside]] = True
+    columns: dict[str, Values] = {}
+    shown: dict[str, list[tuple[int, Values]]] = {name: [] for name in layout}
+    rewards = [(k + 1, np.array([reward])) for k, reward in enumerate(episode.rewards)]
+    for name, values in {**shown, **episode.seen, "reward": rewards}.items():
+        size = layout[name] if name in layout else _size(values)
+        placed = [(int(bars[place]), value) for place, value in values if 0 <= bars[place] < n_bars]
+        columns |= _lists(name, placed, n_bars) if size is None else _fixed(name, size, placed, n_bars)
+    for flag in FLAGS:
+        columns[flag] = np.full(n_bars, np.nan)
+        told = ends[1:][(ends[1:] >= 0) & (ends[1:] < n_bars)]
+        columns[flag][told] = 0.0
+        if flag in episode.ended_by and 0 <= ends[-1] < n_bars:
+            columns[flag][ends[-1]] = 1.0
+    return Trace(columns, np.arange(n_bars), present, is_whole=False, flags=frozenset(FLAGS))
+
+
+def _fixed(name: str, size: int, placed: Sequence[tuple[int, Values]], n_bars: int) -> dict[str, Values]:
+    """Return a column for each place of a value, and one of sizes that differ."""
+    kinds = {value.dtype if value.dtype.kind in "fO" else np.dtype(np.float64) for _, value in placed}
+    full = np.full((n_bars, size), np.nan, np.result_type(*kinds) if kinds else np.float64)
+    sizes = np.full(n_bars, np.nan)
+    for bar, value in placed:
+        n = min(len(value), size)
+        full[bar, :n] = value[:n]
+        sizes[bar] = np.nan if len(value) == size else len(value)
+    columns = {name if size == 1 else f"{name}[{place}]": full[:, place] for place in range(size)}
+    return columns if np.isnan(sizes).all() else {**columns, f"{name} (size)": sizes}
+
+
+def _lists(name: str, placed: Sequence[tuple[int, Values]], n_bars: int) -> dict[str, Values]:
+    """Return a column of lists whose size changes, and one of their sizes."""
+    full, sizes = np.full(n_bars, None, dtype=object), np.full(n_bars, np.nan)
+    for bar, value in placed:
+        full[bar], sizes[bar] = value, len(value)
+    return {name: full, f"{name} (size)": sizes}

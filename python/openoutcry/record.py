@@ -1,0 +1,343 @@
+"""Run records: what was decided, bound by a chain of hashes, and its replay.
+
+A record holds no result. Its form and its chain are in `contract/README.md`, section 7.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterable
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from openoutcry import openoutcry_py as native
+from openoutcry.errors import refusal
+
+SUFFIXES = (".json", ".json.zst", ".jsonl", ".jsonl.zst")
+
+
+class RunRecord:
+    """What an agent was told and decided in its runs, with a chain of hashes.
+
+    It holds no result: `replay` recomputes every number from the decisions and the data. Records are values: `sign` and
+    `join` return new ones.
+    """
+
+    def __init__(self, core: native.Record, cut_bytes: int = 0) -> None:
+        self._core = core
+        self._cut_bytes = cut_bytes
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> RunRecord:
+        """Return the record of a file: `.json`, `.jsonl`, or either with `.zst`.
+
+        Reading is strict: every byte counts. What a crash tore off the last line is dropped, and `torn` says so.
+
+        Raises:
+            OpenOutcryError: the file holds no record, or is not in canonical form; the message says where.
+        """
+        lines, packed = _kind_of(path)
+        try:
+            content = Path(path).read_bytes()
+        except OSError as error:
+            raise refusal(
+                "argument_invalid", f"a record must be a file; received '{path}': {error.strerror}"
+            ) from error
+        is_whole = True
+        if packed:
+            content, is_whole = native.decompress(content)
+        if lines:
+            core = native.Record.from_lines(content)
+            return cls(core, 0 if is_whole else 1)
+        if not is_whole:
+            raise refusal("record_invalid", f"{_WANTED} '{path}', which is cut short")
+        return cls(native.Record.from_json(content))
+
+    @classmethod
+    def from_json(cls, text: str) -> RunRecord:
+        """Return the record in a JSON text, which must be canonical.
+
+        Raises:
+            OpenOutcryError: the text is no record, or is not in canonical form; the message says where.
+        """
+        if not isinstance(text, str):
+            raise refusal("argument_invalid", f"`text` must be a text; received {type(text).__name__}")
+        return cls(native.Record.from_json(text.encode("utf-8", "surrogatepass")))
+
+    @classmethod
+    def join(cls, agent_id: str, records: Iterable[RunRecord], in_sample_trials: int = 0) -> RunRecord:
+        """Return one record of the runs of several, in their order, unsigned.
+
+        Args:
+            agent_id: What the agent is called.
+            records: Records with the runs.
+            in_sample_trials: Trials made before that the maker of the agent declares; they can only add to those that
+                are counted.
+        """
+        return cls(native.Record.join(agent_id, _trials(in_sample_trials), [each._core for each in records]))
+
+    @property
+    def agent_id(self) -> str:
+        """What the agent is called."""
+        return self._core.agent_id
+
+    @property
+    def in_sample_trials(self) -> int:
+        """Trials made before that the maker of the agent declares."""
+        return self._core.in_sample_trials
+
+    @property
+    def digest(self) -> str | None:
+        """SHA-256 over agent, trials and runs; None for an unfinished record."""
+        return self._core.digest
+
+    @property
+    def unfinished(self) -> str | None:
+        """What the record lacks to be finished, in words; None if nothing."""
+        return self._core.unfinished
+
+    @property
+    def torn(self) -> bool:
+        """Whether a crash tore the file, so that its last piece was dropped."""
+        return bool(self._core.torn_bytes or self._cut_bytes)
+
+    @property
+    def public_key(self) -> str | None:
+        """Public key of the signature, in hexadecimal; None without one."""
+        key = self._core.public_key
+        return None if key is None else key.hex()
+
+    @property
+    def headers(self) -> list[dict[str, str]]:
+        """What each run was told, every field as text by its path."""
+        return self._core.headers
+
+    @property
+    def decisions(self) -> list[list[str]]:
+        """The answers of the agent in each run, character by character."""
+        return [[text for text, _ in run] for run in self._core.decisions]
+
+    @property
+    def faults(self) -> list[dict[int, str]]:
+        """What was wrong with answers in each run, by the index of the step."""
+        return [{step: fault for step, (_, fault) in enumerate(run) if fault} for run in self._core.decisions]
+
+    def to_json(self) -> str:
+        """Return the record as canonical JSON."""
+        return self._core.to_json()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the record to a file, whole or not at all.
+
+        The suffix says how: `.json`, or `.jsonl` for one step a line, or either with `.zst`.
+        """
+        lines, packed = _kind_of(path)
+        content = (self._core.to_lines() if lines else self._core.to_json()).encode()
+        if packed:
+            frame = native.Compressor()
+            content = frame.write(content) + frame.finish()
+        beside = Path(f"{os.fspath(path)}.{secrets.token_hex(4)}.part")
+        try:
+            with beside.open("xb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            beside.replace(path)
+        finally:
+            beside.unlink(missing_ok=True)
+
+    def sign(self, private_key: bytes) -> RunRecord:
+        """Return this record signed with a private key of Ed25519, 32 bytes.
+
+        Raises:
+            OpenOutcryError: the record is unfinished, or the key has another length.
+        """
+        return RunRecord(self._core.signed(_key(private_key, "`private_key`")), self._cut_bytes)
+
+    def verify_signature(self, public_key: bytes | str | None = None) -> bool:
+        """Return whether the signature is of this record, and by the key given.
+
+        Without a key the one in the record is taken: it then says that the record is whole, by whoever holds that key.
+
+        Args:
+            public_key: 32 bytes, or their hexadecimal digits.
+
+        Raises:
+            OpenOutcryError: the record holds no signature, or the key is none.
+        """
+        return self._core.verify_signature(None if public_key is None else _key(public_key, "`public_key`"))
+
+    def __eq__(self, other: object) -> bool:
+        return self._core == other._core if isinstance(other, RunRecord) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash((self.agent_id, self.digest))
+
+    def __len__(self) -> int:
+        return len(self._core.headers)
+
+    def __repr__(self) -> str:
+        state = self.digest[:12] if self.digest else "unfinished"
+        return f"RunRecord({self.agent_id!r}, {len(self)} runs, {state})"
+
+    def __reduce__(self) -> Any:
+        return RunRecord.from_json, (self.to_json(),)
+
+
+_WANTED = "a record must be the JSON of `record.schema.json`; received"
+
+
+def _kind_of(path: str | os.PathLike[str]) -> tuple[bool, bool]:
+    name = os.fspath(path)
+    packed = name.endswith(".zst")
+    bare = name.removesuffix(".zst")
+    if not bare.endswith((".json", ".jsonl")):
+        raise refusal("argument_invalid", f"a record must end in {', '.join(SUFFIXES)}; received '{name}'")
+    return bare.endswith(".jsonl"), packed
+
+
+def check_record_path(path: str | os.PathLike[str]) -> None:
+    """Refuse a path whose suffix is not that of a record."""
+    _kind_of(path)
+
+
+def _key(key: bytes | str, name: str) -> bytes:
+    try:
+        raw = bytes.fromhex(key) if isinstance(key, str) else bytes(key)
+    except (TypeError, ValueError) as error:
+        raise refusal("key_invalid", f"a key of Ed25519 is required, 32 bytes; received {name} of {error}") from error
+    if len(raw) != 32:
+        raise refusal("key_invalid", f"a key of Ed25519 is required, 32 bytes; received {name} of {len(raw)} bytes")
+    return raw
+
+
+def _trials(in_sample_trials: int) -> int:
+    if isinstance(in_sample_trials, bool) or not isinstance(in_sample_trials, int) or not 0 <= in_sample_trials < 2**53:
+        message = f"`in_sample_trials` must be an integer from 0 to {2**53 - 1}; received {in_sample_trials!r}"
+        raise refusal("argument_invalid", message)
+    return in_sample_trials
+
+
+def public_key(private_key: bytes) -> bytes:
+    """Return the public key of a private key of Ed25519, 32 bytes each."""
+    return native.record_public_key(_key(private_key, "`private_key`"))
+
+
+class RecordWriter:
+    """Writes a record while its runs are made, so that a crash loses little.
+
+    Each decision is a line that is on the disk before it is carried out. Pass it to `run_backtest(capture=...)`; leave
+    its `with` block to finish the record. A file that is there already is refused.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        agent_id: str = "",
+        in_sample_trials: int = 0,
+        *,
+        private_key: bytes | None = None,
+        flush_every: int = 1,
+    ) -> None:
+        """Open a file that ends in `.jsonl` or `.jsonl.zst`.
+
+        Args:
+            path: The file.
+            agent_id: What the agent is called.
+            in_sample_trials: Trials made before that the maker of the agent declares.
+            private_key: Signs the finished record, 32 bytes of Ed25519.
+            flush_every: Lines after which all is written to the disk; 1 loses at most one decision.
+        """
+        lines, packed = _kind_of(path)
+        if not lines:
+            raise refusal("argument_invalid", f"`path` must end in .jsonl or .jsonl.zst; received '{os.fspath(path)}'")
+        if isinstance(flush_every, bool) or not isinstance(flush_every, int) or flush_every < 1:
+            raise refusal(
+                "argument_invalid", f"`flush_every` must be an integer of at least 1; received {flush_every!r}"
+            )
+        self._private_key = None if private_key is None else _key(private_key, "`private_key`")
+        self._flush_every = flush_every
+        self._records: list[native.Record] = []
+        self._agent_id, self._trials = agent_id, _trials(in_sample_trials)
+        self._waiting: list[str] = []
+        self._is_open_run = False
+        try:
+            self._file = Path(path).open("xb")  # noqa: SIM115 open until the record is finished
+        except OSError as error:
+            message = f"`path` must be a new file that can be written; received '{os.fspath(path)}': {error.strerror}"
+            raise refusal("argument_invalid", message) from error
+        self._frame = native.Compressor() if packed else None
+        self._write(native.Record.join(agent_id, self._trials, []).to_lines().splitlines(keepends=True)[0])
+        self.flush()
+
+    def add(self, record: RunRecord) -> None:
+        """Write the runs of a record that is finished."""
+        self._check()
+        lines = record._core.to_lines().splitlines(keepends=True)
+        if record.unfinished:
+            raise refusal("record_unfinished", f"a finished record is required; received one {record.unfinished}")
+        for line in lines[1:-1]:
+            self._write(line)
+        self._records.append(record._core)
+        self.flush()
+
+    def tell(self, line: str) -> None:
+        """Write a line of a run that is under way."""
+        self._check(is_inside=True)
+        self._is_open_run = True
+        self._write(line)
+
+    def told(self, record: native.Record) -> None:
+        """Take note of a run all of whose lines have been told."""
+        self._is_open_run = False
+        self._records.append(record)
+        self.flush()
+
+    def _check(self, *, is_inside: bool = False) -> None:
+        if self._file.closed or (self._is_open_run and not is_inside):
+            state = "that is closed" if self._file.closed else "whose last run is unfinished"
+            raise refusal("argument_invalid", f"an open writer is required; received one {state}")
+
+    def _write(self, line: str) -> None:
+        self._waiting.append(line)
+        if len(self._waiting) >= self._flush_every:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write all lines so far to the disk."""
+        content = "".join(self._waiting).encode()
+        self._waiting.clear()
+        self._put(self._frame.write(content) if self._frame else content)
+
+    def _put(self, content: bytes) -> None:
+        self._file.write(content)
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+    def close(self) -> RunRecord | None:
+        """Finish the record and return it; None if a run of it is unfinished."""
+        if self._file.closed:
+            return None
+        record = None
+        if not self._is_open_run:
+            core = native.Record.join(self._agent_id, self._trials, self._records)
+            core = core.signed(self._private_key) if self._private_key else core
+            self._waiting.append(core.to_lines().splitlines(keepends=True)[-1])
+            record = RunRecord(core)
+        self.flush()
+        if self._frame:
+            self._put(self._frame.finish())
+        self._file.close()
+        return record
+
+    def __enter__(self) -> RecordWriter:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        # What raised may have left a run half told, even where no line of it is missing yet.
+        self._is_open_run = self._is_open_run or kind is not None
+        self.close()

@@ -1,0 +1,128 @@
+//! The chain: each step holds the hash of what came before it.
+
+use super::digest::Digest;
+use super::header::Header;
+use super::trajectory::{AgentTrajectory, End, RunTrajectory, Step};
+use super::{RECORD_VERSION, write};
+use crate::json;
+
+/// A place of a run's record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Place {
+    /// What the run was told.
+    Header,
+    /// A decision, counted from 0.
+    Step(usize),
+    /// What was shown after the last decision.
+    End,
+}
+
+/// A place whose link is not the hash of what stands there and before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Break {
+    /// The place.
+    pub place: Place,
+    /// The link that stands there.
+    pub recorded: Digest,
+    /// The link that belongs there.
+    pub computed: Digest,
+}
+
+/// Hashes links, in memory that is used again.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Chain {
+    text: String,
+}
+
+impl Chain {
+    /// Returns the link of a header.
+    pub(crate) fn header(&mut self, header: &Header) -> Digest {
+        self.text.clear();
+        self.text.push_str("{\"domain\":\"openoutcry/record/1\",\"header\":");
+        write::push_header(&mut self.text, header);
+        self.text.push('}');
+        Digest::of(&self.text)
+    }
+
+    /// Returns the link of a step behind the link before it.
+    pub(crate) fn step(&mut self, step: &Step, previous: &Digest) -> Digest {
+        self.text.clear();
+        self.text.push('{');
+        write::push_step(&mut self.text, step, None);
+        write::push_digest(&mut self.text, "previous", previous);
+        self.text.push('}');
+        Digest::of(&self.text)
+    }
+
+    /// Returns the link of an end behind the link before it.
+    pub(crate) fn end(&mut self, end: &End, previous: &Digest) -> Digest {
+        self.text.clear();
+        self.text.push('{');
+        json::push_key(&mut self.text, "cash");
+        json::push_number(&mut self.text, end.cash);
+        json::push_key(&mut self.text, "nav");
+        json::push_number(&mut self.text, end.nav);
+        write::push_digest(&mut self.text, "observation", &end.observation);
+        write::push_digest(&mut self.text, "previous", previous);
+        json::push_key(&mut self.text, "terminated");
+        self.text.push_str(if end.terminated { "true" } else { "false" });
+        self.text.push('}');
+        Digest::of(&self.text)
+    }
+}
+
+impl RunTrajectory {
+    /// Returns every place whose link does not follow from the recorded one before it.
+    ///
+    /// A field that was changed breaks its own place, a link that was changed also the next one.
+    #[must_use]
+    pub fn breaks(&self) -> Vec<Break> {
+        let mut chain = Chain::default();
+        let mut found = Vec::new();
+        let computed = chain.header(&self.header);
+        if computed != self.link {
+            found.push(Break { place: Place::Header, recorded: self.link, computed });
+        }
+        let mut previous = self.link;
+        for (index, step) in self.steps.iter().enumerate() {
+            let computed = chain.step(step, &previous);
+            if computed != step.link {
+                found.push(Break { place: Place::Step(index), recorded: step.link, computed });
+            }
+            previous = step.link;
+        }
+        if let Some(end) = &self.end {
+            let computed = chain.end(end, &previous);
+            if computed != end.link {
+                found.push(Break { place: Place::End, recorded: end.link, computed });
+            }
+        }
+        found
+    }
+}
+
+impl AgentTrajectory {
+    /// Returns the digest that belongs to these runs and this agent.
+    ///
+    /// None while a run is unfinished.
+    #[must_use]
+    pub fn computed_digest(&self) -> Option<Digest> {
+        let ends: Vec<Digest> = self.runs.iter().map(RunTrajectory::digest).collect::<Option<_>>()?;
+        let mut text = String::from("{");
+        json::push_key(&mut text, "agent_id");
+        json::push_string(&mut text, &self.agent_id);
+        text.push_str(",\"domain\":\"openoutcry/record/1/agent\"");
+        json::push_key(&mut text, "in_sample_trials");
+        text.push_str(&self.in_sample_trials.to_string());
+        json::push_key(&mut text, "record_version");
+        json::push_string(&mut text, RECORD_VERSION);
+        json::push_key(&mut text, "runs");
+        json::push_array(&mut text, &ends, |text, end| {
+            text.push('"');
+            end.push_hex(text);
+            text.push('"');
+        });
+        text.push('}');
+        Some(Digest::of(&text))
+    }
+}

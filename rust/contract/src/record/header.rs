@@ -1,0 +1,82 @@
+use openoutcry_engine::{CostModel, Limits, Window};
+use serde::Deserialize;
+
+use super::digest::Digest;
+
+/// What a run was told before its first bar.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Header {
+    /// Version of the contract that the run kept.
+    pub contract_version: String,
+    /// What trading cost.
+    pub costs: CostModel,
+    /// The market.
+    pub dataset: DatasetName,
+    /// Version of the engine that made the run.
+    pub engine_version: String,
+    /// Key of the slippage noise.
+    pub fill: Fill,
+    /// What a decision could ask for.
+    pub limits: Limits,
+    /// Closes an observation showed of a symbol at most.
+    pub lookback: usize,
+    /// The bars of the run.
+    pub window: Window,
+}
+
+/// A market by its content, with a name for people.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DatasetName {
+    /// SHA-256 of everything the market holds.
+    pub fingerprint: Digest,
+    /// What people call it.
+    pub name: String,
+}
+
+/// The key of the slippage noise, or what is published of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fill {
+    /// The key is made of this seed.
+    Seed(u64),
+    /// The key is sealed; this is its commitment.
+    Commitment(Digest),
+}
+
+impl Header {
+    /// Returns every field by its path, as text, in the order of the record.
+    ///
+    /// A limit that is none is `none`.
+    #[must_use]
+    pub fn fields(&self) -> Vec<(&'static str, String)> {
+        let (costs, limits) = (&self.costs, &self.limits);
+        let number = |value: f64| if value.is_finite() { value.to_string() } else { "none".to_owned() };
+        let fill = match self.fill {
+            Fill::Seed(seed) => ("fill.seed", seed.to_string()),
+            Fill::Commitment(digest) => ("fill.commitment", digest.to_string()),
+        };
+        vec![
+            ("contract_version", self.contract_version.clone()),
+            ("costs.borrow_bps", number(costs.borrow_bps)),
+            ("costs.capital", number(costs.capital)),
+            ("costs.cash_bps", number(costs.cash_bps)),
+            ("costs.fee_bps", number(costs.fee_bps)),
+            ("costs.financing_bps", number(costs.financing_bps)),
+            ("costs.impact_bps", number(costs.impact_bps)),
+            ("costs.slippage_bps", number(costs.slippage_bps)),
+            ("costs.slippage_jitter", number(costs.slippage_jitter)),
+            ("dataset.fingerprint", self.dataset.fingerprint.to_string()),
+            ("dataset.name", self.dataset.name.clone()),
+            ("engine_version", self.engine_version.clone()),
+            fill,
+            ("limits.allow_short", limits.allow_short.to_string()),
+            ("limits.maintenance_margin", number(limits.maintenance_margin)),
+            ("limits.max_gross", number(limits.max_gross)),
+            ("limits.max_participation", limits.max_participation.map_or("none".to_owned(), number)),
+            ("limits.max_weight", number(limits.max_weight)),
+            ("lookback", self.lookback.to_string()),
+            ("window.end", self.window.end.to_string()),
+            ("window.start", self.window.start.to_string()),
+        ]
+    }
+}

@@ -1,0 +1,32 @@
+//! Run records: what a run was told, what it decided, and a chain of hashes.
+//!
+//! A record holds no result. Whoever has the data carries the decisions out again and gets every number to the bit;
+//! the chain says where a record was changed. See `contract/README.md`, section 6.
+
+mod chain;
+mod compare;
+mod digest;
+mod error;
+mod header;
+mod lines;
+mod read;
+mod recorder;
+mod sign;
+mod trajectory;
+mod write;
+
+pub use chain::{Break, Place};
+pub use compare::{Divergence, Knob, compare_runs, ulps_between};
+pub use digest::Digest;
+pub use error::RecordError;
+pub use header::{DatasetName, Fill, Header};
+pub use lines::Lines;
+pub use recorder::{Recorder, Seen};
+pub use sign::{Signature, public_key};
+pub use trajectory::{AgentTrajectory, End, Fault, RunTrajectory, Step};
+
+/// The version of the form of a record.
+pub const RECORD_VERSION: &str = "1.0";
+
+/// The largest integer that every reader of JSON holds exactly.
+pub(crate) const MAX_INTEGER: u64 = (1 << 53) - 1;

@@ -1,0 +1,87 @@
+use super::chain::Chain;
+use super::digest::Digest;
+use super::header::Header;
+use super::trajectory::{End, Fault, RunTrajectory, Step};
+use super::write;
+
+/// What was shown at a close: the digest of the observation, and two numbers of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Seen {
+    /// Cash.
+    pub cash: f64,
+    /// NAV.
+    pub nav: f64,
+    /// SHA-256 of the canonical JSON of the observation.
+    pub observation: Digest,
+}
+
+/// Writes the record of a run while it goes on.
+#[derive(Clone, Debug)]
+pub struct Recorder {
+    chain: Chain,
+    last: Digest,
+    run: RunTrajectory,
+}
+
+impl Recorder {
+    /// Returns the record of a run that is about to begin.
+    #[must_use]
+    pub fn new(header: Header) -> Self {
+        let mut chain = Chain::default();
+        let link = chain.header(&header);
+        Self { chain, last: link, run: RunTrajectory { header, link, steps: Vec::new(), end: None } }
+    }
+
+    /// Adds a decision: what it was taken on, the answer as it came, and what was wrong with it.
+    pub fn step(&mut self, seen: Seen, decision: String, fault: Option<Fault>) {
+        let Seen { cash, nav, observation } = seen;
+        let (cash, nav) = (unsigned_zero(cash), unsigned_zero(nav));
+        let mut step = Step { cash, decision, fault, link: self.last, nav, observation };
+        step.link = self.chain.step(&step, &self.last);
+        self.last = step.link;
+        self.run.steps.push(step);
+    }
+
+    /// Returns the record, finished by what was shown after the last decision.
+    #[must_use]
+    pub fn end(mut self, seen: Seen, terminated: bool) -> RunTrajectory {
+        let Seen { cash, nav, observation } = seen;
+        let (cash, nav) = (unsigned_zero(cash), unsigned_zero(nav));
+        let mut end = End { cash, link: self.last, nav, observation, terminated };
+        end.link = self.chain.end(&end, &self.last);
+        self.run.end = Some(end);
+        self.run
+    }
+
+    /// Returns the record so far, which is unfinished.
+    #[must_use]
+    pub fn so_far(&self) -> &RunTrajectory {
+        &self.run
+    }
+
+    /// Appends the line that a stream begins this run with.
+    pub fn push_header_line(&self, text: &mut String) {
+        write::push_header_line(text, &self.run.header, &self.run.link);
+    }
+
+    /// Appends the line of the last step.
+    pub fn push_step_line(&self, text: &mut String) {
+        if let Some(step) = self.run.steps.last() {
+            write::push_step_line(text, step);
+        }
+    }
+}
+
+impl RunTrajectory {
+    /// Appends the line that a stream ends this run with, if it has an end.
+    pub fn push_end_line(&self, text: &mut String) {
+        if let Some(end) = &self.end {
+            write::push_end_line(text, end);
+        }
+    }
+}
+
+/// Returns a number as JSON can say it: canonical JSON has one zero.
+fn unsigned_zero(value: f64) -> f64 {
+    if value == 0.0 { 0.0 } else { value }
+}

@@ -1,0 +1,78 @@
+use ed25519_dalek::{Signature as Bytes, Signer, SigningKey, VerifyingKey};
+use serde::Deserialize;
+
+use super::digest::{Digest, hex_field};
+use super::error::RecordError;
+use super::trajectory::AgentTrajectory;
+
+/// What is signed is this domain and the bytes of the digest.
+const DOMAIN: &[u8] = b"openoutcry/record/1/signature\0";
+
+/// A signature of Ed25519 over the digest of a record.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Signature {
+    #[serde(rename = "algorithm")]
+    _algorithm: Algorithm,
+    /// The key that the signature is to be checked with.
+    #[serde(deserialize_with = "hex_field")]
+    pub public_key: [u8; 32],
+    /// The signature.
+    #[serde(deserialize_with = "hex_field")]
+    pub signature: [u8; 64],
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+enum Algorithm {
+    #[serde(rename = "ed25519")]
+    Ed25519,
+}
+
+fn message(digest: &Digest) -> Vec<u8> {
+    [DOMAIN, &digest.0].concat()
+}
+
+/// Returns the public key of a private one.
+#[must_use]
+pub fn public_key(private_key: &[u8; 32]) -> [u8; 32] {
+    SigningKey::from_bytes(private_key).verifying_key().to_bytes()
+}
+
+impl AgentTrajectory {
+    /// Returns this record signed with a private key of Ed25519.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the record is unfinished: it has no digest to sign.
+    pub fn signed(mut self, private_key: &[u8; 32]) -> Result<Self, RecordError> {
+        let unfinished = |problem: String| RecordError::Unfinished { problem };
+        let digest = self.computed_digest().filter(|digest| self.digest == Some(*digest)).ok_or_else(|| {
+            unfinished(self.unfinished().unwrap_or_else(|| "whose digest is not that of its runs".to_owned()))
+        })?;
+        let key = SigningKey::from_bytes(private_key);
+        self.signature = Some(Signature {
+            _algorithm: Algorithm::Ed25519,
+            public_key: key.verifying_key().to_bytes(),
+            signature: key.sign(&message(&digest)).to_bytes(),
+        });
+        Ok(self)
+    }
+
+    /// Returns whether the signature is of this record, and by the key given.
+    ///
+    /// Without a key the one in the record is taken: the record is then whole, by whoever holds that key.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the record holds no signature, or the bytes are no public key.
+    pub fn verify_signature(&self, key: Option<&[u8; 32]>) -> Result<bool, RecordError> {
+        let signature = self.signature.as_ref().ok_or(RecordError::Unsigned)?;
+        let verifying = VerifyingKey::from_bytes(key.unwrap_or(&signature.public_key))
+            .map_err(|_| RecordError::Key { problem: "bytes that are no point of its curve".to_owned() })?;
+        if key.is_some_and(|key| *key != signature.public_key) {
+            return Ok(false);
+        }
+        let Some(digest) = self.computed_digest() else { return Ok(false) };
+        Ok(verifying.verify_strict(&message(&digest), &Bytes::from_bytes(&signature.signature)).is_ok())
+    }
+}

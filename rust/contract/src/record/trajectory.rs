@@ -1,0 +1,140 @@
+use std::fmt;
+
+use serde::Deserialize;
+
+use super::digest::Digest;
+use super::error::RecordError;
+use super::header::Header;
+use super::sign::Signature;
+
+/// The record of an agent: all runs it is to be judged by.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AgentTrajectory {
+    /// What the agent is called.
+    pub agent_id: String,
+    /// Trials that its maker declares to have made before; they can only add to those that are counted.
+    pub in_sample_trials: u64,
+    /// The runs.
+    pub runs: Vec<RunTrajectory>,
+    /// Digest of the record as it was finished; none for one that was not.
+    pub digest: Option<Digest>,
+    /// Signature of the digest, if whoever ran it signed.
+    pub signature: Option<Signature>,
+}
+
+/// The record of one run: what it was told, what it decided, and the chain.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunTrajectory {
+    /// What the run was told.
+    pub header: Header,
+    /// SHA-256 over the header, with which the chain begins.
+    pub link: Digest,
+    /// One entry a decision.
+    pub steps: Vec<Step>,
+    /// What was shown after the last decision; none for a run that was not finished.
+    pub end: Option<End>,
+}
+
+/// One decision, and digests of what it was taken on.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Step {
+    /// Cash that the observation showed.
+    pub cash: f64,
+    /// The answer of the agent, byte for byte.
+    pub decision: String,
+    /// What was wrong with the answer, if the harness took it for a hold.
+    pub fault: Option<Fault>,
+    /// SHA-256 over this step and the link before it.
+    pub link: Digest,
+    /// NAV at the close that was shown.
+    pub nav: f64,
+    /// SHA-256 of the canonical JSON of the observation.
+    pub observation: Digest,
+}
+
+/// What was shown after the last decision.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct End {
+    /// Cash that the observation showed.
+    pub cash: f64,
+    /// SHA-256 over this end and the link before it: the digest of the run.
+    pub link: Digest,
+    /// NAV at the close that was shown.
+    pub nav: f64,
+    /// SHA-256 of the canonical JSON of the observation.
+    pub observation: Digest,
+    /// Whether the account was liquidated or ruined.
+    pub terminated: bool,
+}
+
+/// Why a harness took an answer for a hold: a slug, such as `malformed`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Fault(String);
+
+impl Fault {
+    /// The answer is not a decision; a replay checks that it is not.
+    pub const MALFORMED: &'static str = "malformed";
+
+    /// Returns the fault of a slug: words of lower-case letters joined by `_`.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error for any other text.
+    pub fn new(slug: &str) -> Result<Self, RecordError> {
+        let is_slug =
+            slug.split('_').all(|word| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase()));
+        if is_slug {
+            return Ok(Self(slug.to_owned()));
+        }
+        Err(RecordError::invalid(format!("`fault` {slug:?}, which is no slug such as `malformed`")))
+    }
+
+    /// Returns the slug.
+    #[must_use]
+    pub fn slug(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+impl RunTrajectory {
+    /// Returns the digest of the run: its last link, none for an unfinished one.
+    #[must_use]
+    pub fn digest(&self) -> Option<Digest> {
+        self.end.as_ref().map(|end| end.link)
+    }
+
+    /// Returns the bar at whose close a step was decided.
+    #[must_use]
+    pub fn bar_of(&self, step: usize) -> usize {
+        self.header.window.start + step
+    }
+}
+
+impl AgentTrajectory {
+    /// Returns the record of an agent's runs, unsigned.
+    ///
+    /// Its digest is none while a run is unfinished.
+    #[must_use]
+    pub fn new(agent_id: &str, runs: Vec<RunTrajectory>, in_sample_trials: u64) -> Self {
+        let mut made = Self { agent_id: agent_id.to_owned(), in_sample_trials, runs, digest: None, signature: None };
+        made.digest = made.computed_digest();
+        made
+    }
+
+    /// Returns what the record lacks to be finished, in words; none if nothing.
+    #[must_use]
+    pub fn unfinished(&self) -> Option<String> {
+        if let Some(run) = self.runs.iter().position(|run| run.end.is_none()) {
+            return Some(format!("whose run {run} has no end, after {} steps", self.runs[run].steps.len()));
+        }
+        self.digest.is_none().then(|| "without its digest".to_owned())
+    }
+}

@@ -1,0 +1,132 @@
+//! The tables of a market as the step reads them.
+
+use pulp::Arch;
+
+use crate::columns::Columns;
+use crate::dataset::Dataset;
+use crate::grid::Grid;
+use crate::lanes::LANES;
+use crate::rare::Rare;
+use crate::validate;
+use crate::wide::wide;
+
+/// The tables of a market; NaN where a cell has no value.
+pub(crate) struct Grids {
+    pub(crate) close: Grid,
+    pub(crate) open: Option<Grid>,
+    pub(crate) high: Option<Grid>,
+    pub(crate) low: Option<Grid>,
+    pub(crate) volume: Option<Grid>,
+    pub(crate) dividends: Option<Rare>,
+    pub(crate) splits: Option<Rare>,
+    /// 1 or 0.
+    pub(crate) tradable: Option<Rare>,
+    pub(crate) delistings: Option<Rare>,
+}
+
+impl Grids {
+    /// Returns the tables of columns, out of which it takes them.
+    pub(crate) fn from_columns(columns: &mut Columns) -> Self {
+        let n_symbols = columns.symbols.len();
+        let grid = |table: Vec<f64>| Grid::from_rows(&table, n_symbols, 1.0);
+        let rare = |table: Vec<f64>, neutral| Rare::from_cells(table.into_iter(), n_symbols, neutral);
+        let mask = |table: Vec<bool>| Rare::from_cells(table.into_iter().map(f64::from), n_symbols, 1.0);
+        Self {
+            close: grid(std::mem::take(&mut columns.close)),
+            open: columns.open.take().map(grid),
+            high: columns.high.take().map(grid),
+            low: columns.low.take().map(grid),
+            volume: columns.volume.take().map(grid),
+            dividends: columns.dividends.take().map(|table| rare(table, 0.0)),
+            splits: columns.splits.take().map(|table| rare(table, 1.0)),
+            tradable: columns.tradable.take().map(mask),
+            delistings: columns.delistings.take().map(|table| rare(table, f64::NAN)),
+        }
+    }
+
+    /// Returns whether tables that were drawn hold nothing to refuse.
+    ///
+    /// It may say no of some that pass; [`validate::check`] is the judge of those.
+    pub(crate) fn are_sound(&self) -> bool {
+        let arch = Arch::new();
+        let hold = |grid: &Grid, is_volume: bool| {
+            wide(
+                arch,
+                #[inline(always)]
+                || {
+                    let cells = grid.blocks().as_flattened();
+                    // Without a branch for each cell it is done in vectors.
+                    if is_volume { all(cells, validate::is_volume) } else { all(cells, validate::is_price) }
+                },
+            )
+        };
+        let prices = [Some(&self.close), self.open.as_ref(), self.high.as_ref(), self.low.as_ref()];
+        prices.into_iter().flatten().all(|grid| hold(grid, false))
+            && self.volume.as_ref().is_none_or(|grid| hold(grid, true))
+            && (self.dividends.is_none() || self.open.is_some())
+            && self.splits.as_ref().is_none_or(splits_are_few)
+    }
+}
+
+#[inline(always)]
+fn all(cells: &[f64], holds: impl Fn(f64) -> bool) -> bool {
+    cells.iter().fold(true, |all, value| all & holds(*value))
+}
+
+/// Returns whether the splits of each symbol make no share count that is out of range.
+fn splits_are_few(splits: &Rare) -> bool {
+    let mut products = vec![[1.0; LANES]; splits.row(0).len()];
+    for bar in splits.bars() {
+        for (product, ratio) in products.as_flattened_mut().iter_mut().zip(splits.row(bar).as_flattened()) {
+            *product *= ratio;
+        }
+    }
+    products.as_flattened().iter().all(|product| *product >= 1.0 && validate::SPLITS.contains(product))
+}
+
+impl Dataset {
+    /// Returns one column, time-major, or none if the dataset lacks it.
+    ///
+    /// A cell without a value is NaN.
+    ///
+    /// Names: `open`, `high`, `low`, `close`, `volume`, `dividends`, `splits`, `tradable` (1 or 0), `delistings`.
+    #[must_use]
+    pub fn column(&self, name: &str) -> Option<Vec<f64>> {
+        let cells = |get: &dyn Fn(usize, usize) -> f64| {
+            (0..self.n_bars()).flat_map(|bar| (0..self.n_symbols()).map(move |i| get(bar, i))).collect()
+        };
+        let dense = |table: &Grid| cells(&|bar, i| table.get(bar, i));
+        let rare = |table: &Rare| cells(&|bar, i| table.get(bar, i));
+        match name {
+            "close" => Some(dense(&self.close)),
+            "open" => self.open.as_ref().map(dense),
+            "high" => self.high.as_ref().map(dense),
+            "low" => self.low.as_ref().map(dense),
+            "volume" => self.volume.as_ref().map(dense),
+            "dividends" => self.dividends.as_ref().map(rare),
+            "splits" => self.splits.as_ref().map(rare),
+            "tradable" => self.tradable.as_ref().map(rare),
+            "delistings" => self.delistings.as_ref().map(rare),
+            _ => None,
+        }
+    }
+
+    /// Returns the tables as columns again.
+    pub(crate) fn columns(&self) -> Columns {
+        Columns {
+            dates: self.dates.clone(),
+            symbols: self.symbols.clone(),
+            close: self.column("close").unwrap_or_default(),
+            open: self.column("open"),
+            high: self.column("high"),
+            low: self.column("low"),
+            volume: self.column("volume"),
+            dividends: self.column("dividends"),
+            splits: self.column("splits"),
+            delistings: self.column("delistings"),
+            tradable: self.column("tradable").map(|table| table.into_iter().map(|allowed| allowed != 0.0).collect()),
+            periods_per_year: self.periods_per_year,
+            ..Columns::default()
+        }
+    }
+}

@@ -1,0 +1,374 @@
+//! Where a record and its replay part, and why that is likely so.
+
+use openoutcry_contract::CONTRACT_VERSION;
+use openoutcry_contract::record::{Digest, Fill, Header, Place, RunTrajectory, Seen, ulps_between};
+use openoutcry_engine::{ConfigError, Dataset};
+
+use crate::capture::ENGINE_VERSION;
+use crate::replay::{Terms, Walk};
+
+/// A place at which a record is not what a replay makes of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Difference {
+    /// The place.
+    pub place: Place,
+    /// The bar of the place; none for the header.
+    pub bar: Option<usize>,
+    /// What differs.
+    pub field: &'static str,
+    /// What stands there.
+    pub recorded: String,
+    /// What belongs there.
+    pub replayed: String,
+    /// How many doubles apart the two are, of a number.
+    pub ulps: Option<u64>,
+    /// The likely cause.
+    pub cause: Cause,
+}
+
+/// Why a record is likely to differ from its replay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// The data are not those of the run.
+    Data,
+    /// Costs, limits or the fill key are not those of the run.
+    Rules,
+    /// The run was made by another version of the engine or the contract.
+    EngineVersion,
+    /// The header was changed after the run.
+    HeaderEdited,
+    /// A decision, or what was said to be wrong with it, was changed after the run.
+    DecisionEdited,
+    /// A digest or number of what was shown was changed after the run.
+    WitnessEdited,
+    /// Steps are missing, added, in another order, or those of another run.
+    StepsMoved,
+    /// A link was changed after the run.
+    LinkEdited,
+    /// The engine refuses a step that the record holds.
+    StepRefused,
+}
+
+impl Cause {
+    /// Returns the stable name of the cause.
+    #[must_use]
+    pub fn slug(self) -> &'static str {
+        match self {
+            Self::Data => "data",
+            Self::Rules => "rules",
+            Self::EngineVersion => "engine_version",
+            Self::HeaderEdited => "header_edited",
+            Self::DecisionEdited => "decision_edited",
+            Self::WitnessEdited => "witness_edited",
+            Self::StepsMoved => "steps_moved",
+            Self::LinkEdited => "link_edited",
+            Self::StepRefused => "step_refused",
+        }
+    }
+
+    /// Returns the cause in words.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Data => "the data are not those of the run",
+            Self::Rules => "costs, limits or the fill key are not those of the run",
+            Self::EngineVersion => "the run was made by another version of the engine",
+            Self::HeaderEdited => "the header was edited after the run",
+            Self::DecisionEdited => "a decision or its fault was edited after the run",
+            Self::WitnessEdited => "what was shown was edited after the run",
+            Self::StepsMoved => "steps are missing, added, reordered or of another run",
+            Self::LinkEdited => "a link of the chain was edited after the run",
+            Self::StepRefused => "the engine refuses a step that the record holds",
+        }
+    }
+}
+
+/// What a record says at a place, and what the replay has there.
+struct Witness {
+    place: Place,
+    fields: Vec<(&'static str, String, String, Option<u64>)>,
+    recorded: Seen,
+}
+
+/// Returns what differs: of the header first, then the first places of the run.
+///
+/// `walk` is an error where the header could not be used on these data.
+pub(crate) fn differences(
+    data: &Dataset,
+    run: &RunTrajectory,
+    terms: &Terms,
+    walk: Result<&Walk, &ConfigError>,
+) -> Vec<Difference> {
+    let breaks: Vec<(Place, Digest, Digest)> =
+        run.breaks().into_iter().map(|each| (each.place, each.recorded, each.computed)).collect();
+    let mut found = header_differences(data, &run.header, terms);
+    if let Some((place, recorded, computed)) = breaks.first().filter(|(place, ..)| *place == Place::Header) {
+        found.push(link(run, *place, recorded, computed, Cause::HeaderEdited));
+    }
+    let world = found.first().map(|difference| difference.cause).or_else(|| {
+        let header = &run.header;
+        let is_other = header.engine_version != ENGINE_VERSION || header.contract_version != CONTRACT_VERSION;
+        is_other.then_some(Cause::EngineVersion)
+    });
+    let walk = match walk {
+        Ok(walk) => walk,
+        Err(error) => {
+            let (recorded, replayed) = (window_text(&run.header), error.to_string());
+            let cause = world.unwrap_or(Cause::HeaderEdited);
+            found.push(Difference {
+                place: Place::Header,
+                bar: None,
+                field: "header",
+                recorded,
+                replayed,
+                ulps: None,
+                cause,
+            });
+            return found;
+        }
+    };
+    let case = Case { run, walk, world, witnesses: witnesses(run, walk) };
+    let broken: Vec<&(Place, Digest, Digest)> = breaks.iter().filter(|(place, ..)| *place != Place::Header).collect();
+    let mut steps = Vec::new();
+    if let Some((place, recorded, computed)) = broken.first() {
+        let next = broken.get(1).is_some_and(|(other, ..)| is_next(run, *place, *other));
+        steps.push(case.of_break(*place, recorded, computed, next));
+    }
+    steps.extend(case.of_witness(broken.first().map(|(place, ..)| *place)));
+    steps.extend(case.of_reading());
+    steps.extend(case.of_length());
+    steps.sort_by_key(|difference| difference.place);
+    steps.dedup_by(|second, first| (second.place, second.field) == (first.place, first.field));
+    found.extend(steps);
+    found
+}
+
+fn window_text(header: &Header) -> String {
+    format!("{}:{} with lookback {}", header.window.start, header.window.end, header.lookback)
+}
+
+fn is_next(run: &RunTrajectory, place: Place, other: Place) -> bool {
+    match (place, other) {
+        (Place::Step(a), Place::Step(b)) => b == a + 1,
+        (Place::Step(a), Place::End) => a + 1 == run.steps.len(),
+        _ => false,
+    }
+}
+
+/// Returns what of the header is not as whoever replays has it.
+fn header_differences(data: &Dataset, header: &Header, terms: &Terms) -> Vec<Difference> {
+    let differs = |field, recorded, replayed, cause| Difference {
+        place: Place::Header,
+        bar: None,
+        field,
+        recorded,
+        replayed,
+        ulps: None,
+        cause,
+    };
+    let mut found = Vec::new();
+    let (recorded, replayed) = (header.dataset.fingerprint, Digest(data.fingerprint()));
+    if recorded != replayed {
+        found.push(differs("dataset.fingerprint", recorded.to_string(), replayed.to_string(), Cause::Data));
+    }
+    let wanted = Header {
+        costs: terms.costs.unwrap_or(header.costs),
+        limits: terms.limits.unwrap_or(header.limits),
+        fill: match (header.fill, terms.fill_key) {
+            (Fill::Commitment(_), Some(key)) => Fill::Commitment(Digest(key.commitment())),
+            (fill, _) => fill,
+        },
+        ..header.clone()
+    };
+    for ((field, recorded), (_, replayed)) in header.fields().into_iter().zip(wanted.fields()) {
+        if recorded != replayed {
+            found.push(differs(field, recorded, replayed, Cause::Rules));
+        }
+    }
+    found
+}
+
+/// Returns the difference of a link that does not follow from what stands before it.
+fn link(run: &RunTrajectory, place: Place, recorded: &Digest, computed: &Digest, cause: Cause) -> Difference {
+    let (recorded, replayed) = (recorded.to_string(), computed.to_string());
+    Difference { place, bar: bar_of(run, place), field: "link", recorded, replayed, ulps: None, cause }
+}
+
+fn bar_of(run: &RunTrajectory, place: Place) -> Option<usize> {
+    match place {
+        Place::Header => None,
+        Place::Step(index) => Some(run.bar_of(index)),
+        Place::End => Some(run.bar_of(run.steps.len())),
+    }
+}
+
+/// Returns every place at which the record and the replay show other things.
+fn witnesses(run: &RunTrajectory, walk: &Walk) -> Vec<Witness> {
+    let mut found = Vec::new();
+    for (index, (step, shown)) in run.steps.iter().zip(&walk.seen).enumerate() {
+        if step.observation != shown.observation || step.cash != shown.cash || step.nav != shown.nav {
+            let recorded = Seen { cash: step.cash, nav: step.nav, observation: step.observation };
+            found.push(Witness { place: Place::Step(index), fields: fields(&recorded, shown), recorded });
+        }
+    }
+    if let (Some(end), Some(shown)) = (&run.end, walk.seen.get(run.steps.len())) {
+        let recorded = Seen { cash: end.cash, nav: end.nav, observation: end.observation };
+        let mut fields = fields(&recorded, shown);
+        if end.terminated != walk.terminated {
+            fields.push(("terminated", end.terminated.to_string(), walk.terminated.to_string(), None));
+        }
+        if !fields.is_empty() {
+            found.push(Witness { place: Place::End, fields, recorded });
+        }
+    }
+    found
+}
+
+fn fields(recorded: &Seen, shown: &Seen) -> Vec<(&'static str, String, String, Option<u64>)> {
+    let mut fields = Vec::new();
+    for (name, a, b) in [("nav", recorded.nav, shown.nav), ("cash", recorded.cash, shown.cash)] {
+        if a != b {
+            fields.push((name, a.to_string(), b.to_string(), Some(ulps_between(a, b))));
+        }
+    }
+    if recorded.observation != shown.observation {
+        fields.push(("observation", recorded.observation.to_string(), shown.observation.to_string(), None));
+    }
+    fields
+}
+
+/// A run, its replay, and what is known of why they may differ.
+struct Case<'a> {
+    run: &'a RunTrajectory,
+    walk: &'a Walk,
+    /// What is already known to be other than in the run.
+    world: Option<Cause>,
+    witnesses: Vec<Witness>,
+}
+
+impl Case<'_> {
+    fn at(&self, place: Place) -> Option<&Witness> {
+        self.witnesses.iter().find(|witness| witness.place == place)
+    }
+
+    fn after(&self, place: Place) -> Option<&Witness> {
+        let Place::Step(index) = place else { return None };
+        let next = if index + 1 < self.run.steps.len() { Place::Step(index + 1) } else { Place::End };
+        self.at(next)
+    }
+
+    /// Returns whether what a witness shows is what the replay shows at another place.
+    fn is_of_another_place(&self, witness: &Witness) -> bool {
+        let differs = witness.fields.iter().any(|(field, ..)| *field == "observation");
+        differs && self.walk.seen.iter().any(|shown| shown.observation == witness.recorded.observation)
+    }
+
+    fn told(&self, witness: &Witness, cause: Cause) -> Difference {
+        let (field, recorded, replayed, ulps) = witness.fields[0].clone();
+        Difference {
+            place: witness.place,
+            bar: bar_of(self.run, witness.place),
+            field,
+            recorded,
+            replayed,
+            ulps,
+            cause,
+        }
+    }
+
+    /// Returns what a broken link says, `next` being whether the one after it is broken too.
+    fn of_break(&self, place: Place, recorded: &Digest, computed: &Digest, next: bool) -> Difference {
+        let first = self.witnesses.first().map(|witness| witness.place);
+        if let Some(world) = self.world.filter(|_| first.is_some_and(|first| first < place)) {
+            return link(self.run, place, recorded, computed, world);
+        }
+        if let Some(witness) = self.at(place) {
+            let is_alone =
+                witness.fields.len() == 1 && self.after(place).is_none() && !self.is_of_another_place(witness);
+            if is_alone {
+                return self.told(witness, Cause::WitnessEdited);
+            }
+            return link(self.run, place, recorded, computed, Cause::StepsMoved);
+        }
+        if place == Place::End || next && self.after(place).is_none() {
+            return link(self.run, place, recorded, computed, Cause::LinkEdited);
+        }
+        // What is shown here is right, and the answer to it leads elsewhere, or was changed where it orders nothing.
+        Difference { field: "decision", ..link(self.run, place, recorded, computed, Cause::DecisionEdited) }
+    }
+
+    /// Returns what the first place says that shows other things, unless a break before it has said it.
+    fn of_witness(&self, broken: Option<Place>) -> Option<Difference> {
+        let witness = self.witnesses.first()?;
+        if let Some(place) = broken.filter(|place| *place <= witness.place) {
+            let cause = if place == witness.place { Cause::StepsMoved } else { Cause::DecisionEdited };
+            return Some(self.told(witness, self.world.unwrap_or(cause)));
+        }
+        if let Some(world) = self.world {
+            return Some(self.told(witness, world));
+        }
+        Some(self.told(witness, self.cause_in_whole_chain(witness)))
+    }
+
+    /// Returns why a run differs from its replay though its chain is whole, made anew with it.
+    fn cause_in_whole_chain(&self, witness: &Witness) -> Cause {
+        // The observation holds the cash and what the NAV is made of: they differ together, or were edited.
+        if witness.fields.len() < 3 && self.witnesses.len() == 1 {
+            return Cause::WitnessEdited;
+        }
+        let index = match witness.place {
+            Place::Step(index) => index,
+            _ => self.run.steps.len(),
+        };
+        if index == 0 {
+            return Cause::HeaderEdited;
+        }
+        // The first trade pays the first costs; a later one repeats costs that were right before.
+        if self.walk.first_trade == Some(index - 1) { Cause::Rules } else { Cause::DecisionEdited }
+    }
+
+    /// Returns the first answer that is not what the record takes it for.
+    fn of_reading(&self) -> Option<Difference> {
+        let misread = self.walk.misread.as_ref()?;
+        let place = Place::Step(misread.step);
+        Some(Difference {
+            place,
+            bar: bar_of(self.run, place),
+            field: "fault",
+            recorded: misread.recorded.clone(),
+            replayed: misread.replayed.clone(),
+            ulps: None,
+            cause: Cause::DecisionEdited,
+        })
+    }
+
+    /// Returns what is wrong with the number of steps.
+    fn of_length(&self) -> Option<Difference> {
+        let (n_steps, replayed) = (self.run.steps.len(), self.walk.seen.len().saturating_sub(1));
+        let told = |place, recorded, replayed, cause| {
+            Some(Difference {
+                place,
+                bar: bar_of(self.run, place),
+                field: "steps",
+                recorded,
+                replayed,
+                ulps: None,
+                cause,
+            })
+        };
+        if let Some(error) = &self.walk.stopped {
+            let place = Place::Step(self.walk.seen.len() - 1);
+            let cause = self.world.unwrap_or(Cause::StepRefused);
+            return told(place, "a step".to_owned(), format!("{}: {error}", error.slug()), cause);
+        }
+        if n_steps > replayed {
+            let cause = self.world.unwrap_or(Cause::StepsMoved);
+            return told(Place::Step(replayed), n_steps.to_string(), format!("{replayed}, then the end"), cause);
+        }
+        if self.run.end.is_some() && !self.walk.done {
+            let wanted = format!("{} decisions", self.run.header.window.n_decisions());
+            return told(Place::End, n_steps.to_string(), wanted, self.world.unwrap_or(Cause::StepsMoved));
+        }
+        None
+    }
+}

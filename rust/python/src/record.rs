@@ -1,0 +1,234 @@
+use openoutcry::record::{AgentTrajectory, Divergence, Fault, Knob, Place, RunTrajectory, compare_runs, public_key};
+use openoutcry::{Difference, FillKey, Terms, replay_run};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyList, PyString};
+
+use crate::dataset::Dataset;
+use crate::error::to_py;
+use crate::rules::{CostModel, Limits};
+
+/// The knobs in which two runs differ, and where they part first.
+type Compared<'py> = (Vec<(&'static str, String, String)>, Option<Bound<'py, PyDict>>);
+
+/// The native record behind `openoutcry.RunRecord`.
+#[pyclass(frozen, eq, module = "openoutcry.openoutcry_py")]
+#[derive(Clone, PartialEq)]
+pub struct Record {
+    core: AgentTrajectory,
+    torn_bytes: usize,
+}
+
+impl Record {
+    pub(crate) fn of_run(name: &str, run: RunTrajectory) -> Self {
+        Self { core: AgentTrajectory::new(name, vec![run], 0), torn_bytes: 0 }
+    }
+}
+
+#[pymethods]
+impl Record {
+    /// Return the record in the bytes of a JSON text.
+    ///
+    /// Raises:
+    ///     OpenOutcryError: the text is no record, or not canonical.
+    #[staticmethod]
+    fn from_json(py: Python<'_>, content: &[u8]) -> PyResult<Self> {
+        let core = py.detach(|| AgentTrajectory::from_bytes(content)).map_err(to_py)?;
+        Ok(Self { core, torn_bytes: 0 })
+    }
+
+    /// Return the record in lines, without what a crash has torn off.
+    ///
+    /// Raises:
+    ///     OpenOutcryError: a line is not canonical, or does not belong where it stands.
+    #[staticmethod]
+    fn from_lines(py: Python<'_>, content: &[u8]) -> PyResult<Self> {
+        let lines = py.detach(|| AgentTrajectory::from_lines(content)).map_err(to_py)?;
+        Ok(Self { core: lines.record, torn_bytes: lines.torn_bytes })
+    }
+
+    /// Return one record of the runs of several.
+    #[staticmethod]
+    fn join(agent_id: &str, in_sample_trials: u64, records: Vec<PyRef<'_, Self>>) -> Self {
+        let runs = records.iter().flat_map(|record| record.core.runs.iter().cloned()).collect();
+        Self { core: AgentTrajectory::new(agent_id, runs, in_sample_trials), torn_bytes: 0 }
+    }
+
+    /// Return the canonical JSON.
+    fn to_json(&self, py: Python<'_>) -> String {
+        py.detach(|| self.core.to_json())
+    }
+
+    /// Return the record as lines of canonical JSON.
+    fn to_lines(&self, py: Python<'_>) -> String {
+        py.detach(|| self.core.to_lines())
+    }
+
+    /// What the agent is called.
+    #[getter]
+    fn agent_id(&self) -> &str {
+        &self.core.agent_id
+    }
+
+    /// Trials that the maker of the agent declares.
+    #[getter]
+    fn in_sample_trials(&self) -> u64 {
+        self.core.in_sample_trials
+    }
+
+    /// Digest that the record holds, None while it is unfinished.
+    #[getter]
+    fn digest(&self) -> Option<String> {
+        self.core.digest.map(|digest| digest.to_string())
+    }
+
+    /// Digest that belongs to the agent and its runs.
+    #[getter]
+    fn computed_digest(&self) -> Option<String> {
+        self.core.computed_digest().map(|digest| digest.to_string())
+    }
+
+    /// Bytes after the last line end, which were dropped.
+    #[getter]
+    fn torn_bytes(&self) -> usize {
+        self.torn_bytes
+    }
+
+    /// What the record lacks to be finished, None if nothing.
+    #[getter]
+    fn unfinished(&self) -> Option<String> {
+        self.core.unfinished()
+    }
+
+    /// Public key of the signature, None without one.
+    #[getter]
+    fn public_key<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
+        self.core.signature.as_ref().map(|signature| PyBytes::new(py, &signature.public_key))
+    }
+
+    /// What each run was told, by the path of the field.
+    #[getter]
+    fn headers<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let dict = |run: &RunTrajectory| {
+            let dict = PyDict::new(py);
+            for (field, value) in run.header.fields() {
+                dict.set_item(field, value)?;
+            }
+            Ok(dict)
+        };
+        self.core.runs.iter().map(dict).collect()
+    }
+
+    /// The answers of each run and what was wrong with them, if anything.
+    #[getter]
+    fn decisions(&self) -> Vec<Vec<(String, Option<String>)>> {
+        let answers = |run: &RunTrajectory| {
+            let steps = run.steps.iter();
+            steps.map(|step| (step.decision.clone(), step.fault.as_ref().map(Fault::to_string))).collect()
+        };
+        self.core.runs.iter().map(answers).collect()
+    }
+
+    /// Return the record signed with a private key of Ed25519.
+    fn signed(&self, private_key: [u8; 32]) -> PyResult<Self> {
+        let core = self.core.clone().signed(&private_key).map_err(to_py)?;
+        Ok(Self { core, torn_bytes: self.torn_bytes })
+    }
+
+    /// Return whether the signature is of this record, and by the key given.
+    #[pyo3(signature = (public_key=None))]
+    fn verify_signature(&self, public_key: Option<[u8; 32]>) -> PyResult<bool> {
+        self.core.verify_signature(public_key.as_ref()).map_err(to_py)
+    }
+
+    /// Replay one run; return the steps made and where the record differs.
+    #[pyo3(signature = (run, dataset, costs=None, limits=None, fill_key=None))]
+    fn replay<'py>(
+        &self,
+        py: Python<'py>,
+        run: usize,
+        dataset: &Dataset,
+        costs: Option<CostModel>,
+        limits: Option<Limits>,
+        fill_key: Option<[u8; 32]>,
+    ) -> PyResult<(usize, Bound<'py, PyList>)> {
+        let terms = Terms {
+            costs: costs.map(|costs| costs.0),
+            limits: limits.map(|limits| limits.0),
+            fill_key: fill_key.map(FillKey::from_bytes),
+        };
+        let replay = py.detach(|| replay_run(&dataset.0, &self.core.runs[run], &terms)).map_err(to_py)?;
+        let list = PyList::empty(py);
+        for difference in &replay.differences {
+            list.append(difference_dict(py, dataset, run, difference)?)?;
+        }
+        Ok((replay.n_steps, list))
+    }
+
+    /// Compare two runs: the knobs that differ, and where they part first.
+    fn compare<'py>(&self, py: Python<'py>, run: usize, other: &Self) -> PyResult<Compared<'py>> {
+        let (knobs, divergence) = compare_runs(&self.core.runs[run], &other.core.runs[run]);
+        let knobs = knobs.into_iter().map(|Knob { field, left, right }| (field, left, right)).collect();
+        Ok((knobs, divergence.map(|each| divergence_dict(py, &each)).transpose()?))
+    }
+}
+
+/// Returns a place as the step of it, None but for a decision, and in words.
+fn place_of(place: Place) -> (Option<usize>, String) {
+    match place {
+        Place::Header => (None, "header".to_owned()),
+        Place::Step(step) => (Some(step), format!("step {step}")),
+        Place::End => (None, "end".to_owned()),
+    }
+}
+
+fn difference_dict<'py>(
+    py: Python<'py>,
+    dataset: &Dataset,
+    run: usize,
+    difference: &Difference,
+) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    let (step, place) = place_of(difference.place);
+    let date = difference.bar.and_then(|bar| dataset.0.dates().get(bar));
+    dict.set_item("run", run)?;
+    dict.set_item("place", place)?;
+    dict.set_item("step", step)?;
+    dict.set_item("bar", difference.bar)?;
+    dict.set_item("date", date)?;
+    dict.set_item("field", difference.field)?;
+    dict.set_item("recorded", &difference.recorded)?;
+    dict.set_item("replayed", &difference.replayed)?;
+    dict.set_item("ulps", difference.ulps)?;
+    dict.set_item("cause", difference.cause.slug())?;
+    dict.set_item("because", difference.cause.words())?;
+    Ok(dict)
+}
+
+fn divergence_dict<'py>(py: Python<'py>, divergence: &Divergence) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    let (step, place) = place_of(divergence.place);
+    dict.set_item("place", place)?;
+    dict.set_item("step", step)?;
+    dict.set_item("bar", divergence.bar)?;
+    dict.set_item("field", divergence.field)?;
+    dict.set_item("left", &divergence.left)?;
+    dict.set_item("right", &divergence.right)?;
+    dict.set_item("ulps", divergence.ulps)?;
+    Ok(dict)
+}
+
+/// Return the public key of a private key of Ed25519.
+#[pyfunction]
+pub(crate) fn record_public_key(py: Python<'_>, private_key: [u8; 32]) -> Bound<'_, PyBytes> {
+    PyBytes::new(py, &public_key(&private_key))
+}
+
+/// Return a JSON text as RFC 8785 writes it.
+///
+/// Raises:
+///     OpenOutcryError: `bad_json`: it is not JSON, or names a field twice.
+#[pyfunction]
+pub(crate) fn canonicalize<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyString>> {
+    let canonical = openoutcry::canonicalize(text);
+    canonical.map(|text| PyString::new(py, &text)).map_err(|error| crate::error::raise("bad_json", &error.to_string()))
+}

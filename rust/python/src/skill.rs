@@ -1,0 +1,378 @@
+use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
+use openoutcry_score::power::Board;
+use openoutcry_score::skill::{self, Moments, Selection, Stated};
+use openoutcry_score::trades::{Kind, Movement, Trade, summarize_trades};
+use openoutcry_score::{Statistic, Undefined, normal};
+use pyo3::IntoPyObjectExt;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::arrays;
+use crate::error::raise;
+
+/// Number of returns, Sharpe ratio per bar, skew and raw kurtosis.
+type Given = (usize, f64, f64, f64);
+
+/// Bar, symbol, kind, then shares, price and fee of a fill.
+///
+/// Of another kind, its number and twice nothing.
+type Moved = (usize, usize, String, f64, f64, f64);
+
+/// Adds what this file has to the module.
+pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(annual_share, module)?)?;
+    module.add_function(wrap_pyfunction!(at_cost, module)?)?;
+    module.add_function(wrap_pyfunction!(break_even_bps, module)?)?;
+    module.add_function(wrap_pyfunction!(calibrate, module)?)?;
+    module.add_function(wrap_pyfunction!(decay, module)?)?;
+    module.add_function(wrap_pyfunction!(deflate, module)?)?;
+    module.add_function(wrap_pyfunction!(expected_max, module)?)?;
+    module.add_function(wrap_pyfunction!(min_backtest_years, module)?)?;
+    module.add_function(wrap_pyfunction!(min_track_record, module)?)?;
+    module.add_function(wrap_pyfunction!(moments, module)?)?;
+    module.add_function(wrap_pyfunction!(normal_cdf, module)?)?;
+    module.add_function(wrap_pyfunction!(normal_quantile, module)?)?;
+    module.add_function(wrap_pyfunction!(power, module)?)?;
+    module.add_function(wrap_pyfunction!(probabilistic_sharpe, module)?)?;
+    module.add_function(wrap_pyfunction!(regress, module)?)?;
+    module.add_function(wrap_pyfunction!(rolling_sharpe, module)?)?;
+    module.add_function(wrap_pyfunction!(sharpe_errors, module)?)?;
+    module.add_function(wrap_pyfunction!(tracking, module)?)?;
+    module.add_function(wrap_pyfunction!(trades, module)?)?;
+    module.add_function(wrap_pyfunction!(trials, module)?)?;
+    Ok(())
+}
+
+fn refused(undefined: Undefined) -> PyErr {
+    raise("argument_invalid", &undefined.to_string())
+}
+
+fn moments_of((n_returns, sharpe, skew, kurtosis): Given) -> Moments {
+    Moments { n_returns, sharpe, skew, kurtosis }
+}
+
+fn values(array: &PyReadonlyArray1<'_, f64>) -> Vec<f64> {
+    array.as_array().iter().copied().collect()
+}
+
+/// The fields of a result by name, and why each that is None is undefined.
+struct Fields<'py> {
+    named: Bound<'py, PyDict>,
+    undefined: Bound<'py, PyDict>,
+}
+
+impl<'py> Fields<'py> {
+    fn new(py: Python<'py>) -> Self {
+        Self { named: PyDict::new(py), undefined: PyDict::new(py) }
+    }
+
+    fn set(self, name: &str, value: impl IntoPyObjectExt<'py>) -> PyResult<Self> {
+        self.named.set_item(name, value)?;
+        Ok(self)
+    }
+
+    fn maybe(self, name: &str, value: Result<impl IntoPyObjectExt<'py>, Undefined>) -> PyResult<Self> {
+        match value {
+            Ok(value) => self.set(name, value),
+            Err(reason) => {
+                self.undefined.set_item(name, reason.to_string())?;
+                self.set(name, None::<f64>)
+            }
+        }
+    }
+
+    fn statistics<const N: usize>(self, all: [(&str, Statistic); N]) -> PyResult<Self> {
+        all.into_iter().try_fold(self, |fields, (name, value)| fields.maybe(name, value))
+    }
+
+    fn numbers<const N: usize>(self, all: [(&str, f64); N]) -> PyResult<Self> {
+        all.into_iter().try_fold(self, |fields, (name, value)| fields.set(name, value))
+    }
+
+    fn with_reasons(self) -> PyResult<Bound<'py, PyDict>> {
+        self.named.set_item("undefined", self.undefined)?;
+        Ok(self.named)
+    }
+}
+
+/// Return the probability that a standard normal variable is at most `x`.
+#[pyfunction]
+fn normal_cdf(x: f64) -> f64 {
+    normal::cdf(x)
+}
+
+/// Return the value below which a standard normal variable lies with probability.
+///
+/// Infinite at 0 and 1, NaN outside.
+#[pyfunction]
+fn normal_quantile(p: f64) -> f64 {
+    normal::quantile(p)
+}
+
+/// Return the best of `n_trials` standard normal draws, expected.
+#[pyfunction]
+fn expected_max(n_trials: u64) -> f64 {
+    skill::expected_max(n_trials)
+}
+
+/// Return number, Sharpe ratio per bar, skew and kurtosis of excess returns.
+#[pyfunction]
+fn moments(excess: PyReadonlyArray1<'_, f64>) -> PyResult<Given> {
+    let Moments { n_returns, sharpe, skew, kurtosis } = Moments::of(&values(&excess)).map_err(refused)?;
+    Ok((n_returns, sharpe, skew, kurtosis))
+}
+
+/// Return the Sharpe ratio a year and its errors.
+#[pyfunction]
+#[pyo3(signature = (excess, periods_per_year, lags=None))]
+fn sharpe_errors<'py>(
+    py: Python<'py>,
+    excess: PyReadonlyArray1<'py, f64>,
+    periods_per_year: f64,
+    lags: Option<usize>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let excess = values(&excess);
+    let moments = Moments::of(&excess).map_err(refused)?;
+    let error = skill::standard_error(&moments, periods_per_year).map_err(refused)?;
+    let lags = lags.unwrap_or_else(|| skill::default_lags(excess.len()));
+    let hac = skill::hac(&excess, periods_per_year, lags).map_err(refused)?;
+    let fields = Fields::new(py).numbers([
+        ("sharpe", moments.sharpe * periods_per_year.sqrt()),
+        ("standard_error", error),
+        ("hac_standard_error", hac.standard_error),
+        ("autocorrelation", hac.autocorrelation),
+    ])?;
+    Ok(fields.set("lags", hac.lags)?.named)
+}
+
+/// Return how surely a Sharpe ratio is above another, per bar: probability and z.
+#[pyfunction]
+fn probabilistic_sharpe(moments: Given, benchmark: f64) -> PyResult<(f64, f64)> {
+    let z = skill::z_score(&moments_of(moments), benchmark).map_err(refused)?;
+    Ok((normal::cdf(z), z))
+}
+
+/// Return how many returns it takes to tell a Sharpe ratio from a lower one.
+#[pyfunction]
+fn min_track_record(moments: Given, benchmark: f64, confidence: f64) -> PyResult<f64> {
+    skill::min_track_record(&moments_of(moments), benchmark, confidence).map_err(refused)
+}
+
+/// Return the years below which the best of many trials shows a ratio by luck.
+#[pyfunction]
+fn min_backtest_years(n_trials: u64, sharpe: f64) -> PyResult<f64> {
+    skill::min_backtest_years(n_trials, sharpe).map_err(refused)
+}
+
+/// Return what a ledger of tracks, shape `(n_trials, n_returns)`, says.
+#[pyfunction]
+fn trials<'py>(py: Python<'py>, ledger: PyReadonlyArray2<'py, f64>) -> PyResult<Bound<'py, PyDict>> {
+    let rows: Vec<Vec<f64>> = ledger.as_array().rows().into_iter().map(|row| row.to_vec()).collect();
+    let tracks: Vec<&[f64]> = rows.iter().map(Vec::as_slice).collect();
+    let found = py.detach(|| skill::trials(&tracks)).map_err(refused)?;
+    let fields = Fields::new(py).set("n_trials", found.n_trials)?.set("n_returns", found.n_returns)?;
+    fields.set("n_spread", found.n_spread)?.maybe("spread", found.spread)?.maybe("n_eff", found.n_eff)?.with_reasons()
+}
+
+/// Return a deflated Sharpe ratio with everything that it was made of.
+///
+/// `n_returns` are those of each trial.
+#[pyfunction]
+fn deflate(
+    py: Python<'_>,
+    moments: Given,
+    n_trials: u64,
+    n_returns: usize,
+    spread: Option<f64>,
+    n_eff: Option<usize>,
+) -> PyResult<Bound<'_, PyDict>> {
+    let selection = Selection { n_trials, n_returns, spread, n_eff };
+    let found = skill::deflate(&moments_of(moments), &selection).map_err(refused)?;
+    let fields = Fields::new(py).set("n_trials", found.n_trials)?.set("n_eff", found.n_eff)?;
+    let numbers = [("sigma", found.sigma), ("sr0", found.sr0), ("psr", found.psr), ("dsr", found.dsr), ("z", found.z)];
+    Ok(fields.numbers(numbers)?.named)
+}
+
+/// Return the Sharpe ratio a year of every window, and the worst.
+#[pyfunction]
+fn rolling_sharpe<'py>(
+    py: Python<'py>,
+    excess: PyReadonlyArray1<'py, f64>,
+    n_window: usize,
+    periods_per_year: f64,
+) -> PyResult<Bound<'py, PyDict>> {
+    let rolled = skill::rolling_sharpe(&values(&excess), n_window, periods_per_year).map_err(refused)?;
+    let worst = skill::worst(&rolled);
+    let ratios = rolled.into_iter().map(|ratio| ratio.unwrap_or(f64::NAN)).collect();
+    let fields = Fields::new(py).set("ratios", arrays::vector(py, ratios))?;
+    fields.maybe("worst", worst.map(|found| found.0))?.maybe("worst_at", worst.map(|found| found.1))?.with_reasons()
+}
+
+/// Return a track as a line in a benchmark.
+#[pyfunction]
+fn regress<'py>(
+    py: Python<'py>,
+    returns: PyReadonlyArray1<'py, f64>,
+    benchmark: PyReadonlyArray1<'py, f64>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let found = skill::regress(&values(&returns), &values(&benchmark)).map_err(refused)?;
+    let fields = Fields::new(py).numbers([("alpha", found.alpha), ("beta", found.beta)])?;
+    let fields = fields.statistics([("alpha_error", found.alpha_error), ("r_squared", found.r_squared)])?;
+    fields.set("active", arrays::vector(py, found.active))?.with_reasons()
+}
+
+/// Return how a track differs from a benchmark, a year.
+#[pyfunction]
+fn tracking<'py>(
+    py: Python<'py>,
+    returns: PyReadonlyArray1<'py, f64>,
+    benchmark: PyReadonlyArray1<'py, f64>,
+    periods_per_year: f64,
+) -> PyResult<Bound<'py, PyDict>> {
+    let found = skill::tracking(&values(&returns), &values(&benchmark), periods_per_year).map_err(refused)?;
+    let fields = Fields::new(py).numbers([
+        ("excess", found.excess),
+        ("tracking_error", found.tracking_error),
+        ("information_ratio", found.information_ratio),
+    ])?;
+    Ok(fields.named)
+}
+
+/// Return what is left of a Sharpe ratio on returns that it was not chosen on.
+#[pyfunction]
+fn decay<'py>(
+    py: Python<'py>,
+    in_sample: PyReadonlyArray1<'py, f64>,
+    out_of_sample: PyReadonlyArray1<'py, f64>,
+    periods_per_year: f64,
+) -> PyResult<Bound<'py, PyDict>> {
+    let found = skill::decay(&values(&in_sample), &values(&out_of_sample), periods_per_year).map_err(refused)?;
+    let fields = Fields::new(py).numbers([("in_sample", found.in_sample), ("out_of_sample", found.out_of_sample)])?;
+    fields.statistics([("decay", found.decay), ("z", found.z)])?.with_reasons()
+}
+
+/// Return the returns that a track would have had at one cost for all.
+#[pyfunction]
+fn at_cost<'py>(
+    py: Python<'py>,
+    returns: PyReadonlyArray1<'py, f64>,
+    cost: PyReadonlyArray1<'py, f64>,
+    turnover: PyReadonlyArray1<'py, f64>,
+    cost_bps: f64,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let found = skill::at_cost(&values(&returns), &values(&cost), &values(&turnover), cost_bps);
+    Ok(arrays::vector(py, found.map_err(refused)?))
+}
+
+/// Return the cost of trading that leaves a mean return of 0, in bps of turnover.
+#[pyfunction]
+fn break_even_bps(
+    returns: PyReadonlyArray1<'_, f64>,
+    cost: PyReadonlyArray1<'_, f64>,
+    turnover: PyReadonlyArray1<'_, f64>,
+) -> PyResult<f64> {
+    skill::break_even_bps(&values(&returns), &values(&cost), &values(&turnover)).map_err(refused)
+}
+
+/// Return amounts per bar as a share of the NAV before them, a year.
+#[pyfunction]
+fn annual_share(
+    amounts: PyReadonlyArray1<'_, f64>,
+    nav: PyReadonlyArray1<'_, f64>,
+    periods_per_year: f64,
+) -> PyResult<f64> {
+    let (amounts, nav) = (values(&amounts), values(&nav));
+    if amounts.len() + 1 != nav.len() {
+        let message = format!("`nav` must have {} values; received {}", amounts.len() + 1, nav.len());
+        return Err(raise("shape_mismatch", &message));
+    }
+    let shares = openoutcry_score::share_of_nav(&amounts, &nav);
+    openoutcry_score::annual_mean(&shares, periods_per_year).map_err(refused)
+}
+
+/// Return how well stated confidence agrees with what came.
+///
+/// Each order is its confidence or None, its weight, the price of its fill and the close of that bar.
+#[pyfunction]
+fn calibrate(py: Python<'_>, orders: Vec<(Option<f64>, f64, f64, f64)>, n_bins: usize) -> PyResult<Bound<'_, PyDict>> {
+    let stated = |(confidence, weight, fill, close)| Stated { confidence, weight, fill, close };
+    let orders: Vec<Stated> = orders.into_iter().map(stated).collect();
+    let found = skill::calibrate(&orders, n_bins).map_err(refused)?;
+    let bin = |bin: &skill::Bin| (bin.low, bin.high, bin.n_orders, bin.confidence.ok(), bin.hit_rate.ok());
+    let fields = Fields::new(py).set("n_stated", found.n_stated)?.set("n_absent", found.n_absent)?;
+    let fields = fields.set("n_flat", found.n_flat)?.numbers([
+        ("confidence", found.confidence),
+        ("hit_rate", found.hit_rate),
+        ("brier", found.brier),
+        ("expected_error", found.expected_error),
+    ])?;
+    let bins: Vec<_> = found.bins.iter().map(bin).collect();
+    fields.maybe("brier_skill", found.brier_skill)?.set("bins", bins)?.with_reasons()
+}
+
+/// Return what a board of agents can see, and the sentence that says it.
+#[pyfunction]
+fn power(
+    py: Python<'_>,
+    field: (usize, u64),
+    periods_per_year: f64,
+    sharpe: f64,
+    size: f64,
+    power: f64,
+) -> PyResult<Bound<'_, PyDict>> {
+    let (n_returns, n_agents) = field;
+    let board = Board { n_returns, n_agents, periods_per_year, sharpe, size, power };
+    let found = openoutcry_score::power::power(&board).map_err(refused)?;
+    let fields = Fields::new(py).set("n_returns", n_returns)?.set("n_agents", n_agents)?.numbers([
+        ("periods_per_year", periods_per_year),
+        ("sharpe", sharpe),
+        ("size", size),
+        ("power", power),
+        ("standard_error", found.standard_error),
+        ("best_expected", found.best_expected),
+        ("best_quantile", found.best_quantile),
+        ("min_gap", found.min_gap),
+        ("n_needed", found.n_needed),
+        ("years_needed", found.years_needed),
+        ("tracks_needed", found.tracks_needed),
+    ])?;
+    fields.maybe("min_sharpe", found.min_sharpe)?.set("sentence", found.sentence())?.with_reasons()
+}
+
+/// Return the trades of movements in the order of time, and what they were like.
+#[pyfunction]
+fn trades(py: Python<'_>, movements: Vec<Moved>, n_symbols: usize) -> PyResult<Bound<'_, PyDict>> {
+    let movements = movements.into_iter().map(|moved| movement(moved, n_symbols)).collect::<PyResult<Vec<_>>>()?;
+    let (closed, n_open) = openoutcry_score::trades::trades(&movements, n_symbols).map_err(refused)?;
+    let found = summarize_trades(&closed, n_open);
+    let trade = |trade: &Trade| (trade.symbol, trade.opened, trade.closed, trade.is_long, trade.entry, trade.profit);
+    let closed: Vec<_> = closed.iter().map(trade).collect();
+    let fields = Fields::new(py).set("trades", closed)?.set("n_open", n_open)?.set("n_trades", found.n_trades)?;
+    let fields = fields.statistics([
+        ("win_rate", found.win_rate),
+        ("profit_factor", found.profit_factor),
+        ("average_win", found.average_win),
+        ("average_loss", found.average_loss),
+        ("max_win", found.max_win),
+        ("max_loss", found.max_loss),
+        ("average_duration", found.average_duration),
+    ])?;
+    fields.with_reasons()
+}
+
+fn movement((bar, symbol, kind, value, price, fee): Moved, n_symbols: usize) -> PyResult<Movement> {
+    if symbol >= n_symbols {
+        let message = format!("a symbol must be below {n_symbols}; received {symbol}");
+        return Err(raise("argument_invalid", &message));
+    }
+    let kind = match kind.as_str() {
+        "fill" => Kind::Fill { shares: value, price, fee },
+        "dividend" => Kind::Dividend(value),
+        "split" => Kind::Split(value),
+        other => {
+            let message = format!("a movement must be a fill, dividend or split; received {other:?}");
+            return Err(raise("argument_invalid", &message));
+        }
+    };
+    Ok(Movement { bar, symbol, kind })
+}

@@ -1,0 +1,213 @@
+use super::long_run::long_run_variance;
+use super::mean::alone;
+use super::{Draws, Panel, Starts, TestError, check_year_and_level, edges, influence, sharpe_block_length, sufficient};
+use crate::Undefined;
+use crate::moments::{mean, standard_deviation};
+
+/// Blocks below which a resample says nothing of the spread between blocks.
+const MIN_BLOCKS: usize = 10;
+
+/// A standard error of a Sharpe ratio per day that is rounding.
+const MIN_ERROR: f64 = 1e-9;
+
+/// By what a block of one length should be longer than blocks of that mean length.
+///
+/// The variance of the stationary bootstrap has 2 where that of whole blocks has 4/3, under a cube root.
+/// Source: Patton, Politis and White (2009).
+const FIXED_LENGTH: f64 = 1.144_714_242_553_332;
+
+/// An estimate a year, how sure it is, and where the true value lies.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Interval {
+    /// What the sample says.
+    pub estimate: f64,
+    /// Standard error of the estimate.
+    pub standard_error: f64,
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+    /// Probability of such an estimate, on either side, where the true value is 0.
+    pub p_value: f64,
+    /// Days of a block.
+    pub block_length: usize,
+}
+
+/// Returns a two-sided interval of the Sharpe ratio a year, by a studentised block bootstrap.
+///
+/// See [`crate::sharpe_difference`]; here one track stands alone.
+///
+/// # Errors
+///
+/// Returns an error for a panel of more than one agent, fewer than 250 days, or returns that do not vary.
+///
+/// Source: Götze and Künsch (1996); Ledoit and Wolf (2008).
+pub fn sharpe_interval(
+    series: &Panel<'_>,
+    periods_per_year: f64,
+    level: f64,
+    draws: &Draws,
+) -> Result<Interval, TestError> {
+    alone(series)?;
+    Tracks::new(series, draws)?.interval(&[1.0], periods_per_year, level, draws)
+}
+
+/// Tracks, ready to be resampled in blocks of one length, each inside its window.
+pub(crate) struct Tracks<'a> {
+    windows: &'a [usize],
+    n_days: usize,
+    /// Days of a block.
+    block: usize,
+    pub(crate) each: Vec<Track>,
+}
+
+/// A track in units of its own deviation, about its mean.
+pub(crate) struct Track {
+    /// Sharpe ratio per day.
+    pub(crate) ratio: f64,
+    influence: Vec<f64>,
+    /// Sum and sum of squares over the block that starts on each day.
+    blocks: Vec<(f64, f64)>,
+}
+
+impl<'a> Tracks<'a> {
+    pub(crate) fn new(panel: &Panel<'a>, draws: &Draws) -> Result<Self, TestError> {
+        sufficient(panel, 1)?;
+        let (n_days, windows) = (panel.n_days(), panel.windows());
+        let most = n_days / MIN_BLOCKS;
+        let estimate = || sharpe_block_length(panel).map(|length| length * FIXED_LENGTH);
+        let block = draws.length(most, estimate)?.ceil() as usize;
+        let track = |agent| Track::new(&panel.column(agent), windows, block);
+        let each = (0..panel.n_agents()).map(track).collect::<Result<_, _>>()?;
+        Ok(Self { windows, n_days, block, each })
+    }
+
+    /// Returns the days of a block.
+    pub(crate) fn block(&self) -> usize {
+        self.block
+    }
+
+    /// Returns how many blocks make a resample.
+    pub(crate) fn n_blocks(&self) -> usize {
+        self.n_days / self.block
+    }
+
+    /// Returns the draws of the first day of every block.
+    pub(crate) fn starts(&self, draws: &Draws) -> Starts {
+        Starts::new(self.n_days, draws.seed)
+    }
+
+    /// Returns the standard error of a sum of Sharpe ratios, each times its sign, per day.
+    ///
+    /// # Errors
+    ///
+    /// Undefined where it is rounding: tracks that are copies of each other.
+    pub(crate) fn standard_error(&self, signs: &[(usize, f64)]) -> Result<f64, Undefined> {
+        let mut influence = vec![0.0; self.n_days];
+        for (place, sign) in signs {
+            influence.iter_mut().zip(&self.each[*place].influence).for_each(|(sum, x)| *sum += sign * x);
+        }
+        let n = self.n_days as f64;
+        let error = (long_run_variance(&influence, self.windows) / (n - 4.0)).sqrt();
+        if error > MIN_ERROR { Ok(error) } else { Err(Undefined::NoPrecision) }
+    }
+
+    /// Returns the interval of the sum of the Sharpe ratios, each times its sign, a year.
+    pub(crate) fn interval(
+        &self,
+        signs: &[f64],
+        periods_per_year: f64,
+        level: f64,
+        draws: &Draws,
+    ) -> Result<Interval, TestError> {
+        check_year_and_level(periods_per_year, level)?;
+        draws.check(least_draws(level))?;
+        let places: Vec<(usize, f64)> = signs.iter().copied().enumerate().collect();
+        let error = self.standard_error(&places)?;
+        let estimate: f64 = self.each.iter().zip(signs).map(|(track, sign)| sign * track.ratio).sum();
+        let mut starts = self.starts(draws);
+        let mut resample = vec![0; self.n_blocks()];
+        let (mut sum, mut one) = (vec![0.0; resample.len()], vec![0.0; resample.len()]);
+        let mut distance = || {
+            starts.draw(&mut resample);
+            sum.fill(0.0);
+            let mut shift = -estimate;
+            for (track, sign) in self.each.iter().zip(signs) {
+                shift += sign * track.resample(&resample, self.block, &mut one);
+                sum.iter_mut().zip(&one).for_each(|(sum, x)| *sum += sign * x);
+            }
+            self.studentised(shift, sum.iter().map(|x| x * x).sum())
+        };
+        let mut distances: Vec<f64> = (0..draws.n).map(|_| distance()).collect();
+        let reached = distances.iter().filter(|distance| **distance >= estimate.abs() / error).count();
+        let place = least_rank(level, draws.n) - 1;
+        let (_, most, _) = distances.select_nth_unstable_by(place, f64::total_cmp);
+        let (year, half) = (periods_per_year.sqrt(), *most * error);
+        Ok(Interval {
+            estimate: estimate * year,
+            standard_error: error * year,
+            low: (estimate - half) * year,
+            high: (estimate + half) * year,
+            p_value: (1 + reached) as f64 / (1 + draws.n) as f64,
+            block_length: self.block,
+        })
+    }
+
+    /// Returns a shift in its own standard errors, of which `squares` of blocks tell; infinite where they do not.
+    pub(crate) fn studentised(&self, shift: f64, squares: f64) -> f64 {
+        let error = squares.sqrt() / (self.n_blocks() * self.block) as f64;
+        let distance = shift.abs() / error;
+        if error > MIN_ERROR && distance.is_finite() { distance } else { f64::INFINITY }
+    }
+}
+
+impl Track {
+    fn new(returns: &[f64], windows: &[usize], block: usize) -> Result<Self, Undefined> {
+        let (centre, n) = (mean(returns)?, returns.len() as f64);
+        let deviation = standard_deviation(returns)? * ((n - 1.0) / n).sqrt();
+        let scaled: Vec<f64> = returns.iter().map(|r| (r - centre) / deviation).collect();
+        let mut blocks = Vec::with_capacity(scaled.len());
+        for (from, to) in edges(windows) {
+            let day = |place: usize| scaled[from + place % (to - from)];
+            let sums = |first| (first..first + block).map(day).fold((0.0, 0.0), |(s, q), z| (s + z, q + z * z));
+            blocks.extend((0..to - from).map(sums));
+        }
+        Ok(Self { ratio: centre / deviation, influence: influence(returns)?, blocks })
+    }
+
+    /// Returns the Sharpe ratio of a resample, and writes what each of its blocks adds to it.
+    ///
+    /// It is NaN where the resample does not vary.
+    pub(crate) fn resample(&self, starts: &[u32], block: usize, adds: &mut [f64]) -> f64 {
+        let length = block as f64;
+        let n = starts.len() as f64 * length;
+        let (mut sum, mut squares) = (0.0, 0.0);
+        for start in starts {
+            let (s, q) = self.blocks[*start as usize];
+            sum += s;
+            squares += q;
+        }
+        let centre = sum / n;
+        let variance = squares / n - centre * centre;
+        let deviation = variance.sqrt();
+        let ratio = (self.ratio + centre) / deviation;
+        let (linear, square) = (1.0 / deviation + ratio * centre / variance, -0.5 * ratio / variance);
+        let constant = length * (square * (centre * centre - variance) - centre / deviation);
+        for (add, start) in adds.iter_mut().zip(starts) {
+            let (s, q) = self.blocks[*start as usize];
+            *add = linear * s + square * q + constant;
+        }
+        ratio
+    }
+}
+
+/// Returns the rank of the distance that ends an interval, from 1: 0 is inside where the p-value exceeds `1 - level`.
+fn least_rank(level: f64, n: usize) -> usize {
+    // A product that is whole but for rounding is that whole.
+    (level * (n + 1) as f64 - 1e-9).ceil() as usize
+}
+
+/// Returns how many draws an interval of a level takes.
+fn least_draws(level: f64) -> usize {
+    (level / (1.0 - level) - 1e-9).ceil() as usize
+}

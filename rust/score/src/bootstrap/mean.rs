@@ -1,0 +1,105 @@
+use super::blocks::Stream;
+use super::sums::{ROWS, recount};
+use super::{Draws, Panel, Stationary, Sums, TestError, block_length, sufficient};
+
+/// Windows from which the signs of their means are a test of their own.
+const MIN_SIGNED: usize = 8;
+
+/// Windows up to which every choice of signs is tried.
+const MAX_EVERY: usize = 16;
+
+/// Whether the mean of a series is above 0.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MeanTest {
+    /// Mean per day.
+    pub mean: f64,
+    /// Probability of such a mean where the true one is 0.
+    pub p_value: f64,
+    /// The same by the signs of the windows' means; none for fewer than eight windows.
+    pub sign_flip: Option<f64>,
+    /// Days of a block, on average.
+    pub block_length: f64,
+}
+
+/// Tests whether the mean of a series over windows is above 0.
+///
+/// Days are resampled by the stationary bootstrap, each block inside its window. The resampled means are moved to the
+/// null, and the p-value is `(1 + #{mean* - mean >= mean}) / (n + 1)`.
+///
+/// # Errors
+///
+/// Returns an error for a panel of more than one agent, fewer than two windows or 250 days, or a constant series.
+///
+/// Source: Politis and Romano (1994); Davison and Hinkley (1997), section 4.2.
+pub fn mean_test(series: &Panel<'_>, draws: &Draws) -> Result<MeanTest, TestError> {
+    alone(series)?;
+    draws.check(1)?;
+    sufficient(series, 2)?;
+    let length = draws.length(series.n_days(), || block_length(series))?;
+    let sums = Sums::new(series);
+    let mean = sums.means()[0];
+    let mut reached = 0_usize;
+    each_chunk(series, draws, length, &sums, |deviations| {
+        reached += deviations.iter().filter(|deviation| **deviation >= mean).count();
+    });
+    let p_value = (1 + reached) as f64 / (1 + draws.n) as f64;
+    Ok(MeanTest { mean, p_value, sign_flip: sign_flip(series, draws), block_length: length })
+}
+
+/// Refuses more than one agent.
+pub(super) fn alone(series: &Panel<'_>) -> Result<(), TestError> {
+    if series.n_agents() == 1 {
+        return Ok(());
+    }
+    Err(super::BadSetup::Agents { required: "1", received: series.n_agents() }.into())
+}
+
+/// Hands on the deviations of every resample from the mean of the sample, some rows at a time.
+pub(crate) fn each_chunk(panel: &Panel<'_>, draws: &Draws, length: f64, sums: &Sums, mut of: impl FnMut(&[f64])) {
+    let mut blocks = Stationary::new(panel.windows(), length, draws.seed);
+    let mut counts = vec![[0.0; ROWS]; panel.n_days()];
+    let mut deviations = vec![0.0; ROWS * panel.n_agents()];
+    for first in (0..draws.n).step_by(ROWS) {
+        recount(&mut blocks, &mut counts);
+        sums.deviations(&counts, &mut deviations);
+        of(&deviations[..ROWS.min(draws.n - first) * panel.n_agents()]);
+    }
+}
+
+/// Returns the probability of such a mean of windows where each might as well have had the other sign.
+///
+/// Source: Fisher (1935), section 21.
+fn sign_flip(series: &Panel<'_>, draws: &Draws) -> Option<f64> {
+    let returns = series.column(0);
+    let totals: Vec<f64> = series.edges().map(|(from, to)| returns[from..to].iter().sum()).collect();
+    if totals.len() < MIN_SIGNED {
+        return None;
+    }
+    // What is negative costs twice itself; the sum with signs reaches the sum where nothing is lost in all.
+    let lost = |signs: &mut dyn FnMut() -> bool| totals.iter().filter(|_| signs()).sum::<f64>() <= 0.0;
+    if totals.len() <= MAX_EVERY {
+        let every = 1_u64 << totals.len();
+        let reached = (0..every).filter(|choice| lost(&mut bits_of(*choice))).count();
+        return Some(reached as f64 / every as f64);
+    }
+    let mut stream = Stream::signs(draws.seed);
+    let mut left = (0, 0);
+    let mut flip = || {
+        if left.1 == 0 {
+            left = (stream.bits(), u64::BITS);
+        }
+        let bit = left.0 & 1 == 1;
+        left = (left.0 >> 1, left.1 - 1);
+        bit
+    };
+    let reached = (0..draws.n).filter(|_| lost(&mut flip)).count();
+    Some((1 + reached) as f64 / (1 + draws.n) as f64)
+}
+
+fn bits_of(mut choice: u64) -> impl FnMut() -> bool {
+    move || {
+        let bit = choice & 1 == 1;
+        choice >>= 1;
+        bit
+    }
+}

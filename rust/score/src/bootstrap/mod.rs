@@ -1,0 +1,20 @@
+//! Resampling of days in blocks, which keeps what one day tells about the next.
+
+mod blocks;
+mod interval;
+mod length;
+mod long_run;
+mod mean;
+mod setup;
+mod sums;
+
+pub(crate) use blocks::{Starts, Stationary};
+pub(crate) use interval::Tracks;
+pub use interval::{Interval, sharpe_interval};
+pub(crate) use length::influence;
+pub use length::{block_length, sharpe_block_length};
+pub(crate) use mean::each_chunk;
+pub use mean::{MeanTest, mean_test};
+pub use setup::{BadSetup, Draws, Panel, TestError};
+pub(crate) use setup::{check_year_and_level, edges, sufficient};
+pub(crate) use sums::Sums;

@@ -1,0 +1,86 @@
+use crate::{Statistic, Undefined, check, is_riskless, mean, sharpe, standard_deviation};
+
+/// A track as a line in a benchmark: ordinary least squares with an intercept.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Regression {
+    /// Intercept: mean return per bar that the benchmark does not explain.
+    pub alpha: f64,
+    /// Slope: units of the benchmark held.
+    pub beta: f64,
+    /// Standard error of the intercept per bar.
+    ///
+    /// Undefined for fewer than three returns.
+    pub alpha_error: Statistic,
+    /// Share of the variance that the benchmark explains.
+    ///
+    /// Undefined for a track that does not vary.
+    pub r_squared: Statistic,
+    /// Return less beta times the benchmark's, per bar: its mean is alpha.
+    pub active: Vec<f64>,
+}
+
+/// Returns a track as a line in a benchmark of the same bars.
+///
+/// # Errors
+///
+/// Undefined for tracks of unequal lengths, fewer than two returns, or a benchmark that does not vary, such as cash at
+/// a constant rate: then active returns are those over it.
+pub fn regress(returns: &[f64], benchmark: &[f64]) -> Result<Regression, Undefined> {
+    paired(returns, benchmark)?;
+    if is_riskless(benchmark) {
+        return Err(Undefined::NoVariation);
+    }
+    let (n, own, others) = (returns.len() as f64, mean(returns)?, mean(benchmark)?);
+    let pairs = || returns.iter().zip(benchmark).map(|(r, b)| (r - own, b - others));
+    let spread: f64 = pairs().map(|(_, b)| b * b).sum();
+    let beta = pairs().map(|(r, b)| r * b).sum::<f64>() / spread;
+    let alpha = own - beta * others;
+    let rest: f64 = pairs().map(|(r, b)| (r - beta * b) * (r - beta * b)).sum();
+    let alpha_error = if returns.len() < 3 {
+        Err(Undefined::TooShort { required: 3, received: returns.len() })
+    } else {
+        Ok((rest / (n - 2.0) * (1.0 / n + others * others / spread)).sqrt())
+    };
+    let varied: f64 = pairs().map(|(r, _)| r * r).sum();
+    let r_squared = if is_riskless(returns) { Err(Undefined::NoVariation) } else { Ok(1.0 - rest / varied) };
+    let active = returns.iter().zip(benchmark).map(|(r, b)| r - beta * b).collect();
+    Ok(Regression { alpha, beta, alpha_error, r_squared, active })
+}
+
+/// How a track differs from a benchmark, a year.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tracking {
+    /// Mean difference of returns.
+    pub excess: f64,
+    /// Standard deviation of the difference.
+    pub tracking_error: f64,
+    /// The first over the second.
+    pub information_ratio: f64,
+}
+
+/// Returns how a track differs from a benchmark of the same bars.
+///
+/// # Errors
+///
+/// Undefined for tracks of unequal lengths, fewer than two returns, or where the difference has a standard deviation
+/// below 1e-8 per bar: a track that is its benchmark has no ratio over it.
+///
+/// Source: Goodwin (1998).
+pub fn tracking(returns: &[f64], benchmark: &[f64], periods_per_year: f64) -> Result<Tracking, Undefined> {
+    paired(returns, benchmark)?;
+    let difference: Vec<f64> = returns.iter().zip(benchmark).map(|(r, b)| r - b).collect();
+    let information_ratio = sharpe(&difference, periods_per_year)?;
+    Ok(Tracking {
+        excess: mean(&difference)? * periods_per_year,
+        tracking_error: standard_deviation(&difference)? * periods_per_year.sqrt(),
+        information_ratio,
+    })
+}
+
+fn paired(returns: &[f64], benchmark: &[f64]) -> Result<(), Undefined> {
+    if returns.len() != benchmark.len() {
+        return Err(Undefined::UnequalLengths { required: returns.len(), received: benchmark.len() });
+    }
+    check(returns, 2)?;
+    check(benchmark, 2)
+}

@@ -1,0 +1,134 @@
+use crate::{Statistic, Undefined};
+
+/// An order with what its agent said of it, and what came.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stated {
+    /// Probability in [0, 1] that was stated, if any was.
+    pub confidence: Option<f64>,
+    /// Target weight: its sign is the direction.
+    pub weight: f64,
+    /// Price of the fill, above 0.
+    pub fill: f64,
+    /// Close of the bar of the fill.
+    pub close: f64,
+}
+
+/// Orders whose confidence lies in [low, high), the last bin with its upper edge.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bin {
+    /// Least confidence.
+    pub low: f64,
+    /// Edge above.
+    pub high: f64,
+    /// Orders.
+    pub n_orders: usize,
+    /// Their mean confidence; undefined for none.
+    pub confidence: Statistic,
+    /// Share of them that came true; undefined for none.
+    pub hit_rate: Statistic,
+}
+
+/// How well stated confidence agrees with what came.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Calibration {
+    /// Orders that are counted.
+    pub n_stated: usize,
+    /// Orders without a confidence.
+    pub n_absent: usize,
+    /// Orders with one that took no direction: their weight is 0.
+    pub n_flat: usize,
+    /// Mean confidence.
+    pub confidence: f64,
+    /// Share that came true.
+    pub hit_rate: f64,
+    /// Mean squared difference of confidence and outcome.
+    ///
+    /// 0 is best, 0.25 is what 0.5 always gets.
+    pub brier: f64,
+    /// One less the score over that of stating the hit rate always.
+    ///
+    /// Above 0 where confidence told something; undefined where all or none came true.
+    pub brier_skill: Statistic,
+    /// Mean of the difference of confidence and hit rate of each bin, by count.
+    pub expected_error: f64,
+    /// Equal bins over [0, 1].
+    pub bins: Vec<Bin>,
+}
+
+/// Returns how well stated confidence agrees with what came.
+///
+/// The outcome of an order is 1 if `weight * (close / fill - 1) > 0`, else 0.
+///
+/// # Errors
+///
+/// Undefined where no order states a confidence and takes a direction, without bins, for a confidence outside [0, 1],
+/// or for a number that is none.
+///
+/// Source: Brier (1950).
+pub fn calibrate(orders: &[Stated], n_bins: usize) -> Result<Calibration, Undefined> {
+    if n_bins == 0 {
+        return Err(Undefined::TooShort { required: 1, received: 0 });
+    }
+    let (mut n_absent, mut n_flat, mut told) = (0, 0, Vec::new());
+    for order in orders {
+        match order.confidence {
+            None => n_absent += 1,
+            Some(stated) if !(0.0..=1.0).contains(&stated) => return Err(Undefined::NotAProbability),
+            Some(_) if order.weight == 0.0 => n_flat += 1,
+            Some(stated) => told.push((stated, outcome(order)?)),
+        }
+    }
+    if told.is_empty() {
+        return Err(Undefined::TooShort { required: 1, received: 0 });
+    }
+    let n = told.len() as f64;
+    let bins = bins(&told, n_bins);
+    let confidence = told.iter().map(|(stated, _)| stated).sum::<f64>() / n;
+    let hit_rate = told.iter().map(|(_, came)| came).sum::<f64>() / n;
+    let brier = told.iter().map(|(stated, came)| (stated - came) * (stated - came)).sum::<f64>() / n;
+    let base = hit_rate * (1.0 - hit_rate);
+    let brier_skill = if base > 0.0 { Ok(1.0 - brier / base) } else { Err(Undefined::NoVariation) };
+    let gap = |bin: &Bin| Some(bin.n_orders as f64 / n * (bin.confidence.ok()? - bin.hit_rate.ok()?).abs());
+    let expected_error = bins.iter().filter_map(gap).sum();
+    Ok(Calibration {
+        n_stated: told.len(),
+        n_absent,
+        n_flat,
+        confidence,
+        hit_rate,
+        brier,
+        brier_skill,
+        expected_error,
+        bins,
+    })
+}
+
+fn outcome(order: &Stated) -> Statistic {
+    let Stated { weight, fill, close, .. } = *order;
+    if !(weight.is_finite() && fill.is_finite() && close.is_finite() && fill > 0.0) {
+        return Err(Undefined::NotAReturn);
+    }
+    Ok(f64::from(u8::from(weight * (close / fill - 1.0) > 0.0)))
+}
+
+fn bins(told: &[(f64, f64)], n_bins: usize) -> Vec<Bin> {
+    let edge = |k: usize| k as f64 / n_bins as f64;
+    let bin_of = |stated: f64| (1..n_bins).take_while(|k| stated >= edge(*k)).count();
+    let mut sums = vec![(0, 0.0, 0.0); n_bins];
+    for (stated, came) in told {
+        let sum = &mut sums[bin_of(*stated)];
+        *sum = (sum.0 + 1, sum.1 + stated, sum.2 + came);
+    }
+    let over = |sum: f64, count: usize| match count {
+        0 => Err(Undefined::TooShort { required: 1, received: 0 }),
+        _ => Ok(sum / count as f64),
+    };
+    let bin = |(k, (count, stated, came)): (usize, (usize, f64, f64))| Bin {
+        low: edge(k),
+        high: edge(k + 1),
+        n_orders: count,
+        confidence: over(stated, count),
+        hit_rate: over(came, count),
+    };
+    sums.into_iter().enumerate().map(bin).collect()
+}

@@ -1,0 +1,37 @@
+use crate::{Statistic, Undefined, mean};
+
+/// Returns the returns that a track would have had at one cost for all, per bar.
+///
+/// What was paid is added back, and `cost_bps` of the turnover taken: agents that ran at different costs compare.
+/// `cost` and `turnover` are shares of the NAV before the bar. To first order: what was paid is not reinvested.
+///
+/// # Errors
+///
+/// Undefined where the three differ in length.
+pub fn at_cost(returns: &[f64], cost: &[f64], turnover: &[f64], cost_bps: f64) -> Result<Vec<f64>, Undefined> {
+    same_length(returns, cost)?;
+    same_length(returns, turnover)?;
+    let rows = returns.iter().zip(cost).zip(turnover);
+    Ok(rows.map(|((r, paid), traded)| r + paid - traded * cost_bps / 1e4).collect())
+}
+
+/// Returns the cost of trading, in bps of turnover, that leaves a mean return of 0.
+///
+/// Below 0 for a track that loses before costs.
+///
+/// # Errors
+///
+/// Undefined without turnover, without returns, or where lengths differ.
+pub fn break_even_bps(returns: &[f64], cost: &[f64], turnover: &[f64]) -> Statistic {
+    let gross = at_cost(returns, cost, turnover, 0.0)?;
+    let traded = mean(turnover)?;
+    if traded <= 0.0 {
+        return Err(Undefined::NoTrade);
+    }
+    Ok(1e4 * mean(&gross)? / traded)
+}
+
+fn same_length(returns: &[f64], others: &[f64]) -> Result<(), Undefined> {
+    let (required, received) = (returns.len(), others.len());
+    if required == received { Ok(()) } else { Err(Undefined::UnequalLengths { required, received }) }
+}

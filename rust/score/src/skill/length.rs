@@ -1,0 +1,41 @@
+use crate::skill::{Moments, expected_max, probability};
+use crate::{Statistic, Undefined, normal};
+
+/// Returns how many returns it takes to tell a Sharpe ratio from a lower one.
+///
+/// `1 + (1 - g3 SR + (g4 - 1) / 4 SR^2) (Z / (SR - SR*))^2`, per bar; `moments.n_returns` is not used. Not a whole
+/// number: round it up.
+///
+/// # Errors
+///
+/// Undefined unless the ratio is above `benchmark` and `confidence` lies inside (0, 1), or where the variance is not
+/// positive.
+///
+/// Source: Bailey and Lopez de Prado (2012).
+pub fn min_track_record(moments: &Moments, benchmark: f64, confidence: f64) -> Statistic {
+    probability(confidence)?;
+    // Written so that NaN is refused too.
+    if !matches!(moments.sharpe.partial_cmp(&benchmark), Some(std::cmp::Ordering::Greater)) {
+        return Err(Undefined::NotAbove);
+    }
+    let variance = Moments { n_returns: 2, ..*moments }.variance()?;
+    let errors = normal::quantile(confidence) / (moments.sharpe - benchmark);
+    Ok(1.0 + variance * errors * errors)
+}
+
+/// Returns the years below which the best of many shows a ratio by luck.
+///
+/// `(E[max of N] / SR)^2`, `sharpe` a year; 0 for one trial.
+///
+/// # Errors
+///
+/// Undefined unless the ratio is above 0.
+///
+/// Source: Bailey, Borwein, Lopez de Prado and Zhu (2014).
+pub fn min_backtest_years(n_trials: u64, sharpe: f64) -> Statistic {
+    if sharpe.is_nan() || sharpe <= 0.0 {
+        return Err(Undefined::NotAbove);
+    }
+    let errors = expected_max(n_trials) / sharpe;
+    Ok(errors * errors)
+}

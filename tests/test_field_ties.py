@@ -1,0 +1,183 @@
+"""Ties of agents, intervals of Sharpe ratios, and the probability of overfitting."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from math import log
+
+import numpy as np
+import pytest
+from support import Array, count
+
+import openoutcry as oo
+from openoutcry import field
+
+YEAR = 252.0
+
+
+def tracks(n_days: int, ratios: list[float], seed: int, common: float = 0.0) -> Array:
+    """Return days of agents of these true Sharpe ratios a year, with heavy tails and a common part."""
+    random = np.random.default_rng(seed)
+    own, shared = random.standard_t(5, (n_days, len(ratios))), random.standard_t(5, (n_days, 1))
+    unit = (np.sqrt(1.0 - common) * own + np.sqrt(common) * shared) / np.sqrt(5.0 / 3.0)
+    return 0.01 * (unit + np.array(ratios) / np.sqrt(YEAR))
+
+
+def ratio_of(days: Array) -> Array:
+    return np.asarray(days.mean(axis=0) / days.std(axis=0))
+
+
+def gradient(days: Array) -> Array:
+    """Return the gradient of Ledoit and Wolf by means and second moments, of both agents."""
+    mean, second = days.mean(axis=0), (days**2).mean(axis=0)
+    spread = (second - mean**2) ** 1.5
+    signs = np.array([1.0, -1.0])
+    return np.concatenate([signs * second / spread, -0.5 * signs * mean / spread])
+
+
+def moments(days: Array, about: Array) -> Array:
+    return np.hstack([days, days**2]) - np.concatenate([about.mean(axis=0), (about**2).mean(axis=0)])
+
+
+def studentised(days: Array, block: int, n_draws: int, seed: int) -> Array:
+    """Return distances of resamples by the formulas of the paper, in circular blocks."""
+    random, n = np.random.default_rng(seed), len(days)
+    n_blocks = n // block
+    difference = np.subtract(*ratio_of(days))
+    found = []
+    for _ in range(n_draws):
+        starts = random.integers(0, n, n_blocks)
+        drawn = days[(starts[:, None] + np.arange(block)).ravel() % n]
+        sums = moments(drawn, drawn).reshape(n_blocks, block, 4).sum(axis=1) / np.sqrt(block)
+        slope = gradient(drawn)
+        error = np.sqrt(slope @ (sums.T @ sums / n_blocks) @ slope / len(drawn))
+        found.append(abs(np.subtract(*ratio_of(drawn)) - difference) / error)
+    return np.array(found)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_interval_is_that_of_ledoit_and_wolf(seed: int) -> None:
+    n_draws = count(20_000, 2_000)
+    days, block = tracks(400, [2.0, 0.5], seed, 0.3), 4
+    found = field.sharpe_difference(*days.T, periods_per_year=YEAR, seed=seed, n_draws=n_draws, block_length=block)
+    assert found.estimate == pytest.approx(np.subtract(*ratio_of(days)) * np.sqrt(YEAR), rel=1e-12)
+    assert found.block_length == block
+    distances = studentised(days, block, n_draws, seed)
+    expected = np.quantile(distances, 0.95) * found.standard_error
+    assert (found.high - found.low) / 2.0 == pytest.approx(expected, rel=0.08)
+    p_value = np.mean(distances >= abs(found.estimate) / found.standard_error)
+    assert found.p_value == pytest.approx(p_value, abs=4.0 * np.sqrt(2.0 * p_value * (1.0 - p_value) / n_draws) + 1e-3)
+
+
+@pytest.mark.parametrize("common", [0.0, 0.6])
+def test_the_standard_error_is_that_of_the_asymptotic_law_where_days_are_independent(common: float) -> None:
+    days = tracks(20_000, [1.0, 1.0], 5, common)
+    found = field.sharpe_difference(*days.T, periods_per_year=YEAR, seed=0, n_draws=19, block_length=1.0)
+    slope, deviations = gradient(days), moments(days, days)
+    expected = np.sqrt(slope @ (deviations.T @ deviations / len(days)) @ slope / len(days) * YEAR)
+    assert found.standard_error == pytest.approx(expected, rel=0.03)
+
+
+def test_zero_is_inside_an_interval_where_the_p_value_exceeds_the_level() -> None:
+    inside = 0
+    for seed in range(60):
+        days = tracks(260, [2.0, 0.0], seed)
+        found = field.sharpe_difference(*days.T, periods_per_year=YEAR, seed=seed, n_draws=199, level=0.9)
+        assert (found.low <= 0.0 <= found.high) == (found.p_value > 0.1)
+        inside += found.p_value > 0.1
+    assert 5 < inside < 55
+
+
+def test_copies_cannot_be_told_apart_and_leverage_makes_no_difference() -> None:
+    days = tracks(300, [1.0, 0.0], 1)
+    for copy in (days[:, 0], 2.0 * days[:, 0]):
+        with pytest.raises(oo.OpenOutcryError, match="positive variance") as refused:
+            field.sharpe_difference(days[:, 0], copy, periods_per_year=YEAR, seed=0)
+        assert refused.value.slug == "no_precision"
+    bands = field.tie_bands(np.column_stack([days, 3.0 * days[:, 0]]), periods_per_year=YEAR, seed=0)
+    assert [(pair.p_value, pair.adjusted) for pair in bands.pairs if (pair.first, pair.second) == (0, 2)] == [(1.0, 1.0)]
+
+
+def test_a_band_is_all_that_cannot_be_told_from_its_first() -> None:
+    days = tracks(2_000, [6.0, 5.8, 0.2, 0.0, -6.0], 2)
+    bands = field.tie_bands(days, periods_per_year=YEAR, seed=0)
+    assert [set(band) for band in bands.bands] == [{0, 1}, {2, 3}, {4}]
+    best = ratio_of(days)
+    assert [band[0] for band in bands.bands] == [int(np.argmax(best)), 2 + int(np.argmax(best[2:4])), 4]
+    assert len(bands.pairs) == 10
+    adjusted = field.holm([pair.p_value for pair in bands.pairs])
+    np.testing.assert_array_equal([pair.adjusted for pair in bands.pairs], adjusted)
+    for pair in bands.pairs:
+        expected = (best[pair.first] - best[pair.second]) * np.sqrt(YEAR)
+        assert pair.difference == pytest.approx(expected, rel=1e-12)
+    worst_first = field.tie_bands(days, periods_per_year=YEAR, seed=0, rank_by=[1.0, 2.0, 3.0, 4.0, 5.0])
+    assert [set(band) for band in worst_first.bands] == [{4}, {2, 3}, {0, 1}]
+    assert [band[0] for band in worst_first.bands] == [4, 3, 1]
+
+
+def test_a_pair_in_a_band_has_the_p_value_of_the_pair_alone() -> None:
+    days = tracks(500, [1.5, 0.0, 0.5], 3)
+    bands = field.tie_bands(days, periods_per_year=YEAR, seed=0, block_length=3.0, n_draws=4_000)
+    for pair in bands.pairs:
+        alone = field.sharpe_difference(
+            days[:, pair.first], days[:, pair.second], periods_per_year=YEAR, seed=9, block_length=3.0, n_draws=4_000
+        )
+        # Fifty resamples as far off are known to about a seventh.
+        assert pair.p_value == pytest.approx(alone.p_value, rel=0.5)
+
+
+def overfit_written_out(days: Array, n_blocks: int) -> list[float]:
+    """Return the logits of Bailey and others, of halves in the order of their bits."""
+    edges = [place * len(days) // n_blocks for place in range(n_blocks + 1)]
+    rows = [list(range(start, end)) for start, end in zip(edges, edges[1:], strict=False)]
+    halves = sorted(combinations(range(n_blocks), n_blocks // 2), key=lambda half: sum(2**place for place in half))
+    logits = []
+    for half in halves:
+        seen = days[[row for place in half for row in rows[place]]]
+        unseen = days[[row for place in range(n_blocks) if place not in half for row in rows[place]]]
+        best = int(np.argmax(ratio_of(seen)))
+        rank = 1 + sum(bool(other < ratio_of(unseen)[best]) for other in ratio_of(unseen))
+        share = rank / (days.shape[1] + 1)
+        logits.append(log(share / (1.0 - share)))
+    return logits
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_probability_of_overfitting_is_that_of_its_definition(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    days = random.normal(0.0, 0.01, (int(random.integers(100, 300)), int(random.integers(2, 15)))) + 1e-4 * seed
+    found, expected = field.overfit(days, n_blocks=8), overfit_written_out(days, 8)
+    np.testing.assert_allclose(found.logits, expected, rtol=1e-12, atol=1e-12)
+    assert found.probability == np.mean(np.array(expected) <= 0.0)
+
+
+def test_an_agent_of_skill_is_not_overfit_and_copies_stand_in_the_middle() -> None:
+    days = np.random.default_rng(1).normal(0.0, 0.01, (600, 10))
+    assert field.overfit(days + [0.004, *[0.0] * 9]).probability == 0.0
+    copies = field.overfit(np.repeat(days[:, :1], 3, axis=1))
+    assert (copies.logits == 0.0).all()
+    assert copies.probability == 1.0
+
+
+def test_overfitting_on_noise_is_a_half_that_varies_much() -> None:
+    found = [
+        field.overfit(np.random.default_rng(seed).normal(0.0, 0.01, (500, 20)), n_blocks=10).probability
+        for seed in range(count(500, 150))
+    ]
+    print(f"probability of overfitting on noise: mean {np.mean(found):.2f}, standard deviation {np.std(found):.2f}")
+    assert np.mean(found) == pytest.approx(0.5, abs=0.06)
+    assert 0.1 < np.std(found) < 0.3
+
+
+@pytest.mark.parametrize("n_blocks", [3, 0, 26, 200])
+def test_halves_that_cannot_be_made_are_refused(n_blocks: int) -> None:
+    with pytest.raises(oo.OpenOutcryError, match=f"received {n_blocks} of 300 days") as refused:
+        field.overfit(np.random.default_rng(0).normal(0.0, 0.01, (300, 3)), n_blocks=n_blocks)
+    assert refused.value.slug == "argument_invalid"
+
+
+def test_an_agent_that_sleeps_through_a_half_has_no_rank() -> None:
+    days = np.random.default_rng(0).normal(0.0, 0.01, (300, 3))
+    days[:150, 1] = 0.0
+    with pytest.raises(oo.OpenOutcryError, match="agent 1 that vary"):
+        field.overfit(days, n_blocks=4)

@@ -1,0 +1,52 @@
+"""What alpha the card of thirty rules finds: the table of docs/realism.md, drawn again."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support import count
+
+from openoutcry.realism import RULES
+from openoutcry.realism.alpha import Alphas
+from openoutcry.realism.gate import judged_rules
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "realism.md"
+ROW = re.compile(r"^\| (\d\.\d\d) \| (\d+) % \| (\d+) % \| (\d+) % \|$", re.MULTILINE)
+SEEDS = (20, 100, 200)
+N_CARDS = count(400, 60)
+# Of a ten-year alpha-Sharpe over the seeds of a tier, and between rules of one market.
+DEVIATION, CORRELATION = 0.32, 0.3
+
+
+def failed(n_seeds: int, alpha: float) -> float:
+    """Return the share of cards that fail the one rule which earns `alpha` while 29 earn nothing."""
+    rng = np.random.default_rng([n_seeds, round(1000 * alpha)])
+    found = 0
+    for _ in range(N_CARDS):
+        common, own = rng.standard_normal((n_seeds, 1)), rng.standard_normal((n_seeds, len(RULES)))
+        table = DEVIATION * (np.sqrt(CORRELATION) * common + np.sqrt(1.0 - CORRELATION) * own)
+        table[:, 0] += alpha
+        card = [Alphas(row, row) for row in table]
+        found += judged_rules(card, card)[0][0].passed is False
+    return found / N_CARDS
+
+
+ROWS = [tuple(map(float, row)) for row in ROW.findall(PAGE.read_text(encoding="utf-8"))]
+
+
+def test_the_page_has_a_table_of_power() -> None:
+    assert [row[0] for row in ROWS] == [0.0, 0.05, 0.1, 0.15, 0.2, 0.4]
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"alpha-{row[0]}")
+def test_the_card_finds_what_the_page_says(row: tuple[float, ...]) -> None:
+    alpha, *told = row
+    for n_seeds, percent in zip(SEEDS, told, strict=True):
+        share = percent / 100.0
+        # Four standard errors of the drawn share, and the rounding of the page.
+        spread = 4.0 * np.sqrt(max(share * (1.0 - share), 0.005) / N_CARDS)
+        assert abs(failed(n_seeds, alpha) - share) <= spread + 0.02

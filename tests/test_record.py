@@ -1,0 +1,405 @@
+"""Records: the same bytes from two writers, every changed byte is named, a crash loses one line."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from jsonschema import Draft202012Validator
+from support import count
+
+import openoutcry as oo
+from openoutcry import openoutcry_py as native
+from openoutcry import record as records
+from openoutcry.replaying import compare
+from openoutcry.scenario import Scenario, ScenarioSpec
+
+CONTRACT = Path(__file__).resolve().parents[1] / "contract"
+SCHEMA = Draft202012Validator(json.loads((CONTRACT / "record.schema.json").read_text(encoding="utf-8")))
+KEY = bytes(range(32))
+COSTS = oo.CostModel(slippage_jitter=0.5, cash_bps=80.0, fee_bps=0.1)
+LIMITS = oo.Limits(max_gross=float("inf"), max_participation=0.5)
+WINDOW = (19, 50)
+DATA = Scenario(ScenarioSpec("hard", n_symbols=3, n_days=80, late_listings=0.5), 5).dataset()
+
+
+def trend(observation: dict[str, Any]) -> dict[str, Any]:
+    """Buy what has risen, and sell what has fallen."""
+    orders = []
+    for view in observation["symbols"]:
+        up = view["close_history"][-1] >= view["close_history"][0]
+        orders.append({"symbol": view["symbol"], "action": "buy", "target_weight": 0.3 if up else -0.1})
+    return {"orders": orders, "reasoning": f"é \u2028 {observation['date']}"}
+
+
+def captured(agent: Any = trend, **changes: Any) -> oo.Run:
+    return oo.run_backtest(DATA, agent, WINDOW, COSTS, LIMITS, 2**64 - 1, capture=True, **changes)
+
+
+RECORD = captured().record
+
+
+# A second writer, from the contract's page alone
+
+
+def canonical(value: Any) -> str:
+    """Return a value as RFC 8785 writes it; of numbers those that occur here."""
+    if isinstance(value, dict):
+        fields = sorted(value.items(), key=lambda field: field[0].encode("utf-16-be"))
+        return "{" + ",".join(f"{canonical(name)}:{canonical(item)}" for name, item in fields) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(canonical, value)) + "]"
+    if isinstance(value, float):
+        text = repr(value)
+        if value == 0 or (text.endswith(".0") and abs(value) < 1e21):
+            return str(int(value))
+        mantissa, _, exponent = text.partition("e")
+        if exponent and -7 < int(exponent) < 0:
+            return np.format_float_positional(value, trim="-")
+        return f"{mantissa}e{int(exponent):+d}" if exponent else text
+    return json.dumps(value, ensure_ascii=False)
+
+
+def digest(value: Any) -> str:
+    return hashlib.sha256(canonical(value).encode()).hexdigest()
+
+
+def written(env: native.TradingEnv, header: dict[str, Any], agent_id: str) -> str:
+    """Return the record of an agent, made by stepping the JSON door."""
+    link = first = digest({"domain": "openoutcry/record/1", "header": header})
+    steps, text, info, done = [], env.reset(), json.dumps({"nav": 1.0}), False
+    while not done:
+        seen = json.loads(text)
+        observation = hashlib.sha256(text.encode()).hexdigest()
+        step = {"cash": float(seen["cash"]), "nav": float(json.loads(info)["nav"]), "observation": observation}
+        step["decision"] = json.dumps(trend(seen))
+        link = digest(step | {"previous": link})
+        steps.append(step | {"link": link})
+        text, _, done, info = env.step(step["decision"])
+    end = {"cash": float(json.loads(text)["cash"]), "nav": float(json.loads(info)["nav"]), "terminated": False}
+    end["observation"] = hashlib.sha256(text.encode()).hexdigest()
+    end["link"] = digest(end | {"previous": link})
+    agent = {"agent_id": agent_id, "in_sample_trials": 0, "record_version": "1.0"}
+    whole = agent | {"runs": [{"header": header, "link": first, "steps": steps, "end": end}]}
+    whole["digest"] = digest(agent | {"domain": "openoutcry/record/1/agent", "runs": [end["link"]]})
+    return canonical(whole)
+
+
+def test_a_record_written_in_python_from_the_page_has_the_same_bytes() -> None:
+    env = native.TradingEnv.from_dataset(
+        DATA._core, window=WINDOW, costs=COSTS, limits=LIMITS, lookback=20, seed=2**64 - 1
+    )
+    header = {
+        "contract_version": oo.CONTRACT_VERSION,
+        "costs": COSTS.to_dict(),
+        "dataset": {"fingerprint": DATA.fingerprint, "name": DATA.name},
+        "engine_version": oo.__version__,
+        "fill": {"seed": str(2**64 - 1)},
+        "limits": {"allow_short": True, "maintenance_margin": 0.0, "max_participation": 0.5, "max_weight": 1.0},
+        "lookback": 20,
+        "window": {"start": 19, "end": 50},
+    }
+    assert written(env, header, "trend") == RECORD.to_json()
+
+
+def test_a_record_is_of_its_schema_and_holds_no_result() -> None:
+    signed = RECORD.sign(KEY)
+    SCHEMA.validate(json.loads(signed.to_json()))
+    text = signed.to_json()
+    assert not any(f'"{name}"' in text for name in ("returns", "reward", "sharpe", "metrics", "score"))
+
+
+# Doors
+
+
+def tables(seed: int) -> np.ndarray[Any, Any]:
+    rng = np.random.default_rng(seed)
+    values = np.array([np.nan, 0.0, -0.0, 0.3, -0.25, 150.0, 1e-300])
+    return rng.choice(values, (DATA.n_bars, DATA.n_symbols))
+
+
+@pytest.mark.parametrize("agent", [*native.BASELINES, trend, tables(0), tables(1)], ids=str)
+def test_every_door_is_captured_without_changing_a_bit_and_replays(agent: Any) -> None:
+    run, plain = captured(agent), oo.run_backtest(DATA, agent, WINDOW, COSTS, LIMITS, 2**64 - 1)
+    np.testing.assert_array_equal(run.nav, plain.nav)
+    np.testing.assert_array_equal(run.decisions, plain.decisions)
+    assert (run.events, run.name) == (plain.events, plain.name)
+    replay = oo.replay(oo.RunRecord.from_json(run.record.to_json()), DATA)
+    assert replay.verified, str(replay)
+    assert (replay.n_runs, replay.n_steps, replay.digest) == (1, 30, run.record.digest)
+    assert run.record.agent_id == run.name
+    with pytest.raises(oo.OpenOutcryError, match="capture=True"):
+        _ = plain.record
+
+
+def test_the_answer_of_a_callable_is_kept_character_by_character() -> None:
+    answer = ' {"orders" : [],\n"reasoning":"\\u00e9\\ud83d\\ude00"} '
+    record = captured(lambda _: answer).record
+    assert record.decisions == [[answer] * 30]
+    assert oo.replay(record, DATA).verified
+
+
+# Tampering
+
+
+def flips(text: str, masks: tuple[int, ...]) -> list[tuple[int, int]]:
+    return [(place, mask) for place in range(len(text.encode())) for mask in masks]
+
+
+def test_no_flipped_byte_of_a_record_of_thirty_steps_goes_unnamed() -> None:
+    content = RECORD.to_json().encode()
+    assert len(RECORD.decisions[0]) == 30
+    unnamed, read = [], 0
+    for place, mask in flips(RECORD.to_json(), (1, 4, 32, 128) if count(1, 0) else (1,)):
+        changed = content[:place] + bytes([content[place] ^ mask]) + content[place + 1 :]
+        try:
+            record = records.RunRecord(native.Record.from_json(changed))
+        except oo.OpenOutcryError as error:
+            assert error.slug in {"record_invalid", "record_not_canonical", "record_version_unknown"}
+            continue
+        read += 1
+        replay = oo.replay(record, DATA)
+        if replay.verified or replay.first is None:
+            unnamed.append((place, mask))
+    assert unnamed == []
+    assert read > 1000
+
+
+def test_a_flipped_byte_of_a_signature_is_named() -> None:
+    text = RECORD.sign(KEY).to_json()
+    start = text.index('"signature"')
+    for place in range(start, len(text) - 2):
+        changed = text[:place] + chr(ord(text[place]) ^ 1) + text[place + 1 :]
+        try:
+            replay = oo.replay(oo.RunRecord.from_json(changed), DATA)
+        except oo.OpenOutcryError as error:
+            assert error.slug in {"record_invalid", "record_not_canonical", "key_invalid"}
+            continue
+        assert replay.first is not None
+        assert replay.first.field == "signature"
+
+
+def edited(change: Any) -> oo.Replay | Any:
+    parsed = json.loads(RECORD.to_json())
+    change(parsed["runs"][0])
+    return oo.replay(oo.RunRecord.from_json(native.canonicalize(json.dumps(parsed))), DATA)
+
+
+@pytest.mark.parametrize(
+    ("change", "field", "cause", "bar"),
+    [
+        (lambda run: run["steps"][7].update(nav=np.nextafter(run["steps"][7]["nav"], 2)), "nav", "witness_edited", 26),
+        (lambda run: run["steps"][7].update(decision='{"orders":[]}'), "decision", "decision_edited", 26),
+        (lambda run: run["steps"].pop(7), "link", "steps_moved", 26),
+        (lambda run: run["steps"].insert(3, run["steps"].pop(7)), "link", "steps_moved", 22),
+        (lambda run: run["header"]["costs"].update(fee_bps=0.2), "link", "header_edited", None),
+        (lambda run: run["header"].update(engine_version="0.0.1"), "link", "header_edited", None),
+    ],
+)
+def test_an_edit_is_named_with_its_bar_and_cause(change: Any, field: str, cause: str, bar: int | None) -> None:
+    replay = edited(change)
+    first = replay.first
+    assert (replay.verified, first.field, first.cause, first.bar) == (False, field, cause, bar)
+    assert first.date == (None if bar is None else DATA.dates[bar])
+    assert str(replay).startswith("differs: run 0, ")
+    assert field != "nav" or first.ulps == 1
+
+
+def test_steps_of_another_run_and_a_list_of_other_runs_are_named() -> None:
+    other = json.loads(captured("equal-weight").record.to_json())["runs"][0]["steps"]
+    replay = edited(lambda run: run["steps"].__setitem__(7, other[7]))
+    assert replay.first.place == "step 7"
+    both = oo.RunRecord.join("two", [RECORD, captured("random").record])
+    assert oo.replay(both, DATA).verified
+    parsed = json.loads(both.to_json())
+    for change in ({"runs": parsed["runs"][::-1]}, {"runs": parsed["runs"][:1]}, {"agent_id": "x"}):
+        text = native.canonicalize(json.dumps(parsed | change))
+        first = oo.replay(oo.RunRecord.from_json(text), DATA).first
+        assert first is not None
+        assert (first.field, first.cause) == ("digest", "digest_edited")
+
+
+def test_other_data_and_other_costs_are_named() -> None:
+    other = Scenario(ScenarioSpec("hard", n_symbols=3, n_days=80, late_listings=0.5), 6).dataset()
+    replay = oo.replay(RECORD, other)
+    assert replay.first is not None
+    assert (replay.first.field, replay.first.cause) == ("dataset.fingerprint", "data")
+    assert any(each.bar is not None and each.cause == "data" for each in replay.differences)
+    assert oo.replay(RECORD, [other, DATA]).verified
+    dearer = oo.CostModel(**(COSTS.to_dict() | {"fee_bps": 0.1000001}))
+    first, second = oo.replay(RECORD, DATA, dearer).differences[:2]
+    assert (first.field, first.recorded, first.cause) == ("costs.fee_bps", "0.1", "rules")
+    assert second.ulps is not None
+    assert second.cause == "rules"
+    assert oo.replay(RECORD, DATA, COSTS, LIMITS).verified
+    strict = oo.replay(RECORD, DATA, limits=oo.Limits(max_gross=float("inf"))).first
+    assert strict is not None
+    assert (strict.field, strict.recorded, strict.replayed) == ("limits.max_participation", "0.5", "none")
+
+
+# Files
+
+
+@pytest.mark.parametrize("suffix", records.SUFFIXES)
+def test_a_record_comes_back_from_every_kind_of_file(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"run{suffix}"
+    record = oo.RunRecord.join("both", [RECORD, captured("random").record], 7).sign(KEY)
+    record.save(path)
+    back = oo.RunRecord.load(path)
+    assert (back, back.digest, back.torn, back.unfinished) == (record, record.digest, False, None)
+    assert (back.agent_id, back.in_sample_trials, len(back)) == ("both", 7, 2)
+    assert back.public_key == records.public_key(KEY).hex()
+    assert [each.name for each in tmp_path.iterdir()] == [path.name]
+    assert pickle.loads(pickle.dumps(back)) == back
+    assert oo.replay(back, DATA, public_key=records.public_key(KEY)).signed_by == back.public_key
+
+
+def test_a_compressed_file_that_was_changed_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "run.json.zst"
+    RECORD.save(path)
+    content = path.read_bytes()
+    for place in range(0, len(content), 7):
+        path.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
+        with pytest.raises(oo.OpenOutcryError) as refused:
+            oo.RunRecord.load(path)
+        assert refused.value.slug in {"record_invalid", "record_not_canonical"}
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".jsonl.zst"])
+def test_a_writer_that_crashed_at_any_byte_has_lost_no_whole_line(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"run{suffix}"
+    with records.RecordWriter(path, "trend") as writer:
+        run = oo.run_backtest(DATA, trend, (19, 25), COSTS, capture=writer)
+        oo.run_backtest(DATA, "random", (19, 22), COSTS, capture=writer)
+    whole = oo.RunRecord.load(path)
+    assert oo.replay(whole, DATA).verified
+    assert whole.decisions[0] == run.record.decisions[0]
+    lines = whole._core.to_lines()
+    content, last = path.read_bytes(), 0
+    cut = tmp_path / f"cut{suffix}"
+    for place in range(0, len(content), count(1, 3)):
+        cut.write_bytes(content[:place])
+        try:
+            back = oo.RunRecord.load(cut)
+        except oo.OpenOutcryError as error:
+            assert error.slug == "record_invalid"
+            assert last == 0
+            continue
+        kept = back._core.to_lines()
+        assert lines.startswith(kept)
+        assert len(kept) >= last
+        last = len(kept)
+        replay = oo.replay(back, DATA)
+        assert replay.differences == ()
+        # Of zstd the check sum alone may be missing, and then the record is whole.
+        assert (replay.verified, back.unfinished is None) == (kept == lines and len(back) > 0,) * 2
+        assert back.torn or suffix == ".jsonl"
+    assert last > len(lines) / 2
+
+
+def test_each_decision_is_on_the_disk_before_it_is_carried_out(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    found = []
+
+    def counting(observation: dict[str, Any]) -> dict[str, Any]:
+        found.append(path.read_text(encoding="utf-8").count('"decision"'))
+        if len(found) == 5:
+            raise RuntimeError("crashed")
+        return trend(observation)
+
+    with pytest.raises(RuntimeError, match="crashed"), records.RecordWriter(path, "x") as writer:
+        oo.run_backtest(DATA, counting, WINDOW, capture=writer)
+    assert found == [0, 1, 2, 3, 4]
+    back = oo.RunRecord.load(path)
+    assert (back.torn, back.digest, back.unfinished) == (False, None, "whose run 0 has no end, after 4 steps")
+    replay = oo.replay(back, DATA)
+    assert (replay.verified, replay.differences, replay.n_steps) == (False, (), 4)
+    assert str(replay).startswith("unfinished: the record is one whose run 0 has no end, after 4 steps;")
+    with pytest.raises(oo.OpenOutcryError) as refused:
+        back.sign(KEY)
+    assert refused.value.slug == "record_unfinished"
+
+
+def test_a_writer_refuses_a_file_that_is_there_and_a_run_after_one_that_broke_off(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    writer = records.RecordWriter(path, private_key=KEY)
+    with pytest.raises(oo.OpenOutcryError, match="must be a new file"):
+        records.RecordWriter(path)
+    writer.add(RECORD)
+    with pytest.raises(ZeroDivisionError):
+        oo.run_backtest(DATA, lambda _: 1 / 0, WINDOW, capture=writer)
+    with pytest.raises(oo.OpenOutcryError, match="whose last run is unfinished"):
+        writer.add(RECORD)
+    assert writer.close() is None
+    with pytest.raises(oo.OpenOutcryError, match="received one that is closed"):
+        writer.add(RECORD)
+    back = oo.RunRecord.load(path)
+    assert back.unfinished == "whose run 1 has no end, after 0 steps"
+    assert oo.replay(back, DATA).differences == ()
+
+
+def test_a_writer_with_a_key_signs(tmp_path: Path) -> None:
+    with records.RecordWriter(tmp_path / "run.jsonl.zst", "a", 3, private_key=KEY, flush_every=9) as writer:
+        run = oo.run_backtest(DATA, trend, WINDOW, capture=writer)
+    back = oo.RunRecord.load(tmp_path / "run.jsonl.zst")
+    assert back.verify_signature(records.public_key(KEY).hex())
+    assert not back.verify_signature(records.public_key(bytes(32)))
+    assert back == oo.RunRecord.join("a", [run.record], 3).sign(KEY)
+
+
+@pytest.mark.parametrize(
+    ("call", "slug"),
+    [
+        (lambda: oo.RunRecord.load("nowhere.json"), "argument_invalid"),
+        (lambda: oo.RunRecord.load("run.txt"), "argument_invalid"),
+        (lambda: oo.RunRecord.from_json("{}"), "record_invalid"),
+        (lambda: oo.RunRecord.from_json("\ud800"), "record_invalid"),
+        (lambda: oo.RunRecord.from_json(RECORD.to_json() + "\n"), "record_not_canonical"),
+        (lambda: RECORD.sign(b"short"), "key_invalid"),
+        (lambda: RECORD.sign("zz" * 32), "key_invalid"),  # type: ignore[arg-type]
+        (lambda: RECORD.verify_signature(), "record_unsigned"),
+        (lambda: oo.replay(RECORD, DATA, public_key=bytes(32)), "record_unsigned"),
+        (lambda: oo.replay(RECORD, []), "argument_invalid"),
+        (lambda: oo.replay(RECORD.to_json(), DATA), "argument_invalid"),  # type: ignore[arg-type]
+        (lambda: oo.RunRecord.join("a", [RECORD], -1), "argument_invalid"),
+        (lambda: records.RecordWriter("run.json"), "argument_invalid"),
+        (lambda: captured(name="x") and oo.run_backtest(DATA, trend, capture="yes"), "argument_invalid"),  # type: ignore[arg-type]
+    ],
+)
+def test_what_cannot_be_done_is_refused_with_its_slug(call: Any, slug: str) -> None:
+    with pytest.raises(oo.OpenOutcryError) as refused:
+        call()
+    assert refused.value.slug == slug
+
+
+# Two records
+
+
+def test_two_records_are_compared_by_knob_and_first_bar() -> None:
+    assert compare(RECORD, oo.RunRecord.from_json(RECORD.to_json())).same
+    dearer = oo.run_backtest(DATA, trend, WINDOW, oo.CostModel(slippage_jitter=0.5, cash_bps=80), LIMITS, 3, capture=True)
+    found = compare(RECORD, oo.RunRecord.join("dearer", [dearer.record], 2))
+    assert not found.same
+    assert [knob.field for knob in found.record] == ["agent_id", "in_sample_trials"]
+    knobs, parting = found.runs[0]
+    assert [knob.field for knob in knobs] == ["costs.fee_bps", "fill.seed"]
+    assert parting is not None
+    assert (parting.field, parting.step, parting.bar) == ("nav", 1, 20)
+    assert parting.ulps
+    knobs, parting = compare(RECORD, captured("equal-weight").record).runs[0]
+    assert knobs == ()
+    assert parting is not None
+    assert (parting.field, parting.place) == ("decision", "step 0")
+
+
+def test_canonical_json_is_that_of_the_second_writer() -> None:
+    rng = np.random.default_rng(0)
+    numbers = [float(each) for each in np.exp(rng.normal(0, 30, count(20_000, 2_000))) * rng.choice([-1, 1])]
+    numbers += [0.0, -0.0, 1e21, 1e20, 123456789012345680000.0, 1e-6, 1e-7, 5e-324, 1.7976931348623157e308]
+    value = {"\ufb33": numbers, "\U0001f600": ["\u2028", '"\\\b\f\n\r\t\x1f\x7f/é']}
+    assert native.canonicalize(json.dumps(value)) == canonical(value)
