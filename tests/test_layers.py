@@ -113,6 +113,7 @@ LAYERS = {
     "board": Layer(("openoutcry.board", "openoutcry.benchmarks"), {*CORE, "sweep"}, {"numpy"}),
     "skill": Layer(("openoutcry.power", "openoutcry.skill", "openoutcry.trades"), {*CORE, "skill"}, {"numpy"}),
     "field": Layer(("openoutcry.field",), {"errors", "native"}, {"numpy"}),
+    "suite": Layer(("openoutcry.evaluation", "openoutcry.suite"), {*CORE, "suite"}, {"numpy"}),
     "reidentify": Layer(("openoutcry.reidentify",), {*CORE, "reidentify"}, {"numpy"}),
     "sb3": Layer(("openoutcry.sb3",), {"errors"}, {"gymnasium", "numpy", "stable_baselines3"}),
     "puffer": Layer(("openoutcry.puffer",), {"vector"}, {"gymnasium", "numpy", "pufferlib"}),
@@ -137,7 +138,7 @@ LAYERS = {
     ),
     "cli": Layer(
         ("openoutcry.__main__", "openoutcry.cli", "openoutcry.cli.*"),
-        {*CORE, "board", "cli", "reidentify", "skill"},
+        {*CORE, "board", "cli", "reidentify", "skill", "suite"},
         {"numpy", "rich", "typer"},
         frozenset({"root", "batch_bench", "leakcheck", "martingale", "picture", "realism", "report", "scenario_bench"}),
     ),
