@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from evidence import LEVELS, Outspoken, full_view
+from evidence import Outspoken
 from hypothesis import given
 from hypothesis import strategies as st
 from pages import HOSTILE, PROVENANCE, Page, make_board, make_page, make_run
 
 import openoutcry as oo
-from openoutcry.picture import benchmark_of, view_of
+from openoutcry.chance import LEVELS
+from openoutcry.picture import benchmark_of, full_view_of, view_of
 from openoutcry.report import Provenance, render_run
 from openoutcry.report.calibration import calibration_chart, calibration_section
 from openoutcry.report.charts import Line, equity_chart
@@ -49,9 +50,9 @@ def heads(page: str) -> list[str]:
 
 
 def real_view(n_bars: int, **agent: Any) -> tuple[RunView, oo.Run]:
-    outspoken = Outspoken(**agent)
-    run = oo.run_backtest(oo.data.load("ecb-fx"), outspoken, (20, 20 + n_bars), name="outspoken")
-    return full_view(run, outspoken.texts), run
+    window = (20, 20 + n_bars)
+    run = oo.run_backtest(oo.data.load("ecb-fx"), Outspoken(**agent), window, name="outspoken", capture=True)
+    return full_view_of(run, 46), run
 
 
 def test_a_section_stands_where_its_data_are_given_and_only_there() -> None:

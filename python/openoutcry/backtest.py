@@ -15,7 +15,7 @@ import numpy.typing as npt
 from openoutcry import openoutcry_py as native
 from openoutcry.agents import Agent, Baseline
 from openoutcry.answers import decision_text
-from openoutcry.arguments import is_truth, lookback_of, plain, rules_of, seed_of
+from openoutcry.arguments import is_truth, lookback_of, plain, rules_of, seed_of, whole
 from openoutcry.columns import frozen, unlabelled
 from openoutcry.dataset import Dataset
 from openoutcry.errors import refusal, tell
@@ -382,11 +382,28 @@ class Run:
 
         return picture_of(self)
 
-    def report(self, path: str | os.PathLike[str]) -> str:
-        """Write the report of this run to one HTML file and return its path."""
-        from openoutcry.picture import write_run_report
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        record: str | os.PathLike[str] | None = None,
+        data: str = "",
+        n_trials: int = 1,
+    ) -> str:
+        """Write the report of this run to one HTML file and return its path.
 
-        return write_run_report(self, path)
+        Of a run with a record, the page shows every decision, stated confidence and the record's digest.
+
+        Args:
+            path: The page.
+            record: File that `run.record` was saved to: the page then names the command that verifies it.
+            data: What `openoutcry replay --data` finds the market by; may be left out for a bundled one.
+            n_trials: Trials that this run was chosen from, itself among them; they deflate its Sharpe ratio.
+        """
+        from openoutcry.picture import Origin, write_run_report
+
+        counted = whole("n_trials", n_trials, 1, 2**53)
+        return write_run_report(self, path, counted, Origin(record=record, source=data))
 
     def __repr__(self) -> str:
         told = ", ".join(filter(None, (self.ending, f"{self.nav[-1] - 1.0:+.2%}")))

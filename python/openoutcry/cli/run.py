@@ -59,6 +59,7 @@ def run(
     record: Path | None = typer.Option(
         None, help="Write a record that `openoutcry replay` verifies: .json, or .jsonl while it runs; or with .zst."
     ),
+    trials: int = typer.Option(1, min=1, help="Trials it was chosen from; the report deflates by them."),
     as_json: bool = typer.Option(False, "--json", help="Print the numbers as JSON."),
     fee_bps: float | None = _cost("Commission on notional."),
     slippage_bps: float | None = _cost("Half-spread."),
@@ -90,7 +91,7 @@ def run(
     dataset = open_dataset(source, periods_per_year)
     watched = _Watched(load_agent(agent, seed))
     try:
-        with _capturing(record, agent) as capture:
+        with _capturing(record, agent, report) as capture:
             done = run_backtest(dataset, watched.asked, window, *rules, seed, name=agent, capture=capture)
     except Exception as error:
         if error is not watched.raised:
@@ -100,13 +101,20 @@ def run(
         raise typer.Exit(1) from error
     if record is not None and capture is True:
         done.record.save(record)
+    if report is not None:
+        from openoutcry.picture import Origin, write_run_report
+
+        write_run_report(done, report, trials, Origin(f"openoutcry {shlex.join(sys.argv[1:])}", record, source))
     _show(done, report, as_json)
 
 
-def _capturing(record: Path | None, agent: str) -> AbstractContextManager[bool | RecordWriter]:
-    """Return what a run is to be captured by: a writer for lines, which are written while it runs."""
+def _capturing(record: Path | None, agent: str, report: Path | None) -> AbstractContextManager[bool | RecordWriter]:
+    """Return what a run is to be captured by: a writer for lines, which are written while it runs.
+
+    A report shows every decision, so it needs the record, too.
+    """
     if record is None:
-        return nullcontext(False)
+        return nullcontext(report is not None)
     if record.name.removesuffix(".zst").endswith(".jsonl"):
         return RecordWriter(record, agent)
     check_record_path(record)
@@ -131,10 +139,6 @@ class _Watched:
 
 
 def _show(done: Run, report: Path | None, as_json: bool) -> None:
-    if report is not None:
-        from openoutcry.picture import write_run_report
-
-        write_run_report(done, report, f"openoutcry {shlex.join(sys.argv[1:])}")
     if as_json:
         typer.echo(json.dumps(_as_json(done)))
         return
