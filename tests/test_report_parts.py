@@ -251,7 +251,7 @@ def test_every_number_of_skill_stands_beside_its_meaning() -> None:
     assert (cells["SR0 a bar"], cells["N, trials counted"], cells["N, effective"]) == ("0.1132", "100", "12.4")
     assert cells["their_own"] == "2.00"
     assert "The deflated Sharpe ratio after 100 trials is below 0.95: 0.900." in section
-    assert "The track is too short: 1,250 returns, where 1,688 are needed." in section
+    assert "The track is too short: 1,250 returns, where 1,689 are needed." in section
     assert "Power &amp; so on." in section
 
 

@@ -1,4 +1,4 @@
-"""Agents without skill: as invested and as busy as a run, and choosing by lot.
+"""Agents without skill: as invested and as busy as a run, and deciding by lot.
 
 What they reach is what luck reaches under the costs and limits of that run.
 """
@@ -40,50 +40,46 @@ def fan_of(run: Run, n_agents: int = N_AGENTS, seed: int = 0) -> Mapping[float, 
 
 def fan_label(n_agents: int = N_AGENTS) -> str:
     """Return who the agents of a fan are."""
-    return f"{n_agents} agents that choose by lot, as invested and as busy"
+    return f"{n_agents} agents by lot, as invested and as busy as the run"
 
 
 def weights_by_lot(run: Run, n_agents: int = N_AGENTS, seed: int = 0) -> list[Floats]:
     """Return the target weights of agents that choose by lot, a table an agent.
 
-    Each has shape `(n_bars of the dataset, n_symbols)`; NaN holds. An agent has the mean gross exposure of the run, its
-    mean share of shorts, its mean number of positions and on average its turnover: which symbols it holds, which way
-    and when it changes them is drawn.
+    Each has shape `(n_bars of the dataset, n_symbols)`; NaN holds. What an agent holds is as large, as short and as
+    spread out as what the run held at the close of a bar that is drawn, and on average it trades as much as the run.
+    Which symbols it holds, which way and when are drawn, too.
     """
     held = run.weights[1:]
-    gross = np.abs(held).sum(axis=1)
-    exposure = float(gross.mean())
-    if not exposure > 0.0:
+    if not held.any():
         return []
     rng = np.random.default_rng(seed)
-    pool = exposure * _portfolios(held[gross > 0.0], rng)
+    pool = _portfolios(held[rng.integers(len(held), size=_POOL)], rng)
     start, end = run._settings["window"]
-    listed = np.isfinite(run.dataset.close)
     # A symbol that trades later may not be chosen before.
-    seen = np.logical_or.accumulate(listed[:end], axis=0)[start : end - 1]
+    seen = np.logical_or.accumulate(np.isfinite(run.dataset.close[:end]), axis=0)[start : end - 1]
     change = float(np.abs(np.diff(pool, axis=0)).sum(axis=1).mean())
     # What the first purchase takes is not a change.
-    traded = max(float(run.turnover.sum()) - exposure, 0.0) / len(seen)
+    traded = max(float(run.turnover.sum()) - float(np.abs(pool).sum(axis=1).mean()), 0.0) / len(seen)
     busy = min(traded / change, 1.0) if change > 0.0 else 0.0
     return [_agent(run, pool, seen, busy, rng) for _ in range(n_agents)]
 
 
 def _portfolios(held: Floats, rng: np.random.Generator) -> Floats:
-    """Return portfolios of gross exposure 1, as spread out and as short as those held.
+    """Return for each row of weights one that is as large, as short and as spread out.
 
     Weights uniform on the simplex of m symbols are as spread out as (m + 1) / 2 equal ones.
     """
     absolute = np.abs(held)
-    total = absolute.sum(axis=1)
-    n_held = float((total**2 / (absolute**2).sum(axis=1)).mean())
-    n_symbols = held.shape[1]
-    n_drawn = min(max(round(2.0 * n_held - 1.0), 1), n_symbols)
-    draws = rng.standard_exponential((_POOL, n_symbols))
-    places = rng.random((_POOL, n_symbols)).argsort(axis=1)
-    draws[places >= n_drawn] = 0.0
-    draws /= draws.sum(axis=1, keepdims=True)
-    short = float(-held[held < 0.0].sum() / absolute.sum())
-    return np.where(rng.random(draws.shape) < short, -draws, draws)
+    gross = absolute.sum(axis=1, keepdims=True)
+    some = np.where(gross > 0.0, gross, 1.0)
+    n_held = gross**2 / np.maximum((absolute**2).sum(axis=1, keepdims=True), 1e-300)
+    n_drawn = np.clip(np.rint(2.0 * n_held - 1.0), 1, held.shape[1])
+    draws = rng.standard_exponential(held.shape)
+    draws[rng.random(held.shape).argsort(axis=1) >= n_drawn] = 0.0
+    draws *= gross / draws.sum(axis=1, keepdims=True)
+    short = np.maximum(-held, 0.0).sum(axis=1, keepdims=True) / some
+    return np.where(rng.random(held.shape) < short, -draws, draws)
 
 
 def _agent(run: Run, pool: Floats, seen: npt.NDArray[np.bool_], busy: float, rng: np.random.Generator) -> Floats:

@@ -6,6 +6,7 @@ Statistics come from `openoutcry.skill`; here they are asked for and laid out fo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from math import isfinite
 
 import numpy as np
 
@@ -51,17 +52,23 @@ def skill_of(run: Run, n_trials: int = 1) -> Skill | None:
     values: dict[str, float | None] = {"n_trials": float(n_trials), "n_returns": float(len(excess))}
     reasons: dict[str, str] = {}
     for names, compute in _questions(excess, periods, n_trials).items():
-        try:
-            values.update(zip(names, map(float, compute()), strict=True))
-        except native.OpenOutcryError as error:
-            values.update(dict.fromkeys(names))
-            reasons.update(dict.fromkeys(names, str(error).removeprefix(f"{error.slug}: ")))
+        found, reason = _ask(compute)
+        values.update(zip(names, found, strict=True) if found else dict.fromkeys(names))
+        reasons.update({} if found else dict.fromkeys(names, reason))
     ratio = values["sharpe_bar"]
     for name in _LENGTHS if ratio is not None and ratio <= 0.0 else ():
         if name in values:
             reasons[name] = "the Sharpe ratio is not above zero: no track is long enough"
     seen = power(len(excess), n_trials, periods_per_year=periods).sentence if len(excess) > 1 else ""
     return Skill(values, reasons, seen)
+
+
+def _ask(compute: _Answer) -> tuple[tuple[float, ...], str]:
+    """Return what the scorer answers, or nothing and why."""
+    try:
+        return compute(), ""
+    except native.OpenOutcryError as error:
+        return (), str(error).removeprefix(f"{error.slug}: ")
 
 
 def _questions(excess: skill.Series, periods: float, n_trials: int) -> dict[tuple[str, ...], _Answer]:
@@ -81,9 +88,7 @@ def _questions(excess: skill.Series, periods: float, n_trials: int) -> dict[tupl
         ("hac_se",): lambda: (skill.sharpe_errors(excess, periods).hac_standard_error,),
     }
     if n_trials > 1:
-        asked["min_btl",] = lambda: (
-            skill.min_backtest_years(n_trials, skill.sharpe_errors(excess, periods).sharpe),
-        )
+        asked["min_btl",] = lambda: (skill.min_backtest_years(n_trials, skill.sharpe_errors(excess, periods).sharpe),)
     return asked
 
 
@@ -105,13 +110,13 @@ def calibration_of(trace: Trace, symbols: tuple[str, ...]) -> Calibration:
 
 def _filled(trace: Trace, symbols: tuple[str, ...]) -> Iterator[tuple[float | None, float, float, float]]:
     columns = {symbol: place for place, symbol in enumerate(symbols)}
-    for bar, step in enumerate(trace.steps, 1):
+    for step, closes in zip(trace.steps, trace.closes[1:].tolist(), strict=False):
         prices = {fill.symbol: fill.price for fill in reversed(step.fills)}
         for order in () if step.fault else step.orders:
             price = prices.get(order.symbol)
             # To close or to hold takes no direction, whatever the weight beside it says.
             if price is None or order.weight is None or order.action not in {"buy", "sell"}:
                 continue
-            close = float(trace.closes[bar, columns[order.symbol]])
-            if np.isfinite(close):
+            close = closes[columns[order.symbol]]
+            if isfinite(close):
                 yield order.confidence, order.weight, price, close

@@ -197,7 +197,7 @@ fn or_nan(py: Python<'_>, statistics: Vec<Statistic>) -> Bound<'_, PyArray1<f64>
     arrays::vector(py, statistics.into_iter().map(|each| each.unwrap_or(f64::NAN)).collect())
 }
 
-/// Return the Sharpe ratio a year of every window with its standard error, and the worst.
+/// Return the Sharpe ratio a year of every window with its error, and the worst.
 #[pyfunction]
 fn rolling_sharpe<'py>(
     py: Python<'py>,

@@ -12,7 +12,7 @@ pub fn rolling_sharpe(excess: &[f64], n_window: usize, periods_per_year: f64) ->
     roll(excess, n_window, |window| sharpe(window, periods_per_year))
 }
 
-/// Returns the standard error of the Sharpe ratio a year of every window, in the order of [`rolling_sharpe`].
+/// Returns the standard errors of the ratios of [`rolling_sharpe`], in its order.
 ///
 /// # Errors
 ///
