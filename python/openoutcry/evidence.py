@@ -1,4 +1,4 @@
-"""What a run's page says beyond the run: its luck, its past ratios, its confidence.
+"""What the page of a run says beyond it: luck, past ratios, stated confidence.
 
 Statistics come from `openoutcry.skill`; here they are asked for and laid out for `openoutcry.report`.
 """
