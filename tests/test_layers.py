@@ -81,6 +81,7 @@ LAYERS = {
             "openoutcry.record",
             "openoutcry.replaying",
             "openoutcry.scenario",
+            "openoutcry.targets",
             "openoutcry.window",
         ),
         CORE,
@@ -105,7 +106,12 @@ LAYERS = {
         libraries_later=frozenset({"pandas", "polars", "pyarrow"}),
     ),
     "report": Layer(("openoutcry.report", "openoutcry.report.*"), {"native", "report"}, {"numpy"}),
-    "picture": Layer(("openoutcry.picture", "openoutcry.trace"), {*CORE, "report"}, {"numpy"}, frozenset({"root"})),
+    "picture": Layer(
+        ("openoutcry.chance", "openoutcry.evidence", "openoutcry.picture", "openoutcry.trace"),
+        {*CORE, "picture", "report", "skill"},
+        {"numpy"},
+        frozenset({"root"}),
+    ),
     "gym": Layer(
         ("openoutcry.gym", "openoutcry.spaces"), {*CORE, "gym"}, {"gymnasium", "numpy"}, frozenset({"report"})
     ),

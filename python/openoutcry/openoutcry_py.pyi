@@ -579,6 +579,8 @@ class Run:
     @property
     def returns(self) -> _Vector: ...
     @property
+    def excess(self) -> _Vector: ...
+    @property
     def gains(self) -> dict[str, _Vector]: ...
     @property
     def turnover(self) -> _Vector: ...
@@ -875,7 +877,7 @@ def deflate(moments: _Given, n_trials: int, n_returns: int, spread: float | None
     """
 
 def rolling_sharpe(excess: _Vector, n_window: int, periods_per_year: float) -> dict[str, Any]:
-    """Return the Sharpe ratio a year of every window, and the worst."""
+    """Return the Sharpe ratio a year of every window with its error, and the worst."""
 
 def regress(returns: _Vector, benchmark: _Vector) -> dict[str, Any]:
     """Return a track as a line in a benchmark."""

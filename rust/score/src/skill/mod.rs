@@ -18,7 +18,7 @@ pub use cost::{at_cost, break_even_bps};
 pub use deflated::{Deflated, Selection, deflate, expected_max, probabilistic_sharpe, z_score};
 pub use error::{Hac, default_lags, hac, standard_error};
 pub use length::{min_backtest_years, min_track_record};
-pub use rolling::{Decay, decay, rolling_sharpe, worst};
+pub use rolling::{Decay, decay, rolling_error, rolling_sharpe, worst};
 pub use trials::{MAX_CLUSTERED, Trials, trials};
 
 use crate::{Statistic, Undefined, kurtosis, skew};

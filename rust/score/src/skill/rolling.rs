@@ -9,11 +9,24 @@ use crate::{Statistic, Undefined, check, sharpe};
 ///
 /// Undefined for windows of fewer than two returns or more than there are, or with a return that is none.
 pub fn rolling_sharpe(excess: &[f64], n_window: usize, periods_per_year: f64) -> Result<Vec<Statistic>, Undefined> {
+    roll(excess, n_window, |window| sharpe(window, periods_per_year))
+}
+
+/// Returns the standard errors of the ratios of [`rolling_sharpe`], in its order.
+///
+/// # Errors
+///
+/// As of [`rolling_sharpe`].
+pub fn rolling_error(excess: &[f64], n_window: usize, periods_per_year: f64) -> Result<Vec<Statistic>, Undefined> {
+    roll(excess, n_window, |window| standard_error(&Moments::of(window)?, periods_per_year))
+}
+
+fn roll(excess: &[f64], n_window: usize, of: impl Fn(&[f64]) -> Statistic) -> Result<Vec<Statistic>, Undefined> {
     check(excess, n_window)?;
     if n_window < 2 {
         return Err(Undefined::TooShort { required: 2, received: n_window });
     }
-    Ok(excess.windows(n_window).map(|window| sharpe(window, periods_per_year)).collect())
+    Ok(excess.windows(n_window).map(of).collect())
 }
 
 /// Returns the lowest of some statistics, and its place.
