@@ -32,7 +32,7 @@ CRATES = {
         "sha2",
         "thiserror",
     },
-    "openoutcry-score": {"libm", "pulp", "rand_chacha", "thiserror"},
+    "openoutcry-score": {"openoutcry-contract", "libm", "pulp", "rand_chacha", "serde", "serde_json", "thiserror"},
     "openoutcry-py": {"openoutcry", "openoutcry-score", "numpy", "pyo3", "zstd"},
 }
 PURE = "engine|contract|env|score"
@@ -81,6 +81,8 @@ LAYERS = {
             "openoutcry.record",
             "openoutcry.replaying",
             "openoutcry.scenario",
+            "openoutcry.scoring",
+            "openoutcry.verdict",
             "openoutcry.window",
         ),
         CORE,
