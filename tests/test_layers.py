@@ -32,7 +32,7 @@ CRATES = {
         "sha2",
         "thiserror",
     },
-    "openoutcry-score": {"libm", "pulp", "rand_chacha", "thiserror"},
+    "openoutcry-score": {"openoutcry-contract", "libm", "pulp", "rand_chacha", "serde", "serde_json", "thiserror"},
     "openoutcry-py": {"openoutcry", "openoutcry-score", "numpy", "pyo3", "zstd"},
 }
 PURE = "engine|contract|env|score"
@@ -81,7 +81,9 @@ LAYERS = {
             "openoutcry.record",
             "openoutcry.replaying",
             "openoutcry.scenario",
+            "openoutcry.scoring",
             "openoutcry.targets",
+            "openoutcry.verdict",
             "openoutcry.window",
         ),
         CORE,

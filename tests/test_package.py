@@ -23,6 +23,7 @@ NAMES = {
     "OpenOutcryVectorEnv",
     "Run",
     "RunRecord",
+    "Score",
     "TradingEnv",
     "Window",
     "agents",
@@ -30,6 +31,8 @@ NAMES = {
     "replay",
     "run_backtest",
     "run_sweep",
+    "score",
+    "score_run",
 }
 
 

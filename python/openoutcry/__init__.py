@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from openoutcry.gym import OpenOutcryEnv
     from openoutcry.record import RunRecord
     from openoutcry.replaying import replay
+    from openoutcry.scoring import Score, score, score_run
     from openoutcry.sweep import run_sweep
     from openoutcry.vector import OpenOutcryVectorEnv
     from openoutcry.window import Window
@@ -31,10 +32,13 @@ _HOMES = {
     "OpenOutcryVectorEnv": "openoutcry.vector",
     "Run": "openoutcry.backtest",
     "RunRecord": "openoutcry.record",
+    "Score": "openoutcry.scoring",
     "Window": "openoutcry.window",
     "replay": "openoutcry.replaying",
     "run_backtest": "openoutcry.backtest",
     "run_sweep": "openoutcry.sweep",
+    "score": "openoutcry.scoring",
+    "score_run": "openoutcry.scoring",
 }
 _SUBMODULES = ("agents", "data")
 
@@ -48,6 +52,7 @@ __all__ = [
     "OpenOutcryVectorEnv",
     "Run",
     "RunRecord",
+    "Score",
     "TradingEnv",
     "Window",
     "agents",
@@ -55,6 +60,8 @@ __all__ = [
     "replay",
     "run_backtest",
     "run_sweep",
+    "score",
+    "score_run",
 ]
 
 

@@ -31,6 +31,7 @@ __all__ = [
     "Scenario",
     "Session",
     "State",
+    "Submission",
     "TradingEnv",
     "annual_share",
     "at_cost",
@@ -67,6 +68,8 @@ __all__ = [
     "run_tables",
     "run_weights",
     "scenario_spec",
+    "score_field",
+    "score_run",
     "sharpe_errors",
     "summarize",
     "tracking",
@@ -686,6 +689,66 @@ class Compressor:
 
     def finish(self) -> bytes:
         """Return the end of the frame, after which nothing can be written."""
+
+_GivenRun: TypeAlias = tuple[int, int, int, _Vector, tuple[_Vector, _Vector] | None, _Vector | None, Sequence[str]]
+
+@final
+class Submission:
+    """What a scorer may know of an agent."""
+
+    @staticmethod
+    def of_record(
+        record: Record,
+        datasets: Sequence[Dataset],
+        *,
+        costs: CostModel | None = None,
+        limits: Limits | None = None,
+        fill_key: bytes | None = None,
+        capacity: float | None = None,
+    ) -> Submission:
+        """Return what a scorer may know of a record, by replaying it.
+
+        Raises:
+            OpenOutcryError: the record is unfinished, or says anything else than the replay.
+        """
+
+    @staticmethod
+    def of_returns(
+        agent_id: str,
+        runs: Sequence[_GivenRun],
+        *,
+        periods_per_year: float,
+        in_sample_trials: int = 0,
+        dataset: str | None = None,
+        dataset_name: str = "",
+    ) -> Submission:
+        """Return what a scorer may know of returns alone.
+
+        Each run is its window, fill seed, returns, those of buy-and-hold and cash, risk-free returns, and dates.
+        """
+
+    @property
+    def agent_id(self) -> str: ...
+    @property
+    def digest(self) -> str | None: ...
+    @property
+    def runs(self) -> list[tuple[str | None, int, int, str]]: ...
+
+def score_field(submissions: Sequence[Submission], config: str) -> str:
+    """Return the scores of agents, as a JSON object.
+
+    `config` is a JSON object of what differs from the defaults of the scorer.
+
+    Raises:
+        OpenOutcryError: the configuration makes no sense, or a submission cannot be scored.
+    """
+
+def score_run(returns: Sequence[float] | _Vector, n_trials: int = 0) -> str:
+    """Return the score of daily returns out of `n_trials`, as a JSON object.
+
+    Raises:
+        OpenOutcryError: a return is none.
+    """
 
 def decompress(content: bytes) -> tuple[bytes, bool]:
     """Decompress a frame of zstd, and say whether it is whole.

@@ -18,9 +18,10 @@ pub use decision::{Action, Decision, Order};
 pub use error::DecisionError;
 pub use info::StepInfo;
 pub use observation::{MarketObservation, Position, PrintedCloses, SymbolHistory, write_observation};
+pub use openoutcry_engine::{CostModel, Limits, StepCosts, Window};
 pub use orders::{Refusal, place_orders, to_orders, write_orders};
 pub use scenario::{SpecTextError, spec_digest, spec_from_json, spec_to_json};
-pub use submission::{Benchmarks, Submission, SubmittedRun};
+pub use submission::{Benchmarks, StatedOrder, Submission, SubmittedRun, Trace};
 
 /// The version of the wire contract, independent of the version of any package.
 pub const CONTRACT_VERSION: &str = "1.0";

@@ -45,7 +45,8 @@ pub use environment::{Info, JsonStep, State, StepJsonError, StepResult, TradingE
 pub use episodes::{Stream, Windows};
 pub use openoutcry_contract::{
     Action, Benchmarks, CONTRACT_VERSION, Decision, DecisionError, MarketObservation, Order, Position, Refusal,
-    Submission, SubmittedRun, SymbolHistory, canonicalize, record, spec_digest, spec_from_json, spec_to_json,
+    StatedOrder, Submission, SubmittedRun, SymbolHistory, Trace, canonicalize, record, spec_digest, spec_from_json,
+    spec_to_json,
 };
 #[cfg(feature = "planted")]
 pub use openoutcry_engine::planted;
@@ -57,7 +58,7 @@ pub use openoutcry_engine::{
 pub use replay::{Replay, ReplayError, Terms, replay_run};
 pub use reward::{Memory, Reward, Shaping};
 pub use run::{Fill, Flows, Run};
-pub use submit::{replay_submission, submit_run};
+pub use submit::{replay_submission, submit, submit_run};
 
 /// Compiles and runs the Rust of the README.
 #[cfg(doctest)]

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use openoutcry_contract::record::{AgentTrajectory, RunTrajectory};
-use openoutcry_contract::{Benchmarks, Submission, SubmittedRun};
-use openoutcry_engine::{CostModel, Dataset, StepError, lanes};
+use openoutcry_contract::{Action, Benchmarks, Decision, StatedOrder, Submission, SubmittedRun, Trace};
+use openoutcry_engine::{CostModel, Dataset, Event, StepError, lanes};
 
 use crate::agents::BuyAndHold;
 use crate::backtest::Backtest;
@@ -24,15 +24,34 @@ pub fn replay_submission(
     trajectory: &AgentTrajectory,
     costs: CostModel,
 ) -> Result<Submission, ReplayError> {
+    submit(&[data], trajectory, &Terms { costs: Some(costs), ..Terms::default() })
+}
+
+/// Replays a record whose runs are on several markets and returns what a scorer may know of it.
+///
+/// Each run is replayed on the market of its fingerprint, on the first one where there is none.
+///
+/// # Errors
+///
+/// Returns an error if the record is unfinished, or says anything else than the replay.
+///
+/// # Panics
+///
+/// Panics without a market.
+pub fn submit(markets: &[&Dataset], trajectory: &AgentTrajectory, terms: &Terms) -> Result<Submission, ReplayError> {
     if let Some(problem) = trajectory.unfinished() {
         return Err(ReplayError::Unfinished { problem });
     }
-    let terms = Terms { costs: Some(costs), ..Terms::default() };
+    let market = |run: &RunTrajectory| {
+        let wanted = run.header.dataset.fingerprint.0;
+        markets.iter().find(|market| market.fingerprint() == wanted).unwrap_or(&markets[0])
+    };
     let runs = trajectory.runs.iter().enumerate();
-    let runs = runs.map(|(index, run)| submit_run(data, run, index, &terms)).collect::<Result<_, _>>()?;
+    let runs = runs.map(|(index, run)| submit_run(market(run), run, index, terms)).collect::<Result<_, _>>()?;
     check_digest(trajectory)?;
     let AgentTrajectory { agent_id, in_sample_trials, digest, .. } = trajectory;
-    Ok(Submission { agent_id: agent_id.clone(), in_sample_trials: *in_sample_trials, digest: *digest, runs })
+    let agent_id = agent_id.clone();
+    Ok(Submission { agent_id, in_sample_trials: *in_sample_trials, digest: *digest, capacity: None, runs })
 }
 
 /// Refuses a record whose digest is not that of its agent and runs.
@@ -71,40 +90,43 @@ pub fn submit_run(
         return Err(first_difference(index, &replay));
     };
     let market = Backtest::again(data, header, rules.clone());
-    let mut tally = Tally::new(data, Run::begin(header.window, data.n_symbols(), rules));
+    let mut tally = Tally::new(Run::begin(header.window, data.n_symbols(), rules));
     let replay = replay_with(data, trajectory, terms, |decision, episode, stepped| {
         tally.run.orders.extend_from_slice(&market.decided(decision, episode));
         tally.run.push(stepped, episode.events(), episode.refusals());
-        tally.see(episode);
+        tally.see(data, decision, episode);
     })?;
     if !replay.differences.is_empty() {
         return Err(first_difference(index, &replay));
     }
-    let (run, [gross, net], events) = tally.finish();
+    let Tally { run, gross, net, events, stated } = tally.finish(data.n_symbols());
     let flows = run.flows(data)?;
     let bars = header.window.start..header.window.end;
     Ok(SubmittedRun {
-        digest,
-        dataset: header.dataset.fingerprint,
+        dataset: Some(header.dataset.fingerprint),
         dataset_name: header.dataset.name.clone(),
         window: header.window,
         dates: data.dates()[bars.clone()].to_vec(),
         periods_per_year: data.periods_per_year(),
         fill: header.fill,
-        costs: header.costs,
-        limits: header.limits,
-        risk_free: data.risk_free().map(|rates| rates[bars.start + 1..bars.end].to_vec()),
         returns: run.returns(),
-        turnover: flows.turnover.clone(),
-        paid: flows.costs.clone(),
-        gross,
-        net,
-        events,
-        faults: faults_of(trajectory),
+        risk_free: data.risk_free().map(|rates| rates[bars.start + 1..bars.end].to_vec()),
         terminated_at: run.terminated_at,
-        benchmarks: benchmarks(&market)?,
-        delayed: market.run_delayed(&run)?.returns(),
-        nav: run.nav.clone(),
+        benchmarks: Some(benchmarks(&market)?),
+        trace: Some(Trace {
+            digest,
+            costs: header.costs,
+            limits: header.limits,
+            turnover: flows.turnover.clone(),
+            paid: flows.costs.clone(),
+            gross,
+            net,
+            events,
+            faults: faults_of(trajectory),
+            delayed: market.run_delayed(&run)?.returns(),
+            stated,
+            nav: run.nav,
+        }),
     })
 }
 
@@ -140,33 +162,54 @@ fn benchmarks(market: &Backtest<'_>) -> Result<Benchmarks, StepError> {
 /// A run that is put together again, and what its events and weights come to.
 struct Tally {
     run: Run,
-    n_symbols: usize,
+    gross: Vec<f64>,
+    net: Vec<f64>,
     events: BTreeMap<&'static str, u64>,
-    exposures: [Vec<f64>; 2],
+    stated: Vec<StatedOrder>,
 }
 
 impl Tally {
-    fn new(data: &Dataset, run: Run) -> Self {
-        Self { run, n_symbols: data.n_symbols(), events: BTreeMap::new(), exposures: Default::default() }
+    fn new(run: Run) -> Self {
+        Self { run, gross: Vec::new(), net: Vec::new(), events: BTreeMap::new(), stated: Vec::new() }
     }
 
-    fn see(&mut self, episode: &Episode) {
+    fn see(&mut self, data: &Dataset, decision: &Decision, episode: &Episode) {
         for event in episode.events() {
             *self.events.entry(event.slug()).or_default() += 1;
         }
-        let weights = || (0..self.n_symbols).map(|symbol| episode.book.weight(symbol));
-        self.exposures[0].push(lanes::sum(weights().map(f64::abs)));
-        self.exposures[1].push(lanes::sum(weights()));
+        let weights = || (0..data.n_symbols()).map(|symbol| episode.book.weight(symbol));
+        self.gross.push(lanes::sum(weights().map(f64::abs)));
+        self.net.push(lanes::sum(weights()));
+        self.stated.extend(stated(data, decision, episode));
     }
 
-    fn finish(mut self) -> (Run, [Vec<f64>; 2], BTreeMap<&'static str, u64>) {
+    fn finish(mut self, n_symbols: usize) -> Self {
         let decisions = self.run.window.n_decisions();
-        for exposure in &mut self.exposures {
-            exposure.resize(decisions, 0.0);
-        }
+        self.gross.resize(decisions, 0.0);
+        self.net.resize(decisions, 0.0);
         if !self.run.refusals.is_empty() {
             *self.events.entry("refused").or_default() += self.run.refusals.len() as u64;
         }
-        (self.run.finish(self.n_symbols), self.exposures, self.events)
+        Self { run: self.run.finish(n_symbols), ..self }
     }
+}
+
+/// Returns the orders of a decision that were filled and marked, each once.
+fn stated(data: &Dataset, decision: &Decision, episode: &Episode) -> Vec<StatedOrder> {
+    let close_of = |symbol| data.as_of(episode.book.bar()).close(symbol);
+    let filled = episode.events().iter().filter_map(|event| match *event {
+        Event::Filled { symbol, price, .. } => Some((symbol, price)),
+        _ => None,
+    });
+    let order_of = |symbol: usize| {
+        let name = &data.symbols()[symbol];
+        let wanted = |order: &&openoutcry_contract::Order| order.symbol == *name && order.action != Action::Hold;
+        decision.orders.iter().find(wanted)
+    };
+    let told = filled.filter_map(|(symbol, fill)| {
+        let order = order_of(symbol)?;
+        let weight = if order.action == Action::Close { 0.0 } else { order.target_weight };
+        close_of(symbol).map(|close| StatedOrder { confidence: order.confidence, weight, fill, close })
+    });
+    told.collect()
 }

@@ -111,10 +111,11 @@ fn rows_of_weights_are_captured_as_decisions_that_replay_to_the_same_bits() {
         assert!(verified(&data, &record), "{seed}");
         let record = AgentTrajectory::new("x", vec![record], 0);
         let submitted = &replay_submission(&data, &record, COSTS).unwrap().runs[0];
-        assert_eq!((&submitted.nav, &submitted.returns), (&plain.nav, &plain.returns()));
-        assert_eq!(submitted.delayed, backtest(&data).run_delayed(&plain).unwrap().returns());
+        let trace = submitted.trace.as_ref().unwrap();
+        assert_eq!((&trace.nav, &submitted.returns), (&plain.nav, &plain.returns()));
+        assert_eq!(trace.delayed, backtest(&data).run_delayed(&plain).unwrap().returns());
         let events = plain.events.iter().filter(|(_, event)| event.slug() == "refused").count() as u64;
-        assert_eq!(submitted.events.get("refused").copied().unwrap_or(0), events, "{seed}");
+        assert_eq!(trace.events.get("refused").copied().unwrap_or(0), events, "{seed}");
     }
     assert!(refused > 100, "{refused}");
     let mut infinite = rows(&data, 0);
@@ -143,7 +144,7 @@ fn an_account_that_ends_early_has_an_early_end() {
     let submitted = replay_submission(&data, &record, COSTS).unwrap();
     assert_eq!(submitted.runs[0].terminated_at, Some(ended));
     assert_eq!(submitted.runs[0].returns, run.returns());
-    assert_eq!(submitted.runs[0].gross.len(), 100);
+    assert_eq!(submitted.runs[0].trace.as_ref().unwrap().gross.len(), 100);
 }
 
 #[test]
@@ -327,7 +328,7 @@ fn faults_are_holds_and_malformed_means_that_the_text_is_no_decision() {
     }
     let record = AgentTrajectory::new("x", vec![with("", Some("timeout"))], 0);
     let submitted = replay_submission(&data, &record, COSTS).unwrap();
-    assert_eq!(submitted.runs[0].faults, [("timeout".to_owned(), 1)].into());
+    assert_eq!(submitted.runs[0].trace.as_ref().unwrap().faults, [("timeout".to_owned(), 1)].into());
 }
 
 #[test]
@@ -359,17 +360,19 @@ fn a_submission_is_what_the_run_was() {
     assert_eq!((submission.agent_id.as_str(), submission.in_sample_trials), ("momentum", 5));
     assert_eq!(submission.digest, record.digest);
     let submitted = &submission.runs[0];
+    let trace = submitted.trace.as_ref().unwrap();
     let flows = run.flows(&data).unwrap();
-    assert_eq!((&submitted.nav, &submitted.returns), (&run.nav, &run.returns()));
-    assert_eq!((&submitted.turnover, &submitted.paid), (&flows.turnover, &flows.costs));
+    assert_eq!((&trace.nav, &submitted.returns), (&run.nav, &run.returns()));
+    assert_eq!((&trace.turnover, &trace.paid), (&flows.turnover, &flows.costs));
     assert_eq!(submitted.dates, data.dates()[19..50]);
-    assert_eq!(submitted.events["filled"], run.fills(&data).unwrap().len() as u64);
+    assert_eq!(trace.events["filled"], run.fills(&data).unwrap().len() as u64);
     let weights = run.weights(&data).unwrap();
     let gross: Vec<f64> = weights[5..].chunks(5).map(|row| row.iter().map(|weight| weight.abs()).sum()).collect();
-    assert!(submitted.gross.iter().zip(&gross).all(|(a, b)| (a - b).abs() < 1e-12));
+    assert!(trace.gross.iter().zip(&gross).all(|(a, b)| (a - b).abs() < 1e-12));
     let held = backtest(&data).run(&mut agents::BuyAndHold::default()).unwrap();
-    assert_eq!(submitted.benchmarks.buy_and_hold, held.returns());
-    assert!(submitted.benchmarks.cash.iter().all(|earned| *earned > 0.0));
-    let told: Result<_, Infallible> = Ok(submitted.digest);
+    let benchmarks = submitted.benchmarks.as_ref().unwrap();
+    assert_eq!(benchmarks.buy_and_hold, held.returns());
+    assert!(benchmarks.cash.iter().all(|earned| *earned > 0.0));
+    let told: Result<_, Infallible> = Ok(trace.digest);
     assert_eq!(told.ok(), record.runs[0].digest());
 }

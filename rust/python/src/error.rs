@@ -30,6 +30,7 @@ slugged!(
     openoutcry::record::RecordError,
     openoutcry::StepError,
     openoutcry::StepJsonError,
+    openoutcry_score::verdict::ScoreError,
     openoutcry_score::BadSetup,
     openoutcry_score::TestError
 );

@@ -22,6 +22,7 @@ mod run;
 mod scenario;
 mod score;
 mod skill;
+mod verdict;
 
 use pyo3::prelude::*;
 
@@ -46,6 +47,7 @@ fn openoutcry_py(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<run::Run>()?;
     module.add_class::<scenario::Scenario>()?;
     module.add_class::<compress::Compressor>()?;
+    module.add_class::<verdict::Submission>()?;
     module.add("REWARDS", openoutcry::Reward::NAMES)?;
     module.add("BASELINES", openoutcry::agents::BASELINES)?;
     module.add_function(wrap_pyfunction!(environment::fill_noise, module)?)?;
@@ -77,6 +79,8 @@ fn openoutcry_py(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(score::is_riskless, module)?)?;
     module.add_function(wrap_pyfunction!(score::net_exposure, module)?)?;
     module.add_function(wrap_pyfunction!(score::summarize, module)?)?;
+    module.add_function(wrap_pyfunction!(verdict::score_field_json, module)?)?;
+    module.add_function(wrap_pyfunction!(verdict::score_run, module)?)?;
     skill::add_to(module)?;
     #[cfg(feature = "planted")]
     module.add_function(wrap_pyfunction!(plant, module)?)?;

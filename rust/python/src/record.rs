@@ -22,6 +22,10 @@ impl Record {
     pub(crate) fn of_run(name: &str, run: RunTrajectory) -> Self {
         Self { core: AgentTrajectory::new(name, vec![run], 0), torn_bytes: 0 }
     }
+
+    pub(crate) fn core(&self) -> &AgentTrajectory {
+        &self.core
+    }
 }
 
 #[pymethods]

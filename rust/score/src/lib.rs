@@ -16,6 +16,7 @@ mod summary;
 mod tails;
 mod ties;
 pub mod trades;
+pub mod verdict;
 
 pub use bootstrap::{
     BadSetup, Draws, Interval, MeanTest, Panel, TestError, block_length, mean_test, sharpe_block_length,

@@ -87,6 +87,24 @@ pub fn power(board: &Board) -> Result<Power, Undefined> {
     })
 }
 
+/// Returns how many returns it takes to tell two agents apart.
+///
+/// `n_returns` of them put their ratios `distance` standard errors apart, and more of them as far as their root says. By a
+/// two-sided test of `size`, which sees the difference with a probability of `power`.
+///
+/// # Errors
+///
+/// Undefined unless they are apart, or for a size or power outside (0, 1).
+pub fn days_to_separate(n_returns: usize, distance: f64, size: f64, power: f64) -> Statistic {
+    probability(size)?;
+    probability(power)?;
+    if !(distance > 0.0 && distance.is_finite()) {
+        return Err(Undefined::NotAbove);
+    }
+    let each = (-normal::quantile(size / 2.0) - normal::quantile(1.0 - power)).max(0.0) / distance;
+    Ok((n_returns as f64 * each * each).ceil())
+}
+
 /// Returns the size of each of `n` independent tests of which one errs with `size`.
 fn size_of_one(size: f64, n: u64) -> f64 {
     -libm::expm1(libm::log1p(-size) / n as f64)

@@ -16,5 +16,5 @@ pub use length::{block_length, sharpe_block_length};
 pub(crate) use mean::each_chunk;
 pub use mean::{MeanTest, mean_test};
 pub use setup::{BadSetup, Draws, Panel, TestError};
-pub(crate) use setup::{check_year_and_level, edges, sufficient};
+pub(crate) use setup::{MIN_DAYS, check_year_and_level, edges, sufficient};
 pub(crate) use sums::Sums;

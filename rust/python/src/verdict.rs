@@ -1,0 +1,141 @@
+//! Verdicts: submissions and a configuration in JSON go in, a board in JSON comes out.
+
+use numpy::PyReadonlyArray1;
+use openoutcry::record::{Digest, Fill};
+use openoutcry::{Benchmarks, FillKey, SubmittedRun, Terms, Window};
+use openoutcry_score::verdict::{ScoreConfig, score_field};
+use pyo3::prelude::*;
+
+use crate::arguments;
+use crate::dataset::Dataset;
+use crate::error::{raise, to_py};
+use crate::record::Record;
+use crate::rules::{CostModel, Limits};
+
+type Series<'py> = PyReadonlyArray1<'py, f64>;
+
+/// First and last bar, fill seed, returns, buy-and-hold with cash, risk-free returns, and dates.
+type Given<'py> =
+    (usize, usize, u64, Series<'py>, Option<(Series<'py>, Series<'py>)>, Option<Series<'py>>, Vec<String>);
+
+/// What a scorer may know of an agent.
+#[pyclass(frozen, module = "openoutcry.openoutcry_py")]
+#[derive(Clone)]
+pub struct Submission(openoutcry::Submission);
+
+#[pymethods]
+impl Submission {
+    /// Return what a scorer may know of a record, by replaying it.
+    ///
+    /// Raises:
+    ///     OpenOutcryError: the record is unfinished, or says anything else than the replay.
+    #[staticmethod]
+    #[pyo3(signature = (record, datasets, *, costs=None, limits=None, fill_key=None, capacity=None))]
+    fn of_record(
+        py: Python<'_>,
+        record: &Record,
+        datasets: Vec<PyRef<'_, Dataset>>,
+        costs: Option<CostModel>,
+        limits: Option<Limits>,
+        fill_key: Option<[u8; 32]>,
+        capacity: Option<f64>,
+    ) -> PyResult<Self> {
+        if datasets.is_empty() {
+            return Err(raise("argument_invalid", "`datasets` must hold a market; received none"));
+        }
+        let terms = Terms {
+            costs: costs.map(|costs| costs.0),
+            limits: limits.map(|limits| limits.0),
+            fill_key: fill_key.map(FillKey::from_bytes),
+        };
+        let markets: Vec<&openoutcry::Dataset> = datasets.iter().map(|dataset| &*dataset.0).collect();
+        let submitted = py.detach(|| openoutcry::submit(&markets, record.core(), &terms)).map_err(to_py)?;
+        Ok(Self(openoutcry::Submission { capacity, ..submitted }))
+    }
+
+    /// Return what a scorer may know of returns alone.
+    ///
+    /// Each run is its window, fill seed, returns, those of buy-and-hold and cash, risk-free returns, and dates.
+    #[staticmethod]
+    #[pyo3(signature = (agent_id, runs, *, periods_per_year, in_sample_trials=0, dataset=None, dataset_name=""))]
+    fn of_returns(
+        agent_id: &str,
+        runs: Vec<Given<'_>>,
+        #[pyo3(from_py_with = arguments::periods_per_year)] periods_per_year: f64,
+        in_sample_trials: u64,
+        dataset: Option<&str>,
+        dataset_name: &str,
+    ) -> PyResult<Self> {
+        let parsed = dataset.map(str::parse::<Digest>).transpose();
+        let dataset = parsed.map_err(|problem| raise("argument_invalid", &format!("`dataset`: {problem}")))?;
+        let list = |series: &Series<'_>| -> Vec<f64> { series.as_array().iter().copied().collect() };
+        let run = |(start, end, seed, returns, benchmarks, risk_free, dates): Given<'_>| SubmittedRun {
+            dataset,
+            dataset_name: dataset_name.to_owned(),
+            window: Window { start, end },
+            dates,
+            periods_per_year,
+            fill: Fill::Seed(seed),
+            returns: list(&returns),
+            risk_free: risk_free.as_ref().map(list),
+            terminated_at: None,
+            benchmarks: benchmarks.map(|(held, cash)| Benchmarks { buy_and_hold: list(&held), cash: list(&cash) }),
+            trace: None,
+        };
+        let runs = runs.into_iter().map(run).collect();
+        let agent_id = agent_id.to_owned();
+        Ok(Self(openoutcry::Submission { agent_id, in_sample_trials, digest: None, capacity: None, runs }))
+    }
+
+    /// What the agent is called.
+    #[getter]
+    fn agent_id(&self) -> &str {
+        &self.0.agent_id
+    }
+
+    /// Digest of the record, None without one.
+    #[getter]
+    fn digest(&self) -> Option<String> {
+        self.0.digest.map(|digest| digest.to_string())
+    }
+
+    /// Of each run the SHA-256 of its market, its window, and its fill key as text.
+    #[getter]
+    fn runs(&self) -> Vec<(Option<String>, usize, usize, String)> {
+        let fill = |fill| match fill {
+            Fill::Seed(seed) => seed.to_string(),
+            Fill::Commitment(digest) => digest.to_string(),
+        };
+        let dataset = |run: &SubmittedRun| run.dataset.map(|digest| digest.to_string());
+        self.0.runs.iter().map(|run| (dataset(run), run.window.start, run.window.end, fill(run.fill))).collect()
+    }
+}
+
+/// Return the scores of agents, as a JSON object.
+///
+/// `config` is a JSON object of what differs from the defaults of the scorer.
+///
+/// Raises:
+///     OpenOutcryError: the configuration makes no sense, or a submission cannot be scored.
+#[pyfunction]
+#[pyo3(name = "score_field")]
+pub(crate) fn score_field_json(
+    py: Python<'_>,
+    submissions: Vec<PyRef<'_, Submission>>,
+    config: &str,
+) -> PyResult<String> {
+    let config = ScoreConfig::from_json(config).map_err(to_py)?;
+    let submissions: Vec<openoutcry::Submission> = submissions.iter().map(|each| each.0.clone()).collect();
+    py.detach(|| score_field(&submissions, &config).map(|field| field.to_json())).map_err(to_py)
+}
+
+/// Return the score of daily returns out of `n_trials`, as a JSON object.
+///
+/// Raises:
+///     OpenOutcryError: a return is none.
+#[pyfunction]
+#[pyo3(signature = (returns, n_trials=0))]
+pub(crate) fn score_run(py: Python<'_>, returns: Vec<f64>, n_trials: u64) -> PyResult<String> {
+    let scored = py.detach(|| openoutcry_score::verdict::score_run(&returns, n_trials));
+    scored.map(|score| score.to_json()).map_err(to_py)
+}

@@ -1,0 +1,205 @@
+use std::collections::BTreeSet;
+
+use openoutcry_contract::record::Digest;
+use serde::Deserialize;
+
+use super::ScoreError;
+use crate::Draws;
+
+/// What agents are judged by.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ScoreConfig {
+    /// Windows that an agent must have run; none asks for all that any agent of the field has.
+    pub windows: Vec<WindowKey>,
+    /// Fill keys that an agent must have run each window under, as text; none asks for the same ones in each window.
+    pub seeds: Vec<String>,
+    /// Trials that a ledger has counted for this family of markets.
+    pub trials: Counted,
+    /// Agents that are there to show luck: they are in no test and have no rank.
+    pub luck_floor: BTreeSet<String>,
+    /// Bounds of the gates.
+    pub gates: Gates,
+    /// How to resample.
+    pub draws: Drawing,
+}
+
+/// A window of a market.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WindowKey {
+    /// SHA-256 of the market; none for returns of an unknown one.
+    #[serde(default)]
+    pub dataset: Option<Digest>,
+    /// First bar, at whose close the first decision is taken.
+    pub start: usize,
+    /// Bar after the last.
+    pub end: usize,
+}
+
+impl WindowKey {
+    /// Returns how many returns the window has.
+    #[must_use]
+    pub fn n_returns(&self) -> usize {
+        self.end.saturating_sub(self.start + 1)
+    }
+}
+
+/// Trials that were counted, and what is known of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Counted {
+    /// Trials; the agents of the field are the least there can be.
+    pub n_trials: u64,
+    /// Standard deviation of their Sharpe ratios per bar, over as many returns as the agents have.
+    pub spread: Option<f64>,
+    /// Clusters of them; reported only.
+    pub n_eff: Option<usize>,
+}
+
+/// Bounds of the gates; the defaults are those of a board.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Gates {
+    /// Least deflated Sharpe ratio.
+    pub min_dsr: f64,
+    /// Level of the tests: the agent's Romano-Wolf p-value is below it, as is that of windows and ties.
+    pub level: f64,
+    /// Largest share of decisions that were none.
+    pub max_fault_share: f64,
+    /// Deepest drawdown of a run, as a number above 0.
+    pub max_drawdown: f64,
+    /// Largest gross exposure at a close.
+    pub max_gross: f64,
+    /// Least volatility a year.
+    pub min_volatility: f64,
+    /// The same as a share of buy-and-hold's.
+    pub min_volatility_share: f64,
+    /// Least size of alpha a year.
+    pub min_alpha: f64,
+    /// Probabilistic Sharpe ratio that a run of a window must show to count as passed.
+    pub pass_bar: f64,
+    /// Whether every run of every window must pass.
+    pub pass_mode: PassMode,
+    /// Windows of a market that were open to its makers, oldest first; what is left of their ratio later is reported.
+    pub n_in_sample: usize,
+    /// Bars of a rolling Sharpe ratio.
+    pub rolling_bars: usize,
+    /// Cost in bps of turnover at which agents compare.
+    pub common_cost_bps: f64,
+    /// Blocks of the probability of backtest overfitting.
+    pub overfit_blocks: usize,
+    /// True Sharpe ratio a year that a board should see.
+    pub sharpe: f64,
+    /// How often it should see it.
+    pub power: f64,
+}
+
+/// What passing every window is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PassMode {
+    /// A number that is reported.
+    #[default]
+    Report,
+    /// A gate.
+    All,
+}
+
+/// How to resample.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Drawing {
+    /// How often; tests of many pairs draw more where so few could not tell any apart.
+    pub replicates: usize,
+    /// What all draws are a function of.
+    pub seed: u64,
+    /// Days of a block, on average; estimated where there is none.
+    pub block_length: Option<f64>,
+}
+
+impl Default for Gates {
+    fn default() -> Self {
+        Self {
+            min_dsr: 0.95,
+            level: 0.05,
+            max_fault_share: 0.01,
+            max_drawdown: 0.5,
+            max_gross: 2.0,
+            min_volatility: 0.01,
+            min_volatility_share: 0.1,
+            min_alpha: 0.0025,
+            pass_bar: 0.9,
+            pass_mode: PassMode::Report,
+            n_in_sample: 0,
+            rolling_bars: 63,
+            common_cost_bps: 10.0,
+            overfit_blocks: 10,
+            sharpe: 1.0,
+            power: 0.8,
+        }
+    }
+}
+
+impl Default for Drawing {
+    fn default() -> Self {
+        Self { replicates: 2_000, seed: 0, block_length: None }
+    }
+}
+
+impl Drawing {
+    /// Returns the draws of a test that decides nothing with fewer than `least`.
+    pub(super) fn draws(&self, least: usize) -> Draws {
+        Draws { n: self.replicates.max(least), seed: self.seed, block_length: self.block_length }
+    }
+}
+
+impl ScoreConfig {
+    /// Returns the configuration in a JSON object; what it does not name is as by default.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the text is no such object, or a bound is no number that it can be.
+    pub fn from_json(text: &str) -> Result<Self, ScoreError> {
+        let config: Self =
+            serde_json::from_str(text).map_err(|error| ScoreError::Config { problem: error.to_string() })?;
+        config.check()?;
+        Ok(config)
+    }
+
+    /// Checks that every bound is a number that it can be.
+    ///
+    /// # Errors
+    ///
+    /// Returns the first that is not.
+    pub fn check(&self) -> Result<(), ScoreError> {
+        let g = &self.gates;
+        let shares = [("min_dsr", g.min_dsr), ("level", g.level), ("pass_bar", g.pass_bar), ("power", g.power)];
+        let sizes = [
+            ("max_fault_share", g.max_fault_share),
+            ("max_drawdown", g.max_drawdown),
+            ("max_gross", g.max_gross),
+            ("min_volatility", g.min_volatility),
+            ("min_volatility_share", g.min_volatility_share),
+            ("min_alpha", g.min_alpha),
+            ("common_cost_bps", g.common_cost_bps),
+            ("sharpe", g.sharpe),
+            ("spread", self.trials.spread.unwrap_or(0.0)),
+        ];
+        let refuse = |name: &str, range: &str, received: f64| {
+            Err(ScoreError::Config { problem: format!("`{name}` must be {range}; received {received}") })
+        };
+        if let Some((name, received)) = shares.into_iter().find(|(_, value)| !(*value > 0.0 && *value < 1.0)) {
+            return refuse(name, "above 0 and below 1", received);
+        }
+        if let Some((name, received)) = sizes.into_iter().find(|(_, value)| !(0.0..f64::INFINITY).contains(value)) {
+            return refuse(name, "finite and at least 0", received);
+        }
+        let ordered = self.windows.is_sorted_by(|a, b| a < b);
+        if ordered && self.windows.iter().all(|window| window.n_returns() > 0) {
+            return Ok(());
+        }
+        let problem = "`windows` must be of at least 2 bars, each named once, by market and time".to_owned();
+        Err(ScoreError::Config { problem })
+    }
+}

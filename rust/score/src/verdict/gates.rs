@@ -1,0 +1,154 @@
+use super::config::{Gates, PassMode};
+use super::prepare::Agent;
+use super::process::Process;
+use super::reason::{Known, Reason};
+use super::score::{Side, Verdict};
+use super::windows::WindowTests;
+use crate::bootstrap::MIN_DAYS;
+use crate::{mean, volatility};
+
+/// Windows below which no test of means says anything.
+const MIN_WINDOWS: usize = 2;
+
+/// A condition of eligibility, and what it was decided on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Gate {
+    /// Its stable name.
+    pub slug: &'static str,
+    /// Whether it holds; none where that is not known.
+    pub passed: Option<bool>,
+    /// What was found.
+    pub value: Known,
+    /// What it was held against, if anything.
+    pub bound: Option<f64>,
+    /// Why it does not hold, or is not known to.
+    pub reason: Option<Reason>,
+}
+
+impl Gate {
+    /// Returns a gate on a number: passed if `holds`, not known where there is no number.
+    fn on(slug: &'static str, value: Known, bound: f64, holds: impl Fn(f64) -> bool, reason: Reason) -> Self {
+        let passed = value.ok().map(&holds);
+        let reason = match passed {
+            Some(true) => None,
+            Some(false) => Some(reason),
+            None => Some(Reason::Undefined),
+        };
+        Self { slug, passed, value, bound: Some(bound), reason }
+    }
+
+    fn at_least(slug: &'static str, value: Known, bound: f64, reason: Reason) -> Self {
+        Self::on(slug, value, bound, |value| value >= bound, reason)
+    }
+
+    fn at_most(slug: &'static str, value: Known, bound: f64, reason: Reason) -> Self {
+        Self::on(slug, value, bound, |value| value <= bound, reason)
+    }
+
+    /// Returns this gate with another reason where it is not known.
+    fn unknown_for(self, reason: Reason) -> Self {
+        if self.passed.is_none() { Self { reason: Some(reason), ..self } } else { self }
+    }
+}
+
+/// What the gates of an agent are decided on.
+pub(super) struct Findings<'a> {
+    pub process: &'a Process,
+    pub sides: &'a [Side],
+    pub windows: &'a WindowTests,
+    /// Probability of the deflated ratio, of the side where it is less.
+    pub dsr: Known,
+}
+
+/// Returns every gate of an agent.
+pub(super) fn gates(agent: &Agent<'_>, gates: &Gates, found: &Findings<'_>) -> Vec<Gate> {
+    let mut all = data_gates(agent);
+    all.extend(process_gates(found.process, gates));
+    all.extend(floor_gates(agent, gates));
+    all.extend(skill_gates(gates, found));
+    all
+}
+
+/// Returns whether there is enough to judge.
+fn data_gates(agent: &Agent<'_>) -> Vec<Gate> {
+    let count = |n: usize| Ok(n as f64);
+    let benchmark = f64::from(u8::from(agent.average.held.is_ok()));
+    let copies = usize::from(agent.copy_of.is_some());
+    vec![
+        Gate::at_least("days", count(agent.tracks.n_days()), MIN_DAYS as f64, Reason::Insufficient),
+        Gate::at_least("windows", count(agent.tracks.windows.len()), MIN_WINDOWS as f64, Reason::Insufficient),
+        Gate::at_most("windows_present", count(agent.n_missing), 0.0, Reason::WindowsMissing),
+        Gate::at_most("original", count(copies), 0.0, Reason::Copy),
+        Gate {
+            passed: agent.average.held.is_ok().then_some(true),
+            reason: agent.average.held.is_err().then_some(Reason::NoBenchmark),
+            ..Gate::at_least("benchmark", Ok(benchmark), 1.0, Reason::NoBenchmark)
+        },
+    ]
+}
+
+/// Returns whether the runs went as they should.
+fn process_gates(process: &Process, gates: &Gates) -> Vec<Gate> {
+    let fall = process.worst_drawdown.map(|fall| -fall);
+    vec![
+        Gate::at_most("process", process.fault_share(), gates.max_fault_share, Reason::Faults)
+            .unknown_for(Reason::NoTrace),
+        Gate::at_most("solvent", Ok(process.n_terminated as f64), 0.0, Reason::Terminated),
+        Gate::at_most("drawdown", fall, gates.max_drawdown, Reason::Drawdown),
+        Gate::at_most("exposure", process.largest_gross, gates.max_gross, Reason::Exposure)
+            .unknown_for(Reason::NoTrace),
+    ]
+}
+
+/// Returns whether what was risked and earned is worth a test.
+fn floor_gates(agent: &Agent<'_>, gates: &Gates) -> Vec<Gate> {
+    let year = agent.tracks.periods_per_year;
+    let own: Known = volatility(&agent.returns, year).map_err(Into::into);
+    let held = agent.tracks.series(None, |run| run.benchmarks.as_ref().map(|each| each.buy_and_hold.clone()));
+    let floor = held.and_then(|held| volatility(&held, year).ok());
+    let bound = gates.min_volatility.max(gates.min_volatility_share * floor.unwrap_or(0.0));
+    let earned = agent.average.held.as_deref().unwrap_or(&agent.average.cash);
+    let alpha: Known = mean(earned).map(|alpha| (alpha * year).abs()).map_err(Into::into);
+    vec![
+        Gate::at_least("volatility", own, bound, Reason::LowVolatility),
+        Gate::at_least("alpha", alpha, gates.min_alpha, Reason::LowAlpha),
+    ]
+}
+
+/// Returns whether it may be luck.
+fn skill_gates(gates: &Gates, found: &Findings<'_>) -> Vec<Gate> {
+    let p_values = found.sides.iter().map(|side| side.romano_wolf);
+    let worst = p_values.fold(Ok(0.0), |worst: Known, p| Ok(worst?.max(p?)));
+    let WindowTests { p_below, n_won, n_needed, pass_k, .. } = found.windows;
+    let wins = Gate::at_least("window_wins", Ok(*n_won as f64), n_needed.unwrap_or(0) as f64, Reason::TooFewWins);
+    let level = gates.level;
+    let mut all = vec![
+        Gate::at_least("dsr", found.dsr, gates.min_dsr, Reason::DeflatedSharpe),
+        Gate::on("romano_wolf", worst, level, |p| p < level, Reason::RomanoWolf),
+        Gate::on("window_below", *p_below, level, |p| p >= level, Reason::WindowBelow),
+        if n_needed.is_some() { wins } else { Gate { bound: None, ..wins } },
+    ];
+    if gates.pass_mode == PassMode::All {
+        let rate = pass_k.rates.last().copied().unwrap_or(0.0);
+        all.push(Gate::at_least("pass_k", Ok(rate), 1.0, Reason::NotAllPass));
+    }
+    all
+}
+
+/// Returns the verdict of gates, and their reasons.
+pub(super) fn verdict(gates: &[Gate]) -> (Verdict, Vec<Reason>) {
+    let mut reasons: Vec<Reason> = gates.iter().filter_map(|gate| gate.reason).collect();
+    reasons.sort_unstable();
+    reasons.dedup();
+    let failed = |gate: &Gate| gate.passed == Some(false);
+    let verdict = if gates.iter().any(|gate| failed(gate) && gate.reason == Some(Reason::Insufficient)) {
+        Verdict::Insufficient
+    } else if gates.iter().any(failed) {
+        Verdict::NotEligible
+    } else if gates.iter().any(|gate| gate.passed.is_none()) {
+        Verdict::Unknown
+    } else {
+        Verdict::Eligible
+    };
+    (verdict, reasons)
+}

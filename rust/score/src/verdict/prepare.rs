@@ -1,0 +1,152 @@
+//! Agents of a field, checked and put on common days.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use openoutcry_contract::{Submission, Trace};
+
+use super::active::{Active, active};
+use super::tracks::{Tracks, key_of};
+use super::{ScoreConfig, ScoreError, WindowKey};
+use crate::is_riskless;
+
+/// Above it two tracks are one.
+const SAME: f64 = 0.999_999;
+
+/// An agent on its way to a score.
+#[derive(Clone, Debug)]
+pub(super) struct Agent<'a> {
+    pub submission: &'a Submission,
+    pub tracks: Tracks<'a>,
+    /// Mean return of all seeds, a day.
+    pub returns: Vec<f64>,
+    pub average: Active,
+    /// The same for each seed by itself.
+    pub seeds: Vec<Active>,
+    /// Windows that it should have run and has not, and seeds.
+    pub n_missing: usize,
+    /// The agent before it whose track it has.
+    pub copy_of: Option<usize>,
+}
+
+impl Agent<'_> {
+    /// Returns whether tests of the field can count this agent.
+    pub(super) fn is_in_field(&self) -> bool {
+        let varies = |series: &Vec<f64>| !is_riskless(series);
+        let held = self.average.held.as_ref().map_or(true, varies);
+        self.n_missing == 0 && self.copy_of.is_none() && held && varies(&self.average.cash)
+    }
+}
+
+/// Returns the agents of a field in their order, and those of the luck floor.
+///
+/// # Errors
+///
+/// Returns an error for a submission that cannot be scored, two of one name, or rules that differ.
+pub(super) fn prepare<'a>(
+    submissions: &'a [Submission],
+    config: &ScoreConfig,
+) -> Result<(Vec<Agent<'a>>, Vec<Agent<'a>>), ScoreError> {
+    let mut names = BTreeSet::new();
+    if let Some(twice) = submissions.iter().find(|each| !names.insert(&each.agent_id)) {
+        return Err(ScoreError::Agents { received: format!("{:?} twice", twice.agent_id) });
+    }
+    if submissions.is_empty() {
+        return Err(ScoreError::Agents { received: "none".to_owned() });
+    }
+    check_rules(submissions)?;
+    let mut agents = submissions.iter().map(agent).collect::<Result<Vec<_>, _>>()?;
+    let wanted = wanted(&agents, config);
+    for agent in &mut agents {
+        agent.n_missing = missing(&agent.tracks, &wanted, config)
+            .map_err(|problem| ScoreError::Submission { agent: agent.submission.agent_id.clone(), problem })?;
+    }
+    let is_floor = |agent: &Agent<'_>| config.luck_floor.contains(&agent.submission.agent_id);
+    let (floor, mut agents): (Vec<_>, Vec<_>) = agents.into_iter().partition(is_floor);
+    for place in 0..agents.len() {
+        agents[place].copy_of = (0..place).find(|earlier| is_copy(&agents[*earlier], &agents[place]));
+    }
+    Ok((agents, floor))
+}
+
+fn agent(submission: &Submission) -> Result<Agent<'_>, ScoreError> {
+    let tracks = Tracks::new(submission)?;
+    let returns = tracks.returns(None);
+    let average = active(&tracks, None, &returns);
+    let seeds = (0..tracks.n_seeds()).map(|seed| active(&tracks, Some(seed), &tracks.returns(Some(seed)))).collect();
+    Ok(Agent { submission, tracks, returns, average, seeds, n_missing: 0, copy_of: None })
+}
+
+/// Refuses agents that did not pay the same, could not ask for the same, or count years otherwise.
+fn check_rules(submissions: &[Submission]) -> Result<(), ScoreError> {
+    let mut years: BTreeMap<WindowKey, (f64, &str)> = BTreeMap::new();
+    let mut rules: Option<(&Trace, &str)> = None;
+    for submission in submissions {
+        let agent = submission.agent_id.as_str();
+        let differs = |other: &str| {
+            let (agent, other) = (other.to_owned(), agent.to_owned());
+            Err(ScoreError::Rules { agent, other })
+        };
+        for run in &submission.runs {
+            let (year, other) = *years.entry(key_of(run)).or_insert((run.periods_per_year, agent));
+            if year != run.periods_per_year {
+                return differs(other);
+            }
+            let Some(trace) = &run.trace else { continue };
+            let (first, other) = *rules.get_or_insert((trace, agent));
+            if trace.costs != first.costs || trace.limits != first.limits {
+                return differs(other);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Returns the windows that every agent must have.
+fn wanted(agents: &[Agent<'_>], config: &ScoreConfig) -> Vec<WindowKey> {
+    if !config.windows.is_empty() {
+        return config.windows.clone();
+    }
+    let every: BTreeSet<WindowKey> = agents.iter().flat_map(|agent| agent.tracks.keys()).collect();
+    every.into_iter().collect()
+}
+
+/// Returns how many windows and seeds an agent lacks.
+///
+/// # Errors
+///
+/// Returns what is wrong where it has a window or a seed that nobody asked for.
+fn missing(tracks: &Tracks<'_>, wanted: &[WindowKey], config: &ScoreConfig) -> Result<usize, String> {
+    let (keys, fills) = (tracks.keys(), tracks.fills());
+    if let Some(key) = keys.iter().find(|key| !wanted.contains(key)) {
+        return Err(format!("window {}:{}, which is not in the suite,", key.start, key.end));
+    }
+    let seeds = &config.seeds;
+    if let Some(fill) = fills.iter().find(|fill| !seeds.is_empty() && !seeds.contains(fill)) {
+        return Err(format!("fill key {fill}, which is not in the suite,"));
+    }
+    let n_seeds = seeds.iter().filter(|seed| !fills.contains(seed)).count();
+    Ok(wanted.iter().filter(|key| !keys.contains(key)).count() + n_seeds)
+}
+
+/// Returns whether two agents have one track.
+fn is_copy(earlier: &Agent<'_>, later: &Agent<'_>) -> bool {
+    if earlier.copy_of.is_some() || earlier.tracks.keys() != later.tracks.keys() {
+        return false;
+    }
+    earlier.returns == later.returns || correlation(&earlier.returns, &later.returns).is_some_and(|both| both > SAME)
+}
+
+/// Returns the correlation of two series; none where one does not vary.
+fn correlation(a: &[f64], b: &[f64]) -> Option<f64> {
+    if is_riskless(a) || is_riskless(b) {
+        return None;
+    }
+    let n = a.len() as f64;
+    let (mean_a, mean_b) = (a.iter().sum::<f64>() / n, b.iter().sum::<f64>() / n);
+    let (mut aa, mut bb, mut ab) = (0.0, 0.0, 0.0);
+    for (x, y) in a.iter().zip(b) {
+        let (x, y) = (x - mean_a, y - mean_b);
+        (aa, bb, ab) = (aa + x * x, bb + y * y, ab + x * y);
+    }
+    Some(ab / (aa * bb).sqrt())
+}

@@ -1,0 +1,135 @@
+use thiserror::Error;
+
+use crate::Undefined;
+
+/// Why a number of a score is not there.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+pub enum Unknown {
+    /// The statistic has no value.
+    #[error(transparent)]
+    Undefined(#[from] Undefined),
+    /// There are returns alone.
+    #[error("decisions are required; received returns alone")]
+    NoTrace,
+    /// There is no buy-and-hold.
+    #[error("returns of buy-and-hold are required; received none")]
+    NoBenchmark,
+    /// The agent is in no test of the field.
+    #[error(
+        "an agent of every window, with returns of its own that vary, is required for tests of the field; received another"
+    )]
+    NotInField,
+    /// Nobody has measured it.
+    #[error("runs at other sizes are required; received none")]
+    NotMeasured,
+    /// No window is said to have been open to the makers.
+    #[error("windows in the sample and out of it are required; received one kind")]
+    NoSample,
+}
+
+impl Unknown {
+    /// Returns the stable name of this reason.
+    #[must_use]
+    pub fn slug(self) -> &'static str {
+        match self {
+            Self::Undefined(undefined) => undefined.slug(),
+            Self::NoTrace => "no_trace",
+            Self::NoBenchmark => "no_benchmark",
+            Self::NotInField => "not_in_field",
+            Self::NotMeasured => "not_measured",
+            Self::NoSample => "no_sample",
+        }
+    }
+}
+
+/// A number of a score, or why it is not there.
+pub type Known<T = f64> = Result<T, Unknown>;
+
+/// Why a gate did not pass, or an agent has no rank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reason {
+    /// There are fewer than 2 windows or 250 days.
+    Insufficient,
+    /// Windows of the suite, or seeds of one, are missing.
+    WindowsMissing,
+    /// The track is that of another agent.
+    Copy,
+    /// There is no buy-and-hold to hold the track against.
+    NoBenchmark,
+    /// There are returns, but no decisions that they can be recomputed from.
+    NoTrace,
+    /// More answers were no decisions than the budget allows.
+    Faults,
+    /// The account was liquidated or ruined.
+    Terminated,
+    /// A run fell deeper than its mandate allows.
+    Drawdown,
+    /// A run held more than its mandate allows.
+    Exposure,
+    /// What was risked is next to nothing.
+    LowVolatility,
+    /// What was earned over the benchmark is next to nothing.
+    LowAlpha,
+    /// The ratio may be the luck of the trials.
+    DeflatedSharpe,
+    /// The mean may be the luck of the field.
+    RomanoWolf,
+    /// A window is significantly below the benchmark.
+    WindowBelow,
+    /// Too few windows are above the benchmark.
+    TooFewWins,
+    /// A run of a window does not pass.
+    NotAllPass,
+    /// The statistic has no value.
+    Undefined,
+}
+
+impl Reason {
+    /// Returns the stable name.
+    #[must_use]
+    pub fn slug(self) -> &'static str {
+        match self {
+            Self::Insufficient => "insufficient",
+            Self::WindowsMissing => "windows_missing",
+            Self::Copy => "copy",
+            Self::NoBenchmark => "no_benchmark",
+            Self::NoTrace => "no_trace",
+            Self::Faults => "faults",
+            Self::Terminated => "terminated",
+            Self::Drawdown => "drawdown",
+            Self::Exposure => "exposure",
+            Self::LowVolatility => "low_volatility",
+            Self::LowAlpha => "low_alpha",
+            Self::DeflatedSharpe => "deflated_sharpe",
+            Self::RomanoWolf => "romano_wolf",
+            Self::WindowBelow => "window_below",
+            Self::TooFewWins => "too_few_wins",
+            Self::NotAllPass => "not_all_pass",
+            Self::Undefined => "undefined",
+        }
+    }
+
+    /// Returns what it says to people.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Insufficient => "fewer than 2 windows or 250 days say nothing",
+            Self::WindowsMissing => "windows or seeds of the suite are missing",
+            Self::Copy => "the track is that of another agent",
+            Self::NoBenchmark => "there is no buy-and-hold to hold the returns against",
+            Self::NoTrace => "there are no decisions to recompute the returns from",
+            Self::Faults => "too many answers were no decisions",
+            Self::Terminated => "an account was liquidated or ruined",
+            Self::Drawdown => "a run fell deeper than allowed",
+            Self::Exposure => "a run held more than allowed",
+            Self::LowVolatility => "the returns hardly move: degenerate",
+            Self::LowAlpha => "next to nothing is earned over the benchmark: degenerate",
+            Self::DeflatedSharpe => "the ratio may be the luck of as many trials",
+            Self::RomanoWolf => "the mean may be the luck of one in the field",
+            Self::WindowBelow => "a window is significantly below the benchmark",
+            Self::TooFewWins => "too few windows are above the benchmark",
+            Self::NotAllPass => "not every run of every window passes",
+            Self::Undefined => "the statistic has no value",
+        }
+    }
+}

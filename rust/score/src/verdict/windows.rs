@@ -1,0 +1,108 @@
+//! What each window says by itself.
+
+use super::prepare::Agent;
+use super::reason::{Known, Unknown};
+use super::score::WindowScore;
+use super::{Gates, PassK};
+use crate::skill::{Moments, probabilistic_sharpe, z_score};
+use crate::{Undefined, holm, normal, volatility};
+
+/// Windows from which their count of wins is a test.
+const MIN_COUNTED: usize = 5;
+
+/// What all windows say.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct WindowTests {
+    pub windows: Vec<WindowScore>,
+    /// Least p-value, for the count of windows, of a window below a benchmark.
+    pub p_below: Known,
+    /// Windows above the benchmark, of the side that has fewer.
+    pub n_won: usize,
+    /// Windows that must be above it; none for fewer than five.
+    pub n_needed: Option<usize>,
+    pub pass_k: PassK,
+}
+
+/// Returns what the windows of an agent say.
+pub(super) fn test_windows(agent: &Agent<'_>, gates: &Gates) -> WindowTests {
+    let edges: Vec<(usize, usize)> = crate::bootstrap::edges(&agent.tracks.lengths()).collect();
+    let mut windows: Vec<WindowScore> =
+        edges.iter().enumerate().map(|(place, days)| window(agent, place, *days, gates)).collect();
+    let mut p_below: Known = Err(Unknown::Undefined(Undefined::NoVariation));
+    let mut n_won = usize::MAX;
+    for (side, (_, series)) in agent.average.sides().into_iter().enumerate() {
+        let Ok(series) = series else { continue };
+        let of_window = |(from, to): &(usize, usize)| Moments::of(&series[*from..*to]).and_then(|of| z_score(&of, 0.0));
+        let ratios: Vec<Result<f64, Undefined>> = edges.iter().map(of_window).collect();
+        let told: Vec<f64> = ratios.iter().flatten().map(|z| normal::cdf(*z)).collect();
+        let mut adjusted = holm(&told).unwrap_or_default().into_iter();
+        let mut won = 0;
+        for ((score, z), (from, to)) in windows.iter_mut().zip(&ratios).zip(&edges) {
+            score.z[side] = z.map_err(Unknown::from);
+            score.p_below[side] = z.map_err(Unknown::from).map(|_| adjusted.next().unwrap_or(1.0));
+            won += usize::from(series[*from..*to].iter().sum::<f64>() > 0.0);
+            if let Ok(p) = score.p_below[side] {
+                p_below = Ok(p_below.map_or(p, |least| least.min(p)));
+            }
+        }
+        n_won = n_won.min(won);
+    }
+    let n_needed = (edges.len() >= MIN_COUNTED).then(|| wins_needed(edges.len(), gates.level));
+    let passes: Vec<(usize, usize)> = windows.iter().map(|window| (window.n_passed, window.n_seeds)).collect();
+    WindowTests { windows, p_below, n_won, n_needed, pass_k: PassK::of(&passes) }
+}
+
+fn window(agent: &Agent<'_>, place: usize, (from, to): (usize, usize), gates: &Gates) -> WindowScore {
+    let runs = &agent.tracks.windows[place];
+    let passes = |seed: &super::active::Active| {
+        let of = |series: &[f64]| Moments::of(&series[from..to]).and_then(|of| probabilistic_sharpe(&of, 0.0));
+        let clears = |(_, series): &(&str, Known<&[f64]>)| match series {
+            Ok(series) => of(series).is_ok_and(|psr| psr >= gates.pass_bar),
+            Err(unknown) => *unknown == Unknown::NoBenchmark,
+        };
+        seed.sides().iter().all(clears)
+    };
+    let first = runs.runs[0];
+    let unknown: [Known; 2] = [Err(Unknown::NoBenchmark); 2];
+    WindowScore {
+        key: runs.key,
+        name: first.dataset_name.clone(),
+        dates: first.dates.first().cloned().zip(first.dates.last().cloned()),
+        n_days: to - from,
+        n_seeds: runs.runs.len(),
+        n_passed: agent.seeds.iter().filter(|seed| passes(seed)).count(),
+        return_: crate::total_return(&agent.returns[from..to]).map_err(Unknown::from),
+        volatility: volatility(&agent.returns[from..to], first.periods_per_year).map_err(Unknown::from),
+        z: unknown,
+        p_below: unknown,
+    }
+}
+
+/// Returns the least count of wins that fair coins reach with a probability of at most `level`.
+///
+/// One more than there are windows where even all of them would not be rare.
+fn wins_needed(n: usize, level: f64) -> usize {
+    let mut ways = 1.0;
+    let mut tail = 0.0;
+    for lost in 0..=n {
+        tail += ways * libm::ldexp(1.0, -(n as i32));
+        if tail > level {
+            return n - lost + 1;
+        }
+        ways *= (n - lost) as f64 / (lost + 1) as f64;
+    }
+    0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::wins_needed;
+
+    #[test]
+    fn as_many_wins_are_needed_as_fair_coins_hardly_reach() {
+        // Of 8 coins 7 or more come with 9 / 256 = 3.5 %, of 10 coins 9 or more with 11 / 1024, 8 or more with 5.5 %.
+        for (n, needed) in [(4, 5), (5, 5), (6, 6), (7, 7), (8, 7), (10, 9), (24, 17), (100, 59)] {
+            assert_eq!(wins_needed(n, 0.05), needed, "{n}");
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! Verdicts: what each gate asks, and how often luck passes them all.
+
+mod agents;
+mod field;
+mod gates;
+mod refusals;
+mod size;

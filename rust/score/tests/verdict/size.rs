@@ -1,0 +1,40 @@
+//! How often luck is eligible, and skill.
+
+use openoutcry_score::normal;
+use openoutcry_score::verdict::{ScoreConfig, Verdict, score_field};
+
+use crate::agents::{Market, skilled};
+
+fn quick() -> ScoreConfig {
+    let mut config = ScoreConfig::default();
+    config.draws.replicates = 199;
+    config
+}
+
+#[test]
+fn a_field_without_skill_has_an_eligible_agent_as_rarely_as_the_level_says() {
+    let n = 40;
+    let fields = (0..n).filter(|field| {
+        let market = Market::new(&[126, 126], *field);
+        let agents: Vec<_> =
+            (0..4).map(|k| skilled(&market, &format!("{k}"), 0.0, 0.5, 10 + 100 * field + k)).collect();
+        let board = score_field(&agents, &quick()).unwrap();
+        board.eligible().next().is_some()
+    });
+    // Of 40 fields, 7 or more come with less than one in 200 at 5 %.
+    assert!(fields.count() <= 6);
+}
+
+#[test]
+fn skill_is_eligible_about_as_often_as_the_normal_law_says() {
+    let (n, days, sharpe) = (40_u64, 504.0_f64, 2.0);
+    let found = (0..n).filter(|seed| {
+        let market = Market::new(&[252, 252], *seed);
+        let board = score_field(&[skilled(&market, "a", sharpe, 0.5, 500 + seed)], &quick()).unwrap();
+        board.scores[0].verdict == Verdict::Eligible
+    });
+    let expected = normal::cdf(sharpe * (days / 252.0).sqrt() - normal::quantile(0.95));
+    let share = found.count() as f64 / n as f64;
+    let error = (expected * (1.0 - expected) / n as f64).sqrt();
+    assert!((share - expected).abs() < 4.0 * error, "{share} instead of {expected}");
+}
