@@ -120,6 +120,7 @@ def test_moments_errors_and_probabilities_are_what_their_definitions_say(seed: i
     if ratio > 0.0:
         least = 1.0 + variance * (stats.norm.ppf(0.95) / ratio) ** 2
         assert skill.min_track_record(moments) == pytest.approx(least, rel=1e-11)
+        assert skill.min_track_record(moments, confidence=0.3) == 1.0
     errors = skill.sharpe_errors(r, 252.0)
     assert errors.standard_error == pytest.approx(math.sqrt(252.0 * variance / (n - 1)), rel=1e-12)
     assert errors.sharpe == native.summarize(r, periods_per_year=252.0)[0]["sharpe"]
@@ -278,7 +279,21 @@ def test_what_has_no_ratio_is_refused_or_none_and_says_why() -> None:
         lambda: skill.sharpe_errors(rng.normal(size=9), lags=9),
         lambda: skill.calibrate([(1.5, 0.5, 1.0, 1.0)]),
         lambda: skill.calibrate([]),
+        lambda: skill.probabilistic_sharpe(Moments(9, 0.1), math.nan),
+        lambda: skill.probabilistic_sharpe(Moments(9, math.nan)),
+        lambda: skill.min_track_record(Moments(9, 0.1), -math.inf),
+        lambda: skill.min_backtest_years(10, math.inf),
+        lambda: skill.at_cost([0.1], [math.nan], [0.1], 1.0),
+        lambda: skill.at_cost([0.1], [0.0], [0.1], math.nan),
     ]
+    for ppy in (0.0, -252.0, math.nan, math.inf):
+        r, b = rng.normal(size=(2, 9))
+        refused += [
+            lambda r=r, ppy=ppy: skill.sharpe_errors(r, ppy),
+            lambda r=r, ppy=ppy: skill.rolling_sharpe(r, 5, ppy),
+            lambda r=r, b=b, ppy=ppy: skill.tracking(r, b, ppy),
+            lambda r=r, b=b, ppy=ppy: skill.decay(r, b, ppy),
+        ]
     for call in refused:
         with pytest.raises(oo.OpenOutcryError, match="; received ") as error:
             call()
