@@ -44,7 +44,8 @@ def test_a_field_without_skill_has_a_winner_as_rarely_as_the_level_says(n_days: 
         p_values = [tests.reality_check, tests.spa_lower, tests.spa_consistent, tests.spa_upper]
         found += np.array([*p_values, tests.romano_wolf.min()]) <= LEVEL
     names = ("reality check", "lower", "consistent", "upper", "romano-wolf")
-    print(f"{n_days} x {n_agents}, {n} fields: " + ", ".join(f"{a} {b / n:.1%}" for a, b in zip(names, found, strict=True)))
+    told = ", ".join(f"{name} {winners / n:.1%}" for name, winners in zip(names, found, strict=True))
+    print(f"{n_days} x {n_agents}, {n} fields: {told}")
     # Hansen's lower test is the liberal one by design, and here no agent loses by far.
     assert (np.delete(found, 1) / n <= nominal(n)).all()
     assert found[4] / n > 0.01
@@ -109,8 +110,6 @@ def test_equal_agents_differ_and_intervals_miss_as_rarely_as_the_level_says(n_da
 
 def test_a_band_of_equal_agents_is_split_as_rarely_as_the_level_says() -> None:
     n = count(300, 60)
-    split = share(
-        lambda seed: len(field.tie_bands(noise(seed, 500, 8), periods_per_year=YEAR, seed=seed).bands) > 1, n
-    )
+    split = share(lambda seed: len(field.tie_bands(noise(seed, 500, 8), periods_per_year=YEAR, seed=seed).bands) > 1, n)
     print(f"8 equal agents, {n} boards: split {split:.1%}")
     assert split <= nominal(n)

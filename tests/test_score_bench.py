@@ -1,4 +1,4 @@
-"""`openoutcry bench --score`: all tests are made, beside `arch` on the same days, and without `arch` it says what it needs."""
+"""`openoutcry bench --score`: every test is made, and without `arch` it says what it needs."""
 
 from __future__ import annotations
 

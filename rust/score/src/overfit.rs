@@ -108,7 +108,7 @@ fn logit(blocks: &[Block], half: u32, n_agents: usize) -> Result<f64, Undefined>
     let (seen, unseen) = (inside.ratios()?, outside.ratios()?);
     let best = (1..n_agents).fold(0, |best, agent| if seen[agent] > seen[best] { agent } else { best });
     let count = |of: fn(&f64, &f64) -> bool| unseen.iter().filter(|ratio| of(ratio, &unseen[best])).count() as f64;
-    let rank = count(|a, b| a < b) + (count(|a, b| a == b) + 1.0) / 2.0;
+    let rank = count(|a, b| a < b) + 0.5 * (count(|a, b| a == b) + 1.0);
     let relative = rank / (n_agents as f64 + 1.0);
     Ok(libm::log(relative / (1.0 - relative)))
 }

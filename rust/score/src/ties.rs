@@ -81,7 +81,9 @@ pub fn tie_bands(
         return Err(BadSetup::Agents { required: "2 or more", received: n_agents }.into());
     }
     crate::bootstrap::check_year_and_level(periods_per_year, level)?;
-    draws.check(((n_agents * (n_agents - 1) / 2) as f64 / level).ceil() as usize)?;
+    #[expect(clippy::cast_sign_loss, reason = "a level is above 0")]
+    let least = ((n_agents * (n_agents - 1) / 2) as f64 / level).ceil() as usize;
+    draws.check(least)?;
     let tracks = Tracks::new(panel, draws)?;
     let ratios: Vec<f64> = tracks.each.iter().map(|track| track.ratio).collect();
     let rank_by = rank_by.unwrap_or(&ratios);

@@ -60,6 +60,7 @@ impl Stationary {
         let of_day = edges(windows).flat_map(|(from, to)| std::iter::repeat_n((from as u32, to as u32), to - from));
         let stay = 1.0 - 1.0 / mean_length;
         let powers = std::iter::successors(Some(stay), |power| Some(power * stay));
+        #[expect(clippy::cast_sign_loss, reason = "powers of a number from 0 to 1")]
         let longer = powers.map(|power| (power * 4_294_967_296.0).round() as u32).take_while(|longer| *longer > 0);
         Self { stream: Stream::new(seed, Purpose::Stationary), windows: of_day.collect(), longer: longer.collect() }
     }
@@ -71,7 +72,7 @@ impl Stationary {
         while missing > 0 {
             let bits = self.stream.bits();
             // The high half of a product: every day is as likely as any other to 2^-32 of all draws.
-            let mut from = ((bits >> 32) * u64::from(n_days) >> 32) as u32;
+            let mut from = (((bits >> 32) * u64::from(n_days)) >> 32) as u32;
             let mut length = self.length(bits as u32).min(missing);
             missing -= length;
             let (start, end) = self.windows[from as usize];

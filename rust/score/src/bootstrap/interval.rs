@@ -76,6 +76,7 @@ impl<'a> Tracks<'a> {
         let (n_days, windows) = (panel.n_days(), panel.windows());
         let most = n_days / MIN_BLOCKS;
         let estimate = || sharpe_block_length(panel).map(|length| length * FIXED_LENGTH);
+        #[expect(clippy::cast_sign_loss, reason = "a length is at least 1")]
         let block = draws.length(most, estimate)?.ceil() as usize;
         let track = |agent| Track::new(&panel.column(agent), windows, block);
         let each = (0..panel.n_agents()).map(track).collect::<Result<_, _>>()?;
@@ -202,12 +203,14 @@ impl Track {
 }
 
 /// Returns the rank of the distance that ends an interval, from 1: 0 is inside where the p-value exceeds `1 - level`.
+#[expect(clippy::cast_sign_loss, reason = "a level is above 0")]
 fn least_rank(level: f64, n: usize) -> usize {
     // A product that is whole but for rounding is that whole.
     (level * (n + 1) as f64 - 1e-9).ceil() as usize
 }
 
 /// Returns how many draws an interval of a level takes.
+#[expect(clippy::cast_sign_loss, reason = "a level is above 0 and below 1")]
 fn least_draws(level: f64) -> usize {
     (level / (1.0 - level) - 1e-9).ceil() as usize
 }

@@ -31,7 +31,9 @@ impl Sums {
         for row in panel.rows() {
             means.iter_mut().zip(row).for_each(|(sum, r)| *sum += r);
         }
-        means.iter_mut().for_each(|sum| *sum /= n_days as f64);
+        for sum in &mut means {
+            *sum /= n_days as f64;
+        }
         let firsts = (0..panel.n_agents()).step_by(LANES);
         let groups = firsts.map(|first| panel.rows().map(|row| group(row, &means, first)).collect()).collect();
         Self { groups, means, n_days }
