@@ -286,14 +286,6 @@ def test_what_has_no_ratio_is_refused_or_none_and_says_why() -> None:
         lambda: skill.at_cost([0.1], [math.nan], [0.1], 1.0),
         lambda: skill.at_cost([0.1], [0.0], [0.1], math.nan),
     ]
-    for ppy in (0.0, -252.0, math.nan, math.inf):
-        r, b = rng.normal(size=(2, 9))
-        refused += [
-            lambda r=r, ppy=ppy: skill.sharpe_errors(r, ppy),
-            lambda r=r, ppy=ppy: skill.rolling_sharpe(r, 5, ppy),
-            lambda r=r, b=b, ppy=ppy: skill.tracking(r, b, ppy),
-            lambda r=r, b=b, ppy=ppy: skill.decay(r, b, ppy),
-        ]
     for call in refused:
         with pytest.raises(oo.OpenOutcryError, match="; received ") as error:
             call()
@@ -302,6 +294,21 @@ def test_what_has_no_ratio_is_refused_or_none_and_says_why() -> None:
         with pytest.raises(oo.OpenOutcryError) as error:
             Moments.of(values)
         assert error.value.slug == "shape_mismatch"
+
+
+@pytest.mark.parametrize("ppy", [0.0, -252.0, math.nan, math.inf])
+def test_bars_a_year_that_are_none_are_refused(ppy: float) -> None:
+    r, b = np.random.default_rng(16).normal(size=(2, 9))
+    calls: list[Callable[[], object]] = [
+        lambda: skill.sharpe_errors(r, ppy),
+        lambda: skill.rolling_sharpe(r, 5, ppy),
+        lambda: skill.tracking(r, b, ppy),
+        lambda: skill.decay(r, b, ppy),
+    ]
+    for call in calls:
+        with pytest.raises(oo.OpenOutcryError, match="finite bars a year above 0 are required") as refused:
+            call()
+        assert refused.value.slug == "argument_invalid"
 
 
 def test_declared_trials_and_those_of_the_ledger_add_up() -> None:

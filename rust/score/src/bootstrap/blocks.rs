@@ -51,7 +51,7 @@ pub(crate) struct Stationary {
     stream: Stream,
     /// First day, and day after the last, of the window of each day.
     windows: Vec<(u32, u32)>,
-    /// Probability that a block has more days than the place says, times 2^32, until it is never.
+    /// Probability of more days than the place says, times 2^32, until it is 0.
     longer: Vec<u32>,
 }
 
@@ -65,7 +65,7 @@ impl Stationary {
         Self { stream: Stream::new(seed, Purpose::Stationary), windows: of_day.collect(), longer: longer.collect() }
     }
 
-    /// Hands on the days of one resample, in stretches that follow each other in the sample.
+    /// Hands on the days of one resample, in stretches of consecutive days.
     pub(crate) fn draw(&mut self, mut days: impl FnMut(Range<usize>)) {
         let n_days = self.windows.len() as u32;
         let mut missing = n_days;

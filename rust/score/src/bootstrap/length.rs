@@ -2,7 +2,7 @@ use super::{Panel, edges};
 use crate::moments::{mean, standard_deviation};
 use crate::{Undefined, is_riskless};
 
-/// Returns the mean days of a block that suits a series, for the stationary bootstrap.
+/// Returns the mean days of a block that suits the means of a panel.
 ///
 /// It makes the mean squared error of the variance of the mean smallest, by autocovariances up to the lag after which
 /// they are noise. Days of different windows make no pair.
@@ -35,7 +35,9 @@ pub fn sharpe_block_length(panel: &Panel<'_>) -> Result<f64, Undefined> {
     Ok(total / panel.n_agents() as f64)
 }
 
-/// Returns how much each day moves the Sharpe ratio per day, to first order: their mean is 0.
+/// Returns how much each day moves the Sharpe ratio per day, to first order.
+///
+/// Their mean is 0.
 pub(crate) fn influence(returns: &[f64]) -> Result<Vec<f64>, Undefined> {
     let (centre, n) = (mean(returns)?, returns.len() as f64);
     let deviation = standard_deviation(returns)? * ((n - 1.0) / n).sqrt();
