@@ -136,6 +136,9 @@ LAYERS = {
     "pytest_plugin": Layer(("openoutcry.pytest_plugin",), set(), {"pytest"}, frozenset({"leakcheck"})),
     "batch_bench": Layer(("openoutcry.batch_benchmarks",), {*CORE, "vector"}, {"gymnasium", "numpy"}),
     "scenario_bench": Layer(("openoutcry.scenario_benchmarks",), {*CORE, "board", "leakcheck"}, {"numpy"}),
+    "score_bench": Layer(
+        ("openoutcry.score_benchmarks",), {"board", "field", "skill"}, {"numpy"}, libraries_later=frozenset({"arch"})
+    ),
     "realism": Layer(
         ("openoutcry.realism", "openoutcry.realism.*"), {*CORE, "realism", "sweep"}, {"numpy"}, by_name=True
     ),
@@ -148,7 +151,19 @@ LAYERS = {
         ("openoutcry.__main__", "openoutcry.cli", "openoutcry.cli.*"),
         {*CORE, "board", "cli", "reidentify", "skill", "suite"},
         {"numpy", "rich", "typer"},
-        frozenset({"root", "batch_bench", "leakcheck", "martingale", "picture", "realism", "report", "scenario_bench"}),
+        frozenset(
+            {
+                "root",
+                "batch_bench",
+                "leakcheck",
+                "martingale",
+                "picture",
+                "realism",
+                "report",
+                "scenario_bench",
+                "score_bench",
+            }
+        ),
     ),
 }
 

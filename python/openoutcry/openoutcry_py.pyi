@@ -35,6 +35,8 @@ __all__ = [
     "TradingEnv",
     "annual_share",
     "at_cost",
+    "benjamini_hochberg",
+    "block_length",
     "break_even_bps",
     "calibrate",
     "canonicalize",
@@ -48,15 +50,19 @@ __all__ = [
     "deflate",
     "drawdowns",
     "expected_max",
+    "field_tests",
     "fill_noise",
     "gross_exposure",
+    "holm",
     "is_riskless",
+    "mean_test",
     "min_backtest_years",
     "min_track_record",
     "moments",
     "net_exposure",
     "normal_cdf",
     "normal_quantile",
+    "overfit",
     "power",
     "probabilistic_sharpe",
     "record_public_key",
@@ -71,7 +77,9 @@ __all__ = [
     "score_field",
     "score_run",
     "sharpe_errors",
+    "sharpe_interval",
     "summarize",
+    "tie_bands",
     "tracking",
     "trades",
     "trials",
@@ -830,7 +838,7 @@ def sharpe_interval(
     seed: int,
     block_length: float | None = None,
 ) -> tuple[float, float, float, float, float, int]:
-    """Return an interval of the Sharpe ratio of one agent, or of the difference of two.
+    """Return an interval of a Sharpe ratio, or of the difference of two.
 
     The values are the estimate, its standard error, both ends, the p-value of 0, and the days of a block.
     """

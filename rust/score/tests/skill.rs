@@ -88,6 +88,8 @@ fn what_has_no_precision_or_no_length_is_an_error() {
         assert_eq!(min_track_record(&Moments::normal(2, sharpe), benchmark, 0.95), Err(Undefined::NotAbove));
     }
     assert_eq!(min_track_record(&Moments::normal(2, 0.1), 0.0, 1.0), Err(Undefined::NotAProbability));
+    assert_eq!(min_track_record(&Moments::normal(2, 0.1), f64::NAN, 0.9), Err(Undefined::NotFinite));
+    assert_eq!(min_track_record(&Moments::normal(2, 0.1), 0.0, 0.4), Ok(1.0), "to be above is enough");
     assert_eq!(min_backtest_years(10, 0.0), Err(Undefined::NotAbove));
 }
 

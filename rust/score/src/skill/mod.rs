@@ -76,6 +76,16 @@ impl Moments {
     }
 }
 
+/// Checks that a value is neither NaN nor infinite.
+fn finite(value: f64) -> Result<(), Undefined> {
+    if value.is_finite() { Ok(()) } else { Err(Undefined::NotFinite) }
+}
+
+/// Checks that a year has bars.
+fn year(periods_per_year: f64) -> Result<(), Undefined> {
+    if periods_per_year > 0.0 && periods_per_year.is_finite() { Ok(()) } else { Err(Undefined::NotAYear) }
+}
+
 /// Checks that a value lies inside (0, 1).
 pub(crate) fn probability(value: f64) -> Result<(), Undefined> {
     if value > 0.0 && value < 1.0 { Ok(()) } else { Err(Undefined::NotAProbability) }
