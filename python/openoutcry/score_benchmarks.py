@@ -47,7 +47,10 @@ def measure() -> list[Row]:
 
 
 def field_of_noise(n_days: int, n_agents: int, seed: int = 7) -> Table:
-    """Return days without skill, half of whose variance is common, shape `(n_days, n_agents)`."""
+    """Return days without skill, half of whose variance is common.
+
+    Their shape is `(n_days, n_agents)`.
+    """
     random = np.random.default_rng(seed)
     own, shared = random.standard_normal((n_days, n_agents)), random.standard_normal((n_days, 1))
     return np.asarray(0.01 * (own + shared) / np.sqrt(2.0))
