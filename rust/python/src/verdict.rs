@@ -1,4 +1,4 @@
-//! Verdicts: submissions and a configuration in JSON go in, a board in JSON comes out.
+//! Verdicts: submissions and a configuration go in, a board in JSON comes out.
 
 use numpy::PyReadonlyArray1;
 use openoutcry::record::{Digest, Fill};
@@ -14,6 +14,8 @@ use crate::rules::{CostModel, Limits};
 
 type Series<'py> = PyReadonlyArray1<'py, f64>;
 
+/// A run as Python gives it.
+///
 /// First and last bar, fill seed, returns, buy-and-hold with cash, risk-free returns, and dates.
 type Given<'py> =
     (usize, usize, u64, Series<'py>, Option<(Series<'py>, Series<'py>)>, Option<Series<'py>>, Vec<String>);
