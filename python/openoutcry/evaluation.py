@@ -16,7 +16,7 @@ from openoutcry.agents import Agent
 from openoutcry.backtest import run_backtest, settings_of
 from openoutcry.dataset import Dataset
 from openoutcry.errors import refusal
-from openoutcry.openoutcry_py import CostModel, Limits
+from openoutcry.openoutcry_py import CostModel, Limits, Submission
 from openoutcry.record import RecordWriter, RunRecord
 from openoutcry.scenario import Scenario
 from openoutcry.suite import Market, Suite
@@ -138,43 +138,51 @@ class Evaluation:
     def _runs(self) -> Iterator[tuple[Place, int]]:
         return ((place, seed) for place in self._places for seed in self.suite.seeds)
 
-    def luck_floor(self) -> list[Any]:
+    def luck_floor(self) -> list[Submission]:
         """Return the agents without skill that are drawn on every board.
 
         Each holds long-only weights drawn at random, for 21 bars on average, under the suite's rules and its first
         seed.
         """
-        runs: list[list[Any]] = [[] for _ in range(self.suite.n_luck)]
+        runs: list[list[Submission]] = [[] for _ in range(self.suite.n_luck)]
         for index, place in enumerate(self._places):
-            settings = settings_of(
-                place.dataset, (place.start, place.end), self.rules(), self.suite.seeds[0], self.suite.lookback
-            )
-            sides = self._sides(place)
+            told = self._told(place)
             for first in range(0, self.suite.n_luck, _TABLES):
                 members = range(first, min(first + _TABLES, self.suite.n_luck))
                 tables = [_draw(place, (self.suite.luck_seed, index, member)) for member in members]
-                done, fault = native.run_tables(place.dataset._core, tables, settings)
+                done, fault = native.run_tables(place.dataset._core, tables, self._settings(place))
                 if fault is not None:
                     raise fault
                 for member, run in zip(members, done, strict=True):
-                    runs[member].append((place, self.suite.seeds[0], np.asarray(run.returns), sides))
-        return [_submission(f"luck-{member:03}", each) for member, each in enumerate(runs)]
+                    runs[member].append(told(np.asarray(run.returns)))
+        return [Submission.join(f"luck-{member:03}", each) for member, each in enumerate(runs)]
 
-    def _sides(self, place: Place) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-        """Return the returns of buy-and-hold and of cash in a window, under the suite's rules."""
+    def _settings(self, place: Place) -> native.Settings:
+        window, seed = (place.start, place.end), self.suite.seeds[0]
+        return settings_of(place.dataset, window, self.rules(), seed, self.suite.lookback)
+
+    def _told(self, place: Place) -> Callable[[npt.NDArray[np.float64]], Submission]:
+        """Return what makes a submission of returns in a window."""
         held, idle = (
-            run_backtest(
-                place.dataset,
-                name,
-                (place.start, place.end),
-                self.suite.costs,
-                self.suite.limits,
-                self.suite.seeds[0],
-                lookback=self.suite.lookback,
-            ).returns
+            native.run_agent(place.dataset._core, native.Baseline(name), self._settings(place)).returns
             for name in ("buy-and-hold", "hold-cash")
         )
-        return held, idle
+        days = slice(place.start + 1, place.end)
+        rates = place.dataset.risk_free
+        free = None if rates is None else rates[days]
+        dates = place.dataset.dates[days]
+
+        def of(returns: npt.NDArray[np.float64]) -> Submission:
+            run = (place.start, place.end, self.suite.seeds[0], returns, (held, idle), free, dates)
+            return Submission.of_returns(
+                "luck",
+                [run],
+                periods_per_year=place.dataset.periods_per_year,
+                dataset=place.dataset.fingerprint,
+                dataset_name=place.dataset.name,
+            )
+
+        return of
 
     def __repr__(self) -> str:
         return f"Evaluation({self.suite!r}, {self.n_runs} runs an agent)"
@@ -225,13 +233,6 @@ def _draw(place: Place, seeds: tuple[int, int, int]) -> npt.NDArray[np.float64]:
     table = np.full((n_bars, n_symbols), np.nan)
     table[place.start : place.end][changes] = parts[changes]
     return table
-
-
-def _submission(agent_id: str, runs: list[Any]) -> Any:
-    told = []
-    for place, seed, returns, sides in runs:
-        told.append((place, seed, returns, sides))
-    raise NotImplementedError(agent_id, told)
 
 
 def _bars(place: Place) -> str:

@@ -735,6 +735,13 @@ class Submission:
         Each run is its window, fill seed, returns, those of buy-and-hold and cash, risk-free returns, and dates.
         """
 
+    @staticmethod
+    def join(agent_id: str, submissions: Sequence[Submission]) -> Submission:
+        """Return one submission with the runs of several, in their order.
+
+        Trials and digest are those of none of them.
+        """
+
     @property
     def agent_id(self) -> str: ...
     @property

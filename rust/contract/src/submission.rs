@@ -4,7 +4,9 @@ use openoutcry_engine::{CostModel, Limits, Window};
 
 use crate::record::{Digest, Fill};
 
-/// What a scorer may know of an agent: every number of it recomputed from decisions and data.
+/// What a scorer may know of an agent.
+///
+/// Of a record, every number of it is recomputed from decisions and data.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Submission {
     /// What the agent is called.
@@ -13,7 +15,9 @@ pub struct Submission {
     pub in_sample_trials: u64,
     /// Digest of the record; none where runs were submitted without one.
     pub digest: Option<Digest>,
-    /// NAV in account currency at which nothing is left over the benchmark, where it has been measured.
+    /// NAV at which nothing is left over the benchmark.
+    ///
+    /// In account currency; none where it has not been measured.
     pub capacity: Option<f64>,
     /// The runs, in the order of the record.
     pub runs: Vec<SubmittedRun>,
@@ -93,7 +97,9 @@ pub struct StatedOrder {
     pub close: f64,
 }
 
-/// Returns of runs without skill on the same market, in the same window, by the same rules.
+/// Returns of runs without skill.
+///
+/// On the same market, in the same window, by the same rules.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Benchmarks {
     /// What could be held at the first decision, bought in equal parts and kept.

@@ -27,7 +27,7 @@ pub fn replay_submission(
     submit(&[data], trajectory, &Terms { costs: Some(costs), ..Terms::default() })
 }
 
-/// Replays a record whose runs are on several markets and returns what a scorer may know of it.
+/// Replays a record on several markets and returns what a scorer may know of it.
 ///
 /// Each run is replayed on the market of its fingerprint, on the first one where there is none.
 ///
@@ -70,7 +70,7 @@ fn check_digest(trajectory: &AgentTrajectory) -> Result<(), ReplayError> {
     })
 }
 
-/// Replays one run, the `index`-th of its record, and returns what a scorer may know of it.
+/// Replays the `index`-th run of a record and returns what a scorer may know of it.
 ///
 /// # Errors
 ///

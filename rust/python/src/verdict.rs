@@ -1,4 +1,4 @@
-//! Verdicts: submissions and a configuration in JSON go in, a board in JSON comes out.
+//! Verdicts: submissions and a configuration go in, a board in JSON comes out.
 
 use numpy::PyReadonlyArray1;
 use openoutcry::record::{Digest, Fill};
@@ -14,6 +14,8 @@ use crate::rules::{CostModel, Limits};
 
 type Series<'py> = PyReadonlyArray1<'py, f64>;
 
+/// A run as Python gives it.
+///
 /// First and last bar, fill seed, returns, buy-and-hold with cash, risk-free returns, and dates.
 type Given<'py> =
     (usize, usize, u64, Series<'py>, Option<(Series<'py>, Series<'py>)>, Option<Series<'py>>, Vec<String>);
@@ -85,6 +87,15 @@ impl Submission {
         let runs = runs.into_iter().map(run).collect();
         let agent_id = agent_id.to_owned();
         Ok(Self(openoutcry::Submission { agent_id, in_sample_trials, digest: None, capacity: None, runs }))
+    }
+
+    /// Return one submission with the runs of several, in their order.
+    ///
+    /// Trials and digest are those of none of them.
+    #[staticmethod]
+    fn join(agent_id: String, submissions: Vec<PyRef<'_, Submission>>) -> Self {
+        let runs = submissions.iter().flat_map(|each| each.0.runs.iter().cloned()).collect();
+        Self(openoutcry::Submission { agent_id, in_sample_trials: 0, digest: None, capacity: None, runs })
     }
 
     /// What the agent is called.

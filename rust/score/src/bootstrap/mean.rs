@@ -69,7 +69,7 @@ pub(crate) fn each_chunk(panel: &Panel<'_>, draws: &Draws, length: f64, sums: &S
 /// Returns the probability of such a mean where windows have any sign.
 ///
 /// Source: Fisher (1935), section 21.
-fn sign_flip(series: &Panel<'_>, draws: &Draws) -> Option<f64> {
+pub(crate) fn sign_flip(series: &Panel<'_>, draws: &Draws) -> Option<f64> {
     let returns = series.column(0);
     let totals: Vec<f64> = series.edges().map(|(from, to)| returns[from..to].iter().sum()).collect();
     if totals.len() < MIN_SIGNED {

@@ -29,7 +29,9 @@ impl Active {
     }
 }
 
-/// Returns what cash would have earned: the account's interest, or the market's risk-free return where it is more.
+/// Returns what cash would have earned.
+///
+/// It is the account's interest, or the market's risk-free return where that is more.
 fn cash_of(run: &SubmittedRun) -> Vec<f64> {
     let earned = run.benchmarks.as_ref().map(|benchmarks| &benchmarks.cash);
     let total = |series: &&Vec<f64>| series.iter().sum::<f64>();
@@ -73,7 +75,9 @@ pub(super) fn active(tracks: &Tracks<'_>, seed: Option<usize>, returns: &[f64]) 
 /// Alpha, its error and beta, a day.
 type Fitted = (f64, Known, Known);
 
-/// Returns what a benchmark does not explain; of one that does not vary, the difference.
+/// Returns what a benchmark does not explain.
+///
+/// Of one that does not vary, it is the difference.
 fn fit(excess: &[f64], benchmark: &[f64]) -> Result<(Vec<f64>, Fitted), Undefined> {
     match regress(excess, benchmark) {
         Ok(line) => {

@@ -12,7 +12,7 @@ use crate::skill::{
 };
 use crate::{Statistic, share_of_nav, sharpe};
 
-/// Kinds of cost that trading has, of those of a run: fee, slippage, impact, liquidation.
+/// Kinds of cost that trading has: fee, slippage, impact, liquidation.
 const OF_TRADING: [usize; 4] = [0, 1, 2, 5];
 
 /// Bins of the calibration.

@@ -10,9 +10,13 @@ use crate::Draws;
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ScoreConfig {
-    /// Windows that an agent must have run; none asks for all that any agent of the field has.
+    /// Windows that an agent must have run.
+    ///
+    /// None asks for all that any agent of the field has.
     pub windows: Vec<WindowKey>,
-    /// Fill keys that an agent must have run each window under, as text; none asks for the same ones in each window.
+    /// Fill keys that each window must have been run under, as text.
+    ///
+    /// None asks for the same ones in each window.
     pub seeds: Vec<String>,
     /// Trials that a ledger has counted for this family of markets.
     pub trials: Counted,
@@ -51,7 +55,9 @@ impl WindowKey {
 pub struct Counted {
     /// Trials; the agents of the field are the least there can be.
     pub n_trials: u64,
-    /// Standard deviation of their Sharpe ratios per bar, over as many returns as the agents have.
+    /// Standard deviation of their Sharpe ratios per bar.
+    ///
+    /// Over as many returns as the agents have.
     pub spread: Option<f64>,
     /// Clusters of them; reported only.
     pub n_eff: Option<usize>,
@@ -63,7 +69,7 @@ pub struct Counted {
 pub struct Gates {
     /// Least deflated Sharpe ratio.
     pub min_dsr: f64,
-    /// Level of the tests: the agent's Romano-Wolf p-value is below it, as is that of windows and ties.
+    /// Level of the tests: of the field, of windows, and of ties.
     pub level: f64,
     /// Largest share of decisions that were none.
     pub max_fault_share: f64,
@@ -81,7 +87,9 @@ pub struct Gates {
     pub pass_bar: f64,
     /// Whether every run of every window must pass.
     pub pass_mode: PassMode,
-    /// Windows of a market that were open to its makers, oldest first; what is left of their ratio later is reported.
+    /// Windows of each market, oldest first, that were open to the makers.
+    ///
+    /// What is left of their ratio later is reported.
     pub n_in_sample: usize,
     /// Bars of a rolling Sharpe ratio.
     pub rolling_bars: usize,
@@ -155,14 +163,20 @@ impl Drawing {
 }
 
 impl ScoreConfig {
-    /// Returns the configuration in a JSON object; what it does not name is as by default.
+    /// Returns the configuration in a JSON object.
+    ///
+    /// What it does not name is as by default.
     ///
     /// # Errors
     ///
     /// Returns an error if the text is no such object, or a bound is no number that it can be.
     pub fn from_json(text: &str) -> Result<Self, ScoreError> {
-        let config: Self =
-            serde_json::from_str(text).map_err(|error| ScoreError::Config { problem: error.to_string() })?;
+        let refuse = |problem: String| ScoreError::Config { problem };
+        // A list of values in the order of the fields would be taken, too.
+        if !text.trim_start().starts_with('{') {
+            return Err(refuse("no object".to_owned()));
+        }
+        let config: Self = serde_json::from_str(text).map_err(|error| refuse(error.to_string()))?;
         config.check()?;
         Ok(config)
     }

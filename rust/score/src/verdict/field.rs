@@ -19,7 +19,7 @@ const DAILY: f64 = 252.0;
 pub struct Field {
     /// By rank, those without one last; the luck floor is not among them.
     pub scores: Vec<CompositeScore>,
-    /// Names of agents that cannot be told from the first of each band, best band first.
+    /// Names of agents that cannot be told from the first of each band, best first.
     pub bands: Vec<Vec<String>>,
     /// Tests of the field over buy-and-hold and over cash.
     pub tests: [Known<FieldTests>; 2],
@@ -33,7 +33,9 @@ pub struct Field {
     pub luck_floor: Option<LuckFloor>,
 }
 
-/// What agents without skill show on the same windows; ratios are a year, over cash.
+/// What agents without skill show on the same windows.
+///
+/// Ratios are a year, over cash.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LuckFloor {
     /// Agents.
@@ -57,7 +59,9 @@ pub fn score_agent(submission: &Submission, config: &ScoreConfig) -> Result<Comp
     field.scores.into_iter().next().ok_or_else(none)
 }
 
-/// Returns the score of daily returns of which nothing else is known, out of `n_trials`.
+/// Returns the score of daily returns out of `n_trials`.
+///
+/// Nothing else is known of them.
 ///
 /// # Errors
 ///
@@ -83,7 +87,9 @@ pub fn score_run(returns: &[f64], n_trials: u64) -> Result<CompositeScore, Score
     score_agent(&submission, &config)
 }
 
-/// Returns the scores of all agents of a field, ranked as far as they can be told apart.
+/// Returns the scores of all agents of a field.
+///
+/// They are ranked as far as they can be told apart.
 ///
 /// # Errors
 ///
@@ -98,7 +104,7 @@ pub fn score_field(submissions: &[Submission], config: &ScoreConfig) -> Result<F
     let mut scores = Vec::with_capacity(agents.len());
     for (agent, in_field) in agents.iter().zip(&in_field) {
         let selection = selection(agent, &agents, config, n_eff);
-        scores.push(score(agent, config, &selection, in_field)?);
+        scores.push(score(agent, config, &selection, in_field));
     }
     for (place, agent) in agents.iter().enumerate() {
         scores[place].copy_of = agent.copy_of.map(|original| agents[original].submission.agent_id.clone());
@@ -177,31 +183,34 @@ fn test_side(
     on_panel(agents, members, side, |panel| field_tests(panel, &config.draws.draws(1)))
 }
 
-/// Returns what the field says of each agent; of a copy, what it says of the original.
+/// Returns what the field says of each agent.
+///
+/// Of a copy, it is what it says of the original.
 fn in_field(
     agents: &[Agent<'_>],
     members: &[usize],
     tests: &[Known<FieldTests>; 2],
 ) -> Result<Vec<InField>, ScoreError> {
-    let nothing =
-        InField { romano_wolf: [Err(Unknown::NotInField); 2], false_discovery: [Err(Unknown::NotInField); 2] };
+    let nothing = InField {
+        alone: [Err(Unknown::NotInField); 2],
+        romano_wolf: [Err(Unknown::NotInField); 2],
+        false_discovery: [Err(Unknown::NotInField); 2],
+    };
     let mut found = vec![nothing; agents.len()];
     for (side, tested) in tests.iter().enumerate() {
-        let (members, _) = panel_of(agents, members, side);
-        let rates = match tested {
-            Ok(tests) => Ok(benjamini_hochberg(&tests.alone).map_err(TestError::from)?),
-            Err(unknown) => Err(*unknown),
-        };
-        for (column, place) in members.into_iter().enumerate() {
-            let of = |series: &Vec<f64>| series[column];
-            found[place].romano_wolf[side] = tested.as_ref().map(|tests| of(&tests.romano_wolf)).map_err(|each| *each);
-            found[place].false_discovery[side] = rates.as_ref().map(of).map_err(|each| *each);
-        }
         for (place, agent) in agents.iter().enumerate() {
             if agent.average.sides()[side].1 == Err(Unknown::NoBenchmark) {
-                found[place].romano_wolf[side] = Err(Unknown::NoBenchmark);
-                found[place].false_discovery[side] = Err(Unknown::NoBenchmark);
+                found[place].set(side, Err(Unknown::NoBenchmark));
             }
+        }
+        let (members, _) = panel_of(agents, members, side);
+        let rates = match tested {
+            Ok(tests) => benjamini_hochberg(&tests.alone).map_err(TestError::from)?,
+            Err(_) => Vec::new(),
+        };
+        for (column, place) in members.into_iter().enumerate() {
+            let told = tested.as_ref().map(|tests| [tests.alone[column], tests.romano_wolf[column], rates[column]]);
+            found[place].set(side, told.map_err(|unknown| *unknown));
         }
     }
     for (place, agent) in agents.iter().enumerate() {
@@ -218,7 +227,9 @@ fn n_eff(agents: &[Agent<'_>], members: &[usize]) -> Option<usize> {
     trials(&series).ok()?.n_eff.ok()
 }
 
-/// Returns what the luck floor shows, and tells each agent what share of it lies below.
+/// Returns what the luck floor shows.
+///
+/// Each agent is told what share of it lies below.
 fn luck_floor(
     floor: &[Agent<'_>],
     scores: &mut [CompositeScore],

@@ -1,7 +1,7 @@
 use super::config::{Gates, PassMode};
 use super::prepare::Agent;
 use super::process::Process;
-use super::reason::{Known, Reason};
+use super::reason::{Known, Reason, Unknown};
 use super::score::{Side, Verdict};
 use super::windows::WindowTests;
 use crate::bootstrap::MIN_DAYS;
@@ -26,7 +26,7 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// Returns a gate on a number: passed if `holds`, not known where there is no number.
+    /// Returns a gate on a number, not known where there is none.
     fn on(slug: &'static str, value: Known, bound: f64, holds: impl Fn(f64) -> bool, reason: Reason) -> Self {
         let passed = value.ok().map(&holds);
         let reason = match passed {
@@ -117,7 +117,8 @@ fn floor_gates(agent: &Agent<'_>, gates: &Gates) -> Vec<Gate> {
 
 /// Returns whether it may be luck.
 fn skill_gates(gates: &Gates, found: &Findings<'_>) -> Vec<Gate> {
-    let p_values = found.sides.iter().map(|side| side.romano_wolf);
+    // Of returns alone cash is what there is to beat; the gate of the benchmark says so.
+    let p_values = found.sides.iter().map(|side| side.romano_wolf).filter(|p| *p != Err(Unknown::NoBenchmark));
     let worst = p_values.fold(Ok(0.0), |worst: Known, p| Ok(worst?.max(p?)));
     let WindowTests { p_below, n_won, n_needed, pass_k, .. } = found.windows;
     let wins = Gate::at_least("window_wins", Ok(*n_won as f64), n_needed.unwrap_or(0) as f64, Reason::TooFewWins);

@@ -1,4 +1,4 @@
-//! The verdict on an agent: gates that it must pass, what each was made of, and its rank.
+//! The verdict on an agent: its gates, what each was made of, and its rank.
 //!
 //! `docs/score.md` says what each gate asks and why.
 

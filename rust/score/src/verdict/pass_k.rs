@@ -1,14 +1,18 @@
 /// How reliably an agent passes, over windows and seeds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PassK {
-    /// The probability of passing `k` of `k` seeds drawn of a window, mean over windows; `k` from 1 up.
+    /// The probability of passing `k` of `k` seeds drawn of a window.
+    ///
+    /// The mean over windows; `k` from 1 up.
     pub rates: Vec<f64>,
     /// Whether every seed of every window passes.
     pub passed: bool,
 }
 
 impl PassK {
-    /// Returns how reliably windows pass of which `(n_passed, n_seeds)` are known, at least one.
+    /// Returns how reliably windows pass of which `(n_passed, n_seeds)` are known.
+    ///
+    /// There is at least one.
     ///
     /// The rate of `k` is the mean over windows of `C(c, k) / C(n, k)`, which estimates the chance that `k` fresh runs all
     /// pass.

@@ -76,7 +76,7 @@ fn agent(submission: &Submission) -> Result<Agent<'_>, ScoreError> {
     Ok(Agent { submission, tracks, returns, average, seeds, n_missing: 0, copy_of: None })
 }
 
-/// Refuses agents that did not pay the same, could not ask for the same, or count years otherwise.
+/// Refuses agents under other costs or limits, or that count years otherwise.
 fn check_rules(submissions: &[Submission]) -> Result<(), ScoreError> {
     let mut years: BTreeMap<WindowKey, (f64, &str)> = BTreeMap::new();
     let mut rules: Option<(&Trace, &str)> = None;

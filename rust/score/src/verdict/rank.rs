@@ -76,7 +76,7 @@ pub(super) fn rank(
     Ok((bands, Some(separation)))
 }
 
-/// Returns whether a track is its benchmark but for next to nothing, be it ever so sure.
+/// Returns whether a track is its benchmark but for next to nothing.
 fn is_sliver(agent: &Agent<'_>, score: &CompositeScore, config: &ScoreConfig) -> bool {
     let held = agent.average.held.as_deref().unwrap_or(&agent.average.cash);
     let moves = volatility(held, agent.tracks.periods_per_year).is_ok_and(|own| own >= config.gates.min_volatility);

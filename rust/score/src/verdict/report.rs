@@ -9,9 +9,9 @@ use serde_json::{Map, Value, json};
 
 use super::beside::Beside;
 use super::{CompositeScore, Field, Gate, LuckFloor, Market, Process, Separation, Side, WindowScore};
+use crate::FieldTests;
 use crate::power::Power;
 use crate::skill::{Calibration, Decay, Deflated, Selection};
-use crate::{FieldTests, MeanTest};
 
 /// A JSON object on its way.
 #[derive(Default)]
@@ -139,10 +139,6 @@ fn deflated(of: &Deflated) -> Value {
     })
 }
 
-fn mean_test(of: &MeanTest) -> Value {
-    json!({"mean": of.mean, "p_value": of.p_value, "sign_flip": of.sign_flip, "block_length": of.block_length})
-}
-
 fn side(of: &Side) -> Value {
     let hac = |hac: crate::skill::Hac| json!({"standard_error": hac.standard_error, "lags": hac.lags, "autocorrelation": hac.autocorrelation});
     let object = Object::default()
@@ -153,7 +149,8 @@ fn side(of: &Side) -> Value {
         .maybe("deflated", of.deflated.as_ref(), deflated)
         .maybe("hac", of.hac, hac)
         .number("min_track_record", of.min_track_record)
-        .maybe("mean_test", of.mean_test.as_ref(), mean_test)
+        .number("p_value", of.alone)
+        .set("sign_flip", of.sign_flip.map_or(Value::Null, Value::from))
         .number("romano_wolf", of.romano_wolf)
         .number("false_discovery", of.false_discovery);
     object.done()

@@ -8,12 +8,9 @@ use super::prepare::Agent;
 use super::reason::{Known, Reason, Unknown};
 use super::windows::test_windows;
 use super::{PassK, Process, ScoreConfig, ScoreError, WindowKey};
-use crate::bootstrap::Panel;
+use crate::bootstrap::{Panel, sign_flip};
 use crate::skill::{Deflated, Hac, Moments, Selection, default_lags, deflate, hac, min_track_record};
-use crate::{
-    METRICS, MeanTest, Statistic, TestError, Track, mean, mean_test, share_of_nav, sharpe, sharpe_standard_error,
-    summarize,
-};
+use crate::{METRICS, Statistic, TestError, Track, mean, share_of_nav, sharpe, sharpe_standard_error, summarize};
 
 /// What an agent is judged to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,8 +72,10 @@ pub struct Side {
     pub hac: Known<Hac>,
     /// Days that it takes to tell the typical seed's ratio from 0.
     pub min_track_record: Known,
-    /// Whether the mean of all days is above 0, for this agent by itself.
-    pub mean_test: Known<MeanTest>,
+    /// Probability of such a mean of all days where the true one is 0, for this agent by itself.
+    pub alone: Known,
+    /// The same by the signs of windows; none for fewer than eight.
+    pub sign_flip: Option<f64>,
     /// The same where any false claim in the field counts.
     pub romano_wolf: Known,
     /// The share of false claims among those at least as sure.
@@ -123,9 +122,13 @@ pub struct CompositeScore {
     pub gates: Vec<Gate>,
     /// The agent whose track it has.
     pub copy_of: Option<String>,
-    /// Its place, 1 for the best; agents of a band share one. None for an agent that cannot be ranked.
+    /// Its place, 1 for the best.
+    ///
+    /// Agents of a band share one; none for an agent that cannot be ranked.
     pub rank: Option<usize>,
-    /// What ranks: standard errors above the luck of trials, of the typical seed and the side where they are fewer.
+    /// What ranks: standard errors above the luck of trials.
+    ///
+    /// Of the typical seed, and the side where they are fewer.
     pub z: Known,
     /// The same for each seed; the typical one is the lower of the two in the middle.
     pub seed_z: Vec<Known>,
@@ -159,14 +162,26 @@ pub struct CompositeScore {
     pub beside: Beside,
 }
 
-/// What the field says of an agent: Romano-Wolf and false discovery, of each side.
+/// What the field says of an agent, of each side.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct InField {
+    pub alone: [Known; 2],
     pub romano_wolf: [Known; 2],
     pub false_discovery: [Known; 2],
 }
 
-/// Returns how far each seed lies above the luck of trials, of the side where that is less, and the typical one.
+impl InField {
+    /// Sets what one side says: alone, Romano-Wolf, and false discovery.
+    pub(super) fn set(&mut self, side: usize, told: Known<[f64; 3]>) {
+        self.alone[side] = told.map(|[alone, _, _]| alone);
+        self.romano_wolf[side] = told.map(|[_, stepped, _]| stepped);
+        self.false_discovery[side] = told.map(|[_, _, rate]| rate);
+    }
+}
+
+/// Returns how far each seed lies above the luck of trials, and the typical one.
+///
+/// Of the side where that is less.
 pub(super) fn seed_ratios(agent: &Agent<'_>, selection: &Selection) -> (Vec<Known>, usize) {
     let seed_z: Vec<Known> = agent.seeds.iter().map(|seed| Ok(least(seed, selection)?.z)).collect();
     let seed = typical(&seed_z);
@@ -221,16 +236,16 @@ pub(super) fn score(
     config: &ScoreConfig,
     selection: &Selection,
     in_field: &InField,
-) -> Result<CompositeScore, ScoreError> {
+) -> CompositeScore {
     let (seed_z, seed) = seed_ratios(agent, selection);
-    let sides = sides(agent, seed, config, selection, in_field)?;
+    let sides = sides(agent, seed, config, selection, in_field);
     let windows = test_windows(agent, &config.gates);
     let process = Process::of(&agent.tracks);
     let dsr = dsr_of(&agent.seeds[seed], selection);
     let found = Findings { process: &process, sides: &sides, windows: &windows, dsr };
     let gates = gates(agent, &config.gates, &found);
     let (verdict, reasons) = verdict(&gates);
-    Ok(CompositeScore {
+    CompositeScore {
         agent_id: agent.submission.agent_id.clone(),
         digest: agent.submission.digest,
         verdict,
@@ -254,28 +269,15 @@ pub(super) fn score(
         pass_k: windows.pass_k,
         process,
         beside: Beside::of(agent, config, selection),
-    })
+    }
 }
 
-fn sides(
-    agent: &Agent<'_>,
-    seed: usize,
-    config: &ScoreConfig,
-    selection: &Selection,
-    in_field: &InField,
-) -> Result<Vec<Side>, ScoreError> {
+fn sides(agent: &Agent<'_>, seed: usize, config: &ScoreConfig, selection: &Selection, in_field: &InField) -> Vec<Side> {
     let lengths = agent.tracks.lengths();
     let year = agent.tracks.periods_per_year;
     let mut sides = Vec::new();
     let both = agent.average.sides().into_iter().zip(agent.seeds[seed].sides());
     for (place, ((name, average), (_, typical))) in both.enumerate() {
-        let mean_test = match average {
-            Ok(series) => {
-                let tested = Panel::new(series, 1, &lengths).map_err(TestError::from);
-                settled(tested.and_then(|panel| mean_test(&panel, &config.draws.draws(1))))?
-            }
-            Err(unknown) => Err(unknown),
-        };
         let moments = typical.and_then(|series| Ok(Moments::of(series)?));
         sides.push(Side {
             name,
@@ -285,15 +287,21 @@ fn sides(
             standard_error: typical.and_then(|series| Ok(sharpe_standard_error(series, year)?)),
             hac: typical.and_then(|series| Ok(hac(series, year, default_lags(series.len()))?)),
             min_track_record: moments.and_then(|of| Ok(min_track_record(&of, 0.0, 1.0 - config.gates.level)?)),
-            mean_test,
+            alone: in_field.alone[place],
+            sign_flip: average.ok().and_then(|series| {
+                let panel = Panel::new(series, 1, &lengths).ok()?;
+                sign_flip(&panel, &config.draws.draws(1))
+            }),
             romano_wolf: in_field.romano_wolf[place],
             false_discovery: in_field.false_discovery[place],
         });
     }
-    Ok(sides)
+    sides
 }
 
-/// Returns the metrics of the seeds' mean; what a track without decisions cannot tell is undefined.
+/// Returns the metrics of the seeds' mean.
+///
+/// What a track without decisions cannot tell is undefined.
 fn metrics(agent: &Agent<'_>) -> Vec<(&'static str, Statistic)> {
     let tracks = &agent.tracks;
     let traced = |of: fn(&openoutcry_contract::Trace) -> Vec<f64>| {

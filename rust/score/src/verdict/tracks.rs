@@ -23,7 +23,7 @@ pub(super) struct WindowRuns<'a> {
     pub runs: Vec<&'a SubmittedRun>,
 }
 
-/// Returns a fill key in the words of a suite: its seed, or the digits of its commitment.
+/// Returns a fill key in words: its seed, or the digits of its commitment.
 pub(super) fn fill_text(fill: Fill) -> String {
     match fill {
         Fill::Seed(seed) => seed.to_string(),

@@ -78,9 +78,9 @@ fn window(agent: &Agent<'_>, place: usize, (from, to): (usize, usize), gates: &G
     }
 }
 
-/// Returns the least count of wins that fair coins reach with a probability of at most `level`.
+/// Returns the least count of wins that fair coins hardly ever reach.
 ///
-/// One more than there are windows where even all of them would not be rare.
+/// They do with a probability of at most `level`. One more than there are windows where even all of them would not be rare.
 fn wins_needed(n: usize, level: f64) -> usize {
     let mut ways = 1.0;
     let mut tail = 0.0;

@@ -3,10 +3,18 @@
 use openoutcry_contract::record::{Digest, Fill};
 use openoutcry_contract::{Benchmarks, CostModel, Limits, Submission, SubmittedRun, Trace, Window};
 use openoutcry_score::normal;
+use openoutcry_score::verdict::ScoreConfig;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
 pub(crate) const YEAR: f64 = 252.0;
+
+/// Returns the configuration of a board, with so few draws that a build without optimisation makes them.
+pub(crate) fn quick() -> ScoreConfig {
+    let mut config = ScoreConfig::default();
+    config.draws.replicates = 99;
+    config
+}
 
 /// Random numbers of a seed.
 pub(crate) struct Noise(ChaCha8Rng);

@@ -1,6 +1,6 @@
 use openoutcry_score::verdict::{Reason, ScoreConfig, Verdict, score_agent, score_field};
 
-use crate::agents::{Market, Noise, skilled};
+use crate::agents::{Market, Noise, quick, skilled};
 
 const WINDOWS: [usize; 4] = [252; 4];
 
@@ -18,8 +18,8 @@ fn copies_count_as_trials_and_are_in_no_test_and_no_rank() {
         }
         field.push(copy);
     }
-    let board = score_field(&field, &ScoreConfig::default()).unwrap();
-    let alone = score_agent(&original, &ScoreConfig::default()).unwrap();
+    let board = score_field(&field, &quick()).unwrap();
+    let alone = score_agent(&original, &quick()).unwrap();
     assert_eq!(board.bands, [["original"]]);
     for score in &board.scores[1..] {
         assert_eq!((score.copy_of.as_deref(), score.rank), (Some("original"), None));
@@ -35,8 +35,10 @@ fn copies_count_as_trials_and_are_in_no_test_and_no_rank() {
 fn what_cannot_be_told_apart_shares_a_rank_and_the_board_says_what_it_would_take() {
     let market = Market::new(&WINDOWS, 0);
     let mut field: Vec<_> = (0..4).map(|k| skilled(&market, &format!("good-{k}"), 1.0, 0.0, k)).collect();
-    field.push(skilled(&market, "bad", -6.0, 0.0, 9));
-    let board = score_field(&field, &ScoreConfig::default()).unwrap();
+    field.push(skilled(&market, "bad", -4.0, 0.0, 9));
+    let mut config = quick();
+    config.gates.max_drawdown = 1.0;
+    let board = score_field(&field, &config).unwrap();
     assert_eq!(board.bands.len(), 2);
     let ranks: Vec<_> = board.scores.iter().map(|score| score.rank.unwrap()).collect();
     assert_eq!(ranks, [1, 1, 1, 1, 5]);
@@ -51,9 +53,9 @@ fn what_cannot_be_told_apart_shares_a_rank_and_the_board_says_what_it_would_take
 fn the_order_of_submission_changes_no_score() {
     let market = Market::new(&WINDOWS, 0);
     let mut field: Vec<_> = (0..5).map(|k| skilled(&market, &format!("agent-{k}"), 0.5 * k as f64, 0.3, k)).collect();
-    let board = score_field(&field, &ScoreConfig::default()).unwrap();
+    let board = score_field(&field, &quick()).unwrap();
     field.reverse();
-    let other = score_field(&field, &ScoreConfig::default()).unwrap();
+    let other = score_field(&field, &quick()).unwrap();
     assert_eq!(
         (board.bands, board.tests[0].as_ref().unwrap().spa_lower),
         (other.bands, other.tests[0].as_ref().unwrap().spa_lower)
@@ -71,7 +73,7 @@ fn an_agent_without_all_windows_touches_nobody_else() {
     let mut lazy = skilled(&market, "lazy", 9.0, 0.0, 7);
     lazy.runs.truncate(2);
     more.push(lazy);
-    let (before, after) = (score_field(&field, &ScoreConfig::default()), score_field(&more, &ScoreConfig::default()));
+    let (before, after) = (score_field(&field, &quick()), score_field(&more, &quick()));
     let (before, after) = (before.unwrap(), after.unwrap());
     for score in &before.scores {
         let same = after.scores.iter().find(|each| each.agent_id == score.agent_id).unwrap();
@@ -90,7 +92,7 @@ fn the_luck_floor_is_shown_and_in_no_test() {
         .map(|k| market.agent(&format!("luck-{k}"), &[Noise::new(100 + k).normal(market.n_days(), 0.0, 0.01)]))
         .collect();
     field.push(agent.clone());
-    let config = ScoreConfig { luck_floor: (0..50).map(|k| format!("luck-{k}")).collect(), ..ScoreConfig::default() };
+    let config = ScoreConfig { luck_floor: (0..50).map(|k| format!("luck-{k}")).collect(), ..quick() };
     let board = score_field(&field, &config).unwrap();
     let floor = board.luck_floor.unwrap();
     assert_eq!((floor.n_agents, floor.n_defined, board.scores.len()), (50, 50, 1));

@@ -1,12 +1,12 @@
 use openoutcry_score::verdict::{CompositeScore, PassMode, Reason, ScoreConfig, Verdict, score_agent};
 use openoutcry_score::{Undefined, normal};
 
-use crate::agents::{Market, Noise, YEAR, skilled};
+use crate::agents::{Market, Noise, YEAR, quick, skilled};
 
 const WINDOWS: [usize; 4] = [252; 4];
 
 fn judged(agent: &openoutcry_contract::Submission) -> CompositeScore {
-    score_agent(agent, &ScoreConfig::default()).unwrap()
+    score_agent(agent, &quick()).unwrap()
 }
 
 fn passed(score: &CompositeScore, slug: &str) -> Option<bool> {
@@ -133,7 +133,7 @@ fn a_mandate_holds_for_every_run() {
     let mut gone = good.clone();
     gone.runs[1].terminated_at = Some(251);
     assert_eq!(judged(&gone).reasons, [Reason::Terminated]);
-    let mut config = ScoreConfig::default();
+    let mut config = quick();
     config.gates.max_drawdown = 0.01;
     let score = score_agent(&good, &config).unwrap();
     assert_eq!(score.reasons, [Reason::Drawdown]);
@@ -144,7 +144,7 @@ fn trials_that_are_declared_or_counted_deflate() {
     let market = Market::new(&WINDOWS, 0);
     let mut agent = skilled(&market, "a", 2.0, 0.0, 2);
     let alone = judged(&agent);
-    let mut config = ScoreConfig::default();
+    let mut config = quick();
     config.trials.n_trials = 1_000;
     let counted = score_agent(&agent, &config).unwrap();
     agent.in_sample_trials = 500;
@@ -160,7 +160,7 @@ fn a_window_far_below_the_benchmark_blocks_and_so_do_too_few_wins() {
     let market = Market::new(&WINDOWS, 0);
     let mut returns = Noise::new(1).normal(market.n_days(), 0.006, 0.01);
     returns[..252].iter_mut().for_each(|r| *r -= 0.010);
-    let mut config = ScoreConfig::default();
+    let mut config = quick();
     config.gates.max_drawdown = 1.0;
     let score = score_agent(&market.agent("a", &[returns]), &config).unwrap();
     assert_eq!(score.reasons, [Reason::WindowBelow]);
@@ -197,7 +197,7 @@ fn passing_every_seed_of_every_window_is_reported_or_a_gate() {
     assert_eq!(score.pass_k.rates.len(), 3);
     assert!((score.pass_k.rates[0] - clear.iter().sum::<usize>() as f64 / 12.0).abs() < 1e-15);
     assert!(!score.pass_k.passed && score.gates.iter().all(|gate| gate.slug != "pass_k"));
-    let mut config = ScoreConfig::default();
+    let mut config = quick();
     config.gates.pass_mode = PassMode::All;
     assert!(score_agent(&agent, &config).unwrap().reasons.contains(&Reason::NotAllPass));
 }
@@ -219,7 +219,7 @@ fn what_decides_nothing_stands_beside_or_says_why_not() {
     );
     // 10 bps of a tenth of NAV a day are ten times what was paid.
     assert!(beside.dsr_at_common_cost.unwrap() < score.sides[0].deflated.unwrap().dsr);
-    let mut config = ScoreConfig::default();
+    let mut config = quick();
     config.gates.n_in_sample = 2;
     agent.capacity = Some(1e7);
     let score = score_agent(&agent, &config).unwrap();

@@ -2,7 +2,7 @@ use openoutcry_contract::Submission;
 use openoutcry_contract::record::Fill;
 use openoutcry_score::verdict::{ScoreConfig, score_agent, score_field, score_run};
 
-use crate::agents::{Market, Noise, skilled};
+use crate::agents::{Market, Noise, quick, skilled};
 
 fn good() -> Submission {
     skilled(&Market::new(&[150, 150], 0), "a", 1.0, 0.0, 0)
@@ -12,7 +12,7 @@ fn good() -> Submission {
 fn refused(change: impl Fn(&mut Submission)) -> (&'static str, String) {
     let mut agent = good();
     change(&mut agent);
-    let error = score_agent(&agent, &ScoreConfig::default()).unwrap_err();
+    let error = score_agent(&agent, &quick()).unwrap_err();
     (error.slug(), error.to_string())
 }
 
@@ -54,23 +54,23 @@ fn series_of_other_lengths_and_empty_submissions_are_refused() {
     let held = refused(|agent| agent.runs[0].benchmarks.as_mut().unwrap().buy_and_hold[3] = f64::NAN);
     assert!(held.1.contains("NaN on day 3"));
     assert_eq!(score_run(&[], 0).unwrap_err().slug(), "submission_invalid");
-    assert_eq!(score_field(&[], &ScoreConfig::default()).unwrap_err().slug(), "argument_invalid");
+    assert_eq!(score_field(&[], &quick()).unwrap_err().slug(), "argument_invalid");
 }
 
 #[test]
 fn agents_under_other_rules_or_of_one_name_are_refused() {
     let market = Market::new(&[150, 150], 0);
     let mut field = vec![skilled(&market, "a", 1.0, 0.0, 0), skilled(&market, "b", 1.0, 0.0, 1)];
-    assert!(score_field(&field, &ScoreConfig::default()).is_ok());
+    assert!(score_field(&field, &quick()).is_ok());
     field[1].runs[0].trace.as_mut().unwrap().costs.fee_bps += 1.0;
-    let error = score_field(&field, &ScoreConfig::default()).unwrap_err();
+    let error = score_field(&field, &quick()).unwrap_err();
     assert_eq!(error.slug(), "rules_differ");
     assert_eq!(
         error.to_string(),
         "runs under the same costs, limits and bars a year are required; received \"a\" and \"b\""
     );
     field[1] = skilled(&market, "a", 1.0, 0.0, 1);
-    let error = score_field(&field, &ScoreConfig::default()).unwrap_err();
+    let error = score_field(&field, &quick()).unwrap_err();
     assert_eq!(error.slug(), "argument_invalid");
 }
 
@@ -120,7 +120,7 @@ fn a_configuration_that_makes_no_sense_is_refused() {
         assert_eq!(ScoreConfig::from_json(text).unwrap_err().slug(), "argument_invalid", "{text}");
     }
     assert_eq!(ScoreConfig::from_json("{}").unwrap(), ScoreConfig::default());
-    let mut config = ScoreConfig::default();
+    let mut config = quick();
     config.draws.replicates = usize::MAX;
     assert_eq!(score_agent(&good(), &config).unwrap_err().slug(), "argument_invalid");
 }
@@ -129,7 +129,7 @@ fn a_configuration_that_makes_no_sense_is_refused() {
 fn a_number_is_finite_or_says_why_it_is_not_there() {
     let market = Market::new(&[150, 150], 0);
     let field = [skilled(&market, "a", 1.0, 0.0, 0), market.agent("idle", &[vec![0.0; 300]])];
-    let text = score_field(&field, &ScoreConfig::default()).unwrap().to_json();
+    let text = score_field(&field, &quick()).unwrap().to_json();
     fn walk(value: &serde_json::Value) {
         match value {
             serde_json::Value::Object(fields) => {

@@ -1,15 +1,9 @@
 //! How often luck is eligible, and skill.
 
 use openoutcry_score::normal;
-use openoutcry_score::verdict::{ScoreConfig, Verdict, score_field};
+use openoutcry_score::verdict::{Verdict, score_field};
 
-use crate::agents::{Market, skilled};
-
-fn quick() -> ScoreConfig {
-    let mut config = ScoreConfig::default();
-    config.draws.replicates = 199;
-    config
-}
+use crate::agents::{Market, quick, skilled};
 
 #[test]
 fn a_field_without_skill_has_an_eligible_agent_as_rarely_as_the_level_says() {

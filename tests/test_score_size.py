@@ -1,0 +1,84 @@
+"""How often luck passes every gate of a board, and how often skill does; the seeds are fixed.
+
+Returns alone have no trace, and are `unknown` where every gate passes that they can pass. Every test prints its table,
+which `docs/score.md` shows at full counts.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from support import Array, count
+
+import openoutcry as oo
+from openoutcry import skill
+from openoutcry.power import power
+
+YEAR, DRAWS = 252.0, {"draws": {"replicates": 199}}
+
+
+def market(random: np.random.Generator, n_days: int) -> Array:
+    return 0.0003 + 0.01 * random.standard_normal(n_days)
+
+
+def heavy(random: np.random.Generator, shape: tuple[int, int]) -> Array:
+    """Return days without skill whose tails are heavy and whose volatility clusters, half of it common."""
+    wave = np.exp(0.5 * np.sin(np.arange(shape[0]) / 20.0 + random.uniform(0.0, 6.0)))[:, None]
+    both = random.standard_t(4.0, shape) + random.standard_t(4.0, (shape[0], 1))
+    return 0.01 * wave * both / 2.0
+
+
+def passing(days: Array, held: Array, windows: list[int]) -> list[str]:
+    """Return the agents that pass every gate."""
+    agents = {str(agent): days[:, agent] for agent in range(days.shape[1])}
+    board = oo.score(agents, windows=windows, benchmark=held, config=DRAWS)
+    return [each.agent_id for each in board.scores if each.reasons == ("no_trace",)]
+
+
+@pytest.mark.parametrize(("n_agents", "windows"), [(1, [126, 126]), (10, [126] * 4), (10, [63] * 8)])
+@pytest.mark.parametrize("kind", ["normal", "heavy"])
+def test_a_field_without_skill_has_an_eligible_agent_as_rarely_as_the_level_says(
+    kind: str, n_agents: int, windows: list[int]
+) -> None:
+    n, found = count(1_000, 60), 0
+    for seed in range(n):
+        random = np.random.default_rng([seed, n_agents])
+        held = market(random, sum(windows))
+        shape = (sum(windows), n_agents)
+        own = heavy(random, shape) if kind == "heavy" else 0.01 * random.standard_normal(shape)
+        found += bool(passing(own + random.uniform(0.0, 1.5, n_agents) * (held - held.mean())[:, None], held, windows))
+    print(f"{kind}, {n_agents} agents, {len(windows)} windows of {windows[0]}: {found / n:.1%} of {n} fields")
+    assert found / n <= 0.05 + 3.1 * np.sqrt(0.05 * 0.95 / n)
+
+
+@pytest.mark.parametrize(("n_agents", "ratio"), [(1, 1.0), (1, 2.0), (10, 2.0)])
+def test_planted_skill_is_eligible_with_the_power_that_the_formula_says(n_agents: int, ratio: float) -> None:
+    stats = pytest.importorskip("scipy.stats")
+    n, windows = count(400, 60), [252] * 4
+    hits = false = 0
+    for seed in range(n):
+        random = np.random.default_rng([seed, 7])
+        held = market(random, sum(windows))
+        days = 0.01 * random.standard_normal((sum(windows), n_agents))
+        days[:, 0] += 0.01 * ratio / np.sqrt(YEAR)
+        found = passing(days, held, windows)
+        hits += "0" in found
+        false += any(each != "0" for each in found)
+    # The deflated ratio must be 1.645 errors above the best of the field's luck.
+    expected = float(stats.norm.sf(stats.norm.ppf(0.95) + skill.expected_max(n_agents) - ratio * 2.0))
+    print(f"ratio {ratio} among {n_agents}: {hits / n:.1%} of {n}, expected {expected:.1%}; others {false / n:.1%}")
+    assert hits / n == pytest.approx(expected, abs=4.0 * np.sqrt(expected * (1.0 - expected) / n) + 0.03)
+    assert false / n <= 0.05 + 3.1 * np.sqrt(0.05 * 0.95 / n)
+
+
+def test_as_many_days_as_the_power_asks_for_show_the_skill_as_often_as_it_says() -> None:
+    n, told = count(400, 60), power(1_000, 1, sharpe=2.0, power=0.8)
+    length = int(told.n_needed) // 3
+    hits = 0
+    for seed in range(n):
+        random = np.random.default_rng([seed, 11])
+        held = market(random, 3 * length)
+        days = 0.01 * random.standard_normal((3 * length, 1)) + 0.01 * 2.0 / np.sqrt(YEAR)
+        hits += bool(passing(days, held, [length] * 3))
+    print(f"{3 * length} days for a ratio of 2: {hits / n:.1%} of {n}, expected 80%")
+    assert hits / n == pytest.approx(0.8, abs=4.0 * np.sqrt(0.16 / n) + 0.03)
