@@ -203,14 +203,24 @@ def check_record_path(path: str | os.PathLike[str]) -> None:
     _kind_of(path)
 
 
-def _key(key: bytes | str, name: str) -> bytes:
+def _key(key: bytes | str, name: str, kind: str = "a key of Ed25519") -> bytes:
     try:
-        raw = bytes.fromhex(key) if isinstance(key, str) else bytes(key)
+        raw = bytes.fromhex(key) if isinstance(key, str) else bytes(memoryview(key))
     except (TypeError, ValueError) as error:
-        raise refusal("key_invalid", f"a key of Ed25519 is required, 32 bytes; received {name} of {error}") from error
+        raise refusal("key_invalid", f"{kind} is required, 32 bytes; received {name}: {error}") from error
     if len(raw) != 32:
-        raise refusal("key_invalid", f"a key of Ed25519 is required, 32 bytes; received {name} of {len(raw)} bytes")
+        raise refusal("key_invalid", f"{kind} is required, 32 bytes; received {name} of {len(raw)} bytes")
     return raw
+
+
+def fill_key_of(fill_key: bytes | str) -> bytes:
+    """Return the 32 bytes of a fill key, which may be given in hexadecimal."""
+    return _key(fill_key, "`fill_key`", "a fill key")
+
+
+def fill_commitment(fill_key: bytes) -> str:
+    """Return what may be published of a fill key before it is revealed."""
+    return native.fill_commitment(fill_key_of(fill_key)).hex()
 
 
 def _trials(in_sample_trials: int) -> int:

@@ -15,7 +15,7 @@ fn header(seed: u64) -> Header {
     Header {
         contract_version: "1.0".into(),
         costs: CostModel { fee_bps: 0.1, ..CostModel::default() },
-        dataset: DatasetName { fingerprint: Digest::of("market"), name: "a \"market\"".into() },
+        dataset: DatasetName { commitment: None, fingerprint: Digest::of("market"), name: "a \"market\"".into() },
         engine_version: "0.1.0".into(),
         fill: Fill::Seed(seed),
         limits: Limits { max_weight: f64::INFINITY, max_participation: Some(0.25), ..Limits::default() },

@@ -87,7 +87,11 @@ impl Backtest<'_> {
         Header {
             contract_version: CONTRACT_VERSION.to_owned(),
             costs: *self.rules.costs(),
-            dataset: DatasetName { fingerprint: Digest(self.data.fingerprint()), name: self.name.clone() },
+            dataset: DatasetName {
+                commitment: self.commitment,
+                fingerprint: Digest(self.data.fingerprint()),
+                name: self.name.clone(),
+            },
             engine_version: ENGINE_VERSION.to_owned(),
             fill: self.fill,
             limits: *self.rules.limits(),

@@ -1,7 +1,7 @@
 //! Where a record and its replay part, and why that is likely so.
 
 use openoutcry_contract::CONTRACT_VERSION;
-use openoutcry_contract::record::{Digest, Fill, Header, Place, RunTrajectory, Seen, ulps_between};
+use openoutcry_contract::record::{DatasetName, Digest, Fill, Header, Place, RunTrajectory, Seen, ulps_between};
 use openoutcry_engine::{ConfigError, Dataset};
 
 use crate::capture::ENGINE_VERSION;
@@ -178,11 +178,16 @@ fn header_differences(data: &Dataset, header: &Header, terms: &Terms) -> Vec<Dif
             (Fill::Commitment(_), Some(key)) => Fill::Commitment(Digest(key.commitment())),
             (fill, _) => fill,
         },
+        dataset: DatasetName {
+            commitment: header.dataset.commitment.map(|recorded| terms.commitment.unwrap_or(recorded)),
+            ..header.dataset.clone()
+        },
         ..header.clone()
     };
     for ((field, recorded), (_, replayed)) in header.fields().into_iter().zip(wanted.fields()) {
         if recorded != replayed {
-            found.push(differs(field, recorded, replayed, Cause::Rules));
+            let cause = if field == "dataset.commitment" { Cause::Data } else { Cause::Rules };
+            found.push(differs(field, recorded, replayed, cause));
         }
     }
     found

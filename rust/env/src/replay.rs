@@ -18,8 +18,10 @@ pub struct Terms {
     pub costs: Option<CostModel>,
     /// What a decision may have asked for.
     pub limits: Option<Limits>,
-    /// The key behind a commitment.
+    /// The key behind the commitment of the slippage noise.
     pub fill_key: Option<FillKey>,
+    /// The commitment of the market's key.
+    pub commitment: Option<Digest>,
 }
 
 /// A run that was recomputed, and where its record says otherwise.
@@ -124,6 +126,7 @@ pub(crate) fn walk(
 ) -> Walk {
     let window = run.header.window;
     let mut viewer = Viewer::new(data, window, run.header.lookback);
+    // In full, whoever looks on: an observation shows average prices.
     let mut episode = Episode::new(data, window, rules, Detail::Full);
     let mut walk = Walk { seen: Vec::with_capacity(run.steps.len() + 1), ..Walk::default() };
     for (index, step) in run.steps.iter().enumerate() {

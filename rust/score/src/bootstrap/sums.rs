@@ -129,9 +129,7 @@ mod tests {
         let days: Vec<Lanes> =
             (0..999).map(|i| [0, 1, 2, 3, 4, 5, 6, 7].map(|a| libm::sin(f64::from(i * 8 + a)))).collect();
         let counts: Counts = (0..999).map(|i| [0, 1, 2, 3].map(|row| f64::from((i * 7 + row * 3) % 5))).collect();
-        let total = |arch: Arch| {
-            arch.dispatch(Total { days: &days, counts: &counts }).map(|row| row.map(f64::to_bits))
-        };
+        let total = |arch: Arch| arch.dispatch(Total { days: &days, counts: &counts }).map(|row| row.map(f64::to_bits));
         assert_eq!(total(Arch::new()), total(Arch::Scalar));
     }
 }
