@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import openoutcry as oo
@@ -21,6 +22,14 @@ def trend(observation: dict[str, Any]) -> dict[str, Any]:
         up = view["close_history"][-1] >= view["close_history"][0]
         orders.append({"symbol": view["symbol"], "action": "buy", "target_weight": 0.3 if up else -0.1})
     return {"orders": orders, "reasoning": f"é \u2028 {observation['date']}"}
+
+
+def attempt(read: Callable[[], oo.RunRecord]) -> oo.RunRecord | str:
+    """Return the record that is read, or the slug it is refused with."""
+    try:
+        return read()
+    except oo.OpenOutcryError as error:
+        return error.slug
 
 
 def captured(agent: Any = trend, **changes: Any) -> oo.Run:

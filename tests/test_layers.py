@@ -81,6 +81,7 @@ LAYERS = {
             "openoutcry.record",
             "openoutcry.replaying",
             "openoutcry.scenario",
+            "openoutcry.weights",
             "openoutcry.window",
         ),
         CORE,

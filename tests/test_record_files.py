@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import pickle
+import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from recorded import COSTS, DATA, KEY, RECORD, WINDOW, captured, trend
-from support import count
+from recorded import COSTS, DATA, KEY, RECORD, WINDOW, attempt, captured, trend
+from support import count, of_template
 
 import openoutcry as oo
+from openoutcry import openoutcry_py as native
 from openoutcry import record as records
+
+ERRORS = json.loads((Path(__file__).resolve().parents[1] / "contract" / "errors.json").read_text(encoding="utf-8"))
+TEMPLATES = {error["slug"]: error["message"] for error in ERRORS["errors"]}
+SEALED = captured(fill_key=KEY).record
+UNFINISHED = records.RunRecord(native.Record.from_lines("".join(RECORD._core.to_lines().splitlines(True)[:9]).encode()))
+
 
 @pytest.mark.parametrize("suffix", records.SUFFIXES)
 def test_a_record_comes_back_from_every_kind_of_file(tmp_path: Path, suffix: str) -> None:
@@ -54,11 +63,9 @@ def test_a_writer_that_crashed_at_any_byte_has_lost_no_whole_line(tmp_path: Path
     cut = tmp_path / f"cut{suffix}"
     for place in range(0, len(content), count(1, 3)):
         cut.write_bytes(content[:place])
-        try:
-            back = oo.RunRecord.load(cut)
-        except oo.OpenOutcryError as error:
-            assert error.slug == "record_invalid"
-            assert last == 0
+        back = attempt(lambda: oo.RunRecord.load(cut))
+        if isinstance(back, str):
+            assert (back, last) == ("record_invalid", 0)
             continue
         kept = back._core.to_lines()
         assert lines.startswith(kept)
@@ -173,6 +180,12 @@ def test_a_writer_with_a_key_signs(tmp_path: Path) -> None:
         (lambda: RECORD.sign("zz" * 32), "key_invalid"),  # type: ignore[arg-type]
         (lambda: RECORD.sign(32), "key_invalid"),  # type: ignore[arg-type]
         (lambda: RECORD.verify_signature(), "record_unsigned"),
+        (
+            lambda: oo.RunRecord.from_json(RECORD.to_json().replace('"1.0","runs"', '"2.0","runs"')),
+            "record_version_unknown",
+        ),
+        (lambda: UNFINISHED.sign(KEY), "record_unfinished"),
+        (lambda: oo.replay(SEALED, DATA), "fill_key_required"),
         (lambda: oo.replay(RECORD, DATA, public_key=bytes(32)), "record_unsigned"),
         (lambda: oo.replay(RECORD, []), "argument_invalid"),
         (lambda: oo.replay(RECORD.to_json(), DATA), "argument_invalid"),  # type: ignore[arg-type]
@@ -181,7 +194,8 @@ def test_a_writer_with_a_key_signs(tmp_path: Path) -> None:
         (lambda: captured(name="x") and oo.run_backtest(DATA, trend, capture="yes"), "argument_invalid"),  # type: ignore[arg-type]
     ],
 )
-def test_what_cannot_be_done_is_refused_with_its_slug(call: Any, slug: str) -> None:
+def test_what_cannot_be_done_is_refused_with_its_slug_and_words(call: Any, slug: str) -> None:
     with pytest.raises(oo.OpenOutcryError) as refused:
         call()
     assert refused.value.slug == slug
+    assert re.fullmatch(f"{slug}: {of_template(TEMPLATES[slug])}", str(refused.value), re.DOTALL)

@@ -190,8 +190,8 @@ def of_records() -> list[Array]:
         run = held(data, symbol)
         returns = np.diff(np.log(navs_of(run)))[1:]
         shown.append(np.array([known.NORMAL.cdf(z) for z in returns / returns.std()]))
-        for field in ("observation", "link"):
-            shown.append(np.array([(int(step[field][:16], 16) + 0.5) / 2**64 for step in run["steps"]]))
+        words = ([int(step[field][:16], 16) for step in run["steps"]] for field in ("observation", "link"))
+        shown += [(np.array(each, np.float64) + 0.5) / 2**64 for each in words]
     return shown
 
 

@@ -104,7 +104,9 @@ def records(scenario: Scenario, data: oo.Dataset) -> Iterator[Any]:
     run = oo.run_backtest(data, "equal-weight", (30, 90), capture=True)
     yield from (run.record.to_json(), run.record._core.to_lines(), run.record.headers, repr(run.record))
     yield from (oo.replay(run.record, data), str(oo.replay(run.record, data)), run.record.sign(bytes(32)).to_json())
-    asked = oo.run_backtest(data, lambda observation: {"orders": [], "reasoning": str(observation)}, (30, 50), capture=True)
+    asked = oo.run_backtest(
+        data, lambda observation: {"orders": [], "reasoning": str(observation)}, (30, 50), capture=True
+    )
     yield asked.record.to_json()
     yield from (repr(run), run.decisions, run.events, run.metrics, run.nav, run.trades, run.caveats, repr(data))
     yield from (data.name, data.fingerprint, data.dates, data.symbols, repr(scenario), repr(scenario.spec))

@@ -727,9 +727,7 @@ def capture_callable(
     `tell` is given each line of the record as soon as it is known.
     """
 
-def capture_weights(
-    dataset: Dataset, weights: _Table, settings: Settings, names: _Names
-) -> tuple[Run, Record]:
+def capture_weights(dataset: Dataset, weights: _Table, settings: Settings, names: _Names) -> tuple[Run, Record]:
     """Run target weights as `run_weights` does, and record them as decisions."""
 
 def run_agent(dataset: Dataset, agent: Baseline, settings: Settings) -> Run: ...

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from math import inf
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 import typer
@@ -89,22 +90,15 @@ def run(
     rules = CostModel(**costs), Limits(**limits, allow_short=allow_short and not long_only)
     dataset = open_dataset(source, periods_per_year)
     watched = _Watched(load_agent(agent, seed))
-    try:
-        with _capturing(record, agent) as capture:
-            done = run_backtest(dataset, watched.asked, window, *rules, seed, name=agent, capture=capture)
-    except Exception as error:
-        if error is not watched.raised:
-            raise
-        # Not passed on: an `OpenOutcryError` of the agent's own doing is a fault of the agent, not of the input.
-        traceback.print_exception(type(error), error, error.__traceback__)
-        raise typer.Exit(1) from error
+    with _capturing(record, agent) as capture, watched:
+        done = run_backtest(dataset, watched.asked, window, *rules, seed, name=agent, capture=capture)
     if record is not None and capture is True:
         done.record.save(record)
     _show(done, report, as_json)
 
 
 def _capturing(record: Path | None, agent: str) -> AbstractContextManager[bool | RecordWriter]:
-    """Return what a run is to be captured by: a writer for lines, which are written while it runs."""
+    """Return what a run is captured by: a writer for lines, which it tells."""
     if record is None:
         return nullcontext(False)
     if record.name.removesuffix(".zst").endswith(".jsonl"):
@@ -115,7 +109,7 @@ def _capturing(record: Path | None, agent: str) -> AbstractContextManager[bool |
 
 
 class _Watched:
-    """An agent, and what it raised."""
+    """An agent, and what it raised: shown with its traceback, and an exit with 1."""
 
     def __init__(self, agent: agents.Agent) -> None:
         self.asked: agents.Agent = agent if isinstance(agent, agents.Baseline) else self._ask
@@ -128,6 +122,16 @@ class _Watched:
         except Exception as error:
             self.raised = error
             raise
+
+    def __enter__(self) -> _Watched:
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: TracebackType | None) -> None:
+        if error is None or error is not self.raised:
+            return
+        # Not passed on: an `OpenOutcryError` of the agent's own doing is a fault of the agent, not of the input.
+        traceback.print_exception(error)
+        raise typer.Exit(1) from error
 
 
 def _show(done: Run, report: Path | None, as_json: bool) -> None:

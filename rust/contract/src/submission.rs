@@ -4,7 +4,9 @@ use openoutcry_engine::{CostModel, Limits, Window};
 
 use crate::record::{Digest, Fill};
 
-/// What a scorer may know of an agent: every number of it recomputed from decisions and data.
+/// What a scorer may know of an agent.
+///
+/// Every number of it is recomputed from decisions and data.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Submission {
     /// What the agent is called.
@@ -69,7 +71,7 @@ pub struct SubmittedRun {
     pub delayed: Vec<f64>,
 }
 
-/// Returns of runs without skill on the same market, in the same window, by the same rules.
+/// Returns of runs without skill, on the same market and by the same rules.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Benchmarks {
     /// What could be held at the first decision, bought in equal parts and kept.

@@ -64,7 +64,7 @@ impl<'a> Backtest<'a> {
         Ok(Self { data, window, rules, lookback, name, commitment: None, fill })
     }
 
-    /// Returns the backtest that a record's header tells of, by rules that were made of it.
+    /// Returns the backtest that a record's header tells of, by rules made of it.
     pub(crate) fn again(data: &'a Dataset, header: &Header, rules: Rules) -> Self {
         let Header { window, lookback, fill, .. } = *header;
         let (name, commitment) = (header.dataset.name.clone(), header.dataset.commitment);
@@ -98,7 +98,9 @@ impl<'a> Backtest<'a> {
         self
     }
 
-    /// Returns this backtest on a market whose key is sealed, of which records hold the commitment.
+    /// Returns this backtest on a sealed market.
+    ///
+    /// Records hold the commitment of its key.
     #[must_use]
     pub fn committed(mut self, commitment: Digest) -> Self {
         self.commitment = Some(commitment);

@@ -117,7 +117,9 @@ pub(crate) struct Misread {
     pub(crate) replayed: String,
 }
 
-/// Carries out the decisions of a run and shows each to `see` with what it was read as.
+/// Carries out the decisions of a run.
+///
+/// Each is shown to `see` with what it was read as.
 pub(crate) fn walk(
     data: &Dataset,
     run: &RunTrajectory,
@@ -168,7 +170,9 @@ fn read(step: usize, text: &str, fault: Option<&Fault>, misread: &mut Option<Mis
     Decision::hold()
 }
 
-/// Returns the rules that a run is to be replayed by, or what of its header cannot be used.
+/// Returns the rules that a run is to be replayed by.
+///
+/// Or what of its header cannot be used.
 pub(crate) fn rules_of(
     data: &Dataset,
     run: &RunTrajectory,

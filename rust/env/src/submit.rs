@@ -51,7 +51,9 @@ fn check_digest(trajectory: &AgentTrajectory) -> Result<(), ReplayError> {
     })
 }
 
-/// Replays one run, the `index`-th of its record, and returns what a scorer may know of it.
+/// Replays one run and returns what a scorer may know of it.
+///
+/// It is the `index`-th of its record.
 ///
 /// # Errors
 ///

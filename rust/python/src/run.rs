@@ -33,7 +33,7 @@ pub(crate) struct Settings {
     fill_key: Option<[u8; 32]>,
 }
 
-/// What records call the market and the agent, and the commitment of the market's key.
+/// What records call market and agent, and the commitment of the market's key.
 type Names = (String, String, Option<[u8; 32]>);
 
 impl Settings {
