@@ -178,7 +178,9 @@ class Run:
             OpenOutcryError: the run was not made with `capture=True`.
         """
         if self._record is None:
-            raise refusal("argument_invalid", "`record` needs a run made with `capture=True`; received one without")
+            raise refusal(
+                "argument_invalid", "`record` must be of a run made with `capture=True`; received one without"
+            )
         return self._record
 
     @property
