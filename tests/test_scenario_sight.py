@@ -170,8 +170,8 @@ def test_what_is_published_is_the_same_for_every_key() -> None:
         data = scenario.dataset()
         told.append((data.name, data.dates, data.symbols, repr(scenario), scenario.spec.to_json()))
     assert told[0] == told[1]
-    texts = [path.read_text(encoding="utf-8") for path in CONTRACT.glob("*.schema.json")]
-    assert len(texts) >= 2
+    # A record is read after the run; what an agent reads and writes has no place for a key.
+    texts = [(CONTRACT / f"{name}.schema.json").read_text(encoding="utf-8") for name in ("observation", "decision")]
     assert re.findall(r'"[^"]*(?:seed|secret|commitment)[^"]*":', "".join(texts)) == []
 
 
