@@ -17,8 +17,8 @@ from openoutcry.power import power
 YEAR, DRAWS = 252.0, {"draws": {"replicates": 199}}
 
 
-def market(random: np.random.Generator, n_days: int) -> Array:
-    return 0.0003 + 0.01 * random.standard_normal(n_days)
+def market(random: np.random.Generator, n_days: int, ratio: float = 0.5) -> Array:
+    return 0.01 * ratio / np.sqrt(YEAR) + 0.01 * random.standard_normal(n_days)
 
 
 def heavy(random: np.random.Generator, shape: tuple[int, int]) -> Array:
@@ -35,26 +35,27 @@ def passing(days: Array, held: Array, windows: list[int]) -> list[str]:
     return [each.agent_id for each in board.scores if each.reasons == ("no_trace",)]
 
 
-@pytest.mark.parametrize(("n_agents", "windows"), [(1, [126, 126]), (10, [126] * 4), (10, [63] * 8)])
+@pytest.mark.parametrize(("n_agents", "windows"), [(1, [126, 126]), (5, [126] * 4), (5, [63] * 8)])
 @pytest.mark.parametrize("kind", ["normal", "heavy"])
 def test_a_field_without_skill_has_an_eligible_agent_as_rarely_as_the_level_says(
     kind: str, n_agents: int, windows: list[int]
 ) -> None:
-    n, found = count(1_000, 60), 0
+    n, found = count(1_000, 100), 0
     for seed in range(n):
         random = np.random.default_rng([seed, n_agents])
-        held = market(random, sum(windows))
         shape = (sum(windows), n_agents)
+        # All earn the premium of a market that goes up, so that cash is beaten and only alpha is left to luck.
+        held = market(random, sum(windows), ratio=4.0)
         own = heavy(random, shape) if kind == "heavy" else 0.01 * random.standard_normal(shape)
-        found += bool(passing(own + random.uniform(0.0, 1.5, n_agents) * (held - held.mean())[:, None], held, windows))
+        found += bool(passing(own + random.uniform(1.0, 1.5, n_agents) * held[:, None], held, windows))
     print(f"{kind}, {n_agents} agents, {len(windows)} windows of {windows[0]}: {found / n:.1%} of {n} fields")
     assert found / n <= 0.05 + 3.1 * np.sqrt(0.05 * 0.95 / n)
 
 
-@pytest.mark.parametrize(("n_agents", "ratio"), [(1, 1.0), (1, 2.0), (10, 2.0)])
+@pytest.mark.parametrize(("n_agents", "ratio"), [(1, 1.0), (5, 2.0)])
 def test_planted_skill_is_eligible_with_the_power_that_the_formula_says(n_agents: int, ratio: float) -> None:
     stats = pytest.importorskip("scipy.stats")
-    n, windows = count(400, 60), [252] * 4
+    n, windows = count(400, 100), [252] * 4
     hits = false = 0
     for seed in range(n):
         random = np.random.default_rng([seed, 7])
@@ -72,7 +73,7 @@ def test_planted_skill_is_eligible_with_the_power_that_the_formula_says(n_agents
 
 
 def test_as_many_days_as_the_power_asks_for_show_the_skill_as_often_as_it_says() -> None:
-    n, told = count(400, 60), power(1_000, 1, sharpe=2.0, power=0.8)
+    n, told = count(400, 100), power(1_000, 1, sharpe=2.0, power=0.8)
     length = int(told.n_needed) // 3
     hits = 0
     for seed in range(n):
