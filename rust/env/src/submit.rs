@@ -74,7 +74,9 @@ pub fn submit_at(
     submit_by(markets, trajectory, resized).map(Ok)
 }
 
-/// Returns the runs of a record as `each` finds them, each on the market of its fingerprint.
+/// Returns the runs of a record as `each` finds them.
+///
+/// Each is on the market of its fingerprint.
 fn submit_by(
     markets: &[&Dataset],
     trajectory: &AgentTrajectory,
@@ -146,7 +148,7 @@ pub fn submit_run(
     Ok(SubmittedRun { trace: Some(trace), ..submitted(&market, trajectory, &run)? })
 }
 
-/// Replays a run, the `index`-th of its record, and returns it with the market that it was on.
+/// Replays the `index`-th run of a record and returns it with its market.
 fn replayed<'a>(
     data: &'a Dataset,
     trajectory: &RunTrajectory,

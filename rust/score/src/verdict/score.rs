@@ -72,7 +72,9 @@ pub struct Side {
     pub hac: Known<Hac>,
     /// Days that it takes to tell the typical seed's ratio from 0.
     pub min_track_record: Known,
-    /// Probability of such a mean of all days where the true one is 0, for this agent by itself.
+    /// Probability of such a mean of all days where the true one is 0.
+    ///
+    /// For this agent by itself.
     pub alone: Known,
     /// The same by the signs of windows; none for fewer than eight.
     pub sign_flip: Option<f64>,
