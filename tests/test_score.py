@@ -170,6 +170,38 @@ def test_what_a_suite_says_is_what_agents_are_held_to() -> None:
     assert refused.value.slug == "record_differs"
 
 
+def test_the_capacity_is_the_size_at_which_nothing_is_left() -> None:
+    days = 300
+    random = np.random.default_rng(4)
+    swing = np.where(np.arange(days) % 2 == 0, 0.01, -0.01)
+    steps = np.column_stack([swing, np.full(days, 0.0003)]) + 0.001 * random.standard_normal((days, 2))
+    close = 100.0 * np.cumprod(1.0 + steps, axis=0)
+    dates = np.datetime_as_string(np.datetime64("2020-01-01") + np.arange(days)).tolist()
+    plain = oo.Dataset.from_arrays(dates, ["A", "B"], close)
+    traded = oo.Dataset.from_arrays(dates, ["A", "B"], close, volume=np.full((days, 2), 1e6))
+    weights = np.column_stack([np.where(np.arange(days) % 2 == 1, 0.5, 0.0), np.full(days, 0.4)])
+    costs = oo.CostModel(fee_bps=1.0, slippage_bps=0.0, impact_bps=20.0)
+
+    def found(market: oo.Dataset, table: Array = weights) -> tuple[float | None, str]:
+        record = oo.run_backtest(market, table, (20, days), costs, capture=True).record
+        assert record is not None
+        return scoring.capacity(record, market)
+
+    nav, why = found(traded)
+    assert why == ""
+    assert nav is not None
+    record = oo.run_backtest(traded, weights, (20, days), costs, capture=True).record
+    assert record is not None
+    sizes = [scoring.Submission.at_capital(record._core, [traded._core], each) for each in (nav, 1.02 * nav)]
+    above, below = (oo.score(each, config=QUICK).scores[0].sides[0]["mean"] for each in sizes)
+    assert above > 0.0 > below
+    judged = oo.score(scoring.submit(record, traded, capacity=nav), config=QUICK).scores[0]
+    assert judged.beside["capacity"] == nav
+    assert found(plain)[0] is None
+    assert "costs that grow with size" in found(plain)[1]
+    assert "above 0 at a NAV of 1e+06 is required" in found(traded, weights[::-1])[1]
+
+
 def test_the_json_door_takes_returns_and_trials() -> None:
     one, many = (json.loads(oo.score_run(noise(1, 2.0).tolist(), n_trials=n)) for n in (0, 1_000))
     assert one["trials"]["n_trials"] == 1

@@ -1,5 +1,7 @@
 //! What a scorer may know of a record beside what its replay says.
 
+use std::fmt::Write;
+
 use openoutcry::record::AgentTrajectory;
 use openoutcry::{
     Agent, Backtest, CostModel, Dataset, Decision, MarketObservation, Order, Terms, Window, agents, replay_submission,
@@ -70,7 +72,7 @@ fn a_larger_capital_pays_more_for_the_same_weights_and_no_capital_is_refused() {
     let mut text = "date,symbol,close,volume\n".to_owned();
     for day in 0..n_days {
         let close = 100.0 + f64::from(day % 7);
-        text += &format!("2020-{:02}-{:02},A,{close},1e6\n", 1 + day / 28, 1 + day % 28);
+        writeln!(text, "2020-{:02}-{:02},A,{close},1e6", 1 + day / 28, 1 + day % 28).unwrap();
     }
     let data = Dataset::from_csv(&text, 252.0).unwrap();
     let mut weight = 0.1;

@@ -292,7 +292,7 @@ fn sides(agent: &Agent<'_>, seed: usize, config: &ScoreConfig, selection: &Selec
             alone: in_field.alone[place],
             sign_flip: average.ok().and_then(|series| {
                 let panel = Panel::new(series, 1, &lengths).ok()?;
-                sign_flip(&panel, &config.draws.draws(1))
+                sign_flip(&panel, &config.draws.draws())
             }),
             romano_wolf: in_field.romano_wolf[place],
             false_discovery: in_field.false_discovery[place],

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use crate::agents::{Market, Noise, quick};
 
-/// Returns a track of some kind: noise, skill, nothing, a ruin, a copy of the market, or next to nothing.
+/// Returns a track: noise, skill, nothing, a ruin, twice the market, or a sliver.
 fn track(market: &Market, kind: u8, seed: u64) -> Vec<f64> {
     let n = market.n_days();
     let mut noise = Noise::new(seed);
@@ -25,13 +25,14 @@ fn track(market: &Market, kind: u8, seed: u64) -> Vec<f64> {
 
 fn field(lengths: &[usize], kinds: &[u8], seed: u64) -> (Vec<Submission>, Field) {
     let market = Market::new(lengths, seed);
-    let of = |(place, kind): (usize, &u8)| market.agent(&place.to_string(), &[track(&market, *kind, seed + place as u64)]);
+    let of =
+        |(place, kind): (usize, &u8)| market.agent(&place.to_string(), &[track(&market, *kind, seed + place as u64)]);
     let agents: Vec<_> = kinds.iter().enumerate().map(of).collect();
     let scored = score_field(&agents, &quick()).unwrap();
     (agents, scored)
 }
 
-/// Returns how often a number is not there, and checks that each time it is said why.
+/// Returns how often a number is not there, where each time it is said why.
 fn walk(value: &serde_json::Value) -> usize {
     match value {
         serde_json::Value::Object(fields) => {
