@@ -22,7 +22,7 @@ EXTRAS = ("dev", "oracle")
 # pyarrow 26 asks for numpy 2 where it is imported, not where it is installed.
 FLOORS = ["numpy==1.26.*", "gymnasium==1.1.*", "pyarrow<26"]
 # What no test imports, or only one that is marked `once`.
-TOOLS = ("abi3audit", "maturin", "mkdocs-material", "mypy", "playwright", "ruff")
+TOOLS = ("abi3audit", "arch", "maturin", "mkdocs-material", "mypy", "playwright", "ruff")
 
 
 def resolve(requirements: list[str]) -> str:

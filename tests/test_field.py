@@ -51,7 +51,7 @@ def test_too_few_days_are_insufficient(name: str) -> None:
 
 
 def test_one_window_is_insufficient_for_a_mean() -> None:
-    with pytest.raises(oo.OpenOutcryError, match="at least 2 windows .* received 1 of 900") as refused:
+    with pytest.raises(oo.OpenOutcryError, match=r"at least 2 windows .* received 1 of 900") as refused:
         field.mean_test(series(900), [900], seed=0)
     assert refused.value.slug == "insufficient"
 
@@ -166,7 +166,7 @@ def test_a_field_of_losers_has_no_winner() -> None:
 
 
 def test_copies_of_an_agent_have_one_p_value_and_cost_the_others_nothing() -> None:
-    panel = noise(300, 3) + [1e-3, 0.0, 0.0]
+    panel = noise(300, 3) + np.array([1e-3, 0.0, 0.0])
     padded = np.column_stack([panel, *[panel[:, 0]] * 20])
     one, other = (field.field_tests(each, seed=1, block_length=2.0) for each in (panel, padded))
     np.testing.assert_array_equal(other.romano_wolf[:3], one.romano_wolf)
@@ -179,8 +179,10 @@ def test_a_block_never_leaves_its_window() -> None:
     level = np.repeat([1.0, -1.0], 150) + 1e-3 * series(300)
     long, short = (field.mean_test(level, windows, seed=0, block_length=length) for length in (150.0, 1.0))
     assert abs(long.mean) < 1e-3
-    spread = {length: native.field_tests(level[:, None], windows, n_draws=1, seed=0, block_length=length)["statistics"]
-              for length in (1.0, 150.0)}
+    spread = {
+        length: native.field_tests(level[:, None], windows, n_draws=1, seed=0, block_length=length)["statistics"]
+        for length in (1.0, 150.0)
+    }
     # A block of its window alone is all 1 or all -1: the mean varies as that of few coins.
     assert abs(spread[150.0][0]) < abs(spread[1.0][0]) / 5.0
     assert short.block_length == 1.0

@@ -63,6 +63,7 @@ def test_the_length_of_a_block_is_that_of_arch(seed: int) -> None:
     assert field.block_length(returns) == pytest.approx(np.mean(expected), rel=1e-9)
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("seed", [1, 11])
 def test_arch_still_says_what_is_frozen(seed: int) -> None:
     pytest.importorskip("arch")

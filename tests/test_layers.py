@@ -82,6 +82,7 @@ LAYERS = {
             "openoutcry.replaying",
             "openoutcry.scenario",
             "openoutcry.scoring",
+            "openoutcry.targets",
             "openoutcry.verdict",
             "openoutcry.window",
         ),
@@ -107,7 +108,12 @@ LAYERS = {
         libraries_later=frozenset({"pandas", "polars", "pyarrow"}),
     ),
     "report": Layer(("openoutcry.report", "openoutcry.report.*"), {"native", "report"}, {"numpy"}),
-    "picture": Layer(("openoutcry.picture", "openoutcry.trace"), {*CORE, "report"}, {"numpy"}, frozenset({"root"})),
+    "picture": Layer(
+        ("openoutcry.chance", "openoutcry.evidence", "openoutcry.picture", "openoutcry.trace"),
+        {*CORE, "picture", "report", "skill"},
+        {"numpy"},
+        frozenset({"root"}),
+    ),
     "gym": Layer(
         ("openoutcry.gym", "openoutcry.spaces"), {*CORE, "gym"}, {"gymnasium", "numpy"}, frozenset({"report"})
     ),
@@ -115,6 +121,7 @@ LAYERS = {
     "board": Layer(("openoutcry.board", "openoutcry.benchmarks"), {*CORE, "sweep"}, {"numpy"}),
     "skill": Layer(("openoutcry.power", "openoutcry.skill", "openoutcry.trades"), {*CORE, "skill"}, {"numpy"}),
     "field": Layer(("openoutcry.field",), {"errors", "native"}, {"numpy"}),
+    "suite": Layer(("openoutcry.evaluation", "openoutcry.suite"), {*CORE, "suite"}, {"numpy"}),
     "reidentify": Layer(("openoutcry.reidentify",), {*CORE, "reidentify"}, {"numpy"}),
     "sb3": Layer(("openoutcry.sb3",), {"errors"}, {"gymnasium", "numpy", "stable_baselines3"}),
     "puffer": Layer(("openoutcry.puffer",), {"vector"}, {"gymnasium", "numpy", "pufferlib"}),
@@ -129,6 +136,9 @@ LAYERS = {
     "pytest_plugin": Layer(("openoutcry.pytest_plugin",), set(), {"pytest"}, frozenset({"leakcheck"})),
     "batch_bench": Layer(("openoutcry.batch_benchmarks",), {*CORE, "vector"}, {"gymnasium", "numpy"}),
     "scenario_bench": Layer(("openoutcry.scenario_benchmarks",), {*CORE, "board", "leakcheck"}, {"numpy"}),
+    "score_bench": Layer(
+        ("openoutcry.score_benchmarks",), {"board", "field", "skill"}, {"numpy"}, libraries_later=frozenset({"arch"})
+    ),
     "realism": Layer(
         ("openoutcry.realism", "openoutcry.realism.*"), {*CORE, "realism", "sweep"}, {"numpy"}, by_name=True
     ),
@@ -139,9 +149,21 @@ LAYERS = {
     ),
     "cli": Layer(
         ("openoutcry.__main__", "openoutcry.cli", "openoutcry.cli.*"),
-        {*CORE, "board", "cli", "reidentify", "skill"},
+        {*CORE, "board", "cli", "reidentify", "skill", "suite"},
         {"numpy", "rich", "typer"},
-        frozenset({"root", "batch_bench", "leakcheck", "martingale", "picture", "realism", "report", "scenario_bench"}),
+        frozenset(
+            {
+                "root",
+                "batch_bench",
+                "leakcheck",
+                "martingale",
+                "picture",
+                "realism",
+                "report",
+                "scenario_bench",
+                "score_bench",
+            }
+        ),
     ),
 }
 

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 import pytest
 from browser import chromium
-from evidence import Outspoken, full_view
+from evidence import Outspoken
 from pages import PROVENANCE, make_board, make_page, make_run
 from support import count
 
 import openoutcry as oo
-from openoutcry.picture import benchmark_of, view_of
+from openoutcry.picture import benchmark_of, full_view_of, view_of
 from openoutcry.report import Provenance, render_run
 from openoutcry.report.trace import Event, Fill, Order, Step, Trace
 from openoutcry.report.view import RunView
@@ -50,10 +50,10 @@ def hostile_run() -> RunView:
 
 @cache
 def real_run() -> tuple[RunView, RunView]:
-    agent = Outspoken(every=5)
     limits = oo.Limits(max_weight=0.1, allow_short=False)
-    run = oo.run_backtest(oo.data.load("ecb-fx"), agent, (100, 700), limits=limits, name="outspoken")
-    return full_view(run, agent.texts), view_of(benchmark_of(run))
+    data = oo.data.load("ecb-fx")
+    run = oo.run_backtest(data, Outspoken(every=5), (100, 700), limits=limits, name="outspoken", capture=True)
+    return full_view_of(run, 46), view_of(benchmark_of(run))
 
 
 def full_page() -> str:

@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from evidence import LEVELS, Outspoken, full_view
+from evidence import Outspoken
 from hypothesis import given
 from hypothesis import strategies as st
 from pages import HOSTILE, PROVENANCE, Page, make_board, make_page, make_run
 
 import openoutcry as oo
-from openoutcry.picture import benchmark_of, view_of
+from openoutcry.chance import LEVELS
+from openoutcry.picture import benchmark_of, full_view_of, view_of
 from openoutcry.report import Provenance, render_run
 from openoutcry.report.calibration import calibration_chart, calibration_section
 from openoutcry.report.charts import Line, equity_chart
@@ -49,9 +50,9 @@ def heads(page: str) -> list[str]:
 
 
 def real_view(n_bars: int, **agent: Any) -> tuple[RunView, oo.Run]:
-    outspoken = Outspoken(**agent)
-    run = oo.run_backtest(oo.data.load("ecb-fx"), outspoken, (20, 20 + n_bars), name="outspoken")
-    return full_view(run, outspoken.texts), run
+    window = (20, 20 + n_bars)
+    run = oo.run_backtest(oo.data.load("ecb-fx"), Outspoken(**agent), window, name="outspoken", capture=True)
+    return full_view_of(run, 46), run
 
 
 def test_a_section_stands_where_its_data_are_given_and_only_there() -> None:
@@ -250,7 +251,7 @@ def test_every_number_of_skill_stands_beside_its_meaning() -> None:
     assert (cells["SR0 a bar"], cells["N, trials counted"], cells["N, effective"]) == ("0.1132", "100", "12.4")
     assert cells["their_own"] == "2.00"
     assert "The deflated Sharpe ratio after 100 trials is below 0.95: 0.900." in section
-    assert "The track is too short: 1,250 returns, where 1,688 are needed." in section
+    assert "The track is too short: 1,250 returns, where 1,689 are needed." in section
     assert "Power &amp; so on." in section
 
 

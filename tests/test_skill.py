@@ -120,6 +120,7 @@ def test_moments_errors_and_probabilities_are_what_their_definitions_say(seed: i
     if ratio > 0.0:
         least = 1.0 + variance * (stats.norm.ppf(0.95) / ratio) ** 2
         assert skill.min_track_record(moments) == pytest.approx(least, rel=1e-11)
+        assert skill.min_track_record(moments, confidence=0.3) == 1.0
     errors = skill.sharpe_errors(r, 252.0)
     assert errors.standard_error == pytest.approx(math.sqrt(252.0 * variance / (n - 1)), rel=1e-12)
     assert errors.sharpe == native.summarize(r, periods_per_year=252.0)[0]["sharpe"]
@@ -278,6 +279,12 @@ def test_what_has_no_ratio_is_refused_or_none_and_says_why() -> None:
         lambda: skill.sharpe_errors(rng.normal(size=9), lags=9),
         lambda: skill.calibrate([(1.5, 0.5, 1.0, 1.0)]),
         lambda: skill.calibrate([]),
+        lambda: skill.probabilistic_sharpe(Moments(9, 0.1), math.nan),
+        lambda: skill.probabilistic_sharpe(Moments(9, math.nan)),
+        lambda: skill.min_track_record(Moments(9, 0.1), -math.inf),
+        lambda: skill.min_backtest_years(10, math.inf),
+        lambda: skill.at_cost([0.1], [math.nan], [0.1], 1.0),
+        lambda: skill.at_cost([0.1], [0.0], [0.1], math.nan),
     ]
     for call in refused:
         with pytest.raises(oo.OpenOutcryError, match="; received ") as error:
@@ -287,6 +294,21 @@ def test_what_has_no_ratio_is_refused_or_none_and_says_why() -> None:
         with pytest.raises(oo.OpenOutcryError) as error:
             Moments.of(values)
         assert error.value.slug == "shape_mismatch"
+
+
+@pytest.mark.parametrize("ppy", [0.0, -252.0, math.nan, math.inf])
+def test_bars_a_year_that_are_none_are_refused(ppy: float) -> None:
+    r, b = np.random.default_rng(16).normal(size=(2, 9))
+    calls: list[Callable[[], object]] = [
+        lambda: skill.sharpe_errors(r, ppy),
+        lambda: skill.rolling_sharpe(r, 5, ppy),
+        lambda: skill.tracking(r, b, ppy),
+        lambda: skill.decay(r, b, ppy),
+    ]
+    for call in calls:
+        with pytest.raises(oo.OpenOutcryError, match="finite bars a year above 0 are required") as refused:
+            call()
+        assert refused.value.slug == "argument_invalid"
 
 
 def test_declared_trials_and_those_of_the_ledger_add_up() -> None:

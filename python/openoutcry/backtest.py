@@ -15,12 +15,13 @@ import numpy.typing as npt
 from openoutcry import openoutcry_py as native
 from openoutcry.agents import Agent, Baseline
 from openoutcry.answers import decision_text
-from openoutcry.arguments import is_truth, lookback_of, plain, rules_of, seed_of
-from openoutcry.columns import frozen, unlabelled
+from openoutcry.arguments import is_truth, lookback_of, rules_of, seed_of, whole
+from openoutcry.columns import frozen
 from openoutcry.dataset import Dataset
 from openoutcry.errors import refusal, tell
 from openoutcry.openoutcry_py import CostModel, Limits
 from openoutcry.record import RecordWriter, RunRecord
+from openoutcry.targets import table_of_weights
 from openoutcry.window import Edge, Window, as_window
 
 if TYPE_CHECKING:
@@ -136,32 +137,6 @@ def _ask(dataset: Dataset, agent: Agent, run: Callable[[Callable[[str], str]], M
         if asked_on:
             tell(error, f"in the decision at the close of bar {dataset.dates.index(asked_on)} ({asked_on})")
         raise
-
-
-def table_of_weights(dataset: Dataset, weights: Any) -> npt.NDArray[np.float64]:
-    """Return weights as a table, if that is what they are.
-
-    It must be of numbers, and of the symbols and dates of the dataset.
-    """
-    array = plain("weights", unlabelled("weights", weights, dataset.symbols))
-    if array.dtype.kind not in "fiu" or array.ndim != 2:
-        wanted = f"an agent or an array of shape ({dataset.n_bars}, {dataset.n_symbols}) is required"
-        raise refusal("shape_mismatch", f"{wanted}; received {array.ndim}-d {array.dtype}")
-    _check_index(dataset, weights)
-    return array.astype(np.float64, copy=False)
-
-
-def _check_index(dataset: Dataset, weights: Any) -> None:
-    """Refuse a pandas frame of other dates: shifted by one bar it would look ahead."""
-    rows: Any = getattr(weights, "index", None)
-    if not hasattr(rows, "inferred_type") or rows.inferred_type == "integer":
-        return
-    texts = [date.isoformat() if hasattr(date, "isoformat") else str(date) for date in rows]
-    dates = [text[: len(dataset.dates[0])] for text in texts]
-    if dates != list(dataset.dates):
-        wanted = f"the index of weights must be the dates of the dataset, {dataset.dates[0]} .. {dataset.dates[-1]}"
-        received = f"{dates[0]} .. {dates[-1]}, {len(dates)} rows" if dates else "no rows"
-        raise refusal("shape_mismatch", f"{wanted}; received {received}")
 
 
 def _frozen(arrays: dict[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
@@ -382,11 +357,28 @@ class Run:
 
         return picture_of(self)
 
-    def report(self, path: str | os.PathLike[str]) -> str:
-        """Write the report of this run to one HTML file and return its path."""
-        from openoutcry.picture import write_run_report
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        record: str | os.PathLike[str] | None = None,
+        data: str = "",
+        n_trials: int = 1,
+    ) -> str:
+        """Write the report of this run to one HTML file and return its path.
 
-        return write_run_report(self, path)
+        Of a run with a record, the page shows every decision, stated confidence and the record's digest.
+
+        Args:
+            path: The page.
+            record: File that `run.record` was saved to: the page then names the command that verifies it.
+            data: What `openoutcry replay --data` finds the market by; may be left out for a bundled one.
+            n_trials: Trials that this run was chosen from, itself among them; they deflate its Sharpe ratio.
+        """
+        from openoutcry.picture import Origin, write_run_report
+
+        counted = whole("n_trials", n_trials, 1, 2**53)
+        return write_run_report(self, path, counted, Origin(record=record, source=data))
 
     def __repr__(self) -> str:
         told = ", ".join(filter(None, (self.ending, f"{self.nav[-1] - 1.0:+.2%}")))

@@ -259,9 +259,12 @@ def _way(
     width = dataset.n_symbols + 1 + (0 if way == "cursor" else LOOKBACK * dataset.n_symbols)
     out = np.empty((len(actions), width), np.float32) if way == "out" else None
 
+    held: list[object] = []
+
     def steps(k: int) -> None:
         for _ in range(k):
-            env.step(actions, out)
+            # Held until the next is there, as learners do: memory that is dropped at once is given out again at once.
+            held[:] = env.step(actions, out)[:1]
 
     return steps, width
 

@@ -221,7 +221,7 @@ def sharpe_difference(
     n_draws: int = N_DRAWS,
     block_length: float | None = None,
 ) -> SharpeInterval:
-    """Return a two-sided interval of the Sharpe ratio of one agent less that of another.
+    """Return a two-sided interval of the difference of two Sharpe ratios.
 
     Args:
         first: Excess returns. Shape `(n_days,)`.

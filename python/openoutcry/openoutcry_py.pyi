@@ -35,6 +35,8 @@ __all__ = [
     "TradingEnv",
     "annual_share",
     "at_cost",
+    "benjamini_hochberg",
+    "block_length",
     "break_even_bps",
     "calibrate",
     "canonicalize",
@@ -48,15 +50,19 @@ __all__ = [
     "deflate",
     "drawdowns",
     "expected_max",
+    "field_tests",
     "fill_noise",
     "gross_exposure",
+    "holm",
     "is_riskless",
+    "mean_test",
     "min_backtest_years",
     "min_track_record",
     "moments",
     "net_exposure",
     "normal_cdf",
     "normal_quantile",
+    "overfit",
     "power",
     "probabilistic_sharpe",
     "record_public_key",
@@ -71,7 +77,9 @@ __all__ = [
     "score_field",
     "score_run",
     "sharpe_errors",
+    "sharpe_interval",
     "summarize",
+    "tie_bands",
     "tracking",
     "trades",
     "trials",
@@ -582,6 +590,8 @@ class Run:
     @property
     def returns(self) -> _Vector: ...
     @property
+    def excess(self) -> _Vector: ...
+    @property
     def gains(self) -> dict[str, _Vector]: ...
     @property
     def turnover(self) -> _Vector: ...
@@ -735,6 +745,13 @@ class Submission:
         Each run is its window, fill seed, returns, those of buy-and-hold and cash, risk-free returns, and dates.
         """
 
+    @staticmethod
+    def join(agent_id: str, submissions: Sequence[Submission]) -> Submission:
+        """Return one submission with the runs of several, in their order.
+
+        Trials and digest are those of none of them.
+        """
+
     @property
     def agent_id(self) -> str: ...
     @property
@@ -838,7 +855,7 @@ def sharpe_interval(
     seed: int,
     block_length: float | None = None,
 ) -> tuple[float, float, float, float, float, int]:
-    """Return an interval of the Sharpe ratio of one agent, or of the difference of two.
+    """Return an interval of a Sharpe ratio, or of the difference of two.
 
     The values are the estimate, its standard error, both ends, the p-value of 0, and the days of a block.
     """
@@ -948,7 +965,7 @@ def deflate(moments: _Given, n_trials: int, n_returns: int, spread: float | None
     """
 
 def rolling_sharpe(excess: _Vector, n_window: int, periods_per_year: float) -> dict[str, Any]:
-    """Return the Sharpe ratio a year of every window, and the worst."""
+    """Return the Sharpe ratio a year of every window with its error, and the worst."""
 
 def regress(returns: _Vector, benchmark: _Vector) -> dict[str, Any]:
     """Return a track as a line in a benchmark."""

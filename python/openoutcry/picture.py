@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+import shlex
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from openoutcry import data
 from openoutcry import openoutcry_py as native
 from openoutcry.agents import buy_and_hold
 from openoutcry.backtest import Run, run_backtest
+from openoutcry.chance import fan_label, fan_of
+from openoutcry.data import frozen
+from openoutcry.evidence import calibration_of, rolling_of, skill_of
 from openoutcry.report import Provenance, RunView, render_run
 from openoutcry.report.charts import Line, drawdown_chart, equity_chart, standalone
+from openoutcry.trace import trace_of
 
 
 @dataclass(frozen=True)
@@ -75,6 +81,25 @@ def view_of(run: Run) -> RunView:
     )
 
 
+def full_view_of(run: Run, n_trials: int = 1) -> RunView:
+    """Return what the page of a single run shows: all of `view_of`, and its evidence.
+
+    Decisions and stated confidence are of the record, of a run that was captured.
+    """
+    trace = None
+    if run._record is not None:
+        trace = trace_of(run, run.record.decisions[0], run.record.faults[0])
+    return replace(
+        view_of(run),
+        fan=fan_of(run),
+        fan_label=fan_label(),
+        rolling=rolling_of(run),
+        skill=skill_of(run, n_trials),
+        calibration=None if trace is None else calibration_of(trace, run.dataset.symbols),
+        trace=trace,
+    )
+
+
 def _delayed(notes: dict[str, str]) -> dict[str, str]:
     return {"delayed_sharpe": notes["sharpe"]} if "sharpe" in notes else {}
 
@@ -88,9 +113,52 @@ def _events(run: Run) -> dict[str, dict[str, int]]:
     return counts
 
 
-def provenance_of(run: Run, command: str = "") -> Provenance:
-    """Return what anyone needs to repeat a run."""
-    return Provenance([("agent", run.name), *conditions_of(run), *versions(command)])
+@dataclass(frozen=True)
+class Origin:
+    """Where a page and its run come from.
+
+    Attributes:
+        command: What made the page; empty for a program.
+        record: File that holds the record of the run; None for none.
+        source: What `openoutcry replay --data` finds the market by; empty for the name of a bundled one.
+    """
+
+    command: str = ""
+    record: str | os.PathLike[str] | None = None
+    source: str = ""
+
+
+def provenance_of(run: Run, origin: Origin | None = None) -> Provenance:
+    """Return what anyone needs to repeat a run, and to verify it if it has a record."""
+    origin = origin or Origin()
+    entries = [("agent", run.name), *conditions_of(run), *versions(origin.command)]
+    if run._record is None:
+        return Provenance(entries)
+    return Provenance(entries, verify=_replay_command(run, origin), digest=run.record.digest or "")
+
+
+def _replay_command(run: Run, origin: Origin) -> str:
+    """Return the command that verifies the record of a run.
+
+    Empty where nothing is known to name its file or its market.
+    """
+    if origin.record is None or not (source := origin.source or _bundled_as(run)):
+        return ""
+    words = ["openoutcry", "replay", os.fspath(origin.record), "--data", source]
+    is_table = source.partition(":")[0] not in data.names() and Path(source).suffix not in frozen.SUFFIXES
+    if is_table and run.dataset.periods_per_year != 252.0:
+        words += ["--periods-per-year", f"{run.dataset.periods_per_year!r}"]
+    return shlex.join(words)
+
+
+def _bundled_as(run: Run) -> str:
+    """Return what the command line calls the market of a run; empty if it is not bundled."""
+    name = run.dataset.name
+    if name not in data.names():
+        return ""
+    markets = {name: None, f"{name}:all": "all", f"{name}:{','.join(run.dataset.symbols)}": run.dataset.symbols}
+    same = (told for told, universe in markets.items() if data.load(name, universe) == run.dataset)
+    return next(same, "")
 
 
 def conditions_of(run: Run) -> list[tuple[str, str]]:
@@ -126,9 +194,9 @@ def notices_of(run: Run) -> list[str]:
     return [*run.dataset.notices, "no risk-free rate is known: Sharpe ratios are of raw returns"]
 
 
-def write_run_report(run: Run, path: str | os.PathLike[str], command: str = "") -> str:
+def write_run_report(run: Run, path: str | os.PathLike[str], n_trials: int = 1, origin: Origin | None = None) -> str:
     """Write the report of a run to one HTML file and return its path."""
     benchmark = view_of(benchmark_of(run))
-    page = render_run(view_of(run), benchmark, notices_of(run), provenance_of(run, command))
+    page = render_run(full_view_of(run, n_trials), benchmark, notices_of(run), provenance_of(run, origin))
     Path(path).write_text(page, encoding="utf-8")
     return os.fspath(path)

@@ -125,12 +125,14 @@ class Rolling:
 
     Attributes:
         ratios: Shape `(n_returns - n_window + 1,)`; NaN where a window does not vary.
+        errors: Standard error of each, of the same shape; NaN where it is undefined.
         worst: The lowest, None if there is none.
         worst_at: First return of its window.
         undefined: Why a number is None.
     """
 
     ratios: Series
+    errors: Series
     worst: float | None
     worst_at: int | None
     undefined: dict[str, str]
@@ -199,6 +201,7 @@ class Bin(NamedTuple):
     n_orders: int
     confidence: float | None
     hit_rate: float | None
+    interval: tuple[float, float] | None
 
 
 @dataclass(frozen=True)

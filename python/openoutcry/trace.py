@@ -103,6 +103,8 @@ def _order(order: Mapping[str, Any]) -> Order:
 
 
 def _number(value: Any) -> float | None:
+    if type(value) is float and math.isfinite(value):
+        return value
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     try:
         number = float(value) if is_number else math.nan

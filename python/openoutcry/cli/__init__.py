@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from openoutcry.cli import bench, data, demo, leakcheck, martingale, power, realism, replay, run
+from openoutcry.cli import bench, data, demo, leakcheck, martingale, power, realism, replay, run, suite
 from openoutcry.openoutcry_py import OpenOutcryError
 
 EXIT_CODES = """
@@ -30,6 +30,7 @@ app.command("run", epilog=run.EXAMPLES)(run.run)
 app.command("replay", epilog=replay.REPLAY_EXAMPLES)(replay.replay)
 app.command("diff", epilog=replay.DIFF_EXAMPLES)(replay.diff)
 app.add_typer(data.app, name="data")
+app.add_typer(suite.app, name="suite")
 app.command("leakcheck", epilog=leakcheck.EXAMPLES)(leakcheck.leakcheck)
 app.command("realism", epilog=realism.EXAMPLES)(realism.realism)
 app.command("martingale", epilog=martingale.EXAMPLES)(martingale.martingale)

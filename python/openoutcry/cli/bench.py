@@ -27,6 +27,8 @@ EXAMPLES = """
 `openoutcry bench --batch`
 
 `openoutcry bench --scenarios`
+
+`openoutcry bench --score --check`
 """
 
 
@@ -36,15 +38,21 @@ def bench(
     scenarios: bool = typer.Option(
         False, "--scenarios", help="Measure the making of scenarios and a leak check instead; about half a minute."
     ),
+    score: bool = typer.Option(
+        False, "--score", help="Measure the tests of a field beside arch instead, which the extra `oracle` brings."
+    ),
     as_json: bool = typer.Option(False, "--json", help="Print as JSON."),
 ) -> None:
     """Measure backtests, memory, JSON steps, import time and size.
 
     Each beside a numpy peer in the same process, where it has one.
     """
-    if batch and scenarios:
-        raise refusal("argument_invalid", "`--batch` and `--scenarios` exclude each other; received both")
-    rows = _measure_batch() if batch else _measure_scenarios() if scenarios else _measure()
+    chosen = [f"`--{name}`" for name, is_on in (("batch", batch), ("scenarios", scenarios), ("score", score)) if is_on]
+    if len(chosen) > 1:
+        message = f"`--batch`, `--scenarios` and `--score` exclude each other; received {' and '.join(chosen)}"
+        raise refusal("argument_invalid", message)
+    ways = {"`--batch`": _measure_batch, "`--scenarios`": _measure_scenarios, "`--score`": _measure_score}
+    rows = ways[chosen[0]]() if chosen else _measure()
     if as_json:
         typer.echo(json.dumps([row.to_dict() for row in rows]))
     else:
@@ -75,6 +83,12 @@ def _measure_scenarios() -> list[Any]:
     with Progress(console=Console(stderr=True), transient=True) as progress:
         bar = progress.add_task("scenarios", total=len(NAMES) + 1)
         return scenario_benchmarks.measure(lambda _: progress.advance(bar))
+
+
+def _measure_score() -> list[Any]:
+    from openoutcry import score_benchmarks
+
+    return score_benchmarks.measure()
 
 
 def check_goals(rows: list[Any]) -> None:

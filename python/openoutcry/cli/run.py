@@ -6,8 +6,8 @@ import json
 import shlex
 import sys
 import traceback
-from collections.abc import Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ EXAMPLES = """
 
 `openoutcry run --data prices.csv --agent my_agent:decide --window 2010-01-01:2020-01-01 --report run.html`
 
-`openoutcry run --data ecb-fx --agent my_agent:decide --record run.jsonl`
+`openoutcry run --data ecb-fx --agent my_agent:decide --record run.jsonl --report run.html --trials 20`
 
 `openoutcry run --data us-treasury:UST10Y,UST2Y --agent equal-weight --fee-bps 0.5 --json`
 """
@@ -59,6 +59,7 @@ def run(
     record: Path | None = typer.Option(
         None, help="Write a record that `openoutcry replay` verifies: .json, or .jsonl while it runs; or with .zst."
     ),
+    trials: int = typer.Option(1, min=1, help="Trials it was chosen from; the report deflates by them."),
     as_json: bool = typer.Option(False, "--json", help="Print the numbers as JSON."),
     fee_bps: float | None = _cost("Commission on notional."),
     slippage_bps: float | None = _cost("Half-spread."),
@@ -82,31 +83,35 @@ def run(
     if report is not None:
         page_to_write(report)
     costs = {"fee_bps": fee_bps, "slippage_bps": slippage_bps, "impact_bps": impact_bps, "cash_bps": cash_bps}
-    costs |= {"financing_bps": financing_bps, "borrow_bps": borrow_bps}
-    costs |= {"slippage_jitter": slippage_jitter, "capital": capital}
+    costs |= {"financing_bps": financing_bps, "borrow_bps": borrow_bps, "slippage_jitter": slippage_jitter}
     limits = {"max_weight": max_weight, "max_gross": max_gross, "max_participation": max_participation}
     limits["maintenance_margin"] = maintenance_margin
-    rules = CostModel(**costs), Limits(**limits, allow_short=allow_short and not long_only)
+    rules = CostModel(**costs, capital=capital), Limits(**limits, allow_short=allow_short and not long_only)
     dataset = open_dataset(source, periods_per_year)
     watched = _Watched(load_agent(agent, seed))
-    try:
-        with _capturing(record, agent) as capture:
-            done = run_backtest(dataset, watched.asked, window, *rules, seed, name=agent, capture=capture)
-    except Exception as error:
-        if error is not watched.raised:
-            raise
-        # Not passed on: an `OpenOutcryError` of the agent's own doing is a fault of the agent, not of the input.
-        traceback.print_exception(type(error), error, error.__traceback__)
-        raise typer.Exit(1) from error
+    with watched.to_its_end(), _capturing(record, agent, report) as capture:
+        done = run_backtest(dataset, watched.asked, window, *rules, seed, name=agent, capture=capture)
     if record is not None and capture is True:
         done.record.save(record)
+    _report(done, report, trials, (record, source))
     _show(done, report, as_json)
 
 
-def _capturing(record: Path | None, agent: str) -> AbstractContextManager[bool | RecordWriter]:
-    """Return what a run is to be captured by: a writer for lines, which are written while it runs."""
+def _report(done: Run, report: Path | None, n_trials: int, found_at: tuple[Path | None, str]) -> None:
+    if report is None:
+        return
+    from openoutcry.picture import Origin, write_run_report
+
+    write_run_report(done, report, n_trials, Origin(f"openoutcry {shlex.join(sys.argv[1:])}", *found_at))
+
+
+def _capturing(record: Path | None, agent: str, report: Path | None) -> AbstractContextManager[bool | RecordWriter]:
+    """Return what captures a run: a writer for lines, written while it runs.
+
+    A report shows every decision, so it needs the record, too.
+    """
     if record is None:
-        return nullcontext(False)
+        return nullcontext(report is not None)
     if record.name.removesuffix(".zst").endswith(".jsonl"):
         return RecordWriter(record, agent)
     check_record_path(record)
@@ -122,6 +127,18 @@ class _Watched:
         self.raised: Exception | None = None
         self._agent = agent
 
+    @contextmanager
+    def to_its_end(self) -> Iterator[None]:
+        """Exit with 1, and the traceback, where the agent raises."""
+        try:
+            yield
+        except Exception as error:
+            if error is not self.raised:
+                raise
+            # Not passed on: an `OpenOutcryError` of the agent's own doing is a fault of the agent, not of the input.
+            traceback.print_exception(type(error), error, error.__traceback__)
+            raise typer.Exit(1) from error
+
     def _ask(self, observation: dict[str, Any]) -> Mapping[str, Any] | str:
         try:
             return self._agent(observation)
@@ -131,10 +148,6 @@ class _Watched:
 
 
 def _show(done: Run, report: Path | None, as_json: bool) -> None:
-    if report is not None:
-        from openoutcry.picture import write_run_report
-
-        write_run_report(done, report, f"openoutcry {shlex.join(sys.argv[1:])}")
     if as_json:
         typer.echo(json.dumps(_as_json(done)))
         return

@@ -11,7 +11,7 @@ from openoutcry.data.universe import NAMES
 from openoutcry.dataset import Dataset
 from openoutcry.errors import refusal
 
-SNAPSHOT = (".json", ".npz")
+SNAPSHOT = frozen.SUFFIXES
 
 
 def open_dataset(source: str, periods_per_year: float | None = None) -> Dataset:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from openoutcry import Dataset
 
 FORMAT = "openoutcry/snapshot/v1"
+SUFFIXES = (".json", ".npz")
 # The first moment a zip archive can name: the clock is no part of what is frozen.
 _NO_TIME = (1980, 1, 1, 0, 0, 0)
 _TEXTS = ("format", "fingerprint", "name", "source")

@@ -59,6 +59,11 @@ class Words:
         """Return the number of a text, a new one if it has none."""
         return self.numbers.setdefault(text, len(self.numbers))
 
+    def numbers_of(self, texts: Iterable[str]) -> list[int]:
+        """Return the number of each text."""
+        numbers = self.numbers
+        return [numbers.setdefault(text, len(numbers)) for text in texts]
+
 
 def pack(view: RunView) -> Packed:
     """Return what the inspector of a run shows, small enough for its page."""
@@ -125,19 +130,21 @@ def _whole_column(values: Floats, least: float = 0.0) -> Column:
     return Column(decimals, whole, known)
 
 
-def _whole(value: float | None, decimals: int) -> int | None:
-    return None if value is None or not math.isfinite(value) else round(value * 10**decimals)
+def _wholes(values: Iterable[float | None], decimals: int) -> list[int | None]:
+    scale, is_finite = 10**decimals, math.isfinite
+    return [None if value is None or not is_finite(value) else round(value * scale) for value in values]
 
 
 def _orders(steps: Sequence[Step], words: Words) -> dict[str, list[Any]]:
     orders = [order for step in steps for order in step.orders]
+    symbols, actions, weights, confidences, whys = zip(*orders, strict=True) if orders else [()] * 5
     return {
         "n": [len(step.orders) for step in steps],
-        "symbol": [words.number(order.symbol) for order in orders],
-        "action": [words.number(order.action) for order in orders],
-        "weight": [_whole(order.weight, _WEIGHT) for order in orders],
-        "confidence": [_whole(order.confidence, _CONFIDENCE) for order in orders],
-        "why": [words.number(order.rationale) for order in orders],
+        "symbol": words.numbers_of(symbols),
+        "action": words.numbers_of(actions),
+        "weight": _wholes(weights, _WEIGHT),
+        "confidence": _wholes(confidences, _CONFIDENCE),
+        "why": words.numbers_of(whys),
     }
 
 
@@ -149,14 +156,13 @@ def _fills(
     Shares come less the change of what is held, prices less the close before.
     """
     rows = [(t, columns[fill.symbol], fill) for t, step in enumerate(steps) for fill in step.fills]
+    per, cents = ([10**column.decimals for column in each] for each in (holdings, prices))
     held, closes = [column.whole.tolist() for column in holdings], [column.whole.tolist() for column in prices]
     return {
         "n": [len(step.fills) for step in steps],
         "symbol": [i for _, i, _ in rows],
-        "shares": [
-            round(fill.shares * 10 ** holdings[i].decimals) - (held[i][t + 1] - held[i][t]) for t, i, fill in rows
-        ],
-        "price": [round(fill.price * 10 ** prices[i].decimals) - closes[i][t] for t, i, fill in rows],
+        "shares": [round(fill.shares * per[i]) - (held[i][t + 1] - held[i][t]) for t, i, fill in rows],
+        "price": [round(fill.price * cents[i]) - closes[i][t] for t, i, fill in rows],
     }
 
 

@@ -114,15 +114,17 @@ def provenance_list(provenance: Provenance) -> str:
 
 
 def _check(provenance: Provenance) -> str:
-    digest = f"<p>It must print this digest:</p><pre><code>{escape(provenance.digest)}</code></pre>"
-    command = f"<p>This recomputes the run from its decisions:</p><pre><code>{escape(provenance.verify)}</code></pre>"
-    if not provenance.verify:
-        return (
-            f'<div class="check">{digest.replace("It must print this digest", "Digest")}</div>'
-            if provenance.digest
-            else ""
-        )
-    return f'<div class="check">{command}{digest if provenance.digest else ""}</div>'
+    command = digest = ""
+    if provenance.verify:
+        command = "<p>This recomputes the run from its decisions:</p>" + _code(provenance.verify)
+    if provenance.digest:
+        told = "It must print this digest" if command else "Digest of the run's record"
+        digest = f"<p>{told}:</p>{_code(provenance.digest)}"
+    return f'<div class="check">{command}{digest}</div>' if command or digest else ""
+
+
+def _code(text: str) -> str:
+    return f"<pre><code>{escape(text)}</code></pre>"
 
 
 def _entries(entries: Sequence[tuple[str, str]]) -> str:

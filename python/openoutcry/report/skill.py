@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from openoutcry.report.evidence import Skill
 from openoutcry.report.metrics import Footnotes, Metric, get, show
 from openoutcry.report.parts import scroll
@@ -31,7 +33,7 @@ SKILL: dict[str, Metric] = {
         "probability that the true Sharpe ratio is above zero, were this the only try ever made",
     ),
     "min_trl": Metric(
-        "Minimum track record (MinTRL)", "count", "returns that a Sharpe ratio like this needs to be above zero at 95%"
+        "Minimum track record (MinTRL)", "least", "returns that a Sharpe ratio like this needs to be above zero at 95%"
     ),
     "min_btl": Metric(
         "Minimum backtest length (MinBTL)", "years", "years below which luck alone gives the best of N tries as much"
@@ -74,7 +76,9 @@ def told(skill: Skill) -> str:
     needed, had = get(skill.values, "min_trl"), get(skill.values, "n_returns")
     if needed is not None and had is not None:
         enough = "long enough" if had >= needed else "too short"
-        sentences.append(f"The track is {enough}: {number(had, 0)} returns, where {number(needed, 0)} are needed.")
+        sentences.append(
+            f"The track is {enough}: {number(had, 0)} returns, where {number(math.ceil(needed), 0)} are needed."
+        )
     return " ".join(sentences)
 
 
@@ -93,6 +97,8 @@ def _write(value: float | None, unit: str, name: str, skill: Skill, footnotes: F
         return show(name, skill.values, skill.reasons, footnotes)
     if unit == "probability":
         return _probability(value)
+    if unit == "least":
+        return number(math.ceil(value), 0)
     if unit == "count":
         return number(value, 0 if value == round(value) else 1)
     return number(value, 4) if unit == "fine" else number(value, 2)

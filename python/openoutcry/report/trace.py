@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from openoutcry.report.checks import Floats, require_values
 
 __all__ = ["Event", "Fill", "Order", "Step", "Trace"]
 
 
-@dataclass(frozen=True)
-class Order:
+class Order(NamedTuple):
     """One order as it was given.
 
     Attributes:
@@ -32,8 +32,7 @@ class Order:
     rationale: str = ""
 
 
-@dataclass(frozen=True)
-class Fill:
+class Fill(NamedTuple):
     """One trade: signed shares, and the price paid or received for each."""
 
     symbol: str
@@ -41,8 +40,7 @@ class Fill:
     price: float
 
 
-@dataclass(frozen=True)
-class Event:
+class Event(NamedTuple):
     """What else happened, by its slug: to which symbol, and why; either may be empty."""
 
     slug: str

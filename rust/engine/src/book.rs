@@ -105,12 +105,8 @@ impl Book {
         Arch::new().dispatch(
             #[inline(always)]
             || {
-                let (blocks, rest) = weights.as_chunks_mut::<LANES>();
-                let n_blocks = blocks.len();
-                for (weights, held) in blocks.iter_mut().zip(&self.weights) {
-                    *weights = held.map(|weight| weight as f32);
-                }
-                for (weight, held) in rest.iter_mut().zip(self.weights[n_blocks..].as_flattened()) {
+                // Number by number: of blocks, the compiler takes the same element of several at once.
+                for (weight, held) in weights.iter_mut().zip(self.weights.as_flattened()) {
                     *weight = *held as f32;
                 }
             },

@@ -20,6 +20,7 @@ mod grid;
 mod grids;
 pub mod lanes;
 mod limits;
+mod logs;
 mod plain;
 #[cfg(feature = "planted")]
 pub mod planted;
@@ -46,6 +47,7 @@ pub use error::{ConfigError, DataError, StepError};
 pub use event::{Event, LimitReason, RefusalReason, UnfilledReason};
 pub use fill_noise::FillKey;
 pub use limits::Limits;
+pub use logs::log_returns;
 pub use plain::{Growths, Observed, Orders, Pack, Tariff, Track, Whose, run_group, step_pack};
 pub use size::check_rows;
 pub use step::{Desk, Detail, Growth, MAX_ABS_WEIGHT, Rules, Stepped, step_once};

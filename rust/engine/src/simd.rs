@@ -7,11 +7,14 @@
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
-use pulp::{Arch, Simd};
+#[cfg(test)]
+use pulp::Arch;
+use pulp::Simd;
 
 use crate::lanes::{self, Block, LANES};
 
 /// Returns what has vectors of at most four elements on the machine at hand.
+#[cfg(test)]
 pub(crate) fn narrow(arch: Arch) -> Arch {
     #[cfg(target_arch = "x86_64")]
     if let Arch::V4(wide) = arch {
@@ -268,29 +271,41 @@ pub(crate) fn store<S: Simd>(sum: &mut Block, lane: usize, of: Vector<S>) {
 /// Panics if there are not as many numbers as places.
 #[inline(always)]
 pub(crate) fn copy<S: Simd>(simd: S, from: &[f32], to: &mut [f32]) {
-    let n = 4 * S::F32_LANES;
+    let n = S::F32_LANES;
+    assert_eq!(from.len(), to.len());
     let Some(last) = from.len().checked_sub(n) else {
         to.copy_from_slice(from);
         return;
     };
-    assert_eq!(from.len(), to.len());
     let mut at = 0;
-    while at < last {
-        copy_four(simd, &from[at..at + n], &mut to[at..at + n]);
+    while at + 4 * n <= from.len() {
+        copy_vectors::<S, 4>(simd, &from[at..], &mut to[at..]);
+        at += 4 * n;
+    }
+    if at + 2 * n <= from.len() {
+        copy_vectors::<S, 2>(simd, &from[at..], &mut to[at..]);
+        at += 2 * n;
+    }
+    if at + n <= from.len() {
+        copy_vectors::<S, 1>(simd, &from[at..], &mut to[at..]);
         at += n;
     }
-    // What is left, and some of what was copied already.
-    copy_four(simd, &from[last..], &mut to[last..]);
+    if at < from.len() {
+        // What is left, and some of what was copied already.
+        copy_vectors::<S, 1>(simd, &from[last..], &mut to[last..]);
+    }
 }
 
-/// Copies four vectors.
+/// Copies the first `N` vectors.
 #[inline(always)]
-fn copy_four<S: Simd>(simd: S, from: &[f32], to: &mut [f32]) {
+fn copy_vectors<S: Simd, const N: usize>(simd: S, from: &[f32], to: &mut [f32]) {
+    let n = N * S::F32_LANES;
+    let (from, to) = (S::as_simd_f32s(&from[..n]).0, S::as_mut_simd_f32s(&mut to[..n]).0);
     // What is loaded for an operation stays in a register, be it one that does nothing.
-    let load = |vector: S::f32s| simd.or_f32s(vector, vector);
-    let (from, to) = (S::as_simd_f32s(from).0, S::as_mut_simd_f32s(to).0);
-    let (a, b, c, d) = (load(from[0]), load(from[1]), load(from[2]), load(from[3]));
-    (to[0], to[1], to[2], to[3]) = (a, b, c, d);
+    let vectors: [S::f32s; N] = std::array::from_fn(|k| simd.or_f32s(from[k], from[k]));
+    for (to, vector) in to.iter_mut().zip(vectors) {
+        *to = vector;
+    }
 }
 
 #[cfg(test)]

@@ -7,7 +7,9 @@ use crate::step::Desk;
 
 /// Writes rows of actions as f64, `stride` apart.
 ///
-/// Returns whether all are finite. A stride is the number of symbols, or [`LANES`] where that is more.
+/// Returns whether all are finite. A stride is the number of symbols, or [`Pack::stride`].
+///
+/// [`Pack::stride`]: crate::Pack::stride
 pub fn widen_rows<T: Copy + Into<f64>>(
     actions: &[T],
     n_symbols: usize,
@@ -33,26 +35,25 @@ impl<T: Copy + Into<f64>> WithSimd for Widen<'_, T> {
     fn with_simd<S: Simd>(self, _: S) -> bool {
         let Self { actions, n_symbols, orders, stride } = self;
         match n_symbols {
-            1 if stride == LANES => widen_short::<T, 1>(actions, orders),
-            2 if stride == LANES => widen_short::<T, 2>(actions, orders),
-            3 if stride == LANES => widen_short::<T, 3>(actions, orders),
-            4 if stride == LANES => widen_short::<T, 4>(actions, orders),
-            5 if stride == LANES => widen_short::<T, 5>(actions, orders),
-            6 if stride == LANES => widen_short::<T, 6>(actions, orders),
-            7 if stride == LANES => widen_short::<T, 7>(actions, orders),
-            _ => widen(actions, orders),
+            _ if n_symbols == stride => widen(actions, orders),
+            1 => widen_short::<T, 1, 4>(actions, orders),
+            2 => widen_short::<T, 2, 4>(actions, orders),
+            3 => widen_short::<T, 3, 4>(actions, orders),
+            5 => widen_short::<T, 5, LANES>(actions, orders),
+            6 => widen_short::<T, 6, LANES>(actions, orders),
+            _ => widen_short::<T, 7, LANES>(actions, orders),
         }
     }
 }
 
-/// Writes rows of `N` actions as blocks of f64, and returns whether all are finite.
+/// Writes rows of `N` actions as f64, `STRIDE` apart, and returns whether all are finite.
 #[inline(always)]
-fn widen_short<T: Copy + Into<f64>, const N: usize>(actions: &[T], orders: &mut [f64]) -> bool {
+fn widen_short<T: Copy + Into<f64>, const N: usize, const STRIDE: usize>(actions: &[T], orders: &mut [f64]) -> bool {
     // A finite number times 0 is 0, and no other is; sums side by side wait for none but their own.
     let mut faults = [0.0; N];
-    for (orders, actions) in orders.as_chunks_mut::<LANES>().0.iter_mut().zip(actions.as_chunks::<N>().0) {
+    for (orders, actions) in orders.as_chunks_mut::<STRIDE>().0.iter_mut().zip(actions.as_chunks::<N>().0) {
         let weights: [f64; N] = actions.map(Into::into);
-        *orders.first_chunk_mut().expect("at most eight symbols") = weights;
+        *orders.first_chunk_mut().expect("no more symbols than places") = weights;
         faults = std::array::from_fn(|k| faults[k] + weights[k] * 0.0);
     }
     faults.iter().sum::<f64>() == 0.0
@@ -67,5 +68,5 @@ fn widen<T: Copy + Into<f64>>(actions: &[T], orders: &mut [f64]) -> bool {
         *order = (*action).into();
         fault += *order * 0.0;
     }
-    widen_short::<T, LANES>(&actions[..whole], &mut orders[..whole]) && fault == 0.0
+    widen_short::<T, LANES, LANES>(&actions[..whole], &mut orders[..whole]) && fault == 0.0
 }

@@ -2,8 +2,8 @@
 //!
 //! They shape training and nothing else; scores never see them.
 
-use openoutcry_engine::lanes::{LANES, each};
-use openoutcry_engine::{Growth, Stepped};
+use openoutcry_engine::lanes::LANES;
+use openoutcry_engine::{Desk, Growth, Stepped, log_returns};
 
 /// A reward scheme.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -109,45 +109,10 @@ impl Reward {
 }
 
 /// Returns the log rewards of eight returns: those of [`Reward::Log`] to the bit.
-#[inline(never)]
-pub(crate) fn logs(returns: [f64; LANES]) -> [f64; LANES] {
-    logarithms(returns.map(|return_| (1.0 + return_).max(RUIN)))
+#[inline]
+pub(crate) fn logs(returns: &[f64; LANES], desk: &Desk) -> [f64; LANES] {
+    log_returns(returns, RUIN, desk)
 }
-
-/// Returns the logarithms of eight normal positive numbers.
-///
-/// They have the bits of `libm::log`.
-///
-/// These are its expressions, without the branches that keep it from taking numbers side by side. Source: FreeBSD,
-/// `e_log.c`.
-fn logarithms(numbers: [f64; LANES]) -> [f64; LANES] {
-    const HALF_ROOT: u64 = 0x3fe6_a09e << 32;
-    let bits = numbers.map(|number| number.to_bits() + (0x3ff0_0000 << 32) - HALF_ROOT);
-    let f = bits.map(|bits| f64::from_bits((bits & 0x000f_ffff_ffff_ffff) + HALF_ROOT) - 1.0);
-    // 2^52 with the exponent as its last bits, less 2^52 and the bias: a conversion that vectors have.
-    let k = bits.map(|bits| f64::from_bits(bits >> 52 | 0x4330_0000_0000_0000) - 4_503_599_627_371_519.0);
-    let half_square = each(|i| 0.5 * f[i] * f[i]);
-    let s = each(|i| f[i] / (2.0 + f[i]));
-    let z = each(|i| s[i] * s[i]);
-    let w = each(|i| z[i] * z[i]);
-    let odd = each(|i| w[i] * (LG[1] + w[i] * (LG[3] + w[i] * LG[5])));
-    let even = each(|i| z[i] * (LG[0] + w[i] * (LG[2] + w[i] * (LG[4] + w[i] * LG[6]))));
-    each(|i| s[i] * (half_square[i] + (even[i] + odd[i])) + k[i] * LN_2[1] - half_square[i] + f[i] + k[i] * LN_2[0])
-}
-
-/// The logarithm of 2 in two parts.
-const LN_2: [f64; 2] = [0.693_147_180_369_123_8, 1.908_214_929_270_587_7e-10];
-
-/// The coefficients of the series.
-const LG: [f64; 7] = [
-    0.666_666_666_666_673_5,
-    0.399_999_999_994_094_2,
-    0.285_714_287_436_623_9,
-    0.222_221_984_321_497_84,
-    0.181_835_721_616_180_5,
-    0.153_138_376_992_093_73,
-    0.147_981_986_051_165_86,
-];
 
 /// Returns the derivative of the Sharpe ratio to the rate.
 ///
@@ -166,13 +131,14 @@ fn differential_sharpe(return_: f64, rate: f64, memory: &mut Memory) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use openoutcry_engine::Detail;
     use proptest::prelude::*;
 
     use super::*;
 
     fn check(returns: [f64; LANES]) {
         let alone = returns.map(|reward| Reward::Log.of_growth(growth(reward), &mut Memory::default()).to_bits());
-        assert_eq!(logs(returns).map(f64::to_bits), alone, "{returns:?}");
+        assert_eq!(logs(&returns, &Desk::new(1, Detail::Money)).map(f64::to_bits), alone, "{returns:?}");
     }
 
     fn growth(reward: f64) -> Growth {

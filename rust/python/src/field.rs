@@ -67,7 +67,7 @@ pub(crate) fn mean_test(
     Ok((test.mean, test.p_value, test.sign_flip, test.block_length))
 }
 
-/// Return an interval of the Sharpe ratio of one agent, or of the difference of two.
+/// Return an interval of a Sharpe ratio, or of the difference of two.
 ///
 /// The values are the estimate, its standard error, both ends, the p-value of 0, and the days of a block.
 #[pyfunction]

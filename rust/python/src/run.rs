@@ -275,9 +275,14 @@ impl Run {
         Ok(Self { dataset: self.dataset.clone(), core, settings: self.settings })
     }
 
+    /// Return of each bar less the risk-free one, where the dataset has one.
+    #[getter]
+    fn excess<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        arrays::vector(py, openoutcry_score::excess(&self.core.returns(), self.risk_free()))
+    }
+
     /// Return every metric by name, and why each that is None is undefined.
     fn metrics<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyDict>)> {
-        let Window { start, end } = self.settings.window();
         let returns = self.core.returns();
         let flows = self.flows(py)?;
         let paid: Vec<f64> = (0..returns.len()).map(|decision| flows.cost_of(decision)).collect();
@@ -287,7 +292,7 @@ impl Run {
         let held = &weights[n_symbols..];
         let track = openoutcry_score::Track {
             returns: &returns,
-            risk_free: self.dataset.0.risk_free().map(|rates| &rates[start + 1..end]),
+            risk_free: self.risk_free(),
             turnover: &flows.turnover,
             cost: &openoutcry_score::share_of_nav(&paid, &self.core.nav),
             gross: &openoutcry_score::gross_exposure(held, n_symbols),
@@ -299,6 +304,12 @@ impl Run {
 }
 
 impl Run {
+    /// Risk-free return of each bar after the first.
+    fn risk_free(&self) -> Option<&[f64]> {
+        let Window { start, end } = self.settings.window();
+        self.dataset.0.risk_free().map(|rates| &rates[start + 1..end])
+    }
+
     fn flows(&self, py: Python<'_>) -> PyResult<&Flows> {
         py.detach(|| self.core.flows(&self.dataset.0)).map_err(to_py)
     }

@@ -193,7 +193,11 @@ fn deflate(
     Ok(fields.numbers(numbers)?.named)
 }
 
-/// Return the Sharpe ratio a year of every window, and the worst.
+fn or_nan(py: Python<'_>, statistics: Vec<Statistic>) -> Bound<'_, PyArray1<f64>> {
+    arrays::vector(py, statistics.into_iter().map(|each| each.unwrap_or(f64::NAN)).collect())
+}
+
+/// Return the Sharpe ratio a year of every window with its error, and the worst.
 #[pyfunction]
 fn rolling_sharpe<'py>(
     py: Python<'py>,
@@ -201,10 +205,11 @@ fn rolling_sharpe<'py>(
     n_window: usize,
     periods_per_year: f64,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let rolled = skill::rolling_sharpe(&values(&excess), n_window, periods_per_year).map_err(refused)?;
+    let excess = values(&excess);
+    let rolled = skill::rolling_sharpe(&excess, n_window, periods_per_year).map_err(refused)?;
+    let errors = skill::rolling_error(&excess, n_window, periods_per_year).map_err(refused)?;
     let worst = skill::worst(&rolled);
-    let ratios = rolled.into_iter().map(|ratio| ratio.unwrap_or(f64::NAN)).collect();
-    let fields = Fields::new(py).set("ratios", arrays::vector(py, ratios))?;
+    let fields = Fields::new(py).set("ratios", or_nan(py, rolled))?.set("errors", or_nan(py, errors))?;
     fields.maybe("worst", worst.map(|found| found.0))?.maybe("worst_at", worst.map(|found| found.1))?.with_reasons()
 }
 
@@ -298,7 +303,8 @@ fn calibrate(py: Python<'_>, orders: Vec<(Option<f64>, f64, f64, f64)>, n_bins: 
     let stated = |(confidence, weight, fill, close)| Stated { confidence, weight, fill, close };
     let orders: Vec<Stated> = orders.into_iter().map(stated).collect();
     let found = skill::calibrate(&orders, n_bins).map_err(refused)?;
-    let bin = |bin: &skill::Bin| (bin.low, bin.high, bin.n_orders, bin.confidence.ok(), bin.hit_rate.ok());
+    let bin =
+        |bin: &skill::Bin| (bin.low, bin.high, bin.n_orders, bin.confidence.ok(), bin.hit_rate.ok(), bin.interval.ok());
     let fields = Fields::new(py).set("n_stated", found.n_stated)?.set("n_absent", found.n_absent)?;
     let fields = fields.set("n_flat", found.n_flat)?.numbers([
         ("confidence", found.confidence),

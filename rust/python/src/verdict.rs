@@ -105,6 +105,15 @@ impl Submission {
         Ok(Self(openoutcry::Submission { agent_id, in_sample_trials, digest: None, capacity: None, runs }))
     }
 
+    /// Return one submission with the runs of several, in their order.
+    ///
+    /// Trials and digest are those of none of them.
+    #[staticmethod]
+    fn join(agent_id: String, submissions: Vec<PyRef<'_, Submission>>) -> Self {
+        let runs = submissions.iter().flat_map(|each| each.0.runs.iter().cloned()).collect();
+        Self(openoutcry::Submission { agent_id, in_sample_trials: 0, digest: None, capacity: None, runs })
+    }
+
     /// What the agent is called.
     #[getter]
     fn agent_id(&self) -> &str {

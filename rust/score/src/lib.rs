@@ -76,6 +76,12 @@ pub enum Undefined {
     /// A share, size or confidence is no probability.
     #[error("a probability is required; received another number")]
     NotAProbability,
+    /// A number is NaN or infinite.
+    #[error("a finite number is required; received another")]
+    NotFinite,
+    /// A year has no such count of bars.
+    #[error("finite bars a year above 0 are required; received another number")]
+    NotAYear,
     /// There are more values than are handled.
     #[error("at most {most} distinct trials are clustered; received {received}")]
     TooMany {
@@ -131,6 +137,8 @@ impl Undefined {
             Self::UnequalLengths { .. } => "unequal_lengths",
             Self::NotAbove => "not_above",
             Self::NotAProbability => "not_a_probability",
+            Self::NotFinite => "not_finite",
+            Self::NotAYear => "not_a_year",
             Self::TooMany { .. } => "too_many",
             Self::NotInOrder => "not_in_order",
             Self::NoTrade => "no_trade",

@@ -1,3 +1,4 @@
+use crate::skill::{Moments, standard_error};
 use crate::{Statistic, Undefined, check};
 
 /// The smallest standard deviation per bar that is risk.
@@ -74,12 +75,7 @@ pub fn is_riskless(returns: &[f64]) -> bool {
 ///
 /// Source: Mertens (2002); Bailey and Lopez de Prado (2012).
 pub fn sharpe_standard_error(excess: &[f64], periods_per_year: f64) -> Statistic {
-    let ratio = sharpe_per_bar(excess)?;
-    let variance = 1.0 - skew(excess)? * ratio + (kurtosis(excess)? - 1.0) / 4.0 * ratio * ratio;
-    if variance <= 0.0 {
-        return Err(Undefined::NoPrecision);
-    }
-    Ok((periods_per_year * variance / (excess.len() - 1) as f64).sqrt())
+    standard_error(&Moments::of(excess)?, periods_per_year)
 }
 
 /// Returns the Sortino ratio a year.

@@ -1,4 +1,4 @@
-//! How likely the best of a field in one half of the days is below the middle in the other.
+//! How likely the best of one half of the days is below the middle in the other.
 
 use crate::moments::mean;
 use crate::{BadSetup, Panel, TestError, Undefined};
@@ -11,11 +11,13 @@ const MAX_BLOCKS: usize = 24;
 pub struct Overfit {
     /// Share of the halves whose best agent is at most in the middle of the other half.
     pub probability: f64,
-    /// For each choice of a half, the logit of the relative rank of its best agent in the other.
+    /// Of each half, the logit of the rank of its best agent in the other.
     pub logits: Vec<f64>,
 }
 
-/// Returns the probability of backtest overfitting by combinatorially symmetric cross-validation.
+/// Returns the probability of backtest overfitting.
+///
+/// It is that of combinatorially symmetric cross-validation.
 ///
 /// The days are cut into `n_blocks` of a length, but for a day. For every choice of half of them the agent of the best Sharpe
 /// ratio is ranked among `N` agents in the other half: `w = rank / (N + 1)`, a tie by its middle; the logit is
@@ -41,7 +43,9 @@ pub fn overfit(panel: &Panel<'_>, n_blocks: usize) -> Result<Overfit, TestError>
     Ok(Overfit { probability: below as f64 / logits.len() as f64, logits })
 }
 
-/// Days, and for each agent their sum and sum of squares about a centre, which is the mean of all days.
+/// Days, and of each agent their sum and sum of squares about a centre.
+///
+/// The centre is the mean of all days.
 struct Block {
     n_days: f64,
     sums: Vec<f64>,
@@ -108,7 +112,7 @@ fn logit(blocks: &[Block], half: u32, n_agents: usize) -> Result<f64, Undefined>
     let (seen, unseen) = (inside.ratios()?, outside.ratios()?);
     let best = (1..n_agents).fold(0, |best, agent| if seen[agent] > seen[best] { agent } else { best });
     let count = |of: fn(&f64, &f64) -> bool| unseen.iter().filter(|ratio| of(ratio, &unseen[best])).count() as f64;
-    let rank = count(|a, b| a < b) + (count(|a, b| a == b) + 1.0) / 2.0;
+    let rank = count(|a, b| a < b) + 0.5 * (count(|a, b| a == b) + 1.0);
     let relative = rank / (n_agents as f64 + 1.0);
     Ok(libm::log(relative / (1.0 - relative)))
 }

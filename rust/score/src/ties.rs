@@ -33,7 +33,9 @@ pub struct Bands {
     pub block_length: usize,
 }
 
-/// Returns the interval of the Sharpe ratio of the first of two agents less that of the second, a year.
+/// Returns the interval of the difference of two Sharpe ratios a year.
+///
+/// It is the ratio of the first agent less that of the second.
 ///
 /// Blocks of both are resampled together. The interval is the difference plus and minus a quantile of
 /// `abs(difference* - difference) / error*` times its standard error, which the sample gives by a kernel and a resample by
@@ -57,7 +59,9 @@ pub fn sharpe_difference(
     Tracks::new(pair, draws)?.interval(&[1.0, -1.0], periods_per_year, level, draws)
 }
 
-/// Returns the bands of a panel whose pairs differ where Holm's adjusted p-value is at most `level`.
+/// Returns the bands of a panel.
+///
+/// A pair differs where its p-value, adjusted by Holm, is at most `level`.
 ///
 /// The best agent leads the first band, which holds all that cannot be told from it; the best of the others leads the
 /// next. `rank_by` says who is better, by default the Sharpe ratio.
@@ -81,7 +85,9 @@ pub fn tie_bands(
         return Err(BadSetup::Agents { required: "2 or more", received: n_agents }.into());
     }
     crate::bootstrap::check_year_and_level(periods_per_year, level)?;
-    draws.check(((n_agents * (n_agents - 1) / 2) as f64 / level).ceil() as usize)?;
+    #[expect(clippy::cast_sign_loss, reason = "a level is above 0")]
+    let least = ((n_agents * (n_agents - 1) / 2) as f64 / level).ceil() as usize;
+    draws.check(least)?;
     let tracks = Tracks::new(panel, draws)?;
     let ratios: Vec<f64> = tracks.each.iter().map(|track| track.ratio).collect();
     let rank_by = rank_by.unwrap_or(&ratios);

@@ -2,8 +2,8 @@
 
 use openoutcry_score::skill::{
     MAX_CLUSTERED, Moments, Selection, Stated, at_cost, break_even_bps, calibrate, decay, default_lags, deflate,
-    expected_max, hac, min_backtest_years, min_track_record, probabilistic_sharpe, regress, rolling_sharpe,
-    standard_error, tracking, trials, worst, z_score,
+    expected_max, hac, min_backtest_years, min_track_record, probabilistic_sharpe, regress, rolling_error,
+    rolling_sharpe, standard_error, tracking, trials, worst, z_score,
 };
 use openoutcry_score::{Undefined, normal, sharpe, sharpe_standard_error};
 
@@ -88,6 +88,8 @@ fn what_has_no_precision_or_no_length_is_an_error() {
         assert_eq!(min_track_record(&Moments::normal(2, sharpe), benchmark, 0.95), Err(Undefined::NotAbove));
     }
     assert_eq!(min_track_record(&Moments::normal(2, 0.1), 0.0, 1.0), Err(Undefined::NotAProbability));
+    assert_eq!(min_track_record(&Moments::normal(2, 0.1), f64::NAN, 0.9), Err(Undefined::NotFinite));
+    assert_eq!(min_track_record(&Moments::normal(2, 0.1), 0.0, 0.4), Ok(1.0), "to be above is enough");
     assert_eq!(min_backtest_years(10, 0.0), Err(Undefined::NotAbove));
 }
 
@@ -231,10 +233,15 @@ fn windows_that_roll_have_each_their_own_ratio() {
     // 0.04, -0.02 and then -0.02, -0.02: the worst that is defined is the fourth of nothing but one kind of loss.
     let (lowest, place) = worst(&rolled).unwrap();
     assert_eq!((Ok(lowest), place), (rolled[2], 2));
+    let errors = rolling_error(&track, 3, 4.0).unwrap();
+    assert_eq!(errors.len(), 4);
+    assert_eq!(errors[0], sharpe_standard_error(&track[..3], 4.0));
+    assert_eq!(errors[3], Err(Undefined::NoVariation));
     assert_eq!(worst(&[Err(Undefined::NoVariation)]), Err(Undefined::TooShort { required: 1, received: 0 }));
     for (window, required) in [(7, 7), (1, 2)] {
         let received = if window == 1 { 1 } else { 6 };
         assert_eq!(rolling_sharpe(&track, window, 4.0), Err(Undefined::TooShort { required, received }));
+        assert_eq!(rolling_error(&track, window, 4.0), Err(Undefined::TooShort { required, received }));
     }
 }
 

@@ -12,27 +12,27 @@ use crate::plain::order::{Depth, Terms};
 use crate::plain::pack::Pack;
 use crate::plain::tape::{QUAD, Tape, quad_of, turn, turn_back};
 use crate::plain::whose::Whose;
-use crate::simd::{Vector, narrow, store};
+use crate::simd::{Vector, store};
 use crate::step::Desk;
 
 /// What eight accounts are told to do, and of which of them to do it.
 #[derive(Clone, Copy, Debug)]
 pub struct Orders<'a> {
-    /// One weight per symbol, account after account; NaN is a hold.
+    /// One weight per symbol, [`Pack::stride`] apart account after account; NaN is a hold.
     ///
     /// The weight of no symbol is 0.
-    pub weights: &'a [Block; LANES],
+    pub weights: &'a [f64],
     /// Bit k is set where account k is to be stepped.
     pub which: u8,
 }
 
 /// What the steps of eight accounts came to.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Growths {
     /// See [`crate::Stepped::reward`].
     pub rewards: Block,
-    /// See [`crate::Stepped::turnover`].
-    pub turnovers: Block,
+    /// See [`crate::Stepped::turnover`]; none where nobody asks.
+    pub turnovers: Option<Block>,
 }
 
 /// Steps those of eight accounts whose step is plain.
@@ -44,7 +44,7 @@ pub struct Growths {
 ///
 /// # Panics
 ///
-/// Panics if an account is at the last bar of the data, or a place of an observation is missing.
+/// Panics if an account is at the last bar of the data, or a weight or a place of an observation is missing.
 pub fn step_pack(
     market: &Dataset,
     rules: Whose<'_>,
@@ -88,8 +88,7 @@ fn run<const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool>(
     told: (&mut Growths, Option<Observed<'_>>),
     desk: &Desk,
 ) -> u8 {
-    // Wider ones take longer to turn than they save.
-    narrow(desk.arch).dispatch(Group::<'_, N, GAPS, VARIES, OWES> { market, rules, pack, orders, told })
+    desk.arch.dispatch(Group::<'_, N, GAPS, VARIES, OWES> { market, rules, pack, orders, told })
 }
 
 /// Eight accounts of at most `N` symbols; the others as in [`Terms::fill`].
@@ -110,6 +109,7 @@ impl<const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool> Wit
     fn with_simd<S: Simd>(self, simd: S) -> u8 {
         let Self { market, rules, pack, orders, told: (growths, mut observed) } = self;
         let tape = Tape::new(market, rules);
+        let weights: &[[f64; N]; LANES] = orders.weights.as_chunks().0.first_chunk().expect("eight accounts");
         let is_asked = |a: usize| orders.which >> a & 1 == 1;
         let whole = orders.which == u8::MAX;
         // An account that is not stepped may be at the last bar; it is shown the first two.
@@ -126,11 +126,13 @@ impl<const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool> Wit
                 terms = (Terms::of(simd, rules, index), Dues::of(simd, market, rules, index));
             }
             let before = part.before::<N>(pack);
-            let asked = part.turned(|a| &orders.weights[a]);
+            let asked = part.turned(|a| &weights[a]);
             let quotes = |quad| part.quotes::<GAPS, VARIES>(&tape, &bars, pack, quad);
             let mut after = step::<S, N, GAPS, VARIES, OWES>(simd, &terms, &before, &asked, quotes);
             store(&mut growths.rewards, index, after.settled.reward);
-            store(&mut growths.turnovers, index, after.settled.turnover);
+            if let Some(turnovers) = &mut growths.turnovers {
+                store(turnovers, index, after.settled.turnover);
+            }
             part.show(&after, &mut shown);
             if !whole {
                 let idle: Block = std::array::from_fn(|a| f64::from(u8::from(!is_asked(a))));
@@ -149,12 +151,12 @@ impl<const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool> Wit
 }
 
 impl<S: Simd> Part<S> {
-    /// Returns a block of each account, turned: a vector a symbol.
+    /// Returns a row of each account, turned: a vector a symbol.
     #[inline(always)]
-    fn turned<'a, const N: usize>(self, block_of: impl Fn(usize) -> &'a Block) -> [Vector<S>; N] {
+    fn turned<'a, const N: usize>(self, row_of: impl Fn(usize) -> &'a [f64; N]) -> [Vector<S>; N] {
         let mut vectors = [Vector::splat(self.simd, 0.0); N];
         for quad in 0..N / QUAD {
-            let turned = turn(self.simd, |a| quad_of(block_of(self.index * S::F64_LANES + a), quad));
+            let turned = turn(self.simd, |a| quad_of(row_of(self.index * S::F64_LANES + a), quad));
             vectors[quad * QUAD..][..QUAD].copy_from_slice(&turned);
         }
         vectors
@@ -190,8 +192,8 @@ impl<S: Simd> Part<S> {
         store(&mut shown.cash, self.index, after.settled.cash / after.settled.nav);
         for quad in 0..N / QUAD {
             let turned = turn_back(self.simd, std::array::from_fn(|k| after.weights[quad * QUAD + k]));
-            for a in 0..S::F64_LANES {
-                shown.weights[first + a][quad * QUAD..][..QUAD].copy_from_slice(quad_of(&turned[a / 2], a % 2));
+            for (weights, turned) in shown.weights[first..].iter_mut().zip(&turned[..S::F64_LANES]) {
+                weights[quad * QUAD..][..QUAD].copy_from_slice(turned);
             }
         }
     }

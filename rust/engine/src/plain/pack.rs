@@ -4,6 +4,7 @@ use crate::book::{Book, MAX_NAV};
 use crate::dataset::Dataset;
 use crate::error::StepError;
 use crate::lanes::{Block, LANES, each};
+use crate::plain::tape::QUAD;
 
 /// Eight accounts of at most eight symbols.
 ///
@@ -35,6 +36,14 @@ impl Default for Pack {
 }
 
 impl Pack {
+    /// Returns how many numbers lie between those of one account and the next in an array of `n_symbols` each.
+    ///
+    /// They are as many as a step takes at once: four or eight.
+    #[must_use]
+    pub fn stride(n_symbols: usize) -> usize {
+        if n_symbols <= QUAD { QUAD } else { LANES }
+    }
+
     /// Returns the bar of an account.
     #[must_use]
     pub fn bar(&self, account: usize) -> usize {

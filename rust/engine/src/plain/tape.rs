@@ -14,34 +14,60 @@ use crate::simd::Vector;
 /// The symbols that are turned at once.
 pub(crate) const QUAD: usize = 4;
 
+/// The accounts of which a vector of eight elements takes four symbols each, so that they are turned in order.
+const PAIRS: [(usize, usize); QUAD] = [(0, 2), (1, 3), (4, 6), (5, 7)];
+
 /// Returns four symbols of several accounts, each symbol in a vector.
 ///
 /// The accounts are as many as a vector has elements.
 #[inline(always)]
 pub(crate) fn turn<'a, S: Simd>(simd: S, row_of: impl Fn(usize) -> &'a [f64; QUAD]) -> [Vector<S>; QUAD] {
-    let load = |register: usize| {
-        let element = register * S::F64_LANES;
-        let row = row_of(element / QUAD);
-        S::as_simd_f64s(&row[element % QUAD..][..S::F64_LANES]).0[0]
-    };
+    // One call of what is asked for, which is made in place then: several would be calls, and a call keeps no vector.
+    let mut accounts = [&[0.0; QUAD]; LANES];
+    for (a, row) in accounts.iter_mut().enumerate().take(S::F64_LANES) {
+        *row = row_of(a);
+    }
     // Written out: `array::from_fn` is a call, and hands its vectors over by way of memory.
-    let rows: [S::f64s; QUAD] = [load(0), load(1), load(2), load(3)];
+    let rows = [load::<S>(&accounts, 0), load::<S>(&accounts, 1), load::<S>(&accounts, 2), load::<S>(&accounts, 3)];
     simd.deinterleave_shfl_f64s(rows).map(|value| Vector::new(simd, value))
+}
+
+/// Returns a vector of what [`turn`] turns: a part of a row, a row, or two of them.
+#[inline(always)]
+fn load<S: Simd>(accounts: &[&[f64; QUAD]; LANES], register: usize) -> S::f64s {
+    if S::F64_LANES == LANES {
+        let (low, high) = PAIRS[register];
+        let mut both = [0.0; LANES];
+        both[..QUAD].copy_from_slice(accounts[low]);
+        both[QUAD..].copy_from_slice(accounts[high]);
+        return S::as_simd_f64s(&both).0[0];
+    }
+    let element = register * S::F64_LANES;
+    S::as_simd_f64s(&accounts[element / QUAD][element % QUAD..][..S::F64_LANES]).0[0]
 }
 
 /// Returns what [`turn`] undoes: four numbers of each account.
 #[inline(always)]
-pub(crate) fn turn_back<S: Simd>(simd: S, columns: [Vector<S>; QUAD]) -> [Block; QUAD / 2] {
+pub(crate) fn turn_back<S: Simd>(simd: S, columns: [Vector<S>; QUAD]) -> [[f64; QUAD]; LANES] {
     let rows = simd.interleave_shfl_f64s(columns.map(Vector::value));
-    let mut accounts = [[0.0; LANES]; QUAD / 2];
-    S::as_mut_simd_f64s(accounts.as_flattened_mut()).0[..QUAD].copy_from_slice(&rows);
+    let mut accounts = [[0.0; QUAD]; LANES];
+    if S::F64_LANES == LANES {
+        for (row, (low, high)) in rows.into_iter().zip(PAIRS) {
+            let mut both = [0.0; LANES];
+            S::as_mut_simd_f64s(&mut both).0[0] = row;
+            accounts[low].copy_from_slice(&both[..QUAD]);
+            accounts[high].copy_from_slice(&both[QUAD..]);
+        }
+    } else {
+        S::as_mut_simd_f64s(accounts.as_flattened_mut()).0[..QUAD].copy_from_slice(&rows);
+    }
     accounts
 }
 
-/// Returns the four symbols from `quad` on of a block.
+/// Returns the four symbols from four times `quad` on of a row.
 #[inline(always)]
-pub(crate) fn quad_of(block: &Block, quad: usize) -> &[f64; QUAD] {
-    block[quad * QUAD..][..QUAD].try_into().expect("four symbols")
+pub(crate) fn quad_of<const N: usize>(row: &[f64; N], quad: usize) -> &[f64; QUAD] {
+    row[quad * QUAD..][..QUAD].try_into().expect("four symbols")
 }
 
 /// The grids of a market, a block a bar, and of the rules in it.
@@ -81,16 +107,31 @@ impl<'a> Tape<'a> {
         bar_of: impl Fn(usize) -> usize + Copy,
         quad: usize,
     ) -> [Depth<S>; QUAD] {
-        let turned = |blocks: &'a [Block]| turn(simd, |a| quad_of(&blocks[bar_of(a)], quad));
-        let ratios = self.ratios.map(|(ratio, root)| (turned(ratio), turned(root)));
-        let volume = if ratios.is_some() { None } else { self.volume.map(turned) };
-        let slippage = self.slippage.map(turned);
-        std::array::from_fn(|k| Depth {
-            slippage: slippage.map(|of| of[k]),
-            volume: volume.map(|of| of[k]),
-            ratio: ratios.map(|(ratio, root)| (ratio[k], root[k])),
-        })
+        // Written out, as in `turn`.
+        let mut depths = [Depth::none(); QUAD];
+        if let Some((ratio, root)) = self.ratios {
+            let (ratio, root) = (rows::<S>(simd, ratio, bar_of, quad), rows::<S>(simd, root, bar_of, quad));
+            for (k, depth) in depths.iter_mut().enumerate() {
+                depth.ratio = Some((ratio[k], root[k]));
+            }
+        } else if let Some(volume) = self.volume {
+            for (depth, volume) in depths.iter_mut().zip(rows(simd, volume, bar_of, quad)) {
+                depth.volume = Some(volume);
+            }
+        }
+        if let Some(slippage) = self.slippage {
+            for (depth, slippage) in depths.iter_mut().zip(rows(simd, slippage, bar_of, quad)) {
+                depth.slippage = Some(slippage);
+            }
+        }
+        depths
     }
+}
+
+/// Returns four symbols of a grid, turned, at the bars of several accounts.
+#[inline(always)]
+fn rows<S: Simd>(simd: S, grid: &[Block], bar_of: impl Fn(usize) -> usize, quad: usize) -> [Vector<S>; QUAD] {
+    turn(simd, |a| quad_of(&grid[bar_of(a)], quad))
 }
 
 #[cfg(test)]
@@ -101,30 +142,27 @@ mod tests {
     use crate::simd::{narrow, store};
 
     /// Turns numbers and turns them back.
-    struct Turns([[f64; QUAD]; QUAD]);
+    struct Turns([[f64; QUAD]; LANES]);
 
     impl WithSimd for Turns {
-        type Output = (Vec<[f64; QUAD]>, Vec<[f64; QUAD]>);
+        type Output = ([Block; QUAD], Vec<[f64; QUAD]>);
 
         fn with_simd<S: Simd>(self, simd: S) -> Self::Output {
             let turned = turn(simd, |a| &self.0[a]);
             let symbols = turned.map(|symbol| {
                 let mut elements = [0.0; LANES];
                 store(&mut elements, 0, symbol);
-                *quad_of(&elements, 0)
+                elements
             });
-            let back = turn_back(simd, turned);
-            let accounts = (0..S::F64_LANES).map(|a| *quad_of(&back[a / 2], a % 2));
-            (symbols.map(|symbol| symbol).to_vec(), accounts.collect())
+            (symbols, turn_back(simd, turned)[..S::F64_LANES].to_vec())
         }
     }
 
     #[test]
     fn accounts_keep_their_order_when_they_are_turned_on_every_machine() {
         let numbers = std::array::from_fn(|a| std::array::from_fn(|symbol| (10 * a + symbol) as f64));
-        for (symbols, accounts) in
-            [narrow(Arch::new()).dispatch(Turns(numbers)), Turns(numbers).with_simd(Scalar::new())]
-        {
+        let (wide, narrow) = (Arch::new().dispatch(Turns(numbers)), narrow(Arch::new()).dispatch(Turns(numbers)));
+        for (symbols, accounts) in [wide, narrow, Turns(numbers).with_simd(Scalar::new())] {
             for (a, account) in accounts.iter().enumerate() {
                 assert_eq!(*account, numbers[a]);
                 assert_eq!([0, 1, 2, 3].map(|symbol: usize| symbols[symbol][a]), numbers[a]);

@@ -34,7 +34,7 @@ impl Accounts {
 
     /// Returns how many weights lie between those of one account and the next.
     pub(crate) fn stride(&self, n_symbols: usize) -> usize {
-        if matches!(self, Self::Packs(_)) { LANES } else { n_symbols }
+        if matches!(self, Self::Packs(_)) { Pack::stride(n_symbols) } else { n_symbols }
     }
 
     pub(crate) fn bar(&self, i: usize) -> usize {

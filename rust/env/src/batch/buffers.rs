@@ -59,14 +59,18 @@ fn take<'a, T>(slice: &mut &'a mut [T], n: usize) -> &'a mut [T] {
 /// Writes the first `n` of eight.
 #[inline]
 fn copy_first<T: Copy>(to: &mut [T], n: usize, from: &[T; LANES]) {
-    // Eight of them are one move, and no call.
-    if n == LANES
-        && let Some(to) = to.first_chunk_mut()
-    {
-        *to = *from;
-    } else {
-        to[..n].copy_from_slice(&from[..n]);
+    match to.first_chunk_mut() {
+        // Eight of them are one move, and no call.
+        Some(to) if n == LANES => *to = *from,
+        _ => copy_fewer(&mut to[..n], from),
     }
+}
+
+/// Apart, or both ways would be one call of `memcpy`.
+#[cold]
+#[inline(never)]
+fn copy_fewer<T: Copy>(to: &mut [T], from: &[T; LANES]) {
+    to.copy_from_slice(&from[..to.len()]);
 }
 
 /// Returns the first of some arrays whose length is not the one expected.

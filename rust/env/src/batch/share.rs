@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use openoutcry_engine::lanes::{Block, LANES};
+use openoutcry_engine::lanes::LANES;
 use openoutcry_engine::{Book, Desk, Growth, Growths, Orders, Pack, Rules, StepError, step_once, step_pack};
 
 use crate::batch::accounts::AccountsMut;
@@ -117,7 +117,7 @@ impl<'a> Share<'a> {
         let members = crews.iter_mut().zip(stories.chunks_mut(LANES)).enumerate();
         match std::mem::replace(&mut self.accounts, AccountsMut::Packs(&mut [])) {
             AccountsMut::Packs(packs) => {
-                let orders = orders.as_chunks_mut::<LANES>().0.chunks_mut(LANES);
+                let orders = orders.chunks_mut(LANES * stride);
                 for (((c, members), pack), orders) in members.zip(packs).zip(orders) {
                     self.step_together(c * LANES, pack, members, orders, seat)?;
                 }
@@ -144,12 +144,13 @@ impl<'a> Share<'a> {
         first: usize,
         pack: &mut Pack,
         (crew, stories): (&mut Crew, &mut [Story]),
-        orders: &mut [Block],
+        orders: &mut [f64],
         seat: &mut Seat,
     ) -> Result<(), BatchError> {
-        let mut growths = Growths::default();
+        let asks = matches!(self.settings.reward, Reward::Turnover { .. });
+        let mut growths = Growths { rewards: [0.0; LANES], turnovers: asks.then_some([0.0; LANES]) };
         let stepped = self.step_plain(first, pack, crew, orders, &mut growths, seat);
-        let rewards = self.rewards(stepped, &growths, pack, stories);
+        let rewards = self.rewards(stepped, &growths, pack, stories, &seat.desk);
         let over = crew.close_all(stepped, pack.bars());
         let restarts = if self.settings.autoreset == Autoreset::SameStep { over } else { 0 };
         let told = if self.seen.write_bars(first, pack.bars()) { stepped & !restarts } else { 0 };
@@ -157,14 +158,14 @@ impl<'a> Share<'a> {
         if told == crew.all {
             return Ok(());
         }
-        let n_symbols = self.n_symbols();
+        let (n_symbols, stride) = (self.n_symbols(), orders.len() / stories.len());
         for (place, story) in stories.iter_mut().enumerate().filter(|(place, _)| told >> place & 1 == 0) {
             pack.take(place, self.markets[crew.market(place)].data(), &mut seat.book);
             let mut player = Player { i: first + place, place, crew, story, book: &mut seat.book };
             let told = if stepped >> place & 1 == 1 {
                 Told { reward: rewards[place], truncated: over >> place & 1 == 1, ..Told::default() }
             } else {
-                self.step_alone(&mut player, &mut orders[place][..n_symbols], &mut seat.desk)?
+                self.step_alone(&mut player, &mut orders[place * stride..][..n_symbols], &mut seat.desk)?
             };
             self.tell(player, told);
             pack.put(place, &seat.book);
@@ -181,43 +182,45 @@ impl<'a> Share<'a> {
         first: usize,
         pack: &mut Pack,
         crew: &Crew,
-        orders: &mut [Block],
+        orders: &mut [f64],
         growths: &mut Growths,
         seat: &Seat,
     ) -> u8 {
         let market = &self.markets[crew.market(0)];
+        let stride = Pack::stride(market.data().n_symbols());
+        let n_lanes = orders.len() / stride;
         if self.settings.no_trade_band > 0.0 {
-            for (place, row) in orders.iter_mut().enumerate() {
+            for (place, row) in orders.chunks_exact_mut(stride).enumerate() {
                 hold_within(self.settings.no_trade_band, |symbol| pack.weight(place, symbol), row);
             }
         }
         // The last pack may have room left.
-        let padded: [Block; LANES];
-        let weights = if let Ok(whole) = <&[_; LANES]>::try_from(&*orders) {
-            whole
+        let mut padded: [f64; LANES * LANES];
+        let weights = if n_lanes == LANES {
+            &*orders
         } else {
-            padded = std::array::from_fn(|place| orders.get(place).copied().unwrap_or_default());
+            padded = [0.0; LANES * LANES];
+            padded[..orders.len()].copy_from_slice(orders);
             &padded
         };
-        let observed = self.seen.observed(first, orders.len(), market, self.settings.lookback);
+        let observed = self.seen.observed(first, n_lanes, market, self.settings.lookback);
         let orders = Orders { weights, which: crew.kin & !crew.done() };
         step_pack(market.data(), crew.whose(self.rules), pack, orders, (growths, observed), &seat.desk)
     }
 
     /// Returns what the steps made side by side are worth.
     #[inline]
-    fn rewards(&self, stepped: u8, growths: &Growths, pack: &Pack, stories: &mut [Story]) -> [f64; LANES] {
+    fn rewards(&self, stepped: u8, growths: &Growths, pack: &Pack, stories: &mut [Story], desk: &Desk) -> [f64; LANES] {
         let scheme = self.settings.reward;
         match scheme {
             Reward::Simple => growths.rewards,
-            Reward::Log => {
-                let is_stepped = |k: usize| stepped >> k & 1 == 1;
-                reward::logs(std::array::from_fn(|k| if is_stepped(k) { growths.rewards[k] } else { 0.0 }))
-            }
+            // Of those that were not stepped it is nothing.
+            Reward::Log => reward::logs(&growths.rewards, desk),
             _ => {
                 let mut rewards = [0.0; LANES];
                 for (k, story) in stories.iter_mut().enumerate().filter(|(k, _)| stepped >> k & 1 == 1) {
-                    let (reward, turnover) = (growths.rewards[k], growths.turnovers[k]);
+                    let turnover = growths.turnovers.map_or(0.0, |turnovers| turnovers[k]);
+                    let reward = growths.rewards[k];
                     let growth = Growth { nav: pack.nav(k), reward, turnover };
                     rewards[k] = scheme.of_growth(growth, &mut story.memory);
                 }

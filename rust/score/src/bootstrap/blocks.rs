@@ -51,7 +51,7 @@ pub(crate) struct Stationary {
     stream: Stream,
     /// First day, and day after the last, of the window of each day.
     windows: Vec<(u32, u32)>,
-    /// Probability that a block has more days than the place says, times 2^32, until it is never.
+    /// Probability of more days than the place says, times 2^32, until it is 0.
     longer: Vec<u32>,
 }
 
@@ -60,18 +60,19 @@ impl Stationary {
         let of_day = edges(windows).flat_map(|(from, to)| std::iter::repeat_n((from as u32, to as u32), to - from));
         let stay = 1.0 - 1.0 / mean_length;
         let powers = std::iter::successors(Some(stay), |power| Some(power * stay));
+        #[expect(clippy::cast_sign_loss, reason = "powers of a number from 0 to 1")]
         let longer = powers.map(|power| (power * 4_294_967_296.0).round() as u32).take_while(|longer| *longer > 0);
         Self { stream: Stream::new(seed, Purpose::Stationary), windows: of_day.collect(), longer: longer.collect() }
     }
 
-    /// Hands on the days of one resample, in stretches that follow each other in the sample.
+    /// Hands on the days of one resample, in stretches of consecutive days.
     pub(crate) fn draw(&mut self, mut days: impl FnMut(Range<usize>)) {
         let n_days = self.windows.len() as u32;
         let mut missing = n_days;
         while missing > 0 {
             let bits = self.stream.bits();
             // The high half of a product: every day is as likely as any other to 2^-32 of all draws.
-            let mut from = ((bits >> 32) * u64::from(n_days) >> 32) as u32;
+            let mut from = (((bits >> 32) * u64::from(n_days)) >> 32) as u32;
             let mut length = self.length(bits as u32).min(missing);
             missing -= length;
             let (start, end) = self.windows[from as usize];

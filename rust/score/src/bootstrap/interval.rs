@@ -33,7 +33,9 @@ pub struct Interval {
     pub block_length: usize,
 }
 
-/// Returns a two-sided interval of the Sharpe ratio a year, by a studentised block bootstrap.
+/// Returns a two-sided interval of the Sharpe ratio a year.
+///
+/// It is made by a studentised block bootstrap.
 ///
 /// See [`crate::sharpe_difference`]; here one track stands alone.
 ///
@@ -76,6 +78,7 @@ impl<'a> Tracks<'a> {
         let (n_days, windows) = (panel.n_days(), panel.windows());
         let most = n_days / MIN_BLOCKS;
         let estimate = || sharpe_block_length(panel).map(|length| length * FIXED_LENGTH);
+        #[expect(clippy::cast_sign_loss, reason = "a length is at least 1")]
         let block = draws.length(most, estimate)?.ceil() as usize;
         let track = |agent| Track::new(&panel.column(agent), windows, block);
         let each = (0..panel.n_agents()).map(track).collect::<Result<_, _>>()?;
@@ -97,7 +100,7 @@ impl<'a> Tracks<'a> {
         Starts::new(self.n_days, draws.seed)
     }
 
-    /// Returns the standard error of a sum of Sharpe ratios, each times its sign, per day.
+    /// Returns the standard error per day of a sum of Sharpe ratios with signs.
     ///
     /// # Errors
     ///
@@ -112,7 +115,7 @@ impl<'a> Tracks<'a> {
         if error > MIN_ERROR { Ok(error) } else { Err(Undefined::NoPrecision) }
     }
 
-    /// Returns the interval of the sum of the Sharpe ratios, each times its sign, a year.
+    /// Returns the interval a year of the sum of the Sharpe ratios with signs.
     pub(crate) fn interval(
         &self,
         signs: &[f64],
@@ -153,7 +156,9 @@ impl<'a> Tracks<'a> {
         })
     }
 
-    /// Returns a shift in its own standard errors, of which `squares` of blocks tell; infinite where they do not.
+    /// Returns a shift in its own standard errors, by the squares of blocks.
+    ///
+    /// It is infinite where these say nothing.
     pub(crate) fn studentised(&self, shift: f64, squares: f64) -> f64 {
         let error = squares.sqrt() / (self.n_blocks() * self.block) as f64;
         let distance = shift.abs() / error;
@@ -175,7 +180,7 @@ impl Track {
         Ok(Self { ratio: centre / deviation, influence: influence(returns)?, blocks })
     }
 
-    /// Returns the Sharpe ratio of a resample, and writes what each of its blocks adds to it.
+    /// Returns the Sharpe ratio of a resample, and writes what its blocks add.
     ///
     /// It is NaN where the resample does not vary.
     pub(crate) fn resample(&self, starts: &[u32], block: usize, adds: &mut [f64]) -> f64 {
@@ -201,13 +206,17 @@ impl Track {
     }
 }
 
-/// Returns the rank of the distance that ends an interval, from 1: 0 is inside where the p-value exceeds `1 - level`.
+/// Returns the rank of the distance that ends an interval, from 1.
+///
+/// By it 0 is inside where the p-value exceeds `1 - level`.
+#[expect(clippy::cast_sign_loss, reason = "a level is above 0")]
 fn least_rank(level: f64, n: usize) -> usize {
     // A product that is whole but for rounding is that whole.
     (level * (n + 1) as f64 - 1e-9).ceil() as usize
 }
 
 /// Returns how many draws an interval of a level takes.
+#[expect(clippy::cast_sign_loss, reason = "a level is above 0 and below 1")]
 fn least_draws(level: f64) -> usize {
     (level / (1.0 - level) - 1e-9).ceil() as usize
 }

@@ -2,7 +2,7 @@ use super::{Panel, edges};
 use crate::moments::{mean, standard_deviation};
 use crate::{Undefined, is_riskless};
 
-/// Returns the mean days of a block that suits a series, for the stationary bootstrap.
+/// Returns the mean days of a block that suits the means of a panel.
 ///
 /// It makes the mean squared error of the variance of the mean smallest, by autocovariances up to the lag after which
 /// they are noise. Days of different windows make no pair.
@@ -35,7 +35,9 @@ pub fn sharpe_block_length(panel: &Panel<'_>) -> Result<f64, Undefined> {
     Ok(total / panel.n_agents() as f64)
 }
 
-/// Returns how much each day moves the Sharpe ratio per day, to first order: their mean is 0.
+/// Returns how much each day moves the Sharpe ratio per day, to first order.
+///
+/// Their mean is 0.
 pub(crate) fn influence(returns: &[f64]) -> Result<Vec<f64>, Undefined> {
     let (centre, n) = (mean(returns)?, returns.len() as f64);
     let deviation = standard_deviation(returns)? * ((n - 1.0) / n).sqrt();
@@ -52,17 +54,19 @@ fn of_series(series: &[f64], windows: &[usize]) -> Result<f64, Undefined> {
         return Err(Undefined::NoVariation);
     }
     let deviations: Vec<f64> = series.iter().map(|value| value - centre).collect();
+    #[expect(clippy::cast_sign_loss, reason = "of at least 12 days")]
     let quiet = (libm::log10(n) as usize).max(5);
+    #[expect(clippy::cast_sign_loss, reason = "a root")]
     let most = n.sqrt().ceil() as usize + quiet;
     let (covariances, correlations) = lags(&deviations, windows, most);
     let band = 2.0 * (libm::log10(n) / n).sqrt();
     let first = (0..=most - quiet).find(|lag| correlations[*lag..lag + quiet].iter().all(|value| *value < band));
     let last = first.map_or(most, |lag| most.min(2 * lag.max(1)));
     let (mut slope, mut level) = (0.0, covariances[0]);
-    for lag in 1..=last {
+    for (lag, covariance) in covariances.iter().enumerate().take(last + 1).skip(1) {
         let weight = (2.0 * (1.0 - lag as f64 / last as f64)).min(1.0);
-        slope += 2.0 * weight * lag as f64 * covariances[lag];
-        level += 2.0 * weight * covariances[lag];
+        slope += 2.0 * weight * lag as f64 * covariance;
+        level += 2.0 * weight * covariance;
     }
     let longest = (3.0 * n.sqrt()).min(n / 3.0).ceil();
     Ok(libm::cbrt(slope * slope / (level * level) * n).min(longest))

@@ -54,7 +54,7 @@ pub(super) fn alone(series: &Panel<'_>) -> Result<(), TestError> {
     Err(super::BadSetup::Agents { required: "1", received: series.n_agents() }.into())
 }
 
-/// Hands on the deviations of every resample from the mean of the sample, some rows at a time.
+/// Hands on how far the means of resamples lie from the sample, by some rows.
 pub(crate) fn each_chunk(panel: &Panel<'_>, draws: &Draws, length: f64, sums: &Sums, mut of: impl FnMut(&[f64])) {
     let mut blocks = Stationary::new(panel.windows(), length, draws.seed);
     let mut counts = vec![[0.0; ROWS]; panel.n_days()];
@@ -66,7 +66,7 @@ pub(crate) fn each_chunk(panel: &Panel<'_>, draws: &Draws, length: f64, sums: &S
     }
 }
 
-/// Returns the probability of such a mean of windows where each might as well have had the other sign.
+/// Returns the probability of such a mean where windows have any sign.
 ///
 /// Source: Fisher (1935), section 21.
 pub(crate) fn sign_flip(series: &Panel<'_>, draws: &Draws) -> Option<f64> {

@@ -146,7 +146,7 @@ pub struct Panel<'a> {
 }
 
 impl<'a> Panel<'a> {
-    /// Returns a panel of `returns`, day by day, with as many days to a window as `windows` says.
+    /// Returns a panel of `returns`, day by day, in windows of these lengths.
     ///
     /// # Errors
     ///
@@ -248,7 +248,7 @@ pub(crate) fn check_year_and_level(periods_per_year: f64, level: f64) -> Result<
     if level > 0.0 && level < 1.0 { Ok(()) } else { Err(BadSetup::Level { received: level }.into()) }
 }
 
-/// Checks that there are enough windows and days, and that every agent's returns vary.
+/// Checks that windows and days are enough, and that every agent varies.
 pub(crate) fn sufficient(panel: &Panel<'_>, required: usize) -> Result<(), Undefined> {
     let (windows, received) = (panel.windows.len(), panel.n_days());
     if windows < required || received < MIN_DAYS {

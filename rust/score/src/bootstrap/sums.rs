@@ -13,7 +13,9 @@ type Lanes = [f64; LANES];
 /// How often each day is in each of some resamples.
 type Counts = Vec<[f64; ROWS]>;
 
-/// Returns about their means, of which a resample is a sum of every day times how often it was drawn.
+/// Returns about their means.
+///
+/// A resample is the sum of every day times how often it was drawn.
 ///
 /// Each agent has its own lane, its sum goes from the first day to the last, and no operation is fused: how wide the
 /// machine's vectors are changes no bit.
@@ -31,7 +33,9 @@ impl Sums {
         for row in panel.rows() {
             means.iter_mut().zip(row).for_each(|(sum, r)| *sum += r);
         }
-        means.iter_mut().for_each(|sum| *sum /= n_days as f64);
+        for sum in &mut means {
+            *sum /= n_days as f64;
+        }
         let firsts = (0..panel.n_agents()).step_by(LANES);
         let groups = firsts.map(|first| panel.rows().map(|row| group(row, &means, first)).collect()).collect();
         Self { groups, means, n_days }
@@ -42,7 +46,7 @@ impl Sums {
         &self.means
     }
 
-    /// Writes the mean of each agent in each of some resamples, less that of the sample.
+    /// Writes the means of agents in some resamples, less those of the sample.
     ///
     /// A row of `deviations` is a resample.
     pub(super) fn deviations(&self, counts: &Counts, deviations: &mut [f64]) {

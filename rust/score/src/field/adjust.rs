@@ -1,6 +1,6 @@
 use crate::BadSetup;
 
-/// Returns p-values adjusted so that any false rejection among all is as rare as the level.
+/// Returns p-values by which any false rejection is as rare as the level.
 ///
 /// # Errors
 ///
@@ -12,7 +12,7 @@ pub fn holm(p_values: &[f64]) -> Result<Vec<f64>, BadSetup> {
     adjust(p_values, (0..n).map(|place| (n - place) as f64), false)
 }
 
-/// Returns p-values adjusted so that the share of false rejections among all rejections is at most the level.
+/// Returns p-values by which a share of at most the level is rejected falsely.
 ///
 /// It holds for p-values that are independent or positively dependent.
 ///
@@ -26,7 +26,7 @@ pub fn benjamini_hochberg(p_values: &[f64]) -> Result<Vec<f64>, BadSetup> {
     adjust(p_values, (1..=n).rev().map(|rank| n as f64 / rank as f64), true)
 }
 
-/// Multiplies each p-value by its factor, in order of their size, and keeps that order.
+/// Multiplies p-values in order of size by factors, and keeps that order.
 fn adjust(p_values: &[f64], factors: impl Iterator<Item = f64>, from_largest: bool) -> Result<Vec<f64>, BadSetup> {
     if let Some(index) = p_values.iter().position(|p| !(0.0..=1.0).contains(p)) {
         return Err(BadSetup::Probability { index, received: p_values[index] });

@@ -9,7 +9,7 @@ use crate::{Draws, Panel, TestError, Undefined, block_length};
 pub struct FieldTests {
     /// That nobody beats the benchmark, by the largest mean.
     pub reality_check: f64,
-    /// That nobody beats it, by the largest studentised mean, where all that lose are left out.
+    /// That nobody beats it, by the largest studentised mean, losers left out.
     pub spa_lower: f64,
     /// The same, where those that lose by far are left out.
     pub spa_consistent: f64,
@@ -55,7 +55,7 @@ struct Field {
     /// What a mean is multiplied by to be studentised.
     scales: Vec<f64>,
     statistics: Vec<f64>,
-    /// What Hansen's three p-values add to a deviation of each agent, in units of its error.
+    /// What Hansen's three p-values add to a deviation of each, in its errors.
     shifts: [Vec<f64>; 3],
     largest_mean: f64,
     largest_statistic: f64,

@@ -1,6 +1,6 @@
 use crate::Panel;
 
-/// Returns the variance, times the days, that the mean of each agent has under the stationary bootstrap.
+/// Returns the variance of means under the stationary bootstrap, times the days.
 ///
 /// It is exact: the variance over all resamples, so that the draws of a test are not needed for it. For one window that is
 /// the kernel of Hansen, `C(0) + 2 sum over i of (1 - i / T) q^i C(i)`, where C(i) is the circular autocovariance, which
@@ -24,7 +24,9 @@ fn variance(deviations: &[f64], panel: &Panel<'_>, stay: f64) -> f64 {
     (squares + 2.0 * pairs) / n as f64
 }
 
-/// Returns the sum over days of a window of `x(t) sum over 0 < i < n of (1 - i / n) stay^i x(t + i)`.
+/// Returns the products of days of a window with those after them, weighted.
+///
+/// It is the sum over days of `x(t) sum over 0 < i < n of (1 - i / n) stay^i x(t + i)`.
 ///
 /// After the last day comes the first.
 fn later(window: &[f64], n: usize, stay: f64) -> f64 {

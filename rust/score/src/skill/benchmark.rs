@@ -1,3 +1,4 @@
+use crate::skill::year;
 use crate::{Statistic, Undefined, check, is_riskless, mean, sharpe, standard_deviation};
 
 /// A track as a line in a benchmark: ordinary least squares with an intercept.
@@ -62,11 +63,12 @@ pub struct Tracking {
 ///
 /// # Errors
 ///
-/// Undefined for tracks of unequal lengths, fewer than two returns, or where the difference has a standard deviation
-/// below 1e-8 per bar: a track that is its benchmark has no ratio over it.
+/// Undefined for tracks of unequal lengths, fewer than two returns, bars a year that are none, or where the difference
+/// has a standard deviation below 1e-8 per bar: a track that is its benchmark has no ratio over it.
 ///
 /// Source: Goodwin (1998).
 pub fn tracking(returns: &[f64], benchmark: &[f64], periods_per_year: f64) -> Result<Tracking, Undefined> {
+    year(periods_per_year)?;
     paired(returns, benchmark)?;
     let difference: Vec<f64> = returns.iter().zip(benchmark).map(|(r, b)| r - b).collect();
     let information_ratio = sharpe(&difference, periods_per_year)?;

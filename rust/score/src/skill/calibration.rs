@@ -1,4 +1,4 @@
-use crate::{Statistic, Undefined};
+use crate::{Statistic, Undefined, normal};
 
 /// An order with what its agent said of it, and what came.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -26,6 +26,8 @@ pub struct Bin {
     pub confidence: Statistic,
     /// Share of them that came true; undefined for none.
     pub hit_rate: Statistic,
+    /// Interval that holds the true share 95 times in 100; undefined for none.
+    pub interval: Result<(f64, f64), Undefined>,
 }
 
 /// How well stated confidence agrees with what came.
@@ -64,7 +66,7 @@ pub struct Calibration {
 /// Undefined where no order states a confidence and takes a direction, without bins, for a confidence outside [0, 1],
 /// or for a number that is none.
 ///
-/// Source: Brier (1950).
+/// Source: Brier (1950); intervals of Wilson (1927).
 pub fn calibrate(orders: &[Stated], n_bins: usize) -> Result<Calibration, Undefined> {
     if n_bins == 0 {
         return Err(Undefined::TooShort { required: 1, received: 0 });
@@ -129,6 +131,16 @@ fn bins(told: &[(f64, f64)], n_bins: usize) -> Vec<Bin> {
         n_orders: count,
         confidence: over(stated, count),
         hit_rate: over(came, count),
+        interval: over(came, count).map(|share| interval(share, count)),
     };
     sums.into_iter().enumerate().map(bin).collect()
+}
+
+/// Returns Wilson's interval of a share of `count`.
+fn interval(share: f64, count: usize) -> (f64, f64) {
+    let (n, z) = (count as f64, normal::quantile(0.975));
+    let middle = share + z * z / (2.0 * n);
+    let half = z * (share * (1.0 - share) / n + z * z / (4.0 * n * n)).sqrt();
+    let over = 1.0 + z * z / n;
+    (((middle - half) / over).max(0.0), ((middle + half) / over).min(1.0))
 }

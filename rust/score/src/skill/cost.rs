@@ -1,4 +1,5 @@
-use crate::{Statistic, Undefined, mean};
+use crate::skill::finite;
+use crate::{Statistic, Undefined, check, mean};
 
 /// Returns the returns that a track would have had at one cost for all, per bar.
 ///
@@ -7,10 +8,14 @@ use crate::{Statistic, Undefined, mean};
 ///
 /// # Errors
 ///
-/// Undefined where the three differ in length.
+/// Undefined where the three differ in length, or a number is not finite.
 pub fn at_cost(returns: &[f64], cost: &[f64], turnover: &[f64], cost_bps: f64) -> Result<Vec<f64>, Undefined> {
     same_length(returns, cost)?;
     same_length(returns, turnover)?;
+    finite(cost_bps)?;
+    for series in [returns, cost, turnover] {
+        check(series, 0)?;
+    }
     let rows = returns.iter().zip(cost).zip(turnover);
     Ok(rows.map(|((r, paid), traded)| r + paid - traded * cost_bps / 1e4).collect())
 }
@@ -21,7 +26,7 @@ pub fn at_cost(returns: &[f64], cost: &[f64], turnover: &[f64], cost_bps: f64) -
 ///
 /// # Errors
 ///
-/// Undefined without turnover, without returns, or where lengths differ.
+/// Undefined without turnover, without returns, where lengths differ, or a number is not finite.
 pub fn break_even_bps(returns: &[f64], cost: &[f64], turnover: &[f64]) -> Statistic {
     let gross = at_cost(returns, cost, turnover, 0.0)?;
     let traded = mean(turnover)?;

@@ -1,6 +1,6 @@
 use std::f64::consts::E;
 
-use crate::skill::{Moments, Trials};
+use crate::skill::{Moments, Trials, finite};
 use crate::{Statistic, Undefined, normal};
 
 /// The constant of Euler and Mascheroni.
@@ -13,8 +13,9 @@ const GAMMA: f64 = 0.577_215_664_901_532_9;
 ///
 /// # Errors
 ///
-/// Undefined for fewer than two returns, or where the variance is not positive.
+/// Undefined for fewer than two returns, a benchmark that is not finite, or where the variance is not positive.
 pub fn z_score(moments: &Moments, benchmark: f64) -> Statistic {
+    finite(benchmark)?;
     Ok((moments.sharpe - benchmark) * moments.root() / moments.variance()?.sqrt())
 }
 
@@ -22,7 +23,7 @@ pub fn z_score(moments: &Moments, benchmark: f64) -> Statistic {
 ///
 /// # Errors
 ///
-/// Undefined for fewer than two returns, or where the variance is not positive.
+/// Undefined where [`z_score`] is.
 ///
 /// Source: Bailey and Lopez de Prado (2012).
 pub fn probabilistic_sharpe(moments: &Moments, benchmark: f64) -> Statistic {

@@ -1,4 +1,4 @@
-use crate::skill::Moments;
+use crate::skill::{Moments, year};
 use crate::{Statistic, Undefined};
 
 /// Returns the standard error of the Sharpe ratio a year.
@@ -7,10 +7,11 @@ use crate::{Statistic, Undefined};
 ///
 /// # Errors
 ///
-/// Undefined for fewer than two returns, or where the variance is not positive.
+/// Undefined for fewer than two returns, bars a year that are none, or where the variance is not positive.
 ///
 /// Source: Mertens (2002); Bailey and Lopez de Prado (2012).
 pub fn standard_error(moments: &Moments, periods_per_year: f64) -> Statistic {
+    year(periods_per_year)?;
     Ok((periods_per_year * moments.variance()? / (moments.n_returns as f64 - 1.0)).sqrt())
 }
 
@@ -45,10 +46,12 @@ pub fn default_lags(n_returns: usize) -> usize {
 ///
 /// # Errors
 ///
-/// Undefined where the Sharpe ratio is, for as many lags as returns, or where the variance is not positive.
+/// Undefined where the Sharpe ratio is, for as many lags as returns, bars a year that are none, or where the variance
+/// is not positive.
 ///
 /// Source: Lo (2002), with the weights of Newey and West (1987).
 pub fn hac(excess: &[f64], periods_per_year: f64, lags: usize) -> Result<Hac, Undefined> {
+    year(periods_per_year)?;
     let moments = Moments::of(excess)?;
     let n = moments.n_returns as f64;
     if lags >= moments.n_returns {

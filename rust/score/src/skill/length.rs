@@ -1,25 +1,26 @@
-use crate::skill::{Moments, expected_max, probability};
+use crate::skill::{Moments, expected_max, finite, probability};
 use crate::{Statistic, Undefined, normal};
 
 /// Returns how many returns it takes to tell a Sharpe ratio from a lower one.
 ///
 /// `1 + (1 - g3 SR + (g4 - 1) / 4 SR^2) (Z / (SR - SR*))^2`, per bar; `moments.n_returns` is not used. Not a whole
-/// number: round it up.
+/// number: round it up. Of a confidence of at most one half it is 1: to be above is enough.
 ///
 /// # Errors
 ///
-/// Undefined unless the ratio is above `benchmark` and `confidence` lies inside (0, 1), or where the variance is not
-/// positive.
+/// Undefined unless the ratio is above a finite `benchmark` and `confidence` lies inside (0, 1), or where the variance
+/// is not positive.
 ///
 /// Source: Bailey and Lopez de Prado (2012).
 pub fn min_track_record(moments: &Moments, benchmark: f64, confidence: f64) -> Statistic {
     probability(confidence)?;
+    finite(benchmark)?;
     // Written so that NaN is refused too.
     if !matches!(moments.sharpe.partial_cmp(&benchmark), Some(std::cmp::Ordering::Greater)) {
         return Err(Undefined::NotAbove);
     }
     let variance = Moments { n_returns: 2, ..*moments }.variance()?;
-    let errors = normal::quantile(confidence) / (moments.sharpe - benchmark);
+    let errors = normal::quantile(confidence).max(0.0) / (moments.sharpe - benchmark);
     Ok(1.0 + variance * errors * errors)
 }
 
@@ -29,11 +30,12 @@ pub fn min_track_record(moments: &Moments, benchmark: f64, confidence: f64) -> S
 ///
 /// # Errors
 ///
-/// Undefined unless the ratio is above 0.
+/// Undefined unless the ratio is finite and above 0.
 ///
 /// Source: Bailey, Borwein, Lopez de Prado and Zhu (2014).
 pub fn min_backtest_years(n_trials: u64, sharpe: f64) -> Statistic {
-    if sharpe.is_nan() || sharpe <= 0.0 {
+    finite(sharpe)?;
+    if sharpe <= 0.0 {
         return Err(Undefined::NotAbove);
     }
     let errors = expected_max(n_trials) / sharpe;

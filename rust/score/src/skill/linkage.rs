@@ -26,8 +26,8 @@ impl Condensed {
 
 /// Returns the number of clusters by average linkage.
 ///
-/// Their members merge at `cut` or nearer. `sizes` says of how many things each is a copy. Chains of nearest neighbours find the merges in a time that grows
-/// with the square of their number.
+/// Their members merge at `cut` or nearer. `sizes` says of how many things each is a copy. Chains of nearest neighbours
+/// find the merges in a time that grows with the square of their number.
 ///
 /// Source: Sokal and Michener (1958); Murtagh (1983).
 pub(crate) fn clusters(mut distances: Condensed, mut sizes: Vec<f64>, cut: f64) -> usize {

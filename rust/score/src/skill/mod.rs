@@ -18,7 +18,7 @@ pub use cost::{at_cost, break_even_bps};
 pub use deflated::{Deflated, Selection, deflate, expected_max, probabilistic_sharpe, z_score};
 pub use error::{Hac, default_lags, hac, standard_error};
 pub use length::{min_backtest_years, min_track_record};
-pub use rolling::{Decay, decay, rolling_sharpe, worst};
+pub use rolling::{Decay, decay, rolling_error, rolling_sharpe, worst};
 pub use trials::{MAX_CLUSTERED, Trials, trials};
 
 use crate::{Statistic, Undefined, kurtosis, skew};
@@ -74,6 +74,16 @@ impl Moments {
     fn root(&self) -> f64 {
         (self.n_returns as f64 - 1.0).sqrt()
     }
+}
+
+/// Checks that a value is neither NaN nor infinite.
+fn finite(value: f64) -> Result<(), Undefined> {
+    if value.is_finite() { Ok(()) } else { Err(Undefined::NotFinite) }
+}
+
+/// Checks that a year has bars.
+fn year(periods_per_year: f64) -> Result<(), Undefined> {
+    if periods_per_year > 0.0 && periods_per_year.is_finite() { Ok(()) } else { Err(Undefined::NotAYear) }
 }
 
 /// Checks that a value lies inside (0, 1).

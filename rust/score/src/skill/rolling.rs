@@ -1,4 +1,4 @@
-use crate::skill::{Moments, standard_error};
+use crate::skill::{Moments, standard_error, year};
 use crate::{Statistic, Undefined, check, sharpe};
 
 /// Returns the Sharpe ratio a year of every window of `n_window` returns.
@@ -7,13 +7,29 @@ use crate::{Statistic, Undefined, check, sharpe};
 ///
 /// # Errors
 ///
-/// Undefined for windows of fewer than two returns or more than there are, or with a return that is none.
+/// Undefined for windows of fewer than two returns or more than there are, with a return that is none, or bars a year
+/// that are none.
 pub fn rolling_sharpe(excess: &[f64], n_window: usize, periods_per_year: f64) -> Result<Vec<Statistic>, Undefined> {
+    year(periods_per_year)?;
+    roll(excess, n_window, |window| sharpe(window, periods_per_year))
+}
+
+/// Returns the standard errors of the ratios of [`rolling_sharpe`], in its order.
+///
+/// # Errors
+///
+/// As of [`rolling_sharpe`].
+pub fn rolling_error(excess: &[f64], n_window: usize, periods_per_year: f64) -> Result<Vec<Statistic>, Undefined> {
+    year(periods_per_year)?;
+    roll(excess, n_window, |window| standard_error(&Moments::of(window)?, periods_per_year))
+}
+
+fn roll(excess: &[f64], n_window: usize, of: impl Fn(&[f64]) -> Statistic) -> Result<Vec<Statistic>, Undefined> {
     check(excess, n_window)?;
     if n_window < 2 {
         return Err(Undefined::TooShort { required: 2, received: n_window });
     }
-    Ok(excess.windows(n_window).map(|window| sharpe(window, periods_per_year)).collect())
+    Ok(excess.windows(n_window).map(of).collect())
 }
 
 /// Returns the lowest of some statistics, and its place.
@@ -46,8 +62,9 @@ pub struct Decay {
 ///
 /// # Errors
 ///
-/// Undefined where one of the ratios is.
+/// Undefined where one of the ratios is, or bars a year are none.
 pub fn decay(in_sample: &[f64], out_of_sample: &[f64], periods_per_year: f64) -> Result<Decay, Undefined> {
+    year(periods_per_year)?;
     let (inside, outside) = (Moments::of(in_sample)?, Moments::of(out_of_sample)?);
     let year = periods_per_year.sqrt();
     let share = if inside.sharpe > 0.0 { Ok(1.0 - outside.sharpe / inside.sharpe) } else { Err(Undefined::NotAbove) };

@@ -29,8 +29,9 @@ pub struct Trials {
 
 /// Returns what a ledger of tracks says about selection.
 ///
-/// The tracks are in the order in which they were made. /// All count as trials. In the spread, a track that correlates above 0.95 with one before it does not count, nor does
-/// one that does not vary, which has no ratio: no later trial takes an earlier one out. The latter is in no cluster.
+/// The tracks are in the order in which they were made. All count as trials. In the spread, a track that correlates
+/// above 0.95 with one before it does not count, nor does one that does not vary, which has no ratio: no later trial
+/// takes an earlier one out. One that does not vary is in no cluster.
 ///
 /// # Errors
 ///

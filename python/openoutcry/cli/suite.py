@@ -1,0 +1,161 @@
+"""`openoutcry suite`: evaluation protocols, and agents run under them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+from rich.table import Table
+
+from openoutcry.cli.source import load_agent, open_dataset, page_to_write
+from openoutcry.errors import refusal
+from openoutcry.evaluation import Evaluation
+from openoutcry.record import RecordWriter, check_record_path
+from openoutcry.suite import DEFAULT, Suite
+
+app = typer.Typer(help="Show, seal and run evaluation protocols.", no_args_is_help=True, rich_markup_mode="markdown")
+
+SUITE = typer.Argument(DEFAULT, help="`default`, or a JSON file.")
+KEYS = typer.Option(None, "--keys", help="File of the keys of sealed scenarios, as `suite seal` wrote it.")
+DATA = typer.Option(None, "--data", help="A real market of the suite that does not ship; may be given again.")
+
+SHOW_EXAMPLES = """
+**Examples**
+
+`openoutcry suite show`
+
+`openoutcry suite show default --json > mine.json`, a suite to change and keep
+"""
+
+SEAL_EXAMPLES = """
+**Example** `openoutcry suite seal default season.json --keys season.keys`
+
+Publish `season.json` before anybody trades in it, and `season.keys` when all have.
+"""
+
+RUN_EXAMPLES = """
+**Examples**
+
+`openoutcry suite run season.json --keys season.keys --agent momentum --record momentum.json.zst`
+
+`openoutcry suite run season.json --keys season.keys --agent my_agent:decide --record mine.jsonl.zst`
+"""
+
+
+@app.command(epilog=SHOW_EXAMPLES)
+def show(
+    source: str = SUITE, as_json: bool = typer.Option(False, "--json", help="Print the file in canonical form.")
+) -> None:
+    """Show the markets, windows and rules of a suite, and its digest."""
+    suite = Suite.load(source)
+    if as_json:
+        typer.echo(suite.to_json())
+        return
+    console = Console()
+    console.print(f"{suite.name} {suite.edition}", style="bold", highlight=False)
+    console.print(f"digest {suite.digest}", style="dim", highlight=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+    for head in ("market", "what it is", "windows"):
+        table.add_column(head)
+    for market in suite.markets:
+        windows = "\n".join(f"{each.start} .. {each.end}" for each in market.windows)
+        table.add_row(market.name, _kind(market), windows)
+    console.print(table)
+    n_windows = sum(len(market.windows) for market in suite.markets)
+    runs = f"{n_windows} windows under {len(suite.seeds)} seeds, {n_windows * len(suite.seeds)} runs an agent"
+    console.print(f"{runs}; {suite.n_luck} agents without skill beside them", highlight=False)
+    for name, rules in (("costs", suite.costs), ("limits", suite.limits)):
+        told = ", ".join(f"{field} {value}" for field, value in rules.to_dict().items() if value is not None)
+        console.print(f"{name}: {told}", style="dim", highlight=False)
+
+
+def _kind(market: Any) -> str:
+    if market.scenario is None:
+        return f"data {market.fingerprint[:12]}"
+    state = f"sealed {market.commitment[:12]}" if market.commitment else "not sealed yet"
+    return f"scenario {market.scenario.family}, {market.scenario.n_symbols} symbols, {state}"
+
+
+@app.command(epilog=SEAL_EXAMPLES)
+def seal(
+    source: str = SUITE,
+    sealed: Path = typer.Argument(help="The file of the sealed suite, which may be published."),
+    keys: Path = typer.Option(help="The file of its keys: whoever has it knows every price."),
+) -> None:
+    """Draw a secret key for each scenario of a suite, and commit to it."""
+    suite = Suite.load(source)
+    if suite.is_sealed:
+        raise refusal("argument_invalid", f"a suite with a scenario to seal is required; received {suite!r}")
+    for path in (sealed, keys):
+        page_to_write(path, "the file")
+        if path.exists():
+            raise refusal("argument_invalid", f"a new file is required; received '{path}', which is there")
+    done, drawn = suite.seal()
+    # Nobody else on this machine is to read it: readable by its owner alone from the first byte.
+    keys.touch(mode=0o600, exist_ok=False)
+    keys.write_text(json.dumps({"suite": done.digest, "keys": drawn}, indent=1), encoding="utf-8")
+    sealed.write_text(done.to_json() + "\n", encoding="utf-8")
+    typer.echo(f"sealed {done.name} {done.edition}, {len(drawn)} keys, digest {done.digest}")
+
+
+@app.command(epilog=RUN_EXAMPLES)
+def run(
+    source: str = SUITE,
+    agent: str = typer.Option(..., help="`module:function`, or a baseline such as `momentum`."),
+    record: Path = typer.Option(..., help="The record to write: .json, or .jsonl while it runs; or with .zst."),
+    name: str = typer.Option("", help="What the agent is called on boards; by default as `--agent` says."),
+    seed: int = typer.Option(0, help="Seed of the random agent."),
+    trials: int = typer.Option(0, help="Trials made before on these markets, which you declare."),
+    keys: Path | None = KEYS,
+    data: list[str] | None = DATA,
+) -> None:
+    """Run an agent over every window of a suite under every seed, and write its record."""
+    sys.path.insert(0, "")
+    evaluation = open_evaluation(source, keys, data)
+    asked, name = load_agent(agent, seed), name or agent
+    check_record_path(record)
+    page_to_write(record, "--record")
+    columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("", total=evaluation.n_runs)
+
+        def on_run() -> None:
+            bar.advance(task)
+
+        is_streamed = record.name.removesuffix(".zst").endswith(".jsonl")
+        if is_streamed:
+            with RecordWriter(record, name, trials) as writer:
+                made = evaluation.run(asked, name, in_sample_trials=trials, writer=writer, on_run=on_run)
+        else:
+            made = evaluation.run(asked, name, in_sample_trials=trials, on_run=on_run)
+            made.save(record)
+    typer.echo(f"{evaluation.n_runs} runs of {name}: {record}, digest {made.digest}")
+
+
+def open_evaluation(source: str, keys: Path | None, data: list[str] | None) -> Evaluation:
+    """Return a suite with its markets, as the command line names them."""
+    suite = Suite.load(source)
+    return Evaluation(suite, _read_keys(keys, suite), [open_dataset(each) for each in data or ()])
+
+
+def _read_keys(path: Path | None, suite: Suite) -> dict[str, str]:
+    if path is None:
+        return {}
+    try:
+        fields = json.loads(path.read_text("utf-8"))
+        keys = dict(fields["keys"])
+        digest = fields["suite"]
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        wanted = "`--keys` must be a file that `openoutcry suite seal` wrote"
+        raise refusal("argument_invalid", f"{wanted}; received '{path}': {error}") from error
+    if digest != suite.digest:
+        wanted = f"`--keys` must be those of the suite, {suite.digest}"
+        raise refusal("argument_invalid", f"{wanted}; received '{path}', of the suite {digest}")
+    return keys

@@ -1,0 +1,239 @@
+"""A suite with its markets at hand: agents run under it, and what luck makes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from openoutcry import data
+from openoutcry import openoutcry_py as native
+from openoutcry.agents import Agent
+from openoutcry.backtest import run_backtest, settings_of
+from openoutcry.dataset import Dataset
+from openoutcry.errors import refusal
+from openoutcry.openoutcry_py import CostModel, Limits, Submission
+from openoutcry.record import RecordWriter, RunRecord
+from openoutcry.scenario import Scenario
+from openoutcry.suite import Market, Suite
+
+_BARS_HELD = 21.0
+_TABLES = 25
+
+
+@dataclass(frozen=True)
+class Place:
+    """One window of a suite on a market.
+
+    Attributes:
+        market: Name of the market in the suite.
+        dataset: The market.
+        start: First bar of the window.
+        end: Bar after its last.
+    """
+
+    market: str
+    dataset: Dataset
+    start: int
+    end: int
+
+
+class Evaluation:
+    """A suite with its markets at hand.
+
+    Args:
+        suite: The protocol. Its scenarios must be sealed: else nobody could tell which markets a board is of.
+        keys: Keys of its scenarios by commitment, in hexadecimal, as `Suite.seal` returned them.
+        datasets: Real markets that do not ship with the package.
+
+    Raises:
+        OpenOutcryError: a market or a key is missing or is another one, or windows share a return.
+    """
+
+    def __init__(self, suite: Suite, keys: Mapping[str, str] | None = None, datasets: Iterable[Dataset] = ()) -> None:
+        self.suite = suite
+        given = {dataset.fingerprint: dataset for dataset in datasets}
+        self._places: list[Place] = []
+        for market in suite.markets:
+            dataset = _opened(market, keys or {}, given)
+            places = []
+            for window in market.windows:
+                start, end = window.resolve(dataset, suite.lookback)
+                places.append(Place(market.name, dataset, start, end))
+            for before, after in pairwise(places):
+                if after.start < before.end - 1:
+                    message = f"windows of `{market.name}` must follow each other and share no return"
+                    raise refusal("window_invalid", f"{message}; received bars {_bars(before)} and {_bars(after)}")
+            self._places += places
+
+    @property
+    def places(self) -> tuple[Place, ...]:
+        """The windows, in the order of the suite."""
+        return tuple(self._places)
+
+    @property
+    def n_runs(self) -> int:
+        """Runs of an agent: every window under every seed."""
+        return len(self._places) * len(self.suite.seeds)
+
+    def config(self) -> dict[str, Any]:
+        """Return what of the scorer's configuration the suite sets."""
+        windows = [{"dataset": at.dataset.fingerprint, "start": at.start, "end": at.end} for at in self._places]
+        ordered = sorted(windows, key=lambda each: (each["dataset"], each["start"], each["end"]))
+        config: dict[str, Any] = {"windows": ordered, "seeds": [str(seed) for seed in self.suite.seeds]}
+        if self.suite.gates:
+            config["gates"] = dict(self.suite.gates)
+        if self.suite.draws:
+            config["draws"] = dict(self.suite.draws)
+        return config
+
+    def markets(self) -> list[Dataset]:
+        """Return the markets that records are replayed on."""
+        return list({place.dataset.fingerprint: place.dataset for place in self._places}.values())
+
+    def rules(self) -> tuple[CostModel, Limits]:
+        """Return the costs and limits that agents are judged by."""
+        return self.suite.costs, self.suite.limits
+
+    def run(
+        self,
+        agent: Agent | str,
+        name: str = "",
+        *,
+        in_sample_trials: int = 0,
+        writer: RecordWriter | None = None,
+        on_run: Callable[[], object] = lambda: None,
+    ) -> RunRecord:
+        """Run an agent over every window under every seed, and return its record.
+
+        Args:
+            agent: A callable from an observation to a decision, or the name of a baseline. The same object makes all
+                runs: what it keeps between them is its own to forget.
+            name: What the agent is called; by default as it is.
+            in_sample_trials: Trials made before that its maker declares.
+            writer: Writes the record while the runs are made.
+            on_run: Called after each run.
+        """
+        records = []
+        for place, seed in self._runs():
+            done = run_backtest(
+                place.dataset,
+                agent,
+                (place.start, place.end),
+                self.suite.costs,
+                self.suite.limits,
+                seed,
+                lookback=self.suite.lookback,
+                name=name,
+                capture=writer or True,
+            )
+            records.append(done.record)
+            on_run()
+        return RunRecord.join(name or records[0].agent_id, records, in_sample_trials)
+
+    def _runs(self) -> Iterator[tuple[Place, int]]:
+        return ((place, seed) for place in self._places for seed in self.suite.seeds)
+
+    def luck_floor(self) -> list[Submission]:
+        """Return the agents without skill that are drawn on every board.
+
+        Each holds long-only weights drawn at random, for 21 bars on average, under the suite's rules and its first
+        seed.
+        """
+        runs: list[list[Submission]] = [[] for _ in range(self.suite.n_luck)]
+        for index, place in enumerate(self._places):
+            told = self._told(place)
+            for first in range(0, self.suite.n_luck, _TABLES):
+                members = range(first, min(first + _TABLES, self.suite.n_luck))
+                tables = [_draw(place, (self.suite.luck_seed, index, member)) for member in members]
+                done, fault = native.run_tables(place.dataset._core, tables, self._settings(place))
+                if fault is not None:
+                    raise fault
+                for member, run in zip(members, done, strict=True):
+                    runs[member].append(told(np.asarray(run.returns)))
+        return [Submission.join(f"luck-{member:03}", each) for member, each in enumerate(runs)]
+
+    def _settings(self, place: Place) -> native.Settings:
+        window, seed = (place.start, place.end), self.suite.seeds[0]
+        return settings_of(place.dataset, window, self.rules(), seed, self.suite.lookback)
+
+    def _told(self, place: Place) -> Callable[[npt.NDArray[np.float64]], Submission]:
+        """Return what makes a submission of returns in a window."""
+        held, idle = (
+            native.run_agent(place.dataset._core, native.Baseline(name), self._settings(place)).returns
+            for name in ("buy-and-hold", "hold-cash")
+        )
+        days = slice(place.start + 1, place.end)
+        rates = place.dataset.risk_free
+        free = None if rates is None else rates[days]
+        dates = place.dataset.dates[days]
+
+        def of(returns: npt.NDArray[np.float64]) -> Submission:
+            run = (place.start, place.end, self.suite.seeds[0], returns, (held, idle), free, dates)
+            return Submission.of_returns(
+                "luck",
+                [run],
+                periods_per_year=place.dataset.periods_per_year,
+                dataset=place.dataset.fingerprint,
+                dataset_name=place.dataset.name,
+            )
+
+        return of
+
+    def __repr__(self) -> str:
+        return f"Evaluation({self.suite!r}, {self.n_runs} runs an agent)"
+
+
+def _opened(market: Market, keys: Mapping[str, str], given: Mapping[str, Dataset]) -> Dataset:
+    if market.scenario is None:
+        return _real(market, given)
+    if market.commitment is None:
+        hint = "hint: `openoutcry suite seal` draws its key"
+        raise refusal("argument_invalid", f"`{market.name}` must be sealed; received it without a commitment; {hint}")
+    if market.commitment not in keys:
+        wanted = f"`keys` must have the key of `{market.name}`, by its commitment {market.commitment}"
+        raise refusal("argument_invalid", f"{wanted}; received {len(keys)} others")
+    scenario = Scenario.revealed(market.scenario, keys[market.commitment])
+    if scenario.commitment != market.commitment:
+        wanted = f"the key of `{market.name}` must be the one behind the commitment {market.commitment}"
+        raise refusal("argument_invalid", f"{wanted}; received that of {scenario.commitment}")
+    return scenario.dataset()
+
+
+def _real(market: Market, given: Mapping[str, Dataset]) -> Dataset:
+    assert market.fingerprint is not None, "a market is real or a scenario"
+    if market.fingerprint in given:
+        return given[market.fingerprint]
+    name, _, universe = market.name.partition(":")
+    if name not in data.names():
+        others = ", ".join(given) or "none"
+        wanted = f"`datasets` must hold `{market.name}`, of fingerprint {market.fingerprint}"
+        raise refusal("unknown_dataset", f"{wanted}; received {others}")
+    dataset = data.load(name, "all" if universe == "all" else universe.split(",") if universe else None)
+    if dataset.fingerprint != market.fingerprint:
+        wanted = f"`{market.name}` of the suite must be data of fingerprint {market.fingerprint}"
+        raise refusal("unknown_dataset", f"{wanted}; received {dataset.fingerprint}, of another version of the package")
+    return dataset
+
+
+def _draw(place: Place, seeds: tuple[int, int, int]) -> npt.NDArray[np.float64]:
+    """Return target weights of an agent without skill, shape `(n_bars, n_symbols)`; NaN is a hold."""
+    # Raw words and divisions alone: what numpy draws from a distribution may change from version to version.
+    words = np.random.Philox(np.random.SeedSequence(seeds))
+    n_bars, n_symbols = place.dataset.n_bars, place.dataset.n_symbols
+    uniform = (words.random_raw((place.end - place.start) * (n_symbols + 1)) >> np.uint64(11)) * 2.0**-53
+    uniform = uniform.reshape(-1, n_symbols + 1)
+    changes = uniform[:, 0] < 1.0 / _BARS_HELD
+    changes[0] = True
+    parts = uniform[:, 1:] / np.cumsum(uniform[:, 1:], axis=1)[:, -1:]
+    table = np.full((n_bars, n_symbols), np.nan)
+    table[place.start : place.end][changes] = parts[changes]
+    return table
+
+
+def _bars(place: Place) -> str:
+    return f"[{place.start}, {place.end})"

@@ -1,0 +1,307 @@
+"""Suites: evaluation protocols as files.
+
+A suite says on which markets, in which windows, under which rules and by which gates agents are judged. Its digest
+stands on every board made with it. The form is `contract/suite.schema.json`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from importlib import resources
+from pathlib import Path
+from typing import Any, TypeVar
+
+from openoutcry import openoutcry_py as native
+from openoutcry.arguments import is_whole, lookback_of, text, whole
+from openoutcry.errors import refusal
+from openoutcry.openoutcry_py import CostModel, Limits
+from openoutcry.scenario import Scenario, ScenarioSpec
+from openoutcry.window import Window, as_window
+
+DEFAULT = "default"
+"""Name of the suite that ships with the package."""
+
+T = TypeVar("T")
+
+_VERSION = "1.0"
+_DOMAIN = b"openoutcry/suite/1\n"
+# What every agent is held against; the scorer has no others, so a file that names others asks for what nobody does.
+_BENCHMARKS = ["buy-and-hold", "cash"]
+_MOST = 2**53 - 1
+
+
+@dataclass(frozen=True)
+class Market:
+    """A market of a suite: real data by its fingerprint, or a scenario by its spec and the commitment to its key.
+
+    Attributes:
+        name: What people call it; each market of a suite has its own.
+        windows: Windows in the order of time, no two of which share a return.
+        fingerprint: SHA-256 of real data, in hexadecimal; None for a scenario.
+        scenario: What a synthetic market is like; None for real data.
+        commitment: What is published of the key of a sealed scenario; None before it is sealed.
+    """
+
+    name: str
+    windows: tuple[Window, ...]
+    fingerprint: str | None = None
+    scenario: ScenarioSpec | None = None
+    commitment: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the market as its JSON object."""
+        fields: dict[str, Any] = {"name": self.name, "windows": [[each.start, each.end] for each in self.windows]}
+        if self.scenario is None:
+            return fields | {"fingerprint": self.fingerprint}
+        sealed = {} if self.commitment is None else {"commitment": self.commitment}
+        return fields | {"scenario": self.scenario.to_dict()} | sealed
+
+
+@dataclass(frozen=True)
+class Suite:
+    """An evaluation protocol. Suites are values: `seal` returns another.
+
+    Attributes:
+        name: What people call it.
+        edition: Which of its editions; boards of two editions do not compare.
+        markets: Where agents trade.
+        seeds: Keys of the slippage noise under which each window is run.
+        lookback: Closes that an observation shows of a symbol at most.
+        costs: What trading costs.
+        limits: What a decision may ask for.
+        gates: Bounds of the scorer's gates that differ from its defaults.
+        draws: How the scorer resamples, where that differs.
+        n_luck: Agents without skill that are drawn on every board.
+        luck_seed: Seed of their decisions.
+    """
+
+    name: str
+    edition: str
+    markets: tuple[Market, ...]
+    seeds: tuple[int, ...]
+    lookback: int
+    costs: CostModel
+    limits: Limits
+    gates: Mapping[str, Any]
+    draws: Mapping[str, Any]
+    n_luck: int
+    luck_seed: int
+
+    @classmethod
+    def load(cls, source: str | os.PathLike[str] = DEFAULT) -> Suite:
+        """Return the suite of a file, or the one that ships with the package, `default`.
+
+        Raises:
+            OpenOutcryError: there is no such file, or it holds no suite.
+        """
+        if source == DEFAULT:
+            return cls.from_json(resources.files("openoutcry").joinpath("suites/default.json").read_text("utf-8"))
+        try:
+            content = Path(source).read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            wanted = f"a suite must be `{DEFAULT}` or a JSON file"
+            raise refusal("argument_invalid", f"{wanted}; received '{source}': {_why(error)}") from error
+        return cls.from_json(content)
+
+    @classmethod
+    def from_json(cls, content: str) -> Suite:
+        """Return the suite of a JSON text.
+
+        Raises:
+            OpenOutcryError: a field is missing, unknown, given twice or out of range.
+        """
+        try:
+            fields = json.loads(native.canonicalize(text("content", content)))
+        except native.OpenOutcryError as error:
+            raise refusal("argument_invalid", f"a suite must be a JSON object; received {error}") from error
+        return _suite(cls, fields)
+
+    def to_json(self) -> str:
+        """Return the suite as canonical JSON (RFC 8785)."""
+        return native.canonicalize(json.dumps(self.to_dict()))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the suite as its JSON object."""
+        return {
+            "suite_version": _VERSION,
+            "name": self.name,
+            "edition": self.edition,
+            "markets": [market.to_dict() for market in self.markets],
+            "seeds": list(self.seeds),
+            "lookback": self.lookback,
+            "costs": self.costs.to_dict(),
+            "limits": {name: value for name, value in self.limits.to_dict().items() if value is not None},
+            "benchmarks": _BENCHMARKS,
+            "gates": dict(self.gates),
+            "draws": dict(self.draws),
+            "luck_floor": {"agents": self.n_luck, "seed": self.luck_seed},
+        }
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of a domain and the canonical JSON, in hexadecimal."""
+        return hashlib.sha256(_DOMAIN + self.to_json().encode()).hexdigest()
+
+    @property
+    def is_sealed(self) -> bool:
+        """Whether it is sure which markets are meant: every scenario has a commitment."""
+        return all(market.scenario is None or market.commitment for market in self.markets)
+
+    def seal(self) -> tuple[Suite, dict[str, str]]:
+        """Return the suite with a secret key drawn for each scenario that has none, and the keys.
+
+        Publish the suite before anybody trades in it, and the keys when all have: from then on everybody can compute
+        every price, and verify every record.
+
+        Returns:
+            The sealed suite, and the keys by commitment, both in hexadecimal.
+        """
+        keys: dict[str, str] = {}
+        markets = []
+        for market in self.markets:
+            if market.scenario is not None and market.commitment is None:
+                scenario, commitment = Scenario.sealed(market.scenario)
+                keys[commitment] = scenario.reveal()
+                market = replace(market, commitment=commitment)
+            markets.append(market)
+        return replace(self, markets=tuple(markets)), keys
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    def __repr__(self) -> str:
+        n_windows = sum(len(market.windows) for market in self.markets)
+        told = f"{len(self.markets)} markets, {n_windows} windows x {len(self.seeds)} seeds, {self.digest[:8]}"
+        return f"Suite({self.name!r} {self.edition}, {told})"
+
+
+def _suite(cls: type[Suite], fields: Any) -> Suite:
+    required = ("suite_version", "name", "edition", "markets", "seeds")
+    optional = ("lookback", "costs", "limits", "benchmarks", "gates", "draws", "luck_floor")
+    _check_object("a suite", fields, required, optional)
+    if fields["suite_version"] != _VERSION:
+        raise _refused("`suite_version`", f"{_VERSION!r}", fields["suite_version"])
+    if fields.get("benchmarks", _BENCHMARKS) != _BENCHMARKS:
+        raise _refused("`benchmarks`", f"{_BENCHMARKS}, both of which are to be beaten", fields["benchmarks"])
+    floor = _object("`luck_floor`", fields.get("luck_floor", {}), ("agents", "seed"))
+    return cls(
+        name=_name("`name`", fields["name"]),
+        edition=_name("`edition`", fields["edition"]),
+        markets=_markets(fields["markets"]),
+        seeds=_seeds(fields["seeds"]),
+        lookback=_asked(lambda: lookback_of(fields.get("lookback", native.DEFAULT_LOOKBACK))),
+        costs=_rules("`costs`", CostModel, fields.get("costs", {})),
+        limits=_rules("`limits`", Limits, fields.get("limits", {})),
+        gates=_object("`gates`", fields.get("gates", {})),
+        draws=_object("`draws`", fields.get("draws", {})),
+        n_luck=_asked(lambda: whole("luck_floor.agents", floor.get("agents", 200), 0, 100_000)),
+        luck_seed=_asked(lambda: whole("luck_floor.seed", floor.get("seed", 0), 0, _MOST)),
+    )
+
+
+def _markets(given: Any) -> tuple[Market, ...]:
+    if not isinstance(given, list) or not given:
+        raise _refused("`markets`", "a list of at least one market", given)
+    markets = tuple(_market(f"`markets[{place}]`", each) for place, each in enumerate(given))
+    names = [market.name for market in markets]
+    if len(set(names)) < len(names):
+        raise _refused("`name` of `markets`", "another for each", names)
+    return markets
+
+
+def _market(where: str, given: Any) -> Market:
+    _check_object(where, given, ("name", "windows"), ("fingerprint", "scenario", "commitment"))
+    name, windows = _name(f"`name` of {where}", given["name"]), given["windows"]
+    if not isinstance(windows, list) or not windows:
+        raise _refused(f"`windows` of {where}", "a list of at least one pair [START, END]", windows)
+    edges = tuple(_window(f"`windows[{place}]` of {where}", each) for place, each in enumerate(windows))
+    if ("fingerprint" in given) == ("scenario" in given) or ("commitment" in given and "scenario" not in given):
+        wanted = "either `fingerprint`, for real data, or `scenario`, which may have a `commitment`"
+        raise _refused(where, wanted, sorted(given))
+    if "fingerprint" in given:
+        return Market(name, edges, fingerprint=_digest(f"`fingerprint` of {where}", given["fingerprint"]))
+    commitment = given.get("commitment")
+    if commitment is not None:
+        commitment = _digest(f"`commitment` of {where}", commitment)
+    scenario = given["scenario"]
+    spec = _asked(
+        lambda: (
+            ScenarioSpec(scenario)
+            if isinstance(scenario, str)
+            else ScenarioSpec.from_json(json.dumps(_object(f"`scenario` of {where}", scenario)))
+        )
+    )
+    return Market(name, edges, scenario=spec, commitment=commitment)
+
+
+def _window(where: str, given: Any) -> Window:
+    def is_edge(edge: Any) -> bool:
+        return edge is None or isinstance(edge, str) or is_whole(edge)
+
+    if not isinstance(given, list) or len(given) != 2 or not all(map(is_edge, given)):
+        raise _refused(where, "a pair [START, END] of bars, ISO dates or null", given)
+    return as_window(tuple(given))
+
+
+def _seeds(given: Any) -> tuple[int, ...]:
+    if not isinstance(given, list) or not given or len(given) != len({str(seed) for seed in given}):
+        raise _refused("`seeds`", "a list of at least one integer, each once", given)
+    return _asked(lambda: tuple(whole("seeds", seed, 0, _MOST) for seed in given))
+
+
+def _rules(where: str, make: Callable[..., Any], given: Any) -> Any:
+    fields = _object(where, given, tuple(make().to_dict()))
+    return _asked(lambda: make(**fields))
+
+
+def _name(where: str, given: Any) -> str:
+    if not isinstance(given, str) or not given.strip():
+        raise _refused(where, "a text that is not empty", given)
+    return given
+
+
+def _digest(where: str, given: Any) -> str:
+    if not isinstance(given, str) or len(given) != 64 or set(given) - set("0123456789abcdef"):
+        raise _refused(where, "64 hexadecimal digits, lower case", given)
+    return given
+
+
+def _object(where: str, given: Any, known: Iterable[str] | None = None) -> dict[str, Any]:
+    if not isinstance(given, dict):
+        raise _refused(where, "an object", given)
+    if known is not None:
+        _check_object(where, given, (), tuple(known))
+    return given
+
+
+def _check_object(where: str, given: Any, required: tuple[str, ...], optional: tuple[str, ...]) -> None:
+    if not isinstance(given, dict):
+        raise _refused(where, "an object", given)
+    if missing := [name for name in required if name not in given]:
+        raise refusal(
+            "argument_invalid", f"{where} must have `{missing[0]}`; received {', '.join(given) or 'no field'}"
+        )
+    if unknown := [name for name in given if name not in (*required, *optional)]:
+        known = ", ".join((*required, *optional))
+        raise refusal("argument_invalid", f"fields of {where} must be among {known}; received {unknown[0]!r}")
+
+
+def _asked(make: Callable[[], T]) -> T:
+    """Return what `make` makes; what it refuses is a refusal of the suite."""
+    try:
+        return make()
+    except native.OpenOutcryError as error:
+        raise refusal("argument_invalid", str(error).removeprefix(f"{error.slug}: ")) from error
+
+
+def _refused(where: str, wanted: str, received: Any) -> native.OpenOutcryError:
+    return refusal("argument_invalid", f"{where} must be {wanted}; received {received!r}")
+
+
+def _why(error: OSError | UnicodeDecodeError) -> str:
+    return str(error.strerror or error) if isinstance(error, OSError) else str(error)

@@ -1,0 +1,53 @@
+"""`openoutcry bench --score`: every test is made, and without `arch` it says what it needs."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from openoutcry import score_benchmarks as bench
+from openoutcry.cli import bench as command
+
+COMMAND = Path(sys.executable).with_name("openoutcry")
+
+
+def test_every_agent_is_deflated_and_tested_and_half_of_its_days_is_common() -> None:
+    returns = bench.field_of_noise(500, 12)
+    deflated, tests = bench.judge(returns, n_draws=50)
+    assert [each.n_trials for each in deflated] == [12] * 12
+    assert len(tests.alone) == len(tests.romano_wolf) == 12
+    assert np.corrcoef(returns.T)[np.triu_indices(12, 1)].mean() == pytest.approx(0.5, abs=0.1)
+    assert returns.std() == pytest.approx(0.01, rel=0.05)
+
+
+def test_without_arch_the_bench_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    # None is how Python notes that a module cannot be imported.
+    monkeypatch.setitem(sys.modules, "arch.bootstrap", None)
+    monkeypatch.setitem(sys.modules, "arch", None)
+    with pytest.raises(ModuleNotFoundError, match=r"needs `pip install openoutcry\[oracle\]`"):
+        bench.measure()
+
+
+@pytest.mark.once
+def test_the_bench_has_a_row_with_a_goal_of_a_tenth_of_arch(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("arch")
+    for name, size in (("N_DAYS", 300), ("N_AGENTS", 5), ("N_DRAWS", 20), ("ROUNDS", 1)):
+        monkeypatch.setattr(bench, name, size)
+    command.bench(check=False, batch=False, scenarios=False, score=True, as_json=True)
+    (row,) = json.loads(capsys.readouterr().out)
+    assert row["what"] == "DSR, bootstrap, SPA, Romano-Wolf, 5 x 300 days, 20 draws"
+    assert row["bound"] == pytest.approx(row["value"] * row["ratio"] / bench.GOAL)
+    assert row["is_met"] == (row["ratio"] > bench.GOAL)
+
+
+def test_the_bench_of_scores_excludes_the_others() -> None:
+    done = subprocess.run([COMMAND, "bench", "--scenarios", "--score"], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "exclude each other; received `--scenarios` and `--score`" in done.stderr
