@@ -728,6 +728,16 @@ class Submission:
         """
 
     @staticmethod
+    def at_capital(
+        record: Record, datasets: Sequence[Dataset], capital: float, *, fill_key: bytes | None = None
+    ) -> Submission:
+        """Return what the decisions of a record would have earned with a capital.
+
+        Raises:
+            OpenOutcryError: the record is unfinished, says anything else than the replay, or the capital is none.
+        """
+
+    @staticmethod
     def of_returns(
         agent_id: str,
         runs: Sequence[_GivenRun],

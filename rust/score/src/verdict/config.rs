@@ -156,9 +156,16 @@ impl Default for Drawing {
 }
 
 impl Drawing {
-    /// Returns the draws of a test that decides nothing with fewer than `least`.
-    pub(super) fn draws(&self, least: usize) -> Draws {
-        Draws { n: self.replicates.max(least), seed: self.seed, block_length: self.block_length }
+    /// Returns the draws of one test.
+    pub(super) fn draws(&self) -> Draws {
+        Draws { n: self.replicates, seed: self.seed, block_length: self.block_length }
+    }
+
+    /// Returns the draws of so many tests at a level, which fewer could not decide.
+    pub(super) fn draws_at(&self, n_tests: usize, level: f64) -> Draws {
+        #[expect(clippy::cast_sign_loss, reason = "a count over a level, both above 0")]
+        let least = libm::ceil(n_tests as f64 / level) as usize;
+        Draws { n: self.replicates.max(least), ..self.draws() }
     }
 }
 
