@@ -217,6 +217,6 @@ def test_words_that_make_no_sense_are_refused(tmp_path: Path) -> None:
         ((path, "--csv", "equity"), "equity must be above 0"),
         ((path, "--windows", "99"), "`--windows` must be at most the 20 returns"),
         ((tmp_path / "x.txt",), "a file must be a record"),
-        ((tmp_path / "x.json",), "a record must be a file"),
+        ((tmp_path / "x.json",), "`path` must be the file of a record"),
     ):
         assert wanted in call("score", *words, code=2), words
