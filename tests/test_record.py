@@ -20,6 +20,8 @@ from openoutcry import record as records
 from openoutcry.replaying import compare
 from openoutcry.scenario import Scenario, ScenarioSpec
 
+pytestmark = pytest.mark.once
+
 CONTRACT = Path(__file__).resolve().parents[1] / "contract"
 SCHEMA = Draft202012Validator(json.loads((CONTRACT / "record.schema.json").read_text(encoding="utf-8")))
 

@@ -12,6 +12,8 @@ import pytest
 import openoutcry as oo
 from openoutcry import record as records
 
+pytestmark = pytest.mark.once
+
 COMMAND = Path(sys.executable).with_name("openoutcry")
 RUN = ("run", "--data", "ecb-fx", "--agent", "momentum", "--window", "2010-01-01:2010-03-01")
 KEY = bytes(32)

@@ -18,6 +18,8 @@ import openoutcry as oo
 from openoutcry import openoutcry_py as native
 from openoutcry import record as records
 
+pytestmark = pytest.mark.once
+
 ERRORS = json.loads((Path(__file__).resolve().parents[1] / "contract" / "errors.json").read_text(encoding="utf-8"))
 TEMPLATES = {error["slug"]: error["message"] for error in ERRORS["errors"]}
 SEALED = captured(fill_key=KEY).record

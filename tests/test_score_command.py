@@ -18,6 +18,8 @@ from openoutcry.evaluation import Evaluation, suite_of
 from openoutcry.scoring import score, submit
 from openoutcry.suite import Suite
 
+pytestmark = pytest.mark.once
+
 COMMAND = Path(sys.executable).with_name("openoutcry")
 SUITE: dict[str, Any] = {
     "suite_version": "1.0",
