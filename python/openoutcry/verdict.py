@@ -1,4 +1,4 @@
-"""Verdicts on agents: their gates, what each was decided on, and their ranks.
+"""Verdicts on agents: gates with what they were decided on, and ranks.
 
 `docs/score.md` says what each gate asks and why.
 """

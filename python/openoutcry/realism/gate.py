@@ -122,7 +122,10 @@ def _fact_row(fact: str, found: list[Fact], band: Band | None) -> FactRow:
 
 
 def _is_share_kept(values: list[float], band: Band) -> bool:
-    """Return whether enough seeds are inside; of few, whether they are not shown to be too few."""
+    """Return whether enough seeds are inside.
+
+    Of few seeds, whether those inside are not shown to be too few.
+    """
     n, n_inside = len(values), sum(map(band.holds, values))
     if n >= MANY_SEEDS:
         return n_inside >= SHARE * n

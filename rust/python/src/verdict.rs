@@ -47,6 +47,8 @@ impl Submission {
             costs: costs.map(|costs| costs.0),
             limits: limits.map(|limits| limits.0),
             fill_key: fill_key.map(FillKey::from_bytes),
+            // The fingerprint of a market says more than the commitment to its key.
+            commitment: None,
         };
         let submitted = py.detach(|| openoutcry::submit(&markets, record.core(), &terms)).map_err(to_py)?;
         Ok(Self(openoutcry::Submission { capacity, ..submitted }))
