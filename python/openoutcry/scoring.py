@@ -211,8 +211,8 @@ def capacity(
 ) -> tuple[float | None, str]:
     """Return the NAV at which a record's decisions earn nothing over buy-and-hold.
 
-    The same weights are carried out at other sizes, against buy-and-hold of that size, until the mean active return is 0,
-    to a percent of NAV. Where there is no such NAV, the text says why.
+    The same weights are carried out at other sizes, against buy-and-hold of that size, until the mean active return is
+    0, to a percent of NAV. Where there is no such NAV, the text says why.
 
     Args:
         record: The record.
