@@ -94,6 +94,11 @@ def test_a_record_of_other_rules_or_windows_than_the_suite_is_no_entry() -> None
     with pytest.raises(oo.OpenOutcryError, match=r"fee_bps of run 0 is 0 where the replay has 1") as caught:
         score(cheap.record, suite=evaluation)
     assert caught.value.slug == "record_differs"
+    far = oo.run_backtest(markets[0], "momentum", (4097, 4352), *evaluation.rules(), 1, lookback=40, capture=True)
+    with pytest.raises(
+        oo.OpenOutcryError, match="must be shown 20 closes, as the suite says; received `momentum`, shown 40"
+    ):
+        score(far.record, suite=evaluation)
     first = evaluation.places[0]
     costs, limits = evaluation.rules()
     few = oo.run_backtest(first.dataset, "momentum", (first.start, first.end), costs, limits, 1, capture=True).record

@@ -101,6 +101,10 @@ class Evaluation:
         """Return the costs and limits that agents are judged by."""
         return self.suite.costs, self.suite.limits
 
+    def lookback(self) -> int:
+        """Return how many closes an agent may be shown."""
+        return self.suite.lookback
+
     def run(
         self,
         agent: Agent | str,

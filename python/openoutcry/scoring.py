@@ -52,6 +52,9 @@ class Suite(Protocol):
     def rules(self) -> tuple[CostModel | None, Limits | None]:
         """Return the costs and limits that agents are judged by."""
 
+    def lookback(self) -> int | None:
+        """Return how many closes an agent may be shown; None takes any."""
+
 
 def score(
     agents: Agents,
@@ -93,6 +96,7 @@ def score(
         markets=_markets(dataset, suite),
         costs=costs or wanted_costs,
         limits=limits or wanted_limits,
+        lookback=suite.lookback() if suite is not None else None,
         windows=windows,
         benchmark=benchmark,
         cash=cash,
@@ -121,6 +125,7 @@ class _Terms:
     markets: list[Dataset]
     costs: CostModel | None
     limits: Limits | None
+    lookback: int | None
     windows: Sequence[int] | None
     benchmark: npt.ArrayLike | None
     cash: npt.ArrayLike | None
@@ -156,6 +161,10 @@ def _is_known(agent: Any) -> bool:
 def _submission(agent: RunRecord | Submission, terms: _Terms) -> Submission:
     if isinstance(agent, Submission):
         return agent
+    shown = {header["lookback"] for header in agent.headers}
+    if terms.lookback is not None and shown - {str(terms.lookback)}:
+        wanted = f"an agent must be shown {terms.lookback} closes, as the suite says"
+        raise refusal("argument_invalid", f"{wanted}; received `{agent.agent_id}`, shown {', '.join(sorted(shown))}")
     return submit(agent, terms.markets, terms.costs, terms.limits)
 
 
