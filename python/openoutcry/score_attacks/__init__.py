@@ -1,4 +1,4 @@
-"""Attacks that the scorer must survive, each beside a scorer that it is known to beat.
+"""Attacks on the scorer, each beside a scorer that it is known to beat.
 
 They go through `openoutcry.scoring.score`, as everybody does. The command is `openoutcry score --attack`.
 """

@@ -29,7 +29,7 @@ def _bill(random: np.random.Generator) -> Try:
 
 
 def _bill_and_market(random: np.random.Generator) -> Try:
-    """Hold the bill with as much of the market as lifts the volatility over the floor; its rate is known."""
+    """Hold the bill, of known rate, with as much of the market as must move."""
     moves = 0.0003 + 0.01 * random.standard_normal((2_016, 4))
     moves[:, 0] = 1e-4 + 1e-9 * random.standard_normal(2_016)
     at = stage(random, n_windows=8, moves=moves, risk_free=np.r_[0.0, np.full(2_016, 1e-4)])
@@ -53,7 +53,7 @@ def _best_runs(random: np.random.Generator) -> Try:
 
 
 def _liquidated(random: np.random.Generator) -> Try:
-    """Gamble, and when ahead hold so much that the account is closed: nothing can be lost any more."""
+    """Gamble, and when ahead hold so much that the account is closed."""
     at = stage(random, limits=Limits(max_weight=2.0, max_gross=2.0, maintenance_margin=0.55))
     weights = noise(random, at)[0]
     days, before = earned(at, weights), []
@@ -93,7 +93,7 @@ def _faults(random: np.random.Generator) -> Try:
 
 
 def _forged(random: np.random.Generator) -> Try:
-    """Write another past: decisions, cash and rules changed afterwards, and every link computed again."""
+    """Write another past, with every link of the chain computed again."""
     at = stage(random, length=40)
     record, clever = at.record("attacker", noise(random, at)[0]), skilled(random, at)
     better = at.record("attacker", clever)
@@ -133,7 +133,7 @@ def _forged(random: np.random.Generator) -> Try:
 
 
 def _windows(random: np.random.Generator) -> Try:
-    """Give windows twice, in another order, shifted into each other, or of one's own choice."""
+    """Give windows twice, in another order, overlapping or of one's own choice."""
     at = stage(random, length=63)
     weights, days = luckiest(random, at, 20)
     a, b, c, d = at.windows
@@ -199,7 +199,7 @@ def _not_numbers(random: np.random.Generator) -> Try:
 
 
 def _lies(random: np.random.Generator) -> Try:
-    """Give a benchmark, a cash rate, bars a year or trials of one's own, on a board of others."""
+    """Give a benchmark, a cash rate, bars a year or trials of one's own."""
     held = 0.0003 + 0.01 * random.standard_normal(1_008)
     honest = submit_returns("honest", held + 0.01 * random.standard_normal(1_008), windows=[252] * 4, benchmark=held)
     own = 0.01 * random.standard_normal(1_008)

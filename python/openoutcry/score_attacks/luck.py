@@ -1,4 +1,4 @@
-"""Attacks that look for luck and show it as skill, and agents with skill beside them."""
+"""Attacks that show luck as skill, and agents with skill beside them."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _mined(random: np.random.Generator) -> Try:
 
 
 def _hidden(random: np.random.Generator) -> Try:
-    """Choose among many on a market that everybody has, and be judged on one that nobody had."""
+    """Choose among many on a public market, and be judged on a sealed one."""
     public = stage(random)
     weights, days = luckiest(random, public, N_MINED)
     p = naive.p_value(days)
@@ -120,7 +120,7 @@ def _one_of_eight(random: np.random.Generator) -> Try:
 
 
 def _stopped(random: np.random.Generator) -> Try:
-    """Trade until all is well, then hardly trade: a test that looks once is looked at every day."""
+    """Trade until a test that may look once, and looks every day, says skill."""
     at = stage(random, n_windows=8)
     weights = noise(random, at)[0]
     moves, total, square, since, best = at.returns(), 0.0, 0.0, 0.0, 0.0
@@ -136,7 +136,7 @@ def _stopped(random: np.random.Generator) -> Try:
 
 
 def _doubling(random: np.random.Generator) -> Try:
-    """Double after each loss and start again after a gain: small gains on nearly all windows, paid by a few."""
+    """Double after each loss: small gains in most rounds, paid for in a few."""
     at = stage(random, n_windows=8)
     moves = at.returns()[:, 0]
     weights = np.zeros((at.dataset.n_bars, at.dataset.n_symbols))
@@ -155,7 +155,7 @@ def _doubling(random: np.random.Generator) -> Try:
 
 
 def _tail(random: np.random.Generator) -> Try:
-    """Sell insurance at its fair price: a little on nearly all days, a fifth lost on one of 250."""
+    """Sell insurance at its fair price: one day of 250 loses a fifth."""
     n_days, chance, loss = 4 * YEAR, 1.0 / 250.0, 0.2
     moves = 0.01 * random.standard_normal((n_days, 4))
     moves[:, 0] = chance * loss / (1.0 - chance) + 0.0002 * random.standard_normal(n_days)
@@ -176,7 +176,7 @@ def _levered(random: np.random.Generator) -> Try:
 
 
 def _bond(_: np.random.Generator) -> Try:
-    """Hold one bond: it moves little, and the bill it is paid for by is known to the market."""
+    """Hold one bond of a market that knows the bill's rate."""
     bonds = data.load("us-treasury")
     edges = [(bonds.n_bars - 1) * place // 8 for place in range(9)]
     windows = tuple((first, last + 1) for first, last in pairwise(edges))

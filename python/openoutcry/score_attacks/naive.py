@@ -24,5 +24,5 @@ def p_value(days: Days) -> float:
 
 
 def deflated(days: Days, n_trials: int, spread: float) -> float:
-    """Return the deflated Sharpe ratio that believes the spread of the trials, however small."""
+    """Return the deflated ratio that believes any spread of the trials."""
     return skill.probabilistic_sharpe(skill.Moments.of(days), skill.expected_max(n_trials) * spread)

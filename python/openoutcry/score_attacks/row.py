@@ -102,12 +102,12 @@ class Attack:
 
     @property
     def won(self) -> bool:
-        """Whether the attack won; an honest agent that is refused is a win for nobody and fails all the same."""
+        """Whether the row fails: an attack won, or an honest agent did not."""
         return not self.held
 
     @property
     def is_shown(self) -> bool:
-        """Whether the scorer that it beats falls for it oftener than the level, so that it is one."""
+        """Whether the scorer that it beats falls for it oftener than the level."""
         return self.is_control or self.n_fooled > LEVEL * self.n
 
     def to_dict(self) -> dict[str, Any]:
@@ -137,7 +137,7 @@ def tally(plan: Plan, made: Sequence[Try]) -> Attack:
 
 
 def most_lucky(n: int) -> int:
-    """Return how many of `n` tries luck wins at most, at the level of the tests, but for one row of 10,000."""
+    """Return how many of `n` tries luck exceeds in one row of 10,000."""
     left, wins = 1.0, -1
     while left > _ALARM:
         wins += 1
@@ -146,7 +146,7 @@ def most_lucky(n: int) -> int:
 
 
 def refused(ask: Callable[[], Any]) -> str | None:
-    """Return the slug by which something is refused; None where it is taken without a word."""
+    """Return the slug of a refusal; None where something is taken."""
     try:
         ask()
     except OpenOutcryError as error:
@@ -155,7 +155,7 @@ def refused(ask: Callable[[], Any]) -> str | None:
 
 
 def refusals(asks: Sequence[Callable[[], Any]], slugs: Sequence[str], fooled: bool, number: float) -> Try:
-    """Return the try of an input in several forms, each of which must be refused by one of `slugs`."""
+    """Return the try of several inputs, each to be refused by one of `slugs`."""
     told = [refused(ask) for ask in asks]
     taken = [slug not in slugs for slug in told]
     reasons = tuple(sorted({slug or "taken" for slug in told}))

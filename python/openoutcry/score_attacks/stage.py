@@ -27,7 +27,7 @@ _DAY_0 = np.datetime64("2000-01-03")
 
 @dataclass(frozen=True)
 class Stage:
-    """A market with windows and rules that agents are held to: the protocol of a board.
+    """A market with the windows and rules that agents are held to.
 
     Attributes:
         dataset: The market.
@@ -61,7 +61,7 @@ class Stage:
         return self.costs, self.limits
 
     def returns(self) -> Table:
-        """Return those of the symbols, shape `(n_bars - 1, n_symbols)`: row t is earned by weights of row t."""
+        """Return what weights of a row earn, shape `(n_bars - 1, n_symbols)`."""
         close = self.dataset.close
         moves: Table = close[1:] / close[:-1] - 1.0
         return moves
@@ -69,7 +69,7 @@ class Stage:
     def record(
         self, name: str, weights: Table, windows: tuple[tuple[int, int], ...] | None = None, trials: int = 0
     ) -> RunRecord:
-        """Return the record of target weights, shape `(n_bars, n_symbols)`, over all windows and seeds."""
+        """Return the record of weights, shape `(n_bars, n_symbols)`."""
         runs = []
         for window in self.windows if windows is None else windows:
             for seed in self.seeds:
@@ -106,7 +106,7 @@ def stage(
     limits: Limits | None = None,
     **extra: Any,
 ) -> Stage:
-    """Return a stage of four symbols whose days are independent, in which trading is free.
+    """Return a stage of four symbols of independent days; trading is free.
 
     Args:
         random: Draws the days.
@@ -147,7 +147,7 @@ def earned(at: Stage, weights: Table) -> Table:
 
 
 def luckiest(random: np.random.Generator, at: Stage, n: int, days: slice = slice(None)) -> tuple[Table, Table]:
-    """Return the weights of the best of `n` agents that know nothing, and what it earned, judged on some days."""
+    """Return the weights and days of the best of `n` agents without skill."""
     best, ratio = noise(random, at)[0], -np.inf
     for first in range(0, n, 50):
         drawn = noise(random, at, min(50, n - first))
@@ -160,7 +160,7 @@ def luckiest(random: np.random.Generator, at: Stage, n: int, days: slice = slice
 
 
 def skilled(random: np.random.Generator, at: Stage, share: float = 0.6) -> Table:
-    """Return the weights of an agent that is right about tomorrow in this share of its calls."""
+    """Return the weights of an agent that is right in a share of its calls."""
     weights = np.zeros((at.dataset.n_bars, at.dataset.n_symbols))
     moves = at.returns()
     right = random.random(moves.shape) < share
@@ -169,7 +169,7 @@ def skilled(random: np.random.Generator, at: Stage, share: float = 0.6) -> Table
 
 
 def forged(record: RunRecord, edit: Callable[[dict[str, Any]], None]) -> RunRecord:
-    """Return a record whose runs were edited, each link of its chain computed again as its form says."""
+    """Return a record whose runs were edited, with a chain that fits them."""
     whole = json.loads(record.to_json())
     for run in whole["runs"]:
         edit(run)

@@ -76,7 +76,7 @@ fn agent(submission: &Submission) -> Result<Agent<'_>, ScoreError> {
     Ok(Agent { submission, tracks, returns, average, seeds, n_missing: 0, copy_of: None })
 }
 
-/// Refuses agents under other costs or limits, held against other benchmarks, or that count years otherwise.
+/// Refuses agents of other costs, limits, benchmarks or bars a year.
 fn check_rules(submissions: &[Submission]) -> Result<(), ScoreError> {
     let mut years: BTreeMap<WindowKey, (f64, &str)> = BTreeMap::new();
     let mut held: BTreeMap<(WindowKey, String), (&SubmittedRun, &str)> = BTreeMap::new();
