@@ -15,11 +15,13 @@ import pytest
 from support import count
 
 import openoutcry as oo
+from openoutcry.evaluation import Evaluation
 from openoutcry.record import RunRecord
 from openoutcry.score_attacks import ATTACKS, Attack, Plan, Try, conduct, luck, run_attacks, table
 from openoutcry.score_attacks.row import most_lucky, refusals, tally
 from openoutcry.score_attacks.stage import Stage, earned, forged, holding, luckiest, noise, skilled, stage
 from openoutcry.scoring import submit_returns
+from openoutcry.suite import Suite
 
 # What the reason must be, so that nothing is stopped by chance.
 STOPPED_BY = {
@@ -220,3 +222,21 @@ def test_weights_earn_in_a_record_what_they_earn_by_hand() -> None:
     for weights in (noise(random, at)[0], holding(at, 0.5, 0.1, 0.0, -0.2)):
         found = oo.run_backtest(at.dataset, weights, at.windows[0], at.costs, at.limits).returns
         assert found == pytest.approx(earned(at, weights), rel=1e-9, abs=1e-12)
+
+
+def test_records_and_the_luck_floor_of_a_suite_are_held_against_the_same() -> None:
+    market = stage(np.random.default_rng(11), n_windows=2, length=60, risk_free=np.full(121, 1e-4)).dataset
+    fields = {
+        "suite_version": "1.0",
+        "name": "small",
+        "edition": "1",
+        "markets": [{"name": "m", "fingerprint": market.fingerprint, "windows": [[0, 61], [60, 121]]}],
+        "seeds": [3, 4],
+        "costs": {"slippage_jitter": 1.0, "cash_bps": 50.0},
+        "luck_floor": {"agents": 3, "seed": 0},
+    }
+    evaluation = Evaluation(Suite.from_json(json.dumps(fields)), {}, [market])
+    record, floor = evaluation.run("momentum"), evaluation.luck_floor()
+    board = oo.score(record, suite=evaluation, luck_floor=floor, config=conduct.FEW)
+    assert board.luck_floor is not None
+    assert board.luck_floor["n_agents"] == 3

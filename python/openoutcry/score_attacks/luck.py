@@ -192,7 +192,7 @@ PLANS = (
          is_control=True),
     Plan("skill-alone", "calls 57 % of all moves; eight windows, no other trial", "p of a t-test", _skill_alone,
          is_control=True),
-    Plan("copies", "20 copies of the luckiest of 100, and 9,900 in the ledger", "deflated ratio by the ledger's spread",
+    Plan("copies", "20 copies of the luckiest of 100, and 99,900 in the ledger", "deflated ratio by the ledger's spread",
          _copies),
     Plan("mined-noise", "the luckiest of 1,000 agents that know nothing", "p of a t-test", _mined, is_luck=True),
     Plan("hidden-trials", "the same, counted by nobody, on a market that was sealed when it was chosen",
