@@ -139,6 +139,9 @@ LAYERS = {
     "score_bench": Layer(
         ("openoutcry.score_benchmarks",), {"board", "field", "skill"}, {"numpy"}, libraries_later=frozenset({"arch"})
     ),
+    "score_attacks": Layer(
+        ("openoutcry.score_attacks", "openoutcry.score_attacks.*"), {*CORE, "score_attacks", "skill"}, {"numpy"}
+    ),
     "realism": Layer(
         ("openoutcry.realism", "openoutcry.realism.*"), {*CORE, "realism", "sweep"}, {"numpy"}, by_name=True
     ),
@@ -161,6 +164,7 @@ LAYERS = {
                 "realism",
                 "report",
                 "scenario_bench",
+                "score_attacks",
                 "score_bench",
             }
         ),

@@ -26,7 +26,9 @@ pub enum ScoreError {
         problem: String,
     },
     /// Agents did not play by one set of rules.
-    #[error("runs under the same costs, limits and bars a year are required; received {agent:?} and {other:?}")]
+    #[error(
+        "runs under the same costs, limits, benchmarks and bars a year are required; received {agent:?} and {other:?}"
+    )]
     Rules {
         /// An agent.
         agent: String,

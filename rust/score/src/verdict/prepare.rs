@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use openoutcry_contract::{Submission, Trace};
+use openoutcry_contract::{Submission, SubmittedRun, Trace};
 
 use super::active::{Active, active};
-use super::tracks::{Tracks, key_of};
+use super::tracks::{Tracks, fill_text, key_of};
 use super::{ScoreConfig, ScoreError, WindowKey};
 use crate::is_riskless;
 
@@ -53,8 +53,8 @@ pub(super) fn prepare<'a>(
     if submissions.is_empty() {
         return Err(ScoreError::Agents { received: "none".to_owned() });
     }
-    check_rules(submissions)?;
     let mut agents = submissions.iter().map(agent).collect::<Result<Vec<_>, _>>()?;
+    check_rules(submissions)?;
     let wanted = wanted(&agents, config);
     for agent in &mut agents {
         agent.n_missing = missing(&agent.tracks, &wanted, config)
@@ -76,9 +76,10 @@ fn agent(submission: &Submission) -> Result<Agent<'_>, ScoreError> {
     Ok(Agent { submission, tracks, returns, average, seeds, n_missing: 0, copy_of: None })
 }
 
-/// Refuses agents under other costs or limits, or that count years otherwise.
+/// Refuses agents of other costs, limits, benchmarks or bars a year.
 fn check_rules(submissions: &[Submission]) -> Result<(), ScoreError> {
     let mut years: BTreeMap<WindowKey, (f64, &str)> = BTreeMap::new();
+    let mut held: BTreeMap<(WindowKey, String), (&SubmittedRun, &str)> = BTreeMap::new();
     let mut rules: Option<(&Trace, &str)> = None;
     for submission in submissions {
         let agent = submission.agent_id.as_str();
@@ -89,6 +90,10 @@ fn check_rules(submissions: &[Submission]) -> Result<(), ScoreError> {
         for run in &submission.runs {
             let (year, other) = *years.entry(key_of(run)).or_insert((run.periods_per_year, agent));
             if year != run.periods_per_year {
+                return differs(other);
+            }
+            let (first, other) = *held.entry((key_of(run), fill_text(run.fill))).or_insert((run, agent));
+            if run.benchmarks != first.benchmarks || run.risk_free != first.risk_free {
                 return differs(other);
             }
             let Some(trace) = &run.trace else { continue };

@@ -1,5 +1,5 @@
-use openoutcry_contract::Submission;
 use openoutcry_contract::record::Fill;
+use openoutcry_contract::{Submission, SubmittedRun};
 use openoutcry_score::verdict::{ScoreConfig, score_agent, score_field, score_run};
 
 use crate::agents::{Market, Noise, n_undefined, quick, skilled};
@@ -67,11 +67,27 @@ fn agents_under_other_rules_or_of_one_name_are_refused() {
     assert_eq!(error.slug(), "rules_differ");
     assert_eq!(
         error.to_string(),
-        "runs under the same costs, limits and bars a year are required; received \"a\" and \"b\""
+        "runs under the same costs, limits, benchmarks and bars a year are required; received \"a\" and \"b\""
     );
     field[1] = skilled(&market, "a", 1.0, 0.0, 1);
     let error = score_field(&field, &quick()).unwrap_err();
     assert_eq!(error.slug(), "argument_invalid");
+}
+
+#[test]
+fn an_agent_that_brings_its_own_benchmark_is_refused() {
+    let market = Market::new(&[150, 150], 0);
+    let lies: [fn(&mut SubmittedRun); 4] = [
+        |run| run.benchmarks = None,
+        |run| run.benchmarks.as_mut().unwrap().buy_and_hold[3] -= 0.01,
+        |run| run.benchmarks.as_mut().unwrap().cash[3] -= 0.01,
+        |run| run.risk_free = Some(vec![-0.01; run.returns.len()]),
+    ];
+    for lie in lies {
+        let mut field = vec![skilled(&market, "a", 1.0, 0.0, 0), skilled(&market, "b", 1.0, 0.0, 1)];
+        lie(&mut field[1].runs[1]);
+        assert_eq!(score_field(&field, &quick()).unwrap_err().slug(), "rules_differ");
+    }
 }
 
 #[test]
