@@ -114,6 +114,7 @@ LAYERS = {
         {"numpy"},
         frozenset({"root"}),
     ),
+    "score_picture": Layer(("openoutcry.score_picture",), {*CORE, "picture", "report", "suite"}, set()),
     "gym": Layer(
         ("openoutcry.gym", "openoutcry.spaces"), {*CORE, "gym"}, {"gymnasium", "numpy"}, frozenset({"report"})
     ),
@@ -162,6 +163,7 @@ LAYERS = {
                 "report",
                 "scenario_bench",
                 "score_bench",
+                "score_picture",
             }
         ),
     ),
