@@ -45,8 +45,15 @@ def agent_fold(row: ScoreRow, key: str) -> str:
     ]
     if notes.texts:
         parts += [heading(4, "What has no value, and why"), notes.render()]
-    summary = f"{heading(3, row.name)}<span>{escape(verdict_line(row))}</span>"
+    summary = f"{heading(3, row.name)}<span>{escape(_short(row))}</span>"
     return f'<details id="{key}"><summary>{summary}</summary><article>{"".join(parts)}</article></details>'
+
+
+def _short(row: ScoreRow) -> str:
+    failed, unknown = (sum(gate.passed is state for gate in row.gates) for state in (False, None))
+    counts = [f"{n} {word}" for n, word in ((failed, "failed"), (unknown, "not known")) if n]
+    of_gates = f"; of {plural(len(row.gates), 'gate')}, {' and '.join(counts)}" if counts else ""
+    return VERDICTS.get(row.verdict, row.verdict) + of_gates
 
 
 def verdict_line(row: ScoreRow) -> str:
@@ -65,10 +72,10 @@ def window_label(window: ScoreWindow) -> tuple[str, str]:
     return window.market, years or plural(window.n_days, "day")
 
 
-def shaded_z(z: float | None, reason: str, notes: Footnotes | None = None) -> str:
-    """Return a table cell of a `z`, the stronger the further from 0."""
+def shaded_z(z: float | None) -> str:
+    """Return a table cell of a `z`, the stronger the further from 0; a dash where it is undefined."""
     if z is None:
-        return f"<td>{show('z', {'z': None}, {'z': reason}, notes)}</td>"
+        return f'<td class="undefined">{DASH}</td>'
     return f'<td class="{shade(z, EXTREME_Z)}">{number(z, 1)}</td>'
 
 
@@ -144,8 +151,11 @@ def _windows(row: ScoreRow, notes: Footnotes) -> str:
     )
     body = []
     for name in row.windows[0].z if row.windows else ():
-        cells = "".join(shaded_z(w.z.get(name), w.reasons.get(name, ""), notes) for w in row.windows)
-        body.append(f'<tr><th scope="row">z over {escape(name)}</th>{cells}</tr>')
+        cells = "".join(shaded_z(w.z.get(name)) for w in row.windows)
+        # A reason that holds for many windows stands once, at their head.
+        reasons = dict.fromkeys(w.reasons.get(name, "undefined") for w in row.windows if w.z.get(name) is None)
+        marks = "".join(map(notes.mark, reasons))
+        body.append(f'<tr><th scope="row">z over {escape(name)}{marks}</th>{cells}</tr>')
     for name in ("return", "vol"):
         cells = "".join(f"<td>{show(name, w.values, w.reasons, notes)}</td>" for w in row.windows)
         body.append(f'<tr><th scope="row">{METRICS[name].label}</th>{cells}</tr>')

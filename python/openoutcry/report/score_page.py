@@ -130,7 +130,8 @@ def _agent(row: ScoreRow, index: int, head: str, sides: Sequence[str], notes: Fo
     link = f'<a href="#{_anchor(index)}">{escape(row.name)}</a>'
     title = attribute("title", row.name) if len(row.name) > 24 else ""
     verdict, _, why = verdict_line(row).partition(": ")
-    strong = f"<b>{escape(verdict)}</b>" + (f": {escape(why)}" if why else "")
+    kind = ' class="eligible"' if row.verdict == "eligible" else ""
+    strong = f"<b{kind}>{escape(verdict)}</b>" + (f": {escape(why)}" if why else "")
     return (
         f'<tr class="who">{head}<th scope="row"{title}>{link}</th>{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>'
         f'<tr class="why"><td colspan="{len(cells) + 1}"><span>{strong}</span></td></tr>'
@@ -179,15 +180,11 @@ def _strip(rows: Sequence[ScoreRow]) -> str:
         heads.append(f'<th scope="col">{escape(market)}<br>{escape(years)}</th>')
     body = []
     for row in rows:
-        cells = []
-        for window in row.windows:
-            z = least_z(window)
-            reason = next(iter(window.reasons.values()), "")
-            cells.append(shaded_z(z, reason))
-        body.append(f'<tr><th scope="row">{escape(row.name)}</th>{"".join(cells)}</tr>')
+        cells = "".join(shaded_z(least_z(window)) for window in row.windows)
+        body.append(f'<tr><th scope="row">{escape(row.name)}</th>{cells}</tr>')
     return (
         '<table class="months strip"><caption><span>z of each window over the benchmark where it is less; blue is'
-        " above, orange below.</span></caption>"
+        f" above, orange below. {DASH} has no value; what is said of the agent below has the reason.</span></caption>"
         f'<thead><tr><th scope="col">Agent</th>{"".join(heads)}</tr></thead><tbody>{"".join(body)}</tbody></table>'
     )
 
