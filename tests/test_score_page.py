@@ -134,6 +134,16 @@ def test_a_luck_floor_far_from_the_agents_stays_in_the_picture() -> None:
     assert all(float(x) >= 0.0 and float(x) + float(width) <= 100.01 for x, width in edges)
 
 
+def test_a_z_far_out_is_an_arrow_and_the_others_stay_apart() -> None:
+    rows = [make_score("a", 1, values={"z": 1.0}), make_score("b", 2, values={"z": 0.5})]
+    alone, beside = (make_scores([*rows, *more]) for more in ([], [make_score("c", 3, values={"z": -400.0})]))
+    places = [
+        [float(x) for x in re.findall(r'<circle class="oo-point" cx="([\d.]+)%"', page)[:2]] for page in (alone, beside)
+    ]
+    assert beside.count("M0 10l8-5v10z") == alone.count("M0 10l8-5v10z") + 1
+    assert places[1][0] - places[1][1] > 2.0
+
+
 def test_a_row_out_of_rank_is_refused() -> None:
     with pytest.raises(ValueError, match="by rank"):
         make_view([make_score("a", 2), make_score("b", 1)])

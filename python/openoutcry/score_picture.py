@@ -106,7 +106,10 @@ def _notices(board: Board) -> list[str]:
 
 
 def _markets(board: Board, suite: Suite | Evaluation | None) -> Markets:
-    """Return what each market is called, by its digest; two of one name are told apart by it."""
+    """Return what each market is called, by its digest.
+
+    Two of one name are told apart by their digests.
+    """
     named: dict[str, str] = {}
     for score in board.scores:
         for window in score.windows:

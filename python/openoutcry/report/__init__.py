@@ -1,4 +1,4 @@
-"""Reports: one self-contained HTML page for a run, a board of agents, or their scores.
+"""Reports: one self-contained HTML page for a run, a board, or its scores.
 
 `render_run`, `render_board` and `render_scores` turn plain records (`view.py`, `score_view.py`) into a page;
 `charts.py` draws the same charts for a notebook, and `raster.py` a frame for a video. The pages read without a script,

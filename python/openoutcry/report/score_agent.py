@@ -1,4 +1,4 @@
-"""One agent of a scored board, unfolded: its gates, both sides, its windows, how its runs went."""
+"""One agent of a scored board: gates, both sides, windows, and its runs."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def window_label(window: ScoreWindow) -> tuple[str, str]:
 
 
 def shaded_z(z: float | None) -> str:
-    """Return a table cell of a `z`, the stronger the further from 0; a dash where it is undefined."""
+    """Return a table cell of a `z`, the stronger the further from 0."""
     if z is None:
         return f'<td class="undefined">{DASH}</td>'
     return f'<td class="{shade(z, EXTREME_Z)}">{number(z, 1)}</td>'
@@ -213,7 +213,7 @@ def _ordered(values: Mapping[str, float | None], known: Mapping[str, Metric]) ->
 
 
 def least_z(window: ScoreWindow) -> float | None:
-    """Return the `z` of a window over the benchmark where it is less, `None` if one is undefined."""
+    """Return the lesser `z` of a window, `None` if one is undefined."""
     found = [get(window.z, name) for name in window.z]
     known = [z for z in found if z is not None]
     return min(known) if known and len(known) == len(found) else None

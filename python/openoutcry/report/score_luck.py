@@ -1,4 +1,4 @@
-"""Agents before the luck floor: Sharpe ratios and z, each a row of marks on one scale."""
+"""Agents before the luck floor: Sharpe ratios and z, each a row of marks."""
 
 from __future__ import annotations
 
@@ -10,17 +10,20 @@ from openoutcry.report.score_view import Floor, ScoreRow, ScoreSide
 from openoutcry.report.score_words import SIDE
 from openoutcry.report.text import escape, number, percent, plural
 
-__all__ = ["BAR_OF_Z", "floor_figure", "z_figure"]
+__all__ = ["BAR_OF_Z", "FARTHEST_Z", "floor_figure", "z_figure"]
 
 BAR_OF_Z = 1.6448536269514722
 """Standard normal quantile of 0.95: a `z` above it has a deflated ratio above 0.95."""
+
+FARTHEST_Z = 8.0
+"""A `z` beyond it is an arrow at the edge: one that is far out would make all others a dot."""
 
 _CASH = "cash"
 _Place = Callable[[float], str]
 
 
 def floor_figure(rows: Sequence[ScoreRow], floor: Floor | None) -> str:
-    """Draw each agent's Sharpe ratio over cash with its interval, before what luck shows."""
+    """Draw each agent's Sharpe ratio over cash, before what luck shows."""
     sides = [_side(row) for row in rows]
     estimates = [_estimate(side) for side in sides]
     low, high = interval_range(estimates)
@@ -46,7 +49,7 @@ def z_figure(rows: Sequence[ScoreRow], floor: Floor | None) -> str:
     """Draw how far each agent lies above the luck of trials, seed by seed."""
     best = None if floor is None else floor.best_z
     shown = [get(row.values, "z") for row in rows]
-    low, high = interval_range([*((z, None) for z in shown), (BAR_OF_Z, None), (best, None)])
+    low, high = _z_range([z for z in (*shown, best) if z is not None])
     body = []
     for row, z in zip(rows, shown, strict=True):
         ground = Ground("Standard errors above the luck of trials, of each seed.", _seeds(row.seed_z, best, low, high))
@@ -65,6 +68,13 @@ def z_figure(rows: Sequence[ScoreRow], floor: Floor | None) -> str:
         caption += f" The other line is the best agent without skill, at {number(best)}."
     extra = [] if floor is None else ["Share of luck below"]
     return _figure(caption, ["z"], body, interval_axis(low, high), extra)
+
+
+def _z_range(known: Sequence[float]) -> tuple[float, float]:
+    low = max(min([-0.5, *known]), -FARTHEST_Z)
+    high = min(max([BAR_OF_Z, *known]), FARTHEST_Z)
+    air = (high - low) * 0.06
+    return low - air, high + air
 
 
 def _side(row: ScoreRow) -> ScoreSide | None:

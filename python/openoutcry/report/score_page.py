@@ -1,4 +1,4 @@
-"""The page of a scored board: what it can tell, who is ranked where, and what each verdict was made of."""
+"""The page of a scored board: what it can tell, ranks, and reasons of verdicts."""
 
 from __future__ import annotations
 

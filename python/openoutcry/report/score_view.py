@@ -1,6 +1,7 @@
-"""What the page of a scored board is drawn from: plain records, no types of the scorer.
+"""What the page of a scored board is drawn from: plain records.
 
-Every number arrives computed. One that is `None` is undefined, and its reason comes with it, under the same name.
+No types of the scorer. Every number arrives computed. One that is `None` is undefined, and its reason comes with it,
+under the same name.
 """
 
 from __future__ import annotations
