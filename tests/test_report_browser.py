@@ -97,7 +97,6 @@ LOOKED_AT = [
     ("hostile run", PHONE, "dark"),
     ("scores", DESK, "light"),
     ("scores", PHONE, "dark"),
-    ("hostile scores", DESK, "dark"),
 ]
 if count(1, 0):
     LOOKED_AT = [(name, width, scheme) for name in PAGES for width in (DESK, PHONE) for scheme in ("light", "dark")]
