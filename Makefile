@@ -23,7 +23,7 @@ export OPENOUTCRY_FULL
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo build test test-full test-train $(STAGES) format bench instructions pins clean
+.PHONY: help demo build test test-full test-train $(STAGES) format bench instructions platforms pins clean
 
 help: ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -83,6 +83,9 @@ format: $(VENV)/.dev ## Format, and apply the fixes that lints offer
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
 	cargo fmt
+
+platforms: ## Hold records and scores to the same bits in each profile, for each processor and with musl
+	scripts/platforms
 
 pins: ## Resolve the newest dependencies and rewrite constraints*.txt
 	$(PYTHON) scripts/pins.py

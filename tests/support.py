@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import string
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, replace
 from math import inf
@@ -27,6 +29,12 @@ ODD_NAMES = ('Q"T', "back\\slash", "Ünï", "€", "\U0001f4c8", "a b", "<&>", "
 def count(full: int, quick: int) -> int:
     """Return the size of a random test: `full` with `OPENOUTCRY_FULL=1`, else `quick`."""
     return full if os.environ.get("OPENOUTCRY_FULL") == "1" else quick
+
+
+def of_template(template: str) -> str:
+    """Return the pattern of the messages that are made from a template of `contract/errors.json`."""
+    parts = string.Formatter().parse(template)
+    return "".join(re.escape(text) + (".*" if field is not None else "") for text, field, _, _ in parts)
 
 
 class Draw(NamedTuple):

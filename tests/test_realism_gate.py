@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy.stats import binom
 from support import dates_of
 from typer.testing import CliRunner
 
@@ -17,7 +18,8 @@ from openoutcry.cli import app
 from openoutcry.realism import FACTS, RULES, Fact, FactRow, check
 from openoutcry.realism.alpha import Alphas
 from openoutcry.realism.bands import Band, bands_of, document, levels, tiers
-from openoutcry.realism.gate import EQUIVALENCE_SEEDS, judged_facts, judged_rules
+from openoutcry.realism.gate import MANY_SEEDS, judged_facts, judged_rules
+from openoutcry.realism.means import share_below
 
 Array = NDArray[np.float64]
 BAND = Band(2.0, 4.0, "made here", tuple(np.quantile(np.random.default_rng(0).normal(3.0, 0.5, 10_000), levels())))
@@ -43,10 +45,18 @@ def of_seeds(n_seeds: int, seed: int, shift: float = 0.0) -> list[Alphas]:
 
 
 def test_a_fact_passes_with_its_median_and_four_fifths_of_the_seeds_inside() -> None:
-    assert row_of([3.0] * 8 + [5.0] * 2).passed is True
-    assert row_of([3.0] * 7 + [5.0] * 3).passed is False
+    assert row_of([3.0] * 80 + [5.0] * 20).passed is True
+    assert row_of([3.0] * 79 + [5.0] * 21).passed is False
     assert row_of([3.0] * 10).inside == 1.0
     assert row_of([4.5] * 10).passed is False
+
+
+def test_few_seeds_fail_a_fact_only_where_its_share_is_shown_to_be_low() -> None:
+    # 14 of 20 come by in a fifth of all runs of a tier of which 80 % are inside.
+    assert row_of([3.0] * 14 + [5.0] * 6).passed is True
+    assert row_of([3.0] * 28 + [5.0] * 22).passed is False
+    for n_inside, n in ((14, 20), (0, 20), (20, 20), (28, 50)):
+        assert share_below(n_inside, n, 0.8) == pytest.approx(binom.cdf(n_inside, n, 0.8), rel=1e-12)
 
 
 def test_kurtosis_is_printed_only() -> None:
@@ -99,7 +109,7 @@ def test_an_edge_of_a_rule_fails_the_card() -> None:
 
 
 def test_few_seeds_show_an_excess_only() -> None:
-    few = EQUIVALENCE_SEEDS // 5
+    few = MANY_SEEDS // 5
     rows, test, *_ = judged_rules(of_seeds(few, 3), of_seeds(few, 4))
     assert test == "excess"
     assert all(row.passed for row in rows)

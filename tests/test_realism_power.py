@@ -1,4 +1,4 @@
-"""What alpha the card of thirty rules finds: the table of docs/realism.md, drawn again."""
+"""What the gate finds: the tables of docs/realism.md, drawn and computed again."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 from support import count
 
-from openoutcry.realism import RULES
+from openoutcry.realism import FACTS, RULES
 from openoutcry.realism.alpha import Alphas
-from openoutcry.realism.gate import judged_rules
+from openoutcry.realism.gate import LEVEL, MANY_SEEDS, SHARE, judged_rules
+from openoutcry.realism.means import share_below
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "realism.md"
 ROW = re.compile(r"^\| (\d\.\d\d) \| (\d+) % \| (\d+) % \| (\d+) % \|$", re.MULTILINE)
@@ -32,6 +34,21 @@ def failed(n_seeds: int, alpha: float) -> float:
         card = [Alphas(row, row) for row in table]
         found += judged_rules(card, card)[0][0].passed is False
     return found / N_CARDS
+
+
+def test_a_share_fails_as_often_as_the_page_says() -> None:
+    found = re.findall(
+        r"^\| (\d+) % \| (\d+) % \| (\d+) % \| (\d+) % \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE
+    )
+    assert [row[0] for row in found] == ["70", "75", "80", "85", "90"]
+    for share, *told in found:
+        for n, percent in zip(SEEDS, told, strict=True):
+            least = (
+                next(k for k in range(n + 1) if share_below(k, n, SHARE) >= LEVEL / len(FACTS))
+                if n < MANY_SEEDS
+                else round(SHARE * n)
+            )
+            assert round(100.0 * binom.cdf(least - 1, n, int(share) / 100.0)) == int(percent), (share, n)
 
 
 ROWS = [tuple(map(float, row)) for row in ROW.findall(PAGE.read_text(encoding="utf-8"))]

@@ -12,6 +12,8 @@ import pytest
 import openoutcry as oo
 from openoutcry import record as records
 
+pytestmark = pytest.mark.once
+
 COMMAND = Path(sys.executable).with_name("openoutcry")
 RUN = ("run", "--data", "ecb-fx", "--agent", "momentum", "--window", "2010-01-01:2010-03-01")
 KEY = bytes(32)
@@ -24,7 +26,7 @@ def call(*words: str | Path, code: int = 0) -> str:
     return done.stderr if code == 2 else done.stdout
 
 
-@pytest.mark.parametrize("suffix", [".json", ".jsonl", ".jsonl.zst"])
+@pytest.mark.parametrize("suffix", [".json", ".jsonl.zst"])
 def test_a_recorded_run_is_verified_by_the_command(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"run{suffix}"
     ran = json.loads(call(*RUN, "--record", path, "--json"))
@@ -64,6 +66,14 @@ def test_a_signature_is_asked_for_by_its_key(tmp_path: Path) -> None:
     assert f"  signed by {key}\n" in call("replay", path, "--data", "ecb-fx", "--public-key", key)
     told = call("replay", path, "--data", "ecb-fx", "--public-key", records.public_key(bytes([1] * 32)).hex(), code=1)
     assert "differs: record: signature is" in told
+
+
+def test_sealed_noise_is_replayed_with_its_revealed_key(tmp_path: Path) -> None:
+    path, costs = tmp_path / "run.json", oo.CostModel(slippage_jitter=0.5)
+    run = oo.run_backtest(oo.data.load("ecb-fx"), "momentum", (5_000, 5_020), costs, fill_key=KEY, capture=True)
+    run.record.save(path)
+    assert "fill_key_required" in call("replay", path, "--data", "ecb-fx", code=2)
+    assert call("replay", path, "--data", "ecb-fx", "--fill-key", KEY.hex()).startswith("verified ")
 
 
 def test_a_torn_file_is_told_and_not_verified(tmp_path: Path) -> None:

@@ -22,6 +22,8 @@ from openoutcry.report.trace import Event, Fill, Order, Step, Trace
 from openoutcry.report.view import RunView
 from openoutcry.trace import trace_of
 
+pytestmark = pytest.mark.once
+
 N = 60
 
 

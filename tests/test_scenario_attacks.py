@@ -126,7 +126,6 @@ def channels(data: oo.Dataset) -> list[Array]:
     """Return uniforms as an attacker works them out of the doors: of closes, of flat returns, of days and nights."""
     closes = json_door(data)
     n = data.n_bars - 1
-    n = data.n_bars - 1
     env = oo.OpenOutcryEnv(dataset=data, observation="flat", lookback=n, window=(n - 1, n + 1))
     flat = env.reset(seed=0)[0][: n * data.n_symbols].reshape(-1, data.n_symbols)
     columns = [np.diff(np.log(closes), axis=0), np.asarray(flat, np.float64)]
@@ -147,6 +146,68 @@ def test_no_inversion_gets_a_state_of_ours(inversion: Any, market: str) -> None:
     for uniforms in channels(data):
         for error in (2.0**-13, 2.0**-24, 2.0**-34):
             assert inversion(uniforms, error) is None
+
+
+def held(data: oo.Dataset, symbol: int) -> dict[str, Any]:
+    """Return the record, parsed, of one symbol that is bought at the first close and kept."""
+    weights = np.full((data.n_bars, data.n_symbols), np.nan)
+    weights[0] = np.arange(data.n_symbols) == symbol
+    window, rules = (0, data.n_bars), (oo.CostModel.zero(), oo.Limits.off())
+    record = oo.run_backtest(data, weights, window, *rules, lookback=1, capture=True).record
+    run: dict[str, Any] = json.loads(record.to_json())["runs"][0]
+    return run
+
+
+def navs_of(run: dict[str, Any]) -> Array:
+    return np.array([step["nav"] for step in (*run["steps"], run["end"])])
+
+
+@pytest.mark.parametrize(
+    ("inversion", "uniforms"),
+    [
+        (INVERSIONS["congruence of 48 bits, 1 apart"], unit(known.congruence(20_261_001), 48, 40)),
+        (INVERSIONS["of 64 bits, 6 apart"], unit(known.congruence(SEED, known.MMIX), 64, 240)[::6]),
+        (INVERSIONS["xorshift, 1 words apart"], unit(known.xorshift(SEED), 64, 40)),
+    ],
+)
+def test_the_next_price_is_foretold_from_a_record_on_a_market_of_a_known_generator(
+    inversion: Any, uniforms: list[float]
+) -> None:
+    *shown, hidden = known.walk_of(uniforms)
+    dates = np.datetime64("2024-01-01") + np.arange(len(shown))
+    navs = navs_of(held(oo.Dataset.from_arrays(dates, ["A"], np.array(shown)[:, None]), 0))
+    told = inversion(known.uniforms_of(navs), EXACT)
+    assert told is not None
+    assert shown[-1] * np.exp(known.VOL * known.NORMAL.inv_cdf(told)) == pytest.approx(hidden, rel=1e-9)
+
+
+@pytest.fixture(scope="module")
+def of_records() -> list[Array]:
+    """Return uniforms as an attacker works them out of records alone: of NAVs, and of digests taken for draws."""
+    data = Scenario.revealed(ScenarioSpec("calm", n_symbols=2, n_days=800), KEY).dataset()
+    shown = []
+    for symbol in range(data.n_symbols):
+        run = held(data, symbol)
+        returns = np.diff(np.log(navs_of(run)))[1:]
+        shown.append(np.array([known.NORMAL.cdf(z) for z in returns / returns.std()]))
+        words = ([int(step[field][:16], 16) for step in run["steps"]] for field in ("observation", "link"))
+        shown += [(np.array(each, np.float64) + 0.5) / 2**64 for each in words]
+    return shown
+
+
+@pytest.mark.parametrize("inversion", INVERSIONS.values(), ids=INVERSIONS)
+def test_no_inversion_gets_a_state_of_ours_from_a_record(inversion: Any, of_records: list[Array]) -> None:
+    for uniforms in of_records:
+        for error in (2.0**-13, 2.0**-34, EXACT):
+            assert inversion(uniforms, error) is None
+
+
+def test_a_record_holds_no_secret_of_its_market() -> None:
+    spec = ScenarioSpec("calm", n_symbols=2, n_days=40)
+    for scenario in (Scenario.revealed(spec, KEY), Scenario(spec, SEED, split="test")):
+        text = json.dumps(held(scenario.dataset(), 0))
+        assert scenario.commitment in text
+        assert not any(secret in text for secret in (scenario.reveal(), str(SEED), hex(SEED)[2:], spec.digest))
 
 
 def test_no_pair_of_returns_gives_away_ours() -> None:

@@ -104,7 +104,9 @@ def records(scenario: Scenario, data: oo.Dataset) -> Iterator[Any]:
     run = oo.run_backtest(data, "equal-weight", (30, 90), capture=True)
     yield from (run.record.to_json(), run.record._core.to_lines(), run.record.headers, repr(run.record))
     yield from (oo.replay(run.record, data), str(oo.replay(run.record, data)), run.record.sign(bytes(32)).to_json())
-    asked = oo.run_backtest(data, lambda observation: {"orders": [], "reasoning": str(observation)}, (30, 50), capture=True)
+    asked = oo.run_backtest(
+        data, lambda observation: {"orders": [], "reasoning": str(observation)}, (30, 50), capture=True
+    )
     yield asked.record.to_json()
     yield from (repr(run), run.decisions, run.events, run.metrics, run.nav, run.trades, run.caveats, repr(data))
     yield from (data.name, data.fingerprint, data.dates, data.symbols, repr(scenario), repr(scenario.spec))
@@ -168,8 +170,8 @@ def test_what_is_published_is_the_same_for_every_key() -> None:
         data = scenario.dataset()
         told.append((data.name, data.dates, data.symbols, repr(scenario), scenario.spec.to_json()))
     assert told[0] == told[1]
-    texts = [path.read_text(encoding="utf-8") for path in CONTRACT.glob("*.schema.json")]
-    assert len(texts) >= 2
+    # A record is read after the run; what an agent reads and writes has no place for a key.
+    texts = [(CONTRACT / f"{name}.schema.json").read_text(encoding="utf-8") for name in ("observation", "decision")]
     assert re.findall(r'"[^"]*(?:seed|secret|commitment)[^"]*":', "".join(texts)) == []
 
 

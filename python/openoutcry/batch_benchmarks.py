@@ -263,7 +263,7 @@ def _way(
 
     def steps(k: int) -> None:
         for _ in range(k):
-            # Held until the next is there, as a learner does: memory that is dropped at once is given out again at once.
+            # Held until the next is there, as learners do: memory that is dropped at once is given out again at once.
             held[:] = env.step(actions, out)[:1]
 
     return steps, width

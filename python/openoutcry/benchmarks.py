@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import os
@@ -14,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +24,8 @@ from openoutcry import openoutcry_py as native
 from openoutcry.backtest import run_backtest
 from openoutcry.dataset import Dataset
 from openoutcry.openoutcry_py import CostModel, Limits
+from openoutcry.record import RunRecord
+from openoutcry.replaying import replay
 from openoutcry.sweep import Sweep, run_sweep
 
 Table = npt.NDArray[np.float64]
@@ -72,7 +76,8 @@ class Row:
 
 def measure() -> list[Row]:
     """Return all measurements; takes some seconds."""
-    return [*(_backtest(*size) for size in SIZES), _sweep(), _memory(), _json_steps(), _import_time(), _wheel_size()]
+    speed = [*(_backtest(*size) for size in SIZES), _sweep(), _memory(), _json_steps(), _replay()]
+    return [*speed, _import_time(), _wheel_size()]
 
 
 def cpu_seconds(work: Callable[[], object], repeats: int = 7) -> float:
@@ -243,6 +248,40 @@ def _python_json_steps(decision: str) -> None:
         history = close[bar - 18 : bar + 2].T.tolist()
         symbols = [{"symbol": f"S{i:03d}", "close_history": history[i]} for i in range(4)]
         json.dumps({"date": "2000-01-03", "cash": cash, "symbols": symbols, "portfolio": []})
+
+
+def _replay() -> Row:
+    """Replay a record of many runs side by side, as the wall clock sees it."""
+    dataset, close, _ = _market(1, SWEEP_BARS)
+    tables = crossovers(close)[::63]
+    runs = [run_backtest(dataset, table, (19, SWEEP_BARS), capture=True) for table in tables]
+    record = RunRecord.join("crossovers", [run.record for run in runs])
+    n_steps = len(runs) * (SWEEP_BARS - 20)
+    assert replay(record, dataset).n_steps == n_steps, "every step must be carried out"
+
+    def rate(work: Callable[[], object], repeats: int) -> float:
+        times = []
+        for _ in range(repeats):
+            start = time.perf_counter()
+            work()
+            times.append(time.perf_counter() - start)
+        return n_steps / min(times)
+
+    here = rate(lambda: replay(record, dataset), 15)
+    text = record.to_json()
+    peer = rate(lambda: _python_chain(json.loads(text)), 2)
+    what = f"replay, steps a second, {len(runs)} runs of 1 symbol x 20 closes"
+    return Row(what, here, 1e6, "", f"{peer:,.0f}", here / peer, "the chain alone, json and hashlib", at_least=True)
+
+
+def _python_chain(record: dict[str, Any]) -> None:
+    for run in record["runs"]:
+        link = run["link"]
+        for step in run["steps"]:
+            fields = {name: value for name, value in step.items() if name != "link"} | {"previous": link}
+            text = json.dumps(fields, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+            link = hashlib.sha256(text.encode()).hexdigest()
+            assert len(link) == len(step["link"])
 
 
 def _import_time() -> Row:

@@ -28,8 +28,12 @@ class Dataset:
     value; a column the market lacks is None.
     """
 
-    def __init__(self, core: native.Dataset, *, name: str = "", notices: Iterable[str] = ()) -> None:
+    def __init__(
+        self, core: native.Dataset, *, name: str = "", notices: Iterable[str] = (), commitment: str | None = None
+    ) -> None:
         self._core = core
+        # Of a scenario's key; records repeat it.
+        self.commitment = commitment
         self.name = text("name", name) or "unnamed"
         told = texts("notices", notices)
         self.notices = told if core.has_opens else (*told, *_close_to_close(told))
@@ -317,7 +321,8 @@ class Dataset:
     def __reduce__(self) -> Any:
         from openoutcry._pickle import call
 
-        return call, (Dataset.from_arrays, (), self._columns() | {"name": self.name, "notices": self.notices})
+        columns = self._columns() | {"name": self.name, "notices": self.notices}
+        return call, (Dataset.from_arrays, (), columns), {"commitment": self.commitment}
 
     def _column(self, name: str) -> Table | None:
         table = self._core.column(name)

@@ -1,8 +1,10 @@
-"""A suite with its markets at hand: agents run under it, and what luck makes of it."""
+"""Suites with their markets at hand: agents run under them, and luck."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -188,6 +190,51 @@ class Evaluation:
         return f"Evaluation({self.suite!r}, {self.n_runs} runs an agent)"
 
 
+def suite_of(records: Sequence[RunRecord]) -> Suite:
+    """Return the suite that records imply: their markets, windows, seeds and rules.
+
+    Raises:
+        OpenOutcryError: there are no runs, their rules differ, or a fill key is sealed.
+    """
+    headers = [header for record in records for header in record.headers]
+    if not headers:
+        raise refusal("argument_invalid", "records with runs are required; received none")
+    told = {name: value for name, value in headers[0].items() if name.startswith(("costs.", "limits.", "lookback"))}
+    for header in headers:
+        if other := [name for name, value in told.items() if header.get(name) != value]:
+            wanted = f"records must be made under the same rules, `{other[0]}` being {told[other[0]]}"
+            raise refusal("argument_invalid", f"{wanted}; received {header.get(other[0])}")
+        if "fill.seed" not in header:
+            raise refusal("argument_invalid", "a suite is required for records of sealed fill keys; received none")
+    windows: dict[tuple[str, str], set[tuple[int, int]]] = {}
+    for header in headers:
+        at = windows.setdefault((header["dataset.name"], header["dataset.fingerprint"]), set())
+        at.add((int(header["window.start"]), int(header["window.end"])))
+    names = Counter(name for name, _ in windows)
+    markets = [
+        {
+            "name": name if names[name] == 1 else f"{name} {fingerprint[:8]}",
+            "fingerprint": fingerprint,
+            "windows": [list(window) for window in sorted(edges)],
+        }
+        for (name, fingerprint), edges in sorted(windows.items())
+    ]
+    rules: dict[str, dict[str, Any]] = {"costs": {}, "limits": {}}
+    for path, value in told.items():
+        group, _, name = path.partition(".")
+        if name:
+            rules[group][name] = None if value == "none" else json.loads(value)
+    seeds = sorted({int(header["fill.seed"]) for header in headers})
+    fields = {
+        "suite_version": "1.0",
+        "name": "implied",
+        "edition": "by its records",
+        "markets": markets,
+        "seeds": seeds,
+    }
+    return Suite.from_json(json.dumps(fields | rules | {"lookback": int(told["lookback"])}))
+
+
 def _opened(market: Market, keys: Mapping[str, str], given: Mapping[str, Dataset]) -> Dataset:
     if market.scenario is None:
         return _real(market, given)
@@ -221,7 +268,9 @@ def _real(market: Market, given: Mapping[str, Dataset]) -> Dataset:
 
 
 def _draw(place: Place, seeds: tuple[int, int, int]) -> npt.NDArray[np.float64]:
-    """Return target weights of an agent without skill, shape `(n_bars, n_symbols)`; NaN is a hold."""
+    """Return target weights of an agent without skill.
+
+    Shape `(n_bars, n_symbols)`; NaN is a hold."""
     # Raw words and divisions alone: what numpy draws from a distribution may change from version to version.
     words = np.random.Philox(np.random.SeedSequence(seeds))
     n_bars, n_symbols = place.dataset.n_bars, place.dataset.n_symbols

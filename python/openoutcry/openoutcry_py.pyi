@@ -616,6 +616,10 @@ class Settings(TypedDict):
     limits: Limits
     lookback: int
     seed: int
+    fill_key: bytes | None
+
+# What records call the market and the agent, and the commitment of the market's key.
+_Names: TypeAlias = tuple[str, str, bytes | None]
 
 @final
 class Record:
@@ -677,9 +681,12 @@ class Record:
         dataset: Dataset,
         costs: CostModel | None = None,
         limits: Limits | None = None,
-        fill_key: bytes | None = None,
+        keys: tuple[bytes | None, bytes | None] = (None, None),
     ) -> tuple[int, list[dict[str, Any]]]:
-        """Replay one run; return the steps made and where the record differs."""
+        """Replay one run; return the steps made and where the record differs.
+
+        `keys` are the fill key behind a commitment, and the commitment of the market's own key.
+        """
 
     def compare(self, run: int, other: Record) -> tuple[list[tuple[str, str, str]], dict[str, Any] | None]:
         """Compare two runs: the knobs that differ, and where they part first."""
@@ -718,6 +725,16 @@ class Submission:
 
         Raises:
             OpenOutcryError: the record is unfinished, or says anything else than the replay.
+        """
+
+    @staticmethod
+    def at_capital(
+        record: Record, datasets: Sequence[Dataset], capital: float, *, fill_key: bytes | None = None
+    ) -> Submission:
+        """Return what the decisions of a record would have earned with a capital.
+
+        Raises:
+            OpenOutcryError: the record is unfinished, says anything else than the replay, or the capital is none.
         """
 
     @staticmethod
@@ -782,14 +799,17 @@ def canonicalize(text: str) -> str:
 def record_public_key(private_key: bytes) -> bytes:
     """Return the public key of a private key of Ed25519."""
 
-def capture_agent(dataset: Dataset, agent: Baseline, settings: Settings, names: tuple[str, str]) -> tuple[Run, Record]:
+def fill_commitment(fill_key: bytes) -> bytes:
+    """Return the commitment of a fill key, 32 bytes each."""
+
+def capture_agent(dataset: Dataset, agent: Baseline, settings: Settings, names: _Names) -> tuple[Run, Record]:
     """Run a baseline as `run_agent` does, and record it."""
 
 def capture_callable(
     dataset: Dataset,
     decide: Callable[[str], str],
     settings: Settings,
-    names: tuple[str, str],
+    names: _Names,
     tell: Callable[[str], None] | None,
 ) -> tuple[Run, Record]:
     """Run a callable as `run_callable` does, and record it.
@@ -797,9 +817,7 @@ def capture_callable(
     `tell` is given each line of the record as soon as it is known.
     """
 
-def capture_weights(
-    dataset: Dataset, weights: _Table, settings: Settings, names: tuple[str, str]
-) -> tuple[Run, Record]:
+def capture_weights(dataset: Dataset, weights: _Table, settings: Settings, names: _Names) -> tuple[Run, Record]:
     """Run target weights as `run_weights` does, and record them as decisions."""
 
 def run_agent(dataset: Dataset, agent: Baseline, settings: Settings) -> Run: ...

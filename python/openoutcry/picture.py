@@ -152,7 +152,9 @@ def _replay_command(run: Run, origin: Origin) -> str:
 
 
 def _bundled_as(run: Run) -> str:
-    """Return what the command line calls the market of a run; empty if it is not bundled."""
+    """Return what the command line calls the market of a run.
+
+    It is empty if it is not bundled."""
     name = run.dataset.name
     if name not in data.names():
         return ""

@@ -43,7 +43,7 @@ class RunRecord:
             content = Path(path).read_bytes()
         except OSError as error:
             raise refusal(
-                "argument_invalid", f"a record must be a file; received '{path}': {error.strerror}"
+                "argument_invalid", f"`path` must be the file of a record; received '{path}': {error.strerror}"
             ) from error
         is_whole = True
         if packed:
@@ -194,7 +194,7 @@ def _kind_of(path: str | os.PathLike[str]) -> tuple[bool, bool]:
     packed = name.endswith(".zst")
     bare = name.removesuffix(".zst")
     if not bare.endswith((".json", ".jsonl")):
-        raise refusal("argument_invalid", f"a record must end in {', '.join(SUFFIXES)}; received '{name}'")
+        raise refusal("argument_invalid", f"`path` must be a name in {', '.join(SUFFIXES)}; received '{name}'")
     return bare.endswith(".jsonl"), packed
 
 
@@ -203,14 +203,24 @@ def check_record_path(path: str | os.PathLike[str]) -> None:
     _kind_of(path)
 
 
-def _key(key: bytes | str, name: str) -> bytes:
+def _key(key: bytes | str, name: str, kind: str = "a key of Ed25519") -> bytes:
     try:
-        raw = bytes.fromhex(key) if isinstance(key, str) else bytes(key)
+        raw = bytes.fromhex(key) if isinstance(key, str) else bytes(memoryview(key))
     except (TypeError, ValueError) as error:
-        raise refusal("key_invalid", f"a key of Ed25519 is required, 32 bytes; received {name} of {error}") from error
+        raise refusal("key_invalid", f"{kind} is required, 32 bytes; received {name}: {error}") from error
     if len(raw) != 32:
-        raise refusal("key_invalid", f"a key of Ed25519 is required, 32 bytes; received {name} of {len(raw)} bytes")
+        raise refusal("key_invalid", f"{kind} is required, 32 bytes; received {name} of {len(raw)} bytes")
     return raw
+
+
+def fill_key_of(fill_key: bytes | str) -> bytes:
+    """Return the 32 bytes of a fill key, which may be given in hexadecimal."""
+    return _key(fill_key, "`fill_key`", "a fill key")
+
+
+def fill_commitment(fill_key: bytes) -> str:
+    """Return what may be published of a fill key before it is revealed."""
+    return native.fill_commitment(fill_key_of(fill_key)).hex()
 
 
 def _trials(in_sample_trials: int) -> int:
@@ -252,7 +262,9 @@ class RecordWriter:
         """
         lines, packed = _kind_of(path)
         if not lines:
-            raise refusal("argument_invalid", f"`path` must end in .jsonl or .jsonl.zst; received '{os.fspath(path)}'")
+            raise refusal(
+                "argument_invalid", f"`path` must be a name in .jsonl or .jsonl.zst; received '{os.fspath(path)}'"
+            )
         if isinstance(flush_every, bool) or not isinstance(flush_every, int) or flush_every < 1:
             raise refusal(
                 "argument_invalid", f"`flush_every` must be an integer of at least 1; received {flush_every!r}"
@@ -298,7 +310,7 @@ class RecordWriter:
     def _check(self, *, is_inside: bool = False) -> None:
         if self._file.closed or (self._is_open_run and not is_inside):
             state = "that is closed" if self._file.closed else "whose last run is unfinished"
-            raise refusal("argument_invalid", f"an open writer is required; received one {state}")
+            raise refusal("argument_invalid", f"`capture` must be an open writer; received one {state}")
 
     def _write(self, line: str) -> None:
         self._waiting.append(line)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 from openoutcry.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import CostModel, Limits
-from openoutcry.record import RunRecord
+from openoutcry.record import RunRecord, fill_key_of
 
 _CAUSES = {
     "digest": "the agent, its trials or its list of runs was edited",
@@ -102,9 +104,12 @@ def replay(
     limits: Limits | None = None,
     *,
     public_key: bytes | str | None = None,
-    fill_key: bytes | None = None,
+    fill_key: bytes | str | None = None,
 ) -> Replay:
     """Carry out the decisions of a record again and compare every step, bit for bit.
+
+    Runs are replayed side by side, in threads. A market that comes of a scenario is also held to the commitment of its
+    key, where the record has one.
 
     Args:
         record: The record.
@@ -112,7 +117,7 @@ def replay(
         costs: What trading must have cost; None takes the record's word.
         limits: What a decision may have asked for; None takes the record's word.
         public_key: Key by which the record must be signed; a signature that is there is checked without it, too.
-        fill_key: The 32 bytes behind the commitment of a sealed fill key.
+        fill_key: The 32 bytes behind the commitment of a sealed fill key, or their hexadecimal digits.
 
     Raises:
         OpenOutcryError: the record cannot be replayed: no dataset was given, a sealed key is needed, or a signature is
@@ -121,12 +126,21 @@ def replay(
     if not isinstance(record, RunRecord):
         raise refusal("argument_invalid", f"`record` must be a RunRecord; received {type(record).__name__}")
     markets = _markets(dataset)
-    found, n_steps = [], 0
-    for run, header in enumerate(record.headers):
+    key = None if fill_key is None else fill_key_of(fill_key)
+
+    def replayed(run: int, header: dict[str, str]) -> tuple[int, list[dict[str, Any]]]:
         market = markets.get(header["dataset.fingerprint"]) or next(iter(markets.values()))
-        steps, differences = record._core.replay(run, market._core, costs, limits, fill_key)
-        n_steps += steps
-        found += [Difference(**each) for each in differences]
+        commitment = None if market.commitment is None else bytes.fromhex(market.commitment)
+        return record._core.replay(run, market._core, costs, limits, (key, commitment))
+
+    headers = record.headers
+    if len(headers) > 1:
+        with ThreadPoolExecutor() as crew:
+            runs = list(crew.map(replayed, range(len(headers)), headers))
+    else:
+        runs = [replayed(0, header) for header in headers]
+    n_steps = sum(steps for steps, _ in runs)
+    found = [Difference(**each) for _, differences in runs for each in differences]
     found += _of_record(record, public_key)
     signed_by = record.public_key if all(each.field != "signature" for each in found) else None
     digest = record._core.computed_digest

@@ -162,7 +162,8 @@ class Scenario:
             OpenOutcryError: prices leave the range of a dataset.
         """
         spec = self.spec
-        return Dataset(self._core.dataset(), name=f"scenario-{spec.family}-{spec.n_symbols}x{spec.n_days}")
+        name = f"scenario-{spec.family}-{spec.n_symbols}x{spec.n_days}"
+        return Dataset(self._core.dataset(), name=name, commitment=self.commitment)
 
     def __repr__(self) -> str:
         return f"Scenario({self.spec!r}, key hidden)"

@@ -23,7 +23,18 @@ from openoutcry.openoutcry_py import CostModel, Limits, Submission, score_run
 from openoutcry.record import RunRecord
 from openoutcry.verdict import Board, Gate, Score
 
-__all__ = ["Board", "Gate", "Score", "Submission", "Suite", "score", "score_run", "submit", "submit_returns"]
+__all__ = [
+    "Board",
+    "Gate",
+    "Score",
+    "Submission",
+    "Suite",
+    "capacity",
+    "score",
+    "score_run",
+    "submit",
+    "submit_returns",
+]
 
 Array = npt.NDArray[np.float64]
 Agents = RunRecord | Submission | Iterable[RunRecord | Submission] | Mapping[str, Any] | npt.ArrayLike
@@ -190,6 +201,51 @@ def submit(
         raise refusal("record_differs", "a record that its signer signed is required; received one changed afterwards")
     cores = [market._core for market in markets]
     return Submission.of_record(record._core, cores, costs=costs, limits=limits, fill_key=fill_key, capacity=capacity)
+
+
+MOST_CAPITAL = 1e18
+
+
+def capacity(
+    record: RunRecord, datasets: Dataset | Iterable[Dataset], *, fill_key: bytes | None = None
+) -> tuple[float | None, str]:
+    """Return the NAV at which a record's decisions earn nothing over buy-and-hold.
+
+    The same weights are carried out at other sizes, against buy-and-hold of that size, until the mean active return is
+    0, to a percent of NAV. Where there is no such NAV, the text says why.
+
+    Args:
+        record: The record.
+        datasets: The markets of its runs.
+        fill_key: The 32 bytes behind the commitment of a sealed fill key.
+
+    Raises:
+        OpenOutcryError: the record cannot be replayed.
+    """
+    cores = [market._core for market in _markets(datasets, None)]
+
+    def active(capital: float) -> float | None:
+        resized = Submission.at_capital(record._core, cores, capital, fill_key=fill_key)
+        mean = Board.from_json(native.score_field([resized], '{"draws":{"replicates":1}}')).scores[0].sides[0]["mean"]
+        return None if mean is None else float(mean)
+
+    low = min(float(header["costs.capital"]) for header in record.headers)
+    here, there = active(low), active(MOST_CAPITAL)
+    if here is None or there is None:
+        return None, "active returns that are defined are required; received others"
+    if here <= 0.0:
+        return None, f"a mean active return above 0 at a NAV of {low:g} is required; received {here:.3g} a year"
+    if there > 0.0:
+        return None, f"costs that grow with size are required; received {there:.3g} a year at a NAV of {MOST_CAPITAL:g}"
+    high = MOST_CAPITAL
+    while high > 1.01 * low:
+        middle = float(np.sqrt(low) * np.sqrt(high))
+        mean = active(middle)
+        if mean is not None and mean > 0.0:
+            low = middle
+        else:
+            high = middle
+    return low, ""
 
 
 def submit_returns(

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import resources
+from math import inf
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -37,7 +38,9 @@ _MOST = 2**53 - 1
 
 @dataclass(frozen=True)
 class Market:
-    """A market of a suite: real data by its fingerprint, or a scenario by its spec and the commitment to its key.
+    """A market of a suite.
+
+    It is real data by its fingerprint, or a scenario by its spec and the commitment to its key.
 
     Attributes:
         name: What people call it; each market of a suite has its own.
@@ -135,7 +138,7 @@ class Suite:
             "seeds": list(self.seeds),
             "lookback": self.lookback,
             "costs": self.costs.to_dict(),
-            "limits": {name: value for name, value in self.limits.to_dict().items() if value is not None},
+            "limits": {name: None if value == inf else value for name, value in self.limits.to_dict().items()},
             "benchmarks": _BENCHMARKS,
             "gates": dict(self.gates),
             "draws": dict(self.draws),
@@ -153,7 +156,9 @@ class Suite:
         return all(market.scenario is None or market.commitment for market in self.markets)
 
     def seal(self) -> tuple[Suite, dict[str, str]]:
-        """Return the suite with a secret key drawn for each scenario that has none, and the keys.
+        """Return the suite with a secret key for each scenario, and the keys.
+
+        Keys are drawn for those that have none.
 
         Publish the suite before anybody trades in it, and the keys when all have: from then on everybody can compute
         every price, and verify every record.
@@ -256,7 +261,9 @@ def _seeds(given: Any) -> tuple[int, ...]:
 
 def _rules(where: str, make: Callable[..., Any], given: Any) -> Any:
     fields = _object(where, given, tuple(make().to_dict()))
-    return _asked(lambda: make(**fields))
+    # JSON has no infinity, and to Python None is the default; here null is a limit that cuts nothing.
+    unbound = {name: inf for name, value in fields.items() if value is None and name in ("max_weight", "max_gross")}
+    return _asked(lambda: make(**fields | unbound))
 
 
 def _name(where: str, given: Any) -> str:

@@ -24,7 +24,7 @@ from openoutcry.dataset import Dataset
 from openoutcry.errors import refusal, tell
 from openoutcry.grid import Grid, Item, Params, Point, points_of
 from openoutcry.openoutcry_py import CostModel, Limits
-from openoutcry.targets import table_of_weights
+from openoutcry.weights import table_of_weights
 from openoutcry.window import Edge, Window
 
 # A block of runs should be long enough to hide what handing it over costs, and short enough to be handed out soon.

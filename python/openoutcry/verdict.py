@@ -1,4 +1,4 @@
-"""Verdicts on agents: every gate with what it was decided on, and ranks as far as they can be told.
+"""Verdicts on agents: gates with what they were decided on, and ranks.
 
 `docs/score.md` says what each gate asks and why.
 """

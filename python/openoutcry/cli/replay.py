@@ -54,12 +54,13 @@ def replay(
     ),
     periods_per_year: float | None = typer.Option(None, help="Bars a year of a file; 252 by default."),
     public_key: str | None = typer.Option(None, help="Key that must have signed it, 64 hexadecimal digits."),
+    fill_key: str | None = typer.Option(None, help="Revealed key of sealed slippage noise, 64 hexadecimal digits."),
     as_json: bool = AS_JSON,
 ) -> None:
     """Recompute a record from its decisions and compare every step."""
     read = RunRecord.load(record)
     datasets = [open_dataset(each, periods_per_year) for each in source]
-    done = replayed(read, datasets, public_key=public_key)
+    done = replayed(read, datasets, public_key=public_key, fill_key=fill_key)
     if as_json:
         typer.echo(json.dumps(_as_json(read, done)))
     else:

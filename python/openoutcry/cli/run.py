@@ -120,7 +120,7 @@ def _capturing(record: Path | None, agent: str, report: Path | None) -> Abstract
 
 
 class _Watched:
-    """An agent, and what it raised."""
+    """An agent, and what it raised: shown with its traceback, and an exit with 1."""
 
     def __init__(self, agent: agents.Agent) -> None:
         self.asked: agents.Agent = agent if isinstance(agent, agents.Baseline) else self._ask

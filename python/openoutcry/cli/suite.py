@@ -115,7 +115,7 @@ def run(
     keys: Path | None = KEYS,
     data: list[str] | None = DATA,
 ) -> None:
-    """Run an agent over every window of a suite under every seed, and write its record."""
+    """Run an agent over all windows and seeds of a suite, and write its record."""
     sys.path.insert(0, "")
     evaluation = open_evaluation(source, keys, data)
     asked, name = load_agent(agent, seed), name or agent

@@ -13,7 +13,7 @@ from openoutcry.openoutcry_py import CostModel
 from openoutcry.realism.alpha import Alphas, alphas_of, martingale
 from openoutcry.realism.bands import Band, bands_of
 from openoutcry.realism.facts import FACTS, Fact, facts_of
-from openoutcry.realism.means import equivalence, excess, holm
+from openoutcry.realism.means import equivalence, excess, holm, share_below
 from openoutcry.realism.panel import MIN_RETURNS, panel_of
 from openoutcry.realism.rules import RULES
 from openoutcry.realism.verdict import FactRow, RuleRow, Verdict
@@ -25,8 +25,8 @@ BOUND = 0.15
 SHARE = 0.8
 """Least share of seeds inside a band."""
 LEVEL = 0.05
-EQUIVALENCE_SEEDS = 100
-"""From how many seeds on thirty equivalence tests at ten years have power; below, the excess is tested."""
+MANY_SEEDS = 100
+"""From how many seeds on shares are taken as they are, and equivalence tests have power; of fewer failure is tested."""
 PRINTED_ONLY = {"excess_kurtosis": "its variance is infinite where the tail index is below 4"}
 
 
@@ -41,7 +41,8 @@ def check(
 ) -> Verdict:
     """Judge markets of one kind, a panel a seed, or a single panel.
 
-    Over seeds, the median of each fact must lie inside its band, and at least 80 % of seeds. A single panel is tested
+    Over seeds, the median of each fact must lie inside its band, and at least 80 % of seeds; of fewer than 100 seeds,
+    their share must not be shown to be less. A single panel is tested
     against the draws of the band, by Holm at 5 %; one path says nothing of rules, so that their card is printed only.
 
     Args:
@@ -117,7 +118,18 @@ def _fact_row(fact: str, found: list[Fact], band: Band | None) -> FactRow:
     if len(values) == 1:
         p_value = band.p_value(values[0])
         return FactRow(fact, median, *shown, p_value, reason="" if band.quantiles else "no draws to test one panel by")
-    return FactRow(fact, median, *shown, passed=band.holds(median) and inside >= SHARE)
+    return FactRow(fact, median, *shown, passed=band.holds(median) and _is_share_kept(values, band))
+
+
+def _is_share_kept(values: list[float], band: Band) -> bool:
+    """Return whether enough seeds are inside.
+
+    Of few seeds, whether those inside are not shown to be too few.
+    """
+    n, n_inside = len(values), sum(map(band.holds, values))
+    if n >= MANY_SEEDS:
+        return n_inside >= SHARE * n
+    return share_below(n_inside, n, SHARE) >= LEVEL / len(FACTS)
 
 
 def judged_rules(
@@ -134,7 +146,7 @@ def judged_rules(
     if len(alphas) == 1:
         named = zip(RULES, *means, strict=True)
         return tuple(RuleRow(rule.name, rule.family, *each) for rule, *each in named), "none", best, best_noise, None
-    is_shown = len(alphas) >= EQUIVALENCE_SEEDS
+    is_shown = len(alphas) >= MANY_SEEDS
     columns = [column[np.isfinite(column)] for column in gross.T]
     test = equivalence if is_shown else excess
     # A rule that traded in fewer than two panels shows nothing either way.

@@ -1,9 +1,9 @@
-"""Tests of a mean over seeds, and Holm's correction for many of them."""
+"""Tests of a mean and of a share over seeds, and Holm's correction."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import copysign, erfc, log1p, sqrt
+from math import comb, copysign, erfc, log1p, sqrt
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,14 @@ def holm(values: Sequence[float]) -> list[float]:
         worst = max(worst, min(1.0, (len(values) - rank) * values[index]))
         adjusted[index] = worst
     return adjusted
+
+
+def share_below(n_inside: int, n: int, share: float) -> float:
+    """Return the p-value of "at least this share is inside".
+
+    Small shows that it is less. The exact binomial tail.
+    """
+    return sum(comb(n, k) * share**k * (1.0 - share) ** (n - k) for k in range(n_inside + 1))
 
 
 def equivalence(values: Series, bound: float) -> float:

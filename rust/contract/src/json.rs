@@ -17,10 +17,12 @@ pub fn push_number(text: &mut String, value: f64) {
     }
     let mut buffer = zmij::Buffer::new();
     let shortest = buffer.format_finite(value);
-    match shortest.split_once('e') {
-        None => text.push_str(shortest.strip_suffix(".0").unwrap_or(shortest)),
-        Some((digits, "-6")) => push_millionth(text, digits),
-        Some((digits, exponent)) => match exponent.parse() {
+    let Some(place) = shortest.bytes().rposition(|byte| byte == b'e') else {
+        return text.push_str(shortest.strip_suffix(".0").unwrap_or(shortest));
+    };
+    match (&shortest[..place], &shortest[place + 1..]) {
+        (digits, "-6") => push_millionth(text, digits),
+        (digits, exponent) => match exponent.parse() {
             Ok(exponent @ 0..=20) => push_shifted(text, digits, exponent),
             _ => text.push_str(shortest),
         },
@@ -44,33 +46,49 @@ fn push_millionth(text: &mut String, digits: &str) {
 
 /// Appends a string with its quotes, escaping only what must be.
 pub fn push_string(text: &mut String, value: &str) {
+    text.reserve(value.len() + 2);
     text.push('"');
-    let mut plain = 0;
-    for (place, byte) in value.bytes().enumerate() {
-        let escape = match byte {
-            b'"' => "\\\"",
-            b'\\' => "\\\\",
-            0x08 => "\\b",
-            0x09 => "\\t",
-            0x0A => "\\n",
-            0x0C => "\\f",
-            0x0D => "\\r",
-            0x00..=0x1F => "",
-            _ => continue,
-        };
-        text.push_str(&value[plain..place]);
-        if escape.is_empty() {
-            const HEX: &[u8; 16] = b"0123456789abcdef";
-            text.push_str("\\u00");
-            text.push(HEX[usize::from(byte >> 4)].into());
-            text.push(HEX[usize::from(byte & 15)].into());
-        } else {
-            text.push_str(escape);
-        }
-        plain = place + 1;
+    let mut rest = value;
+    while let Some(place) = rest.bytes().position(must_escape) {
+        text.push_str(&rest[..place]);
+        push_escape(text, rest.as_bytes()[place]);
+        rest = &rest[place + 1..];
     }
-    text.push_str(&value[plain..]);
+    text.push_str(rest);
     text.push('"');
+}
+
+fn must_escape(byte: u8) -> bool {
+    byte < 0x20 || byte == b'"' || byte == b'\\'
+}
+
+fn push_escape(text: &mut String, byte: u8) {
+    text.push_str(match byte {
+        b'"' => "\\\"",
+        b'\\' => "\\\\",
+        0x08 => "\\b",
+        0x09 => "\\t",
+        0x0A => "\\n",
+        0x0C => "\\f",
+        0x0D => "\\r",
+        _ => {
+            text.push_str("\\u00");
+            return push_hex(text, &[byte]);
+        }
+    });
+}
+
+/// Appends bytes as lower-case hexadecimal digits.
+pub(crate) fn push_hex(text: &mut String, bytes: &[u8]) {
+    let digit = |nibble: u8| nibble + if nibble < 10 { b'0' } else { b'a' - 10 };
+    for bytes in bytes.chunks(32) {
+        // On the stack first: a digest is appended as one text, not digit by digit.
+        let mut digits = [0; 64];
+        for (pair, byte) in digits.chunks_exact_mut(2).zip(bytes) {
+            pair.copy_from_slice(&[digit(byte >> 4), digit(byte & 15)]);
+        }
+        text.push_str(str::from_utf8(&digits[..2 * bytes.len()]).unwrap_or_default());
+    }
 }
 
 /// Appends `items` as an array, each by `push`.

@@ -16,7 +16,9 @@ pub(crate) struct FillPrices {
     pub(crate) fill_all: bool,
 }
 
-/// Where the price of a fill in bar t comes from; it is NaN where the symbol cannot be traded.
+/// Where the price of a fill in bar t comes from.
+///
+/// It is NaN where the symbol cannot be traded.
 #[derive(Debug)]
 enum Source {
     PreviousClose,

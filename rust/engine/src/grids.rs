@@ -73,7 +73,7 @@ fn all(cells: &[f64], holds: impl Fn(f64) -> bool) -> bool {
     cells.iter().fold(true, |all, value| all & holds(*value))
 }
 
-/// Returns whether the splits of each symbol make no share count that is out of range.
+/// Returns whether the splits of no symbol make a share count out of range.
 fn splits_are_few(splits: &Rare) -> bool {
     let mut products = vec![[1.0; LANES]; splits.row(0).len()];
     for bar in splits.bars() {

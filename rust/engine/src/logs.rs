@@ -5,7 +5,9 @@ use pulp::{Simd, WithSimd};
 use crate::lanes::{Block, each};
 use crate::step::Desk;
 
-/// Returns the logarithms of 1 and each of eight returns, or of `least` where that is more.
+/// Returns the logarithms of 1 and each of eight returns.
+///
+/// Where `least` is more than such a sum, its logarithm is returned.
 ///
 /// They have the bits of `libm::log` where the sum is a normal number; `least` must be a positive one.
 #[must_use]

@@ -1,6 +1,8 @@
 use pulp::{Arch, Simd, WithSimd};
 
-/// Runs work that is compiled for the vectors of the machine at hand; what it computes is the same on each.
+/// Runs work that is compiled for the vectors of the machine at hand.
+///
+/// What it computes is the same on each.
 ///
 /// The closure must be `#[inline(always)]`. [`Arch::dispatch`] alone would call it as `FnOnce`, through a shim that is
 /// compiled for any machine: then nothing of it is wide.

@@ -46,7 +46,9 @@ impl<T: Copy + Into<f64>> WithSimd for Widen<'_, T> {
     }
 }
 
-/// Writes rows of `N` actions as f64, `STRIDE` apart, and returns whether all are finite.
+/// Writes rows of `N` actions as f64, and returns whether all are finite.
+///
+/// They are `STRIDE` apart.
 #[inline(always)]
 fn widen_short<T: Copy + Into<f64>, const N: usize, const STRIDE: usize>(actions: &[T], orders: &mut [f64]) -> bool {
     // A finite number times 0 is 0, and no other is; sums side by side wait for none but their own.

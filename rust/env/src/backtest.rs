@@ -21,6 +21,7 @@ pub struct Backtest<'a> {
     pub(crate) rules: Rules,
     pub(crate) lookback: usize,
     pub(crate) name: String,
+    pub(crate) commitment: Option<Digest>,
     pub(crate) fill: Fill,
 }
 
@@ -60,13 +61,14 @@ impl<'a> Backtest<'a> {
         window.validate(data.n_bars())?;
         let rules = Rules::new(costs, Limits::default(), FillKey::from_seed(seed))?;
         let (lookback, name, fill) = (DEFAULT_LOOKBACK, String::new(), Fill::Seed(seed));
-        Ok(Self { data, window, rules, lookback, name, fill })
+        Ok(Self { data, window, rules, lookback, name, commitment: None, fill })
     }
 
-    /// Returns the backtest that a record's header tells of, by rules that were made of it.
+    /// Returns the backtest that a record's header tells of, by rules made of it.
     pub(crate) fn again(data: &'a Dataset, header: &Header, rules: Rules) -> Self {
         let Header { window, lookback, fill, .. } = *header;
-        Self { data, window, rules, lookback, name: header.dataset.name.clone(), fill }
+        let (name, commitment) = (header.dataset.name.clone(), header.dataset.commitment);
+        Self { data, window, rules, lookback, name, commitment, fill }
     }
 
     /// Returns this backtest under other limits.
@@ -93,6 +95,15 @@ impl<'a> Backtest<'a> {
     #[must_use]
     pub fn with_name(mut self, name: &str) -> Self {
         name.clone_into(&mut self.name);
+        self
+    }
+
+    /// Returns this backtest on a sealed market.
+    ///
+    /// Records hold the commitment of its key.
+    #[must_use]
+    pub fn committed(mut self, commitment: Digest) -> Self {
+        self.commitment = Some(commitment);
         self
     }
 

@@ -62,7 +62,9 @@ impl<'a> Capture<'a> {
         Ok(capture)
     }
 
-    /// Writes down a decision before it is carried out: an answer is not lost with the process.
+    /// Writes down a decision before it is carried out.
+    ///
+    /// So no answer is lost with the process.
     fn note<E>(&mut self, seen: Seen, decision: String, tell: &mut impl FnMut(&str) -> Result<(), E>) -> Result<(), E> {
         self.recorder.step(seen, decision, None);
         self.line.clear();
@@ -87,7 +89,11 @@ impl Backtest<'_> {
         Header {
             contract_version: CONTRACT_VERSION.to_owned(),
             costs: *self.rules.costs(),
-            dataset: DatasetName { fingerprint: Digest(self.data.fingerprint()), name: self.name.clone() },
+            dataset: DatasetName {
+                commitment: self.commitment,
+                fingerprint: Digest(self.data.fingerprint()),
+                name: self.name.clone(),
+            },
             engine_version: ENGINE_VERSION.to_owned(),
             fill: self.fill,
             limits: *self.rules.limits(),
@@ -148,7 +154,7 @@ impl Backtest<'_> {
         capture.end(&mut tell)
     }
 
-    /// Runs the decisions in `orders` as [`Backtest::run_orders`] does, and records them.
+    /// Runs decisions as [`Backtest::run_orders`] does, and records them.
     ///
     /// # Errors
     ///

@@ -1,7 +1,7 @@
 //! Where a record and its replay part, and why that is likely so.
 
 use openoutcry_contract::CONTRACT_VERSION;
-use openoutcry_contract::record::{Digest, Fill, Header, Place, RunTrajectory, Seen, ulps_between};
+use openoutcry_contract::record::{DatasetName, Digest, Fill, Header, Place, RunTrajectory, Seen, ulps_between};
 use openoutcry_engine::{ConfigError, Dataset};
 
 use crate::capture::ENGINE_VERSION;
@@ -178,17 +178,22 @@ fn header_differences(data: &Dataset, header: &Header, terms: &Terms) -> Vec<Dif
             (Fill::Commitment(_), Some(key)) => Fill::Commitment(Digest(key.commitment())),
             (fill, _) => fill,
         },
+        dataset: DatasetName {
+            commitment: header.dataset.commitment.map(|recorded| terms.commitment.unwrap_or(recorded)),
+            ..header.dataset.clone()
+        },
         ..header.clone()
     };
     for ((field, recorded), (_, replayed)) in header.fields().into_iter().zip(wanted.fields()) {
         if recorded != replayed {
-            found.push(differs(field, recorded, replayed, Cause::Rules));
+            let cause = if field == "dataset.commitment" { Cause::Data } else { Cause::Rules };
+            found.push(differs(field, recorded, replayed, cause));
         }
     }
     found
 }
 
-/// Returns the difference of a link that does not follow from what stands before it.
+/// Returns the difference of a link that does not follow from what precedes it.
 fn link(run: &RunTrajectory, place: Place, recorded: &Digest, computed: &Digest, cause: Cause) -> Difference {
     let (recorded, replayed) = (recorded.to_string(), computed.to_string());
     Difference { place, bar: bar_of(run, place), field: "link", recorded, replayed, ulps: None, cause }
@@ -276,7 +281,9 @@ impl Case<'_> {
         }
     }
 
-    /// Returns what a broken link says, `next` being whether the one after it is broken too.
+    /// Returns what a broken link says.
+    ///
+    /// `next` is whether the one after it is broken too.
     fn of_break(&self, place: Place, recorded: &Digest, computed: &Digest, next: bool) -> Difference {
         let first = self.witnesses.first().map(|witness| witness.place);
         if let Some(world) = self.world.filter(|_| first.is_some_and(|first| first < place)) {
@@ -297,7 +304,9 @@ impl Case<'_> {
         Difference { field: "decision", ..link(self.run, place, recorded, computed, Cause::DecisionEdited) }
     }
 
-    /// Returns what the first place says that shows other things, unless a break before it has said it.
+    /// Returns what the first place says that shows other things.
+    ///
+    /// None where a break before it has said it.
     fn of_witness(&self, broken: Option<Place>) -> Option<Difference> {
         let witness = self.witnesses.first()?;
         if let Some(place) = broken.filter(|place| *place <= witness.place) {
@@ -310,7 +319,9 @@ impl Case<'_> {
         Some(self.told(witness, self.cause_in_whole_chain(witness)))
     }
 
-    /// Returns why a run differs from its replay though its chain is whole, made anew with it.
+    /// Returns why a run differs from its replay though its chain is whole.
+    ///
+    /// The chain was then made anew.
     fn cause_in_whole_chain(&self, witness: &Witness) -> Cause {
         // The observation holds the cash and what the NAV is made of: they differ together, or were edited.
         if witness.fields.len() < 3 && self.witnesses.len() == 1 {

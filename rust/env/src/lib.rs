@@ -58,7 +58,7 @@ pub use openoutcry_engine::{
 pub use replay::{Replay, ReplayError, Terms, replay_run};
 pub use reward::{Memory, Reward, Shaping};
 pub use run::{Fill, Flows, Run};
-pub use submit::{replay_submission, submit, submit_run};
+pub use submit::{replay_submission, submit, submit_at, submit_run};
 
 /// Compiles and runs the Rust of the README.
 #[cfg(doctest)]

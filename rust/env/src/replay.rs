@@ -18,8 +18,10 @@ pub struct Terms {
     pub costs: Option<CostModel>,
     /// What a decision may have asked for.
     pub limits: Option<Limits>,
-    /// The key behind a commitment.
+    /// The key behind the commitment of the slippage noise.
     pub fill_key: Option<FillKey>,
+    /// The commitment of the market's key.
+    pub commitment: Option<Digest>,
 }
 
 /// A run that was recomputed, and where its record says otherwise.
@@ -115,7 +117,9 @@ pub(crate) struct Misread {
     pub(crate) replayed: String,
 }
 
-/// Carries out the decisions of a run and shows each to `see` with what it was read as.
+/// Carries out the decisions of a run.
+///
+/// Each is shown to `see` with what it was read as.
 pub(crate) fn walk(
     data: &Dataset,
     run: &RunTrajectory,
@@ -124,6 +128,7 @@ pub(crate) fn walk(
 ) -> Walk {
     let window = run.header.window;
     let mut viewer = Viewer::new(data, window, run.header.lookback);
+    // In full, whoever looks on: an observation shows average prices.
     let mut episode = Episode::new(data, window, rules, Detail::Full);
     let mut walk = Walk { seen: Vec::with_capacity(run.steps.len() + 1), ..Walk::default() };
     for (index, step) in run.steps.iter().enumerate() {
@@ -165,7 +170,9 @@ fn read(step: usize, text: &str, fault: Option<&Fault>, misread: &mut Option<Mis
     Decision::hold()
 }
 
-/// Returns the rules that a run is to be replayed by, or what of its header cannot be used.
+/// Returns the rules that a run is to be replayed by.
+///
+/// Or what of its header cannot be used.
 pub(crate) fn rules_of(
     data: &Dataset,
     run: &RunTrajectory,

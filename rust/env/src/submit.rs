@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use openoutcry_contract::record::{AgentTrajectory, RunTrajectory};
 use openoutcry_contract::{Action, Benchmarks, Decision, StatedOrder, Submission, SubmittedRun, Trace};
-use openoutcry_engine::{CostModel, Dataset, Event, StepError, lanes};
+use openoutcry_engine::{ConfigError, CostModel, Dataset, Event, Rules, StepError, lanes};
 
 use crate::agents::BuyAndHold;
 use crate::backtest::Backtest;
@@ -39,6 +39,49 @@ pub fn replay_submission(
 ///
 /// Panics without a market.
 pub fn submit(markets: &[&Dataset], trajectory: &AgentTrajectory, terms: &Terms) -> Result<Submission, ReplayError> {
+    submit_by(markets, trajectory, |data, run, index| submit_run(data, run, index, terms))
+}
+
+/// Replays a record and returns what its decisions would earn with another capital.
+///
+/// Returns and benchmarks are those of the same weights where NAV 1 is worth `capital`; there is no trace.
+///
+/// # Errors
+///
+/// Returns the same errors as [`submit`], and inside them whether there can be no such capital.
+///
+/// # Panics
+///
+/// Panics without a market.
+pub fn submit_at(
+    markets: &[&Dataset],
+    trajectory: &AgentTrajectory,
+    terms: &Terms,
+    capital: f64,
+) -> Result<Result<Submission, ConfigError>, ReplayError> {
+    let costs = CostModel { capital, ..CostModel::default() };
+    if let Err(error) = costs.validate() {
+        return Ok(Err(error));
+    }
+    let resized = |data: &Dataset, trajectory: &RunTrajectory, index: usize| {
+        let (market, tally) = replayed(data, trajectory, index, terms)?;
+        let rules = &market.rules;
+        let costs = CostModel { capital, ..*rules.costs() };
+        let rules = Rules::new(costs, *rules.limits(), rules.fill_key()).expect("a capital that was checked");
+        let market = Backtest { rules, ..market };
+        submitted(&market, trajectory, &market.run_orders(tally.run.orders)?)
+    };
+    submit_by(markets, trajectory, resized).map(Ok)
+}
+
+/// Returns the runs of a record as `each` finds them.
+///
+/// Each is on the market of its fingerprint.
+fn submit_by(
+    markets: &[&Dataset],
+    trajectory: &AgentTrajectory,
+    each: impl Fn(&Dataset, &RunTrajectory, usize) -> Result<SubmittedRun, ReplayError>,
+) -> Result<Submission, ReplayError> {
     if let Some(problem) = trajectory.unfinished() {
         return Err(ReplayError::Unfinished { problem });
     }
@@ -47,7 +90,7 @@ pub fn submit(markets: &[&Dataset], trajectory: &AgentTrajectory, terms: &Terms)
         markets.iter().find(|market| market.fingerprint() == wanted).unwrap_or(&markets[0])
     };
     let runs = trajectory.runs.iter().enumerate();
-    let runs = runs.map(|(index, run)| submit_run(market(run), run, index, terms)).collect::<Result<_, _>>()?;
+    let runs = runs.map(|(index, run)| each(market(run), run, index)).collect::<Result<_, _>>()?;
     check_digest(trajectory)?;
     let AgentTrajectory { agent_id, in_sample_trials, digest, .. } = trajectory;
     let agent_id = agent_id.clone();
@@ -81,10 +124,38 @@ pub fn submit_run(
     index: usize,
     terms: &Terms,
 ) -> Result<SubmittedRun, ReplayError> {
-    let header = &trajectory.header;
     let Some(digest) = trajectory.digest() else {
         return Err(ReplayError::Unfinished { problem: format!("whose run {index} has no end") });
     };
+    let (market, tally) = replayed(data, trajectory, index, terms)?;
+    let header = &trajectory.header;
+    let Tally { run, gross, net, events, stated } = tally;
+    let flows = run.flows(data)?;
+    let trace = Trace {
+        digest,
+        costs: header.costs,
+        limits: header.limits,
+        turnover: flows.turnover.clone(),
+        paid: flows.costs.clone(),
+        gross,
+        net,
+        events,
+        faults: faults_of(trajectory),
+        delayed: market.run_delayed(&run)?.returns(),
+        stated,
+        nav: run.nav.clone(),
+    };
+    Ok(SubmittedRun { trace: Some(trace), ..submitted(&market, trajectory, &run)? })
+}
+
+/// Replays the `index`-th run of a record and returns it with its market.
+fn replayed<'a>(
+    data: &'a Dataset,
+    trajectory: &RunTrajectory,
+    index: usize,
+    terms: &Terms,
+) -> Result<(Backtest<'a>, Tally), ReplayError> {
+    let header = &trajectory.header;
     let Ok(rules) = rules_of(data, trajectory, terms)? else {
         let replay = replay_with(data, trajectory, terms, |_, _, _| ())?;
         return Err(first_difference(index, &replay));
@@ -96,11 +167,15 @@ pub fn submit_run(
         tally.run.push(stepped, episode.events(), episode.refusals());
         tally.see(data, decision, episode);
     })?;
-    if !replay.differences.is_empty() {
-        return Err(first_difference(index, &replay));
+    if replay.differences.is_empty() {
+        return Ok((market, tally.finish(data.n_symbols())));
     }
-    let Tally { run, gross, net, events, stated } = tally.finish(data.n_symbols());
-    let flows = run.flows(data)?;
+    Err(first_difference(index, &replay))
+}
+
+/// Returns what a run on a market came to, without a trace.
+fn submitted(market: &Backtest<'_>, trajectory: &RunTrajectory, run: &Run) -> Result<SubmittedRun, ReplayError> {
+    let (header, data) = (&trajectory.header, market.data);
     let bars = header.window.start..header.window.end;
     Ok(SubmittedRun {
         dataset: Some(header.dataset.fingerprint),
@@ -112,21 +187,8 @@ pub fn submit_run(
         returns: run.returns(),
         risk_free: data.risk_free().map(|rates| rates[bars.start + 1..bars.end].to_vec()),
         terminated_at: run.terminated_at,
-        benchmarks: Some(benchmarks(&market)?),
-        trace: Some(Trace {
-            digest,
-            costs: header.costs,
-            limits: header.limits,
-            turnover: flows.turnover.clone(),
-            paid: flows.costs.clone(),
-            gross,
-            net,
-            events,
-            faults: faults_of(trajectory),
-            delayed: market.run_delayed(&run)?.returns(),
-            stated,
-            nav: run.nav,
-        }),
+        benchmarks: Some(benchmarks(market)?),
+        trace: None,
     })
 }
 

@@ -85,7 +85,9 @@ fn the_answers_of_a_function_are_kept_as_they_came_and_told_line_by_line() {
     assert_eq!(run.nav.len(), 31);
 }
 
-/// Returns rows with holds, both zeros, weights out of range, and orders for symbols that are not listed.
+/// Returns rows with all that a weight may be.
+///
+/// Holds, both zeros, weights out of range, and orders for symbols that are not listed.
 fn rows(data: &Dataset, seed: u64) -> Vec<f64> {
     let values = [f64::NAN, 0.0, -0.0, 0.3, -0.25, 150.0, 1e-300, 0.1 + 0.2];
     let mut state = seed;

@@ -56,6 +56,7 @@ fn openoutcry_py(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(record::canonicalize, module)?)?;
     module.add_function(wrap_pyfunction!(record::record_public_key, module)?)?;
     module.add_function(wrap_pyfunction!(compress::decompress, module)?)?;
+    module.add_function(wrap_pyfunction!(record::fill_commitment, module)?)?;
     module.add_function(wrap_pyfunction!(run::capture_agent, module)?)?;
     module.add_function(wrap_pyfunction!(run::capture_callable, module)?)?;
     module.add_function(wrap_pyfunction!(run::capture_weights, module)?)?;

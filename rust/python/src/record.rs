@@ -1,4 +1,6 @@
-use openoutcry::record::{AgentTrajectory, Divergence, Fault, Knob, Place, RunTrajectory, compare_runs, public_key};
+use openoutcry::record::{
+    AgentTrajectory, Digest, Divergence, Fault, Knob, Place, RunTrajectory, compare_runs, public_key,
+};
 use openoutcry::{Difference, FillKey, Terms, replay_run};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
@@ -145,7 +147,9 @@ impl Record {
     }
 
     /// Replay one run; return the steps made and where the record differs.
-    #[pyo3(signature = (run, dataset, costs=None, limits=None, fill_key=None))]
+    ///
+    /// `keys` are the fill key behind a commitment, and the commitment of the market's own key.
+    #[pyo3(signature = (run, dataset, costs=None, limits=None, keys=(None, None)))]
     fn replay<'py>(
         &self,
         py: Python<'py>,
@@ -153,12 +157,13 @@ impl Record {
         dataset: &Dataset,
         costs: Option<CostModel>,
         limits: Option<Limits>,
-        fill_key: Option<[u8; 32]>,
+        keys: (Option<[u8; 32]>, Option<[u8; 32]>),
     ) -> PyResult<(usize, Bound<'py, PyList>)> {
         let terms = Terms {
             costs: costs.map(|costs| costs.0),
             limits: limits.map(|limits| limits.0),
-            fill_key: fill_key.map(FillKey::from_bytes),
+            fill_key: keys.0.map(FillKey::from_bytes),
+            commitment: keys.1.map(Digest),
         };
         let replay = py.detach(|| replay_run(&dataset.0, &self.core.runs[run], &terms)).map_err(to_py)?;
         let list = PyList::empty(py);
@@ -225,6 +230,12 @@ fn divergence_dict<'py>(py: Python<'py>, divergence: &Divergence) -> PyResult<Bo
 #[pyfunction]
 pub(crate) fn record_public_key(py: Python<'_>, private_key: [u8; 32]) -> Bound<'_, PyBytes> {
     PyBytes::new(py, &public_key(&private_key))
+}
+
+/// Return the commitment of a fill key, 32 bytes each.
+#[pyfunction]
+pub(crate) fn fill_commitment(py: Python<'_>, fill_key: [u8; 32]) -> Bound<'_, PyBytes> {
+    PyBytes::new(py, &FillKey::from_bytes(fill_key).commitment())
 }
 
 /// Return a JSON text as RFC 8785 writes it.

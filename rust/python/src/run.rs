@@ -1,5 +1,6 @@
 use numpy::{PyArray1, PyArray2, PyReadonlyArray2, PyUntypedArrayMethods};
-use openoutcry::{Backtest, Decision, Flows, Run as CoreRun, StepCosts, Window};
+use openoutcry::record::Digest;
+use openoutcry::{Backtest, Decision, FillKey, Flows, Run as CoreRun, StepCosts, Window};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
@@ -29,7 +30,11 @@ pub(crate) struct Settings {
     limits: Limits,
     lookback: usize,
     seed: u64,
+    fill_key: Option<[u8; 32]>,
 }
+
+/// What records call market and agent, and the commitment of the market's key.
+type Names = (String, String, Option<[u8; 32]>);
 
 impl Settings {
     fn window(self) -> Window {
@@ -37,8 +42,19 @@ impl Settings {
     }
 
     fn backtest(self, dataset: &Dataset) -> PyResult<Backtest<'_>> {
-        let backtest = Backtest::new(&dataset.0, self.window(), self.seed, self.costs.0).map_err(to_py)?;
+        let mut backtest = Backtest::new(&dataset.0, self.window(), self.seed, self.costs.0).map_err(to_py)?;
+        if let Some(key) = self.fill_key {
+            backtest = backtest.sealed(FillKey::from_bytes(key));
+        }
         backtest.with_limits(self.limits.0).and_then(|backtest| backtest.with_lookback(self.lookback)).map_err(to_py)
+    }
+
+    fn captured<'a>(self, dataset: &'a Dataset, (name, _, commitment): &Names) -> PyResult<Backtest<'a>> {
+        let backtest = self.backtest(dataset)?.with_name(name);
+        Ok(match commitment {
+            Some(commitment) => backtest.committed(Digest(*commitment)),
+            None => backtest,
+        })
     }
 }
 
@@ -69,9 +85,9 @@ pub(crate) fn capture_agent(
     dataset: &Dataset,
     agent: &Baseline,
     settings: Settings,
-    names: (String, String),
+    names: Names,
 ) -> PyResult<(Run, Record)> {
-    let backtest = settings.backtest(dataset)?.with_name(&names.0);
+    let backtest = settings.captured(dataset, &names)?;
     let mut agent = agent.make()?;
     let (core, record) = py.detach(|| backtest.capture(&mut *agent)).map_err(to_py)?;
     Ok((Run { dataset: dataset.clone(), core, settings }, Record::of_run(&names.1, record)))
@@ -85,10 +101,10 @@ pub(crate) fn capture_callable(
     dataset: &Dataset,
     decide: &Bound<'_, PyAny>,
     settings: Settings,
-    names: (String, String),
+    names: Names,
     tell: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<(Run, Record)> {
-    let backtest = settings.backtest(dataset)?.with_name(&names.0);
+    let backtest = settings.captured(dataset, &names)?;
     let (core, record) = backtest.try_capture(
         |observation| {
             let answer = decide.call1((observation,)).map_err(AgentFault::Python)?;
@@ -106,9 +122,9 @@ pub(crate) fn capture_weights(
     dataset: &Dataset,
     weights: PyReadonlyArray2<'_, f64>,
     settings: Settings,
-    names: (String, String),
+    names: Names,
 ) -> PyResult<(Run, Record)> {
-    let backtest = settings.backtest(dataset)?.with_name(&names.0);
+    let backtest = settings.captured(dataset, &names)?;
     let orders = orders_of(dataset, &weights, settings.window())?;
     let (core, record) = py.detach(|| backtest.capture_orders(&orders)).map_err(to_py)?;
     Ok((Run { dataset: dataset.clone(), core, settings }, Record::of_run(&names.1, record)))

@@ -42,17 +42,35 @@ impl Submission {
         fill_key: Option<[u8; 32]>,
         capacity: Option<f64>,
     ) -> PyResult<Self> {
-        if datasets.is_empty() {
-            return Err(raise("argument_invalid", "`datasets` must hold a market; received none"));
-        }
+        let markets = markets(&datasets)?;
         let terms = Terms {
             costs: costs.map(|costs| costs.0),
             limits: limits.map(|limits| limits.0),
             fill_key: fill_key.map(FillKey::from_bytes),
+            // The fingerprint of a market says more than the commitment to its key.
+            commitment: None,
         };
-        let markets: Vec<&openoutcry::Dataset> = datasets.iter().map(|dataset| &*dataset.0).collect();
         let submitted = py.detach(|| openoutcry::submit(&markets, record.core(), &terms)).map_err(to_py)?;
         Ok(Self(openoutcry::Submission { capacity, ..submitted }))
+    }
+
+    /// Return what the decisions of a record would have earned with a capital.
+    ///
+    /// Raises:
+    ///     OpenOutcryError: the record is unfinished, says anything else than the replay, or the capital is none.
+    #[staticmethod]
+    #[pyo3(signature = (record, datasets, capital, *, fill_key=None))]
+    fn at_capital(
+        py: Python<'_>,
+        record: &Record,
+        datasets: Vec<PyRef<'_, Dataset>>,
+        capital: f64,
+        fill_key: Option<[u8; 32]>,
+    ) -> PyResult<Self> {
+        let markets = markets(&datasets)?;
+        let terms = Terms { fill_key: fill_key.map(FillKey::from_bytes), ..Terms::default() };
+        let submitted = py.detach(|| openoutcry::submit_at(&markets, record.core(), &terms, capital));
+        Ok(Self(submitted.map_err(to_py)?.map_err(to_py)?))
     }
 
     /// Return what a scorer may know of returns alone.
@@ -120,6 +138,13 @@ impl Submission {
         let dataset = |run: &SubmittedRun| run.dataset.map(|digest| digest.to_string());
         self.0.runs.iter().map(|run| (dataset(run), run.window.start, run.window.end, fill(run.fill))).collect()
     }
+}
+
+fn markets<'a>(datasets: &'a [PyRef<'_, Dataset>]) -> PyResult<Vec<&'a openoutcry::Dataset>> {
+    if datasets.is_empty() {
+        return Err(raise("argument_invalid", "`datasets` must hold a market; received none"));
+    }
+    Ok(datasets.iter().map(|dataset| &*dataset.0).collect())
 }
 
 /// Return the scores of agents, as a JSON object.

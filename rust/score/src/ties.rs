@@ -1,5 +1,7 @@
 //! Which agents cannot be told apart by their Sharpe ratios.
 
+use std::collections::BTreeSet;
+
 use crate::bootstrap::Tracks;
 use crate::field::holm;
 use crate::{BadSetup, Draws, Interval, Panel, TestError};
@@ -136,10 +138,11 @@ fn pairs(tracks: &Tracks<'_>, periods_per_year: f64, draws: &Draws) -> Vec<Pair>
     let mut adds = vec![vec![0.0; tracks.n_blocks()]; n_agents];
     let mut ratios = vec![0.0; n_agents];
     let mut open: Vec<usize> = (0..contests.len()).filter(|place| contests[*place].p_value.is_none()).collect();
+    let mut needed = members(&contests, &open);
     for n in 1..=draws.n {
         starts.draw(&mut resample);
-        for (track, (ratio, adds)) in tracks.each.iter().zip(ratios.iter_mut().zip(&mut adds)) {
-            *ratio = track.resample(&resample, tracks.block(), adds);
+        for place in &needed {
+            ratios[*place] = tracks.each[*place].resample(&resample, tracks.block(), &mut adds[*place]);
         }
         for place in &open {
             let contest = &mut contests[*place];
@@ -147,9 +150,13 @@ fn pairs(tracks: &Tracks<'_>, periods_per_year: f64, draws: &Draws) -> Vec<Pair>
             let shift = ratios[first] - ratios[second] - contest.difference;
             contest.count(tracks.studentised(shift, squares(&adds[first], &adds[second])), n);
         }
+        let n_open = open.len();
         open.retain(|place| contests[*place].p_value.is_none());
         if open.is_empty() {
             break;
+        }
+        if open.len() < n_open {
+            needed = members(&contests, &open);
         }
     }
     let p_of = |contest: &Contest| contest.p_value.unwrap_or((1 + contest.reached) as f64 / (1 + draws.n) as f64);
@@ -164,6 +171,12 @@ fn pairs(tracks: &Tracks<'_>, periods_per_year: f64, draws: &Draws) -> Vec<Pair>
         adjusted: *adjusted,
     };
     contests.iter().zip(p_values.iter().zip(&adjusted)).map(pair).collect()
+}
+
+/// Returns the tracks of the pairs that are open.
+fn members(contests: &[Contest], open: &[usize]) -> Vec<usize> {
+    let both = open.iter().flat_map(|place| [contests[*place].first, contests[*place].second]);
+    both.collect::<BTreeSet<usize>>().into_iter().collect()
 }
 
 /// Returns the sum of the squares of differences, in eight lanes: place mod 8.

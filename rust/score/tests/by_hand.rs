@@ -99,7 +99,7 @@ impl Cube for f64 {
 fn drawdowns_of_nav_begin_at_its_first_value() {
     assert_eq!(drawdowns_of_nav(&[1.0, 1.25, 0.625, 0.75, 1.5, 0.0]), [0.0, 0.0, -0.5, -0.4, 0.0, -1.0]);
     assert_eq!(drawdowns_of_nav(&[2.0, 1.0]), [0.0, -0.5]);
-    assert_eq!(drawdowns_of_nav(&[]), []);
+    assert_eq!(drawdowns_of_nav(&[]), [0.0; 0]);
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn exposure_is_the_sum_of_the_weights_of_a_bar() {
     let weights = [0.5, 0.25, -1.0, 0.0, 0.0, 0.0];
     assert_eq!(gross_exposure(&weights, 3), [1.75, 0.0]);
     assert_eq!(net_exposure(&weights, 3), [-0.25, 0.0]);
-    assert_eq!(gross_exposure(&[], 3), []);
+    assert_eq!(gross_exposure(&[], 3), [0.0; 0]);
 }
 
 #[test]

@@ -21,7 +21,9 @@ pub struct Divergence {
     pub place: Place,
     /// The bar of that place in the first run.
     pub bar: usize,
-    /// What differs: `cash`, `nav`, `observation`, `decision`, `fault`, `terminated` or `length`.
+    /// What differs.
+    ///
+    /// One of `cash`, `nav`, `observation`, `decision`, `fault`, `terminated` and `length`.
     pub field: &'static str,
     /// Its value in the first run.
     pub left: String,
@@ -31,7 +33,7 @@ pub struct Divergence {
     pub ulps: Option<u64>,
 }
 
-/// Returns the knobs in which two runs differ, and the first place at which they part.
+/// Returns the knobs in which two runs differ, and where they part first.
 #[must_use]
 pub fn compare_runs(left: &RunTrajectory, right: &RunTrajectory) -> (Vec<Knob>, Option<Divergence>) {
     (knobs(left, right), first_divergence(left, right))

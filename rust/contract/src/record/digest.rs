@@ -4,6 +4,8 @@ use std::str::FromStr;
 use serde::de::{Deserialize, Deserializer, Error};
 use sha2::{Digest as _, Sha256};
 
+use crate::json;
+
 /// A SHA-256, in JSON 64 lower-case hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest(pub [u8; 32]);
@@ -17,16 +19,7 @@ impl Digest {
 
     /// Appends the hexadecimal digits.
     pub fn push_hex(&self, text: &mut String) {
-        push_hex(text, &self.0);
-    }
-}
-
-/// Appends bytes as lower-case hexadecimal digits.
-pub(super) fn push_hex(text: &mut String, bytes: &[u8]) {
-    const HEX: &[u8; 16] = b"0123456789abcdef";
-    for byte in bytes {
-        text.push(HEX[usize::from(byte >> 4)].into());
-        text.push(HEX[usize::from(byte & 15)].into());
+        json::push_hex(text, &self.0);
     }
 }
 

@@ -28,6 +28,8 @@ pub struct Header {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DatasetName {
+    /// What was published of the key of a sealed market before it was traded.
+    pub commitment: Option<Digest>,
     /// SHA-256 of everything the market holds.
     pub fingerprint: Digest,
     /// What people call it.
@@ -55,7 +57,7 @@ impl Header {
             Fill::Seed(seed) => ("fill.seed", seed.to_string()),
             Fill::Commitment(digest) => ("fill.commitment", digest.to_string()),
         };
-        vec![
+        let mut fields = vec![
             ("contract_version", self.contract_version.clone()),
             ("costs.borrow_bps", number(costs.borrow_bps)),
             ("costs.capital", number(costs.capital)),
@@ -77,6 +79,11 @@ impl Header {
             ("lookback", self.lookback.to_string()),
             ("window.end", self.window.end.to_string()),
             ("window.start", self.window.start.to_string()),
-        ]
+        ];
+        if let Some(commitment) = self.dataset.commitment {
+            let place = fields.partition_point(|(name, _)| *name < "dataset.commitment");
+            fields.insert(place, ("dataset.commitment", commitment.to_string()));
+        }
+        fields
     }
 }

@@ -1,7 +1,7 @@
 //! Run records: what a run was told, what it decided, and a chain of hashes.
 //!
 //! A record holds no result. Whoever has the data carries the decisions out again and gets every number to the bit;
-//! the chain says where a record was changed. See `contract/README.md`, section 6.
+//! the chain says where a record was changed. See `contract/README.md`, section 7.
 
 mod chain;
 mod compare;

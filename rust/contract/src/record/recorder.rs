@@ -32,7 +32,7 @@ impl Recorder {
         Self { chain, last: link, run: RunTrajectory { header, link, steps: Vec::new(), end: None } }
     }
 
-    /// Adds a decision: what it was taken on, the answer as it came, and what was wrong with it.
+    /// Adds a decision: what it was taken on, the answer as it came, and its fault.
     pub fn step(&mut self, seen: Seen, decision: String, fault: Option<Fault>) {
         let Seen { cash, nav, observation } = seen;
         let (cash, nav) = (unsigned_zero(cash), unsigned_zero(nav));

@@ -64,15 +64,20 @@ impl AgentTrajectory {
     ///
     /// # Errors
     ///
-    /// Returns an error if the record holds no signature, or the bytes are no public key.
+    /// Returns an error if the record holds no signature, or the key given is none.
     pub fn verify_signature(&self, key: Option<&[u8; 32]>) -> Result<bool, RecordError> {
         let signature = self.signature.as_ref().ok_or(RecordError::Unsigned)?;
-        let verifying = VerifyingKey::from_bytes(key.unwrap_or(&signature.public_key))
-            .map_err(|_| RecordError::Key { problem: "bytes that are no point of its curve".to_owned() })?;
-        if key.is_some_and(|key| *key != signature.public_key) {
-            return Ok(false);
+        if let Some(key) = key {
+            VerifyingKey::from_bytes(key)
+                .map_err(|_| RecordError::Key { problem: "bytes that are no point of its curve".to_owned() })?;
+            if *key != signature.public_key {
+                return Ok(false);
+            }
         }
-        let Some(digest) = self.computed_digest() else { return Ok(false) };
+        let (Ok(verifying), Some(digest)) = (VerifyingKey::from_bytes(&signature.public_key), self.computed_digest())
+        else {
+            return Ok(false);
+        };
         Ok(verifying.verify_strict(&message(&digest), &Bytes::from_bytes(&signature.signature)).is_ok())
     }
 }

@@ -12,7 +12,9 @@ use super::sign::Signature;
 pub struct AgentTrajectory {
     /// What the agent is called.
     pub agent_id: String,
-    /// Trials that its maker declares to have made before; they can only add to those that are counted.
+    /// Trials that its maker declares to have made before.
+    ///
+    /// They can only add to those that are counted.
     pub in_sample_trials: u64,
     /// The runs.
     pub runs: Vec<RunTrajectory>,

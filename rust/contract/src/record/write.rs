@@ -7,7 +7,7 @@ use super::digest::Digest;
 use super::header::{Fill, Header};
 use super::sign::Signature;
 use super::trajectory::{AgentTrajectory, End, RunTrajectory, Step};
-use crate::json::{push_array, push_key, push_number, push_string};
+use crate::json::{push_array, push_hex, push_key, push_number, push_string};
 
 impl AgentTrajectory {
     /// Returns the canonical JSON of this record.
@@ -132,7 +132,7 @@ fn push_signature(text: &mut String, signature: &Signature) {
 
 fn push_quoted_hex(text: &mut String, bytes: &[u8]) {
     text.push('"');
-    super::digest::push_hex(text, bytes);
+    push_hex(text, bytes);
     text.push('"');
 }
 
@@ -211,6 +211,9 @@ pub(super) fn push_header(text: &mut String, header: &Header) {
     push_costs(text, &header.costs);
     push_key(text, "dataset");
     text.push('{');
+    if let Some(commitment) = &header.dataset.commitment {
+        push_digest(text, "commitment", commitment);
+    }
     push_digest(text, "fingerprint", &header.dataset.fingerprint);
     push_key(text, "name");
     push_string(text, &header.dataset.name);

@@ -18,7 +18,9 @@ use crate::step::Desk;
 /// What eight accounts are told to do, and of which of them to do it.
 #[derive(Clone, Copy, Debug)]
 pub struct Orders<'a> {
-    /// One weight per symbol, [`Pack::stride`] apart account after account; NaN is a hold.
+    /// One weight per symbol, account after account [`Pack::stride`] apart.
+    ///
+    /// NaN is a hold.
     ///
     /// The weight of no symbol is 0.
     pub weights: &'a [f64],

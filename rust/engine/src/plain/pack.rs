@@ -36,7 +36,9 @@ impl Default for Pack {
 }
 
 impl Pack {
-    /// Returns how many numbers lie between those of one account and the next in an array of `n_symbols` each.
+    /// Returns how far apart the first numbers of two neighbours are.
+    ///
+    /// That is in an array of `n_symbols` numbers of each account.
     ///
     /// They are as many as a step takes at once: four or eight.
     #[must_use]

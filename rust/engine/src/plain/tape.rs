@@ -14,7 +14,9 @@ use crate::simd::Vector;
 /// The symbols that are turned at once.
 pub(crate) const QUAD: usize = 4;
 
-/// The accounts of which a vector of eight elements takes four symbols each, so that they are turned in order.
+/// The accounts of which a vector of eight elements takes four symbols each.
+///
+/// So they are turned in order.
 const PAIRS: [(usize, usize); QUAD] = [(0, 2), (1, 3), (4, 6), (5, 7)];
 
 /// Returns four symbols of several accounts, each symbol in a vector.

@@ -10,7 +10,7 @@ use crate::scenario::spec::Jumps;
 use crate::scenario::stream::{FACTORS, Stream, factor_of, tail, two_uniforms_of, uniform_of};
 use crate::wide::wide;
 
-/// The most words of which the tails of a day are made: those of 64 degrees of freedom.
+/// The most words that the tails of a day are made of: 64 degrees of freedom.
 const TAIL_WORDS: usize = 32_usize.div_ceil(FACTORS as usize);
 
 /// What at most [`CHUNK`] days are made of.

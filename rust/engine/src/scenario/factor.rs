@@ -72,7 +72,9 @@ impl Split {
         Self { night: spec.overnight.sqrt(), day: (1.0 - spec.overnight).sqrt() }
     }
 
-    /// Returns noise of variance 1, a share of it overnight, from two standard normals and the scale of its tails.
+    /// Returns noise of variance 1, a share of it overnight.
+    ///
+    /// It is made of two standard normals and the scale of its tails.
     ///
     /// Night and day are independent given that scale.
     #[inline(always)]

@@ -61,7 +61,9 @@ impl Stream {
     }
 }
 
-/// Returns the draw in (0, 1) of a word, on a lattice of 2^53 + 1 points without its ends.
+/// Returns the draw in (0, 1) of a word.
+///
+/// It is on a lattice of 2^53 + 1 points without its ends.
 #[inline(always)]
 pub(super) fn uniform_of(word: u64) -> f64 {
     ((word >> 11) as f64 + 0.5) / 9_007_199_254_740_992.0

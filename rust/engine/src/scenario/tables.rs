@@ -35,7 +35,7 @@ pub(super) fn grow(tables: &mut Grids, spec: &ScenarioSpec, n_days: usize) {
     }
 }
 
-/// Writes some of the values of a symbol, of which the first is that of day `first`.
+/// Writes some of the values of a symbol, the first being that of day `first`.
 pub(super) fn put(table: &mut Grid, first: usize, symbol: usize, values: &[f64], which: Range<usize>) {
     if which.is_empty() {
         return;

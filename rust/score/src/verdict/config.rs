@@ -156,9 +156,16 @@ impl Default for Drawing {
 }
 
 impl Drawing {
-    /// Returns the draws of a test that decides nothing with fewer than `least`.
-    pub(super) fn draws(&self, least: usize) -> Draws {
-        Draws { n: self.replicates.max(least), seed: self.seed, block_length: self.block_length }
+    /// Returns the draws of one test.
+    pub(super) fn draws(&self) -> Draws {
+        Draws { n: self.replicates, seed: self.seed, block_length: self.block_length }
+    }
+
+    /// Returns the draws of so many tests at a level, which fewer could not decide.
+    pub(super) fn draws_at(&self, n_tests: usize, level: f64) -> Draws {
+        #[expect(clippy::cast_sign_loss, reason = "a count over a level, both above 0")]
+        let least = libm::ceil(n_tests as f64 / level) as usize;
+        Draws { n: self.replicates.max(least), ..self.draws() }
     }
 }
 
@@ -201,7 +208,7 @@ impl ScoreConfig {
             ("spread", self.trials.spread.unwrap_or(0.0)),
         ];
         let refuse = |name: &str, range: &str, received: f64| {
-            Err(ScoreError::Config { problem: format!("`{name}` must be {range}; received {received}") })
+            Err(ScoreError::Config { problem: format!("`{name}` of {received}, which must be {range}") })
         };
         if let Some((name, received)) = shares.into_iter().find(|(_, value)| !(*value > 0.0 && *value < 1.0)) {
             return refuse(name, "above 0 and below 1", received);
@@ -209,11 +216,13 @@ impl ScoreConfig {
         if let Some((name, received)) = sizes.into_iter().find(|(_, value)| !(0.0..f64::INFINITY).contains(value)) {
             return refuse(name, "finite and at least 0", received);
         }
-        let ordered = self.windows.is_sorted_by(|a, b| a < b);
-        if ordered && self.windows.iter().all(|window| window.n_returns() > 0) {
+        let mut windows = self.windows.clone();
+        windows.sort_unstable();
+        let apart = |pair: &[WindowKey]| pair[0].dataset != pair[1].dataset || pair[0].end <= pair[1].start + 1;
+        if windows.windows(2).all(apart) && windows.iter().all(|window| window.n_returns() > 0) {
             return Ok(());
         }
-        let problem = "`windows` must be of at least 2 bars, each named once, by market and time".to_owned();
+        let problem = "`windows` that have no return, or share one".to_owned();
         Err(ScoreError::Config { problem })
     }
 }

@@ -180,7 +180,7 @@ fn test_side(
     config: &ScoreConfig,
     side: usize,
 ) -> Result<Known<FieldTests>, ScoreError> {
-    on_panel(agents, members, side, |panel| field_tests(panel, &config.draws.draws(1)))
+    on_panel(agents, members, side, |panel| field_tests(panel, &config.draws.draws()))
 }
 
 /// Returns what the field says of each agent.

@@ -118,8 +118,8 @@ fn floor_gates(agent: &Agent<'_>, gates: &Gates) -> Vec<Gate> {
 /// Returns whether it may be luck.
 fn skill_gates(gates: &Gates, found: &Findings<'_>) -> Vec<Gate> {
     // Of returns alone cash is what there is to beat; the gate of the benchmark says so.
-    let p_values = found.sides.iter().map(|side| side.romano_wolf).filter(|p| *p != Err(Unknown::NoBenchmark));
-    let worst = p_values.fold(Ok(0.0), |worst: Known, p| Ok(worst?.max(p?)));
+    let mut p_values = found.sides.iter().map(|side| side.romano_wolf).filter(|p| *p != Err(Unknown::NoBenchmark));
+    let worst: Known = p_values.try_fold(0.0, |worst: f64, p| Ok(worst.max(p?)));
     let WindowTests { p_below, n_won, n_needed, pass_k, .. } = found.windows;
     let wins = Gate::at_least("window_wins", Ok(*n_won as f64), n_needed.unwrap_or(0) as f64, Reason::TooFewWins);
     let level = gates.level;

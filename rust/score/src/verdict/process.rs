@@ -25,8 +25,8 @@ impl Process {
     pub(super) fn of(tracks: &Tracks<'_>) -> Self {
         let traces: Option<Vec<_>> = tracks.runs().map(|run| run.trace.as_ref()).collect();
         let traces = traces.ok_or(Unknown::NoTrace);
-        let drawdowns = tracks.runs().map(|run| max_drawdown(&run.returns));
-        let worst = drawdowns.fold(Ok(0.0), |worst: Known, each| Ok(worst?.min(each?)));
+        let mut drawdowns = tracks.runs().map(|run| max_drawdown(&run.returns));
+        let worst: Known = drawdowns.try_fold(0.0, |worst: f64, each| Ok(worst.min(each?)));
         let largest_gross = traces
             .as_ref()
             .map(|traces| traces.iter().flat_map(|trace| trace.gross.iter().copied()).fold(0.0, f64::max));

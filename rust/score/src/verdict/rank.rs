@@ -62,7 +62,7 @@ pub(super) fn rank(
     }
     let n = places.len();
     let days = Days::of(agents, scores, &places);
-    let draws = config.draws.draws(((n * (n - 1) / 2) as f64 / config.gates.level).ceil() as usize);
+    let draws = config.draws.draws_at(n * (n - 1) / 2, config.gates.level);
     let ranks: Vec<f64> = places.iter().map(|place| z_of(*place)).collect();
     let year = agents[places[0]].tracks.periods_per_year;
     let banded = days.panel().and_then(|panel| tie_bands(&panel, year, config.gates.level, Some(&ranks), &draws));
@@ -119,7 +119,7 @@ fn separation(
 ) -> Result<Separation, ScoreError> {
     let days = Days::of(agents, scores, &pair);
     let (level, power) = (config.gates.level, config.gates.power);
-    let draws = config.draws.draws((1.0 / level).ceil() as usize);
+    let draws = config.draws.draws_at(1, level);
     let year = agents[pair[0]].tracks.periods_per_year;
     let apart = settled(days.panel().and_then(|panel| sharpe_difference(&panel, year, level, &draws)))?;
     let n_days = scores[pair[0]].n_days;

@@ -72,7 +72,9 @@ pub struct Side {
     pub hac: Known<Hac>,
     /// Days that it takes to tell the typical seed's ratio from 0.
     pub min_track_record: Known,
-    /// Probability of such a mean of all days where the true one is 0, for this agent by itself.
+    /// Probability of such a mean of all days where the true one is 0.
+    ///
+    /// For this agent by itself.
     pub alone: Known,
     /// The same by the signs of windows; none for fewer than eight.
     pub sign_flip: Option<f64>,
@@ -290,7 +292,7 @@ fn sides(agent: &Agent<'_>, seed: usize, config: &ScoreConfig, selection: &Selec
             alone: in_field.alone[place],
             sign_flip: average.ok().and_then(|series| {
                 let panel = Panel::new(series, 1, &lengths).ok()?;
-                sign_flip(&panel, &config.draws.draws(1))
+                sign_flip(&panel, &config.draws.draws())
             }),
             romano_wolf: in_field.romano_wolf[place],
             false_discovery: in_field.false_discovery[place],

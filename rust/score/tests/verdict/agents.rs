@@ -9,7 +9,7 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 
 pub(crate) const YEAR: f64 = 252.0;
 
-/// Returns the configuration of a board, with so few draws that a build without optimisation makes them.
+/// Returns the configuration of a board with few draws.
 pub(crate) fn quick() -> ScoreConfig {
     let mut config = ScoreConfig::default();
     config.draws.replicates = 99;

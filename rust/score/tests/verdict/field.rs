@@ -9,7 +9,7 @@ fn copies_count_as_trials_and_are_in_no_test_and_no_rank() {
     let market = Market::new(&WINDOWS, 0);
     let original = skilled(&market, "original", 3.0, 0.0, 1);
     let mut field = vec![original.clone()];
-    for k in 0..19 {
+    for k in 0..9 {
         let mut copy = original.clone();
         copy.agent_id = format!("copy-{k}");
         // Some of them are moved by next to nothing.
@@ -26,7 +26,7 @@ fn copies_count_as_trials_and_are_in_no_test_and_no_rank() {
         assert_eq!((score.verdict, score.reasons.as_slice()), (Verdict::NotEligible, [Reason::Copy].as_slice()));
     }
     let first = &board.scores[0];
-    assert_eq!(first.selection.n_trials, 20);
+    assert_eq!(first.selection.n_trials, 10);
     assert!(first.z.unwrap() < alone.z.unwrap());
     assert_eq!(first.sides[0].romano_wolf, alone.sides[0].romano_wolf);
 }
@@ -88,14 +88,14 @@ fn an_agent_without_all_windows_touches_nobody_else() {
 fn the_luck_floor_is_shown_and_in_no_test() {
     let market = Market::new(&WINDOWS, 0);
     let agent = skilled(&market, "agent", 2.5, 0.0, 1);
-    let mut field: Vec<_> = (0..50)
+    let mut field: Vec<_> = (0..20)
         .map(|k| market.agent(&format!("luck-{k}"), &[Noise::new(100 + k).normal(market.n_days(), 0.0, 0.01)]))
         .collect();
     field.push(agent.clone());
-    let config = ScoreConfig { luck_floor: (0..50).map(|k| format!("luck-{k}")).collect(), ..quick() };
+    let config = ScoreConfig { luck_floor: (0..20).map(|k| format!("luck-{k}")).collect(), ..quick() };
     let board = score_field(&field, &config).unwrap();
     let floor = board.luck_floor.unwrap();
-    assert_eq!((floor.n_agents, floor.n_defined, board.scores.len()), (50, 50, 1));
+    assert_eq!((floor.n_agents, floor.n_defined, board.scores.len()), (20, 20, 1));
     assert!(floor.sharpe.unwrap().is_sorted());
     assert_eq!(board.scores[0].above_luck, Ok(1.0));
     let alone = score_agent(&agent, &config).unwrap();

@@ -1,4 +1,4 @@
-use openoutcry_score::verdict::{CompositeScore, PassMode, Reason, ScoreConfig, Verdict, score_agent};
+use openoutcry_score::verdict::{CompositeScore, PassMode, Reason, Verdict, score_agent};
 use openoutcry_score::{Undefined, normal};
 
 use crate::agents::{Market, Noise, YEAR, quick, skilled};

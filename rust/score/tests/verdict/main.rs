@@ -3,5 +3,6 @@
 mod agents;
 mod field;
 mod gates;
+mod properties;
 mod refusals;
 mod size;

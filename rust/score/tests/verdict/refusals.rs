@@ -115,7 +115,8 @@ fn a_configuration_that_makes_no_sense_is_refused() {
         "{\"gates\":{\"pass_mode\":\"some\"}}",
         "{\"trials\":{\"spread\":-1.0}}",
         "{\"windows\":[{\"start\":5,\"end\":6}]}",
-        "{\"windows\":[{\"start\":5,\"end\":9},{\"start\":0,\"end\":3}]}",
+        "{\"windows\":[{\"start\":5,\"end\":9},{\"start\":0,\"end\":7}]}",
+        "{\"windows\":[{\"start\":5,\"end\":9},{\"start\":5,\"end\":9}]}",
     ] {
         assert_eq!(ScoreConfig::from_json(text).unwrap_err().slug(), "argument_invalid", "{text}");
     }

@@ -7,21 +7,21 @@ use crate::agents::{Market, quick, skilled};
 
 #[test]
 fn a_field_without_skill_has_an_eligible_agent_as_rarely_as_the_level_says() {
-    let n = 40;
+    let n = 25;
     let fields = (0..n).filter(|field| {
         let market = Market::new(&[126, 126], *field);
         let agents: Vec<_> =
-            (0..4).map(|k| skilled(&market, &format!("{k}"), 0.0, 0.5, 10 + 100 * field + k)).collect();
+            (0..3).map(|k| skilled(&market, &format!("{k}"), 0.0, 0.5, 10 + 100 * field + k)).collect();
         let board = score_field(&agents, &quick()).unwrap();
         board.eligible().next().is_some()
     });
-    // Of 40 fields, 7 or more come with less than one in 200 at 5 %.
-    assert!(fields.count() <= 6);
+    // Of 25 fields, 6 or more come in less than one of 100 tests at 5 %.
+    assert!(fields.count() <= 5);
 }
 
 #[test]
 fn skill_is_eligible_about_as_often_as_the_normal_law_says() {
-    let (n, days, sharpe) = (40_u64, 504.0_f64, 2.0);
+    let (n, days, sharpe) = (30_u64, 504.0_f64, 2.0);
     let found = (0..n).filter(|seed| {
         let market = Market::new(&[252, 252], *seed);
         let board = score_field(&[skilled(&market, "a", sharpe, 0.5, 500 + seed)], &quick()).unwrap();

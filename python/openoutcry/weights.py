@@ -1,4 +1,4 @@
-"""Target weights as a table: what a caller gives in place of an agent."""
+"""Weights as users give them, checked against the market they are for."""
 
 from __future__ import annotations
 

@@ -1,0 +1,111 @@
+"""Returns of agents in a CSV file, a column an agent."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from openoutcry.errors import refusal
+
+COLUMNS = ("equity", "returns")
+# Returns stay below and accounts above, unless most is lost: then it must be said which of the two they are.
+_BETWEEN = 0.5
+
+
+def read_tracks(
+    path: Path, columns: str | None, benchmark: str | None, cash: str | None, n_windows: int
+) -> dict[str, Any]:
+    """Return what `score` is told of a CSV file.
+
+    Its first line names the columns. A first column of dates is left out; every other one is an agent, but for those
+    that are named as buy-and-hold and cash.
+
+    Args:
+        path: The file.
+        columns: `equity`, values of an account, or `returns`; None looks at the numbers.
+        benchmark: Column of buy-and-hold.
+        cash: Column of cash.
+        n_windows: Equal windows to cut the days into.
+
+    Raises:
+        OpenOutcryError: it is no such file, a cell is no number, or a column is missing.
+    """
+    if columns is not None and columns not in COLUMNS:
+        raise refusal("argument_invalid", f"`--csv` must be equity or returns; received {columns!r}")
+    tracks = _columns(path)
+    kind = columns or _kind(path, tracks)
+    if kind == "equity":
+        tracks = {name: _growth(name, values) for name, values in tracks.items()}
+    sides = {}
+    for side, name in (("benchmark", benchmark), ("cash", cash)):
+        if name is not None and name not in tracks:
+            raise refusal("argument_invalid", f"`--{side}` must be one of {', '.join(tracks)}; received {name!r}")
+        sides[side] = None if name is None else tracks[name]
+    agents = {name: values for name, values in tracks.items() if name not in (benchmark, cash)}
+    if not agents:
+        raise refusal("argument_invalid", f"'{path}' must have a column of an agent; received {', '.join(tracks)}")
+    n_days = len(next(iter(agents.values())))
+    if n_windows > n_days:
+        raise refusal("argument_invalid", f"`--windows` must be at most the {n_days} returns; received {n_windows}")
+    edges = [n_days * place // n_windows for place in range(n_windows + 1)]
+    return {"agents": agents, **sides, "windows": np.diff(edges).tolist()}
+
+
+def _columns(path: Path) -> dict[str, npt.NDArray[np.float64]]:
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            rows = [row for row in csv.reader(file) if row]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise refusal("argument_invalid", f"a CSV file is required; received '{path}': {error}") from error
+    if len(rows) < 3:
+        raise refusal(
+            "argument_invalid", f"'{path}' must have a line of names and two of numbers; received {len(rows)}"
+        )
+    head, body = [name.strip() for name in rows[0]], rows[1:]
+    for place, row in enumerate(body, 2):
+        if len(row) != len(head):
+            raise refusal(
+                "shape_mismatch", f"line {place} of '{path}' must have {len(head)} cells; received {len(row)}"
+            )
+    first = 0 if _is_number(body[0][0]) else 1
+    names = head[first:]
+    if len(set(names)) < len(names) or not all(names) or not names:
+        raise refusal("argument_invalid", f"columns of '{path}' must have names, each its own; received {names}")
+    table = np.empty((len(body), len(names)))
+    for place, row in enumerate(body):
+        for column, cell in enumerate(row[first:]):
+            if not _is_number(cell):
+                where = f"line {place + 2}, column {names[column]}"
+                raise refusal("argument_invalid", f"{where} of '{path}' must be a finite number; received {cell!r}")
+            table[place, column] = float(cell)
+    return {name: np.ascontiguousarray(table[:, column]) for column, name in enumerate(names)}
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        return bool(np.isfinite(float(cell)))
+    except ValueError:
+        return False
+
+
+def _kind(path: Path, tracks: dict[str, npt.NDArray[np.float64]]) -> str:
+    lowest = min(float(values.min()) for values in tracks.values())
+    highest = max(float(values.max()) for values in tracks.values())
+    if lowest > _BETWEEN:
+        return "equity"
+    if highest < _BETWEEN and lowest < 0.0:
+        return "returns"
+    wanted = f"`--csv` must say whether '{path}' holds equity or returns"
+    raise refusal(
+        "argument_invalid", f"{wanted}; received numbers from {lowest:g} to {highest:g}, which could be either"
+    )
+
+
+def _growth(name: str, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    if (values <= 0.0).any():
+        raise refusal("argument_invalid", f"equity must be above 0; received {values.min():g} in `{name}`")
+    return values[1:] / values[:-1] - 1.0
