@@ -14,6 +14,7 @@ from pages import HOSTILE, PROVENANCE, Page, make_score, make_scores, make_view
 
 import openoutcry as oo
 from openoutcry.evaluation import Evaluation
+from openoutcry.record import RunRecord
 from openoutcry.report import render_scores
 from openoutcry.report.metrics import METRICS
 from openoutcry.report.score_page import headline_of
@@ -41,8 +42,13 @@ def evaluation() -> Evaluation:
 
 
 @pytest.fixture(scope="module")
-def board(evaluation: Evaluation) -> Board:
-    records = [evaluation.run(name) for name in NAMES]
+def records(evaluation: Evaluation) -> list[RunRecord]:
+    made = [evaluation.run(name) for name in NAMES]
+    return [made[0].sign(bytes(range(32))), *made[1:]]
+
+
+@pytest.fixture(scope="module")
+def board(evaluation: Evaluation, records: list[RunRecord]) -> Board:
     return oo.score(records, suite=evaluation, luck_floor=evaluation.luck_floor(), config=QUICK)
 
 
@@ -203,18 +209,20 @@ def test_returns_alone_are_told_from_records(of_returns: Board) -> None:
     assert "decisions that they could be recomputed from" in page
 
 
-def test_provenance_has_every_digest_and_the_command(board: Board, evaluation: Evaluation) -> None:
+def test_provenance_has_every_digest_and_the_command(
+    board: Board, evaluation: Evaluation, records: list[RunRecord]
+) -> None:
     suite = evaluation.suite
     command = "openoutcry score m.json.zst --suite s.json --keys s.keys"
-    found = provenance_of(board, evaluation, command, {"momentum": Path("m.json.zst")})
+    found = provenance_of(board, evaluation, command, records)
     page = render_scores(view_of(board, evaluation), found)
     foot = page[page.index("<footer>") :]
     for score in board.scores:
         assert str(score.digest) in foot
-    assert f"m.json.zst {board['momentum'].digest}" in foot
-    assert suite.digest in foot
-    assert suite.edition in foot
-    assert oo.__version__ in foot
+    assert f"{records[0].digest}, signed by {records[0].public_key}" in foot
+    assert foot.count("signed by") == 1
+    for told in (suite.digest, suite.edition, oo.__version__, escape(repr(suite.costs)), "engine of the records"):
+        assert told in foot
     assert f"<pre><code>{command}</code></pre>" in foot
     assert "This recomputes the board from the decisions of every agent" in foot
     assert provenance_of(board, suite).groups == provenance_of(board, evaluation).groups

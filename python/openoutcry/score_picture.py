@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from openoutcry.evaluation import Evaluation
 from openoutcry.picture import versions
+from openoutcry.record import RunRecord
 from openoutcry.report import Provenance
 from openoutcry.report.score_page import render_scores
 from openoutcry.report.score_view import FieldTest, Floor, ScoreGate, ScoreRow, ScoreSide, ScoreView, ScoreWindow
@@ -31,7 +32,7 @@ def write_score_report(
     *,
     suite: Suite | Evaluation | None = None,
     command: str = "",
-    records: Mapping[str, str | os.PathLike[str]] | None = None,
+    records: Iterable[RunRecord] = (),
 ) -> str:
     """Write the page of a scored board to one HTML file and return its path.
 
@@ -40,9 +41,9 @@ def write_score_report(
         path: Where to write.
         suite: The protocol that agents were held to; an evaluation knows what its markets are called.
         command: The command that recomputes the board; empty for a program.
-        records: Files of the records, by the name of the agent.
+        records: The records that were judged: who signed them, and by which engine they were made.
     """
-    page = render_scores(view_of(board, suite), provenance_of(board, suite, command, records or {}))
+    page = render_scores(view_of(board, suite), provenance_of(board, suite, command, records))
     Path(path).write_text(page, encoding="utf-8")
     return os.fspath(path)
 
@@ -72,24 +73,28 @@ def view_of(board: Board, suite: Suite | Evaluation | None = None) -> ScoreView:
 
 
 def provenance_of(
-    board: Board,
-    suite: Suite | Evaluation | None = None,
-    command: str = "",
-    records: Mapping[str, str | os.PathLike[str]] | None = None,
+    board: Board, suite: Suite | Evaluation | None = None, command: str = "", records: Iterable[RunRecord] = ()
 ) -> Provenance:
     """Return what anyone needs to compute a board again."""
-    files = records or {}
     groups: dict[str, list[tuple[str, str]]] = {}
     protocol = _suite_of(suite)
     if protocol is not None:
-        groups["Suite"] = [("name", protocol.name), ("edition", protocol.edition), ("digest", protocol.digest)]
-    named = []
-    for score in board.scores:
-        file = os.fspath(files[score.agent_id]) if score.agent_id in files else ""
-        digest = score.digest or "returns alone, without a record"
-        named.append((score.agent_id, f"{file} {digest}".strip()))
-    groups["Records"] = named
-    return Provenance(versions(), groups, verify=command, verified="the board from the decisions of every agent")
+        rules = [("costs", repr(protocol.costs)), ("limits", repr(protocol.limits))]
+        seeds = ", ".join(map(str, protocol.seeds))
+        named = [("name", protocol.name), ("edition", protocol.edition), ("digest", protocol.digest)]
+        groups["Suite"] = [*named, *rules, ("seeds", seeds)]
+    known = list(records)
+    signers = {record.digest: record.public_key for record in known if record.public_key is not None}
+    groups["Records"] = [(score.agent_id, _digest(score, signers)) for score in board.scores]
+    engines = sorted({header["engine_version"] for record in known for header in record.headers})
+    entries = [*versions(), *([("engine of the records", ", ".join(engines))] if engines else [])]
+    return Provenance(entries, groups, verify=command, verified="the board from the decisions of every agent")
+
+
+def _digest(score: Score, signers: Mapping[str | None, str]) -> str:
+    if score.digest is None:
+        return "returns alone, without a record"
+    return f"{score.digest}, signed by {signers[score.digest]}" if score.digest in signers else score.digest
 
 
 def _suite_of(suite: Suite | Evaluation | None) -> Suite | None:
