@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from openoutcry.record import RunRecord
 from openoutcry.report import render_scores
 from openoutcry.report.metrics import METRICS
 from openoutcry.report.score_page import headline_of
-from openoutcry.report.score_view import Floor
+from openoutcry.report.score_view import Floor, ScoreWindow
 from openoutcry.report.score_words import BESIDE, FIELD, GATES, SIDE, VERDICTS
 from openoutcry.report.text import DASH, escape, number
 from openoutcry.score_picture import provenance_of, view_of, write_score_report
@@ -150,6 +151,16 @@ def test_a_z_far_out_is_an_arrow_and_the_others_stay_apart() -> None:
     assert places[1][0] - places[1][1] > 2.0
 
 
+def test_windows_that_an_agent_misses_stay_empty_in_its_row() -> None:
+    whole, part = make_score("whole", None), make_score("part", None)
+    part = replace(part, windows=[part.windows[2]])
+    strip = rows_of(make_scores([part, whole]), "months strip")
+    assert strip[0][1:] == ["hard-1 1999", "ecb-fx 2000", "hard-1 2001", "ecb-fx 2002"]
+    assert [bool(cell) for cell in strip[1][1:]] == [False, False, True, False]
+    assert strip[2][1] == DASH
+    assert strip[2][3] == number(min(z for z in whole.windows[2].z.values() if z is not None), 1)
+
+
 def test_a_row_out_of_rank_is_refused() -> None:
     with pytest.raises(ValueError, match="by rank"):
         make_view([make_score("a", 2), make_score("b", 1)])
@@ -207,6 +218,10 @@ def test_returns_alone_are_told_from_records(of_returns: Board) -> None:
     assert "no agents without skill were drawn" in page
     assert "the track is that of a)" in page
     assert "decisions that they could be recomputed from" in page
+    strip = rows_of(page, "months strip")
+    assert strip[0] == ["Agent", "1: 252 days", "2: 252 days"]
+    first = of_returns.scores[0]
+    assert strip[1] == [first.agent_id, *(number(window["z_cash"], 1) for window in first.windows)]
 
 
 def test_provenance_has_every_digest_and_the_command(
@@ -247,10 +262,14 @@ def test_what_agents_are_called_is_escaped(board: Board) -> None:
     assert page.count(escape(HOSTILE)) > 6
 
 
+def year_by_year(windows: Sequence[ScoreWindow]) -> list[ScoreWindow]:
+    return [replace(windows[i % 2], first=f"{2000 + i}-01-03", last=f"{2000 + i}-12-29") for i in range(24)]
+
+
 def test_fifty_agents_and_many_windows_stay_below_a_megabyte(board: Board) -> None:
     rows = view_of(board).rows
     many = [
-        replace(rows[i % 4], name=f"agent-number-{i}", rank=1 + i // 10 * 10, windows=[*rows[i % 4].windows] * 12)
+        replace(rows[i % 4], name=f"agent-number-{i}", rank=1 + i // 10 * 10, windows=year_by_year(rows[i % 4].windows))
         for i in range(50)
     ]
     page = render_scores(replace(view_of(board), rows=many), PROVENANCE)

@@ -11,7 +11,7 @@ from openoutcry.report.score_view import ScoreGate, ScoreRow, ScoreWindow
 from openoutcry.report.score_words import BESIDE, GATES, INPUTS, SIDE, VERDICTS, GateWords
 from openoutcry.report.text import DASH, attribute, escape, number, percent, plural
 
-__all__ = ["EXTREME_Z", "agent_fold", "shaded_z", "verdict_line", "window_label"]
+__all__ = ["EXTREME_Z", "agent_fold", "least_z", "shaded_z", "verdict_line", "window_heads"]
 
 EXTREME_Z = 3.0
 """A `z` from which a cell is as strong as it gets."""
@@ -65,11 +65,17 @@ def verdict_line(row: ScoreRow) -> str:
     return f"{verdict}: {reasons}" if reasons else verdict
 
 
-def window_label(window: ScoreWindow) -> tuple[str, str]:
-    """Return the market of a window and its years."""
-    first, last = window.first[:4], window.last[:4]
-    years = first if first == last else f"{first}\u2013{last}"
-    return window.market, years or plural(window.n_days, "day")
+def window_heads(windows: Sequence[ScoreWindow]) -> str:
+    """Return heads of a column a window: market and years, or their number."""
+    heads = []
+    for place, window in enumerate(windows, 1):
+        first, last = window.first[:4], window.last[:4]
+        years = first if first == last else f"{first}\u2013{last}"
+        told = f"{escape(window.market)}<br>" if window.market else ""
+        told += escape(years or f"{place}: {plural(window.n_days, 'day')}")
+        span = attribute("title", f"{window.first} .. {window.last}") if years else ""
+        heads.append(f'<th scope="col"{span}>{told}</th>')
+    return "".join(heads)
 
 
 def shaded_z(z: float | None) -> str:
@@ -144,11 +150,6 @@ def _markets(row: ScoreRow, notes: Footnotes, label: str) -> str:
 
 
 def _windows(row: ScoreRow, notes: Footnotes) -> str:
-    heads = "".join(
-        f'<th scope="col"{attribute("title", f"{w.first} .. {w.last}")}>{escape(market)}<br>{escape(years)}</th>'
-        for w in row.windows
-        for market, years in [window_label(w)]
-    )
     body = []
     for name in row.windows[0].z if row.windows else ():
         cells = "".join(shaded_z(w.z.get(name)) for w in row.windows)
@@ -161,9 +162,10 @@ def _windows(row: ScoreRow, notes: Footnotes) -> str:
         body.append(f'<tr><th scope="row">{METRICS[name].label}</th>{cells}</tr>')
     cells = "".join(f"<td>{w.n_passed} of {w.n_seeds}</td>" for w in row.windows)
     body.append(f'<tr><th scope="row">Seeds that pass</th>{cells}</tr>')
+    head = f'<tr><th scope="col">Window</th>{window_heads(row.windows)}</tr>'
     return (
         '<table class="months strip"><caption class="hidden">Every window</caption>'
-        f'<thead><tr><th scope="col">Window</th>{heads}</tr></thead><tbody>{"".join(body)}</tbody></table>'
+        f"<thead>{head}</thead><tbody>{''.join(body)}</tbody></table>"
     )
 
 
@@ -212,8 +214,8 @@ def _ordered(values: Mapping[str, float | None], known: Mapping[str, Metric]) ->
     return [name for name in known if name in values] + [name for name in values if name not in known]
 
 
-def least_z(window: ScoreWindow) -> float | None:
-    """Return the lesser `z` of a window, `None` if one is undefined."""
-    found = [get(window.z, name) for name in window.z]
+def least_z(window: ScoreWindow, sides: Sequence[str]) -> float | None:
+    """Return the lesser `z` of a window, `None` if that of a side is undefined."""
+    found = [get(window.z, name) for name in sides]
     known = [z for z in found if z is not None]
     return min(known) if known and len(known) == len(found) else None

@@ -9,9 +9,9 @@ from openoutcry.report.document import document
 from openoutcry.report.events import board_events
 from openoutcry.report.metrics import Footnotes, Metric, show, show_sharpe
 from openoutcry.report.parts import heading, notices_list, provenance_list, scroll
-from openoutcry.report.score_agent import agent_fold, least_z, shaded_z, verdict_line, window_label
+from openoutcry.report.score_agent import agent_fold, least_z, shaded_z, verdict_line, window_heads
 from openoutcry.report.score_luck import floor_figure, z_figure
-from openoutcry.report.score_view import ScoreRow, ScoreSide, ScoreView
+from openoutcry.report.score_view import ScoreRow, ScoreSide, ScoreView, ScoreWindow
 from openoutcry.report.score_words import BESIDE, FIELD, SIDE, VERDICTS
 from openoutcry.report.text import DASH, attribute, escape, percent, plural
 from openoutcry.report.view import Provenance
@@ -69,15 +69,15 @@ def _headline(view: ScoreView) -> str:
 
 
 def _figures(view: ScoreView) -> str:
-    first = view.rows[0]
+    whole = max(view.rows, key=lambda row: len(row.windows))
     ranks = {row.rank for row in view.rows if row.rank is not None}
-    n_seeds = max((window.n_seeds for window in first.windows), default=0)
+    n_seeds = max((window.n_seeds for window in whole.windows), default=0)
     known = [
         ("Agents", str(len(view.rows))),
         ("Eligible", str(sum(row.verdict == "eligible" for row in view.rows))),
         ("Told apart", plural(len(ranks), "band")),
-        ("Windows", f"{len(first.windows)}<small>{plural(n_seeds, 'seed')} each</small>"),
-        ("Days", f"{sum(window.n_days for window in first.windows):,}"),
+        ("Windows", f"{len(whole.windows)}<small>{plural(n_seeds, 'seed')} each</small>"),
+        ("Days", f"{sum(window.n_days for window in whole.windows):,}"),
         ("Trials counted", f"{max(row.n_trials for row in view.rows):,}"),
     ]
     items = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in known)
@@ -174,19 +174,27 @@ def _tests(view: ScoreView) -> str:
 
 
 def _strip(rows: Sequence[ScoreRow]) -> str:
-    heads = []
-    for window in rows[0].windows:
-        market, years = window_label(window)
-        heads.append(f'<th scope="col">{escape(market)}<br>{escape(years)}</th>')
+    placed = [_placed(row.windows) for row in rows]
+    # An agent may miss windows: the one that has most of them gives the columns their order.
+    columns = {place: window for found in sorted(placed, key=len, reverse=True) for place, window in found.items()}
+    names = dict.fromkeys(name for window in columns.values() for name in window.z)
+    # Of returns alone there may be no buy-and-hold for anybody, and then cash is what there is to beat.
+    sides = [name for name in names if any(window.z.get(name) is not None for row in rows for window in row.windows)]
     body = []
-    for row in rows:
-        cells = "".join(shaded_z(least_z(window)) for window in row.windows)
-        body.append(f'<tr><th scope="row">{escape(row.name)}</th>{cells}</tr>')
+    for row, found in zip(rows, placed, strict=True):
+        cells = (shaded_z(least_z(found[place], sides)) if place in found else "<td></td>" for place in columns)
+        body.append(f'<tr><th scope="row">{escape(row.name)}</th>{"".join(cells)}</tr>')
+    head = f'<tr><th scope="col">Agent</th>{window_heads(list(columns.values()))}</tr>'
     return (
         '<table class="months strip"><caption><span>z of each window over the benchmark where it is less; blue is'
         f" above, orange below. {DASH} has no value; what is said of the agent below has the reason.</span></caption>"
-        f'<thead><tr><th scope="col">Agent</th>{"".join(heads)}</tr></thead><tbody>{"".join(body)}</tbody></table>'
+        f"<thead>{head}</thead><tbody>{''.join(body)}</tbody></table>"
     )
+
+
+def _placed(windows: Sequence[ScoreWindow]) -> dict[tuple[str, str, str], ScoreWindow]:
+    """Return windows by what tells them apart: market and dates, or their number."""
+    return {(w.market, w.first or str(place), w.last): w for place, w in enumerate(windows)}
 
 
 def _definitions() -> str:
