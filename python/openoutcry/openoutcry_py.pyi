@@ -51,6 +51,7 @@ __all__ = [
     "drawdowns",
     "expected_max",
     "field_tests",
+    "fill_commitment",
     "fill_noise",
     "gross_exposure",
     "holm",
@@ -681,7 +682,7 @@ class Record:
         dataset: Dataset,
         costs: CostModel | None = None,
         limits: Limits | None = None,
-        keys: tuple[bytes | None, bytes | None] = (None, None),
+        keys: tuple[bytes | None, bytes | None] = ...,
     ) -> tuple[int, list[dict[str, Any]]]:
         """Replay one run; return the steps made and where the record differs.
 

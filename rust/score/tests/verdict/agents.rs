@@ -113,3 +113,20 @@ pub(crate) fn skilled(market: &Market, name: &str, sharpe: f64, beta: f64, seed:
     let returns = own.iter().zip(&market.held).map(|(own, held)| own + beta * held).collect();
     market.agent(name, &[returns])
 }
+
+/// Returns how often a number is not there, where each time it is said why.
+pub(crate) fn n_undefined(value: &serde_json::Value) -> usize {
+    match value {
+        serde_json::Value::Object(fields) => {
+            let told = fields.get("undefined").and_then(serde_json::Value::as_object);
+            let mut n = 0;
+            for (name, why) in told.into_iter().flatten() {
+                assert!(fields[name].is_null() && !why.as_str().unwrap().is_empty(), "{name}");
+                n += 1;
+            }
+            n + fields.values().map(n_undefined).sum::<usize>()
+        }
+        serde_json::Value::Array(each) => each.iter().map(n_undefined).sum(),
+        _ => 0,
+    }
+}

@@ -36,7 +36,9 @@ fn the_deflated_ratio_that_gates_is_that_of_what_ranks() {
 fn levered_buy_and_hold_has_no_alpha() {
     let market = Market::new(&WINDOWS, 3);
     let mut lifted = market.held.clone();
-    lifted.iter_mut().for_each(|r| *r = 2.0 * (*r + 0.002));
+    for r in &mut lifted {
+        *r = 2.0 * (*r + 0.002);
+    }
     let market = Market { held: lifted.iter().map(|r| r / 2.0).collect(), ..market };
     let score = judged(&market.agent("a", &[lifted]));
     assert_eq!(score.verdict, Verdict::NotEligible);
@@ -61,7 +63,9 @@ fn what_earns_as_much_as_cash_does_has_no_skill_over_cash() {
     assert!(score.metrics.iter().any(|(name, value)| *name == "cagr" && value.unwrap() > 0.04));
     assert!(score.sides[1].deflated.unwrap().dsr < 0.9);
     // The same returns where cash earns nothing.
-    agent.runs.iter_mut().for_each(|run| run.risk_free = None);
+    for run in &mut agent.runs {
+        run.risk_free = None;
+    }
     assert!(judged(&agent).sides[1].deflated.unwrap().dsr > 0.99);
 }
 
@@ -98,7 +102,9 @@ fn returns_without_decisions_or_without_a_benchmark_are_unknown() {
     assert_eq!((score.verdict, score.reasons), (Verdict::Unknown, vec![Reason::NoTrace]));
     assert_eq!(score.rank, Some(1));
     assert!(score.beside.delayed_sharpe.is_err());
-    agent.runs.iter_mut().for_each(|run| run.benchmarks = None);
+    for run in &mut agent.runs {
+        run.benchmarks = None;
+    }
     let score = judged(&agent);
     assert_eq!(score.verdict, Verdict::Unknown);
     assert!(score.reasons.contains(&Reason::NoBenchmark));
@@ -206,7 +212,9 @@ fn passing_every_seed_of_every_window_is_reported_or_a_gate() {
 fn what_decides_nothing_stands_beside_or_says_why_not() {
     let market = Market::new(&WINDOWS, 0);
     let mut agent = skilled(&market, "a", 2.0, 0.0, 2);
-    agent.runs.iter_mut().for_each(|run| run.trace.as_mut().unwrap().delayed.iter_mut().for_each(|r| *r -= 0.002));
+    for run in &mut agent.runs {
+        run.trace.as_mut().unwrap().delayed.iter_mut().for_each(|r| *r -= 0.002);
+    }
     let score = judged(&agent);
     let beside = &score.beside;
     assert!(beside.delayed_sharpe.unwrap() < score.sides[1].sharpe.unwrap() - 2.0);

@@ -2,7 +2,7 @@ use openoutcry_contract::Submission;
 use openoutcry_score::verdict::{Field, Reason, Verdict, score_field};
 use proptest::prelude::*;
 
-use crate::agents::{Market, Noise, quick};
+use crate::agents::{Market, Noise, n_undefined, quick};
 
 /// Returns a track: noise, skill, nothing, a ruin, twice the market, or a sliver.
 fn track(market: &Market, kind: u8, seed: u64) -> Vec<f64> {
@@ -32,23 +32,6 @@ fn field(lengths: &[usize], kinds: &[u8], seed: u64) -> (Vec<Submission>, Field)
     (agents, scored)
 }
 
-/// Returns how often a number is not there, where each time it is said why.
-fn walk(value: &serde_json::Value) -> usize {
-    match value {
-        serde_json::Value::Object(fields) => {
-            let told = fields.get("undefined").and_then(serde_json::Value::as_object);
-            let mut n = 0;
-            for (name, why) in told.into_iter().flatten() {
-                assert!(fields[name].is_null() && !why.as_str().unwrap().is_empty(), "{name}");
-                n += 1;
-            }
-            n + fields.values().map(walk).sum::<usize>()
-        }
-        serde_json::Value::Array(each) => each.iter().map(walk).sum(),
-        _ => 0,
-    }
-}
-
 proptest! {
     #![proptest_config(ProptestConfig { cases: 16, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -72,7 +55,7 @@ proptest! {
         let ranked: usize = scored.bands.iter().map(Vec::len).sum();
         prop_assert_eq!(ranked, scored.scores.iter().filter(|score| score.rank.is_some()).count());
         let value = serde_json::from_str(&scored.to_json()).unwrap();
-        prop_assert!(walk(&value) > 0);
+        prop_assert!(n_undefined(&value) > 0);
     }
 
     #[test]
