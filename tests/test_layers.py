@@ -114,6 +114,7 @@ LAYERS = {
         {"numpy"},
         frozenset({"root"}),
     ),
+    "score_picture": Layer(("openoutcry.score_picture",), {*CORE, "picture", "report", "suite"}, set()),
     "gym": Layer(
         ("openoutcry.gym", "openoutcry.spaces"), {*CORE, "gym"}, {"gymnasium", "numpy"}, frozenset({"report"})
     ),
@@ -166,6 +167,7 @@ LAYERS = {
                 "scenario_bench",
                 "score_attacks",
                 "score_bench",
+                "score_picture",
             }
         ),
     ),

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pages import HOSTILE, PROVENANCE, SYMBOLS, Page, make_board, make_page, make_row, make_run
+from pages import HOSTILE, PROVENANCE, SYMBOLS, Page, make_board, make_page, make_row, make_run, make_scores
 
 from openoutcry.report import charts, palette, render_board, render_run, series, verdict
 from openoutcry.report.raster import render_frame
@@ -27,6 +27,7 @@ PAGES = {
     "run in cash": lambda: make_page(nav=np.ones(700), weights=np.zeros((700, 9)), costs={}),
     "run with a wide range": lambda: make_page(nav=np.exp(np.linspace(0.0, 9.0, 700))),
     "board": make_board,
+    "scores": make_scores,
 }
 
 

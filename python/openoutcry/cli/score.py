@@ -78,10 +78,8 @@ def score(
     if report is not None:
         from openoutcry.score_picture import write_score_report
 
-        told = None if evaluation is None else evaluation.suite
-        write_score_report(
-            board, report, suite=told, command=shlex.join(["openoutcry", *sys.argv[1:]]), records=records
-        )
+        command = shlex.join(["openoutcry", *sys.argv[1:]])
+        write_score_report(board, report, suite=evaluation, command=command, records=records)
     if as_json:
         typer.echo(_as_json(board, evaluation))
     else:

@@ -1,8 +1,8 @@
-"""Reports: one self-contained HTML page for a run or for a board of agents.
+"""Reports: one self-contained HTML page for a run, a board, or its scores.
 
-`render_run` and `render_board` turn plain records (`view.py`) into a page; `charts.py` draws the same charts for a
-notebook, and `raster.py` a frame for a video. The pages read without a script, in light and dark, on a phone and on
-paper. They compute no metric.
+`render_run`, `render_board` and `render_scores` turn plain records (`view.py`, `score_view.py`) into a page;
+`charts.py` draws the same charts for a notebook, and `raster.py` a frame for a video. The pages read without a script,
+in light and dark, on a phone and on paper. They compute no metric.
 """
 
 from __future__ import annotations
@@ -13,10 +13,22 @@ from openoutcry.report.board_page import board_section, slots_of
 from openoutcry.report.document import document
 from openoutcry.report.parts import DATA, Detail, heading, notices_list, provenance_list
 from openoutcry.report.run_page import headline, key_figures, run_sections, without_itself
+from openoutcry.report.score_page import render_scores
+from openoutcry.report.score_view import ScoreView
 from openoutcry.report.text import escape, plural
 from openoutcry.report.view import BoardRow, BoardSection, BoardWindow, Provenance, RunView
 
-__all__ = ["BoardRow", "BoardSection", "BoardWindow", "Provenance", "RunView", "render_board", "render_run"]
+__all__ = [
+    "BoardRow",
+    "BoardSection",
+    "BoardWindow",
+    "Provenance",
+    "RunView",
+    "ScoreView",
+    "render_board",
+    "render_run",
+    "render_scores",
+]
 
 
 def render_run(view: RunView, benchmark: RunView | None, notices: Sequence[str], provenance: Provenance) -> str:

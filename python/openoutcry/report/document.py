@@ -23,7 +23,7 @@ def document(title: str, body: str, *, inspector: bool = False) -> str:
     through the escaping still could not act.
     """
     script = _text("page.js") + (_text("inspector.js") if inspector else "")
-    style = stylesheet(":root") + _text("page.css") + _text("sections.css")
+    style = stylesheet(":root") + _text("page.css") + _text("sections.css") + _text("scores.css")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
     return (

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 from openoutcry.report.parts import scroll
 from openoutcry.report.text import DASH, attribute, escape
 from openoutcry.report.view import RunView
 
-__all__ = ["EVENTS", "board_events", "run_events"]
+__all__ = ["EVENTS", "Counted", "board_events", "run_events"]
 
 EVENTS = {
     "filled": "an order was carried out, whole or in part",
@@ -21,6 +22,15 @@ EVENTS = {
     "ruined": "the account lost all it had",
 }
 """Slug of each event of the contract to what it says, in the order of tables."""
+
+
+class Counted(Protocol):
+    """An agent whose events were counted: slug to count, by reason."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def events(self) -> Mapping[str, Mapping[str, int]]: ...
 
 
 def run_events(view: RunView) -> str:
@@ -42,7 +52,7 @@ def run_events(view: RunView) -> str:
     return scroll(table, "Events")
 
 
-def board_events(runs: Sequence[RunView]) -> str:
+def board_events(runs: Sequence[Counted]) -> str:
     """Return a table of the events of each agent, empty if no run counted any."""
     slugs = _order(runs)
     if not slugs:
@@ -63,6 +73,6 @@ def _total(events: Mapping[str, Mapping[str, int]], slug: str) -> str:
     return f"{sum(events.get(slug, {}).values()):,}" if events else DASH
 
 
-def _order(runs: Sequence[RunView]) -> list[str]:
+def _order(runs: Sequence[Counted]) -> list[str]:
     found = {slug for run in runs for slug in run.events}
     return [slug for slug in EVENTS if slug in found] + sorted(found - set(EVENTS))

@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from openoutcry.report import series
 from openoutcry.report.scales import HEIGHT, ValueScale
 from openoutcry.report.svg import line_path, place
-from openoutcry.report.text import PLUS_MINUS, number
+from openoutcry.report.text import DASH, PLUS_MINUS, number
 from openoutcry.report.view import Floats
 
-__all__ = ["Z95", "interval_axis", "interval_mark", "interval_range", "sparkline"]
+__all__ = ["PLAIN", "Z95", "Ground", "interval_axis", "interval_mark", "interval_range", "sparkline"]
 
 Z95 = 1.959963984540054
 """Standard normal quantile of a two-sided 95% interval."""
+
+
+@dataclass(frozen=True)
+class Ground:
+    """What lies behind an estimate.
+
+    Attributes:
+        told: What the picture is, for a screen reader.
+        marks: From what turns a value into its place to SVG.
+    """
+
+    told: str
+    marks: Callable[[Callable[[float], str]], str] = lambda at: ""
+
+
+PLAIN = Ground("Sharpe ratio with its 95% interval, against zero.")
 
 
 def sparkline(nav: Floats, low: float, high: float, *, points: int = 60) -> str:
@@ -32,33 +49,37 @@ def sparkline(nav: Floats, low: float, high: float, *, points: int = 60) -> str:
     )
 
 
-def interval_mark(value: float, error: float | None, low: float, high: float) -> str:
+def interval_mark(value: float | None, error: float | None, low: float, high: float, ground: Ground = PLAIN) -> str:
     """Draw an estimate and its 95% interval, against a line at zero.
 
     Args:
-        value: The estimate.
+        value: The estimate; `None` draws the ground alone.
         error: Its standard error; `None` draws the point alone.
         low: Left end of the cell; an estimate beyond an end is an arrow there.
         high: Right end of the cell.
+        ground: What lies behind the estimate.
     """
     span = high - low
 
     def at(v: float) -> str:
         return place((v - low) / span)
 
-    told = number(value) if error is None else f"{number(value)} {PLUS_MINUS} {number(error)}"
-    if not low <= value <= high:
+    told = DASH if value is None else number(value)
+    told += "" if error is None else f" {PLUS_MINUS} {number(error)}"
+    if value is None:
+        body = ""
+    elif not low <= value <= high:
         body = _arrow(value > high)
     else:
         body = f'<circle class="oo-point" cx="{at(value)}" cy="50%" r="4.5"/>'
         if error is not None:
             left, right = at(value - Z95 * error), at(value + Z95 * error)
             body = f'<line class="oo-whisker" x1="{left}" x2="{right}" y1="50%" y2="50%"/>{body}'
-    apart = error is not None and abs(value) > Z95 * error
-    colour = "c-benchmark" if not apart else "c-agent" if value > 0.0 else "c-delayed"
+    apart = value is not None and error is not None and abs(value) > Z95 * error
+    colour = "c-benchmark" if not apart else "c-agent" if value and value > 0.0 else "c-delayed"
     return (
         '<svg class="oo-chart oo-interval" role="img" width="100%" height="20">'
-        f"<title>{told}</title><desc>Sharpe ratio with its 95% interval, against zero.</desc>"
+        f"<title>{told}</title><desc>{ground.told}</desc>{ground.marks(at)}"
         f'<g class="oo-grid"><line class="oo-zero" x1="{at(0.0)}" x2="{at(0.0)}" y1="0" y2="100%"/></g>'
         f'<g class="{colour}">{body}</g></svg>'
     )

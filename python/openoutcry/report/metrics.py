@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from openoutcry.report.text import DASH, PLUS_MINUS, TIMES, attribute, escape, number, percent
 
-__all__ = ["METRICS", "Footnotes", "Metric", "get", "show", "show_sharpe"]
+__all__ = ["METRICS", "Footnotes", "Metric", "get", "show", "show_sharpe", "write"]
 
 
 @dataclass(frozen=True)
@@ -17,8 +17,7 @@ class Metric:
 
     Attributes:
         label: Head of its column.
-        unit: `gain` (signed percentage), `share` (percentage), `loss` (percentage, shown as a loss whatever its
-            sign), `times` (multiple of NAV), `ratio`, or `count`.
+        unit: What `write` knows.
         help: What it is, in one clause.
     """
 
@@ -78,7 +77,11 @@ def get(metrics: Mapping[str, float | None], name: str) -> float | None:
 
 
 def show(
-    name: str, metrics: Mapping[str, float | None], reasons: Mapping[str, str], footnotes: Footnotes | None = None
+    name: str,
+    metrics: Mapping[str, float | None],
+    reasons: Mapping[str, str],
+    footnotes: Footnotes | None = None,
+    known: Mapping[str, Metric] = METRICS,
 ) -> str:
     """Return a metric as HTML; undefined is a dash with its reason, never a zero."""
     value = get(metrics, name)
@@ -89,7 +92,7 @@ def show(
         reason = reason or ("undefined for this run" if name in metrics else "not measured")
         text = f'<span class="undefined"{attribute("title", reason)}>{DASH}</span>'
     else:
-        text = _write(value, METRICS[name].unit if name in METRICS else "ratio")
+        text = write(value, known[name].unit if name in known else "ratio")
     return text + (footnotes.mark(reason) if footnotes is not None and reason else "")
 
 
@@ -103,7 +106,12 @@ def show_sharpe(
     return f'{text} <span class="error">{PLUS_MINUS} {show("sharpe_se", metrics, reasons, footnotes)}</span>'
 
 
-def _write(value: float, unit: str) -> str:
+def write(value: float, unit: str) -> str:
+    """Return a number as its unit is written.
+
+    Units are `gain` (signed percentage), `share` (percentage), `loss` (percentage, a loss whatever its sign), `times`
+    (multiple of NAV), `probability`, `ratio`, `fine` (a ratio of one bar), `count`, `least` (a count, rounded up).
+    """
     if unit == "gain":
         return percent(value, signed=True)
     if unit == "loss":
@@ -112,4 +120,17 @@ def _write(value: float, unit: str) -> str:
         return percent(value, 2 if abs(value) < 0.01 else 1)
     if unit == "times":
         return number(value, 1 if abs(value) >= 10.0 else 2) + TIMES
-    return number(value, 0 if unit == "count" else 2)
+    if unit == "probability":
+        return _probability(value)
+    if unit == "least":
+        return number(math.ceil(value), 0)
+    if unit == "count":
+        return number(value, 0 if value == round(value) else 1)
+    return number(value, 4 if unit == "fine" else 2)
+
+
+def _probability(value: float) -> str:
+    # Rounded, 0.9996 would be a certainty.
+    if 0.0 < value < 0.0005:
+        return "below 0.001"
+    return "above 0.999" if 0.9995 <= value < 1.0 else number(value, 3)

@@ -116,7 +116,7 @@ def provenance_list(provenance: Provenance) -> str:
 def _check(provenance: Provenance) -> str:
     command = digest = ""
     if provenance.verify:
-        command = "<p>This recomputes the run from its decisions:</p>" + _code(provenance.verify)
+        command = f"<p>This recomputes {escape(provenance.verified)}:</p>" + _code(provenance.verify)
     if provenance.digest:
         told = "It must print this digest" if command else "Digest of the run's record"
         digest = f"<p>{told}:</p>{_code(provenance.digest)}"

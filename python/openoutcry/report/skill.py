@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from openoutcry.report.evidence import Skill
-from openoutcry.report.metrics import Footnotes, Metric, get, show
+from openoutcry.report.metrics import Footnotes, Metric, get, show, write
 from openoutcry.report.parts import scroll
 from openoutcry.report.svg import place
 from openoutcry.report.text import escape, number, plural
@@ -72,7 +72,8 @@ def told(skill: Skill) -> str:
     else:
         tries = "" if trials is None else f" after {plural(int(trials), 'trial')}"
         side = "reaches" if dsr >= BAR_OF_SKILL else "is below"
-        sentences = [f"The deflated Sharpe ratio{tries} {side} {BAR_OF_SKILL:g}: {_probability(dsr)}."]
+        shown = write(dsr, "probability")
+        sentences = [f"The deflated Sharpe ratio{tries} {side} {BAR_OF_SKILL:g}: {shown}."]
     needed, had = get(skill.values, "min_trl"), get(skill.values, "n_returns")
     if needed is not None and had is not None:
         enough = "long enough" if had >= needed else "too short"
@@ -85,30 +86,11 @@ def told(skill: Skill) -> str:
 def _row(name: str, skill: Skill, footnotes: Footnotes) -> str:
     metric = SKILL.get(name, Metric(name, "ratio", ""))
     value = get(skill.values, name)
-    text = _write(value, metric.unit, name, skill, footnotes)
+    text = show(name, skill.values, skill.reasons, footnotes, SKILL)
     gauge = _gauge(metric.label, value) if name in _GAUGES and value is not None else ""
     kind = ' class="input"' if name in _INPUTS else ""
     head = f'<th scope="row">{escape(metric.label)}{gauge}</th>'
     return f'<tr{kind}>{head}<td>{text}</td><td class="help">{escape(metric.help)}</td></tr>'
-
-
-def _write(value: float | None, unit: str, name: str, skill: Skill, footnotes: Footnotes) -> str:
-    if value is None:
-        return show(name, skill.values, skill.reasons, footnotes)
-    if unit == "probability":
-        return _probability(value)
-    if unit == "least":
-        return number(math.ceil(value), 0)
-    if unit == "count":
-        return number(value, 0 if value == round(value) else 1)
-    return number(value, 4) if unit == "fine" else number(value, 2)
-
-
-def _probability(value: float) -> str:
-    # Rounded, 0.9996 would be a certainty.
-    if 0.0 < value < 0.0005:
-        return "below 0.001"
-    return "above 0.999" if 0.9995 <= value < 1.0 else number(value, 3)
 
 
 def _gauge(label: str, value: float) -> str:
@@ -117,7 +99,7 @@ def _gauge(label: str, value: float) -> str:
     told = f"On a scale of 0 to 1; the mark is {BAR_OF_SKILL:g}."
     return (
         '<svg class="oo-chart oo-gauge" role="img" width="100%" height="14">'
-        f"<title>{escape(label)} {_probability(value)}</title><desc>{told}</desc>"
+        f"<title>{escape(label)} {write(value, 'probability')}</title><desc>{told}</desc>"
         '<g class="oo-grid"><line x1="0" x2="100%" y1="7" y2="7"/>'
         f'<line class="oo-zero" x1="{bar}" x2="{bar}" y1="1" y2="13"/></g>'
         f'<g class="{side}"><circle class="oo-point" cx="{at}" cy="7" r="4.5"/></g></svg>'

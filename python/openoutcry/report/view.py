@@ -123,12 +123,14 @@ class Provenance:
         groups: Head to entries of its own, such as one group a dataset; shown before `entries`.
         verify: The command that recomputes what the page shows; empty for none.
         digest: What that command must print; empty for none.
+        verified: What that command recomputes.
     """
 
     entries: Sequence[tuple[str, str]]
     groups: Mapping[str, Sequence[tuple[str, str]]] = field(default_factory=dict)
     verify: str = ""
     digest: str = ""
+    verified: str = "the run from its decisions"
 
 
 @dataclass(frozen=True)
