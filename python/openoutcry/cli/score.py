@@ -11,6 +11,7 @@ from typing import Any
 import typer
 from rich import box
 from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress
 from rich.table import Table
 
 from openoutcry import data as bundled
@@ -108,19 +109,25 @@ def _evaluation(records: list[RunRecord], suite: str | None, keys: Path | None, 
 
 
 def _attack(as_json: bool) -> int:
-    from openoutcry.score_attacks import run_attacks
+    from openoutcry.score_attacks import ATTACKS, run_attacks
 
-    rows = run_attacks()
+    with Progress(BarColumn(), MofNCompleteColumn(), console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=len(ATTACKS))
+        rows = run_attacks(on_attack=lambda _: bar.advance(task))
     if as_json:
         typer.echo(json.dumps([row.to_dict() for row in rows]))
-    else:
-        table = Table(title="Attacks on the scorer", title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-        for head in ("attack", "what it tries", "a naive scorer", "here"):
-            table.add_column(head)
-        for row in rows:
-            table.add_row(row.slug, row.tries, row.naive, ("[red]WON[/] " if row.won else "") + row.found)
-        Console().print(table)
-    return int(any(row.won for row in rows))
+        return int(not all(row.held for row in rows))
+    table = Table(title="attacks on the scorer", title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    for head in ("attack", "what it tries", "a simpler scorer: fooled", "won", "may win", "held"):
+        table.add_column(head, justify="right" if head in ("won", "may win") else "left")
+    for row in rows:
+        bound = f"{'≥' if row.is_control else '≤'} {row.n_bound}"
+        fooled = f"{row.naive}: {row.n_fooled} of {row.n}"
+        table.add_row(row.slug, row.tries, fooled, f"{row.n_won} of {row.n}", bound, "yes" if row.held else "NO")
+    console = Console()
+    console.width = max(console.width, 110)
+    console.print(table)
+    return int(not all(row.held for row in rows))
 
 
 def _as_json(board: Board, evaluation: Evaluation | None) -> str:

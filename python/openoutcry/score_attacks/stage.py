@@ -60,6 +60,10 @@ class Stage:
         """Return costs and limits."""
         return self.costs, self.limits
 
+    def lookback(self) -> int:
+        """Return how many closes an agent may be shown."""
+        return native.DEFAULT_LOOKBACK
+
     def returns(self) -> Table:
         """Return what weights of a row earn, shape `(n_bars - 1, n_symbols)`."""
         close = self.dataset.close
