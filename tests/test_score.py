@@ -155,6 +155,9 @@ def test_what_a_suite_says_is_what_agents_are_held_to() -> None:
         def rules(self) -> tuple[oo.CostModel, oo.Limits]:
             return oo.CostModel(slippage_jitter=0.5), oo.Limits()
 
+        def lookback(self) -> None:
+            return None
+
     found = oo.score(RECORDS, suite=Protocol())["momentum"]
     assert found.gate("windows_present").passed
     assert not found.gate("drawdown").passed

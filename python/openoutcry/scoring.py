@@ -161,10 +161,10 @@ def _is_known(agent: Any) -> bool:
 def _submission(agent: RunRecord | Submission, terms: _Terms) -> Submission:
     if isinstance(agent, Submission):
         return agent
-    shown = {header["lookback"] for header in agent.headers}
-    if terms.lookback is not None and shown - {str(terms.lookback)}:
-        wanted = f"an agent must be shown {terms.lookback} closes, as the suite says"
-        raise refusal("argument_invalid", f"{wanted}; received `{agent.agent_id}`, shown {', '.join(sorted(shown))}")
+    for run, header in enumerate(agent.headers):
+        if terms.lookback is not None and header["lookback"] != str(terms.lookback):
+            received = f"one whose lookback of run {run} is {header['lookback']} where the suite has {terms.lookback}"
+            raise refusal("record_differs", f"a record that keeps to the suite is required; received {received}")
     return submit(agent, terms.markets, terms.costs, terms.limits)
 
 
