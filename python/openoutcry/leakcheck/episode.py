@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from decimal import Decimal
 from enum import Enum
+from functools import lru_cache
 from types import SimpleNamespace
 from typing import Any
 
@@ -22,6 +23,8 @@ LAYOUT = " (layout)"
 SPACES = ("observation_space", "action_space")
 
 NUMBER = (bool, int, float, np.generic)
+_COMMON = (str, float, int, type(None))
+_OBSERVATION, _INFO = f"observation{LAYOUT}", f"info{LAYOUT}"
 _PLAIN = (str, bytes, Decimal, *NUMBER, type(None))
 
 Values = npt.NDArray[Any]
@@ -61,8 +64,8 @@ class Episode:
                 self.unread.setdefault(name, value)
             else:
                 self.seen[name].append((place, value))
-        for name, whole in (("observation", observation), ("info", info)):
-            self.seen[f"{name}{LAYOUT}"].append((place, np.array([structure(whole)], dtype=object)))
+        for name, whole in ((_OBSERVATION, observation), (_INFO, info)):
+            self.seen[name].append((place, _text(structure(whole))))
         dates = (value for name, value in info.items() if str(name).lower() in TIMES and value is not None)
         self.dates.append(next(map(iso, dates), None))
 
@@ -74,8 +77,17 @@ class Episode:
                     self.seen[inner].append((0, value))
 
 
+@lru_cache(maxsize=256)
+def _text(text: str) -> Values:
+    return np.array([text], dtype=object)
+
+
 def structure(value: Any) -> str:
     """Return how a value is made: keys in their order, types and shapes."""
+    if isinstance(value, _COMMON):
+        return type(value).__name__
+    if isinstance(value, (np.ndarray, np.generic)):
+        return f"{value.dtype.str}{value.shape}" if value.dtype.kind not in "US" else f"text{value.shape}"
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{key}: {structure(inner)}" for key, inner in value.items()) + "}"
     if isinstance(value, (list, tuple)):
@@ -83,8 +95,6 @@ def structure(value: Any) -> str:
         if len(kinds) == 1 and (kind := kinds.pop()) in (bool, int, float, str):
             return f"{type(value).__name__} of {len(value)} {kind.__name__}"
         return f"{type(value).__name__} of " + ", ".join(map(structure, value))
-    if isinstance(value, (np.ndarray, np.generic)):
-        return f"{value.dtype}{list(value.shape)}" if value.dtype.kind not in "US" else f"text{list(value.shape)}"
     return type(value).__name__
 
 
