@@ -62,5 +62,5 @@ def _begins(values: npt.NDArray[np.generic], bars: npt.NDArray[np.intp], known: 
     if values.dtype.kind in "fiub":
         rows = rows[np.argsort(bars[rows], kind="stable")]
         others = np.flatnonzero(values[rows] != values[rows[0]])
-        if len(others):
+        if len(others) and others[0] > 1:
             yield int(bars[rows[others[0]]])
