@@ -18,7 +18,7 @@ _PATIENCE_SECONDS = 5.0
 
 
 def watched() -> None:
-    """Go on in a child process, so that code which ends its process is not taken for one that passed.
+    """Go on in a child process, so that a target that ends it does not pass.
 
     The parent never returns: it ends with the exit code of the child, or is refused where the child did not come to its
     end. Where the system cannot fork, the process itself goes on.
@@ -50,7 +50,7 @@ def watched() -> None:
 
 
 class Progress:
-    """Says on a stream every few seconds how many runs are done, and how long the rest takes."""
+    """Says every few seconds how many runs are done, and how many are left."""
 
     def __init__(self, stream: TextIO, now: Callable[[], float] = time.monotonic) -> None:
         self._stream, self._now = stream, now

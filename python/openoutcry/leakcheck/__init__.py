@@ -97,7 +97,7 @@ def check(
 
 
 def _shown(base: Trace) -> tuple[str, ...]:
-    """Return the columns of values, without those of how an episode shows them and of words that nobody said."""
+    """Return the columns of values, without layouts and words nobody said."""
     return tuple(
         name
         for name, values in base.columns.items()

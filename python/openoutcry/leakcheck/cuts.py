@@ -46,7 +46,7 @@ def cuts_for(base: Trace, n_bars: int, n_cuts: int) -> list[int]:
 
 
 def _starts(base: Trace) -> list[int]:
-    """Return the bars at which columns begin, or first differ from a constant that fills their warm-up."""
+    """Return the bars at which columns begin, or their constant fill ends."""
     starts: set[int] = set()
     for name, values in base.columns.items():
         if name not in base.flags:

@@ -1,4 +1,4 @@
-"""Changes that arithmetic on whole columns brings, which cannot be told from a leak."""
+"""Changes by arithmetic on whole columns, which look like a leak."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ROUNDING = 450.0
 
 
 def blotted(base: Trace, other: Trace, cut: int, changed: Mapping[str, Mask]) -> dict[str, float]:
-    """Return what each column became whose numbers up to a bar all became one, such as NaN.
+    """Return what the columns became whose early numbers all became one.
 
     A constant that fills the rows of a warm-up stays.
 
@@ -39,7 +39,7 @@ def blotted(base: Trace, other: Trace, cut: int, changed: Mapping[str, Mask]) ->
 
 
 def _filled(base: Trace, name: str) -> Mask:
-    """Return the first rows, by bars, that hold one value; none where only the first does."""
+    """Return the first rows that hold one value; none if only one does."""
     values = base.numbers[name]
     rows = np.flatnonzero(base.present & ~np.isnan(values))
     filled = np.zeros(len(values), dtype=bool)
@@ -52,14 +52,14 @@ def _filled(base: Trace, name: str) -> Mask:
 
 
 def is_complete(base: Trace, name: str) -> bool:
-    """Return whether a column misses no number after its warm-up, so that none of its data can be missing."""
+    """Return whether a column misses no number after its warm-up."""
     missing = base.bars[base.present & np.isnan(base.numbers[name])]
     known = base.bars[base.present & ~np.isnan(base.numbers[name])]
     return bool(missing.max(initial=-1) < known.min(initial=np.iinfo(np.intp).max))
 
 
 def is_rounding(base: Trace, other: Trace, name: str, cut: int) -> bool:
-    """Return whether a column changes up to a bar by no more than the rounding of its largest value.
+    """Return whether a column changes by rounding of its largest value.
 
     Args:
         base: What the target knew.

@@ -101,7 +101,7 @@ class EnvTarget:
         return trace_of(episode, self._layout, self.clock.start, original.n_bars)
 
     def begins(self, source: Source) -> int | None:
-        """Return the bar of the first observation on a market by its rewards, None where they do not tell it."""
+        """Return the bar of the first observation by rewards, None if untold."""
         if self.clock is None or "reward" not in self.clock.told_by:
             return None
         try:

@@ -99,7 +99,7 @@ def structure(value: Any) -> str:
 
 
 def _described(space: Any) -> Any:
-    """Return the bounds of a space in numbers, and of other spaces what they are called."""
+    """Return the bounds of a space in numbers, of others what they are called."""
     inner = getattr(space, "spaces", None)
     if inner is not None:
         named = inner.items() if isinstance(inner, Mapping) else enumerate(inner)

@@ -1,4 +1,4 @@
-"""What a target shows beside its values: the order of columns and rows, and the types of columns."""
+"""The order of columns and rows, and the types of columns."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _of_rows(keys: Mapping[str, npt.NDArray[Any]], both: Mask) -> Iterable[npt.N
 
 
 def _is_sort_by(key: npt.NDArray[Any], one: npt.NDArray[np.intp], two: npt.NDArray[np.intp]) -> bool:
-    """Return whether rows are sorted by a key that has no other order in the other run."""
+    """Return whether rows are sorted by a key, here and in the other run."""
     a, b = key[one], key[two]
     try:
         is_sorted = bool(np.all(a[1:] >= a[:-1]) or np.all(a[1:] <= a[:-1]))
@@ -83,7 +83,7 @@ def _is_sort_by(key: npt.NDArray[Any], one: npt.NDArray[np.intp], two: npt.NDArr
 
 
 def _is_of_missing(name: str, base: Trace, other: Trace) -> bool:
-    """Return whether a type is another one because a value is missing, as whole numbers become floats."""
+    """Return whether a type is another one because a value is missing."""
     for wide, narrow in ((base, other), (other, base)):
         if wide.types[name] == "O" or (wide.types[name] == "f8" and narrow.types[name] in "iub"):
             return not told(wide.columns[name])[wide.present].all()
@@ -91,5 +91,5 @@ def _is_of_missing(name: str, base: Trace, other: Trace) -> bool:
 
 
 def type_of(values: npt.NDArray[Any]) -> str:
-    """Return the type of a column, with the size of floats alone: of other types it depends on how many there are."""
+    """Return the type of a column, with the size of floats alone."""
     return f"f{values.dtype.itemsize}" if values.dtype.kind == "f" else str(values.dtype.kind)

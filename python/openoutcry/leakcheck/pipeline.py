@@ -67,7 +67,7 @@ def trace_of(result: Any, given: Any, source: Source, original: Source) -> Trace
 
 
 def _by_date(result: Any, columns: Mapping[str, Column], source: Source, original: Source) -> Rows | None:
-    """Return the bar of each row of a result that has one for each date of several symbols, as a pivot has.
+    """Return the bar of each row of a result by date, as a pivot has them.
 
     None where it has rows of symbols.
     """

@@ -110,7 +110,7 @@ class Report:
 
     @property
     def complaint(self) -> str | None:
-        """Why a target without a leak is not clean; None where it is, or where there is a leak."""
+        """Why a target without a leak is not clean; None where it is, or leaks."""
         if self.leaks or not self.untried:
             return None
         kinds, why = " and ".join(self.untried), "nothing at or before a cut was shown"

@@ -39,7 +39,7 @@ class Target(Protocol):
         """Return what the target knew; with `cut`, up to that bar will do."""
 
     def begins(self, source: Source) -> int | None:
-        """Return the bar at which it begins on a market, None where that is the first or is not known."""
+        """Return the bar at which it begins; None for the first, or if unknown."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ class Search:
         return quietly(self.target, KINDS[kind](self.source, cut), self.source, cut)
 
     def reaches(self, n_cuts: int) -> list[Reach]:
-        """Return the columns that look ahead, in their order, and keep what is `unsure` or `rounded`."""
+        """Return the columns that look ahead, and keep what is `unsure`."""
         cuts = cuts_for(self.base, self.source.n_bars, n_cuts)
         self.n_cuts = len(cuts)
         for place, cut in enumerate(cuts):
@@ -144,7 +144,7 @@ class Search:
         return {name: kinds for name, kinds in changed.items() if not is_explained(name, changed)}
 
     def _keeps_order(self) -> bool:
-        """Return whether rows come in the same order on the same data, however often it is asked."""
+        """Return whether rows come in the same order, however often it is asked."""
         again = (quietly(self.target, self.source, self.source, None) for _ in range(_ASKED))
         return all(same_order(self.base, each) for each in again)
 
@@ -263,7 +263,7 @@ class Search:
         return {column: np.flatnonzero(rows) for column, rows in found.items()}
 
     def _begins_elsewhere(self, cut: int) -> int | None:
-        """Return the bar at which the target begins on shorter data, None if that is the same or not known."""
+        """Return where the target begins on shorter data, None if it is the same."""
         if self._seen.get(("garbage", cut)):
             return None
         start = self.target.begins(self.source)
@@ -286,7 +286,7 @@ class Search:
         return rows & ~ends
 
     def _is_blotted(self, column: str, kinds: tuple[str, ...]) -> bool:
-        """Return whether a column changes in that later NaN make one value of all of it alone.
+        """Return whether a column changes by NaN alone, which make it one value.
 
         That tells whether later data are missing, and nothing where none of the data are.
         """
@@ -297,12 +297,12 @@ class Search:
         return self._is_one_value(column)
 
     def _is_one_value(self, column: str) -> bool:
-        """Return whether NaN make the same value of a column at each cut where they change it."""
+        """Return whether NaN make one value of a column, the same at each cut."""
         became = [self._blots[cut].get(column) for cut in self._hits(column, "nan")]
         return None not in became and len({str(each) for each in became}) <= 1
 
     def _is_rounded(self, column: str, kinds: tuple[str, ...]) -> bool:
-        """Return whether a column changes by rounding alone, as a transform of all its rows does with large ones."""
+        """Return whether a column changes by rounding beside large numbers alone."""
         if kinds not in (("garbage",), ("garbage", "nan")) or not self._is_one_value(column):
             return False
         hits = self._hits(column, "garbage")
