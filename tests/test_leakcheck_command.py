@@ -104,7 +104,7 @@ def test_the_exit_code_and_json_say_what_looks_ahead(name: str, kind: str, colum
 def test_the_table_names_column_horizon_and_row() -> None:
     done = call("leak_targets:back_filled", *SHORT)
     assert done.returncode == 1
-    assert "leak_targets:back_filled (pipeline, 120 bars, 9 cuts" in done.stdout
+    assert "leak_targets:back_filled (pipeline, 120 bars, 10 cuts" in done.stdout
     assert re.search(r"average +19 +0 \(2000-01-03\) +garbage, nan, permutation", done.stdout)
     refused = call("leak_targets:refuses_nan", *SHORT)
     assert refused.returncode == 2
