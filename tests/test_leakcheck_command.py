@@ -73,6 +73,8 @@ SCHEMA = a_record(
     },
     not_compared={"type": "array", "items": TEXT},
     unsure={"type": "array", "items": TEXT},
+    untried={"type": "array", "items": {"enum": ["garbage", "nan", "permutation", "truncation"]}},
+    without={"type": "array", "items": {"enum": ["garbage", "nan", "permutation", "truncation"]}},
 )
 
 
@@ -85,7 +87,6 @@ def call(*words: str, cwd: Path = HERE) -> subprocess.CompletedProcess[str]:
     [
         ("momentum", "agent", []),
         ("Market", "env", []),
-        ("refuses_nan", "pipeline", []),
         ("shifted", "pipeline", ["next"]),
         ("OffByOne", "env", ["observation[4]"]),
         ("future_news", "agent", ["weight[S000]", "weight[S001]", "weight[S002]"]),
@@ -103,12 +104,18 @@ def test_the_exit_code_and_json_say_what_looks_ahead(name: str, kind: str, colum
 def test_the_table_names_column_horizon_and_row() -> None:
     done = call("leak_targets:back_filled", *SHORT)
     assert done.returncode == 1
-    assert "leak_targets:back_filled (pipeline, 120 bars, 8 cuts" in done.stdout
+    assert "leak_targets:back_filled (pipeline, 120 bars, 10 cuts" in done.stdout
     assert re.search(r"average +19 +0 \(2000-01-03\) +garbage, nan, permutation", done.stdout)
-    clean = call("leak_targets:refuses_nan", *SHORT)
+    refused = call("leak_targets:refuses_nan", *SHORT)
+    assert refused.returncode == 2
+    assert "of the runs with nan gave nothing to compare, which is no leak by itself" in refused.stdout
+    assert "error: argument_invalid: `target` must run with nan at one cut at least; received ValueError: no NaN" in (
+        refused.stderr
+    )
+    clean = call("leak_targets:refuses_nan", "--without", "nan", *SHORT)
     assert clean.returncode == 0
     assert "nothing looks ahead" in clean.stdout
-    assert "8 of the runs with nan gave nothing to compare, which is no leak by itself" in clean.stdout
+    assert "left out: nan" in clean.stdout
 
 
 def test_an_episode_that_ends_early_and_what_is_not_compared_are_told() -> None:
@@ -130,7 +137,9 @@ def test_a_transform_that_spreads_nan_is_unsure_with_exit_code_0() -> None:
     done = call("leak_targets:fft_of_nan", *SHORT)
     assert done.returncode == 0, done.stderr
     assert "nothing looks ahead, 1 unsure" in done.stdout
-    assert "not counted: average: later NaN make all of it NaN and nothing else changes it" in done.stdout
+    assert (
+        "not counted: average: later NaN make all of it NaN, or one value, and nothing else changes it" in done.stdout
+    )
     report = json.loads(call("leak_targets:fft_of_nan", "--json", *SHORT).stdout)
     jsonschema.validate(report, SCHEMA)
     assert (report["clean"], report["unsure"]) == (True, ["average"])

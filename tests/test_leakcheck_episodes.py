@@ -148,13 +148,13 @@ def test_what_is_neither_number_nor_text_is_listed() -> None:
             }
             shown = {"names": np.array(["a", "b"]), "mixed": np.array(["a", 1, None], dtype=object)}
             held = {"held": Side.LONG if self.position > 0 else Side.OTHER}
-            odd = {"set": {1}, "frames": np.array([{}], dtype=object), "none": None}
+            odd = {"it": iter(()), "frames": np.array([{}], dtype=object), "none": None}
             return seen, reward, terminated, truncated, {**dates, **shown, **held, **odd}
 
     report = check(Odd, frame_of(), kind="env")
     assert report.leaks == ()
-    assert report.unread == ("info.set (set)", "info.frames (array of object)")
-    told = "not compared, for it is neither number nor text: info.set (set), info.frames (array of object)"
+    assert report.unread == ("info.it (tuple_iterator)", "info.frames (array of object)")
+    told = "not compared, for it is neither number nor text: info.it (tuple_iterator), info.frames (array of object)"
     assert told in report.notes
     assert {"info.day", "info.moment", "info.names[1]", "info.held", "info.mixed[2]"} <= set(report.columns)
     assert "info.none" not in report.columns

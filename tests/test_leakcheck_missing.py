@@ -30,13 +30,60 @@ def test_a_causal_transform_of_whole_columns_is_unsure_and_no_leak(target: Any, 
     assert any(note.startswith(f"not counted: {column}: later NaN make all of it NaN") for note in report.notes)
 
 
+def by_symbol(frame: pd.DataFrame) -> pd.DataFrame:
+    made = frame.groupby("symbol")["close"].transform(lambda close: targets._fft_average(close.to_numpy()))
+    return frame.assign(average=made)
+
+
 def test_on_data_that_miss_values_a_spread_of_nan_tells_of_them_and_is_a_leak() -> None:
+    frame = market.synthetic("pipeline", "pandas", 120, 3)
+    assert check(by_symbol, frame).unsure == ("average",)
+    frame.loc[(frame["symbol"] == "S001") & (np.arange(len(frame)) > 200), "close"] = np.nan
+    report = check(by_symbol, frame)
+    assert (found(report), report.unsure) == ({"average": ("nan", "permutation", "truncation")}, ())
+
+
+def test_a_gap_in_data_that_a_column_is_not_made_of_changes_nothing() -> None:
     frame = frame_of()
     frame.iloc[150:, 0] = np.nan
-    report = check(targets.fft_of_nan, frame)
-    assert (found(report), report.unsure) == ({"average": ("nan",)}, ())
-    told = "a column that only NaN changes tells which data are missing, or has a transform that spreads NaN"
-    assert told in report.notes
+    assert check(targets.fft_of_nan, frame).unsure == ("average",)
+
+
+def of_changes(frame: pd.DataFrame) -> pd.DataFrame:
+    moves = frame["close"].pct_change().fillna(0.0).to_numpy()
+    return pd.DataFrame({"average": _fft(moves)}, index=frame.index)
+
+
+def of_turnover(frame: pd.DataFrame) -> pd.DataFrame:
+    return pd.DataFrame({"average": _fft((frame["close"] * frame["volume"]).to_numpy())}, index=frame.index)
+
+
+def _fft(values: np.ndarray) -> np.ndarray:
+    size = 1 << (2 * len(values) + 60).bit_length()
+    kernel = np.exp(-np.arange(30) / 5.0)
+    return np.fft.irfft(np.fft.rfft(values, size) * np.fft.rfft(kernel, size), size)[: len(values)]
+
+
+def rises(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the side of a causal average, which is 0 where the average is NaN."""
+    smooth = _fft(np.log(frame["close"].to_numpy()))
+    return pd.DataFrame({"average": (np.diff(smooth, prepend=smooth[0]) > 0.0).astype(int)}, index=frame.index)
+
+
+def zeroed(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a causal average with zeros in its warm-up."""
+    smooth = _fft(np.log(frame["close"].to_numpy()))
+    smooth[:30] = 0.0
+    return pd.DataFrame({"average": smooth}, index=frame.index)
+
+
+@pytest.mark.parametrize("target", [of_changes, of_turnover, rises, zeroed])
+def test_what_a_transform_of_whole_columns_rounds_or_spreads_is_unsure(target: Any) -> None:
+    report = assert_no_lookahead(target, frame_of())
+    assert report.unsure == ("average",)
+    assert report.rounded == (("average",) if target in (of_changes, of_turnover) else ())
+    told = "garbage alone changes it, by what a transform" if report.rounded else "later NaN make all of it NaN, or one"
+    assert any(note.startswith(f"not counted: average: {told}") for note in report.notes)
 
 
 OHLCV = ("open", "high", "low", "close", "volume")
@@ -63,6 +110,12 @@ def test_what_looks_at_later_gaps_is_a_leak(target: Any, leaks: dict[str, tuple[
     report = check(target, frame_of())
     assert found(report) == leaks
     assert report.unsure == ()
+
+
+def test_a_leak_that_only_later_gaps_show_is_told_to_be_one_of_them() -> None:
+    report = check(targets.coverage, frame_of())
+    told = "a column that only NaN changes tells which data are missing, or has a transform that spreads NaN"
+    assert told in report.notes
 
 
 def test_a_transform_of_the_future_is_a_leak_though_it_spreads_nan_too() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -16,7 +18,9 @@ import polars as pl
 import pytest
 
 import openoutcry as oo
+from openoutcry.cli.watch import Progress
 from openoutcry.leakcheck import assert_no_lookahead, check
+from openoutcry.leakcheck.perturb import KINDS
 
 pytestmark = pytest.mark.once
 
@@ -205,7 +209,8 @@ def test_a_process_that_a_target_ends_on_another_future_is_no_leak_and_is_told()
             raise SystemExit(0)
         return each["close"].diff()
 
-    report = assert_no_lookahead(leaves, frame())
+    report = check(leaves, frame())
+    assert (report.leaks, report.untried) == ((), ("garbage", "nan"))
     assert report.errors["garbage"][1] == "SystemExit: 0"
     assert report.answers is None
 
@@ -237,3 +242,45 @@ def test_the_largest_numbers_and_polars_columns_of_nothing_can_be_checked(
     empty = pl.DataFrame({"close": np.arange(30.0), "nothing": [None] * 30})
     assert check(lambda each: each.with_columns(pl.col("close").shift(1)), empty).is_clean
     assert capfd.readouterr().err == ""
+
+
+def test_a_future_that_could_never_be_tried_is_not_clean() -> None:
+    def long(each: pd.DataFrame) -> pd.DataFrame:
+        if len(each) < 30:
+            raise ValueError("too short")
+        return pd.DataFrame({"left": np.arange(30.0) / len(each), "close": each["close"]})
+
+    report = check(long, frame())
+    assert (report.is_clean, report.leaks, report.untried) == (False, (), ("truncation",))
+    words = "`target` must run with truncation at one cut at least; received ValueError: too short; hint"
+    assert words in str(report)
+    with pytest.raises(oo.OpenOutcryError, match=words):
+        assert_no_lookahead(long, frame())
+    assert assert_no_lookahead(long, frame(), without=["truncation"]).without == ("truncation",)
+    for left_out, words in ((["gone"], "must be of garbage, nan"), (list(KINDS), "must leave a future to try")):
+        with pytest.raises(oo.OpenOutcryError, match=words):
+            check(long, frame(), without=left_out)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="where the system cannot fork, the command is one process")
+@pytest.mark.parametrize(("how", "words"), [("os._exit(0)", "exit code 0"), ("os.kill(os.getpid(), 9)", "signal 9")])
+def test_a_target_that_ends_its_process_on_another_future_is_not_clean(how: str, words: str, tmp_path: Path) -> None:
+    code = f"import os\ndef build(frame):\n    if len(frame) < 60:\n        {how}\n    return frame.shift(1)\n"
+    (tmp_path / "quits.py").write_text(code, encoding="utf-8")
+    done = called("quits:build", "--bars", "60", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"`target` must not end the process; received its end with {words}" in done.stderr
+
+
+def test_a_long_check_says_how_far_it_is() -> None:
+    stream, now = io.StringIO(), iter([0.0, 2.0, 6.0, 8.0, 12.0])
+    progress = Progress(stream, lambda: next(now))
+    for done in (10, 30, 40, 60):
+        progress(done, 120)
+    assert stream.getvalue().splitlines() == [
+        "leakcheck: 30 of 120 runs, about 18 s left",
+        "leakcheck: 60 of 120 runs, about 12 s left",
+    ]
+    told: list[tuple[int, int]] = []
+    report = check(lambda each: each, frame(), progress=lambda *each: told.append(each))
+    assert told == [(k + 1, 4 * report.n_cuts) for k in range(4 * report.n_cuts)]

@@ -18,6 +18,7 @@ from rich.table import Table
 
 from openoutcry import data
 from openoutcry.cli.source import open_dataset, page_to_write
+from openoutcry.cli.watch import Progress, watched
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import OpenOutcryError
 
@@ -33,8 +34,11 @@ EXAMPLES = """
 
 `openoutcry leakcheck my_agent:decide --data ecb-fx --json`
 
+`openoutcry leakcheck my_features:build --without nan` where it is known to refuse NaN
+
 **Exit codes** 0: nothing looks ahead. 1: something does. 2: it could not be checked: the target raises on the data as
-it is, does not give the same twice, keeps something between calls, or gives something whose rows cannot be told.
+it is or with one of the futures at every cut, ends the process, does not give the same twice, keeps something between
+calls, or gives something whose rows cannot be told.
 """
 
 
@@ -47,19 +51,22 @@ def leakcheck(
     symbols: int | None = typer.Option(None, help="Symbols of the synthetic market.", min=1),
     cuts: int = typer.Option(24, help="Bars after which the future is replaced.", min=1),
     start: int | None = typer.Option(None, help="Bar of an environment's first observation; found by default."),
+    without: list[str] = typer.Option([], help="A future that the target does not take: `nan`, `truncation`."),
     rtol: float | None = typer.Option(None, help="Relative tolerance; 1e-9 by default, 1e-5 for float32."),
     periods_per_year: float = typer.Option(252.0, help="Bars a year, for Sharpe ratios."),
     picture: Path | None = typer.Option(None, help="Write a chart of each leak to this SVG file."),
     as_json: bool = typer.Option(False, "--json", help="Print as JSON."),
 ) -> None:
     """Replace the future, and name every column that changes before it."""
+    watched()
     # `module:function` means the caller's own file first, as `python -m` would find it.
     sys.path.insert(0, "")
     try:
         if picture is not None:
             _picture_to_write(picture)
         market = _Market(source, frame, bars, symbols)
-        settings = {"n_cuts": cuts, "start": start, "rtol": rtol, "periods_per_year": periods_per_year}
+        settings: dict[str, Any] = {"n_cuts": cuts, "start": start, "rtol": rtol, "periods_per_year": periods_per_year}
+        settings |= {"without": without, "progress": Progress(sys.stderr)}
         # What a target prints is not part of the report.
         with redirect_stdout(sys.stderr):
             report = _checked(target, kind, market, settings)
@@ -81,6 +88,8 @@ def leakcheck(
         typer.echo(json.dumps(report.to_dict()))
     else:
         _show(report, picture)
+    if report.complaint:
+        raise refusal("argument_invalid", report.complaint)
     raise typer.Exit(0 if report.is_clean else 1)
 
 
@@ -127,13 +136,14 @@ def _picture_to_write(path: Path) -> None:
 def _show(report: Report, picture: Path | None) -> None:
     console = Console()
     console.width = max(console.width, 120)
-    told = f"{len(report.leaks)} of {len(report.columns)} columns look ahead" if report.leaks else "nothing looks ahead"
+    told = f"{len(report.leaks)} of {report.n_columns} columns look ahead" if report.leaks else "nothing looks ahead"
+    told = "not checked with each future" if report.complaint else told
     told += f", {len(report.unsure)} unsure" if report.unsure else ""
     size = f"{report.source.n_bars:,} bars, {report.n_cuts} cuts, {report.n_runs} runs"
     console.print(f"{escape(report.target)} ({report.kind}, {size}): {told}", highlight=False)
     if report.leaks:
         console.print(_table(report.leaks))
-    for note in report.notes:
+    for note in (each for each in report.notes if each != report.complaint):
         console.print(f"  · {note}", style="dim", highlight=False, markup=False, soft_wrap=True)
     if picture is not None:
         console.print(f"picture: {picture}", highlight=False)

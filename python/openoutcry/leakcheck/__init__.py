@@ -5,16 +5,20 @@ The future after a bar is replaced; whatever a target gave for that bar or one b
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from openoutcry.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.leakcheck import market
+from openoutcry.leakcheck.cuts import CUTS
+from openoutcry.leakcheck.episode import LAYOUT, SPACES
+from openoutcry.leakcheck.perturb import KINDS
 from openoutcry.leakcheck.report import Leak, Report
-from openoutcry.leakcheck.search import CUTS, Reach, Search, cuts_of
+from openoutcry.leakcheck.search import Reach, Search
 from openoutcry.leakcheck.source import Source, source_of
 from openoutcry.leakcheck.target import checked_kind, guess, renewed, target_of
+from openoutcry.leakcheck.trace import Trace, told
 from openoutcry.leakcheck.worth import worth_of
 
 __all__ = ["Leak", "Report", "assert_no_lookahead", "check"]
@@ -31,6 +35,8 @@ def check(
     periods_per_year: float = 252.0,
     name: str = "",
     fresh: Callable[[], Callable[..., Any] | None] | None = None,
+    without: Sequence[str] = (),
+    progress: Callable[[int, int], None] | None = None,
 ) -> Report:
     """Return which columns of a target look ahead.
 
@@ -40,13 +46,17 @@ def check(
         frame: A pandas or polars frame, a structured or 2-D array, or a `Dataset`; None for a synthetic market. Rows
             of one date are one bar; without dates each row is one.
         kind: `pipeline`, `env` or `agent`; None to guess it.
-        n_cuts: Bars after which the future is replaced, some of them within the first rows.
+        n_cuts: Bars after which the future is replaced, some of them within the first rows. There are up to half as
+            many more where columns begin.
         start: Bar of an environment's first observation; None to find it.
         rtol: Relative tolerance; None for 1e-9, and 1e-5 where values are float32.
         periods_per_year: Bars a year, for Sharpe ratios.
         name: What the report calls the target.
         fresh: Makes a target that was never called, to find one that keeps something between calls, such as a scaler
             that is fitted once; None, also for what it makes, to leave that out.
+        without: Futures to leave out, of `garbage`, `nan`, `permutation` and `truncation`: those that the target is
+            known not to take.
+        progress: Is told how many runs are done and how many there are, before leaks are measured.
 
     Raises:
         OpenOutcryError: the target cannot be checked: it raises on the data as it is, does not give the same twice, or
@@ -55,8 +65,12 @@ def check(
     source, kind = _prepared(target, frame, checked_kind(kind))
     if n_cuts < 1:
         raise refusal("argument_invalid", f"`n_cuts` must be at least 1; received {n_cuts}")
+    if unknown := [each for each in without if each not in KINDS]:
+        raise refusal("argument_invalid", f"`without` must be of {', '.join(KINDS)}; received {unknown[0]!r}")
+    if not (kinds := tuple(each for each in KINDS if each not in without)):
+        raise refusal("argument_invalid", "`without` must leave a future to try; received all of them")
     subject = target_of(target, kind, start)
-    search = Search(subject, source, rtol)
+    search = Search(subject, source, rtol, kinds, progress)
     if fresh is not None and (again := fresh()) is not None:
         search.meet(renewed(subject, again))
     leaks = tuple(_leak(reach, search, periods_per_year) for reach in search.reaches(n_cuts))
@@ -65,17 +79,31 @@ def check(
         target=name or getattr(target, "__name__", type(target).__name__),
         kind=kind,
         source=source,
-        columns=tuple(search.base.columns),
-        n_cuts=len(cuts_of(source.n_bars, n_cuts)),
+        columns=_shown(search.base),
+        n_cuts=search.n_cuts,
         n_runs=search.n_runs,
         leaks=leaks,
         errors=errors,
         unchecked=tuple(search.unchecked()),
         clock=getattr(subject, "clock", None),
         span=getattr(subject, "span", None),
-        unread=getattr(subject, "unread", ()),
+        unread=(*getattr(subject, "unread", ()), *(f"{name} (differs from run to run)" for name in search.varies)),
         unsure=tuple(search.unsure),
         answers=search.answers(),
+        rounded=tuple(search.rounded),
+        untried=tuple(search.untried),
+        without=tuple(each for each in KINDS if each not in kinds),
+    )
+
+
+def _shown(base: Trace) -> tuple[str, ...]:
+    """Return the columns of values, without layouts and words nobody said."""
+    return tuple(
+        name
+        for name, values in base.columns.items()
+        if not name.endswith(LAYOUT)
+        and name.split(".")[0].split("[")[0] not in SPACES
+        and (name not in base.words or any(value != "" for value in values[told(values)]))
     )
 
 
@@ -93,15 +121,20 @@ def assert_no_lookahead(target: Callable[..., Any], frame: Any = None, **setting
     Args:
         target: As in `check`, as is all that follows.
         frame: The data, a synthetic market by default.
-        **settings: `kind`, `n_cuts`, `start`, `rtol`, `periods_per_year`, `name`, `fresh`.
+        **settings: `kind`, `n_cuts`, `start`, `rtol`, `periods_per_year`, `name`, `fresh`, `without`, `progress`.
 
     Returns:
         The report, where nothing does.
+
+    Raises:
+        OpenOutcryError: the target cannot be checked, or with one of the futures at no cut.
     """
     __tracebackhide__ = True
     report = check(target, frame, **settings)
-    if not report.is_clean:
+    if report.leaks:
         raise AssertionError(str(report))
+    if report.complaint:
+        raise refusal("argument_invalid", report.complaint)
     return report
 
 

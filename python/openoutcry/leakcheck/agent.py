@@ -1,17 +1,20 @@
-"""Agents in our environment: what they decide, bar by bar."""
+"""Agents in our environment: what they decide and say, bar by bar."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from openoutcry import frames
+from openoutcry.agents import Baseline
+from openoutcry.answers import decision_text
 from openoutcry.backtest import run_backtest
 from openoutcry.dataset import Dataset
 from openoutcry.errors import refusal
-from openoutcry.leakcheck.source import Source, iso
+from openoutcry.leakcheck.source import Column, Source, iso
 from openoutcry.leakcheck.trace import Trace
 
 NEWS = "headline"
@@ -32,7 +35,7 @@ class AgentTarget:
         self._make = make
 
     def run(self, source: Source, original: Source, cut: int | None) -> Trace:
-        """Return the target weights of each decision."""
+        """Return the target weights of each decision, and what it says beside them."""
         dataset = dataset_of(source)
         n_bars = original.n_bars
         end = dataset.n_bars if cut is None else min(dataset.n_bars, cut + 1 + _AFTER)
@@ -42,14 +45,44 @@ class AgentTarget:
             raise refusal("argument_invalid", f"{wanted}; received {type(agent).__name__}")
         if end < 2:
             return Trace({}, np.arange(n_bars), np.zeros(n_bars, dtype=bool), is_whole=False)
-        decided = run_backtest(dataset, agent, (0, end)).decisions
+        said: list[str] = []
+        heard = agent if isinstance(agent, Baseline) else _heard(agent, said)
+        decided = run_backtest(dataset, heard, (0, end)).decisions
         present = np.arange(n_bars) < len(decided)
         columns = {}
         for place, symbol in enumerate(dataset.symbols):
             weights = np.full(n_bars, np.nan)
             weights[: len(decided)] = decided[:, place]
             columns[f"weight[{symbol}]"] = weights
-        return Trace(columns, np.arange(n_bars), present, is_whole=False)
+        words = _words(said, list(dataset.symbols), n_bars)
+        return Trace(columns | words, np.arange(n_bars), present, is_whole=False, words=frozenset(words))
+
+    def begins(self, source: Source) -> None:
+        """Return nothing: it decides from the first bar on."""
+
+
+def _heard(agent: Callable[[Any], Any], said: list[str]) -> Callable[[Any], str]:
+    def decide(observation: Any) -> str:
+        said.append(decision_text(agent(observation)))
+        return said[-1]
+
+    return decide
+
+
+def _words(said: Sequence[str], symbols: Sequence[str], n_bars: int) -> dict[str, Column]:
+    """Return the confidence and texts of decisions, by bar; None where there are none."""
+    words: dict[str, Column] = {"reasoning": np.full(n_bars, None, dtype=object)}
+    words |= {f"confidence[{symbol}]": np.full(n_bars, np.nan) for symbol in symbols}
+    words |= {f"rationale[{symbol}]": np.full(n_bars, None, dtype=object) for symbol in symbols}
+    for bar, text in enumerate(said):
+        decision = json.loads(text)
+        words["reasoning"][bar] = decision.get("reasoning") or ""
+        for order in decision["orders"]:
+            symbol = order["symbol"]
+            words[f"rationale[{symbol}]"][bar] = order.get("rationale") or ""
+            if order.get("confidence") is not None:
+                words[f"confidence[{symbol}]"][bar] = order["confidence"]
+    return words
 
 
 def dataset_of(source: Source) -> Dataset:

@@ -100,6 +100,15 @@ class EnvTarget:
             self.unread = tuple(f"{name} ({kind})" for name, kind in episode.unread.items())
         return trace_of(episode, self._layout, self.clock.start, original.n_bars)
 
+    def begins(self, source: Source) -> int | None:
+        """Return the bar of the first observation by rewards, None if untold."""
+        if self.clock is None or "reward" not in self.clock.told_by:
+            return None
+        try:
+            return self._by_rewards(self._drive(source, len(self._actions)), source)
+        except RAISED:
+            return None
+
     def _drive(
         self, source: Source, n_bars: int, limit: int | None = None, actions: Sequence[Any] | None = None
     ) -> Episode:
@@ -117,6 +126,7 @@ class EnvTarget:
                 self._actions = [env.action_space.sample() for _ in range(n_bars)]
             chosen = self._actions if actions is None else actions
             episode.add(*_told("reset", env.reset(seed=SEED), _RESET))
+            episode.add_spaces(env)
             for action in chosen[: None if limit is None else max(limit, 0)]:
                 observation, reward, terminated, truncated, info = _told("step", env.step(action), _STEP)
                 episode.rewards.append(_reward(reward))

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
+from decimal import Decimal
 from enum import Enum
+from functools import lru_cache
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,9 +19,13 @@ from openoutcry.leakcheck.source import TIMES, iso
 from openoutcry.leakcheck.trace import Trace
 
 FLAGS = ("terminated", "truncated")
+LAYOUT = " (layout)"
+SPACES = ("observation_space", "action_space")
 
 NUMBER = (bool, int, float, np.generic)
-_PLAIN = (str, *NUMBER, type(None))
+_COMMON = (str, float, int, type(None))
+_OBSERVATION, _INFO = f"observation{LAYOUT}", f"info{LAYOUT}"
+_PLAIN = (str, bytes, Decimal, *NUMBER, type(None))
 
 Values = npt.NDArray[Any]
 # The size of each value by name, None where it changes from step to step.
@@ -56,8 +64,58 @@ class Episode:
                 self.unread.setdefault(name, value)
             else:
                 self.seen[name].append((place, value))
+        for name, whole in ((_OBSERVATION, observation), (_INFO, info)):
+            self.seen[name].append((place, _text(structure(whole))))
         dates = (value for name, value in info.items() if str(name).lower() in TIMES and value is not None)
         self.dates.append(next(map(iso, dates), None))
+
+    def add_spaces(self, env: Any) -> None:
+        """Note the spaces of an environment, which its first observation goes with."""
+        for name in SPACES:
+            for inner, value in leaves(_described(getattr(env, name, None)), name):
+                if not isinstance(value, str):
+                    self.seen[inner].append((0, value))
+
+
+@lru_cache(maxsize=256)
+def _text(text: str) -> Values:
+    return np.array([text], dtype=object)
+
+
+def structure(value: Any) -> str:
+    """Return how a value is made: keys in their order, types and shapes."""
+    if isinstance(value, _COMMON):
+        return type(value).__name__
+    if isinstance(value, (np.ndarray, np.generic)):
+        return f"{value.dtype.str}{value.shape}" if value.dtype.kind not in "US" else f"text{value.shape}"
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key}: {structure(inner)}" for key, inner in value.items()) + "}"
+    if isinstance(value, (list, tuple)):
+        kinds = {type(inner) for inner in value}
+        if len(kinds) == 1 and (kind := kinds.pop()) in (bool, int, float, str):
+            return f"{type(value).__name__} of {len(value)} {kind.__name__}"
+        return f"{type(value).__name__} of " + ", ".join(map(structure, value))
+    return type(value).__name__
+
+
+def _described(space: Any) -> Any:
+    """Return the bounds of a space in numbers, of others what they are called."""
+    inner = getattr(space, "spaces", None)
+    if inner is not None:
+        named = inner.items() if isinstance(inner, Mapping) else enumerate(inner)
+        return {str(name): _described(each) for name, each in named}
+    low, high = getattr(space, "low", None), getattr(space, "high", None)
+    if isinstance(low, np.ndarray) and isinstance(high, np.ndarray):
+        ends = {"low": low, "high": high}
+        return {name: _spread_of(values) for name, values in ends.items()} | {"kind": f"{low.dtype}{list(low.shape)}"}
+    # An address is another one in each run.
+    return None if space is None else re.sub(r"0x[0-9a-f]+", "", repr(space))
+
+
+def _spread_of(bounds: Values) -> list[float]:
+    values = bounds.astype(np.float64)
+    with np.errstate(all="ignore"):
+        return [float(values.min()), float(values.mean()), float(values.max())] if values.size else []
 
 
 def leaves(value: Any, name: str) -> Iterator[tuple[str, Values | str]]:
@@ -76,12 +134,26 @@ def leaves(value: Any, name: str) -> Iterator[tuple[str, Values | str]]:
             yield from leaves(inner, f"{name}[{place}]")
     elif isinstance(value, str):
         yield name, np.array([value], dtype=object)
+    elif isinstance(value, (bytes, bytearray)):
+        yield name, np.array([repr(bytes(value))], dtype=object)
+    elif isinstance(value, Decimal):
+        yield name, np.array([float(value)])
+    elif isinstance(value, (complex, np.complexfloating)):
+        yield name, np.array([value.real, value.imag], dtype=np.float64)
+    elif isinstance(value, (set, frozenset)) and all(isinstance(each, _PLAIN) for each in value):
+        yield name, np.array([", ".join(sorted(map(repr, value)))], dtype=object)
+    elif isinstance(value, SimpleNamespace):
+        yield from leaves(vars(value), name)
+    elif is_dataclass(value) and not isinstance(value, type):
+        yield from leaves({each.name: getattr(value, each.name) for each in fields(value)}, name)
     elif isinstance(value, Enum):
         yield name, np.array([value.name], dtype=object)
     elif hasattr(value, "isoformat"):
         yield name, np.array([iso(value)], dtype=object)
     elif isinstance(value, NUMBER) or hasattr(value, "__array__"):
         array = np.asarray(value).flatten()
+        if array.dtype.kind == "c":
+            array = np.ascontiguousarray(array).astype(np.complex128).view(np.float64)
         yield name, array if array.dtype.kind in "fiub" else _texts(array)
     elif value is not None:
         yield name, type(value).__name__
@@ -89,7 +161,7 @@ def leaves(value: Any, name: str) -> Iterator[tuple[str, Values | str]]:
 
 def _texts(array: Values) -> Values | str:
     """Return texts, dates or plain values as objects, of others the name of the type."""
-    if array.dtype.kind in "UMm":
+    if array.dtype.kind in "SUMm":
         return array.astype(str).astype(object)
     if array.dtype.kind == "O" and all(isinstance(each, _PLAIN) for each in array):
         return array

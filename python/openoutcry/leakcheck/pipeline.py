@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from openoutcry.errors import refusal
-from openoutcry.leakcheck.source import Column, Rows, Source, iso, pandas_columns, pandas_values
+from openoutcry.leakcheck.layout import type_of
+from openoutcry.leakcheck.source import Column, Rows, Source, index_times, iso, pandas_columns, pandas_values
 from openoutcry.leakcheck.trace import Trace
 
 
@@ -27,6 +28,9 @@ class Pipeline:
         # Taken before the call, which may drop rows of the frame it was given.
         index = getattr(frame, "index", None)
         return trace_of(self._function(frame), index, source, original)
+
+    def begins(self, source: Source) -> None:
+        """Return nothing: its rows are those of the frame."""
 
 
 def trace_of(result: Any, given: Any, source: Source, original: Source) -> Trace:
@@ -48,12 +52,33 @@ def trace_of(result: Any, given: Any, source: Source, original: Source) -> Trace
     if not columns:
         raise refusal("shape_mismatch", "`target` must give at least one column and row; received none")
     n = len(next(iter(columns.values())))
-    places = source.rows[_places(columns, (given, index), n, source)]
-    n_rows = len(original.rows)
-    present = np.zeros(n_rows, dtype=bool)
+    bars = original.bars
+    by_date = _by_date(result, columns, source, original)
+    if by_date is None:
+        places = source.rows[_places(columns, (given, index), n, source)]
+    else:
+        places, bars = by_date, np.arange(original.n_bars)
+    present = np.zeros(len(bars), dtype=bool)
     present[places] = True
-    spread = {name: _spread(values, places, n_rows) for name, values in columns.items() if not _is_key(name, original)}
-    return Trace(spread, original.bars, present, is_whole=True)
+    shown = {name: values for name, values in columns.items() if not _is_key(name, original)}
+    spread = {name: _spread(values, places, len(bars)) for name, values in shown.items()}
+    types = {name: type_of(values) for name, values in shown.items()}
+    return Trace(spread, bars, present, is_whole=True, order=places, types=types)
+
+
+def _by_date(result: Any, columns: Mapping[str, Column], source: Source, original: Source) -> Rows | None:
+    """Return the bar of each row of a result by date, as a pivot has them.
+
+    None where it has rows of symbols.
+    """
+    if source.time is None or source.name is None or source.name in columns or len(original.rows) == original.n_bars:
+        return None
+    times = columns.get(source.time, index_times(result))
+    if times is None or len({*times.tolist()}) < len(times):
+        return None
+    bar_of = dict(zip(map(iso, source.columns[source.time]), source.bars.tolist(), strict=True))
+    bars = [bar_of.get(iso(time)) for time in times]
+    return None if None in bars else np.array(bars, dtype=np.intp)
 
 
 def _is_key(name: str, original: Source) -> bool:
@@ -115,7 +140,9 @@ def _places(columns: Mapping[str, Column], indices: tuple[Any, Any], n: int, sou
             return np.asarray(given.get_indexer(index), dtype=np.intp)
     if n == n_rows:
         return np.arange(n_rows)
-    hint = "hint: keep the index, or the column of dates"
+    hint = "hint: keep the index of the frame, or its column of dates"
+    if source.name is not None and source.time is not None:
+        hint = f"hint: keep the columns `{source.time}` and `{source.name}`, or give one row for each date"
     raise refusal("shape_mismatch", f"a result must have a row for each of {n_rows} rows; received {n} rows; {hint}")
 
 

@@ -78,7 +78,10 @@ class Report:
         clock: Which bar an observation of an environment is of; None for other targets.
         span: How far the episode of an environment went; None for other targets.
         unread: What an environment showed that is neither number nor text, with its type.
-        unsure: Columns of which later NaN make all NaN, and that nothing else changes.
+        unsure: Columns that change as they do where a leak is and where none is; they are not counted.
+        rounded: Those of them that change by rounding, beside large values.
+        untried: Futures that gave nothing to compare at any cut.
+        without: Futures that were left out.
         answers: Whether anything compared changes with the data at all; None if that is not known.
     """
 
@@ -96,11 +99,25 @@ class Report:
     unread: tuple[str, ...]
     unsure: tuple[str, ...]
     answers: bool | None
+    rounded: tuple[str, ...] = ()
+    untried: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
 
     @property
     def is_clean(self) -> bool:
-        """Whether no column looks ahead."""
-        return not self.leaks
+        """Whether no column looks ahead, and each future could be tried."""
+        return not self.leaks and not self.untried
+
+    @property
+    def complaint(self) -> str | None:
+        """Why a target without a leak is not clean; None where it is, or leaks."""
+        if self.leaks or not self.untried:
+            return None
+        kinds, why = " and ".join(self.untried), "nothing at or before a cut was shown"
+        raised = self.errors.get(self.untried[0])
+        received = why if raised is None else raised[1]
+        hint = f"hint: `--without {' --without '.join(self.untried)}` leaves out what it cannot be given"
+        return f"`target` must run with {kinds} at one cut at least; received {received}; {hint}"
 
     @property
     def ending(self) -> str | None:
@@ -111,21 +128,33 @@ class Report:
         return f"the episode ended at bar {self.span.last} of {last} ({' and '.join(self.span.ended_by)})"
 
     @property
+    def n_columns(self) -> int:
+        """Number of columns there are, with those that only another future has."""
+        return len({*self.columns, *(leak.reach.column for leak in self.leaks)})
+
+    @property
     def notes(self) -> list[str]:
         """What a reader must know of the check, one sentence each."""
-        notes = [
+        notes = [self.complaint] if self.complaint else []
+        notes += [
             f"{count} of the runs with {kind} gave nothing to compare, which is no leak by itself: {message}"
             for kind, (count, message) in self.errors.items()
         ]
+        if self.without:
+            notes.append(f"left out: {' and '.join(self.without)}, so a leak that it alone shows is not found")
         if self.unchecked:
             notes.append(f"not checked at bars {', '.join(map(str, self.unchecked))}: every future raised there")
         notes += self._of_episode()
         if self.answers is False:
             notes.append("nothing changes with the data, early or late: the target may not read the frame it is given")
-        if self.unsure:
-            as_of = "later NaN make all of it NaN and nothing else changes it, as an FFT or a product of matrices does"
+        if self.rounded:
+            why = "by what a transform of the whole column, as an FFT does, rounds beside large numbers"
+            notes.append(f"not counted: {_named(self.rounded)}: garbage alone changes it, {why}")
+        if blotted := tuple(name for name in self.unsure if name not in self.rounded):
+            as_of = "later NaN make all of it NaN, or one value, and nothing else changes it"
+            as_of += ", as an FFT or a product of matrices does"
             why = "it tells whether later data are missing, and none are here"
-            notes.append(f"not counted: {_named(self.unsure)}: {as_of}; {why}")
+            notes.append(f"not counted: {_named(blotted)}: {as_of}; {why}")
         if any(leak.reach.kinds == ("nan",) for leak in self.leaks):
             notes.append(
                 "a column that only NaN changes tells which data are missing, or has a transform that spreads NaN"
@@ -168,10 +197,12 @@ class Report:
             "episode": None if self.span is None else self.span.to_dict(),
             "not_compared": list(self.unread),
             "unsure": list(self.unsure),
+            "untried": list(self.untried),
+            "without": list(self.without),
         }
 
     def __str__(self) -> str:
-        told = f"{self.target} ({self.kind}): {len(self.leaks)} of {len(self.columns)} columns look ahead"
+        told = f"{self.target} ({self.kind}): {len(self.leaks)} of {self.n_columns} columns look ahead"
         lines = [f"  {leak}" for leak in self.leaks[:_SHOWN]]
         if len(self.leaks) > _SHOWN:
             lines.append(f"  and {len(self.leaks) - _SHOWN} more")

@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from openoutcry.errors import refusal
+from openoutcry.leakcheck.cuts import cuts_for
+from openoutcry.leakcheck.doubt import blotted, is_complete, is_rounding
+from openoutcry.leakcheck.layout import ROWS, is_explained, layout_changes, same_order
 from openoutcry.leakcheck.perturb import KINDS
 from openoutcry.leakcheck.source import Rows, Source
-from openoutcry.leakcheck.trace import Mask, Trace, blotted, changes
+from openoutcry.leakcheck.trace import Mask, Trace, changes
 from openoutcry.openoutcry_py import OpenOutcryError
-
-CUTS = 24
-# Cuts on warm-up rows, where back-filled values end; dense, since each such leak is over after a few bars.
-_EARLY = (0, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233)
-_GOLDEN = (5.0**0.5 - 1.0) / 2.0
 
 # Futures that may end an episode as the end of the data does: rows of NaN may be dropped.
 _LACKING = ("nan", "truncation")
+
+# Runs that tell whether the order of rows is that of the data, or of threads.
+_ASKED = 4
 
 # What a target may raise: one that ends the process would end the check, as if it were clean.
 RAISED = (Exception, SystemExit)
@@ -35,6 +37,9 @@ class Target(Protocol):
 
     def run(self, source: Source, original: Source, cut: int | None) -> Trace:
         """Return what the target knew; with `cut`, up to that bar will do."""
+
+    def begins(self, source: Source) -> int | None:
+        """Return the bar at which it begins; None for the first, or if unknown."""
 
 
 @dataclass(frozen=True)
@@ -76,11 +81,17 @@ class Search:
     target: Target
     source: Source
     rtol: float | None = None
+    kinds: tuple[str, ...] = tuple(KINDS)
+    progress: Callable[[int, int], None] | None = None
     base: Trace = field(init=False)
     errors: dict[str, Counter[str]] = field(default_factory=dict)
     n_runs: int = 0
+    n_cuts: int = 0
     unsure: list[str] = field(default_factory=list)
-    _blots: dict[int, set[str]] = field(default_factory=dict)
+    rounded: list[str] = field(default_factory=list)
+    varies: set[str] = field(default_factory=set)
+    _tried: set[str] = field(default_factory=set)
+    _blots: dict[int, dict[str, float]] = field(default_factory=dict)
     _seen: dict[tuple[str, int], dict[str, Rows] | None] = field(default_factory=dict)
     _shown: dict[tuple[str, int], Trace] = field(default_factory=dict)
 
@@ -104,22 +115,43 @@ class Search:
         return quietly(self.target, KINDS[kind](self.source, cut), self.source, cut)
 
     def reaches(self, n_cuts: int) -> list[Reach]:
-        """Return the columns that look ahead, in their order, and keep what is `unsure`."""
-        cuts = cuts_of(self.source.n_bars, n_cuts)
-        for cut in cuts:
-            for kind in KINDS:
+        """Return the columns that look ahead, and keep what is `unsure`."""
+        cuts = cuts_for(self.base, self.source.n_bars, n_cuts)
+        self.n_cuts = len(cuts)
+        for place, cut in enumerate(cuts):
+            for number, kind in enumerate(self.kinds, 1):
                 self.changed(kind, cut)
+                if self.progress is not None:
+                    self.progress(place * len(self.kinds) + number, len(cuts) * len(self.kinds))
         if all(each is None for each in self._seen.values()):
             told = "; ".join(f"{kind}: {next(iter(counts))}" for kind, counts in self.errors.items())
             raise refusal("argument_invalid", f"`target` must run on some other future; received errors: {told}")
-        columns = list(
-            dict.fromkeys([*self.base.columns, *(name for each in self._seen.values() for name in each or {})])
-        )
-        changed = {column: kinds for column in columns if (kinds := self._kinds(column))}
-        self.unsure = [column for column, kinds in changed.items() if self._is_blotted(column, kinds)]
+        changed = self._by_column()
+        self.rounded = [column for column, kinds in changed.items() if self._is_rounded(column, kinds)]
+        self.unsure = [
+            column for column, kinds in changed.items() if column in self.rounded or self._is_blotted(column, kinds)
+        ]
         found = [self._reach(column, kinds) for column, kinds in changed.items() if column not in self.unsure]
         self._check(quietly(self.target, self.source, self.source, None), "after runs on other data")
-        return found
+        return [reach for reach in found if reach.column not in self.varies]
+
+    def _by_column(self) -> dict[str, tuple[str, ...]]:
+        """Return the futures that change each column."""
+        names = [*self.base.columns, *(name for each in self._seen.values() for name in each or {})]
+        changed = {name: kinds for name in dict.fromkeys(names) if (kinds := self._kinds(name))}
+        if ROWS in changed and not self._keeps_order():
+            del changed[ROWS]
+        return {name: kinds for name, kinds in changed.items() if not is_explained(name, changed)}
+
+    def _keeps_order(self) -> bool:
+        """Return whether rows come in the same order, however often it is asked."""
+        again = (quietly(self.target, self.source, self.source, None) for _ in range(_ASKED))
+        return all(same_order(self.base, each) for each in again)
+
+    @property
+    def untried(self) -> list[str]:
+        """The futures that gave nothing to compare at any cut."""
+        return [kind for kind in self.kinds if kind not in self._tried]
 
     def answers(self) -> bool | None:
         """Return whether anything changes with the data after the first bar.
@@ -176,7 +208,7 @@ class Search:
     def unchecked(self) -> list[int]:
         """Return the cuts at which every future made the target raise."""
         cuts = sorted({cut for _, cut in self._seen})
-        return [cut for cut in cuts if all(self._seen.get((kind, cut)) is None for kind in KINDS)]
+        return [cut for cut in cuts if all(self._seen.get((kind, cut)) is None for kind in self.kinds)]
 
     def _first_run(self) -> Trace:
         try:
@@ -191,12 +223,15 @@ class Search:
         if not base.columns or not base.present.any():
             raise refusal("shape_mismatch", "`target` must give at least one column and row; received none")
         self.base = base
-        self._check(quietly(self.target, self.source, self.source, None), "in a second run")
-        return base
+        again = quietly(self.target, self.source, self.source, None)
+        self._check(again, "in a second run")
+        return base if same_order(base, again) else replace(base, order=None)
 
     def _check(self, again: Trace, when: str) -> None:
         for column, differs in changes(self.base, again, self.source.n_bars, self.rtol).items():
-            if differs.any():
+            if differs.any() and column in self.base.words:
+                self.varies.add(column)
+            elif differs.any():
                 row = int(np.flatnonzero(differs)[0])
                 wanted = "`target` must give the same for the same data"
                 message = f"{wanted}; received another `{column}` at row {row} {when}; hint: fix its seeds"
@@ -208,13 +243,32 @@ class Search:
         except RAISED as error:  # whatever a target raises on garbage is told, and is no leak
             self.errors.setdefault(kind, Counter())[said(error)] += 1
             return None
+        if len(other.bars) != len(self.base.bars):
+            self.errors.setdefault(kind, Counter())["a result with a row for each date or for each row, not both"] += 1
+            return None
         differ = changes(self.base, other, cut, self.rtol)
         for flag in self.base.flags & differ.keys():
             differ[flag] &= self._tells(flag, other, kind, cut) if differ[flag].any() else False
-        found = {column: rows for column, rows in differ.items() if rows.any()}
+        differ |= layout_changes(self.base, other, cut, self.source.columns)
+        found = {column: rows for column, rows in differ.items() if rows.any() and column not in self.varies}
+        if found and kind == "truncation" and (moved := self._begins_elsewhere(cut)) is not None:
+            message = f"an episode that begins at another bar, {moved}, since the data are shorter"
+            self.errors.setdefault(kind, Counter())[message] += 1
+            return None
+        shown = (self.base.bars <= cut) & self.base.present
+        if self.base.is_whole or (shown & other.present).any():
+            self._tried.add(kind)
         if kind == "nan":
             self._blots[cut] = blotted(self.base, other, cut, found)
         return {column: np.flatnonzero(rows) for column, rows in found.items()}
+
+    def _begins_elsewhere(self, cut: int) -> int | None:
+        """Return where the target begins on shorter data, None if it is the same."""
+        if self._seen.get(("garbage", cut)):
+            return None
+        start = self.target.begins(self.source)
+        other = None if start is None else self.target.begins(KINDS["truncation"](self.source, cut))
+        return None if other == start else other
 
     def _tells(self, flag: str, other: Trace, kind: str, cut: int) -> Mask:
         """Return the rows where a flag is not that of the end of the data.
@@ -232,15 +286,38 @@ class Search:
         return rows & ~ends
 
     def _is_blotted(self, column: str, kinds: tuple[str, ...]) -> bool:
-        """Return whether a column changes in that later NaN make all of it NaN alone.
+        """Return whether a column changes by NaN alone, which make it one value.
 
         That tells whether later data are missing, and nothing where none of the data are.
         """
-        if kinds != ("nan",) or self.source.lacks_values:
+        if kinds != ("nan",) or column not in self.base.numbers or not self._are_tried(self._hits(column, "nan")):
             return False
-        cuts = self._hits(column, "nan")
-        are_told = all(any(self._seen[kind, cut] is not None for cut in cuts) for kind in KINDS)
-        return are_told and all(column in self._blots[cut] for cut in cuts)
+        if self.source.lacks_values and not is_complete(self.base, column):
+            return False
+        return self._is_one_value(column)
+
+    def _is_one_value(self, column: str) -> bool:
+        """Return whether NaN make one value of a column, the same at each cut."""
+        became = [self._blots[cut].get(column) for cut in self._hits(column, "nan")]
+        return None not in became and len({str(each) for each in became}) <= 1
+
+    def _is_rounded(self, column: str, kinds: tuple[str, ...]) -> bool:
+        """Return whether a column changes by rounding beside large numbers alone."""
+        if kinds not in (("garbage",), ("garbage", "nan")) or not self._is_one_value(column):
+            return False
+        hits = self._hits(column, "garbage")
+        return self._are_tried(hits) and all(is_rounding(self.base, self._whole(cut), column, cut) for cut in hits)
+
+    def _whole(self, cut: int) -> Trace:
+        """Return what the target knows with garbage, to the end of the data."""
+        if ("whole", cut) not in self._shown:
+            changed = KINDS["garbage"](self.source, cut)
+            self._shown["whole", cut] = quietly(self.target, changed, self.source, None)
+        return self._shown["whole", cut]
+
+    def _are_tried(self, cuts: dict[int, Rows]) -> bool:
+        """Return whether every other future could be tried at one of the cuts."""
+        return all(any(self._seen.get((kind, cut)) is not None for cut in cuts) for kind in KINDS)
 
     def _kinds(self, column: str) -> tuple[str, ...]:
         hits = {kind for (kind, _), found in self._seen.items() if found and column in found}
@@ -292,16 +369,6 @@ def _farthest(hits: dict[int, Rows]) -> tuple[int, int]:
     """Return the cut with the change that reaches back most, and the bar it reaches."""
     cut = max(sorted(hits), key=lambda each: each - int(hits[each].min()))
     return cut, int(hits[cut].min())
-
-
-def cuts_of(n_bars: int, n_cuts: int) -> list[int]:
-    """Return bars to cut at, dense on warm-up rows and spread over the rest."""
-    last = n_bars - 2
-    early = [cut for cut in _EARLY if cut < n_bars // 2][: max(n_cuts - 4, 1)]
-    n_rest = max(n_cuts - len(early) - 1, 1)
-    # Not evenly spaced: a leak within weeks would hide from cuts a number of weeks apart.
-    rest = [int(early[-1] + (last - early[-1]) * ((k + 1) * _GOLDEN % 1.0)) for k in range(n_rest)]
-    return sorted({*early, *rest, last})
 
 
 def quietly(target: Target, source: Source, original: Source, cut: int | None) -> Trace:

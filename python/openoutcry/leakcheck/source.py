@@ -56,7 +56,7 @@ class Source:
     @cached_property
     def dates(self) -> tuple[str, ...] | None:
         """ISO 8601 dates of the bars, None where the frame has none."""
-        times = self.columns[self.time] if self.time is not None else _index_times(self.template)
+        times = self.columns[self.time] if self.time is not None else index_times(self.template)
         if times is None:
             return None
         first = np.unique(self.bars, return_index=True)[1]
@@ -102,7 +102,7 @@ def source_of(frame: Any) -> Source:
     library, columns = _read(frame)
     n_rows = len(next(iter(columns.values()), ()))
     times = next((values for name, values in columns.items() if _is_time(name, values)), None)
-    times = _index_times(frame) if times is None else times
+    times = index_times(frame) if times is None else times
     rows = np.arange(n_rows)
     if times is not None and (missing := [row for row, time in enumerate(times) if _is_missing(time)]):
         message = (
@@ -174,7 +174,8 @@ def _is_time(name: str, values: Column) -> bool:
     return values.dtype.kind == "M" or (name.strip().lower() in TIMES and values.dtype.kind in "OUT")
 
 
-def _index_times(frame: Any) -> Column | None:
+def index_times(frame: Any) -> Column | None:
+    """Return the dates in the index of a pandas frame, None where it has none."""
     index = getattr(frame, "index", None)
     for level in range(getattr(index, "nlevels", 0)):
         values = index.get_level_values(level)  # type: ignore[union-attr]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,9 @@ class Trace:
             pipeline that drops a row has looked at something to do so.
         flags: Columns that say whether an episode is over, NaN where it was not told. They are told of the bar at which
             it ends too, whose observation is not there.
+        words: Columns of what is said beside decisions, which may be other words each time.
+        order: Rows in the order in which the target gave them; None where it gives them one by one.
+        types: Type of each column as the target gave it, `f4` and `f8` of floats, of others the kind alone.
     """
 
     columns: Mapping[str, npt.NDArray[Any]]
@@ -36,6 +40,9 @@ class Trace:
     present: Mask
     is_whole: bool
     flags: frozenset[str] = frozenset()
+    words: frozenset[str] = frozenset()
+    order: npt.NDArray[np.intp] | None = None
+    types: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def numbers(self) -> dict[str, npt.NDArray[np.float64]]:
@@ -78,7 +85,7 @@ def changes(base: Trace, other: Trace, cut: int, rtol: float | None = None) -> d
         if there is None:
             found[name] = early & base.present if base.is_whole else np.zeros_like(early)
         elif name in base.flags:
-            found[name] = early & _told(values) & _told(there) & (values != there)
+            found[name] = early & told(values) & told(there) & (values != there)
         elif name in base.numbers and name in other.numbers:
             tolerance = _tolerance(values, there) if rtol is None else rtol
             differ = _apart(base.numbers[name], other.numbers[name], tolerance, base.sizes[name])
@@ -86,32 +93,16 @@ def changes(base: Trace, other: Trace, cut: int, rtol: float | None = None) -> d
         else:
             found[name] = rows | (both & _unlike(values, there, both, rtol))
     for name in other.columns.keys() - base.columns.keys():
-        found[name] = early & other.present if base.is_whole else both & _told(other.columns[name])
+        found[name] = early & other.present if base.is_whole else both & told(other.columns[name])
     return found
 
 
-def blotted(base: Trace, other: Trace, cut: int, changed: Mapping[str, Mask]) -> set[str]:
-    """Return the columns whose numbers up to a bar all changed, to NaN.
-
-    Args:
-        base: What the target knew.
-        other: What it knew with another future.
-        cut: The last bar that both had in common.
-        changed: Rows that differ, by column.
-    """
-    found = set()
-    for name, rows in changed.items():
-        if name in base.numbers and name in other.numbers:
-            known = (base.bars <= cut) & base.present & ~np.isnan(base.numbers[name])
-            is_lost = np.isnan(other.numbers[name][known]) & other.present[known]
-            if np.array_equal(rows, known) and is_lost.all():
-                found.add(name)
-    return found
-
-
-def _told(values: npt.NDArray[Any]) -> Mask:
+def told(values: npt.NDArray[Any]) -> Mask:
+    """Return where values are not missing."""
     if values.dtype.kind == "f":
         return np.asarray(~np.isnan(values))
+    if values.dtype.kind in "iub":
+        return np.ones(len(values), dtype=bool)
     return np.array([not _is_none(value) for value in values], dtype=bool)
 
 
@@ -133,13 +124,23 @@ def _unlike(a: npt.NDArray[Any], b: npt.NDArray[Any], where: Mask, rtol: float |
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for row in np.flatnonzero(where):
-            x, y = a[row], b[row]
-            if isinstance(x, np.ndarray) and isinstance(y, np.ndarray):
-                unlike[row] = not _alike(x, y, rtol)
-                continue
-            same = x is y or bool(np.all(x == y)) or (_is_none(x) and _is_none(y))
-            unlike[row] = not same
+            unlike[row] = not _same(a[row], b[row], rtol)
     return unlike
+
+
+def _same(x: Any, y: Any, rtol: float | None) -> bool:
+    """Return whether two values are the same, numbers in lists within the tolerance."""
+    if x is y or (_is_none(x) and _is_none(y)):
+        return True
+    if isinstance(x, np.ndarray) and isinstance(y, np.ndarray):
+        return _alike(x, y, rtol)
+    if isinstance(x, (list, tuple)) and isinstance(y, (list, tuple)):
+        # NaN within a list makes the list unlike itself.
+        return len(x) == len(y) and all(_same(each, other, rtol) for each, other in zip(x, y, strict=True))
+    if isinstance(x, float) and isinstance(y, float):
+        gap = abs(x - y)
+        return x == y or (isfinite(gap) and gap <= (TOLERANCE[8] if rtol is None else rtol) * max(abs(x), abs(y)))
+    return bool(np.all(x == y))
 
 
 def _alike(x: npt.NDArray[Any], y: npt.NDArray[Any], rtol: float | None) -> bool:
@@ -147,7 +148,7 @@ def _alike(x: npt.NDArray[Any], y: npt.NDArray[Any], rtol: float | None) -> bool
     if x.shape != y.shape:
         return False
     if x.dtype.kind not in "fiub" or y.dtype.kind not in "fiub":
-        return not _unlike(x, y, np.ones(len(x), dtype=bool), rtol).any()
+        return not _unlike(x.ravel(), y.ravel(), np.ones(x.size, dtype=bool), rtol).any()
     a, b = x.astype(np.float64), y.astype(np.float64)
     known = np.abs(a[np.isfinite(a)])
     size = float(np.median(known)) if len(known) else 0.0
@@ -158,6 +159,8 @@ def _is_none(value: Any) -> bool:
     # NaN, NaT and pandas' NA are all unlike themselves.
     if value is None:
         return True
+    if isinstance(value, (list, tuple, dict, np.ndarray)):
+        return False
     try:
         return bool(value != value)
     except (TypeError, ValueError):

@@ -87,7 +87,7 @@ def _by_bar(column: str, trace: Trace, source: Source, closes: Table, symbols: l
         places = np.searchsorted(symbols, source.columns[source.name].astype(str))
         table[source.bars, places] = values
         return table
-    of_symbol = [place for place, symbol in enumerate(symbols) if column.endswith(f"[{symbol}]")]
+    of_symbol = [place for place, symbol in enumerate(symbols) if column == symbol or column.endswith(f"[{symbol}]")]
     for place in of_symbol or range(len(symbols)):
         table[trace.bars, place] = values
     return table
