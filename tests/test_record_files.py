@@ -201,3 +201,14 @@ def test_what_cannot_be_done_is_refused_with_its_slug_and_words(call: Any, slug:
         call()
     assert refused.value.slug == slug
     assert re.fullmatch(f"{slug}: {of_template(TEMPLATES[slug])}", str(refused.value), re.DOTALL)
+
+
+def test_a_frame_that_would_fill_the_memory_is_refused(tmp_path: Path) -> None:
+    frame = native.Compressor()
+    content = b"".join(frame.write(bytes(1 << 24)) for _ in range(5)) + frame.finish()
+    assert len(content) < 1 << 14
+    path = tmp_path / "bomb.json.zst"
+    path.write_bytes(content)
+    with pytest.raises(oo.OpenOutcryError, match="received zstd of more than") as caught:
+        oo.RunRecord.load(path)
+    assert caught.value.slug == "record_invalid"

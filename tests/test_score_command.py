@@ -129,6 +129,33 @@ def test_records_without_a_suite_imply_one(tmp_path: Path) -> None:
     assert suite_of([free.record]).limits == oo.Limits.off()
 
 
+def test_names_that_others_chose_move_no_cursor_and_draw_no_row(tmp_path: Path) -> None:
+    names = ("[/]", "honest[i]", "evil\n\n 1  evil  eligible", "\x1b[2Jgone", "x" * 5000)
+    paths = []
+    for place, name in enumerate(names):
+        run = oo.run_backtest(oo.data.load("ecb-fx"), "momentum", (3000, 3100), seed=place, capture=True)
+        paths.append(tmp_path / f"{place}.json")
+        oo.RunRecord.join(name, [run.record]).save(paths[-1])
+    shown = [call("score", path) for path in paths]
+    for text, wanted in zip(shown, ("[/]", "honest[i]", "evil\\n\\n 1  evil", "\\x1b[2Jgone", "xxx…"), strict=True):
+        assert wanted in text
+        assert "\x1b" not in text
+        assert max(map(len, text.splitlines())) < 200
+        assert "no suite: the agents chose windows, costs and limits" in text
+
+
+def test_a_refusal_names_the_file_and_the_agent(tmp_path: Path) -> None:
+    run = oo.run_backtest(oo.data.load("ecb-fx"), "momentum", (3000, 3100), capture=True, name="good")
+    good, edited, torn = (tmp_path / f"{name}.json" for name in ("good", "edited", "torn"))
+    run.record.save(good)
+    step = json.loads(run.record.to_json())["runs"][0]["steps"][9]
+    text = run.record.to_json().replace('"agent_id":"good"', '"agent_id":"bad"')
+    edited.write_text(text.replace(f'"nav":{step["nav"]},', '"nav":1.5,', 1), encoding="utf-8")
+    torn.write_text(run.record.to_json()[:-40], encoding="utf-8")
+    assert "in the record of 'bad'" in call("score", good, edited, code=2)
+    assert f"in the file '{torn}'" in call("score", good, torn, code=2)
+
+
 # Luck
 
 

@@ -23,6 +23,9 @@ from openoutcry.record import RecordWriter, RunRecord
 from openoutcry.scenario import Scenario
 from openoutcry.suite import Market, Suite
 
+IMPLIED = "by its records"
+"""Edition of a suite that nobody wrote: its agents chose windows, costs and limits."""
+
 _BARS_HELD = 21.0
 _TABLES = 25
 
@@ -232,7 +235,7 @@ def suite_of(records: Sequence[RunRecord]) -> Suite:
     fields = {
         "suite_version": "1.0",
         "name": "implied",
-        "edition": "by its records",
+        "edition": IMPLIED,
         "markets": markets,
         "seeds": seeds,
     }

@@ -787,7 +787,7 @@ def decompress(content: bytes) -> tuple[bytes, bool]:
     """Decompress a frame of zstd, and say whether it is whole.
 
     Raises:
-        OpenOutcryError: `record_invalid`: the bytes are no frame, or were damaged.
+        OpenOutcryError: `record_invalid`: the bytes are no frame, were damaged, or are far more than a record can be.
     """
 
 def canonicalize(text: str) -> str:

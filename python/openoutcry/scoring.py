@@ -18,7 +18,7 @@ import numpy.typing as npt
 from openoutcry import openoutcry_py as native
 from openoutcry.arguments import plain, text, whole
 from openoutcry.dataset import Dataset
-from openoutcry.errors import refusal
+from openoutcry.errors import refusal, tell
 from openoutcry.openoutcry_py import CostModel, Limits, Submission, score_run
 from openoutcry.record import RunRecord
 from openoutcry.verdict import Board, Gate, Score
@@ -165,7 +165,11 @@ def _submission(agent: RunRecord | Submission, terms: _Terms) -> Submission:
         if terms.lookback is not None and header["lookback"] != str(terms.lookback):
             received = f"one whose lookback of run {run} is {header['lookback']} where the suite has {terms.lookback}"
             raise refusal("record_differs", f"a record that keeps to the suite is required; received {received}")
-    return submit(agent, terms.markets, terms.costs, terms.limits)
+    try:
+        return submit(agent, terms.markets, terms.costs, terms.limits)
+    except native.OpenOutcryError as error:
+        tell(error, f"in the record of {agent.agent_id!r}")
+        raise
 
 
 def _named(name: Any, agent: Any, terms: _Terms) -> Submission:

@@ -17,9 +17,11 @@ from rich.table import Table
 from openoutcry import data as bundled
 from openoutcry.cli.source import open_dataset, page_to_write
 from openoutcry.cli.suite import KEYS, open_evaluation
+from openoutcry.cli.table import plain
 from openoutcry.cli.tracks import read_tracks
-from openoutcry.errors import refusal
-from openoutcry.evaluation import Evaluation, suite_of
+from openoutcry.errors import refusal, tell
+from openoutcry.evaluation import IMPLIED, Evaluation, suite_of
+from openoutcry.openoutcry_py import OpenOutcryError
 from openoutcry.record import SUFFIXES, RunRecord
 from openoutcry.scoring import score as judge
 from openoutcry.verdict import Board, Score
@@ -41,6 +43,9 @@ found eligible, since nobody can tell what was done for them. Agents that cannot
 **Exit codes** 0: a board was made, whoever is eligible; or no attack won. 1: an attack won. 2: the input was refused.
 """
 
+# Of two names and a few numbers.
+LONGEST_SENTENCE = 400
+
 
 def score(
     files: list[Path] = typer.Argument(None, help="Records (`.json`, `.jsonl`, with `.zst` or without), or one CSV."),
@@ -57,7 +62,7 @@ def score(
     benchmark: str | None = typer.Option(None, help="Column of a CSV with buy-and-hold."),
     cash: str | None = typer.Option(None, help="Column of a CSV with cash; none earns nothing."),
     windows: int = typer.Option(5, min=1, help="Equal windows that a CSV is cut into."),
-    periods_per_year: float = typer.Option(252.0, help="Bars a year of a CSV."),
+    periods_per_year: float | None = typer.Option(None, help="Bars a year of a CSV or of `--data`; 252 by default."),
 ) -> None:
     """Judge agents by their records or returns, and rank those that can be told apart."""
     if attack:
@@ -70,11 +75,11 @@ def score(
         if suite is not None or source:
             raise refusal("argument_invalid", "a CSV must come without `--suite` and `--data`; received both")
         tracks = read_tracks(files[0], columns, benchmark, cash, windows)
-        board, evaluation = judge(**tracks, periods_per_year=periods_per_year, n_trials=trials), None
+        board, evaluation = judge(**tracks, periods_per_year=periods_per_year or 252.0, n_trials=trials), None
         records: list[RunRecord] = []
     else:
         records = [_record(path) for path in files]
-        evaluation = _evaluation(records, suite, keys, source)
+        evaluation = _evaluation(records, suite, keys, source, periods_per_year)
         board = judge(records, suite=evaluation, n_trials=trials, luck_floor=evaluation.luck_floor())
     if report is not None:
         from openoutcry.score_picture import write_score_report
@@ -93,15 +98,25 @@ def _record(path: Path) -> RunRecord:
     if not path.name.endswith(SUFFIXES):
         wanted = f"a file must be a record, {', '.join(SUFFIXES)}, or a .csv"
         raise refusal("argument_invalid", f"{wanted}; received '{path}'")
-    return RunRecord.load(path)
+    try:
+        return RunRecord.load(path)
+    except OpenOutcryError as error:
+        tell(error, f"in the file '{path}'")
+        raise
 
 
-def _evaluation(records: list[RunRecord], suite: str | None, keys: Path | None, source: list[str] | None) -> Evaluation:
+def _evaluation(
+    records: list[RunRecord],
+    suite: str | None,
+    keys: Path | None,
+    source: list[str] | None,
+    periods_per_year: float | None,
+) -> Evaluation:
     """Return the suite that is named, or the one that the records themselves imply."""
     if suite is not None:
-        return open_evaluation(suite, keys, source)
+        return open_evaluation(suite, keys, source, periods_per_year)
     implied = suite_of(records)
-    given = [open_dataset(each) for each in source or ()]
+    given = [open_dataset(each, periods_per_year) for each in source or ()]
     known = {dataset.fingerprint for dataset in given}
     missing = [market.name for market in implied.markets if market.fingerprint not in known]
     shipped = [bundled.load(name) for name in missing if name in bundled.names()]
@@ -153,15 +168,19 @@ def _show(board: Board, evaluation: Evaluation | None, report: Path | None) -> N
     console.print(table)
     for each in board.scores:
         if each.because:
-            console.print(f"  · {each.agent_id}: {'; '.join(each.because)}", style="dim", highlight=False)
-    console.print(board.sentence, highlight=False)
+            console.print(f"  · {plain(each.agent_id)}: {'; '.join(each.because)}", style="dim", highlight=False)
+    console.print(plain(board.sentence, LONGEST_SENTENCE), highlight=False)
     if board.power is not None:
         console.print(board.power["sentence"], highlight=False)
     if evaluation is None:
         console.print("no luck floor: returns alone name no market", style="dim", highlight=False)
     else:
         told = evaluation.suite
-        console.print(f"suite {told.name} {told.edition}, digest {told.digest}", style="dim", highlight=False)
+        name = f"{plain(told.name)} {plain(told.edition)}"
+        console.print(f"suite {name}, digest {told.digest}", style="dim", highlight=False)
+        if told.edition == IMPLIED:
+            warning = "no suite: the agents chose windows, costs and limits, so believe no verdict; hint: `--suite`"
+            console.print(warning, style="yellow", highlight=False)
         if floor := board.luck_floor:
             ratios = floor["sharpe"]
             span = f"Sharpe {ratios['p5']:.2f} to {ratios['p95']:.2f} (5 to 95 %)"
@@ -174,7 +193,7 @@ def _cells(each: Score) -> list[str]:
     windows = f"{each.n_won}/{each.n_windows}"
     return [
         "—" if each.rank is None else str(each.rank),
-        each.agent_id,
+        plain(each.agent_id),
         each.verdict.replace("_", " "),
         _number(each.z),
         _number(each.metrics.get("sharpe")),

@@ -14,6 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemaining
 from rich.table import Table
 
 from openoutcry.cli.source import load_agent, open_dataset, page_to_write
+from openoutcry.cli.table import plain
 from openoutcry.errors import refusal
 from openoutcry.evaluation import Evaluation
 from openoutcry.record import RecordWriter, check_record_path
@@ -58,14 +59,14 @@ def show(
         typer.echo(suite.to_json())
         return
     console = Console()
-    console.print(f"{suite.name} {suite.edition}", style="bold", highlight=False)
+    console.print(f"{plain(suite.name)} {plain(suite.edition)}", style="bold", highlight=False)
     console.print(f"digest {suite.digest}", style="dim", highlight=False)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     for head in ("market", "what it is", "windows"):
         table.add_column(head)
     for market in suite.markets:
         windows = "\n".join(f"{each.start} .. {each.end}" for each in market.windows)
-        table.add_row(market.name, _kind(market), windows)
+        table.add_row(plain(market.name), _kind(market), windows)
     console.print(table)
     n_windows = sum(len(market.windows) for market in suite.markets)
     runs = f"{n_windows} windows under {len(suite.seeds)} seeds, {n_windows * len(suite.seeds)} runs an agent"
@@ -139,10 +140,13 @@ def run(
     typer.echo(f"{evaluation.n_runs} runs of {name}: {record}, digest {made.digest}")
 
 
-def open_evaluation(source: str, keys: Path | None, data: list[str] | None) -> Evaluation:
+def open_evaluation(
+    source: str, keys: Path | None, data: list[str] | None, periods_per_year: float | None = None
+) -> Evaluation:
     """Return a suite with its markets, as the command line names them."""
     suite = Suite.load(source)
-    return Evaluation(suite, _read_keys(keys, suite), [open_dataset(each) for each in data or ()])
+    given = [open_dataset(each, periods_per_year) for each in data or ()]
+    return Evaluation(suite, _read_keys(keys, suite), given)
 
 
 def _read_keys(path: Path | None, suite: Suite) -> dict[str, str]:

@@ -5,9 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rich import box
+from rich.markup import escape
 from rich.table import Table
 
 from openoutcry.backtest import Run
+
+LONGEST_NAME = 60
+
+
+def plain(text: str, longest: int = LONGEST_NAME) -> str:
+    """Return what somebody else wrote as a terminal may show it.
+
+    What would move the cursor, begin a line or be read as markup is written out.
+    """
+    shown = "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
+    return escape(shown if len(shown) <= longest else f"{shown[: longest - 1]}…")
 
 
 def metrics_table(title: str, runs: Iterable[Run], *, ranked: bool) -> Table:

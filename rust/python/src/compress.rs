@@ -12,6 +12,11 @@ use crate::error::raise;
 /// Level of compression: that of zstd's command.
 const LEVEL: i32 = 3;
 
+/// Most bytes that a frame may hold: these, and a hundred times its own size.
+///
+/// The digests of a record do not compress, so that no record comes near; a file made to fill the memory would.
+const FREE_BYTES: usize = 1 << 26;
+
 /// Writes one frame of zstd, piece by piece.
 #[pyclass(module = "openoutcry.openoutcry_py")]
 pub struct Compressor(Option<write::Encoder<'static, Vec<u8>>>);
@@ -47,16 +52,20 @@ fn closed() -> PyErr {
 /// Decompress a frame of zstd, and say whether it is whole.
 ///
 /// Raises:
-///     OpenOutcryError: `record_invalid`: the bytes are no frame, or were damaged.
+///     OpenOutcryError: `record_invalid`: the bytes are no frame, were damaged, or are far more than a record can be.
 #[pyfunction]
 pub(crate) fn decompress<'py>(py: Python<'py>, content: &[u8]) -> PyResult<(Bound<'py, PyBytes>, bool)> {
     let wanted = "a record must be the JSON of `record.schema.json`; received";
     let mut decoder = read::Decoder::with_buffer(content)?;
+    let most = content.len().saturating_mul(100).saturating_add(FREE_BYTES);
     let mut whole = Vec::new();
     let mut piece = vec![0; 1 << 16];
     loop {
         match decoder.read(&mut piece) {
             Ok(0) => return Ok((PyBytes::new(py, &whole), true)),
+            Ok(n) if whole.len() + n > most => {
+                return Err(raise("record_invalid", &format!("{wanted} zstd of more than {most} bytes")));
+            }
             Ok(n) => whole.extend_from_slice(&piece[..n]),
             Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => {
                 return Ok((PyBytes::new(py, &whole), false));

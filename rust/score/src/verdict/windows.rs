@@ -82,14 +82,15 @@ fn window(agent: &Agent<'_>, place: usize, (from, to): (usize, usize), gates: &G
 ///
 /// They do with a probability of at most `level`. One more than there are windows where even all of them would not be rare.
 fn wins_needed(n: usize, level: f64) -> usize {
-    let mut ways = 1.0;
+    // In logarithms: of more than a thousand coins the chance of all heads is no double any more.
+    let mut ways = n as f64 * -std::f64::consts::LN_2;
     let mut tail = 0.0;
     for lost in 0..=n {
-        tail += ways * libm::ldexp(1.0, -(n as i32));
+        tail += libm::exp(ways);
         if tail > level {
             return n - lost + 1;
         }
-        ways *= (n - lost) as f64 / (lost + 1) as f64;
+        ways += libm::log((n - lost) as f64 / (lost + 1) as f64);
     }
     0
 }
@@ -101,7 +102,9 @@ mod tests {
     #[test]
     fn as_many_wins_are_needed_as_fair_coins_hardly_reach() {
         // Of 8 coins 7 or more come with 9 / 256 = 3.5 %, of 10 coins 9 or more with 11 / 1024, 8 or more with 5.5 %.
-        for (n, needed) in [(4, 5), (5, 5), (6, 6), (7, 7), (8, 7), (10, 9), (24, 17), (100, 59)] {
+        for (n, needed) in
+            [(4, 5), (5, 5), (6, 6), (7, 7), (8, 7), (10, 9), (24, 17), (100, 59), (1200, 629), (5000, 2559)]
+        {
             assert_eq!(wins_needed(n, 0.05), needed, "{n}");
         }
     }
