@@ -53,10 +53,12 @@ test-rust: ## Test the crates
 	@if command -v valgrind >/dev/null; then $(PYTHON) scripts/instructions; \
 	else echo "not checked: scripts/instructions needs valgrind; hint: apt-get install valgrind"; fi
 
-# The engine meets the reference with full counts in every run, the other random tests in `test-full`.
+# The engine meets the reference with full counts in every run, the other random tests in `test-full`; beside them, since
+# each takes one core.
 test-python: $(VENV)/.dev $(VENV)/.built ## Test the package on the newest numpy and gymnasium
-	OPENOUTCRY_FULL=1 $(PYTEST) $(REFERENCE)
-	$(PYTEST) --deselect $(REFERENCE)
+	@OPENOUTCRY_FULL=1 $(PYTEST) $(REFERENCE) >$(VENV)/reference.log 2>&1 & reference=$$!; \
+	$(PYTEST) --deselect $(REFERENCE); code=$$?; \
+	wait $$reference || code=1; cat $(VENV)/reference.log; exit $$code
 
 test-floor: $(FLOOR)/.built ## Test the wheel on the oldest numpy and gymnasium that it accepts
 	$(FLOOR)/bin/python -m pytest -m "not once"

@@ -9,6 +9,8 @@ from openoutcry import OpenOutcryError
 from openoutcry import batch_benchmarks as bench
 from openoutcry.vector import OpenOutcryVectorEnv
 
+pytestmark = pytest.mark.once
+
 N, S = 24, 3
 
 

@@ -17,6 +17,8 @@ from openoutcry.picture import view_of
 from openoutcry.report import BoardRow, verdict
 from openoutcry.report.text import MINUS
 
+pytestmark = pytest.mark.once
+
 TREASURIES = oo.data.load("us-treasury")
 
 

@@ -14,6 +14,8 @@ import openoutcry as oo
 from openoutcry.benchmarks import Row
 from openoutcry.cli.bench import check_goals
 
+pytestmark = pytest.mark.once
+
 COMMAND = Path(sys.executable).with_name("openoutcry")
 
 

@@ -14,6 +14,8 @@ import pytest
 from jsonschema import Draft202012Validator, ValidationError
 from schema_diff import breaking_changes
 
+pytestmark = pytest.mark.once
+
 ROOT = Path(__file__).resolve().parents[1]
 CONTRACT = ROOT / "contract"
 FROZEN = ("observation", "decision")

@@ -18,6 +18,8 @@ import openoutcry as oo
 from openoutcry.data.diff import differences
 from openoutcry.data.readjusted import named, steps
 
+pytestmark = pytest.mark.once
+
 COMMAND = Path(sys.executable).with_name("openoutcry")
 DRAWS = settings(max_examples=count(400, 60))
 N_BARS = 6000

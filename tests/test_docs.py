@@ -25,6 +25,8 @@ from textwrap import dedent
 
 import pytest
 
+pytestmark = pytest.mark.once
+
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", ROOT / "contract" / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 NOTES = [ROOT / "GOVERNANCE.md", ROOT / "CHANGELOG.md"]

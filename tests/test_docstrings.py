@@ -16,6 +16,8 @@ import pytest
 import openoutcry as oo
 from openoutcry import openoutcry_py as native
 
+pytestmark = pytest.mark.once
+
 PACKAGE = Path(oo.__file__).parent
 STUB = ast.parse((PACKAGE / "openoutcry_py.pyi").read_text(encoding="utf-8"))
 RUST = Path(__file__).resolve().parents[1] / "rust"

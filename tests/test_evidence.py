@@ -23,6 +23,8 @@ from openoutcry.evidence import calibration_of, rolling_of, skill_of
 from openoutcry.picture import full_view_of
 from openoutcry.trace import trace_of
 
+pytestmark = pytest.mark.once
+
 
 @cache
 def recorded() -> oo.Run:

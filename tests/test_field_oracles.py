@@ -13,6 +13,8 @@ from support import Array
 
 from openoutcry import field
 
+pytestmark = pytest.mark.once
+
 FROZEN = json.loads((Path(__file__).parent / "oracle" / "field.json").read_text(encoding="utf-8"))
 N_DRAWS = 10_000
 # Of eighty numbers with Monte Carlo errors on both sides, the farthest is as often beyond this as one in a thousand.

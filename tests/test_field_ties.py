@@ -12,6 +12,8 @@ from support import Array, count
 import openoutcry as oo
 from openoutcry import field
 
+pytestmark = pytest.mark.once
+
 YEAR = 252.0
 
 

@@ -19,6 +19,8 @@ from support import accepted, count, dataset_of, dates_of, names_of
 import openoutcry as oo
 from openoutcry.data import frozen
 
+pytestmark = pytest.mark.once
+
 COMMAND = Path(sys.executable).with_name("openoutcry")
 DRAWS = settings(max_examples=count(200, 40))
 SEEDS = st.integers(0, 2**32 - 1)

@@ -17,6 +17,8 @@ from typing import Any
 import pytest
 import tomllib
 
+pytestmark = pytest.mark.once
+
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "python" / "openoutcry"
 

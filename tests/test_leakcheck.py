@@ -17,6 +17,8 @@ from openoutcry.gym import OpenOutcryEnv
 from openoutcry.leakcheck import Report, assert_no_lookahead, check, market
 from openoutcry.leakcheck.cuts import cuts_of
 
+pytestmark = pytest.mark.once
+
 N_BARS = 300
 
 

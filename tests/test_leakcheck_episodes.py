@@ -13,6 +13,8 @@ import pytest
 from openoutcry.leakcheck import Report, check, market
 from openoutcry.leakcheck.picture import picture_of
 
+pytestmark = pytest.mark.once
+
 N_BARS = 160
 
 

@@ -11,6 +11,8 @@ import pytest
 
 from openoutcry.leakcheck import Report, assert_no_lookahead, check, market
 
+pytestmark = pytest.mark.once
+
 
 def frame_of() -> pd.DataFrame:
     frame: pd.DataFrame = market.synthetic("pipeline", "pandas", 200)

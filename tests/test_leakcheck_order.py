@@ -13,6 +13,8 @@ from gymnasium import spaces
 
 from openoutcry.leakcheck import Report, assert_no_lookahead, check, market
 
+pytestmark = pytest.mark.once
+
 
 def frame_of(n_bars: int = 160, n_symbols: int = 1) -> pd.DataFrame:
     frame: pd.DataFrame = market.synthetic("pipeline", "pandas", n_bars, n_symbols)

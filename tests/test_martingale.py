@@ -21,6 +21,8 @@ from openoutcry.martingale.hunter import GOALS, acting, trained
 from openoutcry.martingale.markets import KINDS, WARM_UP
 from openoutcry.scenario import Scenario, ScenarioSpec
 
+pytestmark = pytest.mark.once
+
 Array = NDArray[np.float64]
 QUICK = Hunt(generations=6, population=12, n_markets=6, n_bars=30)
 FREE = next(each for each in SETTINGS if each.name == "free")

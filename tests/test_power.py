@@ -15,6 +15,8 @@ import openoutcry as oo
 from openoutcry.cli import app
 from openoutcry.power import power
 
+pytestmark = pytest.mark.once
+
 
 def test_every_number_is_what_its_formula_says() -> None:
     for n_returns, n_agents, ppy, sharpe, size, seen in (

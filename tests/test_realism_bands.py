@@ -15,6 +15,8 @@ import openoutcry as oo
 from openoutcry.realism import panel_of
 from openoutcry.realism.bands import bands_of, document
 
+pytestmark = pytest.mark.once
+
 SCRIPT = Path(__file__).resolve().parents[1] / "scripts" / "realism_bands.py"
 
 

@@ -17,6 +17,8 @@ from openoutcry.realism import FACTS, facts_of, panel_of
 from openoutcry.realism import facts as of
 from openoutcry.realism.panel import MIN_RETURNS, Panel
 
+pytestmark = pytest.mark.once
+
 Array = NDArray[np.float64]
 N_BARS = 1200
 

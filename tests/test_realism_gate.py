@@ -21,6 +21,8 @@ from openoutcry.realism.bands import Band, bands_of, document, levels, tiers
 from openoutcry.realism.gate import MANY_SEEDS, judged_facts, judged_rules
 from openoutcry.realism.means import share_below
 
+pytestmark = pytest.mark.once
+
 Array = NDArray[np.float64]
 BAND = Band(2.0, 4.0, "made here", tuple(np.quantile(np.random.default_rng(0).normal(3.0, 0.5, 10_000), levels())))
 

@@ -15,6 +15,8 @@ from openoutcry.realism.alpha import Alphas
 from openoutcry.realism.gate import LEVEL, MANY_SEEDS, SHARE, judged_rules
 from openoutcry.realism.means import share_below
 
+pytestmark = pytest.mark.once
+
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "realism.md"
 ROW = re.compile(r"^\| (\d\.\d\d) \| (\d+) % \| (\d+) % \| (\d+) % \|$", re.MULTILINE)
 SEEDS = (20, 100, 200)

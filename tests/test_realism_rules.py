@@ -17,6 +17,8 @@ from openoutcry.realism.alpha import alpha_sharpe, alphas_of, before_costs, held
 from openoutcry.realism.means import equivalence, excess, holm
 from openoutcry.realism.rules import days_of, index_of
 
+pytestmark = pytest.mark.once
+
 Array = NDArray[np.float64]
 N_BARS, N_SYMBOLS = 700, 5
 DAYS = np.busday_offset(np.datetime64("2001-01-01"), np.arange(N_BARS), roll="forward")

@@ -19,6 +19,8 @@ from openoutcry.report.raster import render_frame
 from openoutcry.report.scales import HEIGHT, date_scale, value_scale
 from openoutcry.report.view import BoardRow, BoardSection, BoardWindow, Provenance
 
+pytestmark = pytest.mark.once
+
 PAGES = {
     "run": make_page,
     "run without a benchmark": lambda: render_run(make_run("momentum", 700, 1), None, [], PROVENANCE),

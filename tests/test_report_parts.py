@@ -30,6 +30,8 @@ from openoutcry.report.skill import SKILL, skill_section
 from openoutcry.report.view import RunView
 from openoutcry.report.waterfall import waterfall_bars, waterfall_table
 
+pytestmark = pytest.mark.once
+
 N = 60
 DATES = make_run("a", N, 1).dates
 HEADS = {

@@ -15,6 +15,8 @@ from support import count, dates_of
 import openoutcry as oo
 from openoutcry.data.lanes import Fundamental, Report, as_known, rebased, restatements
 
+pytestmark = pytest.mark.once
+
 DRAWS = settings(max_examples=count(400, 60))
 REPORTS = st.lists(
     st.builds(

@@ -15,6 +15,8 @@ from openoutcry.cli import bench as command
 from openoutcry.leakcheck import check
 from openoutcry.scenario import NAMES
 
+pytestmark = pytest.mark.once
+
 COMMAND = Path(sys.executable).with_name("openoutcry")
 
 

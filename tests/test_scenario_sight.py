@@ -20,6 +20,8 @@ import openoutcry as oo
 from openoutcry import openoutcry_py as native
 from openoutcry.scenario import Scenario, ScenarioSpec
 
+pytestmark = pytest.mark.once
+
 CONTRACT = Path(__file__).resolve().parents[1] / "contract"
 SEED = 8_723_412_987_001_234_567
 SPEC = ScenarioSpec("hard", n_symbols=4, n_days=120, late_listings=0.5)

@@ -23,6 +23,8 @@ from openoutcry.score_attacks.stage import Stage, earned, forged, holding, lucki
 from openoutcry.scoring import submit_returns
 from openoutcry.suite import Suite
 
+pytestmark = pytest.mark.once
+
 # What the reason must be, so that nothing is stopped by chance.
 STOPPED_BY = {
     "copies": {"copy"},

@@ -13,6 +13,8 @@ import pytest
 from openoutcry import score_benchmarks as bench
 from openoutcry.cli import bench as command
 
+pytestmark = pytest.mark.once
+
 COMMAND = Path(sys.executable).with_name("openoutcry")
 
 

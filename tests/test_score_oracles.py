@@ -15,6 +15,8 @@ from support import Array, count
 import openoutcry as oo
 from openoutcry import openoutcry_py as native
 
+pytestmark = pytest.mark.once
+
 RELATIVE = 1e-12
 N_SERIES = count(2_000, 200)
 PERIODS = (252.0, 365.0, 52.0, 12.0, 256.5)

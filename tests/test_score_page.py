@@ -26,6 +26,8 @@ from openoutcry.score_picture import provenance_of, view_of, write_score_report
 from openoutcry.suite import Suite
 from openoutcry.verdict import Board
 
+pytestmark = pytest.mark.once
+
 NAMES = ("momentum", "equal-weight", "buy-and-hold", "hold-cash")
 QUICK = {"draws": {"replicates": 200}}
 

@@ -14,6 +14,8 @@ import openoutcry as oo
 from openoutcry import skill
 from openoutcry.power import power
 
+pytestmark = pytest.mark.once
+
 YEAR = 252.0
 
 

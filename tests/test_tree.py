@@ -14,6 +14,8 @@ import pytest
 import tomllib
 from packaging.requirements import Requirement
 
+pytestmark = pytest.mark.once
+
 ROOT = Path(__file__).resolve().parents[1]
 MAX_BYTES = 1_500_000
 MAX_LINES = 400
