@@ -1,0 +1,116 @@
+"""Which paths an agent may read: its folder and what its language is made of.
+
+Landlock allows what is below a path and knows no exceptions. A folder that holds something hidden is therefore allowed
+child by child, without symbolic links, whose targets have to be allowed as themselves.
+"""
+
+from __future__ import annotations
+
+import os
+import site
+import sys
+import sysconfig
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from openoutcry.jail.launcher import DIRECTORY_RIGHTS, FILE_RIGHTS
+
+LIST = DIRECTORY_RIGHTS["list"]
+READ = FILE_RIGHTS["read"] | LIST
+EXECUTE = READ | FILE_RIGHTS["execute"]
+WRITE = READ | FILE_RIGHTS["write"]
+
+Root = tuple[str, int]
+Grant = tuple[int, str, list[str]]
+
+PACKAGE = Path(__file__).resolve().parents[1]
+
+_DEVICES: tuple[Root, ...] = (("/dev/null", WRITE), ("/dev/zero", READ), ("/dev/random", READ), ("/dev/urandom", READ))
+_LIBRARIES = ("/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/local/lib", "/lib", "/lib32", "/lib64")
+_FACTS = ("/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/localtime", "/usr/share/zoneinfo")
+_PROGRAMS = ("/usr", "/bin", "/sbin")
+_CRYPTOGRAPHY = ("/etc/ssl/openssl.cnf", "/etc/pki/tls/openssl.cnf")
+_NAMES = ("/etc/hosts", "/etc/host.conf", "/etc/resolv.conf", "/etc/nsswitch.conf", "/etc/gai.conf", "/etc/services")
+_CERTIFICATES = ("/etc/ssl/certs", "/etc/ssl/cert.pem", "/etc/pki/tls/certs", "/etc/pki/ca-trust", "/etc/ca-certificates")
+
+
+def libraries() -> list[str]:
+    """Return where this interpreter finds modules, without the folders of whoever runs it."""
+    places = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
+    if site.ENABLE_USER_SITE:
+        places.add(site.getusersitepackages())
+    places |= {str(sysconfig.get_config_var("DESTSHARED")), *site.getsitepackages()}
+    kept = [each for each in sys.path if each in places]
+    return [*kept, *(each for each in (str(PACKAGE.parent),) if each not in kept)]
+
+
+def of_worker() -> list[Root]:
+    """Return what a Python agent may read besides its own folder."""
+    # Of the folder of the package only the package: beside it may lie anything.
+    modules = [each for each in libraries() if Path(each) != PACKAGE.parent or Path(each).name.endswith("-packages")]
+    interpreter = os.path.join(sys.base_prefix, "lib")
+    return [(each, READ) for each in (*_LIBRARIES, *_FACTS, interpreter, *modules, str(PACKAGE))] + [*_DEVICES]
+
+
+def of_command(program: str) -> list[Root]:
+    """Return what a foreign command may read and execute besides its own folder."""
+    roots = [(each, EXECUTE) for each in (*_PROGRAMS, *_LIBRARIES)] + [(program, EXECUTE)]
+    roots += [(each, READ) for each in (*_FACTS, *_CRYPTOGRAPHY)] + [*_DEVICES]
+    for found in (program, os.path.realpath(program)):
+        prefix = os.path.dirname(os.path.dirname(found))
+        if os.path.basename(os.path.dirname(found)) == "bin" and not _is_broad(prefix):
+            names = ("bin", "lib", "lib64", "libexec", "pyvenv.cfg")
+            roots += [(os.path.join(prefix, name), EXECUTE) for name in names]
+    return roots
+
+
+def of_network() -> list[Root]:
+    """Return what is read to find and to trust others."""
+    return [(each, READ) for each in (*_NAMES, *_CERTIFICATES)]
+
+
+def bundled_data() -> list[str]:
+    """Return the markets of this package, whose future no agent may read."""
+    return sorted(str(path) for path in (PACKAGE / "data").iterdir() if path.is_file() and path.suffix != ".py")
+
+
+def grants(roots: Iterable[Root], hidden: Sequence[str]) -> list[Grant]:
+    """Return what is allowed, without what is hidden: rights, a folder, and names in it."""
+    veiled = [os.path.realpath(each) for each in hidden]
+    granted: list[Grant] = []
+    for path, rights in roots:
+        found = os.path.realpath(path)
+        if os.path.exists(found) and not any(_is_below(found, each) for each in veiled):
+            granted += _split(found, rights, [each for each in veiled if _is_below(each, found)])
+    return granted
+
+
+def _split(folder: str, rights: int, hidden: Sequence[str]) -> list[Grant]:
+    if not hidden:
+        return [(rights, *_named(folder))]
+    split: list[Grant] = [(LIST, *_named(folder))]
+    whole = []
+    for name in sorted(os.listdir(folder)):
+        path = os.path.join(folder, name)
+        inside = [each for each in hidden if _is_below(each, path)]
+        if os.path.islink(path) or path in hidden:
+            continue
+        if inside:
+            split += _split(path, rights, inside)
+        else:
+            whole.append(name)
+    return [*split, (rights, folder, whole)]
+
+
+def _named(path: str) -> tuple[str, list[str]]:
+    folder, name = os.path.split(path)
+    return folder, [name]
+
+
+def _is_below(path: str, root: str) -> bool:
+    return os.path.commonpath([path, root]) == root
+
+
+def _is_broad(folder: str) -> bool:
+    """Return whether a folder holds what is nobody's program: the root, the home directory, or one above it."""
+    return folder in {"/", "/usr"} or Path.home().is_relative_to(folder)
