@@ -145,6 +145,14 @@ LAYERS = {
     "score_attacks": Layer(
         ("openoutcry.score_attacks", "openoutcry.score_attacks.*"), {*CORE, "score_attacks", "skill"}, {"numpy"}
     ),
+    # Its scripts run without the package, in processes of their own.
+    "jail": Layer(
+        ("openoutcry.jail", "openoutcry.jail.*"),
+        {"errors", "jail"},
+        set(),
+        libraries_later=frozenset({"numpy"}),
+        by_name=True,
+    ),
     "realism": Layer(
         ("openoutcry.realism", "openoutcry.realism.*"), {*CORE, "realism", "sweep"}, {"numpy"}, by_name=True
     ),
@@ -161,6 +169,7 @@ LAYERS = {
             {
                 "root",
                 "batch_bench",
+                "jail",
                 "leakcheck",
                 "martingale",
                 "picture",

@@ -1,9 +1,9 @@
 """Which system calls an agent may make: few for our own worker, all but the harmful for a command.
 
-Our worker is known code, so its filter is a list of what it needs; anything else is refused (`EPERM`). A foreign command
-may be a Go, Node or Java program that threads, forks and compiles as it runs: a list of what all of them need would hold
-nearly everything, and break the next one. Its filter is a list of what reaches out of the jail, and calls that are
-newer than our tables do not exist (`ENOSYS`), so that a new kernel brings no new hole.
+Our worker is known code, so its filter is a list of what it needs; anything else is refused (`EPERM`). A foreign
+command may be a Go, Node or Java program that threads, forks and compiles as it runs: a list of what all of them need
+would hold nearly everything, and break the next one. Its filter is a list of what reaches out of the jail, and calls
+that are newer than our tables do not exist (`ENOSYS`), so that a new kernel brings no new hole.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ _REACHES_OUT = """
 
 def worker_filter(machine: str, *, allow_net: bool) -> Program:
     """Return the filter of the Python worker: no process, thread, socket or code of its own making."""
-    rules = {name: _GRANTED for name in _WORKER.split()}
+    rules = dict.fromkeys(_WORKER.split(), _GRANTED)
     rules["mmap"] = Rule(ALLOW, _NO_NEW_CODE)
     rules["mprotect"] = Rule(EPERM, [([Low(2, 0, _EXECUTE)], ALLOW)])
     rules["fcntl"] = _one_of(1, (0, 1, 2, 3, 4, 5, 1030, 1032))
@@ -73,13 +73,13 @@ def worker_filter(machine: str, *, allow_net: bool) -> Program:
     rules["prlimit64"] = Rule(EPERM, [([Low(0, 0), Null(2)], ALLOW)])
     rules["tgkill"] = _OWN
     if allow_net:
-        rules |= {name: _GRANTED for name in _NETWORK.split()} | {"socket": Rule(EPERM, _INTERNET)}
+        rules |= dict.fromkeys(_NETWORK.split(), _GRANTED) | {"socket": Rule(EPERM, _INTERNET)}
     return assemble(machine, rules, EPERM)
 
 
 def command_filter(machine: str, *, allow_net: bool, landlock_abi: int) -> Program:
     """Return the filter of a foreign command, which may thread, fork, execute and compile, but reach nobody."""
-    rules = {name: _DENIED for name in _REACHES_OUT.split()}
+    rules = dict.fromkeys(_REACHES_OUT.split(), _DENIED)
     rules["socket"] = Rule(EPERM, _INTERNET if allow_net else ())
     # A pair of streams is a pipe; one of datagrams can be sent to others.
     rules["socketpair"] = Rule(EPERM, [([Low(0, _UNIX), Low(1, _STREAM, 0xF)], ALLOW)])
@@ -96,7 +96,7 @@ def command_filter(machine: str, *, allow_net: bool, landlock_abi: int) -> Progr
     # Typing into a terminal, its discipline, owners of a socket, attributes of a file.
     rules["ioctl"] = _none_of(1, (0x5412, 0x541C, 0x5423, 0x8901, 0x8902, 0x40086602, 0x401C5820))
     if landlock_abi < _SCOPED_ABI:
-        rules |= {name: _OWN for name in ("kill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo")}
+        rules |= dict.fromkeys(("kill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo"), _OWN)
         rules |= {"tkill": _DENIED, "pidfd_send_signal": _DENIED}
     return assemble(machine, rules, ALLOW, LAST)
 

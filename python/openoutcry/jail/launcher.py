@@ -1,13 +1,15 @@
 """The launcher: locks itself in, step by step, then becomes the agent.
 
 It is run as `python -s -S -B launcher.py PLAN` with a minimal environment, before anything but the standard library is
-imported, and by the one thread of a new process. The plan is JSON that `openoutcry.jail` has made: what is locked, which
-paths may be read, and the filter of system calls; the launcher only carries it out, and ends with exit code 125 where
-the kernel refuses a step. A Python agent stays in this process: libraries are imported inside Landlock, and the filter
-closes over all threads that they have started before the first line of the agent is read. A foreign command replaces it.
+imported, and by the one thread of a new process. The plan, `Launch.plan` in `marshal` and hexadecimal, is what
+`openoutcry.jail` has made: what is locked, which paths may be read, and the filter of system calls; the launcher only
+carries it out, and ends with exit code 125 where the kernel refuses a step. A Python agent stays in this process:
+libraries are imported inside Landlock, and the filter closes over all threads that they have started before the first
+line of the agent is read. A foreign command replaces it.
 """
 
-# ruff: noqa: E402
+
+# What is imported costs each agent its time, and comes after the folder of this file has left the path.
 
 from __future__ import annotations
 
@@ -19,31 +21,29 @@ if __name__ == "__main__":
 
 import ctypes
 import errno
-import json
+import marshal
 import os
 import resource
-import runpy
-import signal
 import stat
 import struct
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 FAILED = 125
 """Exit code where a lock could not be set; nothing of the agent has run."""
 
 SYSCALLS = {"landlock_create_ruleset": 444, "landlock_add_rule": 445, "landlock_restrict_self": 446}
 SECCOMP = {"x86_64": 317, "aarch64": 277}
-FILE_RIGHTS = {"execute": 1 << 0, "write": 1 << 1, "read": 1 << 2}
-DIRECTORY_RIGHTS = {"list": 1 << 3}
-# Newest first: the version of Landlock that brought rights over files, and all of them from then on.
-ALL_FILE_RIGHTS = ((5, (1 << 16) - 1), (3, (1 << 15) - 1), (2, (1 << 14) - 1), (1, (1 << 13) - 1))
-BIND_TCP, CONNECT_TCP = 1, 2
-SCOPED_SOCKETS, SCOPED_SIGNALS = 1, 2
 
 _SET_PDEATHSIG, _CAPBSET_DROP, _SET_SECUREBITS, _SET_NO_NEW_PRIVS, _CAP_AMBIENT = 1, 24, 28, 38, 47
 _NO_ROOT_LOCKED, _CLEAR_ALL, _CAPABILITY_VERSION = 3, 4, 0x20080522
 _FILTER_MODE, _ALL_THREADS, _ACTION_AVAILABLE = 1, 1, 2
 _PATH_RULE = 1
+# To execute, write and read; others are those of a folder.
+_RIGHTS_OF_A_FILE = 1 | 2 | 4
+_SIGKILL = 9
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -156,16 +156,16 @@ def grant(ruleset: int, path: str, rights: int) -> None:
         return
     try:
         if not stat.S_ISDIR(os.fstat(descriptor).st_mode):
-            rights &= sum(FILE_RIGHTS.values())
+            rights &= _RIGHTS_OF_A_FILE
         rule = ctypes.create_string_buffer(struct.pack("=Qi", rights, descriptor), 12)
         call(f"Landlock {path}", SYSCALLS["landlock_add_rule"], ruleset, _PATH_RULE, address(rule), 0)
     finally:
         os.close(descriptor)
 
 
-def filter_calls(machine: str, code: str, own_pid: list[int]) -> None:
+def filter_calls(machine: str, code: bytes, own_pid: list[int]) -> None:
     """Install a filter of system calls over all threads of this process."""
-    instructions = bytearray.fromhex(code)
+    instructions = bytearray(code)
     for index in own_pid:
         instructions[8 * index + 4 : 8 * index + 8] = struct.pack("=I", os.getpid())
     buffer = ctypes.create_string_buffer(bytes(instructions), len(instructions))
@@ -195,7 +195,7 @@ def lock(plan: dict[str, Any]) -> None:
         drop_capabilities()
     # After the user has changed, which clears it.
     if plan["parent"] is not None:
-        prctl("death signal", _SET_PDEATHSIG, signal.SIGKILL)
+        prctl("death signal", _SET_PDEATHSIG, _SIGKILL)
         if os.getppid() != plan["parent"]:
             raise LockError("the parent must live; received its end")
     prctl("no new privileges", _SET_NO_NEW_PRIVS, 1)
@@ -205,7 +205,7 @@ def lock(plan: dict[str, Any]) -> None:
 
 def main() -> None:
     """Carry out a plan; returns only where the agent is a Python module that ends."""
-    plan = json.loads(sys.argv[1])
+    plan = marshal.loads(bytes.fromhex(sys.argv[1]))
     filtering = plan["seccomp"]
     try:
         lock(plan)
@@ -221,8 +221,12 @@ def main() -> None:
         print(f"the jail could not be locked: {error}", file=sys.stderr)
         sys.exit(FAILED)
     if plan["how"] == "script":
-        runpy.run_path(sys.argv[0], run_name="__main__")
+        with open(sys.argv[0], "rb") as file:
+            code = compile(file.read(), sys.argv[0], "exec")
+        exec(code, {"__name__": "__main__", "__file__": sys.argv[0]})
     else:
+        import runpy
+
         runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import marshal
 import os
 import shutil
 import sys
@@ -13,19 +13,24 @@ from pathlib import Path
 from typing import Any
 
 from openoutcry.errors import refusal
-from openoutcry.jail import launcher, paths
-from openoutcry.jail.bpf import Program
+from openoutcry.jail import paths
 from openoutcry.jail.filters import command_filter, worker_filter
 from openoutcry.jail.host import Host, Tier, this_host
 from openoutcry.jail.locks import Lock
-from openoutcry.jail.namespaces import NOBODY, in_namespaces
+from openoutcry.jail.namespaces import in_namespaces
 from openoutcry.jail.profile import Profile
 
-LAUNCHER = str(Path(launcher.__file__).resolve())
+# A link may lead through folders that are not there in a namespace.
+INTERPRETER = os.path.realpath(sys.executable)
+LAUNCHER = str(Path(__file__).resolve().with_name("launcher.py"))
 N_PROCESSES = 256
 """Processes and threads that a command may have beside those that its user already has."""
 
 _TIERS = {Lock.LANDLOCK: Tier.T2, Lock.SECCOMP: Tier.T2, Lock.NAMESPACES: Tier.T3}
+# The version of Landlock, newest first, and all rights over files from then on.
+_FILE_RIGHTS = ((5, (1 << 16) - 1), (3, (1 << 15) - 1))
+_BIND_TCP, _CONNECT_TCP = 1, 2
+_SCOPED_SOCKETS, _SCOPED_SIGNALS = 1, 2
 _WORKER_ENVIRONMENT = {
     "LC_ALL": "C.UTF-8",
     # Sets of texts have one order in every run.
@@ -44,10 +49,21 @@ class Launch:
     Attributes:
         command: The program and its arguments.
         environment: All its variables.
+        plan: What the launcher is told, as the last argument says in `marshal`.
     """
 
     command: tuple[str, ...]
     environment: Mapping[str, str]
+    plan: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class _Shut:
+    """The locks of a kind of agent: the plan without what is started, what comes before the launcher, and the rest."""
+
+    plan: dict[str, Any]
+    before: tuple[str, ...]
+    environment: dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -130,80 +146,89 @@ class Jail:
         program = shutil.which(str(folder / name) if os.sep in name else name)
         if not name or program is None:
             raise refusal("unknown_agent", f"an agent must be a program that can be run; received {name!r}")
-        roots = paths.of_command(program)
-        plan = self._plan("command", [program, *command[1:]], roots, self._filter(is_worker=False))
-        return self._launch(plan, roots, _COMMAND_ENVIRONMENT)
+        if program not in self._commands:
+            self._commands[program] = self._shut(paths.of_command(program), is_worker=False)
+        return self._launch(self._commands[program], {"how": "command", "arguments": [program, *command[1:]]})
 
     def _python(self, how: str, arguments: list[str], imports: Sequence[str]) -> Launch:
-        roots = paths.of_worker()
-        plan = self._plan(how, arguments, roots, self._filter(is_worker=True))
-        plan |= {"imports": list(imports), "path": [*paths.libraries(), plan["folder"]]}
-        return self._launch(plan, roots, _WORKER_ENVIRONMENT)
+        told = {"how": how, "arguments": arguments, "imports": list(imports)}
+        return self._launch(self._worker, told | {"path": [*paths.libraries(), self._worker.plan["folder"]]})
 
-    def _plan(self, how: str, arguments: list[str], roots: list[paths.Root], program: Program) -> dict[str, Any]:
+    @cached_property
+    def _worker(self) -> _Shut:
+        return self._shut(paths.of_worker(), is_worker=True)
+
+    @cached_property
+    def _commands(self) -> dict[str, _Shut]:
+        return {}
+
+    def _shut(self, roots: list[paths.Root], *, is_worker: bool) -> _Shut:
+        """Return the locks of a Python agent or of a command, the same for each that is started."""
         held = self._locks.__contains__
-        in_bwrap = held(Lock.NAMESPACES)
-        folder = Path(self.profile.folder).resolve()
-        right = paths.EXECUTE if how == "command" else paths.READ
-        roots += [(str(folder), right), *((str(Path(each).resolve()), right) for each in self.profile.readable)]
+        is_outside = not held(Lock.NAMESPACES)
+        folder = str(Path(self.profile.folder).resolve())
+        right = paths.READ if is_worker else paths.EXECUTE
+        roots += [(each, right) for each in (folder, *(str(Path(each).resolve()) for each in self.profile.readable))]
         if self.profile.allow_net:
             roots += paths.of_network()
-        code = {"machine": self.host.machine, "code": program.code.hex(), "own_pid": program.own_pid}
-        return {
-            "how": how,
-            "arguments": arguments,
-            "folder": str(folder),
+        plan = {
+            "folder": folder,
             "imports": [],
             "path": [],
-            "session": held(Lock.SESSION) and not in_bwrap,
-            "parent": os.getpid() if held(Lock.SESSION) and not in_bwrap else None,
+            "session": held(Lock.SESSION) and is_outside,
+            # Within namespaces the parent is `bwrap`, which ends all with its own end.
+            "parent": os.getpid() if held(Lock.SESSION) and is_outside else None,
             "descriptors": held(Lock.DESCRIPTORS),
-            "limits": self._limits(how) if held(Lock.LIMITS) else {},
+            "limits": self._limits if held(Lock.LIMITS) else {},
             "user": None,
             "capabilities": held(Lock.CAPABILITIES),
             "landlock": self._landlock(roots) if held(Lock.LANDLOCK) else None,
-            "seccomp": code if held(Lock.SECCOMP) else None,
+            "seccomp": self._seccomp(is_worker=is_worker) if held(Lock.SECCOMP) else None,
         }
+        return _Shut(plan, self._bwrap(roots), self._environment(is_worker=is_worker))
 
-    def _launch(self, plan: dict[str, Any], roots: Iterable[paths.Root], fixed: Mapping[str, str]) -> Launch:
-        # A link may lead through folders that are not there.
-        interpreter = os.path.realpath(sys.executable)
-        command = [interpreter, "-s", "-S", "-B", LAUNCHER, json.dumps(plan)]
-        if Lock.NAMESPACES in self._locks:
-            assert self.host.bwrap is not None, "the third tier was reached"
-            # The interpreter and its launcher have to be there before they lock themselves in.
-            needed = [path for path, _ in (*roots, *paths.of_worker(), *paths.of_command(interpreter))]
-            before = in_namespaces(self.host.bwrap, needed, self._hidden, allow_net=self.profile.allow_net)
-            command = [*before, *command]
-        environment = dict(fixed) | {name: os.environ[name] for name in self.profile.pass_on}
+    def _launch(self, shut: _Shut, told: dict[str, Any]) -> Launch:
+        plan = shut.plan | told
+        command = (*shut.before, INTERPRETER, "-s", "-S", "-B", LAUNCHER, marshal.dumps(plan).hex())
+        return Launch(command, shut.environment, plan)
+
+    def _bwrap(self, roots: Iterable[paths.Root]) -> tuple[str, ...]:
+        if Lock.NAMESPACES not in self._locks:
+            return ()
+        assert self.host.bwrap is not None, "the third tier was reached"
+        # The interpreter and its launcher have to be there before they lock themselves in.
+        needed = [path for path, _ in (*roots, *paths.of_worker(), *paths.of_command(INTERPRETER))]
+        return tuple(in_namespaces(self.host.bwrap, needed, self._hidden, allow_net=self.profile.allow_net))
+
+    def _environment(self, *, is_worker: bool) -> dict[str, str]:
+        fixed = _WORKER_ENVIRONMENT if is_worker else _COMMAND_ENVIRONMENT
         if Lock.ENVIRONMENT not in self._locks:
-            environment = dict(os.environ) | dict(fixed)
-        return Launch(tuple(command), environment)
+            return dict(os.environ) | fixed
+        return fixed | {name: os.environ[name] for name in self.profile.pass_on}
 
     @property
     def _hidden(self) -> list[str]:
         return [*(str(Path(each).resolve()) for each in self.profile.hidden), *paths.bundled_data()]
 
-    def _limits(self, how: str) -> dict[str, int]:
-        limits = {"AS": self.profile.memory_bytes, "CPU": self.profile.cpu_seconds, "NOFILE": 64, "FSIZE": 0, "CORE": 0}
-        return limits
+    @property
+    def _limits(self) -> dict[str, int]:
+        return {"AS": self.profile.memory_bytes, "CPU": self.profile.cpu_seconds, "NOFILE": 64, "FSIZE": 0, "CORE": 0}
 
-    def _filter(self, *, is_worker: bool) -> Program:
-        if Lock.SECCOMP not in self._locks:
-            return Program(b"", ())
+    def _seccomp(self, *, is_worker: bool) -> dict[str, Any]:
+        machine, allow_net = self.host.machine, self.profile.allow_net
         if is_worker:
-            return worker_filter(self.host.machine, allow_net=self.profile.allow_net)
-        return command_filter(
-            self.host.machine, allow_net=self.profile.allow_net, landlock_abi=self.host.landlock
-        )
+            made = worker_filter(machine, allow_net=allow_net)
+        else:
+            made = command_filter(machine, allow_net=allow_net, landlock_abi=self.host.landlock)
+        return {"machine": machine, "code": made.code, "own_pid": list(made.own_pid)}
 
     def _landlock(self, roots: Iterable[paths.Root]) -> dict[str, Any]:
         version = self.host.landlock
-        net = launcher.BIND_TCP | (0 if self.profile.allow_net else launcher.CONNECT_TCP)
+        net = _BIND_TCP | (0 if self.profile.allow_net else _CONNECT_TCP)
         return {
             "size": 24 if version >= 6 else 16 if version >= 4 else 8,
-            "files": next(rights for since, rights in launcher.ALL_FILE_RIGHTS if version >= since),
+            "files": next(rights for since, rights in _FILE_RIGHTS if version >= since),
             "net": net if version >= 4 else 0,
-            "scoped": launcher.SCOPED_SOCKETS | launcher.SCOPED_SIGNALS if version >= 6 else 0,
+            "scoped": _SCOPED_SOCKETS | _SCOPED_SIGNALS if version >= 6 else 0,
             "grants": paths.grants(roots, self._hidden),
         }

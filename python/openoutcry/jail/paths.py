@@ -13,12 +13,11 @@ import sysconfig
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from openoutcry.jail.launcher import DIRECTORY_RIGHTS, FILE_RIGHTS
-
-LIST = DIRECTORY_RIGHTS["list"]
-READ = FILE_RIGHTS["read"] | LIST
-EXECUTE = READ | FILE_RIGHTS["execute"]
-WRITE = READ | FILE_RIGHTS["write"]
+LIST = 1 << 3
+READ = 1 << 2 | LIST
+EXECUTE = READ | 1 << 0
+WRITE = READ | 1 << 1
+"""Rights over what is below a path, as Landlock numbers them."""
 
 Root = tuple[str, int]
 Grant = tuple[int, str, list[str]]
@@ -31,7 +30,13 @@ _FACTS = ("/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/loca
 _PROGRAMS = ("/usr", "/bin", "/sbin")
 _CRYPTOGRAPHY = ("/etc/ssl/openssl.cnf", "/etc/pki/tls/openssl.cnf")
 _NAMES = ("/etc/hosts", "/etc/host.conf", "/etc/resolv.conf", "/etc/nsswitch.conf", "/etc/gai.conf", "/etc/services")
-_CERTIFICATES = ("/etc/ssl/certs", "/etc/ssl/cert.pem", "/etc/pki/tls/certs", "/etc/pki/ca-trust", "/etc/ca-certificates")
+_CERTIFICATES = (
+    "/etc/ssl/certs",
+    "/etc/ssl/cert.pem",
+    "/etc/pki/tls/certs",
+    "/etc/pki/ca-trust",
+    "/etc/ca-certificates",
+)
 
 
 def libraries() -> list[str]:

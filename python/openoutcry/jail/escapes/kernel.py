@@ -1,0 +1,127 @@
+"""Attempts on the kernel: code of its own making, other worlds, other ways in."""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import os
+import struct
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Place = dict[str, Any]
+# A function that makes the system call of its first argument with the other three.
+CODE = {
+    "x86_64": bytes.fromhex("4889f8 4889f7 4889d6 4889ca 0f05 c3"),
+    "aarch64": struct.pack("<6I", 0xAA0003E8, 0xAA0103E0, 0xAA0203E1, 0xAA0303E2, 0xD4000001, 0xD65F03C0),
+}
+SOCKET = {"x86_64": 41, "aarch64": 198}
+NEW_USER, NEW_NET = 0x10000000, 0x40000000
+PROTECT = {"x86_64": 10, "aarch64": 226}
+
+
+def code_in_memory(place: Place) -> str:
+    """Write machine code into memory that may be executed, and let it open a socket."""
+    memory = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+    return socket_by(memory)
+
+
+def code_made_executable(place: Place) -> str:
+    """Write machine code, then make the memory executable, and let it open a socket."""
+    memory = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE)
+    address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+    checked(syscall(PROTECT[os.uname().machine], address, 4096, mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC))
+    return socket_by(memory)
+
+
+def readable_is_executable(place: Place) -> str:
+    """Make all memory that can be read executable."""
+    checked(ctypes.CDLL(None, use_errno=True).personality(ctypes.c_ulong(0x0400000)))
+    return "made"
+
+
+def other_numbers(place: Place) -> str:
+    """Make a system call by the numbers of x32, past a filter that compares those of x86-64."""
+    if os.uname().machine != "x86_64":
+        raise LookupError("there are no others")
+    syscall(0x40000000 | 39)
+    return "the call went through"
+
+
+def user_namespace(place: Place) -> str:
+    """Become the superuser of a world of its own."""
+    checked(ctypes.CDLL(None, use_errno=True).unshare(NEW_USER))
+    return "made"
+
+
+def network_namespace(place: Place) -> str:
+    """Clone itself into a network of its own, by a flag."""
+    number = {"x86_64": 56, "aarch64": 220}[os.uname().machine]
+    child = checked(syscall(number, NEW_USER | NEW_NET | 17, 0, 0, 0, 0))
+    if child == 0:
+        os._exit(0)
+    os.waitpid(child, 0)
+    return "made"
+
+
+def root_folder(place: Place) -> str:
+    """Move its root into a folder that it can read, from where descriptors lead out."""
+    os.chroot("/")
+    return "moved"
+
+
+def mount(place: Place) -> str:
+    """Ask for a file system to mount."""
+    checked(syscall(430, ctypes.c_char_p(b"tmpfs"), 0))
+    return "made"
+
+
+def kernel_program(place: Place) -> str:
+    """Make a map for programs that run in the kernel."""
+    attributes = ctypes.create_string_buffer(struct.pack("=IIII", 1, 4, 8, 1), 72)
+    checked(syscall({"x86_64": 321, "aarch64": 280}[os.uname().machine], 0, attributes, 72))
+    return "a map was made"
+
+
+def counters(place: Place) -> str:
+    """Count what the processor does, a clock finer than any."""
+    attributes = ctypes.create_string_buffer(struct.pack("=IIQ", 1, 112, 0), 112)
+    number = {"x86_64": 298, "aarch64": 241}[os.uname().machine]
+    checked(syscall(number, attributes, 0, ctypes.c_ulong(2**64 - 1), ctypes.c_ulong(2**64 - 1), 0))
+    return "opened"
+
+
+def page_faults(place: Place) -> str:
+    """Handle the faults of its own pages, a part of many attacks on kernels."""
+    checked(syscall({"x86_64": 323, "aarch64": 282}[os.uname().machine], 1))
+    return "opened"
+
+
+def socket_by(memory: mmap.mmap) -> str:
+    """Open a socket by machine code."""
+    code = CODE[os.uname().machine]
+    memory[: len(code)] = code
+    address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+    run = ctypes.CFUNCTYPE(ctypes.c_long, *[ctypes.c_long] * 4)(address)
+    descriptor = run(SOCKET[os.uname().machine], 2, 2, 0)
+    if descriptor < 0:
+        raise OSError(-descriptor, os.strerror(-descriptor))
+    return f"socket {descriptor}"
+
+
+def syscall(number: int, *arguments: Any) -> int:
+    """Make a system call."""
+    wide = [ctypes.c_ulong(each) if isinstance(each, int) else each for each in arguments]
+    return int(ctypes.CDLL(None, use_errno=True).syscall(ctypes.c_long(number), *wide))
+
+
+def checked(result: int) -> int:
+    """Return a result that is no error."""
+    if result < 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return result
+
+
+HELPERS = {"socket_by", "syscall", "checked"}

@@ -1,0 +1,140 @@
+"""One attempt made: a process that is started, told the place, bounded and ended."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import os
+import select
+import signal
+import subprocess
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from time import monotonic, sleep
+from typing import Any
+
+from openoutcry.jail.opening import Launch
+
+OUTPUT_BYTES = 2**16
+START_SECONDS = 10.0
+
+
+@dataclass(frozen=True)
+class Made:
+    """What came of a process.
+
+    Attributes:
+        output: What it wrote, up to a limit.
+        stderr: The end of what it complained of.
+        code: Its exit code; a signal is negative.
+        killed: Why it was killed, if it was.
+        is_left: Whether any of its group lives on.
+    """
+
+    output: str
+    stderr: str
+    code: int
+    killed: str | None
+    is_left: bool
+
+    @property
+    def begun(self) -> bool:
+        """Whether the attempt itself was reached."""
+        return "begun\n" in self.output
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """What it said of itself last."""
+        _, _, text = self.output.partition("begun\n")
+        with suppress(ValueError, SyntaxError):
+            told = ast.literal_eval(text.rstrip("\n").rpartition("\n")[2])
+            return told if isinstance(told, dict) else {}
+        return {}
+
+    @property
+    def ending(self) -> str:
+        """How it ended, in words."""
+        if self.killed:
+            return f"killed {self.killed}"
+        if self.code < 0:
+            return f"ended by {signal.Signals(-self.code).name}"
+        return f"ended with exit code {self.code}"
+
+    def is_wall(self, names: Sequence[str]) -> bool:
+        """Return whether what stopped it is an error of one of these classes or their kinds."""
+        kind = getattr(builtins, str(self.told["stopped"]).partition(":")[0], None)
+        return isinstance(kind, type) and any(issubclass(kind, getattr(builtins, name)) for name in names)
+
+
+def make(launch: Launch, told: bytes, descriptor: int, seconds: float, *, apart: bool) -> Made:
+    """Start a process, tell it the place, and end its group after some seconds at most.
+
+    Args:
+        launch: What to start.
+        told: A line for its standard input.
+        descriptor: A file that it is given besides its pipes.
+        seconds: Time from when it has begun.
+        apart: Start it in a session of its own, as the launcher does by itself.
+    """
+    process = subprocess.Popen(
+        launch.command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=dict(launch.environment),
+        pass_fds=(descriptor,),
+        start_new_session=apart,
+        bufsize=0,
+    )
+    pipes = process.stdin, process.stdout, process.stderr
+    assert all(pipes), "three pipes were asked for"
+    stdin, stdout, stderr = (pipe for pipe in pipes if pipe)
+    try:
+        with suppress(BrokenPipeError):
+            stdin.write(told)
+        output, killed = _read(stdout.fileno(), seconds)
+        # Who has written all has yet to end.
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(0.0 if killed else 0.5)
+    finally:
+        is_left = _end(process)
+    told_of = os.read(stderr.fileno(), OUTPUT_BYTES).decode("utf-8", "replace")
+    for pipe in (stdin, stdout, stderr):
+        pipe.close()
+    *_, last = told_of.strip().splitlines() or [""]
+    return Made(output.decode("utf-8", "replace"), last, process.returncode, killed, is_left)
+
+
+def _read(descriptor: int, seconds: float) -> tuple[bytes, str | None]:
+    """Return what is written until the end, the limit or the time, and why it was not read on."""
+    output, until, has_begun = b"", monotonic() + START_SECONDS, False
+    ready = select.poll()
+    ready.register(descriptor, select.POLLIN)
+    while len(output) <= OUTPUT_BYTES:
+        if not ready.poll(max(0.0, until - monotonic()) * 1000.0):
+            return output, f"after {seconds if has_begun else START_SECONDS:g} s"
+        chunk = os.read(descriptor, OUTPUT_BYTES)
+        if not chunk:
+            return output, None
+        output += chunk
+        if not has_begun:
+            has_begun, until = True, monotonic() + seconds
+    return output[:OUTPUT_BYTES], "after 64 KiB without an end"
+
+
+def _end(process: subprocess.Popen[bytes]) -> bool:
+    """Kill a process and its group, reap it, and return whether any of the group is left."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.kill()
+    process.wait()
+    for _ in range(20):
+        try:
+            os.killpg(process.pid, 0)
+        except ProcessLookupError:
+            return False
+        except PermissionError:
+            return True
+        sleep(0.005)
+    return True

@@ -1,0 +1,309 @@
+"""The jail: what is in it cannot get out, and each of its locks is needed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from time import monotonic, sleep
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+
+import openoutcry as oo
+from openoutcry.jail import Host, Jail, Launch, Lock, Profile, Tier
+from openoutcry.jail.host import this_host
+
+pytestmark = pytest.mark.once
+
+HOST = this_host()
+
+
+def needs(tier: Tier) -> pytest.MarkDecorator:
+    missing = "; ".join(text for each, text in HOST.missing.items() if each <= tier)
+    return pytest.mark.skipif(HOST.tier < tier, reason=f"{tier.name}: {missing}")
+
+
+def run(launch: Launch, told: str = "", **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run what a launch starts to its end."""
+    settings: dict[str, Any] = {"capture_output": True} | options
+    return subprocess.run(
+        launch.command, env=launch.environment, input=told, text=True, timeout=60, start_new_session=True, **settings
+    )
+
+
+def printed(launch: Launch, told: str = "") -> str:
+    made = run(launch, told)
+    assert made.returncode == 0, made.stderr
+    return made.stdout
+
+
+def script(folder: Path, text: str, name: str = "agent.py") -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+TRIES = """
+def tried(f):
+    try:
+        return f() or "did"
+    except OSError as error:
+        return error.strerror
+"""
+
+
+@needs(Tier.T2)
+def test_a_python_agent_reads_its_folder_and_libraries_and_nothing_else(tmp_path: Path) -> None:
+    for name in ("agent", "other"):
+        (tmp_path / name).mkdir()
+        script(tmp_path / name, "7", "data.txt")
+    text = f"""
+import os, sys, zoneinfo
+import numpy
+{TRIES}
+print(open("data.txt").read(), tried(lambda: open({str(tmp_path / "other" / "data.txt")!r}).read()))
+print(numpy.linalg.inv(numpy.eye(200)).sum(), zoneinfo.ZoneInfo("Europe/Paris"), sys.stdin.read())
+print(sorted(os.environ))
+"""
+    agent = script(tmp_path / "agent", text)
+    assert printed(Jail.open(Profile(tmp_path / "agent")).script(agent), "line").splitlines()[:2] == [
+        "7 Permission denied",
+        "200.0 Europe/Paris line",
+    ]
+
+
+@needs(Tier.T2)
+def test_what_is_hidden_in_the_folder_is_hidden_and_the_rest_is_not(tmp_path: Path) -> None:
+    deep = tmp_path / "deep" / "deeper"
+    deep.mkdir(parents=True)
+    for path in (tmp_path / "open.txt", deep / "open.txt", tmp_path / "hidden.txt", deep / "hidden.txt"):
+        path.write_text(path.stem, encoding="utf-8")
+    (tmp_path / "link.txt").symlink_to(tmp_path / "hidden.txt")
+    names = ["open.txt", "deep/deeper/open.txt", "hidden.txt", "deep/deeper/hidden.txt", "link.txt"]
+    agent = script(tmp_path, f"{TRIES}\nfor name in {names}: print(tried(lambda: open(name).read()))")
+    profile = Profile(tmp_path, hidden=[tmp_path / "hidden.txt", deep / "hidden.txt"])
+    told = printed(Jail.open(profile, most=Tier.T2).script(agent)).splitlines()
+    assert told == ["open", "open", *["Permission denied"] * 3]
+    if HOST.tier >= Tier.T3:
+        told = printed(Jail.open(profile).script(agent)).splitlines()
+        assert told[:2] == ["open", "open"]
+        assert "hidden" not in told
+
+
+@needs(Tier.T2)
+def test_a_module_is_found_beside_the_package_and_in_the_folder(tmp_path: Path) -> None:
+    script(tmp_path, "import sys, openoutcry\nprint(openoutcry.__name__, sys.argv[1:], __name__)", "decider.py")
+    jail = Jail.open(Profile(tmp_path))
+    assert printed(jail.module("decider", ["a", "b"])) == "openoutcry ['a', 'b'] __main__\n"
+
+
+@needs(Tier.T2)
+def test_a_thread_that_a_library_has_started_is_locked_in_too(tmp_path: Path) -> None:
+    """Both Landlock and the filter bind the calling thread alone, unless they are set with care."""
+    (tmp_path / "agent").mkdir()
+    (tmp_path / "secret").write_text("7", encoding="utf-8")
+    text = f"""
+import socket, threading
+{TRIES}
+go, told = threading.Event(), []
+def work():
+    go.wait()
+    told.append(tried(lambda: open({str(tmp_path / "secret")!r}).read()))
+    told.append(tried(socket.socket))
+thread = threading.Thread(target=work)
+thread.start()
+"""
+    script(tmp_path / "agent", text, "library.py")
+    script(
+        tmp_path / "agent", "import library\nlibrary.go.set(); library.thread.join(); print(library.told)", "agent.py"
+    )
+    jail = Jail.open(Profile(tmp_path / "agent"), most=Tier.T2)
+    assert printed(jail.module("agent", imports=["library"])) == "['Permission denied', 'Operation not permitted']\n"
+
+
+COMMANDS = {
+    "bash": ["-c", "read line; echo $line | tr a b"],
+    "node": ["-e", "require('readline').createInterface({input: process.stdin}).on('line', l => console.log('b'))"],
+    "jq": ["-r", 'if . == "a" then "b" else . end'],
+    "perl": ["-ne", "print 'b' if /a/"],
+}
+
+
+@needs(Tier.T2)
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_foreign_command_answers_from_the_jail(name: str, tmp_path: Path) -> None:
+    try:
+        launch = Jail.open(Profile(tmp_path)).command([name, *COMMANDS[name]])
+    except oo.OpenOutcryError:
+        pytest.skip(f"{name} is not installed")
+    assert printed(launch, '"a"\n' if name == "jq" else "a\n").strip() == "b"
+
+
+@needs(Tier.T2)
+def test_a_python_environment_works_as_a_foreign_command(tmp_path: Path) -> None:
+    text = (
+        "import json, threading, numpy\nt = threading.Thread(target=print, args=(json.dumps(1),)); t.start(); t.join()"
+    )
+    launch = Jail.open(Profile(tmp_path)).command([sys.executable, "-c", text])
+    assert printed(launch) == "1\n"
+
+
+@contextmanager
+def listening() -> Iterator[int]:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield server.getsockname()[1]
+
+
+@needs(Tier.T2)
+@pytest.mark.parametrize("kind", ["script", "command"])
+def test_the_network_is_open_where_the_profile_says_so_and_only_outwards(kind: str, tmp_path: Path) -> None:
+    with listening() as port:
+        text = f"""
+import socket
+{TRIES}
+def listen():
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+print(tried(lambda: socket.create_connection(("127.0.0.1", {port}), 1.0).close()))
+print(tried(listen), tried(lambda: socket.socket(socket.AF_UNIX)), tried(lambda: socket.socketpair(type=2)))
+"""
+        agent = script(tmp_path, text)
+        for allow_net in (False, True):
+            jail = Jail.open(Profile(tmp_path, allow_net=allow_net))
+            launch = jail.script(agent) if kind == "script" else jail.command([sys.executable, str(agent)])
+            first, second = printed(launch).splitlines()
+            assert first == ("did" if allow_net else "Operation not permitted")
+            assert second == " ".join(["Operation not permitted"] * 3)
+            assert jail.to_dict()["allow_net"] is allow_net
+
+
+@needs(Tier.T1)
+def test_the_environment_is_what_the_profile_passes_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("KEY_OF_A_MODEL", "1")
+    monkeypatch.setenv("KEY_OF_THE_HARNESS", "2")
+    agent = script(tmp_path, "import os; print(*[each for each in os.environ if 'KEY' in each])")
+    jail = Jail.open(Profile(tmp_path, pass_on=["KEY_OF_A_MODEL"]), least=Tier.T1)
+    assert printed(jail.script(agent)) == "KEY_OF_A_MODEL\n"
+
+
+@needs(Tier.T1)
+def test_a_file_in_place_of_a_pipe_is_refused_before_the_agent_runs(tmp_path: Path) -> None:
+    agent = script(tmp_path, "print('ran')")
+    with (tmp_path / "output").open("w") as output:
+        made = run(
+            Jail.open(Profile(tmp_path), least=Tier.T1).script(agent),
+            capture_output=False,
+            stdout=output,
+            stderr=subprocess.PIPE,
+        )
+    assert made.returncode == 125
+    assert made.stderr == "the jail could not be locked: descriptor 1 must be a pipe; received a file\n"
+
+
+HARNESS = """
+import subprocess, sys
+from openoutcry.jail import Jail, Profile, Tier
+jail = Jail.open(Profile(sys.argv[1]), least=Tier.T1, most=Tier[sys.argv[2]])
+launch = jail.script(sys.argv[1] + "/agent.py")
+agent = subprocess.Popen(launch.command, env=launch.environment, stdin=subprocess.PIPE, stdout=1, stderr=2)
+agent.wait()
+"""
+
+
+@pytest.mark.parametrize("tier", [pytest.param(each, marks=needs(each), id=each.name) for each in Tier if each])
+def test_an_agent_ends_with_a_harness_that_is_killed(tier: Tier, tmp_path: Path) -> None:
+    script(tmp_path, "print('ready', flush=True)\nimport time\ntime.sleep(60)")
+    command = [sys.executable, "-c", HARNESS, str(tmp_path), tier.name]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as harness:
+        assert harness.stdout is not None
+        assert harness.stdout.readline() == b"ready\n", harness.stderr and harness.stderr.read()
+        harness.kill()
+        # The agent held the other end of the pipe.
+        ended = threading.Thread(target=harness.stdout.read)
+        ended.start()
+        ended.join(10.0)
+        assert not ended.is_alive()
+
+
+@needs(Tier.T2)
+def test_a_command_ends_with_all_that_it_has_started(tmp_path: Path) -> None:
+    text = "(setsid sleep 60; sleep 60) & (trap '' TERM HUP; sleep 60) & echo ready; wait"
+    launch = Jail.open(Profile(tmp_path)).command(["bash", "-c", text])
+    with subprocess.Popen(
+        launch.command, env=launch.environment, stdout=subprocess.PIPE, stdin=subprocess.PIPE, stderr=subprocess.PIPE,
+        start_new_session=True,
+    ) as agent:  # fmt: skip
+        assert agent.stdout is not None
+        assert agent.stdout.readline() == b"ready\n"
+        sleep(0.1)
+        os.killpg(agent.pid, signal.SIGKILL)
+        until = monotonic() + 10.0
+        assert agent.stdout.read() == b""
+        assert monotonic() < until
+    with pytest.raises(ProcessLookupError):
+        os.killpg(agent.pid, 0)
+
+
+def test_a_tier_that_is_not_reached_is_refused_with_the_reason(tmp_path: Path) -> None:
+    host = Host("x86_64", 0, None, MappingProxyType({Tier.T2: "no Landlock", Tier.T3: "no bwrap"}))
+    assert host.tier is Tier.T1
+    assert replace(host, missing={Tier.T3: "no bwrap"}).tier is Tier.T2
+    assert replace(host, missing={}).tier is Tier.T3
+    assert replace(host, missing={Tier.T2: "no Landlock"}).tier is Tier.T1
+    with pytest.raises(oo.OpenOutcryError, match=r"must reach T2; received T1, as `most` says") as raised:
+        Jail.open(Profile(tmp_path), most=Tier.T1)
+    assert raised.value.slug == "argument_invalid"
+    if HOST.tier < Tier.T3:
+        with pytest.raises(oo.OpenOutcryError, match=rf"must reach T3; received {HOST.tier.name}, for"):
+            Jail.open(Profile(tmp_path), least=Tier.T3)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"folder": Path.home()}, "holds the home directory"),
+        ({"folder": "/"}, "holds the home directory"),
+        ({"folder": "no-such-folder"}, "`folder` must be a folder; received 'no-such-folder'"),
+        ({"hidden": ["."], "folder": "."}, "`hidden` must not hold the agent's folder"),
+        ({"readable": ["no-such-file"]}, "`readable` must be files and folders"),
+        ({"pass_on": ["NO_SUCH_VARIABLE"]}, "received `NO_SUCH_VARIABLE`, which is not"),
+        ({"memory_bytes": 0}, "`memory_bytes` must be a whole number above 0; received 0"),
+        ({"cpu_seconds": 1.5}, "`cpu_seconds` must be a whole number above 0; received 1.5"),
+    ],
+)
+def test_a_profile_that_cannot_be_is_refused(
+    change: dict[str, Any], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(oo.OpenOutcryError) as raised:
+        Profile(**{"folder": tmp_path} | change)
+    assert message in str(raised.value)
+
+
+@needs(Tier.T2)
+def test_a_program_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    jail = Jail.open(Profile(tmp_path))
+    for command in ([], ["no-such-program"], ["./agent"]):
+        with pytest.raises(oo.OpenOutcryError, match="must be a program that can be run"):
+            jail.command(command)
+
+
+def test_the_locks_of_a_tier_are_those_before_it_and_more(tmp_path: Path) -> None:
+    held = {
+        tier: Jail.open(Profile(tmp_path), least=tier, most=tier)._locks for tier in Tier if Tier.T0 < tier <= HOST.tier
+    }
+    for lower, higher in zip(held.values(), list(held.values())[1:], strict=False):
+        assert lower < higher
+    if HOST.tier >= Tier.T2:
+        assert held[Tier.T2] - held[Tier.T1] == {Lock.LANDLOCK, Lock.SECCOMP}
+    with suppress(KeyError):
+        assert held[Tier.T3] == set(Lock)
