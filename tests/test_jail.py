@@ -248,9 +248,8 @@ def test_a_command_ends_with_all_that_it_has_started(tmp_path: Path) -> None:
         os.killpg(agent.pid, signal.SIGKILL)
         until = monotonic() + 10.0
         assert agent.stdout.read() == b""
+        # All of them held its end of the pipe.
         assert monotonic() < until
-    with pytest.raises(ProcessLookupError):
-        os.killpg(agent.pid, 0)
 
 
 def test_a_tier_that_is_not_reached_is_refused_with_the_reason(tmp_path: Path) -> None:

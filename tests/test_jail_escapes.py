@@ -28,7 +28,7 @@ OPENED = {
     Lock.SESSION: ["session"],
     Lock.LIMITS: ["memory", "descriptors"],
     Lock.CAPABILITIES: ["capabilities"],
-    Lock.LANDLOCK: ["open_data", "hidden_in_folder", "bundled_market", "decoys_environment"],
+    Lock.LANDLOCK: ["open_data", "hidden_in_folder", "bundled_market", "list_processes"],
     Lock.SECCOMP: ["fork", "udp", "change_mode", "code_in_memory", "other_numbers"],
 }
 

@@ -11,6 +11,7 @@ import subprocess
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
 
@@ -136,5 +137,18 @@ def _end(process: subprocess.Popen[bytes]) -> bool:
             return False
         except PermissionError:
             return True
+        if not _lives(process.pid):
+            return False
         sleep(0.005)
     return True
+
+
+def _lives(group: int) -> bool:
+    """Return whether any process of a group is more than an entry that nobody has reaped."""
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            # What follows the name: state, parent, group.
+            state, _, found = path.read_text().rpartition(")")[2].split()[:3]
+            if int(found) == group and state not in "ZX":
+                return True
+    return False

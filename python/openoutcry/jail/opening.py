@@ -197,7 +197,8 @@ class Jail:
             return ()
         assert self.host.bwrap is not None, "the third tier was reached"
         # The interpreter and its launcher have to be there before they lock themselves in.
-        needed = [path for path, _ in (*roots, *paths.of_worker(), *paths.of_command(INTERPRETER))]
+        readable = (*roots, *paths.of_worker(), *paths.of_command(INTERPRETER))
+        needed = [path for path, rights in readable if rights != paths.LIST]
         return tuple(in_namespaces(self.host.bwrap, needed, self._hidden, allow_net=self.profile.allow_net))
 
     def _environment(self, *, is_worker: bool) -> dict[str, str]:

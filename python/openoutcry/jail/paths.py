@@ -51,10 +51,11 @@ def libraries() -> list[str]:
 
 def of_worker() -> list[Root]:
     """Return what a Python agent may read besides its own folder."""
-    # Of the folder of the package only the package: beside it may lie anything.
     modules = [each for each in libraries() if Path(each) != PACKAGE.parent or Path(each).name.endswith("-packages")]
     interpreter = os.path.join(sys.base_prefix, "lib")
-    return [(each, READ) for each in (*_LIBRARIES, *_FACTS, interpreter, *modules, str(PACKAGE))] + [*_DEVICES]
+    roots = [(each, READ) for each in (*_LIBRARIES, *_FACTS, interpreter, *modules, str(PACKAGE))]
+    # Of the folder of the package only the package, which has to be found there: beside it may lie anything.
+    return [*roots, (str(PACKAGE.parent), LIST), *_DEVICES]
 
 
 def of_command(program: str) -> list[Root]:
@@ -91,7 +92,7 @@ def grants(roots: Iterable[Root], hidden: Sequence[str]) -> list[Grant]:
 
 
 def _split(folder: str, rights: int, hidden: Sequence[str]) -> list[Grant]:
-    if not hidden:
+    if not hidden or rights == LIST:
         return [(rights, *_named(folder))]
     split: list[Grant] = [(LIST, *_named(folder))]
     whole = []
