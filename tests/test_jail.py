@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import marshal
 import os
 import signal
 import socket
@@ -12,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import monotonic, sleep
 from types import MappingProxyType
 from typing import Any
@@ -75,10 +77,12 @@ print(numpy.linalg.inv(numpy.eye(200)).sum(), zoneinfo.ZoneInfo("Europe/Paris"),
 print(sorted(os.environ))
 """
     agent = script(tmp_path / "agent", text)
-    assert printed(Jail.open(Profile(tmp_path / "agent")).script(agent), "line").splitlines()[:2] == [
-        "7 Permission denied",
-        "200.0 Europe/Paris line",
-    ]
+    files, libraries, variables = printed(Jail.open(Profile(tmp_path / "agent")).script(agent), "line").splitlines()
+    # In namespaces it is not there.
+    assert files in {"7 Permission denied", "7 No such file or directory"}
+    assert libraries == "200.0 Europe/Paris line"
+    assert "PATH" not in variables
+    assert "PYTHONHASHSEED" in variables
 
 
 @needs(Tier.T2)
@@ -126,8 +130,38 @@ thread.start()
     script(
         tmp_path / "agent", "import library\nlibrary.go.set(); library.thread.join(); print(library.told)", "agent.py"
     )
-    jail = Jail.open(Profile(tmp_path / "agent"), most=Tier.T2)
-    assert printed(jail.module("agent", imports=["library"])) == "['Permission denied', 'Operation not permitted']\n"
+    launch = Jail.open(Profile(tmp_path / "agent"), most=Tier.T2).module("agent", imports=["library"])
+    assert launch.plan is not None
+    # As if it lay among the libraries.
+    plan = launch.plan | {"path": [*launch.plan["path"], str(tmp_path / "agent")]}
+    launch = replace(launch, command=(*launch.command[:-1], marshal.dumps(plan).hex()))
+    assert printed(launch) == "['Permission denied', 'Operation not permitted']\n"
+
+
+@needs(Tier.T2)
+def test_no_line_of_the_agent_runs_before_the_filter(tmp_path: Path) -> None:
+    """A module of its own that is called like a library would, if its folder came first too early."""
+    shadow = "import socket\ntry:\n    socket.socket()\n    print('open')\nexcept OSError:\n    print('locked')"
+    for name in ("numpy", "openoutcry", "marshal", "ctypes"):
+        script(tmp_path, shadow, f"{name}.py")
+    script(tmp_path, "import sys; del sys.modules['openoutcry']; import openoutcry", "agent.py")
+    assert printed(Jail.open(Profile(tmp_path)).module("agent")) == "locked\n"
+
+
+@needs(Tier.T2)
+def test_a_superuser_gives_its_rights_away(tmp_path: Path) -> None:
+    """Below a home directory that is closed it stays the user, without capabilities."""
+    if os.geteuid() != 0:
+        pytest.skip("the user is no superuser")
+    text = "while read name value rest; do case $name in Uid:|CapEff:|CapBnd:) echo $value;; esac; done"
+    text += " < /proc/self/status; ulimit -u"
+    with TemporaryDirectory() as name:
+        for mode, user in ((0o755, "65534"), (0o700, "0")):
+            os.chmod(name, mode)  # noqa: PTH101
+            jail = Jail.open(Profile(name, readable=["/proc"]), most=Tier.T2)
+            told = printed(jail.command(["bash", "-c", text])).split()
+            assert told[:3] == [user, "0" * 16, "0" * 16]
+            assert (told[3] == "unlimited" or int(told[3]) > 5000) == (user == "0")
 
 
 COMMANDS = {

@@ -110,6 +110,7 @@ def test_a_command_threads_and_forks_and_reaches_nobody(machine: str) -> None:
         assert on(machine, program, name, 0, 0, 7) == ALLOW
     assert on(machine, program, "clone", 0x3D0F00) == ALLOW
     assert on(machine, program, "clone", 0x10000011) == EPERM
+    assert on(machine, program, "clone", 0x8011) == EPERM
     assert on(machine, program, "clone3") == ENOSYS
     assert on(machine, program, "socket", 2, 1) == EPERM
     assert on(machine, program, "socketpair", 1, 1) == ALLOW

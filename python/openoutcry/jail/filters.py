@@ -13,8 +13,8 @@ from openoutcry.jail.syscalls import LAST
 
 _UNIX, _INET, _INET6, _STREAM, _DATAGRAM = 1, 2, 10, 1, 2
 _WRITE, _EXECUTE, _ANONYMOUS = 2, 4, 0x20
-# All flags of `clone` that make a namespace.
-_NEW_NAMESPACE = 0x7E020000
+# Flags of `clone`: those that make a namespace, and that which makes a child of the harness.
+_NEW_NAMESPACE, _CHILD_OF_PARENT = 0x7E020000, 0x8000
 _SCOPED_ABI = 6
 """Landlock keeps signals and abstract sockets inside from this version on."""
 
@@ -83,7 +83,7 @@ def command_filter(machine: str, *, allow_net: bool, landlock_abi: int) -> Progr
     rules["socket"] = Rule(EPERM, _INTERNET if allow_net else ())
     # A pair of streams is a pipe; one of datagrams can be sent to others.
     rules["socketpair"] = Rule(EPERM, [([Low(0, _UNIX), Low(1, _STREAM, 0xF)], ALLOW)])
-    rules["clone"] = Rule(EPERM, [([Low(0, 0, _NEW_NAMESPACE)], ALLOW)])
+    rules["clone"] = Rule(EPERM, [([Low(0, 0, _NEW_NAMESPACE | _CHILD_OF_PARENT)], ALLOW)])
     # Its flags are behind a pointer; who is told that it does not exist takes `clone`.
     rules["clone3"] = Rule(ENOSYS)
     rules["prlimit64"] = Rule(EPERM, [([Low(0, 0)], ALLOW), ([OwnPid(0)], ALLOW), ([Null(2)], ALLOW)])

@@ -119,17 +119,22 @@ def become(user: int) -> None:
     os.setresuid(user, user, user)
 
 
+def bound_capabilities() -> None:
+    """See to it that no program gives the superuser's rights back."""
+    if os.geteuid() != 0:
+        return
+    try:
+        prctl("securebits", _SET_SECUREBITS, _NO_ROOT_LOCKED)
+        for capability in range(64):
+            prctl("bounding set", _CAPBSET_DROP, capability)
+    except OSError as error:
+        # After the last capability there is no such (`EINVAL`); without the right to drop them there are none.
+        if error.errno not in (errno.EINVAL, errno.EPERM):
+            raise
+
+
 def drop_capabilities() -> None:
     """Give up what a superuser may do, for good."""
-    if os.geteuid() == 0:
-        try:
-            prctl("securebits", _SET_SECUREBITS, _NO_ROOT_LOCKED)
-            for capability in range(64):
-                prctl("bounding set", _CAPBSET_DROP, capability)
-        except OSError as error:
-            # After the last capability there is no such (`EINVAL`); in a user namespace without them all are gone.
-            if error.errno not in (errno.EINVAL, errno.EPERM):
-                raise
     header, nothing = ctypes.create_string_buffer(struct.pack("=Ii", _CAPABILITY_VERSION, 0)), (ctypes.c_uint32 * 6)()
     if _libc.capset(header, nothing) != 0:
         raise LockError(f"capabilities must be given up: {os.strerror(ctypes.get_errno())}")
@@ -189,6 +194,8 @@ def lock(plan: dict[str, Any]) -> None:
     os.chdir(plan["folder"])
     if plan["limits"]:
         limit(plan["limits"])
+    if plan["capabilities"]:
+        bound_capabilities()
     if plan["user"] is not None:
         become(plan["user"])
     if plan["capabilities"]:
@@ -214,6 +221,8 @@ def main() -> None:
             __import__(module)
         if filtering:
             filter_calls(filtering["machine"], filtering["code"], filtering["own_pid"])
+        # From here on what the agent calls like a library stands before the library.
+        sys.path[:0] = plan["own_path"]
         sys.argv[:] = plan["arguments"]
         if plan["how"] == "command":
             os.execve(sys.argv[0], sys.argv, dict(os.environ))

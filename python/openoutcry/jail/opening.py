@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,7 +18,7 @@ from openoutcry.jail import paths
 from openoutcry.jail.filters import command_filter, worker_filter
 from openoutcry.jail.host import Host, Tier, this_host
 from openoutcry.jail.locks import Lock
-from openoutcry.jail.namespaces import in_namespaces
+from openoutcry.jail.namespaces import NOBODY, in_namespaces
 from openoutcry.jail.profile import Profile
 
 # A link may lead through folders that are not there in a namespace.
@@ -40,6 +41,16 @@ _WORKER_ENVIRONMENT = {
     "OPENBLAS_NUM_THREADS": "1",
 }
 _COMMAND_ENVIRONMENT = {"LC_ALL": "C.UTF-8", "PATH": "/usr/local/bin:/usr/bin:/bin"}
+
+
+def n_tasks(user: int) -> int:
+    """Return how many processes and threads a user has."""
+    count = 0
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if process.stat().st_uid == user:
+                count += len(os.listdir(process / "task"))
+    return count
 
 
 @dataclass(frozen=True)
@@ -114,7 +125,10 @@ class Jail:
         if self.tier >= Tier.T2 and self.host.landlock < 6 and self.tier < Tier.T3:
             told.append("a command may signal itself alone: Landlock keeps signals inside from version 6 on")
         if self.tier >= Tier.T1 and os.geteuid() == 0:
-            told.append("the superuser started it: the number of processes of a command has no limit below T3's end")
+            told.append(
+                "the superuser started it: an agent becomes nobody where all that it reads is open to others; else it "
+                "stays a superuser without rights, for whom a number of processes is no limit"
+            )
         if self.profile.allow_net:
             told.append("the network is open: servers of this machine and its neighbours can be reached, too")
         return tuple(told)
@@ -148,11 +162,18 @@ class Jail:
             raise refusal("unknown_agent", f"an agent must be a program that can be run; received {name!r}")
         if program not in self._commands:
             self._commands[program] = self._shut(paths.of_command(program), is_worker=False)
-        return self._launch(self._commands[program], {"how": "command", "arguments": [program, *command[1:]]})
+        shut = self._commands[program]
+        limits = shut.plan["limits"]
+        user = os.geteuid() if shut.plan["user"] is None else shut.plan["user"]
+        if limits and user != 0:
+            limits = limits | {"NPROC": n_tasks(user) + N_PROCESSES}
+        told = {"how": "command", "arguments": [program, *command[1:]], "limits": limits}
+        return self._launch(shut, told)
 
     def _python(self, how: str, arguments: list[str], imports: Sequence[str]) -> Launch:
+        own = [self._worker.plan["folder"], *(str(Path(each).resolve()) for each in self.profile.readable)]
         told = {"how": how, "arguments": arguments, "imports": list(imports)}
-        return self._launch(self._worker, told | {"path": [*paths.libraries(), self._worker.plan["folder"]]})
+        return self._launch(self._worker, told | {"path": paths.libraries(), "own_path": own})
 
     @cached_property
     def _worker(self) -> _Shut:
@@ -171,16 +192,16 @@ class Jail:
         roots += [(each, right) for each in (folder, *(str(Path(each).resolve()) for each in self.profile.readable))]
         if self.profile.allow_net:
             roots += paths.of_network()
-        plan = {
+        found = [path for path, _ in roots if os.path.exists(path)]
+        plan: dict[str, Any] = {
             "folder": folder,
             "imports": [],
             "path": [],
+            "own_path": [],
             "session": held(Lock.SESSION) and is_outside,
-            # Within namespaces the parent is `bwrap`, which ends all with its own end.
-            "parent": os.getpid() if held(Lock.SESSION) and is_outside else None,
             "descriptors": held(Lock.DESCRIPTORS),
             "limits": self._limits if held(Lock.LIMITS) else {},
-            "user": None,
+            "user": NOBODY if os.geteuid() == 0 and is_outside and all(map(paths.is_open, found)) else None,
             "capabilities": held(Lock.CAPABILITIES),
             "landlock": self._landlock(roots) if held(Lock.LANDLOCK) else None,
             "seccomp": self._seccomp(is_worker=is_worker) if held(Lock.SECCOMP) else None,
@@ -188,7 +209,8 @@ class Jail:
         return _Shut(plan, self._bwrap(roots), self._environment(is_worker=is_worker))
 
     def _launch(self, shut: _Shut, told: dict[str, Any]) -> Launch:
-        plan = shut.plan | told
+        # Within namespaces the parent is `bwrap`, which ends all with its own end.
+        plan = shut.plan | told | {"parent": os.getpid() if shut.plan["session"] else None}
         command = (*shut.before, INTERPRETER, "-s", "-S", "-B", LAUNCHER, marshal.dumps(plan).hex())
         return Launch(command, shut.environment, plan)
 

@@ -117,6 +117,13 @@ def _is_below(path: str, root: str) -> bool:
     return os.path.commonpath([path, root]) == root
 
 
+def is_open(path: str) -> bool:
+    """Return whether users of no rights may read a path."""
+    found = os.path.realpath(path)
+    parents = Path(found).parents
+    return all(each.stat().st_mode & 0o1 for each in parents) and bool(os.stat(found).st_mode & 0o4)
+
+
 def _is_broad(folder: str) -> bool:
     """Return whether a folder holds what is nobody's program: the root, the home directory, or one above it."""
     return folder in {"/", "/usr"} or Path.home().is_relative_to(folder)

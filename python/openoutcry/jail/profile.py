@@ -17,7 +17,8 @@ class Profile:
     Args:
         folder: Its own folder, where it starts and which it may read.
         hidden: Files and folders that it may not read wherever they lie, such as the data and the keys of a suite.
-        readable: Files and folders that it may read besides; a command may execute programs there, too.
+        readable: Files and folders that it may read besides. A Python agent finds modules there, too, and a command may
+            execute programs there.
         allow_net: It may connect to others, as one that asks a language model must. To be said wherever it is ranked.
         pass_on: Names of environment variables that it is shown.
         memory_bytes: Address space of each process.
