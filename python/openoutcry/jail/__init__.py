@@ -7,9 +7,9 @@
 sets the locks from inside).
 """
 
-from openoutcry.jail.host import Host, Tier
+from openoutcry.jail.host import Host, Tier, this_host
 from openoutcry.jail.locks import Lock
 from openoutcry.jail.opening import Jail, Launch
 from openoutcry.jail.profile import Profile
 
-__all__ = ["Host", "Jail", "Launch", "Lock", "Profile", "Tier"]
+__all__ = ["Host", "Jail", "Launch", "Lock", "Profile", "Tier", "this_host"]
