@@ -1,4 +1,4 @@
-"""The jail: what an agent may do to the machine that runs it, which is next to nothing.
+"""The jail: what an agent may do to the machine that runs it.
 
 `Jail.open` tells which tier this machine reaches and refuses to go on below the least that is asked for; `module` and
 `command` say what to start in place of an agent. `openoutcry sandbox doctor` attacks the result. A module each:

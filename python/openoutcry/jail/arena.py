@@ -1,4 +1,4 @@
-"""The place that is attacked: files, servers and a process that are made for it, and nothing else."""
+"""The place that is attacked: files, servers and a process made for it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ sys.stdin.read()
 
 
 class Arena:
-    """What there is to reach. Use it in a `with` block, which takes everything away again.
+    """What there is to reach.
+
+    Use it in a `with` block, which takes everything away again.
 
     Attributes:
         secret: The text that nobody may read.

@@ -28,7 +28,10 @@ Instruction = tuple[int, int, int, int]
 
 @dataclass(frozen=True)
 class Low:
-    """The low half of an argument, masked, is `value`: for those that the kernel takes as 32 bits, or as flags."""
+    """The low half of an argument, masked, is `value`.
+
+    For those that the kernel takes as 32 bits, or as flags.
+    """
 
     argument: int
     value: int
@@ -44,7 +47,7 @@ class Null:
 
 @dataclass(frozen=True)
 class OwnPid:
-    """An argument is the number of the process that installs the filter, which knows it first."""
+    """An argument is the number of the process that installs the filter."""
 
     argument: int
 
@@ -55,7 +58,10 @@ Clause = tuple[Sequence[Test], int]
 
 @dataclass(frozen=True)
 class Rule:
-    """What happens to one system call: the action of the first clause all of whose tests hold, or `otherwise`."""
+    """What happens to one system call.
+
+    It is the action of the first clause all of whose tests hold, or `otherwise`.
+    """
 
     otherwise: int
     clauses: Sequence[Clause] = ()
@@ -127,7 +133,7 @@ def _block(rule: Rule) -> tuple[list[Instruction], list[int]]:
 
 
 def _test(test: Test, n_after: int) -> list[Instruction]:
-    """Return a test that jumps over what follows it in its clause where it does not hold."""
+    """Return a test that jumps to the next clause where it does not hold."""
     low = _ARGUMENTS_AT + 8 * test.argument
     if isinstance(test, Null):
         return [(_LOAD, 0, 0, low), (_EQUAL, 0, n_after + 2, 0), (_LOAD, 0, 0, low + 4), (_EQUAL, 0, n_after, 0)]

@@ -85,7 +85,10 @@ class Examination:
 
     @property
     def is_sound(self) -> bool:
-        """Whether the jail is of the second tier or better, and all attempts were stopped, and enough of them shown."""
+        """Whether the jail is of the second tier or better, and tight.
+
+        All attempts were stopped, and enough of them work without it.
+        """
         is_tight = not self.of_state("escaped") and not self.of_state("unclear")
         return Tier[self.jail["tier"]] >= Tier.T2 and is_tight and self.n_shown >= LEAST_ATTEMPTS
 

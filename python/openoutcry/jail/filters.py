@@ -1,4 +1,4 @@
-"""Which system calls an agent may make: few for our own worker, all but the harmful for a command.
+"""Which system calls an agent may make.
 
 Our worker is known code, so its filter is a list of what it needs; anything else is refused (`EPERM`). A foreign
 command may be a Go, Node or Java program that threads, forks and compiles as it runs: a list of what all of them need
@@ -61,7 +61,10 @@ _REACHES_OUT = """
 
 
 def worker_filter(machine: str, *, allow_net: bool) -> Program:
-    """Return the filter of the Python worker: no process, thread, socket or code of its own making."""
+    """Return the filter of the Python worker.
+
+    It makes no process, thread, socket or code.
+    """
     rules = dict.fromkeys(_WORKER.split(), _GRANTED)
     rules["mmap"] = Rule(ALLOW, _NO_NEW_CODE)
     rules["mprotect"] = Rule(EPERM, [([Low(2, 0, _EXECUTE)], ALLOW)])
@@ -78,7 +81,10 @@ def worker_filter(machine: str, *, allow_net: bool) -> Program:
 
 
 def command_filter(machine: str, *, allow_net: bool, landlock_abi: int) -> Program:
-    """Return the filter of a foreign command, which may thread, fork, execute and compile, but reach nobody."""
+    """Return the filter of a foreign command.
+
+    It may thread, fork, execute and compile, but reach nobody.
+    """
     rules = dict.fromkeys(_REACHES_OUT.split(), _DENIED)
     rules["socket"] = Rule(EPERM, _INTERNET if allow_net else ())
     # A pair of streams is a pipe; one of datagrams can be sent to others.

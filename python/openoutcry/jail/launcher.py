@@ -142,7 +142,7 @@ def drop_capabilities() -> None:
 
 
 def restrict_files(rules: dict[str, Any]) -> None:
-    """Restrict this process to the paths, ports and processes that Landlock rules name."""
+    """Restrict this process to the paths, ports and processes of some rules."""
     wide = struct.pack("=QQQ", rules["files"], rules["net"], rules["scoped"])
     attributes = ctypes.create_string_buffer(wide[: rules["size"]], rules["size"])
     ruleset = call("Landlock", SYSCALLS["landlock_create_ruleset"], address(attributes), rules["size"], 0)

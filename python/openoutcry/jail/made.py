@@ -63,13 +63,13 @@ class Made:
         return f"ended with exit code {self.code}"
 
     def is_wall(self, names: Sequence[str]) -> bool:
-        """Return whether what stopped it is an error of one of these classes or their kinds."""
+        """Return whether what stopped it is an error of one of these kinds."""
         kind = getattr(builtins, str(self.told["stopped"]).partition(":")[0], None)
         return isinstance(kind, type) and any(issubclass(kind, getattr(builtins, name)) for name in names)
 
 
 def make(launch: Launch, told: bytes, descriptor: int, seconds: float, *, apart: bool) -> Made:
-    """Start a process, tell it the place, and end its group after some seconds at most.
+    """Start a process, tell it the place, and end its group in some seconds.
 
     Args:
         launch: What to start.
@@ -108,7 +108,7 @@ def make(launch: Launch, told: bytes, descriptor: int, seconds: float, *, apart:
 
 
 def _read(descriptor: int, seconds: float) -> tuple[bytes, str | None]:
-    """Return what is written until the end, the limit or the time, and why it was not read on."""
+    """Return what is written, and why it was not read to its end."""
     output, until, has_begun = b"", monotonic() + START_SECONDS, False
     ready = select.poll()
     ready.register(descriptor, select.POLLIN)
@@ -125,7 +125,7 @@ def _read(descriptor: int, seconds: float) -> tuple[bytes, str | None]:
 
 
 def _end(process: subprocess.Popen[bytes]) -> bool:
-    """Kill a process and its group, reap it, and return whether any of the group is left."""
+    """Kill a process and its group, reap it, and return whether any is left."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     process.kill()
@@ -144,7 +144,7 @@ def _end(process: subprocess.Popen[bytes]) -> bool:
 
 
 def _lives(group: int) -> bool:
-    """Return whether any process of a group is more than an entry that nobody has reaped."""
+    """Return whether a group has more than entries that nobody has reaped."""
     for path in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):
             # What follows the name: state, parent, group.

@@ -55,7 +55,9 @@ def n_tasks(user: int) -> int:
 
 @dataclass(frozen=True)
 class Launch:
-    """What to start: in a session of its own, with pipes as its three descriptors, by a thread that outlives it.
+    """What to start, with pipes as its three descriptors.
+
+    Start it in a session of its own, by a thread that outlives it.
 
     Attributes:
         command: The program and its arguments.
@@ -70,7 +72,7 @@ class Launch:
 
 @dataclass(frozen=True)
 class _Shut:
-    """The locks of a kind of agent: the plan without what is started, what comes before the launcher, and the rest."""
+    """The locks of a kind of agent, without what is started."""
 
     plan: dict[str, Any]
     before: tuple[str, ...]
@@ -109,7 +111,7 @@ class Jail:
         return cls(profile, tier, host, locks)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what a record says of the jail: the tier, why it is no higher, and what was let in."""
+        """Return what a record says of the jail, and why its tier is no higher."""
         return {
             "tier": self.tier.name,
             "missing": {each.name: text for each, text in sorted(self.host.missing.items())},
@@ -134,7 +136,7 @@ class Jail:
         return tuple(told)
 
     def module(self, name: str, arguments: Sequence[str] = (), *, imports: Sequence[str] = ("openoutcry",)) -> Launch:
-        """Return how to start a Python module as `python -m` would, in this interpreter's version.
+        """Return how to start a Python module as `python -m` would.
 
         It is found in the standard library, in site-packages, beside this package and in the profile's folder.
 
@@ -146,7 +148,10 @@ class Jail:
         return self._python("module", [name, *arguments], imports)
 
     def script(self, path: str | os.PathLike[str], arguments: Sequence[str] = ()) -> Launch:
-        """Return how to start a Python file, which nothing but the standard library is imported for."""
+        """Return how to start a Python file.
+
+        Nothing but the standard library is imported for it.
+        """
         return self._python("script", [str(Path(path).resolve()), *arguments], ())
 
     def command(self, command: Sequence[str]) -> Launch:
@@ -184,7 +189,7 @@ class Jail:
         return {}
 
     def _shut(self, roots: list[paths.Root], *, is_worker: bool) -> _Shut:
-        """Return the locks of a Python agent or of a command, the same for each that is started."""
+        """Return the locks of a Python agent or of a command."""
         held = self._locks.__contains__
         is_outside = not held(Lock.NAMESPACES)
         folder = str(Path(self.profile.folder).resolve())

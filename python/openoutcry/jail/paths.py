@@ -40,7 +40,7 @@ _CERTIFICATES = (
 
 
 def libraries() -> list[str]:
-    """Return where this interpreter finds modules, without the folders of whoever runs it."""
+    """Return where this interpreter finds modules, but for folders of its user."""
     places = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
     if site.ENABLE_USER_SITE:
         places.add(site.getusersitepackages())
@@ -81,7 +81,10 @@ def bundled_data() -> list[str]:
 
 
 def grants(roots: Iterable[Root], hidden: Sequence[str]) -> list[Grant]:
-    """Return what is allowed, without what is hidden: rights, a folder, and names in it."""
+    """Return what is allowed without what is hidden.
+
+    Each is rights, a folder, and names in it.
+    """
     veiled = [os.path.realpath(each) for each in hidden]
     granted: list[Grant] = []
     for path, rights in roots:
@@ -125,5 +128,5 @@ def is_open(path: str) -> bool:
 
 
 def _is_broad(folder: str) -> bool:
-    """Return whether a folder holds what is nobody's program: the root, the home directory, or one above it."""
+    """Return whether a folder holds more than programs: the root, or a home."""
     return folder in {"/", "/usr"} or Path.home().is_relative_to(folder)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def host(future: list[float], account: dict[str, float], attempt: Any, place: dict[str, Any]) -> str:
-    """Call an agent as a harness would in its own process, with the data and the account at hand."""
+    """Call an agent as a harness would in its process, with all at hand."""
     return str(attempt(place))
 
 

@@ -43,7 +43,7 @@ def readable_is_executable(place: Place) -> str:
 
 
 def other_numbers(place: Place) -> str:
-    """Make a system call by the numbers of x32, past a filter that compares those of x86-64."""
+    """Make a system call by the numbers of x32, past a filter of x86-64."""
     if os.uname().machine != "x86_64":
         raise LookupError("there are no others")
     syscall(0x40000000 | 39)

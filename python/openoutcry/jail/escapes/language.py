@@ -36,7 +36,7 @@ def built_name(place: Place) -> str:
 
 
 def format_walk(place: Place) -> str:
-    """Walk from an object to globals in a format string, which leaks what it cannot call."""
+    """Walk from an object to globals in a format string."""
     frame = sys._getframe(1)
     return held(f"{frame.f_locals['future']}")
 

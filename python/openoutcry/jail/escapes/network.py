@@ -1,4 +1,4 @@
-"""Attempts on the network: anything that another process listens to, on this machine alone."""
+"""Attempts on the network: whatever another process of this machine hears."""
 
 from __future__ import annotations
 
