@@ -134,9 +134,12 @@ def examine(
     tried = [each for each in attempts() if not names or each.name in names]
     with Arena() as arena:
         profile = Profile(arena.folder, [arena.hidden], [FOLDER], memory_bytes=_MEMORY_BYTES, cpu_seconds=_CPU_SECONDS)
-        jail = jailed(Jail.open(profile, least=Tier.T0, most=most))
+        jail = jailed(Jail.open(profile, least=Tier.T1, most=most))
         with ThreadPoolExecutor(n_jobs or 2 * (os.cpu_count() or 1)) as threads:
-            rows = list(threads.map(lambda attempt: _row(arena, jail, attempt), tried))
+            # Those that take their time go first, beside the others.
+            order = sorted(tried, key=lambda attempt: (not attempt.is_slow, not attempt.is_ended))
+            made = {attempt: threads.submit(_row, arena, jail, attempt) for attempt in order}
+            rows = [made[attempt].result() for attempt in tried]
     return Examination(jail.to_dict(), rows)
 
 

@@ -98,11 +98,13 @@ class Jail:
     def open(cls, profile: Profile, *, least: Tier = Tier.T2, most: Tier = Tier.T3) -> Jail:
         """Open a jail of the highest tier that this machine reaches, up to `most`.
 
+        Where it reaches none there is no jail.
+
         Raises:
             OpenOutcryError: `argument_invalid`: the machine does not reach `least`; the message says why.
         """
         host = this_host()
-        tier = min(host.tier, most)
+        tier, least = min(host.tier, most), max(least, Tier.T1)
         if tier < least:
             why = "; ".join(f"{each.name}: {text}" for each, text in sorted(host.missing.items()) if each <= least)
             reached = f"{tier.name}, as `most` says" if most < least else f"{tier.name}, for {why}"

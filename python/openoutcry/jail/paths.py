@@ -55,7 +55,8 @@ def of_worker() -> list[Root]:
     interpreter = os.path.join(sys.base_prefix, "lib")
     roots = [(each, READ) for each in (*_LIBRARIES, *_FACTS, interpreter, *modules, str(PACKAGE))]
     # Of the folder of the package only the package, which has to be found there: beside it may lie anything.
-    return [*roots, (str(PACKAGE.parent), LIST), *_DEVICES]
+    beside = str(PACKAGE.parent)
+    return [*roots, *([] if _is_broad(beside) else [(beside, LIST)]), *_DEVICES]
 
 
 def of_command(program: str) -> list[Root]:
