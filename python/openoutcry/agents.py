@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
@@ -15,6 +16,14 @@ Agent: TypeAlias = "Callable[[dict[str, Any]], Mapping[str, Any] | str]"
 
 NAMES: tuple[str, ...] = tuple(native.BASELINES)
 """Names of the baselines, in the order of tables."""
+
+
+class TextAgent(ABC):
+    """An agent that reads and writes JSON itself, as one in another process does."""
+
+    @abstractmethod
+    def answer(self, observation: str) -> str:
+        """Return the decision on an observation, both JSON."""
 
 
 class Baseline:
