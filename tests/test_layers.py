@@ -104,7 +104,7 @@ LAYERS = {
     ),
     "ray": Layer(("openoutcry.ray_executor",), {"errors"}, set(), libraries_later=frozenset({"ray"})),
     "errors": Layer(("openoutcry.errors",), {"native"}, set()),
-    "agents": Layer(("openoutcry.agents",), {"errors", "native"}, set(), by_name=True),
+    "agents": Layer(("openoutcry.agents",), {"errors", "native", "worker"}, set()),
     "frames": Layer(
         ("openoutcry.frames",),
         {"errors", "native"},
@@ -126,7 +126,7 @@ LAYERS = {
     "board": Layer(("openoutcry.board", "openoutcry.benchmarks"), {*CORE, "sweep"}, {"numpy"}),
     "skill": Layer(("openoutcry.power", "openoutcry.skill", "openoutcry.trades"), {*CORE, "skill"}, {"numpy"}),
     "field": Layer(("openoutcry.field",), {"errors", "native"}, {"numpy"}),
-    "worker": Layer(("openoutcry.worker",), {"agents", "core", "errors", "native"}, set()),
+    "worker": Layer(("openoutcry.worker",), set(), set(), frozenset({"core"}), by_name=True),
     "harness": Layer(
         ("openoutcry.harness", "openoutcry.harness.*"), {"agents", "errors", "harness", "native", "worker"}, set()
     ),
@@ -161,7 +161,7 @@ LAYERS = {
     ),
     "cli": Layer(
         ("openoutcry.__main__", "openoutcry.cli", "openoutcry.cli.*"),
-        {*CORE, "board", "cli", "harness", "reidentify", "skill", "suite"},
+        {*CORE, "board", "cli", "harness", "reidentify", "skill", "suite", "worker"},
         {"numpy", "rich", "typer"},
         frozenset(
             {

@@ -2,47 +2,82 @@
 
 It reads one observation a line from standard input and writes one decision a line to standard output. What the agent
 prints goes to standard error. It ends with its input; an agent that raises ends it with exit code 1 and its traceback.
+
+As a file of its own, `python worker.py`, it begins in the time that Python takes: it needs nothing but the standard
+library until an answer holds a number of another one.
 """
 
 from __future__ import annotations
 
-import ctypes
+import importlib
 import json
 import os
-import signal
 import sys
-import traceback
-from typing import BinaryIO
-
-from openoutcry import agents
-from openoutcry.answers import decision_text
-from openoutcry.errors import refusal
-from openoutcry.openoutcry_py import OpenOutcryError
+from collections.abc import Callable
+from typing import Any, BinaryIO
 
 NOT_FOUND = 64
 """Exit code where there is no such agent: the last line of standard error says what there is instead."""
 
 _SET_PARENT_DEATH_SIGNAL = 1
+_KILL = 9
 
 
 def main() -> int:
     """Answer observations until there are no more, and return the exit code."""
     observations, decisions = _claim_pipes()
     _die_with_parent()
+    # Where a module of the caller's is looked for first, as `python -m` would; not beside this file.
+    sys.path[0] = os.getcwd()  # noqa: PTH109 a text is what the path holds
     try:
-        agent = _load(sys.argv[1])
-    except OpenOutcryError as error:
+        agent = _agent(sys.argv[1])
+        for line in observations:
+            _write(decisions, _line(_text(agent(json.loads(line)))))
+    except NoAgentError as error:
         print(error, file=sys.stderr)
         return NOT_FOUND
-    try:
-        for line in observations:
-            _write(decisions, _line(decision_text(agent(json.loads(line)))))
     except Exception as error:  # noqa: BLE001 whatever an agent raises is told
-        # From the agent on; how it came to be asked is nothing that its maker wants to read.
-        trace = error.__traceback__ and (error.__traceback__.tb_next or error.__traceback__)
-        traceback.print_exception(type(error), error, trace)
+        _tell(error)
         return 1
     return 0
+
+
+class NoAgentError(LookupError):
+    """There is nothing at `module:function` that can be asked."""
+
+
+def callable_at(module: str, attribute: str) -> Callable[[dict[str, Any]], Any]:
+    """Return the callable at `module:function`; a class is made into an agent.
+
+    Raises:
+        NoAgentError: the module has nothing of that name that can be called.
+        ModuleNotFoundError: there is no such module, or it imports one that is not there.
+    """
+    found = getattr(importlib.import_module(module), attribute, None)
+    if not callable(found):
+        raise NoAgentError(f"`{module}` must have a callable `{attribute}`; received {found!r}")
+    made: Callable[[dict[str, Any]], Any] = found() if isinstance(found, type) else found
+    return made
+
+
+def _agent(name: str) -> Callable[[dict[str, Any]], Any]:
+    module, _, attribute = name.partition(":")
+    try:
+        return callable_at(module, attribute)
+    except ModuleNotFoundError as error:
+        if is_of_another(error, module):
+            raise
+        raise NoAgentError(
+            f"an agent must be `module:function`; received {name!r}, and no module {error.name!r}"
+        ) from error
+
+
+def is_of_another(error: ModuleNotFoundError, module: str) -> bool:
+    """Return whether a module that is missing is one that `module` imports in vain.
+
+    That is its own fault, and keeps its traceback.
+    """
+    return error.name is None or not f"{module}.".startswith(f"{error.name}.")
 
 
 def _claim_pipes() -> tuple[BinaryIO, int]:
@@ -58,33 +93,35 @@ def _claim_pipes() -> tuple[BinaryIO, int]:
 
 def _die_with_parent() -> None:
     if sys.platform.startswith("linux"):
-        ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
+        import ctypes
+
+        ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, _KILL, 0, 0, 0)
 
 
-def _load(name: str) -> agents.Agent:
-    module = name.partition(":")[0]
+def _text(decision: Any) -> str:
+    """Return what an agent decided as JSON; a text is taken for that."""
+    if isinstance(decision, str):
+        return decision
     try:
-        return agents.load(name)
-    except ModuleNotFoundError as error:
-        # What the module itself imports in vain is its own fault, and keeps its traceback.
-        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
-            raise
-        message = f"an agent must be a baseline or `module:function`; received {name!r}, and no module {error.name!r}"
-        raise refusal("unknown_agent", message) from error
+        text = json.dumps(decision)
+    except (TypeError, ValueError, RecursionError):
+        text = "NaN"
+    if "NaN" not in text and "Infinity" not in text:
+        return text
+    # It holds what the standard library cannot say, or must not.
+    from openoutcry.answers import decision_text
+
+    return decision_text(decision)
 
 
 def _line(decision: str) -> bytes:
     """Return a decision as one line; JSON takes a blank for a line end.
 
     Raises:
-        OpenOutcryError: a line end stands where JSON has none.
+        ValueError: a line end stands where JSON has none.
     """
     if "\n" in decision or "\r" in decision:
-        try:
-            json.loads(decision)
-        except ValueError as error:
-            message = "a decision must be one JSON object; received text that is not JSON"
-            raise refusal("bad_json", f"{message}: {error}") from error
+        json.loads(decision)
         decision = decision.replace("\n", " ").replace("\r", " ")
     return decision.encode("utf-8") + b"\n"
 
@@ -92,6 +129,16 @@ def _line(decision: str) -> bytes:
 def _write(descriptor: int, line: bytes) -> None:
     while line:
         line = line[os.write(descriptor, line) :]
+
+
+def _tell(error: Exception) -> None:
+    import traceback
+
+    # From the agent on: how it came to be asked is nothing that its maker wants to read.
+    trace = error.__traceback__
+    while trace and trace.tb_frame.f_code.co_filename == __file__ and trace.tb_next:
+        trace = trace.tb_next
+    traceback.print_exception(type(error), error, trace)
 
 
 if __name__ == "__main__":

@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+from openoutcry import worker
 from openoutcry.errors import refusal
 from openoutcry.harness.faults import AgentError
 from openoutcry.harness.session import Bounds, Launcher
 from openoutcry.harness.stderr import Show, show_on_stderr
 from openoutcry.harness.stdio import StdioSession
 from openoutcry.harness.surroundings import surroundings
-from openoutcry.worker import NOT_FOUND
 
 
 class PythonAgent(Launcher):
@@ -47,7 +47,7 @@ class PythonAgent(Launcher):
         return self._begin(self._show)
 
     def _begin(self, show: Show) -> StdioSession:
-        command = [sys.executable, "-m", "openoutcry.worker", self._name]
+        command = [sys.executable, worker.__file__, self._name]
         return StdioSession(command, surroundings(self._pass_on), self._bounds, show)
 
     def check(self) -> None:
@@ -60,8 +60,8 @@ class PythonAgent(Launcher):
         lines: list[str] = []
         with self._begin(lines.append) as session:
             code = session.run_out()
-        if code == NOT_FOUND and lines:
-            raise refusal("unknown_agent", lines[-1].partition("unknown_agent: ")[2])
+        if code == worker.NOT_FOUND and lines:
+            raise refusal("unknown_agent", lines[-1])
         for line in lines:
             self._show(line)
         if code != 0:
