@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable
 from functools import cache, partial
@@ -16,22 +16,22 @@ from typing import Any
 
 import pytest
 import strangers
+from support import of_template
 
 import openoutcry as oo
 from openoutcry.agents import TextAgent
 from openoutcry.evaluation import Evaluation
-from openoutcry.harness import AgentError, Bounds, Launcher, PythonAgent, Session
-from openoutcry.harness.lockstep import Lockstep, Stopped
+from openoutcry.harness import AgentError, Bounds, PythonAgent
 from openoutcry.harness.stdio import StdioSession
 from openoutcry.harness.surroundings import surroundings
-from openoutcry.harness.together import run_together
 from openoutcry.record import RecordWriter, RunRecord
 from openoutcry.suite import Suite
-from openoutcry.turns import turns
 
 pytestmark = pytest.mark.once
 
 TESTS = Path(__file__).parent
+ERRORS = json.loads((TESTS.parent / "contract/errors.json").read_text(encoding="utf-8"))
+TEMPLATES = {error["slug"]: error["message"] for error in ERRORS["errors"]}
 COMMAND = Path(sys.executable).with_name("openoutcry")
 SUITE: dict[str, Any] = {
     "suite_version": "1.0",
@@ -139,18 +139,18 @@ def ask_ours_hold(n_decisions: int) -> list[list[str]]:
 # What goes wrong
 
 
-@pytest.mark.parametrize(
-    ("name", "slug", "told"),
-    [
-        ("raises", "agent_died", "an agent must answer until its run ends; received its end, exit code 1"),
-        ("exits", "agent_died", "received its end, exit code 3"),
-        ("killed", "agent_died", "received its end, signal 9 (Killed)"),
-        ("sleeps", "agent_late", "an answer must come within "),
-        ("lengthy", "answer_too_long", "an answer must be a line of at most 1,000 bytes; received more"),
-        ("no_json", "agent_died", "received its end, exit code 1"),
-        ("half_json", "bad_json", "a decision must be one JSON object; received text that is not JSON"),
-    ],
-)
+FAULTS = [
+    ("raises", "agent_died", "an agent must answer until its run ends; received its end, exit code 1"),
+    ("exits", "agent_died", "received its end, exit code 3"),
+    ("killed", "agent_died", "received its end, signal 9 (Killed)"),
+    ("sleeps", "agent_late", "an agent must answer within 0.4 s; received nothing"),
+    ("lengthy", "answer_too_long", "an answer must be a line of at most 1,000 bytes; received more"),
+    ("no_json", "agent_died", "received its end, exit code 1"),
+    ("half_json", "bad_json", "a decision must be one JSON object; received text that is not JSON"),
+]
+
+
+@pytest.mark.parametrize(("name", "slug", "told"), FAULTS)
 def test_a_fault_names_itself_and_its_bar(name: str, slug: str, told: str) -> None:
     is_late = slug == "agent_late"
     bounds = Bounds(0.2 if is_late else 60.0, 0.2 if is_late else 60.0, end_seconds=0.3, answer_bytes=1000)
@@ -165,27 +165,33 @@ def test_a_fault_names_itself_and_its_bar(name: str, slug: str, told: str) -> No
             assert lines[-1] == "ValueError: of its own doing"
     assert caught.value.slug == slug
     assert told in str(caught.value)
+    assert re.fullmatch(f"{slug}: {of_template(TEMPLATES[slug])}", str(caught.value))
     bar = 23 if name == "raises" else 19
     assert caught.value.__notes__ == [f"in the decision at the close of bar {bar} ({MARKET.dates[bar]})"]
 
 
 ANSWER = "print('{\\\"orders\\\":[]}')"
+TWICE = "import os; os.write(1, b'{\\\"orders\\\":[]}' + b'\\n' + b'{\\\"orders\\\":[]}' + b'\\n')"
+OTHER_FAULTS = [
+    (f"input(); {TWICE}; input()", "answer_too_early", "received 14 bytes before it"),
+    (f"{ANSWER}; input()", "answer_too_early", "an answer must come after its observation"),
+    ("input(); import os; os.write(1, b'\\xff\\n'); input()", "answer_not_text", "invalid start byte at byte 0"),
+    ("input(); import os; os.write(1, b'{half'); input(); input()", "agent_late", "received 5 bytes of a line"),
+    ("input(); import os; os.write(1, b'x' * 2**20)", "answer_too_long", "at most 1,000 bytes"),
+    ("import os, time; os.close(0); os.close(1); time.sleep(9)", "agent_died", "signal 9"),
+    ("import os, time; os.close(0); os.close(2); time.sleep(9)", "agent_late", "received nothing"),
+    ("input(); print('{\"orders\": null}'); input()", "wrong_type", "expected a list in `orders`; received null"),
+    ("input(); print(); input()", "bad_json", "text that is not JSON"),
+]
 
 
-@pytest.mark.parametrize(
-    ("text", "slug", "told"),
-    [
-        (f"input(); {ANSWER}; {ANSWER}; input()", "answer_too_early", "received 14 bytes more before it"),
-        (f"{ANSWER}; input()", "answer_too_early", "an answer must come after its observation"),
-        ("input(); import os; os.write(1, b'\\xff\\n'); input()", "answer_not_text", "invalid start byte at byte 0"),
-        ("input(); import os; os.write(1, b'{half'); input(); input()", "agent_late", "received 5 bytes of a line"),
-        ("input(); import os; os.write(1, b'x' * 2**20)", "answer_too_long", "at most 1,000 bytes"),
-        ("import os, time; os.close(0); os.close(1); time.sleep(9)", "agent_died", "signal 9"),
-        ("import os, time; os.close(0); os.close(2); time.sleep(9)", "agent_late", "received none"),
-        ("input(); print('[]'); input()", "wrong_type", "received a list"),
-        ("input(); print(); input()", "bad_json", "text that is not JSON"),
-    ],
-)
+def test_every_slug_of_an_agent_is_raised() -> None:
+    documented = {error["slug"] for error in ERRORS["errors"] if error["kind"] == "agent"}
+    raised = {slug for _, slug, _ in (*FAULTS, *OTHER_FAULTS)}
+    assert documented <= raised <= set(TEMPLATES)
+
+
+@pytest.mark.parametrize(("text", "slug", "told"), OTHER_FAULTS)
 def test_a_fault_of_another_program_names_itself(text: str, slug: str, told: str) -> None:
     seconds = 1.0 if slug == "agent_late" else 60.0
     with program(text, Bounds(seconds, 0.1, end_seconds=0.3, answer_bytes=1000)) as session:
@@ -194,6 +200,7 @@ def test_a_fault_of_another_program_names_itself(text: str, slug: str, told: str
         with pytest.raises(oo.OpenOutcryError) as caught:
             ask(session)
     assert (caught.value.slug, told in str(caught.value)) == (slug, True), str(caught.value)
+    assert re.fullmatch(f"{slug}: {of_template(TEMPLATES[slug])}", str(caught.value))
 
 
 def test_a_program_that_floods_its_standard_error_is_cut_short_and_answers() -> None:
@@ -287,118 +294,6 @@ def test_a_record_ends_where_the_first_run_that_failed_did(tmp_path: Path) -> No
     assert record.unfinished
     # The fifth decision was never made, and the run under the other seed is left out.
     assert [len(run) for run in record.decisions] == [4]
-
-
-def test_lines_of_a_later_run_wait_for_those_before_it(tmp_path: Path) -> None:
-    runs = [oo.run_backtest(MARKET, "momentum", (19, 25), seed=seed, capture=True).record for seed in range(3)]
-    lines = [run._core.to_lines().splitlines(keepends=True)[1:-1] for run in runs]
-    with RecordWriter(tmp_path / "turns.jsonl", "m") as writer:
-        places = turns(writer, 3)
-        for k in range(len(lines[0])):
-            for place in (2, 0, 1):
-                places[place].tell(lines[place][k])
-        for place in (2, 0, 1):
-            places[place].told(runs[place]._core)
-    assert RunRecord.load(tmp_path / "turns.jsonl") == RunRecord.join("m", runs)
-    with RecordWriter(tmp_path / "cut.jsonl", "m") as writer:
-        first, second, _ = turns(writer, 3)
-        second.tell(lines[1][0])
-        second.tell(lines[1][1])
-        first.add(runs[0])
-        second.tell(lines[1][2])
-    cut = RunRecord.load(tmp_path / "cut.jsonl")
-    assert [len(run) for run in cut.decisions] == [5, 2]
-
-
-# Lockstep
-
-
-class Noted(Launcher):
-    """Agents that note when they are asked and when they answer, after a while of their own."""
-
-    def __init__(self) -> None:
-        self.notes: list[tuple[str, int, int]] = []
-        self.n_begun = 0
-
-    @property
-    def name(self) -> str:
-        return "noted"
-
-    def begin(self) -> Session:
-        self.n_begun += 1
-        return NotedSession(self, self.n_begun - 1)
-
-
-class NotedSession(Session):
-    def __init__(self, noted: Noted, run: int) -> None:
-        self.noted, self.run, self.bar = noted, run, 0
-
-    def answer(self, observation: str) -> str:
-        self.noted.notes.append(("asked", self.run, self.bar))
-        time.sleep(0.0007 * ((self.run * 7 + self.bar * 3) % 4))
-        self.noted.notes.append(("answered", self.run, self.bar))
-        self.bar += 1
-        return observation
-
-    def finish(self) -> None: ...
-
-    def kill(self) -> None: ...
-
-    def close(self) -> None: ...
-
-
-def test_no_run_is_asked_before_all_others_that_go_on_have_answered() -> None:
-    lengths = (9, 4, 12, 1)
-    noted = Noted()
-
-    def of_length(n_bars: int) -> Callable[[TextAgent], list[str]]:
-        return lambda agent: [agent.answer(str(bar)) for bar in range(n_bars)]
-
-    made = run_together(noted, [of_length(n_bars) for n_bars in lengths])
-    assert made == [[str(bar) for bar in range(n_bars)] for n_bars in lengths]
-    assert len(noted.notes) == 2 * sum(lengths)
-    answered = dict.fromkeys(range(4), 0)
-    for what, run, bar in noted.notes:
-        if what == "answered":
-            answered[run] += 1
-        else:
-            assert all(answered[other] >= min(bar, lengths[other]) for other in answered)
-
-
-def test_a_run_that_fails_stops_the_others_at_the_same_bar_and_the_first_is_told() -> None:
-    noted = Noted()
-
-    def failing_at(last: int, told: str) -> Callable[[TextAgent], None]:
-        def run(agent: TextAgent) -> None:
-            for bar in range(9):
-                agent.answer("")
-                if bar == last:
-                    raise ValueError(told)
-
-        return run
-
-    with pytest.raises(ValueError, match="the first"):
-        run_together(noted, [failing_at(9, ""), failing_at(3, "the first"), failing_at(3, "another")])
-    assert max(bar for _, _, bar in noted.notes) == 3
-
-
-def test_a_gate_that_is_stopped_lets_nobody_pass() -> None:
-    gate = Lockstep(2)
-    caught: list[type[BaseException]] = []
-
-    def wait() -> None:
-        try:
-            gate.wait()
-        except Stopped as error:
-            caught.append(type(error))
-
-    thread = threading.Thread(target=wait)
-    thread.start()
-    gate.stop()
-    thread.join(5.0)
-    assert caught == [Stopped]
-    with pytest.raises(Stopped):
-        gate.wait()
 
 
 # The command

@@ -18,6 +18,7 @@ import strangers
 from support import count
 
 import openoutcry as oo
+from openoutcry import openoutcry_py as native
 from openoutcry.agents import TextAgent
 from openoutcry.evaluation import Evaluation
 from openoutcry.harness import PythonAgent, privacy
@@ -132,7 +133,8 @@ def test_the_memory_of_an_agent_holds_neither_key_nor_future() -> None:
     def shapes(bar: int) -> list[bytes]:
         """Return how three bars of a symbol, or all symbols of a bar, may stand in memory."""
         columns = place.dataset.close[bar : bar + 3]
-        return [json.dumps(columns[:, 0].tolist(), separators=(",", ":"))[1:-1].encode(), columns[0].tobytes()]
+        text = native.canonicalize(json.dumps(columns[:, 0].tolist()))
+        return [text[1:-1].encode(), columns[0].tobytes()]
 
     # What it was shown is found, so that the search can find; the bar after is the first that it must not know.
     assert holds(shapes(place.start + 27)[0])

@@ -70,6 +70,10 @@ class Evaluation:
         self._places: list[Place] = []
         for market in suite.markets:
             dataset = _opened(market, keys or {}, given)
+            # Else a run under one name would have seen what comes under the other.
+            if same := [place.market for place in self._places if place.dataset.fingerprint == dataset.fingerprint]:
+                message = f"markets of a suite must be different; received `{market.name}`, which is `{same[0]}`"
+                raise refusal("argument_invalid", message)
             places = []
             for window in market.windows:
                 start, end = window.resolve(dataset, suite.lookback)

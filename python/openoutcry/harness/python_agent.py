@@ -65,7 +65,9 @@ class PythonAgent(Launcher):
         for line in lines:
             self._show(line)
         if code != 0:
-            message = f"an agent must begin; received its end, exit code {code}"
+            message = (
+                f"an agent must answer until its run ends; received its end, exit code {code}, before it was asked"
+            )
             raise AgentError("agent_died", message, session.stderr)
 
     def __repr__(self) -> str:

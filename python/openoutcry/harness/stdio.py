@@ -89,8 +89,8 @@ class StdioSession(Session):
         for descriptor, _ in self._poll.poll(0):
             self._read(descriptor)
         if self._received:
-            what = f"{len(self._received):,} bytes more"
-            self._fail("answer_too_early", f"an answer must come after its observation; received {what} before it")
+            came = f"{len(self._received):,} bytes"
+            self._fail("answer_too_early", f"an answer must come after its observation; received {came} before it")
 
     def _exchange(self, line: bytes, seconds: float) -> bytes:
         until, unsent = monotonic() + seconds, self._send(line)
@@ -113,8 +113,8 @@ class StdioSession(Session):
                 answer, self._received = self._received[:found], self._received[found + 1 :]
                 return answer
             if not ready or monotonic() > until:
-                came = f"{len(self._received):,} bytes of a line" if self._received else "none"
-                self._fail("agent_late", f"an answer must come within {seconds:g} s; received {came}")
+                came = f"{len(self._received):,} bytes of a line" if self._received else "nothing"
+                self._fail("agent_late", f"an agent must answer within {seconds:g} s; received {came}")
 
     def _send(self, unsent: bytes) -> bytes:
         try:
@@ -181,7 +181,9 @@ class StdioSession(Session):
         self.finish()
         seconds = self._bounds.start_seconds
         if not self._drain(self._stdout, seconds):
-            self._fail("agent_late", f"an agent that is asked nothing must end within {seconds:g} s; received none")
+            self._fail(
+                "agent_late", f"an agent must begin, and end with its input, within {seconds:g} s; received nothing"
+            )
         self._drain(self._stderr, self._bounds.end_seconds)
         self.kill()
         return self._process.wait()
