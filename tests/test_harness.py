@@ -129,7 +129,7 @@ def test_what_an_agent_prints_is_shown_and_is_no_answer() -> None:
     shown: list[str] = []
     with PythonAgent("strangers:loud", show=shown.append).begin() as session:
         assert ask(session, 3).record.decisions == ask_ours_hold(2)
-    assert shown == ["printed ", "by number\\x1b[2J", "to stderr", "by a child"] * 2
+    assert "\n".join(shown).split("\n") == ["printed ", "by number\\x1b[2J", "to stderr", "by a child"] * 2
 
 
 def ask_ours_hold(n_decisions: int) -> list[list[str]]:
@@ -211,7 +211,7 @@ def test_a_program_that_floods_its_standard_error_is_cut_short_and_answers() -> 
     )
     with program(text, Bounds(stderr_bytes=250), show=shown.append) as session:
         assert ask(session).record.decisions == [['{"orders":[]}'] * 5]
-    assert shown == ["x" * 99, "y" * 150, "... what the agent writes from here on is left out"]
+    assert "\n".join(shown).split("\n") == ["x" * 99, "y" * 150, "... what the agent writes from here on is left out"]
 
 
 def test_an_observation_that_no_pipe_holds_is_written_while_the_answer_is_read() -> None:
@@ -267,7 +267,7 @@ def test_a_child_that_an_agent_leaves_behind_is_killed_with_it() -> None:
     shown: list[str] = []
     with PythonAgent("strangers:parent", bounds=Bounds(end_seconds=0.2), show=shown.append).begin() as session:
         ask(session, 3)
-        children = [int(line) for line in shown]
+        children = [int(line) for text in shown for line in text.split("\n")]
         assert all(map(is_alive, children))
     assert within(5.0, lambda: not any(map(is_alive, children)))
     assert not is_alive(session._process.pid)

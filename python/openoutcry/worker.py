@@ -138,7 +138,8 @@ def _tell(error: Exception) -> None:
     trace = error.__traceback__
     while trace and trace.tb_frame.f_code.co_filename == __file__ and trace.tb_next:
         trace = trace.tb_next
-    traceback.print_exception(type(error), error, trace)
+    # At once, so that those of several agents do not mix.
+    sys.stderr.write("".join(traceback.format_exception(type(error), error, trace)))
 
 
 if __name__ == "__main__":

@@ -136,19 +136,16 @@ def run(
     """
     console = Console(stderr=True)
     columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    progress = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
     # Closed before the keys are read.
-    with (
-        closed_to_others(),
-        Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar,
-    ):
+    with _telling_faults(), closed_to_others(), progress as bar:
         evaluation = open_evaluation(source, keys, data)
         check_record_path(record)
         page_to_write(record, "--record")
         task = bar.add_task("", total=evaluation.n_runs)
         bounds = Bounds(start_seconds=start_timeout, answer_seconds=timeout)
-        with _telling_faults():
-            asked = _agent(agent, seed, env or (), bounds, lambda line: bar.console.out(line, highlight=False))
-            made = _recorded(evaluation, asked, name or agent, trials, record, lambda: bar.advance(task))
+        asked = _agent(agent, seed, env or (), bounds, lambda text: console.out(text, highlight=False))
+        made = _recorded(evaluation, asked, name or agent, trials, record, lambda: bar.advance(task))
     typer.echo(f"{evaluation.n_runs} runs of {name or agent}: {record}, digest {made.digest}")
 
 

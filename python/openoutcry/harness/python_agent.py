@@ -23,7 +23,7 @@ class PythonAgent(Launcher):
         name: `module:function`; a class is called, once a run, for what is asked.
         pass_on: Names of environment variables that the process is shown, such as the key of a language model.
         bounds: What it may take.
-        show: What is given each line that it prints.
+        show: What is given the lines that it prints.
     """
 
     def __init__(
@@ -57,13 +57,14 @@ class PythonAgent(Launcher):
             OpenOutcryError: `unknown_agent`: there is no such module, or nothing in it that can be called.
             AgentError: its module raises.
         """
-        lines: list[str] = []
-        with self._begin(lines.append) as session:
+        texts: list[str] = []
+        with self._begin(texts.append) as session:
             code = session.run_out()
-        if code == worker.NOT_FOUND and lines:
-            raise refusal("unknown_agent", lines[-1])
-        for line in lines:
-            self._show(line)
+        told = "\n".join(texts)
+        if code == worker.NOT_FOUND:
+            raise refusal("unknown_agent", told.rpartition("\n")[2])
+        if told:
+            self._show(told)
         if code != 0:
             message = (
                 f"an agent must answer until its run ends; received its end, exit code {code}, before it was asked"

@@ -6,21 +6,21 @@ import sys
 from collections.abc import Callable
 
 Show = Callable[[str], object]
-"""What is given each line that an agent writes to its standard error."""
+"""What is given the lines that an agent writes to its standard error; those written at once come as one text."""
 
 _TAIL_BYTES = 2**14
 
 
-def show_on_stderr(line: str) -> None:
-    """Write a line to the standard error of this process."""
-    print(line, file=sys.stderr)
+def show_on_stderr(text: str) -> None:
+    """Write lines to the standard error of this process."""
+    print(text, file=sys.stderr)
 
 
 class Errors:
     """The standard error of an agent: its lines, passed on as plain text, and its end.
 
     Args:
-        show: What is given each line.
+        show: What is given its lines.
         n_bytes: Bytes that are passed on; what follows is dropped, and said to be.
     """
 
@@ -42,8 +42,8 @@ class Errors:
             return
         kept, self._left = chunk[: self._left], self._left - len(chunk)
         *lines, self._begun = (self._begun + kept).split(b"\n")
-        for line in lines:
-            self._show(_plain(line))
+        if lines:
+            self._show("\n".join(map(_plain, lines)))
         if self._left <= 0:
             self.end()
             self._show("... what the agent writes from here on is left out")

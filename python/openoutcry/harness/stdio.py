@@ -6,6 +6,7 @@ import os
 import select
 import signal
 import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from time import monotonic
@@ -28,7 +29,7 @@ class StdioSession(Session):
         command: The program and its arguments.
         environment: All its variables.
         bounds: What it may take.
-        show: What is given each line of its standard error.
+        show: What is given the lines of its standard error.
     """
 
     def __init__(
@@ -39,6 +40,9 @@ class StdioSession(Session):
         show: Show = show_on_stderr,
     ) -> None:
         self._bounds = bounds or Bounds()
+        if not hasattr(select, "poll"):
+            message = f"an agent in a process of its own needs a POSIX system; received {sys.platform}"
+            raise refusal("argument_invalid", message)
         try:
             self._process = subprocess.Popen(
                 command,
