@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import re
 import signal
 import subprocess
@@ -159,6 +160,8 @@ def test_a_fault_names_itself_and_its_bar(name: str, slug: str, told: str) -> No
             ask(session)
         if name == "raises":
             assert isinstance(caught.value, AgentError)
+            back = pickle.loads(pickle.dumps(caught.value))
+            assert (str(back), back.slug, back.stderr) == (str(caught.value), slug, caught.value.stderr)
             lines = caught.value.stderr.splitlines()
             assert lines[0] == "Traceback (most recent call last):"
             assert "in raises" in lines[1]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from openoutcry.openoutcry_py import OpenOutcryError
 
 
@@ -18,3 +20,6 @@ class AgentError(OpenOutcryError):
         super().__init__(f"{slug}: {message}")
         self.slug = slug
         self.stderr = stderr
+
+    def __reduce__(self) -> Any:
+        return AgentError, (self.slug, str(self).removeprefix(f"{self.slug}: "), self.stderr)
