@@ -128,7 +128,9 @@ LAYERS = {
     "field": Layer(("openoutcry.field",), {"errors", "native"}, {"numpy"}),
     "worker": Layer(("openoutcry.worker",), set(), set(), frozenset({"core"}), by_name=True),
     "harness": Layer(
-        ("openoutcry.harness", "openoutcry.harness.*"), {"agents", "errors", "harness", "native", "worker"}, set()
+        ("openoutcry.harness", "openoutcry.harness.*"),
+        {"agents", "errors", "harness", "jail", "native", "worker"},
+        set(),
     ),
     "suite": Layer(("openoutcry.evaluation", "openoutcry.suite"), {*CORE, "harness", "suite"}, {"numpy"}),
     "reidentify": Layer(("openoutcry.reidentify",), {*CORE, "reidentify"}, {"numpy"}),

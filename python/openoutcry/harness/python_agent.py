@@ -12,27 +12,40 @@ from openoutcry.harness.session import Bounds, Launcher
 from openoutcry.harness.stderr import Show, show_on_stderr
 from openoutcry.harness.stdio import StdioSession
 from openoutcry.harness.surroundings import surroundings
+from openoutcry.jail import Jail
 
 
 class PythonAgent(Launcher):
     """A callable at `module:function`, in a process of its own for every run.
 
-    The module is looked for in the working directory and on `PYTHONPATH`.
+    The module is looked for in the working directory and on `PYTHONPATH`, or where a jail lets it be found.
 
     Args:
         name: `module:function`; a class is called, once a run, for what is asked.
-        pass_on: Names of environment variables that the process is shown, such as the key of a language model.
+        pass_on: Names of environment variables that the process is shown, such as the key of a language model; those of
+            a jail are in its profile.
         bounds: What it may take.
         show: What is given the lines that it prints.
+        jail: What it is locked in.
     """
 
     def __init__(
-        self, name: str, pass_on: Sequence[str] = (), bounds: Bounds | None = None, show: Show = show_on_stderr
+        self,
+        name: str,
+        pass_on: Sequence[str] = (),
+        bounds: Bounds | None = None,
+        show: Show = show_on_stderr,
+        jail: Jail | None = None,
     ) -> None:
         module, colon, function = name.partition(":") if isinstance(name, str) else ("", "", "")
         if not (module and colon and function):
             raise refusal("unknown_agent", f"an agent must be `module:function`; received {name!r}")
+        if jail is not None and pass_on:
+            raise refusal(
+                "argument_invalid", f"`pass_on` must be that of the jail's profile; received {pass_on!r}, too"
+            )
         self._name = name
+        self._jail = jail
         self._pass_on = tuple(pass_on)
         self._bounds = bounds or Bounds()
         self._show = show
@@ -47,6 +60,9 @@ class PythonAgent(Launcher):
         return self._begin(self._show)
 
     def _begin(self, show: Show) -> StdioSession:
+        if self._jail is not None:
+            launch = self._jail.script(worker.__file__, [self._name])
+            return StdioSession(launch.command, launch.environment, self._bounds, show)
         command = [sys.executable, worker.__file__, self._name]
         return StdioSession(command, surroundings(self._pass_on), self._bounds, show)
 

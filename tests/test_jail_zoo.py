@@ -1,0 +1,75 @@
+"""The zoo: agents that attack earn in the jail what the honest one earns, and more without it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import zoo
+
+import openoutcry as oo
+from openoutcry.harness import PythonAgent
+from openoutcry.jail import Jail, Profile, Tier, this_host
+
+HOST = this_host()
+pytestmark = [
+    pytest.mark.once,
+    pytest.mark.skipif(HOST.tier < Tier.T2, reason=f"T2: {dict(HOST.missing)}"),
+]
+
+
+@pytest.fixture
+def den(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The agents' folder, with data in it, as the working directory."""
+    folder = tmp_path / "den"
+    folder.mkdir()
+    shutil.copy(zoo.__file__, folder / "zoo.py")
+    (folder / "prices.csv").write_text("the future", encoding="utf-8")
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def run(name: str, jail: Jail | None) -> oo.RunRecord:
+    with PythonAgent(f"zoo:{name}", jail=jail, show=lambda text: None).begin() as agent:
+        made = oo.run_backtest(oo.data.load("ecb-fx"), agent, (19, 24), capture=True).record
+    assert made is not None
+    return made
+
+
+def weights(record: oo.RunRecord) -> set[float]:
+    return {order["target_weight"] for run in record.decisions for text in run for order in json.loads(text)["orders"]}
+
+
+def jail_of(den: Path) -> Jail:
+    return Jail.open(Profile(den, hidden=[den / "prices.csv"], memory_bytes=2**29))
+
+
+@pytest.mark.parametrize("animal", zoo.ZOO, ids=lambda each: each.__name__)
+def test_an_attack_earns_what_the_honest_agent_earns(animal: Callable[..., Any], den: Path) -> None:
+    jail = jail_of(den)
+    assert run(animal.__name__, jail).digest == run("honest", jail).digest
+    assert sorted(path.name for path in den.iterdir() if path.name != "__pycache__") == ["prices.csv", "zoo.py"]
+
+
+@pytest.mark.parametrize("animal", zoo.ZOO[:-1], ids=lambda each: each.__name__)
+def test_without_the_jail_the_attack_finds_something(animal: Callable[..., Any], den: Path) -> None:
+    assert weights(run(animal.__name__, None)) == {1.0}
+
+
+def test_the_record_of_an_honest_agent_is_the_same_in_the_jail(den: Path) -> None:
+    assert run("honest", jail_of(den)).digest == run("honest", None).digest
+
+
+def test_variables_are_passed_on_by_the_profile(den: Path) -> None:
+    with pytest.raises(oo.OpenOutcryError, match="`pass_on` must be that of the jail's profile"):
+        PythonAgent("zoo:honest", ["PATH"], jail=jail_of(den))
+
+
+def test_an_agent_that_is_not_there_is_told_as_ever(den: Path) -> None:
+    with pytest.raises(oo.OpenOutcryError, match="no module 'nowhere'"):
+        PythonAgent("nowhere:decide", jail=jail_of(den)).check()
+    PythonAgent("zoo:honest", jail=jail_of(den)).check()
