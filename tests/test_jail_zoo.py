@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 import zoo
+from typer.testing import CliRunner
 
 import openoutcry as oo
+from openoutcry.cli import app
 from openoutcry.harness import PythonAgent
 from openoutcry.jail import Jail, Profile, Tier, this_host
 
@@ -73,3 +75,28 @@ def test_an_agent_that_is_not_there_is_told_as_ever(den: Path) -> None:
     with pytest.raises(oo.OpenOutcryError, match="no module 'nowhere'"):
         PythonAgent("nowhere:decide", jail=jail_of(den)).check()
     PythonAgent("zoo:honest", jail=jail_of(den)).check()
+
+
+def test_a_suite_is_run_in_the_jail(den: Path) -> None:
+    suite = {
+        "suite_version": "1.0",
+        "name": "sealed",
+        "edition": "1",
+        "markets": [{"name": "hidden", "scenario": "calm", "windows": [[20, 23]]}],
+        "seeds": [1, 2],
+    }
+    (den / "open.json").write_text(json.dumps(suite), encoding="utf-8")
+    runner = CliRunner()
+    assert runner.invoke(app, ["suite", "seal", "open.json", "season.json", "--keys", "season.keys"]).exit_code == 0
+    # What holds the keys is hidden by its name on the command line.
+    text = (den / "zoo.py").read_text(encoding="utf-8").replace("prices.csv", "season.keys")
+    (den / "zoo.py").write_text(text, encoding="utf-8")
+    command = ["suite", "run", "season.json", "--keys", "season.keys", "--agent", "zoo:reader", "--record"]
+    for options, expected in ((["--jail", "T2"], {0.5}), ([], {1.0})):
+        name = f"{len(options)}.json"
+        made = runner.invoke(app, [*command, name, *options])
+        assert made.exit_code == 0, made.output
+        assert weights(oo.RunRecord.load(name)) == expected
+        assert ("jail T" in made.stderr) == bool(options)
+    for options in (["--jail", "T9"], ["--allow-net"]):
+        assert isinstance(runner.invoke(app, [*command, "no.json", *options]).exception, oo.OpenOutcryError)

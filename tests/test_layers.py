@@ -171,13 +171,12 @@ LAYERS = {
     ),
     "cli": Layer(
         ("openoutcry.__main__", "openoutcry.cli", "openoutcry.cli.*"),
-        {*CORE, "board", "cli", "harness", "reidentify", "skill", "suite", "worker"},
+        {*CORE, "board", "cli", "harness", "jail", "reidentify", "skill", "suite", "worker"},
         {"numpy", "rich", "typer"},
         frozenset(
             {
                 "root",
                 "batch_bench",
-                "jail",
                 "leakcheck",
                 "martingale",
                 "picture",

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -11,6 +14,8 @@ from rich.console import Console
 from rich.table import Table
 
 from openoutcry.cli.table import plain
+from openoutcry.errors import refusal
+from openoutcry.jail import Jail, Profile, Tier, this_host
 
 if TYPE_CHECKING:
     from openoutcry.jail.doctor import Examination, Finding
@@ -49,12 +54,7 @@ def doctor(
     as_json: bool = typer.Option(False, "--json", help="Print as JSON."),
 ) -> None:
     """Try to break out of the jail, and say which tier this machine reaches."""
-    from openoutcry.errors import refusal
-    from openoutcry.jail.host import Tier, this_host
-
-    tiers = {each.name: each for each in Tier if each > Tier.T0}
-    if most not in tiers:
-        raise refusal("argument_invalid", f"`--most` must be among {', '.join(tiers)}; received {most!r}")
+    tier = _tier(most, "--most")
     host = this_host()
     if host.tier == Tier.T0:
         missing = {each.name: text for each, text in host.missing.items()}
@@ -62,12 +62,45 @@ def doctor(
     # Its attempts are written for Linux, too.
     from openoutcry.jail.doctor import examine
 
-    found = examine(most=tiers[most])
+    found = examine(most=tier)
     if as_json:
         typer.echo(json.dumps(found.to_dict()))
     else:
         _show(found)
     raise typer.Exit(0 if found.is_sound else 1)
+
+
+def opened(least: str, pass_on: Sequence[str], hidden: Sequence[Path], *, allow_net: bool) -> Jail | None:
+    """Open the jail of `--jail` for an agent of the working directory.
+
+    What is on `PYTHONPATH` it may read, too. The tier is said on standard error.
+
+    Args:
+        least: The least tier, or `none` for no jail.
+        pass_on: Names of environment variables that the agent is shown.
+        hidden: Files that it may not read.
+        allow_net: It may connect to others.
+    """
+    if least == "none":
+        if allow_net:
+            raise refusal(
+                "argument_invalid", "`--allow-net` must come with `--jail`; received no jail to let it out of"
+            )
+        return None
+    tier = _tier(least, "--jail", "none")
+    folders = [each for each in os.environ.get("PYTHONPATH", "").split(os.pathsep) if each and Path(each).is_dir()]
+    jail = Jail.open(Profile(Path.cwd(), hidden, folders, allow_net, pass_on), least=tier)
+    missing = [f"no {each.name}: {why}" for each, why in jail.host.missing.items()]
+    typer.echo("; ".join([f"jail {jail.tier.name}", *missing, *jail.notes]), err=True)
+    return jail
+
+
+def _tier(name: str, option: str, *others: str) -> Tier:
+    tiers = {each.name: each for each in Tier if each > Tier.T0}
+    if name not in tiers:
+        wanted = f"`{option}` must be among {', '.join([*others, *tiers])}"
+        raise refusal("argument_invalid", f"{wanted}; received {name!r}")
+    return tiers[name]
 
 
 def _refuse(missing: dict[str, str], *, as_json: bool) -> None:

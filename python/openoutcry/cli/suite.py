@@ -16,12 +16,14 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemaining
 from rich.table import Table
 
 from openoutcry.agents import Agent
+from openoutcry.cli.sandbox import opened
 from openoutcry.cli.source import load_agent, open_dataset, page_to_write
 from openoutcry.cli.table import plain
 from openoutcry.errors import refusal
 from openoutcry.evaluation import Evaluation
 from openoutcry.harness import AgentError, Bounds, PythonAgent
 from openoutcry.harness.privacy import closed_to_others
+from openoutcry.jail import Jail
 from openoutcry.record import RecordWriter, RunRecord, check_record_path
 from openoutcry.suite import DEFAULT, Suite
 
@@ -52,7 +54,7 @@ RUN_EXAMPLES = """
 
 `openoutcry suite run season.json --keys season.keys --agent momentum --record momentum.json.zst`
 
-`openoutcry suite run season.json --keys season.keys --agent my_agent:decide --record mine.jsonl.zst`
+`openoutcry suite run season.json --keys season.keys --agent my_agent:decide --record mine.jsonl.zst --jail T2`
 
 `gpg -d season.keys.gpg | openoutcry suite run season.json --keys - --agent my_agent:decide --record mine.json.zst`
 """
@@ -129,6 +131,8 @@ def run(
     ),
     timeout: float = typer.Option(60.0, help="Seconds that the agent may take for an answer."),
     start_timeout: float = typer.Option(60.0, help="Seconds that it may take to begin, beside those."),
+    jail: str = typer.Option("none", help="Lock it in, at least in tier `T1`, `T2` or `T3`; see `sandbox doctor`."),
+    allow_net: bool = typer.Option(False, "--allow-net", help="Let it connect to others out of the jail."),
 ) -> None:
     """Run an agent over all windows and seeds of a suite, and write its record.
 
@@ -144,17 +148,21 @@ def run(
         page_to_write(record, "--record")
         task = bar.add_task("", total=evaluation.n_runs)
         bounds = Bounds(start_seconds=start_timeout, answer_seconds=timeout)
-        asked = _agent(agent, seed, env or (), bounds, lambda text: console.out(text, highlight=False))
+        # What holds the future, or will.
+        hidden = [record, *(each for each in (keys, *map(Path, data or ())) if each is not None and each.exists())]
+        cell = opened(jail, env or (), hidden, allow_net=allow_net) if ":" in agent else None
+        asked = _agent(agent, seed, env or (), bounds, lambda text: console.out(text, highlight=False), cell)
         made = _recorded(evaluation, asked, name or agent, trials, record, lambda: bar.advance(task))
     typer.echo(f"{evaluation.n_runs} runs of {name or agent}: {record}, digest {made.digest}")
 
 
 def _agent(
-    name: str, seed: int, pass_on: Sequence[str], bounds: Bounds, show: Callable[[str], object]
+    name: str, seed: int, pass_on: Sequence[str], bounds: Bounds, show: Callable[[str], object], jail: Jail | None
 ) -> Agent | PythonAgent:
     if ":" not in name:
         return load_agent(name, seed)
-    agent = PythonAgent(name, pass_on, bounds, show)
+    # Those of a jail are in its profile.
+    agent = PythonAgent(name, () if jail else pass_on, bounds, show, jail)
     # Before there is a record: what cannot even begin leaves no file.
     agent.check()
     return agent
