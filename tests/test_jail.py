@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import marshal
 import os
 import signal
 import socket
@@ -23,6 +22,7 @@ import pytest
 import openoutcry as oo
 from openoutcry.jail import Host, Jail, Launch, Lock, Profile, Tier
 from openoutcry.jail.host import this_host
+from openoutcry.jail.opening import LAUNCHER, in_pieces
 
 pytestmark = pytest.mark.once
 
@@ -104,6 +104,20 @@ def test_what_is_hidden_in_the_folder_is_hidden_and_the_rest_is_not(tmp_path: Pa
 
 
 @needs(Tier.T2)
+def test_a_folder_of_many_files_is_split(tmp_path: Path) -> None:
+    """Their names are longer than one argument of a command may be."""
+    for index in range(3000):
+        (tmp_path / f"{'n' * 40}{index}").write_text("", encoding="utf-8")
+    (tmp_path / "hidden.txt").write_text("", encoding="utf-8")
+    agent = script(
+        tmp_path, f"{TRIES}\nfor name in ('{'n' * 40}2999', 'hidden.txt'): print(tried(lambda: open(name).read()))"
+    )
+    launch = Jail.open(Profile(tmp_path, hidden=[tmp_path / "hidden.txt"]), most=Tier.T2).script(agent)
+    assert sum(map(len, launch.command)) > 2**17
+    assert printed(launch) == "did\nPermission denied\n"
+
+
+@needs(Tier.T2)
 def test_a_module_is_found_beside_the_package_and_in_the_folder(tmp_path: Path) -> None:
     script(tmp_path, "import sys, openoutcry\nprint(openoutcry.__name__, sys.argv[1:], __name__)", "decider.py")
     jail = Jail.open(Profile(tmp_path))
@@ -134,7 +148,8 @@ thread.start()
     assert launch.plan is not None
     # As if it lay among the libraries.
     plan = launch.plan | {"path": [*launch.plan["path"], str(tmp_path / "agent")]}
-    launch = replace(launch, command=(*launch.command[:-1], marshal.dumps(plan).hex()))
+    at = launch.command.index(LAUNCHER) + 1
+    launch = replace(launch, command=(*launch.command[:at], *in_pieces(plan)))
     assert printed(launch) == "['Permission denied', 'Operation not permitted']\n"
 
 

@@ -1,7 +1,7 @@
 """The launcher: locks itself in, step by step, then becomes the agent.
 
-It is run as `python -s -S -B launcher.py PLAN` with a minimal environment, before anything but the standard library is
-imported, and by the one thread of a new process. The plan, `Launch.plan` in `marshal` and hexadecimal, is what
+It is run as `python -s -S -B launcher.py PLAN...` with a minimal environment, before anything but the standard library
+is imported, and by the one thread of a new process. The plan, `Launch.plan` in `marshal` and hexadecimal, is what
 `openoutcry.jail` has made: what is locked, which paths may be read, and the filter of system calls; the launcher only
 carries it out, and ends with exit code 125 where the kernel refuses a step. A Python agent stays in this process:
 libraries are imported inside Landlock, and the filter closes over all threads that they have started before the first
@@ -212,7 +212,7 @@ def lock(plan: dict[str, Any]) -> None:
 
 def main() -> None:
     """Carry out a plan; returns only where the agent is a Python module that ends."""
-    plan = marshal.loads(bytes.fromhex(sys.argv[1]))
+    plan = marshal.loads(bytes.fromhex("".join(sys.argv[1:])))
     filtering = plan["seccomp"]
     try:
         lock(plan)

@@ -30,6 +30,7 @@ N_PROCESSES = 256
 _TIERS = {Lock.LANDLOCK: Tier.T2, Lock.SECCOMP: Tier.T2, Lock.NAMESPACES: Tier.T3}
 # The version of Landlock, newest first, and all rights over files from then on.
 _FILE_RIGHTS = ((5, (1 << 16) - 1), (3, (1 << 15) - 1))
+_ARGUMENT_LENGTH = 2**16
 _BIND_TCP, _CONNECT_TCP = 1, 2
 _SCOPED_SOCKETS, _SCOPED_SIGNALS = 1, 2
 _WORKER_ENVIRONMENT = {
@@ -41,6 +42,12 @@ _WORKER_ENVIRONMENT = {
     "OPENBLAS_NUM_THREADS": "1",
 }
 _COMMAND_ENVIRONMENT = {"LC_ALL": "C.UTF-8", "PATH": "/usr/local/bin:/usr/bin:/bin"}
+
+
+def in_pieces(plan: Mapping[str, Any]) -> list[str]:
+    """Return a plan as arguments, none of which is longer than the kernel takes."""
+    text = marshal.dumps(dict(plan)).hex()
+    return [text[at : at + _ARGUMENT_LENGTH] for at in range(0, len(text), _ARGUMENT_LENGTH)]
 
 
 def n_tasks(user: int) -> int:
@@ -62,7 +69,7 @@ class Launch:
     Attributes:
         command: The program and its arguments.
         environment: All its variables.
-        plan: What the launcher is told, as the last argument says in `marshal`.
+        plan: What the launcher is told, as the last arguments say in `marshal`.
     """
 
     command: tuple[str, ...]
@@ -218,7 +225,7 @@ class Jail:
     def _launch(self, shut: _Shut, told: dict[str, Any]) -> Launch:
         # Within namespaces the parent is `bwrap`, which ends all with its own end.
         plan = shut.plan | told | {"parent": os.getpid() if shut.plan["session"] else None}
-        command = (*shut.before, INTERPRETER, "-s", "-S", "-B", LAUNCHER, marshal.dumps(plan).hex())
+        command = (*shut.before, INTERPRETER, "-s", "-S", "-B", LAUNCHER, *in_pieces(plan))
         return Launch(command, shut.environment, plan)
 
     def _bwrap(self, roots: Iterable[paths.Root]) -> tuple[str, ...]:
