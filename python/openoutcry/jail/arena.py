@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import marshal
 import os
 import secrets
 import socket
@@ -89,7 +88,7 @@ class Arena:
             **self._servers(),
         }
 
-    def line(self, name: str, *, in_harness: bool) -> bytes:
+    def place(self, name: str, *, in_harness: bool = False) -> dict[str, Any]:
         """Return what an attempt is told of the place; each has files of its own to harm.
 
         Args:
@@ -102,7 +101,7 @@ class Arena:
         told = self._place | {"outside": str(outside), "victim": str(victim)}
         if in_harness:
             told |= {"future": [1234567.0, 1234568.0, 1234569.0], "account": {"nav": 1.0}}
-        return marshal.dumps(told).hex().encode() + b"\n"
+        return told
 
     def _segment(self) -> int:
         """Make shared memory of System V that holds the secret; -1 where there is none."""

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import marshal
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from queue import SimpleQueue
 from typing import Any
 
 from openoutcry.jail.arena import Arena
 from openoutcry.jail.attempts import FOLDER, Attempt, attempts
 from openoutcry.jail.host import Tier
-from openoutcry.jail.made import Made, make
+from openoutcry.jail.made import Made, Server, make
 from openoutcry.jail.opening import Jail, Launch
 from openoutcry.jail.profile import Profile
 
@@ -135,35 +138,61 @@ def examine(
     with Arena() as arena:
         profile = Profile(arena.folder, [arena.hidden], [FOLDER], memory_bytes=_MEMORY_BYTES, cpu_seconds=_CPU_SECONDS)
         jail = jailed(Jail.open(profile, least=Tier.T1, most=most))
-        with ThreadPoolExecutor(n_jobs or 2 * (os.cpu_count() or 1)) as threads:
+        with ExitStack() as exits:
+            stage = _Stage(arena, jail, n_jobs or os.cpu_count() or 1, exits)
+            threads = exits.enter_context(ThreadPoolExecutor(2 * stage.n_jobs))
             # Those that take their time go first, beside the others.
             order = sorted(tried, key=lambda attempt: (not attempt.is_slow, not attempt.is_ended))
-            made = {attempt: threads.submit(_row, arena, jail, attempt) for attempt in order}
+            made = {attempt: threads.submit(stage.row, attempt) for attempt in order}
             rows = [made[attempt].result() for attempt in tried]
     return Examination(jail.to_dict(), rows)
 
 
-def _row(arena: Arena, jail: Jail, attempt: Attempt) -> Row:
-    if attempt.is_heavy:
-        jail = replace(jail, profile=replace(jail.profile, memory_bytes=_HEAVY_BYTES))
-    arguments = [attempt.group, attempt.name]
-    bare = [sys.executable, "-I", "-S", str(SCRIPT), *arguments]
+class _Stage:
+    """Where attempts are made: without a jail, and in each of two."""
 
-    def made(launch: Launch, *, in_harness: bool = False) -> Made:
-        told = arena.line(attempt.name, in_harness=in_harness)
+    def __init__(self, arena: Arena, jail: Jail, n_jobs: int, exits: ExitStack) -> None:
+        self.n_jobs = n_jobs
+        self._arena = arena
+        self._jail = jail
+        bare = [sys.executable, "-I", "-S", str(FOLDER / "serve.py")]
+        command = jail.command([os.path.realpath(sys.executable), *bare[1:]])
+        self._bare = self._servers(Launch(tuple(bare), dict(os.environ)), exits)
+        self._command = self._servers(command, exits)
+
+    def _servers(self, launch: Launch, exits: ExitStack) -> SimpleQueue[Server]:
+        free: SimpleQueue[Server] = SimpleQueue()
+        for _ in range(self.n_jobs):
+            server = Server(launch, self._arena.descriptor)
+            exits.callback(server.close)
+            free.put(server)
+        return free
+
+    def row(self, attempt: Attempt) -> Row:
+        """Make an attempt everywhere."""
         seconds = _SLOW_SECONDS if attempt.is_slow else _PATIENCE_SECONDS if attempt.is_ended else _SECONDS
-        # The attempt at the session itself starts in that of the harness.
-        apart = in_harness and attempt.name != "session"
-        return make(launch, told, arena.descriptor, seconds, apart=apart)
+        control = self._served(self._bare, attempt, seconds, in_harness=True)
+        jail = self._jail
+        if attempt.is_heavy:
+            jail = replace(jail, profile=replace(jail.profile, memory_bytes=_HEAVY_BYTES))
+        told = marshal.dumps(self._arena.place(attempt.name)).hex().encode() + b"\n"
+        launch = jail.script(SCRIPT, [attempt.group, attempt.name])
+        worker = self._finding(make(launch, told, self._arena.descriptor, seconds), attempt)
+        command = None
+        if attempt.for_command:
+            command = self._finding(self._served(self._command, attempt, seconds), attempt)
+        return Row(attempt, _reached(control, attempt, self._arena.secret, True), worker, command)
 
-    def found(launch: Launch) -> Finding:
-        return _finding(made(launch), attempt, arena.secret, jail.tier)
+    def _served(self, free: SimpleQueue[Server], attempt: Attempt, seconds: float, *, in_harness: bool = False) -> Made:
+        place = self._arena.place(attempt.name, in_harness=in_harness)
+        server = free.get()
+        try:
+            return server.make(attempt.group, attempt.name, place, seconds)
+        finally:
+            free.put(server)
 
-    control = _reached(made(Launch(tuple(bare), dict(os.environ)), in_harness=True), attempt, arena.secret, True)
-    worker = found(jail.script(SCRIPT, arguments))
-    program = os.path.realpath(sys.executable)
-    command = found(jail.command([program, *bare[1:]])) if attempt.for_command else None
-    return Row(attempt, control, worker, command)
+    def _finding(self, made: Made, attempt: Attempt) -> Finding:
+        return _finding(made, attempt, self._arena.secret, self._jail.tier)
 
 
 def _reached(made: Made, attempt: Attempt, secret: str, in_harness: bool) -> str | None:

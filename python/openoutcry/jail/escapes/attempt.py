@@ -20,12 +20,9 @@ def host(future: list[float], account: dict[str, float], attempt: Any, place: di
     return str(attempt(place))
 
 
-def main() -> None:
-    """Make the attempt, and print what it reached or how it was stopped."""
-    module, name = sys.argv[1:]
-    place = marshal.loads(bytes.fromhex(sys.stdin.readline()))
+def make(module: str, name: str, place: dict[str, Any]) -> None:
+    """Make an attempt, print what it reached or how it was stopped, and end."""
     sys.path += [each for each in place["libraries"] if each not in sys.path]
-    sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
     attempt = getattr(__import__(module), name)
     # Only a harness has these; an agent in a process of its own does not.
     future, account = place.pop("future", None), place.pop("account", None)
@@ -37,6 +34,13 @@ def main() -> None:
     os.write(1, repr(told).encode() + b"\n")
     # What an attempt has broken in this process may break its end, too.
     os._exit(0)
+
+
+def main() -> None:
+    """Make the attempt that the command line names."""
+    sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+    module, name = sys.argv[1:]
+    make(module, name, marshal.loads(bytes.fromhex(sys.stdin.readline())))
 
 
 if __name__ == "__main__":
