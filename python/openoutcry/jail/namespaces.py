@@ -43,7 +43,8 @@ def in_namespaces(bwrap: str, roots: Sequence[str], hidden: Iterable[str], *, al
             command += ["--ro-bind-try", root, root]
             bound.append(root)
     for path in hidden:
-        if any(_is_below(path, os.path.realpath(root)) for root in roots):
+        # What is yet to be made is not allowed by Landlock, which names what is there.
+        if os.path.exists(path) and any(_is_below(path, os.path.realpath(root)) for root in roots):
             command += ["--tmpfs", path] if os.path.isdir(path) else ["--ro-bind", "/dev/null", path]
     return [*command, "--chdir", "/", "--"]
 

@@ -172,7 +172,7 @@ def watch(place: Place) -> str:
 
 
 def ring(place: Place) -> str:
-    """Set up a ring, through which files are opened without a call that is filtered."""
+    """Set up a ring, which opens files without a call that is filtered."""
     import ctypes
 
     parameters = ctypes.create_string_buffer(120)

@@ -23,13 +23,13 @@ PROTECT = {"x86_64": 10, "aarch64": 226}
 
 
 def code_in_memory(place: Place) -> str:
-    """Write machine code into memory that may be executed, and let it open a socket."""
+    """Write machine code where it may be executed, and let it open a socket."""
     memory = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
     return socket_by(memory)
 
 
 def code_made_executable(place: Place) -> str:
-    """Write machine code, then make the memory executable, and let it open a socket."""
+    """Write machine code, make it executable, and let it open a socket."""
     memory = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE)
     address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
     checked(syscall(PROTECT[os.uname().machine], address, 4096, mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC))
@@ -80,7 +80,7 @@ def child_of_parent(place: Place) -> str:
 
 
 def root_folder(place: Place) -> str:
-    """Move its root into a folder that it can read, from where descriptors lead out."""
+    """Move its root, from where descriptors lead out."""
     os.chroot("/")
     return "moved"
 
