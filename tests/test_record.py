@@ -210,7 +210,8 @@ def edited(change: Any) -> oo.Replay | Any:
         (lambda run: run["steps"].pop(7), "link", "steps_moved", 26),
         (lambda run: run["steps"].insert(3, run["steps"].pop(7)), "link", "steps_moved", 22),
         (lambda run: run["header"]["costs"].update(fee_bps=0.2), "link", "header_edited", None),
-        (lambda run: run["header"].update(engine_version="0.0.1"), "link", "header_edited", None),
+        (lambda run: run["header"].update(engine_version="0.0.1"), "engine_version", "version_unknown", None),
+        (lambda run: run["header"]["dataset"].update(name="other"), "dataset.name", "market_name", None),
     ],
 )
 def test_an_edit_is_named_with_its_bar_and_cause(change: Any, field: str, cause: str, bar: int | None) -> None:

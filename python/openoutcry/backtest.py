@@ -90,7 +90,8 @@ def _name_of(agent: Any) -> str:
 
 
 def _captured(dataset: Dataset, agent: Any, settings: native.Settings, name: str, writer: RecordWriter | None) -> Run:
-    names = (dataset.name, name, None if dataset.commitment is None else bytes.fromhex(dataset.commitment))
+    market, commitment = dataset._known()
+    names = (market, name, commitment)
     if callable(agent) and not isinstance(agent, Baseline):
         tell = None if writer is None else writer.tell
         core, record = _ask(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,10 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 from rich.table import Table
 
-from openoutcry.cli.source import load_agent, open_dataset, page_to_write
+from openoutcry.cli.source import load_agent, open_dataset, page_to_write, record_to_write, writer_of
 from openoutcry.cli.table import plain
 from openoutcry.errors import refusal
 from openoutcry.evaluation import Evaluation
-from openoutcry.record import RecordWriter, check_record_path
 from openoutcry.suite import DEFAULT, Suite
 
 app = typer.Typer(help="Show, seal and run evaluation protocols.", no_args_is_help=True, rich_markup_mode="markdown")
@@ -112,7 +112,8 @@ def run(
     record: Path = typer.Option(..., help="The record to write: .json, or .jsonl while it runs; or with .zst."),
     name: str = typer.Option("", help="What the agent is called on boards; by default as `--agent` says."),
     seed: int = typer.Option(0, help="Seed of the random agent."),
-    trials: int = typer.Option(0, help="Trials made before on these markets, which you declare."),
+    force: bool = typer.Option(False, "--force", help="Replace a record that is there."),
+    trials: int = typer.Option(0, min=0, help="Trials made before on these markets, which you declare."),
     keys: Path | None = KEYS,
     data: list[str] | None = DATA,
 ) -> None:
@@ -120,8 +121,7 @@ def run(
     sys.path.insert(0, "")
     evaluation = open_evaluation(source, keys, data)
     asked, name = load_agent(agent, seed), name or agent
-    check_record_path(record)
-    page_to_write(record, "--record")
+    record_to_write(record, force=force)
     columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     console = Console(stderr=True)
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
@@ -130,12 +130,10 @@ def run(
         def on_run() -> None:
             bar.advance(task)
 
-        is_streamed = record.name.removesuffix(".zst").endswith(".jsonl")
-        if is_streamed:
-            with RecordWriter(record, name, trials) as writer:
-                made = evaluation.run(asked, name, in_sample_trials=trials, writer=writer, on_run=on_run)
-        else:
-            made = evaluation.run(asked, name, in_sample_trials=trials, on_run=on_run)
+        writer = writer_of(record, name, trials)
+        with writer or nullcontext():
+            made = evaluation.run(asked, name, in_sample_trials=trials, writer=writer, on_run=on_run)
+        if writer is None:
             made.save(record)
     typer.echo(f"{evaluation.n_runs} runs of {name}: {record}, digest {made.digest}")
 
