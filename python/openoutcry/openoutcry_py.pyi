@@ -45,6 +45,7 @@ __all__ = [
     "capture_weights",
     "check_rows",
     "check_scenario_spec",
+    "check_score_config",
     "decay",
     "decompress",
     "deflate",
