@@ -6,6 +6,8 @@ FLOOR := .venv-floor
 TRAIN := .venv-train
 BIN := $(CURDIR)/$(VENV)/bin
 PYTEST := $(BIN)/python -m pytest
+# A file's tests share what they made, so that a file is one process's.
+PARALLEL := --numprocesses auto --maxprocesses 4 --dist loadfile
 RUST := Cargo.toml Cargo.lock rust-toolchain.toml pyproject.toml $(shell find rust contract -type f -not -path '*/node_modules/*')
 PACKAGE := $(shell find python -type f -not -name '*.pyc' -not -name '*.so')
 REFERENCE := tests/test_engine_against_reference.py
@@ -57,11 +59,11 @@ test-rust: ## Test the crates
 # each takes one core.
 test-python: $(VENV)/.dev $(VENV)/.built ## Test the package on the newest numpy and gymnasium
 	@OPENOUTCRY_FULL=1 $(PYTEST) $(REFERENCE) >$(VENV)/reference.log 2>&1 & reference=$$!; \
-	$(PYTEST) --deselect $(REFERENCE); code=$$?; \
+	$(PYTEST) $(PARALLEL) --deselect $(REFERENCE); code=$$?; \
 	wait $$reference || code=1; cat $(VENV)/reference.log; exit $$code
 
 test-floor: $(FLOOR)/.built ## Test the wheel on the oldest numpy and gymnasium that it accepts
-	$(FLOOR)/bin/python -m pytest -m "not once"
+	$(FLOOR)/bin/python -m pytest $(PARALLEL) -m "not once"
 
 # Not part of `test`: torch brings 5 GB of libraries for graphics cards, whatever the machine.
 test-train: $(TRAIN)/.built ## Train with Stable-Baselines3 and PufferLib, in an environment of their own
