@@ -15,7 +15,7 @@ import openoutcry as oo
 from openoutcry.cli import app
 from openoutcry.cli.entries import read_entries
 from openoutcry.cli.tracks import read_tracks
-from openoutcry.record import RunRecord, public_key
+from openoutcry.record import RecordWriter, RunRecord, public_key
 from openoutcry.score_attacks.stage import forged
 
 pytestmark = pytest.mark.once
@@ -241,6 +241,9 @@ def test_a_name_is_short_enough_for_a_board(tmp_path: Path) -> None:
         ) as error:
             read()
         assert error.value.slug == "record_invalid"
+    with pytest.raises(oo.OpenOutcryError, match="at most 200 characters"):
+        RecordWriter(tmp_path / "new.jsonl", f"{longest}x")
+    assert not (tmp_path / "new.jsonl").exists()
     for make in (
         lambda: entry(f"{longest}x"),
         lambda: oo.run_backtest(oo.data.load("ecb-fx"), "momentum", WINDOWS[0], name=f"{longest}x", capture=True),

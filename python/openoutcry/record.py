@@ -296,13 +296,14 @@ class RecordWriter:
         self._agent_id, self._trials = agent_id, _trials(in_sample_trials)
         self._waiting: list[str] = []
         self._is_open_run = False
+        first_line = native.Record.join(agent_id, self._trials, []).to_lines().splitlines(keepends=True)[0]
         try:
             self._file = Path(path).open("xb")  # noqa: SIM115 open until the record is finished
         except OSError as error:
             message = f"`path` must be a new file that can be written; received '{os.fspath(path)}': {error.strerror}"
             raise refusal("argument_invalid", message) from error
         self._frame = native.Compressor() if packed else None
-        self._write(native.Record.join(agent_id, self._trials, []).to_lines().splitlines(keepends=True)[0])
+        self._write(first_line)
         self.flush()
 
     def add(self, record: RunRecord) -> None:
