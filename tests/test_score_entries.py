@@ -183,18 +183,18 @@ def test_files_of_one_agent_are_one_entry_and_the_same_run_counts_once(tmp_path:
     (score,) = printed["board"]["scores"]
     assert (score["n_windows"], score["declared"], score["digest"]) == (3, 7, board.scores[0].digest)
     assert printed["notes"] == [
-        "'momentum': 2 of 5 files came twice, and count once",
-        "'momentum': 3 files are one entry of 3 runs; 7 trials are the most that one of them declares",
+        "2 of 5 files of 'momentum' came twice, and count once",
+        "3 files of 'momentum' are one entry of 3 runs; 7 trials are the most that one of them declares",
     ]
     page = tmp_path / "board.html"
     shown = call("score", first, second, third, "--report", page).replace("\n", "")
-    assert "3 files are one entry of 3 runs" in shown
-    assert "3 files are one entry of 3 runs" in page.read_text(encoding="utf-8")
+    assert "3 files of 'momentum' are one entry of 3 runs" in shown
+    assert "3 files of &#x27;momentum&#x27; are one entry of 3 runs" in page.read_text(encoding="utf-8")
     two = RunRecord.join("momentum", [*parts[:2]])
     two.save(tmp_path / "two.json")
     told = read_entries([tmp_path / "two.json", second, third]).notes
     assert told == (
-        "'momentum': 3 files are one entry of 3 runs; 1 that came twice count once; 7 trials are the most that one of"
+        "3 files of 'momentum' are one entry of 3 runs; 1 that came twice count once; 7 trials are the most that one of"
         " them declares",
     )
 
@@ -282,6 +282,7 @@ def test_tables_of_the_same_days_are_one_board(tmp_path: Path) -> None:
         assert digest in shown
         assert digest in page.read_text(encoding="utf-8")
     assert "no digest of a suite: returns alone keep to no protocol" in shown
+    assert "This recomputes the board from the returns in its files" in page.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

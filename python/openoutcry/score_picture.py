@@ -101,7 +101,8 @@ def provenance_of(
     entries = [*versions(), *([("engine of the records, they say", ", ".join(engines))] if engines else [])]
     if tables:
         groups["Files, by SHA-256"] = list(tables.items())
-    return Provenance(entries, groups, verify=command, verified="the board from the decisions of every agent")
+    source = "the returns in its files" if tables else "the decisions of every agent"
+    return Provenance(entries, groups, verify=command, verified=f"the board from {source}")
 
 
 def _digest(score: Score, signers: Mapping[str | None, str]) -> str:

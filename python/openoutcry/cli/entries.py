@@ -85,7 +85,7 @@ def _entry(files: list[_File]) -> tuple[RunRecord, list[str]]:
             joined.append(file)
     first = joined[0].record
     n_again = len(files) - len(joined)
-    notes = [f"{first.agent_id!r}: {n_again} of {len(files)} files came twice, and count once"] if n_again else []
+    notes = [f"{n_again} of {len(files)} files of {first.agent_id!r} came twice, and count once"] if n_again else []
     if len(joined) == 1:
         return first, notes
     for file in joined:
@@ -97,7 +97,7 @@ def _entry(files: list[_File]) -> tuple[RunRecord, list[str]]:
         raise refusal("argument_invalid", f"{wanted} of {first.agent_id!r}, signed by {len(signers)}")
     pieces, n_repeats = _pieces(joined)
     trials = max(file.record.in_sample_trials for file in joined)
-    note = f"{first.agent_id!r}: {len(joined)} files are one entry of {len(pieces)} runs"
+    note = f"{len(joined)} files of {first.agent_id!r} are one entry of {len(pieces)} runs"
     note += f", all signed by {first.public_key}" if first.public_key is not None else ""
     note += f"; {n_repeats} that came twice count once" if n_repeats else ""
     note += f"; {trials} trials are the most that one of them declares" if trials else ""
