@@ -199,7 +199,10 @@ def test_returns_in_a_file_are_tested_and_never_eligible(tmp_path: Path) -> None
     path = write(tmp_path / "returns.csv", returns())
     printed = json.loads(call("score", path, "--benchmark", "market", "--windows", "4", "--json"))
     assert printed["suite"] is None
-    board = score({"a": returns()["a"], "b": returns()["b"]}, windows=[150] * 4, benchmark=returns()["market"])
+    days = [str(np.datetime64("2020-01-01") + day) for day in range(600)]
+    agents = {name: returns()[name] for name in ("a", "b")}
+    board = score(agents, windows=[150] * 4, benchmark=returns()["market"], dates=days)
+    assert [board["a"].windows[0][edge] for edge in ("first", "last")] == ["2020-01-01", "2020-05-29"]
     assert printed["board"] == json.loads(board.text)
     assert {each.verdict for each in board.scores} <= {"unknown", "not_eligible"}
     assert "no luck floor: returns alone name no market" in call("score", path, "--benchmark", "market")
@@ -215,6 +218,7 @@ def test_equity_and_returns_say_the_same(tmp_path: Path) -> None:
         np.testing.assert_allclose(read["agents"][name], direct["agents"][name], rtol=0, atol=1e-15)
     np.testing.assert_array_equal(direct["benchmark"], table["market"])
     assert (read["cash"], read["windows"]) == (None, [20, 20, 20])
+    assert (read["dates"][0], len(read["dates"]), direct["dates"]) == ("2020-01-02", 60, ())
 
 
 @pytest.mark.parametrize(

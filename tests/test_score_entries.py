@@ -302,6 +302,12 @@ def test_tables_that_do_not_go_together_are_refused(
         read_tracks([one, write(tmp_path / "two.csv", table, first)], None, "m", None, 1)
 
 
+def test_days_that_could_be_read_in_two_ways_name_no_window(tmp_path: Path) -> None:
+    path = tmp_path / "one.csv"
+    path.write_text("date,a\n01/02/2020,0.1\n02/02/2020,-0.2\n03/02/2020,0.1\n", encoding="utf-8")
+    assert read_tracks([path], None, None, None, 1)["dates"] == ()
+
+
 def test_tables_without_dates_are_alone_and_records_too(tmp_path: Path) -> None:
     one = write(tmp_path / "one.csv", {"a": [0.1, -0.2, 0.1]})
     two = tmp_path / "two.csv"

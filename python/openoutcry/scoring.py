@@ -66,6 +66,7 @@ def score(
     windows: Sequence[int] | None = None,
     benchmark: npt.ArrayLike | None = None,
     cash: npt.ArrayLike | None = None,
+    dates: Sequence[str] = (),
     periods_per_year: float = 252.0,
     n_trials: int = 0,
     luck_floor: Agents | None = None,
@@ -84,6 +85,7 @@ def score(
         windows: Days of each window of returns; None is one window, on which nothing can be found.
         benchmark: Returns of buy-and-hold on the days of returns.
         cash: Returns of cash on the days of returns; None is 0.
+        dates: The day of each return, by which the board names windows.
         periods_per_year: Bars a year of returns.
         n_trials: Trials that a ledger has counted; the agents are the least there can be.
         luck_floor: Agents without skill, which show what luck does and are in no test.
@@ -103,6 +105,7 @@ def score(
         windows=windows,
         benchmark=benchmark,
         cash=cash,
+        dates=dates,
         periods_per_year=periods_per_year,
     )
     judged = _submissions(agents, terms)
@@ -134,6 +137,7 @@ class _Terms:
     windows: Sequence[int] | None
     benchmark: npt.ArrayLike | None
     cash: npt.ArrayLike | None
+    dates: Sequence[str]
     periods_per_year: float
 
 
@@ -193,6 +197,7 @@ def _named(name: Any, agent: Any, terms: _Terms) -> Submission:
         windows=terms.windows,
         benchmark=terms.benchmark,
         cash=terms.cash,
+        dates=terms.dates,
         periods_per_year=terms.periods_per_year,
     )
 

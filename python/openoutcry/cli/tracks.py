@@ -6,6 +6,7 @@ import csv
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +70,17 @@ def read_tracks(
     if n_windows > n_days:
         raise refusal("argument_invalid", f"`--windows` must be at most the {n_days} returns; received {n_windows}")
     edges = [n_days * place // n_windows for place in range(n_windows + 1)]
-    return {"agents": agents, **sides, "windows": np.diff(edges).tolist()}
+    dates = files[0].dates or ()
+    known = dates if all(map(_is_day, dates)) else ()
+    return {"agents": agents, **sides, "windows": np.diff(edges).tolist(), "dates": known}
+
+
+def _is_day(told: str) -> bool:
+    # Days of another form could be read in two ways, so boards name no window by them.
+    try:
+        return date.fromisoformat(told[:10]).isoformat() == told[:10]
+    except ValueError:
+        return False
 
 
 def _returns(path: Path, columns: str | None) -> _Returns:
