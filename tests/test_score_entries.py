@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from jsonschema import Draft202012Validator
 from typer.testing import CliRunner
 
 import openoutcry as oo
@@ -21,6 +22,7 @@ from openoutcry.score_attacks.stage import forged
 pytestmark = pytest.mark.once
 
 HONEST, RUNNER, THIEF = (bytes([byte] * 32) for byte in (1, 2, 3))
+SCHEMA = Path(__file__).resolve().parents[1] / "contract/record.schema.json"
 WINDOWS = ((3000, 3150), (3149, 3300), (3299, 3450))
 
 
@@ -231,6 +233,9 @@ def test_a_name_is_short_enough_for_a_board(tmp_path: Path) -> None:
     assert RunRecord.load(tmp_path / "long.json").agent_id == longest
     text = entry("short").to_json()
     too_long = text.replace('"agent_id":"short"', f'"agent_id":"{longest}x"')
+    schema = Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8")))
+    assert schema.is_valid(json.loads(record.to_json()))
+    assert not schema.is_valid(json.loads(too_long))
     lines = (tmp_path / "lines.jsonl", entry("short"))
     lines[1].save(lines[0])
     first = lines[0].read_text(encoding="utf-8").replace('"short"', f'"{longest}x"', 1)
