@@ -75,6 +75,7 @@ LAYERS = {
             "openoutcry._pickle",
             "openoutcry.answers",
             "openoutcry.arguments",
+            "openoutcry.asking",
             "openoutcry.backtest",
             "openoutcry.columns",
             "openoutcry.dataset",
@@ -84,6 +85,7 @@ LAYERS = {
             "openoutcry.replaying",
             "openoutcry.scenario",
             "openoutcry.scoring",
+            "openoutcry.turns",
             "openoutcry.verdict",
             "openoutcry.weights",
             "openoutcry.window",
@@ -102,7 +104,7 @@ LAYERS = {
     ),
     "ray": Layer(("openoutcry.ray_executor",), {"errors"}, set(), libraries_later=frozenset({"ray"})),
     "errors": Layer(("openoutcry.errors",), {"native"}, set()),
-    "agents": Layer(("openoutcry.agents",), {"errors", "native"}, set(), by_name=True),
+    "agents": Layer(("openoutcry.agents",), {"errors", "native", "worker"}, set()),
     "frames": Layer(
         ("openoutcry.frames",),
         {"errors", "native"},
@@ -124,7 +126,11 @@ LAYERS = {
     "board": Layer(("openoutcry.board", "openoutcry.benchmarks"), {*CORE, "sweep"}, {"numpy"}),
     "skill": Layer(("openoutcry.power", "openoutcry.skill", "openoutcry.trades"), {*CORE, "skill"}, {"numpy"}),
     "field": Layer(("openoutcry.field",), {"errors", "native"}, {"numpy"}),
-    "suite": Layer(("openoutcry.evaluation", "openoutcry.suite"), {*CORE, "suite"}, {"numpy"}),
+    "worker": Layer(("openoutcry.worker",), set(), set(), frozenset({"core"}), by_name=True),
+    "harness": Layer(
+        ("openoutcry.harness", "openoutcry.harness.*"), {"agents", "errors", "harness", "native", "worker"}, set()
+    ),
+    "suite": Layer(("openoutcry.evaluation", "openoutcry.suite"), {*CORE, "harness", "suite"}, {"numpy"}),
     "reidentify": Layer(("openoutcry.reidentify",), {*CORE, "reidentify"}, {"numpy"}),
     "sb3": Layer(("openoutcry.sb3",), {"errors"}, {"gymnasium", "numpy", "stable_baselines3"}),
     "puffer": Layer(("openoutcry.puffer",), {"vector"}, {"gymnasium", "numpy", "pufferlib"}),
@@ -155,7 +161,7 @@ LAYERS = {
     ),
     "cli": Layer(
         ("openoutcry.__main__", "openoutcry.cli", "openoutcry.cli.*"),
-        {*CORE, "board", "cli", "reidentify", "skill", "suite"},
+        {*CORE, "board", "cli", "harness", "reidentify", "skill", "suite", "worker"},
         {"numpy", "rich", "typer"},
         frozenset(
             {

@@ -237,6 +237,14 @@ def test_windows_that_share_a_return_are_refused() -> None:
             Evaluation(suite, keys)
 
 
+def test_a_market_under_two_names_is_refused() -> None:
+    suite, keys = small()
+    fields = json.loads(suite.to_json())
+    fields["markets"].append({**fields["markets"][1], "name": "hidden again", "windows": [[10, 50]]})
+    with pytest.raises(oo.OpenOutcryError, match="received `hidden again`, which is `hidden`"):
+        Evaluation(Suite.from_json(json.dumps(fields)), keys)
+
+
 # Agents
 
 
@@ -282,6 +290,10 @@ def test_a_season_by_commands(tmp_path: Path) -> None:
     assert oo.RunRecord.load(whole) == oo.RunRecord.load(lines)
     there = CliRunner().invoke(app, [*map(str, run), "--keys", str(keys), "--record", str(whole)])
     assert "or come with `--force`" in str(there.exception)
+    # Keys that stand in no file and on no command line.
+    piped = [COMMAND, *run, "--keys", "-", "--record", tmp_path / "piped.json"]
+    subprocess.run(piped, input=keys.read_text(encoding="utf-8"), text=True, check=True, capture_output=True)
+    assert oo.RunRecord.load(tmp_path / "piped.json") == oo.RunRecord.load(lines)
     other = tmp_path / "other.keys"
     other.write_text(json.dumps({"suite": "0" * 64, "keys": {}}), encoding="utf-8")
     assert "must be those of the suite" in call(*run, "--keys", other, "--record", tmp_path / "x.json", code=2)

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-import importlib
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from openoutcry import openoutcry_py as native
 from openoutcry.errors import refusal
+from openoutcry.worker import NoAgentError, callable_at
 
 Agent: TypeAlias = "Callable[[dict[str, Any]], Mapping[str, Any] | str]"
 """A callable that is given an observation (a dict) and returns a decision (a dict, or its JSON)."""
 
 NAMES: tuple[str, ...] = tuple(native.BASELINES)
 """Names of the baselines, in the order of tables."""
+
+
+class TextAgent(ABC):
+    """An agent that reads and writes JSON itself, as one in another process does."""
+
+    @abstractmethod
+    def answer(self, observation: str) -> str:
+        """Return the decision on an observation, both JSON."""
 
 
 class Baseline:
@@ -94,9 +103,7 @@ def load(name: str, seed: int = 0) -> Agent:
         return Baseline(name, seed)
     if not module:
         raise refusal("unknown_agent", f"an agent must be a baseline or `module:function`; received {name!r}")
-    agent: Any = getattr(importlib.import_module(module), attribute, None)
-    if not callable(agent):
-        raise refusal("unknown_agent", f"`{module}` must have a callable `{attribute}`; received {agent!r}")
-    # A class of agents is made into one; a function is one already.
-    made: Agent = agent() if isinstance(agent, type) else agent
-    return made
+    try:
+        return callable_at(module, attribute)
+    except NoAgentError as error:
+        raise refusal("unknown_agent", str(error)) from error

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections import Counter
-from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
-from openoutcry.agents import Agent, Baseline
-from openoutcry.answers import decision_text
+from openoutcry.agents import Agent, Baseline, TextAgent
 from openoutcry.arguments import is_truth, lookback_of, rules_of, seed_of, whole
+from openoutcry.asking import ask
 from openoutcry.columns import frozen
 from openoutcry.dataset import Dataset
-from openoutcry.errors import refusal, tell
+from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import CostModel, Limits
 from openoutcry.record import RecordWriter, RunRecord, fill_key_of
+from openoutcry.turns import Turn
 from openoutcry.weights import table_of_weights
 from openoutcry.window import Edge, Window, as_window
 
@@ -28,14 +27,13 @@ if TYPE_CHECKING:
     from openoutcry.picture import Picture
 
 Series = npt.NDArray[np.float64]
-Made = TypeVar("Made")
 
 _RISKLESS = "its own returns do not vary, so this measures the risk-free rate and not the agent"
 
 
 def run_backtest(
     dataset: Dataset,
-    agent_or_weights: Agent | str | npt.ArrayLike,
+    agent_or_weights: Agent | TextAgent | str | npt.ArrayLike,
     window: Window | tuple[Edge, Edge] | str | None = None,
     costs: CostModel | None = None,
     limits: Limits | None = None,
@@ -44,7 +42,7 @@ def run_backtest(
     lookback: int = native.DEFAULT_LOOKBACK,
     name: str = "",
     fill_key: bytes | None = None,
-    capture: bool | RecordWriter = False,
+    capture: bool | RecordWriter | Turn = False,
 ) -> Run:
     """Run decisions over a window of a market and return what became of them.
 
@@ -70,14 +68,16 @@ def run_backtest(
     settings = settings_of(dataset, window, (costs, limits), seed, lookback, fill_key)
     agent = Baseline(agent_or_weights, settings["seed"]) if isinstance(agent_or_weights, str) else agent_or_weights
     name = name or _name_of(agent)
-    if not is_truth(capture) and not isinstance(capture, RecordWriter):
+    writer = capture if isinstance(capture, (RecordWriter, Turn)) else None
+    if not is_truth(capture) and writer is None:
         raise refusal("argument_invalid", f"`capture` must be True, False or a RecordWriter; received {capture!r}")
     if not is_truth(capture) or capture:
-        return _captured(dataset, agent, settings, name, capture if isinstance(capture, RecordWriter) else None)
+        return _captured(dataset, agent, settings, name, writer)
     if isinstance(agent, Baseline):
         core = native.run_agent(dataset._core, agent._core, settings)
-    elif callable(agent):
-        core = _ask(dataset, agent, lambda decide: native.run_callable(dataset._core, decide, settings))
+    elif callable(agent) or isinstance(agent, TextAgent):
+        start = settings["window"][0]
+        core = ask(dataset, start, agent, lambda decide: native.run_callable(dataset._core, decide, settings))
     else:
         core = native.run_weights(dataset._core, table_of_weights(dataset, agent), settings)
     return Run(dataset, core, settings, name)
@@ -89,13 +89,15 @@ def _name_of(agent: Any) -> str:
     return str(getattr(agent, "__name__", type(agent).__name__)) if callable(agent) else "weights"
 
 
-def _captured(dataset: Dataset, agent: Any, settings: native.Settings, name: str, writer: RecordWriter | None) -> Run:
+def _captured(
+    dataset: Dataset, agent: Any, settings: native.Settings, name: str, writer: RecordWriter | Turn | None
+) -> Run:
     market, commitment = dataset._known()
     names = (market, name, commitment)
-    if callable(agent) and not isinstance(agent, Baseline):
-        tell = None if writer is None else writer.tell
-        core, record = _ask(
-            dataset, agent, lambda decide: native.capture_callable(dataset._core, decide, settings, names, tell)
+    if isinstance(agent, TextAgent) or (callable(agent) and not isinstance(agent, Baseline)):
+        tell, start = None if writer is None else writer.tell, settings["window"][0]
+        core, record = ask(
+            dataset, start, agent, lambda decide: native.capture_callable(dataset._core, decide, settings, names, tell)
         )
         if writer is not None:
             writer.told(record)
@@ -132,23 +134,6 @@ def settings_of(
         "seed": seed,
         "fill_key": fill_key,
     }
-
-
-def _ask(dataset: Dataset, agent: Agent, run: Callable[[Callable[[str], str]], Made]) -> Made:
-    asked_on = ""
-
-    def decide(text: str) -> str:
-        nonlocal asked_on
-        observation = json.loads(text)
-        asked_on = observation["date"]
-        return decision_text(agent(observation))
-
-    try:
-        return run(decide)
-    except Exception as error:
-        if asked_on:
-            tell(error, f"in the decision at the close of bar {dataset.dates.index(asked_on)} ({asked_on})")
-        raise
 
 
 def _frozen(arrays: dict[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:

@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -14,14 +15,18 @@ import numpy.typing as npt
 
 from openoutcry import data
 from openoutcry import openoutcry_py as native
-from openoutcry.agents import Agent
+from openoutcry.agents import Agent, TextAgent
 from openoutcry.backtest import run_backtest, settings_of
 from openoutcry.dataset import Dataset
-from openoutcry.errors import refusal
-from openoutcry.openoutcry_py import CostModel, Limits, Submission
+from openoutcry.errors import refusal, tell
+from openoutcry.harness import Launcher, PythonAgent
+from openoutcry.harness.privacy import closed_to_others
+from openoutcry.harness.together import run_together
+from openoutcry.openoutcry_py import CostModel, Limits, OpenOutcryError, Submission
 from openoutcry.record import RecordWriter, RunRecord
 from openoutcry.scenario import Scenario
 from openoutcry.suite import Market, Suite
+from openoutcry.turns import Turn, turns
 
 IMPLIED = "by its records"
 """Edition of a suite that nobody wrote: its agents chose windows, costs and limits."""
@@ -65,6 +70,10 @@ class Evaluation:
         self._places: list[Place] = []
         for market in suite.markets:
             dataset = _opened(market, keys or {}, given)
+            # Else a run under one name would have seen what comes under the other.
+            if same := [place.market for place in self._places if place.dataset.fingerprint == dataset.fingerprint]:
+                message = f"markets of a suite must be different; received `{market.name}`, which is `{same[0]}`"
+                raise refusal("argument_invalid", message)
             places = []
             for window in market.windows:
                 start, end = window.resolve(dataset, suite.lookback)
@@ -110,7 +119,7 @@ class Evaluation:
 
     def run(
         self,
-        agent: Agent | str,
+        agent: Agent | Launcher | str,
         name: str = "",
         *,
         in_sample_trials: int = 0,
@@ -119,33 +128,71 @@ class Evaluation:
     ) -> RunRecord:
         """Run an agent over every window under every seed, and return its record.
 
+        The seeds of a window are the same prices. An agent that is named, `module:function`, is begun anew for each
+        run in a process of its own, and all runs of a window are made at the same time, bar by bar: none can learn from
+        another what comes. A callable is trusted: the same object makes all runs, one after the other, and what it
+        keeps between them is its own to forget.
+
         Args:
-            agent: A callable from an observation to a decision, or the name of a baseline. The same object makes all
-                runs: what it keeps between them is its own to forget.
+            agent: The name of a baseline, or `module:function`, or a launcher such as `PythonAgent`; or a callable from
+                observation to decision.
             name: What the agent is called; by default as it is.
             in_sample_trials: Trials made before that its maker declares.
             writer: Writes the record while the runs are made.
             on_run: Called after each run.
+
+        Raises:
+            AgentError: an agent in a process of its own ended, or did not answer as it must.
+            OpenOutcryError: there is no such agent, or a decision cannot be used.
+            Exception: what a callable raises.
         """
-        records = []
-        for place, seed in self._runs():
-            done = run_backtest(
-                place.dataset,
-                agent,
-                (place.start, place.end),
-                self.suite.costs,
-                self.suite.limits,
-                seed,
-                lookback=self.suite.lookback,
-                name=name,
-                capture=writer or True,
-            )
-            records.append(done.record)
-            on_run()
+        if isinstance(agent, str) and ":" in agent:
+            agent = PythonAgent(agent)
+        if isinstance(agent, Launcher):
+            name = name or agent.name
+            with closed_to_others():
+                records = list(self._side_by_side(agent, name, writer, on_run))
+        else:
+            records = list(self._one_by_one(agent, name, writer, on_run))
         return RunRecord.join(name or records[0].agent_id, records, in_sample_trials)
 
-    def _runs(self) -> Iterator[tuple[Place, int]]:
-        return ((place, seed) for place in self._places for seed in self.suite.seeds)
+    def _one_by_one(
+        self, agent: Agent | str, name: str, writer: RecordWriter | None, on_run: Callable[[], object]
+    ) -> Iterator[RunRecord]:
+        for place in self._places:
+            for seed in self.suite.seeds:
+                yield self._record(place, seed, agent, name, writer)
+                on_run()
+
+    def _side_by_side(
+        self, launcher: Launcher, name: str, writer: RecordWriter | None, on_run: Callable[[], object]
+    ) -> Iterator[RunRecord]:
+        for place in self._places:
+            sinks = turns(writer, len(self.suite.seeds)) if writer else [None] * len(self.suite.seeds)
+            asked = [
+                partial(self._record_asked, place, seed, name, sink)
+                for seed, sink in zip(self.suite.seeds, sinks, strict=True)
+            ]
+            for record in run_together(launcher, asked):
+                yield record
+                on_run()
+
+    def _record_asked(self, place: Place, seed: int, name: str, sink: Turn | None, agent: TextAgent) -> RunRecord:
+        try:
+            return self._record(place, seed, agent, name, sink)
+        except OpenOutcryError as error:
+            tell(error, f"in the window {_bars(place)} of `{place.market}` under seed {seed}")
+            raise
+
+    def _record(
+        self, place: Place, seed: int, agent: Agent | TextAgent | str, name: str, writer: RecordWriter | Turn | None
+    ) -> RunRecord:
+        window, rules = (place.start, place.end), self.rules()
+        lookback = self.suite.lookback
+        done = run_backtest(
+            place.dataset, agent, window, *rules, seed, lookback=lookback, name=name, capture=writer or True
+        )
+        return done.record
 
     def luck_floor(self) -> list[Submission]:
         """Return the agents without skill that are drawn on every board.

@@ -12,6 +12,7 @@ from openoutcry.data.universe import NAMES
 from openoutcry.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.record import RecordWriter, check_record_path
+from openoutcry.worker import is_of_another
 
 SNAPSHOT = frozen.SUFFIXES
 
@@ -59,7 +60,7 @@ def load_agent(name: str, seed: int) -> agents.Agent:
         return agents.load(name, seed)
     except ModuleNotFoundError as error:
         # What the module itself imports in vain is its own fault, and keeps its traceback.
-        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
+        if is_of_another(error, module):
             raise
         message = f"an agent must be a baseline or `module:function`; received {name!r}, and no module {error.name!r}"
         raise refusal("unknown_agent", message) from error

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +15,22 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 from rich.table import Table
 
+from openoutcry.agents import Agent
 from openoutcry.cli.source import load_agent, open_dataset, page_to_write, record_to_write, writer_of
 from openoutcry.cli.table import plain
 from openoutcry.errors import refusal
 from openoutcry.evaluation import Evaluation
+from openoutcry.harness import AgentError, Bounds, PythonAgent
+from openoutcry.harness.privacy import closed_to_others
+from openoutcry.record import RunRecord
 from openoutcry.suite import DEFAULT, Suite
 
 app = typer.Typer(help="Show, seal and run evaluation protocols.", no_args_is_help=True, rich_markup_mode="markdown")
 
 SUITE = typer.Argument(DEFAULT, help="`default`, or a JSON file.")
-KEYS = typer.Option(None, "--keys", help="File of the keys of sealed scenarios, as `suite seal` wrote it.")
+KEYS = typer.Option(
+    None, "--keys", help="File of the keys of sealed scenarios, as `suite seal` wrote it; `-` is standard input."
+)
 DATA = typer.Option(None, "--data", help="A real market of the suite that does not ship; may be given again.")
 
 SHOW_EXAMPLES = """
@@ -46,6 +53,8 @@ RUN_EXAMPLES = """
 `openoutcry suite run season.json --keys season.keys --agent momentum --record momentum.json.zst`
 
 `openoutcry suite run season.json --keys season.keys --agent my_agent:decide --record mine.jsonl.zst`
+
+`gpg -d season.keys.gpg | openoutcry suite run season.json --keys - --agent my_agent:decide --record mine.json.zst`
 """
 
 
@@ -116,26 +125,65 @@ def run(
     trials: int = typer.Option(0, min=0, help="Trials made before on these markets, which you declare."),
     keys: Path | None = KEYS,
     data: list[str] | None = DATA,
+    env: list[str] | None = typer.Option(
+        None, help="An environment variable that the agent is shown, such as the key of a model; may be given again."
+    ),
+    timeout: float = typer.Option(60.0, help="Seconds that the agent may take for an answer."),
+    start_timeout: float = typer.Option(60.0, help="Seconds that it may take to begin, beside those."),
 ) -> None:
-    """Run an agent over all windows and seeds of a suite, and write its record."""
-    sys.path.insert(0, "")
-    evaluation = open_evaluation(source, keys, data)
-    asked, name = load_agent(agent, seed), name or agent
-    record_to_write(record, force=force)
-    columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    """Run an agent over all windows and seeds of a suite, and write its record.
+
+    An agent of yours answers from processes of its own, a fresh one for every run, and is shown one bar at a time.
+    """
     console = Console(stderr=True)
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+    columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    progress = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+    # Closed before the keys are read.
+    with _telling_faults(), closed_to_others(), progress as bar:
+        evaluation = open_evaluation(source, keys, data)
+        record_to_write(record, force=force)
         task = bar.add_task("", total=evaluation.n_runs)
+        bounds = Bounds(start_seconds=start_timeout, answer_seconds=timeout)
+        asked = _agent(agent, seed, env or (), bounds, lambda text: console.out(text, highlight=False))
+        made = _recorded(evaluation, asked, name or agent, trials, record, lambda: bar.advance(task))
+    typer.echo(f"{evaluation.n_runs} runs of {name or agent}: {record}, digest {made.digest}")
 
-        def on_run() -> None:
-            bar.advance(task)
 
-        writer = writer_of(record, name, trials)
-        with writer or nullcontext():
-            made = evaluation.run(asked, name, in_sample_trials=trials, writer=writer, on_run=on_run)
-        if writer is None:
-            made.save(record)
-    typer.echo(f"{evaluation.n_runs} runs of {name}: {record}, digest {made.digest}")
+def _agent(
+    name: str, seed: int, pass_on: Sequence[str], bounds: Bounds, show: Callable[[str], object]
+) -> Agent | PythonAgent:
+    if ":" not in name:
+        return load_agent(name, seed)
+    agent = PythonAgent(name, pass_on, bounds, show)
+    # Before there is a record: what cannot even begin leaves no file.
+    agent.check()
+    return agent
+
+
+@contextmanager
+def _telling_faults() -> Iterator[None]:
+    """Exit with 1 where an agent does not answer; its traceback has been shown."""
+    try:
+        yield
+    except AgentError as error:
+        typer.echo("; ".join([f"error: {error}", *getattr(error, "__notes__", [])]), err=True)
+        raise typer.Exit(1) from error
+
+
+def _recorded(
+    evaluation: Evaluation,
+    agent: Agent | PythonAgent,
+    name: str,
+    trials: int,
+    record: Path,
+    on_run: Callable[[], object],
+) -> RunRecord:
+    writer = writer_of(record, name, trials)
+    with writer or nullcontext():
+        made = evaluation.run(agent, name, in_sample_trials=trials, writer=writer, on_run=on_run)
+    if writer is None:
+        made.save(record)
+    return made
 
 
 def open_evaluation(
@@ -151,7 +199,7 @@ def _read_keys(path: Path | None, suite: Suite) -> dict[str, str]:
     if path is None:
         return {}
     try:
-        fields = json.loads(path.read_text("utf-8"))
+        fields = json.loads(sys.stdin.read() if str(path) == "-" else path.read_text("utf-8"))
         keys = dict(fields["keys"])
         digest = fields["suite"]
     except (OSError, ValueError, TypeError, KeyError) as error:

@@ -1,0 +1,44 @@
+"""How a backtest asks an agent that is no baseline."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import TypeVar
+
+from openoutcry.agents import Agent, TextAgent
+from openoutcry.answers import decision_text
+from openoutcry.dataset import Dataset
+from openoutcry.errors import tell
+
+Made = TypeVar("Made")
+
+
+def ask(dataset: Dataset, start: int, agent: Agent | TextAgent, run: Callable[[Callable[[str], str]], Made]) -> Made:
+    """Return what `run` makes of a function from observation to decision, both JSON.
+
+    Args:
+        dataset: The market.
+        start: First bar that the agent is asked about.
+        agent: The agent.
+        run: What asks, bar by bar.
+
+    Raises:
+        Exception: what the agent or `run` raises, with a note of the bar.
+    """
+    n_asked = 0
+
+    def decide(text: str) -> str:
+        nonlocal n_asked
+        n_asked += 1
+        if isinstance(agent, TextAgent):
+            return agent.answer(text)
+        return decision_text(agent(json.loads(text)))
+
+    try:
+        return run(decide)
+    except Exception as error:
+        if n_asked:
+            bar = start + n_asked - 1
+            tell(error, f"in the decision at the close of bar {bar} ({dataset.dates[bar]})")
+        raise

@@ -1,0 +1,225 @@
+"""Agents as processes: an observation a line goes in, a decision a line comes out."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from time import monotonic
+from typing import NoReturn
+
+from openoutcry.errors import refusal
+from openoutcry.harness.faults import AgentError
+from openoutcry.harness.session import Bounds, Session
+from openoutcry.harness.stderr import Errors, Show, show_on_stderr
+
+_CHUNK = 2**16
+
+
+class StdioSession(Session):
+    """A process that answers lines, alone in a session and process group of its own.
+
+    It inherits three pipes and the environment that it is given, no other descriptor and no terminal.
+
+    Args:
+        command: The program and its arguments.
+        environment: All its variables.
+        bounds: What it may take.
+        show: What is given the lines of its standard error.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        bounds: Bounds | None = None,
+        show: Show = show_on_stderr,
+    ) -> None:
+        self._bounds = bounds or Bounds()
+        if not hasattr(select, "poll"):
+            message = f"an agent in a process of its own needs a POSIX system; received {sys.platform}"
+            raise refusal("argument_invalid", message)
+        try:
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=dict(environment),
+                start_new_session=True,
+                bufsize=0,
+            )
+        except OSError as error:
+            wanted = "an agent must be a program that can be run"
+            raise refusal("unknown_agent", f"{wanted}; received {command[0]!r}: {error.strerror}") from error
+        pipes = self._process.stdin, self._process.stdout, self._process.stderr
+        assert all(pipes), "three pipes were asked for"
+        self._stdin, self._stdout, self._stderr = (pipe.fileno() for pipe in pipes if pipe)
+        for descriptor in (self._stdin, self._stdout, self._stderr):
+            os.set_blocking(descriptor, False)
+        self._poll = select.poll()
+        self._poll.register(self._stdout, select.POLLIN)
+        self._poll.register(self._stderr, select.POLLIN)
+        self._errors = Errors(show, self._bounds.stderr_bytes)
+        self._received = b""
+        self._extra_seconds = self._bounds.start_seconds
+        self._is_over = False
+
+    @property
+    def stderr(self) -> str:
+        """The end of what the process has written to its standard error."""
+        return self._errors.tail
+
+    def answer(self, observation: str) -> str:
+        """Return what the process answers to an observation.
+
+        Raises:
+            AgentError: it has ended, is late, or its answer is too long, no text, or came before it was asked.
+        """
+        self._check_silence()
+        seconds = self._bounds.answer_seconds + self._extra_seconds
+        line = self._exchange(observation.encode() + b"\n", seconds)
+        self._extra_seconds = 0.0
+        try:
+            return line.decode("utf-8")
+        except UnicodeDecodeError as error:
+            self._fail("answer_not_text", f"an answer must be UTF-8; received {error.reason} at byte {error.start}")
+
+    def _check_silence(self) -> None:
+        for descriptor, _ in self._poll.poll(0):
+            self._read(descriptor)
+        if self._received:
+            came = f"{len(self._received):,} bytes"
+            self._fail("answer_too_early", f"an answer must come after its observation; received {came} before it")
+
+    def _exchange(self, line: bytes, seconds: float) -> bytes:
+        until, unsent = monotonic() + seconds, self._send(line)
+        if unsent:
+            self._poll.register(self._stdin, select.POLLOUT)
+        while True:
+            ready = self._poll.poll(max(0.0, until - monotonic()) * 1000.0)
+            for descriptor, _ in ready:
+                if descriptor != self._stdin:
+                    self._read(descriptor)
+                    continue
+                unsent = self._send(unsent)
+                if not unsent:
+                    self._poll.unregister(self._stdin)
+            found = self._received.find(b"\n")
+            if found > self._bounds.answer_bytes or (found < 0 and len(self._received) > self._bounds.answer_bytes):
+                most = f"{self._bounds.answer_bytes:,} bytes"
+                self._fail("answer_too_long", f"an answer must be a line of at most {most}; received more")
+            if found >= 0:
+                answer, self._received = self._received[:found], self._received[found + 1 :]
+                return answer
+            if not ready or monotonic() > until:
+                came = f"{len(self._received):,} bytes of a line" if self._received else "nothing"
+                self._fail("agent_late", f"an agent must answer within {seconds:g} s; received {came}")
+
+    def _send(self, unsent: bytes) -> bytes:
+        try:
+            return unsent[os.write(self._stdin, unsent) :]
+        except BlockingIOError:
+            return unsent
+        except BrokenPipeError:
+            # It reads no more. Whether it lives, and answers, its standard output tells.
+            return b""
+
+    def _read(self, descriptor: int) -> None:
+        """Take what a pipe holds; the end of standard output is the end of the agent."""
+        try:
+            chunk = os.read(descriptor, _CHUNK)
+        except BlockingIOError:
+            return
+        if descriptor == self._stdout:
+            if not chunk:
+                self._fail_as_dead()
+            self._received += chunk
+        elif chunk:
+            self._errors.feed(chunk)
+        else:
+            self._poll.unregister(self._stderr)
+
+    def _fail_as_dead(self) -> NoReturn:
+        self._poll.unregister(self._stdout)
+        self._drain(self._stderr, self._bounds.end_seconds)
+        self.kill()
+        code = self._process.wait()
+        how = f"exit code {code}" if code >= 0 else f"signal {-code} ({signal.strsignal(-code)})"
+        self._fail("agent_died", f"an agent must answer until its run ends; received its end, {how}")
+
+    def _fail(self, slug: str, message: str) -> NoReturn:
+        # What it has said so far is part of the story.
+        with suppress(BlockingIOError):
+            while chunk := os.read(self._stderr, _CHUNK):
+                self._errors.feed(chunk)
+        self._errors.end()
+        raise AgentError(slug, message, self._errors.tail)
+
+    def _drain(self, last: int, seconds: float) -> bool:
+        """Read what the process still writes, and return whether `last` ended in time."""
+        until, pipes = monotonic() + seconds, select.poll()
+        for descriptor in {last, self._stderr}:
+            pipes.register(descriptor, select.POLLIN)
+        while (left := until - monotonic()) > 0.0:
+            for descriptor, _ in pipes.poll(left * 1000.0):
+                chunk = os.read(descriptor, _CHUNK)
+                if descriptor == self._stderr:
+                    self._errors.feed(chunk)
+                if not chunk:
+                    pipes.unregister(descriptor)
+                    if descriptor == last:
+                        return True
+        return False
+
+    def run_out(self) -> int:
+        """Return the exit code of a process that is asked nothing.
+
+        Raises:
+            AgentError: it does not end in the time that it may take to begin.
+        """
+        self.finish()
+        seconds = self._bounds.start_seconds
+        if not self._drain(self._stdout, seconds):
+            self._fail(
+                "agent_late", f"an agent must begin, and end with its input, within {seconds:g} s; received nothing"
+            )
+        self._drain(self._stderr, self._bounds.end_seconds)
+        self.kill()
+        return self._process.wait()
+
+    def finish(self) -> None:
+        """Tell the process by the end of its input that the run is over."""
+        if self._process.stdin and not self._process.stdin.closed:
+            with suppress(KeyError):
+                self._poll.unregister(self._stdin)
+            self._process.stdin.close()
+
+    def kill(self) -> None:
+        """Kill the process and those that it has started, as far as they are in its group."""
+        # Not reaped yet, so that the number is still its own.
+        if self._process.returncode is None:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+
+    def close(self) -> None:
+        """End the process, kill what is left of its group, and reap it."""
+        if self._is_over:
+            return
+        self._is_over = True
+        self.finish()
+        if self._process.returncode is None:
+            self._drain(self._stdout, self._bounds.end_seconds)
+        self.kill()
+        self._process.wait()
+        with suppress(BlockingIOError):
+            while chunk := os.read(self._stderr, _CHUNK):
+                self._errors.feed(chunk)
+        self._errors.end()
+        for pipe in (self._process.stdout, self._process.stderr):
+            if pipe:
+                pipe.close()

@@ -1,0 +1,163 @@
+"""Agents that tests run in processes of their own: honest ones, clumsy ones, and prophets that share what they saw."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+Observation = dict[str, Any]
+Decision = dict[str, Any]
+
+HOLD: Decision = {"orders": []}
+
+
+def hold(observation: Observation) -> Decision:
+    return HOLD
+
+
+def rising(observation: Observation) -> Decision:
+    """Hold what has risen; the answer depends on every close and on NAV."""
+    parts = [each for each in observation["symbols"] if each["close_history"][-1] > each["close_history"][0]]
+    names = [each["symbol"] for each in parts]
+    return {"orders": [{"symbol": name, "action": "buy", "target_weight": 0.9 / len(names)} for name in names]}
+
+
+def written(observation: Observation) -> str:
+    """Answer as a text of several lines."""
+    return json.dumps(rising(observation), indent=1)
+
+
+class Counting:
+    """A class of agents: its answer says how often this one was asked."""
+
+    def __init__(self) -> None:
+        self.n_asked = 0
+
+    def __call__(self, observation: Observation) -> Decision:
+        self.n_asked += 1
+        return {"orders": [], "reasoning": str(self.n_asked)}
+
+
+def loud(observation: Observation) -> Decision:
+    """Print and read by every way but the agent's own."""
+    print("printed", sys.stdin.read())
+    os.write(1, b"by number\x1b[2J\n")
+    os.write(2, b"to stderr\n")
+    subprocess.run([sys.executable, "-c", "print('by a child')"], check=True)
+    return HOLD
+
+
+def surroundings(observation: Observation) -> Decision:
+    """Tell all that a process can see of where it came from."""
+    told = {"argv": sys.argv, "environ": dict(os.environ)}
+    print(json.dumps(told))
+    return HOLD
+
+
+def parent(observation: Observation) -> Decision:
+    """Leave a child behind, and tell its number."""
+    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    print(child.pid)
+    return HOLD
+
+
+def second_fails(observation: Observation) -> Decision:
+    """Raise on the fifth bar, in whichever process is the second to get there."""
+    if len(LAST) == 4:
+        place = sum(1 for _ in Path(tempfile.gettempdir()).glob("here-*"))
+        Path(tempfile.gettempdir(), f"here-{os.getpid()}").touch()
+        if place == 1:
+            raise ValueError("the second")
+    LAST.append(observation["date"])
+    return HOLD
+
+
+def raises(observation: Observation) -> Decision:
+    if len(LAST) == 4:
+        raise ValueError("of its own doing")
+    LAST.append(observation["date"])
+    return HOLD
+
+
+def exits(observation: Observation) -> Decision:
+    os._exit(3)
+
+
+def killed(observation: Observation) -> Decision:
+    os.kill(os.getpid(), 9)
+    return HOLD
+
+
+def sleeps(observation: Observation) -> Decision:
+    print("asleep", os.getpid(), flush=True)
+    time.sleep(60)
+    return HOLD
+
+
+def lengthy(observation: Observation) -> Decision:
+    return {"orders": [], "reasoning": "x" * 5000}
+
+
+def no_json(observation: Observation) -> str:
+    return "{buy\n"
+
+
+def half_json(observation: Observation) -> str:
+    return "{buy"
+
+
+# Prophets. Each looks for its own bar in what any of them has seen, and bets on what gains most until the next.
+
+SEEN: dict[str, dict[str, float]] = {}
+LAST: list[str] = []
+
+
+def by_module(observation: Observation) -> Decision:
+    """Remember in the memory of the process."""
+    if LAST:
+        SEEN[LAST[-1]] = _closes(observation)
+    LAST[:] = [observation["date"]]
+    return _bet(SEEN, observation)
+
+
+def by_file(observation: Observation) -> Decision:
+    """Remember in files, one a bar: what came after it."""
+    folder = Path(tempfile.gettempdir())
+    if LAST:
+        (folder / f"after-{LAST[-1]}").write_text(json.dumps(_closes(observation)), encoding="utf-8")
+    LAST[:] = [observation["date"]]
+    after = folder / f"after-{observation['date']}"
+    return _bet(
+        {observation["date"]: json.loads(after.read_text(encoding="utf-8"))} if after.exists() else {}, observation
+    )
+
+
+def by_scout(observation: Observation) -> Decision:
+    """Send one run ahead: the others give it time before they read what it saw."""
+    scout = Path(tempfile.gettempdir(), "scout")
+    try:
+        scout.mkdir()
+        (scout / str(os.getpid())).touch()
+    except FileExistsError:
+        if not (scout / str(os.getpid())).exists():
+            time.sleep(0.003)
+    return by_file(observation)
+
+
+def _closes(observation: Observation) -> dict[str, float]:
+    return {each["symbol"]: each["close_history"][-1] for each in observation["symbols"]}
+
+
+def _bet(later: dict[str, dict[str, float]], observation: Observation) -> Decision:
+    now = _closes(observation)
+    known = later.get(observation["date"])
+    if known is None:
+        return HOLD
+    best = max(now, key=lambda name: known[name] / now[name])
+    return {"orders": [{"symbol": name, "action": "buy", "target_weight": 0.9 * (name == best)} for name in now]}
