@@ -131,7 +131,9 @@ def tables(seed: int) -> np.ndarray[Any, Any]:
     return rng.choice(values, (DATA.n_bars, DATA.n_symbols))
 
 
-@pytest.mark.parametrize("agent", [*native.BASELINES, trend, tables(0), tables(1)], ids=str)
+@pytest.mark.parametrize(
+    "agent", [*native.BASELINES, trend, tables(0), tables(1)], ids=[*native.BASELINES, "trend", "table 0", "table 1"]
+)
 def test_every_door_is_captured_without_changing_a_bit_and_replays(agent: Any) -> None:
     run, plain = captured(agent), oo.run_backtest(DATA, agent, WINDOW, COSTS, LIMITS, 2**64 - 1)
     np.testing.assert_array_equal(run.nav, plain.nav)
