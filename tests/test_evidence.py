@@ -183,7 +183,8 @@ def test_the_command_of_a_page_verifies_its_run(tmp_path: Path, suffix: str) -> 
     replayed = CliRunner().invoke(app, verify_command(text)[1:])
     assert replayed.exit_code == 0, replayed.output
     assert f"verified {digest_of(text)}" in replayed.output
-    assert "after 20 trials" in text
+    assert oo.RunRecord.load(record).in_sample_trials == 20
+    assert "after 21 trials" in text
 
 
 @pytest.mark.parametrize("universe", [None, "all", ["USD", "CHF"]])

@@ -72,8 +72,8 @@ def test_few_returns_see_nothing_and_say_so() -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["--days", "1", "--agents", "21"], "`n_returns` must be an integer from 2"),
-        (["--days", "50", "--agents", "0"], "`n_agents` must be an integer from 1"),
+        (["--days", "1", "--agents", "21"], "`--days` must be an integer from 2"),
+        (["--days", "50", "--agents", "0"], "`--agents` must be an integer from 1"),
         (["--days", "50", "--agents", "2", "--size", "1"], "a probability is required"),
         (["--days", "50", "--agents", "2", "--sharpe", "-1"], "a number above the one it is compared with"),
     ],

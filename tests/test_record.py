@@ -131,7 +131,9 @@ def tables(seed: int) -> np.ndarray[Any, Any]:
     return rng.choice(values, (DATA.n_bars, DATA.n_symbols))
 
 
-@pytest.mark.parametrize("agent", [*native.BASELINES, trend, tables(0), tables(1)], ids=str)
+@pytest.mark.parametrize(
+    "agent", [*native.BASELINES, trend, tables(0), tables(1)], ids=[*native.BASELINES, "trend", "table 0", "table 1"]
+)
 def test_every_door_is_captured_without_changing_a_bit_and_replays(agent: Any) -> None:
     run, plain = captured(agent), oo.run_backtest(DATA, agent, WINDOW, COSTS, LIMITS, 2**64 - 1)
     np.testing.assert_array_equal(run.nav, plain.nav)
@@ -210,7 +212,8 @@ def edited(change: Any) -> oo.Replay | Any:
         (lambda run: run["steps"].pop(7), "link", "steps_moved", 26),
         (lambda run: run["steps"].insert(3, run["steps"].pop(7)), "link", "steps_moved", 22),
         (lambda run: run["header"]["costs"].update(fee_bps=0.2), "link", "header_edited", None),
-        (lambda run: run["header"].update(engine_version="0.0.1"), "link", "header_edited", None),
+        (lambda run: run["header"].update(engine_version="0.0.1"), "engine_version", "version_unknown", None),
+        (lambda run: run["header"]["dataset"].update(name="other"), "dataset.name", "market_name", None),
     ],
 )
 def test_an_edit_is_named_with_its_bar_and_cause(change: Any, field: str, cause: str, bar: int | None) -> None:

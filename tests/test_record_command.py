@@ -8,9 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 import openoutcry as oo
 from openoutcry import record as records
+from openoutcry.cli import app
 
 pytestmark = pytest.mark.once
 
@@ -32,7 +34,9 @@ def test_a_recorded_run_is_verified_by_the_command(tmp_path: Path, suffix: str) 
     ran = json.loads(call(*RUN, "--record", path, "--json"))
     record = oo.RunRecord.load(path)
     told = call("replay", path, "--data", "ecb-fx")
-    assert told == f"verified {record.digest} (1 run, {len(ran['nav']) - 1} steps)\n"
+    verified, made_by = told.splitlines()
+    assert verified == f"verified {record.digest} (1 run, {len(ran['nav']) - 1} steps)"
+    assert made_by.startswith(f"  made by engine {oo.__version__}, contract {oo.CONTRACT_VERSION}, it says: ")
     parsed = json.loads(call("replay", path, "--data", "ecb-fx", "--json"))
     assert (parsed["verified"], parsed["agent"], parsed["digest"]) == (True, "momentum", record.digest)
     assert parsed["headers"][0]["dataset.fingerprint"] == ran["fingerprint"]
@@ -63,7 +67,12 @@ def test_a_signature_is_asked_for_by_its_key(tmp_path: Path) -> None:
     key = records.public_key(KEY).hex()
     assert "record_unsigned" in call("replay", path, "--data", "ecb-fx", "--public-key", key, code=2)
     oo.RunRecord.load(path).sign(KEY).save(path)
-    assert f"  signed by {key}\n" in call("replay", path, "--data", "ecb-fx", "--public-key", key)
+    (tmp_path / "runner.pub").write_text(f"{key.upper()}\n", encoding="utf-8")
+    replay = ["replay", str(path), "--data", "ecb-fx", "--public-key"]
+    for given in (key, str(tmp_path / "runner.pub")):
+        assert f"  signed by {key}\n" in CliRunner().invoke(app, [*replay, given]).stdout
+    for given in ("ab", str(tmp_path / "none.pub"), str(path)):
+        assert "key_invalid" in str(CliRunner().invoke(app, [*replay, given]).exception)
     told = call("replay", path, "--data", "ecb-fx", "--public-key", records.public_key(bytes([1] * 32)).hex(), code=1)
     assert "differs: record: signature is" in told
 
@@ -92,8 +101,23 @@ def test_what_cannot_be_read_or_written_is_refused(tmp_path: Path) -> None:
     assert "argument_invalid" in call("diff", tmp_path / "bad.txt", tmp_path / "bad.json", code=2)
     assert "argument_invalid" in call(*RUN, "--record", tmp_path / "run.txt", code=2)
     assert "argument_invalid" in call(*RUN, "--record", tmp_path / "none" / "run.json", code=2)
-    call(*RUN, "--record", tmp_path / "run.jsonl")
-    assert "must be a new file" in call(*RUN, "--record", tmp_path / "run.jsonl", code=2)
+
+
+@pytest.mark.parametrize("suffix", [".json", ".jsonl.zst"])
+def test_a_record_that_is_there_is_replaced_by_force_alone_and_declares_its_trials(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"run{suffix}"
+    words = [*RUN, "--record", str(path), "--json"]
+    assert CliRunner().invoke(app, [*words, "--trials", "20"]).exit_code == 0
+    record = oo.RunRecord.load(path)
+    assert (record.in_sample_trials, record.unfinished) == (20, None)
+    assert oo.replay(record, oo.data.load("ecb-fx")).verified
+    refused = CliRunner().invoke(app, [*words, "--seed", "7"]).exception
+    wanted = f"`--record` must be a new file, or come with `--force`; received '{path}', which is there"
+    assert wanted in str(refused)
+    assert oo.RunRecord.load(path) == record
+    assert CliRunner().invoke(app, [*words, "--seed", "7", "--force"]).exit_code == 0
+    replaced = oo.RunRecord.load(path)
+    assert (replaced.headers[0]["fill.seed"], replaced.in_sample_trials) == ("7", 0)
 
 
 def test_the_help_teaches_by_example() -> None:

@@ -130,7 +130,7 @@ def test_records_without_a_suite_imply_one(tmp_path: Path) -> None:
 
 
 def test_names_that_others_chose_move_no_cursor_and_draw_no_row(tmp_path: Path) -> None:
-    names = ("[/]", "honest[i]", "evil\n\n 1  evil  eligible", "\x1b[2Jgone", "x" * 5000)
+    names = ("[/]", "honest[i]", "evil\n\n 1  evil  eligible", "\x1b[2Jgone", "x" * 200)
     paths = []
     for place, name in enumerate(names):
         run = oo.run_backtest(oo.data.load("ecb-fx"), "momentum", (3000, 3100), seed=place, capture=True)
@@ -199,7 +199,10 @@ def test_returns_in_a_file_are_tested_and_never_eligible(tmp_path: Path) -> None
     path = write(tmp_path / "returns.csv", returns())
     printed = json.loads(call("score", path, "--benchmark", "market", "--windows", "4", "--json"))
     assert printed["suite"] is None
-    board = score({"a": returns()["a"], "b": returns()["b"]}, windows=[150] * 4, benchmark=returns()["market"])
+    days = [str(np.datetime64("2020-01-01") + day) for day in range(600)]
+    agents = {name: returns()[name] for name in ("a", "b")}
+    board = score(agents, windows=[150] * 4, benchmark=returns()["market"], dates=days)
+    assert [board["a"].windows[0][edge] for edge in ("first", "last")] == ["2020-01-01", "2020-05-29"]
     assert printed["board"] == json.loads(board.text)
     assert {each.verdict for each in board.scores} <= {"unknown", "not_eligible"}
     assert "no luck floor: returns alone name no market" in call("score", path, "--benchmark", "market")
@@ -208,13 +211,14 @@ def test_returns_in_a_file_are_tested_and_never_eligible(tmp_path: Path) -> None
 def test_equity_and_returns_say_the_same(tmp_path: Path) -> None:
     table = returns(60)
     equity = {name: np.cumprod([1.0, *(1.0 + np.array(values))]).tolist() for name, values in table.items()}
-    read = read_tracks(write(tmp_path / "equity.csv", equity), None, "market", None, 3)
-    direct = read_tracks(write(tmp_path / "returns.csv", table, dates=False), None, "market", None, 3)
+    read = read_tracks([write(tmp_path / "equity.csv", equity)], None, "market", None, 3)
+    direct = read_tracks([write(tmp_path / "returns.csv", table, dates=False)], None, "market", None, 3)
     assert list(read["agents"]) == list(direct["agents"]) == ["a", "b"]
     for name in ("a", "b"):
         np.testing.assert_allclose(read["agents"][name], direct["agents"][name], rtol=0, atol=1e-15)
     np.testing.assert_array_equal(direct["benchmark"], table["market"])
     assert (read["cash"], read["windows"]) == (None, [20, 20, 20])
+    assert (read["dates"][0], len(read["dates"]), direct["dates"]) == ("2020-01-02", 60, ())
 
 
 @pytest.mark.parametrize(
@@ -235,15 +239,15 @@ def test_a_file_that_holds_no_tracks_is_refused(tmp_path: Path, content: str, wa
     path.write_text(content, encoding="utf-8")
     side = "market" if content.startswith("market") else None
     with pytest.raises(oo.OpenOutcryError, match=wanted):
-        read_tracks(path, None, side, None, 1)
+        read_tracks([path], None, side, None, 1)
 
 
 def test_words_that_make_no_sense_are_refused(tmp_path: Path) -> None:
     path = write(tmp_path / "returns.csv", returns(20))
     for words, wanted in (
         ((), "at least one file is required"),
-        ((path, path), "a CSV must be alone"),
-        ((path, "--suite", "default"), "a CSV must come without `--suite`"),
+        ((path, path), "received a second column `market`"),
+        ((path, "--suite", "default"), "must come without `--suite`"),
         ((path, "--benchmark", "x"), "`--benchmark` must be one of market, a, b; received 'x'"),
         ((path, "--csv", "x"), "`--csv` must be equity or returns"),
         ((path, "--csv", "equity"), "equity must be above 0"),

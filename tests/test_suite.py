@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import stat
 import subprocess
 import sys
@@ -13,8 +14,10 @@ from typing import Any
 import numpy as np
 import pytest
 from jsonschema import Draft202012Validator, ValidationError
+from typer.testing import CliRunner
 
 import openoutcry as oo
+from openoutcry.cli import app
 from openoutcry.evaluation import Evaluation
 from openoutcry.scenario import Scenario, ScenarioSpec
 from openoutcry.suite import Suite
@@ -151,6 +154,45 @@ def test_text_that_is_no_object_or_names_a_field_twice_is_refused(tmp_path: Path
         Suite.load(tmp_path / "none.json")
 
 
+def test_gates_and_draws_are_those_of_the_scorer_and_of_the_schema() -> None:
+    defs = {group: SCHEMA.schema["$defs"][group.title()] for group in ("gates", "draws")}
+    for group, known in defs.items():
+        assert known["additionalProperties"] is False
+        with pytest.raises(
+            oo.OpenOutcryError, match=f"`{group}` of a suite .* received `typo` of 1: unknown"
+        ) as refused:
+            Suite.from_json(json.dumps(SMALL | {group: {"typo": 1}}))
+        told = str(refused.value).partition("expected one of ")[2]
+        assert set(re.findall(r"`(\w+)`", told)) == set(known["properties"])
+        for name, field in known["properties"].items():
+            for value in edges_of(field):
+                suite = SMALL | {group: {name: value}}
+                assert takes(suite) == SCHEMA.is_valid(suite), (name, value)
+
+
+def edges_of(field: dict[str, Any]) -> list[Any]:
+    """Return values on both sides of what a field of the schema allows, and of other types."""
+    bounds = [field[each] for each in ("minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum") if each in field]
+    numbers = [bound + step for bound in bounds for step in (-1, -0.5, 0, 0.5, 1, 2)]
+    return [*numbers, *field.get("enum", ()), "some", True, None, [], {}, 0.25]
+
+
+def takes(fields: dict[str, Any]) -> bool:
+    try:
+        Suite.from_json(json.dumps(fields))
+    except oo.OpenOutcryError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("gates", [{"rolling_bars": 0}, {"overfit_blocks": 7}, {"min_dsr": 1.5}, {"level": "0.05"}])
+def test_a_gate_out_of_its_range_is_named_where_the_suite_is_read(gates: dict[str, Any]) -> None:
+    ((name, value),) = gates.items()
+    with pytest.raises(oo.OpenOutcryError, match=f"received `{name}` of {value!r}: ") as refused:
+        Suite.from_json(json.dumps(SMALL | {"gates": gates}))
+    assert refused.value.slug == "argument_invalid"
+
+
 # Sealing
 
 
@@ -246,6 +288,8 @@ def test_a_season_by_commands(tmp_path: Path) -> None:
     call(*run, "--keys", keys, "--record", whole)
     call(*run, "--keys", keys, "--record", lines)
     assert oo.RunRecord.load(whole) == oo.RunRecord.load(lines)
+    there = CliRunner().invoke(app, [*map(str, run), "--keys", str(keys), "--record", str(whole)])
+    assert "or come with `--force`" in str(there.exception)
     # Keys that stand in no file and on no command line.
     piped = [COMMAND, *run, "--keys", "-", "--record", tmp_path / "piped.json"]
     subprocess.run(piped, input=keys.read_text(encoding="utf-8"), text=True, check=True, capture_output=True)

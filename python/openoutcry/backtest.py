@@ -92,7 +92,8 @@ def _name_of(agent: Any) -> str:
 def _captured(
     dataset: Dataset, agent: Any, settings: native.Settings, name: str, writer: RecordWriter | Turn | None
 ) -> Run:
-    names = (dataset.name, name, None if dataset.commitment is None else bytes.fromhex(dataset.commitment))
+    market, commitment = dataset._known()
+    names = (market, name, commitment)
     if isinstance(agent, TextAgent) or (callable(agent) and not isinstance(agent, Baseline)):
         tell, start = None if writer is None else writer.tell, settings["window"][0]
         core, record = ask(

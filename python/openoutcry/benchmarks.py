@@ -13,15 +13,17 @@ import time
 import zipfile
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from statistics import median
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
-from openoutcry.backtest import run_backtest
+from openoutcry.backtest import Run, run_backtest
 from openoutcry.dataset import Dataset
 from openoutcry.openoutcry_py import CostModel, Limits
 from openoutcry.record import RunRecord
@@ -35,6 +37,9 @@ FEE, SLIPPAGE = 10.0, 5.0
 SIZES = ((4, 2500, 0.5), (100, 2500, 5.0), (500, 5000, 30.0))
 # Averages of a sweep of 1,000 crossovers, its bars, and the milliseconds of CPU that its runs should stay below.
 SHORTS, LONGS, SWEEP_BARS, SWEEP_GOAL = range(5, 30), range(40, 200, 4), 2500, 60.0
+
+# Bars of the run whose report is timed, and the seconds that writing it should stay below.
+REPORT_BARS, REPORT_GOAL = 5000, 2.0
 
 
 @dataclass(frozen=True)
@@ -76,7 +81,7 @@ class Row:
 
 def measure() -> list[Row]:
     """Return all measurements; takes some seconds."""
-    speed = [*(_backtest(*size) for size in SIZES), _sweep(), _memory(), _json_steps(), _replay()]
+    speed = [*(_backtest(*size) for size in SIZES), _sweep(), _memory(), _json_steps(), _replay(), _report()]
     return [*speed, _import_time(), _wheel_size()]
 
 
@@ -272,6 +277,28 @@ def _replay() -> Row:
     peer = rate(lambda: _python_chain(json.loads(text)), 2)
     what = f"replay, steps a second, {len(runs)} runs of 1 symbol x 20 closes"
     return Row(what, here, 1e6, "", f"{peer:,.0f}", here / peer, "the chain alone, json and hashlib", at_least=True)
+
+
+def _report() -> Row:
+    """Write the page of a long run, as the wall clock sees it."""
+    dataset, _, weights = _market(4, REPORT_BARS)
+
+    def captured() -> Run:
+        return run_backtest(dataset, weights, (0, REPORT_BARS), capture=True)
+
+    def seconds(work: Callable[[], object]) -> float:
+        start = time.perf_counter()
+        work()
+        return time.perf_counter() - start
+
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "run.html"
+        # A new run each time: what a run has been asked for it keeps.
+        runs = [captured(), captured()]
+        here = min(seconds(partial(run.report, path)) for run in runs)
+    peer = min(seconds(captured) for _ in range(2))
+    what = f"report, {REPORT_BARS:,} bars x 4 symbols"
+    return Row(what, here, REPORT_GOAL, " s", f"{peer * 1e3:.0f} ms", None, "the run that it shows, captured")
 
 
 def _python_chain(record: dict[str, Any]) -> None:

@@ -324,6 +324,10 @@ class Dataset:
         columns = self._columns() | {"name": self.name, "notices": self.notices}
         return call, (Dataset.from_arrays, (), columns), {"commitment": self.commitment}
 
+    def _known(self) -> tuple[str, bytes | None]:
+        # What records call this market, and what is published of its key.
+        return self.name, None if self.commitment is None else bytes.fromhex(self.commitment)
+
     def _column(self, name: str) -> Table | None:
         table = self._core.column(name)
         return None if table is None else columns.frozen(table)

@@ -45,6 +45,7 @@ __all__ = [
     "capture_weights",
     "check_rows",
     "check_scenario_spec",
+    "check_score_config",
     "decay",
     "decompress",
     "deflate",
@@ -646,6 +647,11 @@ class Record:
     def join(agent_id: str, in_sample_trials: int, records: Sequence[Record]) -> Record:
         """Return one record of the runs of several."""
 
+    def only(self, run: int) -> Record:
+        """Return one run of the record as a record of its own, unsigned."""
+
+    @property
+    def run_digests(self) -> list[str | None]: ...
     def to_json(self) -> str:
         """Return the canonical JSON."""
 
@@ -682,11 +688,12 @@ class Record:
         dataset: Dataset,
         costs: CostModel | None = None,
         limits: Limits | None = None,
-        keys: tuple[bytes | None, bytes | None] = ...,
+        fill_key: bytes | None = None,
+        known: tuple[str, bytes | None] | None = None,
     ) -> tuple[int, list[dict[str, Any]]]:
         """Replay one run; return the steps made and where the record differs.
 
-        `keys` are the fill key behind a commitment, and the commitment of the market's own key.
+        `known` is what the market is called, and the commitment of its key; None believes the record.
         """
 
     def compare(self, run: int, other: Record) -> tuple[list[tuple[str, str, str]], dict[str, Any] | None]:
@@ -721,8 +728,11 @@ class Submission:
         limits: Limits | None = None,
         fill_key: bytes | None = None,
         capacity: float | None = None,
+        known: Sequence[tuple[str, bytes | None]] | None = None,
     ) -> Submission:
         """Return what a scorer may know of a record, by replaying it.
+
+        `known` is what each market is called, and the commitment of its key; None believes the record.
 
         Raises:
             OpenOutcryError: the record is unfinished, or says anything else than the replay.
@@ -774,6 +784,13 @@ def score_field(submissions: Sequence[Submission], config: str) -> str:
 
     Raises:
         OpenOutcryError: the configuration makes no sense, or a submission cannot be scored.
+    """
+
+def check_score_config(config: str) -> None:
+    """Check a configuration of the scorer, a JSON object as `score_field` takes it.
+
+    Raises:
+        OpenOutcryError: it names what the scorer does not know, or a bound is no number that it can be.
     """
 
 def score_run(returns: Sequence[float] | _Vector, n_trials: int = 0) -> str:

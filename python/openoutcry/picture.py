@@ -121,11 +121,13 @@ class Origin:
         command: What made the page; empty for a program.
         record: File that holds the record of the run; None for none.
         source: What `openoutcry replay --data` finds the market by; empty for the name of a bundled one.
+        digest: Digest of the record in that file; empty where it is that of the run's own.
     """
 
     command: str = ""
     record: str | os.PathLike[str] | None = None
     source: str = ""
+    digest: str = ""
 
 
 def provenance_of(run: Run, origin: Origin | None = None) -> Provenance:
@@ -134,7 +136,7 @@ def provenance_of(run: Run, origin: Origin | None = None) -> Provenance:
     entries = [("agent", run.name), *conditions_of(run), *versions(origin.command)]
     if run._record is None:
         return Provenance(entries)
-    return Provenance(entries, verify=_replay_command(run, origin), digest=run.record.digest or "")
+    return Provenance(entries, verify=_replay_command(run, origin), digest=origin.digest or run.record.digest or "")
 
 
 def _replay_command(run: Run, origin: Origin) -> str:

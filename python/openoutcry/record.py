@@ -124,6 +124,27 @@ class RunRecord:
         """What was wrong with answers in each run, by the index of the step."""
         return [{step: fault for step, (_, fault) in enumerate(run) if fault} for run in self._core.decisions]
 
+    @property
+    def run_digests(self) -> list[str | None]:
+        """Digest of each run, its last link; None for one that is unfinished."""
+        return self._core.run_digests
+
+    def runs(self) -> list[RunRecord]:
+        """Return each run as a record of its own, unsigned."""
+        return [RunRecord(self._core.only(run)) for run in range(len(self))]
+
+    def is_whole(self) -> bool:
+        """Return whether it is finished, with a digest and signature of what is in it.
+
+        The chain of its runs is a replay's to check.
+        """
+        is_signed = self.public_key is None or self.verify_signature()
+        return self.digest is not None and self.digest == self._core.computed_digest and is_signed
+
+    def is_signed_by(self, public_keys: Iterable[bytes | str]) -> bool:
+        """Return whether it bears a good signature by one of these keys."""
+        return self.public_key is not None and any(self.verify_signature(key) for key in public_keys)
+
     def to_json(self) -> str:
         """Return the record as canonical JSON."""
         return self._core.to_json()
@@ -275,13 +296,14 @@ class RecordWriter:
         self._agent_id, self._trials = agent_id, _trials(in_sample_trials)
         self._waiting: list[str] = []
         self._is_open_run = False
+        first_line = native.Record.join(agent_id, self._trials, []).to_lines().splitlines(keepends=True)[0]
         try:
             self._file = Path(path).open("xb")  # noqa: SIM115 open until the record is finished
         except OSError as error:
             message = f"`path` must be a new file that can be written; received '{os.fspath(path)}': {error.strerror}"
             raise refusal("argument_invalid", message) from error
         self._frame = native.Compressor() if packed else None
-        self._write(native.Record.join(agent_id, self._trials, []).to_lines().splitlines(keepends=True)[0])
+        self._write(first_line)
         self.flush()
 
     def add(self, record: RunRecord) -> None:

@@ -108,8 +108,8 @@ def replay(
 ) -> Replay:
     """Carry out the decisions of a record again and compare every step, bit for bit.
 
-    Runs are replayed side by side, in threads. A market that comes of a scenario is also held to the commitment of its
-    key, where the record has one.
+    Runs are replayed side by side, in threads. Name and commitment of a market must be those of the one at hand, and
+    versions of engine and contract ones that there have been: which of these made the record, no replay can tell.
 
     Args:
         record: The record.
@@ -130,8 +130,7 @@ def replay(
 
     def replayed(run: int, header: dict[str, str]) -> tuple[int, list[dict[str, Any]]]:
         market = markets.get(header["dataset.fingerprint"]) or next(iter(markets.values()))
-        commitment = None if market.commitment is None else bytes.fromhex(market.commitment)
-        return record._core.replay(run, market._core, costs, limits, (key, commitment))
+        return record._core.replay(run, market._core, costs, limits, key, market._known())
 
     headers = record.headers
     if len(headers) > 1:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,8 @@ def write_score_report(
     suite: Suite | Evaluation | None = None,
     command: str = "",
     records: Iterable[RunRecord] = (),
+    tables: Mapping[str, str] | None = None,
+    notices: Iterable[str] = (),
 ) -> str:
     """Write the page of a scored board to one HTML file and return its path.
 
@@ -41,9 +44,13 @@ def write_score_report(
         path: Where to write.
         suite: The protocol that agents were held to; an evaluation knows what its markets are called.
         command: The command that recomputes the board; empty for a program.
-        records: The records that were judged: who signed them, and by which engine they were made.
+        records: The records that were judged: who signed them, and by which engine they say they were made.
+        tables: SHA-256 of files of returns, by their names.
+        notices: What a reader must know beside what the board says.
     """
-    page = render_scores(view_of(board, suite), provenance_of(board, suite, command, records))
+    view = view_of(board, suite)
+    view = replace(view, notices=[*notices, *view.notices])
+    page = render_scores(view, provenance_of(board, suite, command, records, tables))
     Path(path).write_text(page, encoding="utf-8")
     return os.fspath(path)
 
@@ -73,7 +80,11 @@ def view_of(board: Board, suite: Suite | Evaluation | None = None) -> ScoreView:
 
 
 def provenance_of(
-    board: Board, suite: Suite | Evaluation | None = None, command: str = "", records: Iterable[RunRecord] = ()
+    board: Board,
+    suite: Suite | Evaluation | None = None,
+    command: str = "",
+    records: Iterable[RunRecord] = (),
+    tables: Mapping[str, str] | None = None,
 ) -> Provenance:
     """Return what anyone needs to compute a board again."""
     groups: dict[str, list[tuple[str, str]]] = {}
@@ -87,8 +98,11 @@ def provenance_of(
     signers = {record.digest: record.public_key for record in known if record.public_key is not None}
     groups["Records"] = [(score.agent_id, _digest(score, signers)) for score in board.scores]
     engines = sorted({header["engine_version"] for record in known for header in record.headers})
-    entries = [*versions(), *([("engine of the records", ", ".join(engines))] if engines else [])]
-    return Provenance(entries, groups, verify=command, verified="the board from the decisions of every agent")
+    entries = [*versions(), *([("engine of the records, they say", ", ".join(engines))] if engines else [])]
+    if tables:
+        groups["Files, by SHA-256"] = list(tables.items())
+    source = "the returns in its files" if tables else "the decisions of every agent"
+    return Provenance(entries, groups, verify=command, verified=f"the board from {source}")
 
 
 def _digest(score: Score, signers: Mapping[str | None, str]) -> str:

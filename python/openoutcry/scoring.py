@@ -66,9 +66,11 @@ def score(
     windows: Sequence[int] | None = None,
     benchmark: npt.ArrayLike | None = None,
     cash: npt.ArrayLike | None = None,
+    dates: Sequence[str] = (),
     periods_per_year: float = 252.0,
     n_trials: int = 0,
     luck_floor: Agents | None = None,
+    trusted_keys: Iterable[bytes | str] = (),
     config: Mapping[str, Any] | None = None,
 ) -> Board:
     """Judge agents by their records, or by their returns.
@@ -83,9 +85,12 @@ def score(
         windows: Days of each window of returns; None is one window, on which nothing can be found.
         benchmark: Returns of buy-and-hold on the days of returns.
         cash: Returns of cash on the days of returns; None is 0.
+        dates: The day of each return, by which the board names windows.
         periods_per_year: Bars a year of returns.
         n_trials: Trials that a ledger has counted; the agents are the least there can be.
         luck_floor: Agents without skill, which show what luck does and are in no test.
+        trusted_keys: Public keys of Ed25519. Of agents of one track, the one whose record such a key signed is the
+            original, unless `originals` of `config` names another; else all are copies of one another.
         config: What differs from the defaults of the scorer, over what the suite sets.
 
     Raises:
@@ -100,6 +105,7 @@ def score(
         windows=windows,
         benchmark=benchmark,
         cash=cash,
+        dates=dates,
         periods_per_year=periods_per_year,
     )
     judged = _submissions(agents, terms)
@@ -111,6 +117,8 @@ def score(
     if n_trials:
         counted = {**settings.get("trials", {}), "n_trials": whole("n_trials", n_trials, 0, 2**63 - 1)}
         settings["trials"] = counted
+    if trusted := list(trusted_keys):
+        settings.setdefault("originals", sorted(_signed(agents, trusted)))
     if floor:
         settings["luck_floor"] = sorted({*settings.get("luck_floor", ()), *(each.agent_id for each in floor)})
     try:
@@ -129,6 +137,7 @@ class _Terms:
     windows: Sequence[int] | None
     benchmark: npt.ArrayLike | None
     cash: npt.ArrayLike | None
+    dates: Sequence[str]
     periods_per_year: float
 
 
@@ -158,6 +167,13 @@ def _is_known(agent: Any) -> bool:
     return isinstance(agent, (RunRecord, Submission))
 
 
+def _signed(agents: Any, keys: list[bytes | str]) -> set[str]:
+    """Return who has a record that one of the keys signed."""
+    given = agents.values() if isinstance(agents, Mapping) else agents
+    several = given if isinstance(given, Iterable) else [given]
+    return {each.agent_id for each in several if isinstance(each, RunRecord) and each.is_signed_by(keys)}
+
+
 def _submission(agent: RunRecord | Submission, terms: _Terms) -> Submission:
     if isinstance(agent, Submission):
         return agent
@@ -181,6 +197,7 @@ def _named(name: Any, agent: Any, terms: _Terms) -> Submission:
         windows=terms.windows,
         benchmark=terms.benchmark,
         cash=terms.cash,
+        dates=terms.dates,
         periods_per_year=terms.periods_per_year,
     )
 
@@ -212,8 +229,10 @@ def submit(
         raise refusal("argument_invalid", "`dataset` must be a Dataset, or several, for records; received none")
     if record.public_key is not None and not record.verify_signature():
         raise refusal("record_differs", "a record that its signer signed is required; received one changed afterwards")
-    cores = [market._core for market in markets]
-    return Submission.of_record(record._core, cores, costs=costs, limits=limits, fill_key=fill_key, capacity=capacity)
+    cores, known = [market._core for market in markets], [market._known() for market in markets]
+    return Submission.of_record(
+        record._core, cores, costs=costs, limits=limits, fill_key=fill_key, capacity=capacity, known=known
+    )
 
 
 MOST_CAPITAL = 1e18

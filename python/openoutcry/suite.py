@@ -202,8 +202,8 @@ def _suite(cls: type[Suite], fields: Any) -> Suite:
         lookback=_asked(lambda: lookback_of(fields.get("lookback", native.DEFAULT_LOOKBACK))),
         costs=_rules("`costs`", CostModel, fields.get("costs", {})),
         limits=_rules("`limits`", Limits, fields.get("limits", {})),
-        gates=_object("`gates`", fields.get("gates", {})),
-        draws=_object("`draws`", fields.get("draws", {})),
+        gates=_of_scorer("gates", fields.get("gates", {})),
+        draws=_of_scorer("draws", fields.get("draws", {})),
         n_luck=_asked(lambda: whole("luck_floor.agents", floor.get("agents", 200), 0, 100_000)),
         luck_seed=_asked(lambda: whole("luck_floor.seed", floor.get("seed", 0), 0, _MOST)),
     )
@@ -264,6 +264,26 @@ def _rules(where: str, make: Callable[..., Any], given: Any) -> Any:
     # JSON has no infinity, and to Python None is the default; here null is a limit that cuts nothing.
     unbound = {name: inf for name, value in fields.items() if value is None and name in ("max_weight", "max_gross")}
     return _asked(lambda: make(**fields | unbound))
+
+
+def _of_scorer(group: str, given: Any) -> dict[str, Any]:
+    """Return settings that the scorer takes; it alone knows their names and ranges."""
+    settings = _object(f"`{group}`", given)
+    for name, value in settings.items():
+        if problem := _problem({group: {name: value}}):
+            wanted = f"`{group}` of a suite must be what the scorer takes"
+            raise refusal("argument_invalid", f"{wanted}; received `{name}` of {value!r}: {problem}")
+        if is_whole(value):
+            whole(name, value, 0, _MOST)
+    return settings
+
+
+def _problem(config: dict[str, Any]) -> str:
+    try:
+        native.check_score_config(json.dumps(config))
+    except native.OpenOutcryError as error:
+        return str(error).rpartition("received one with ")[2]
+    return ""
 
 
 def _name(where: str, given: Any) -> str:

@@ -52,11 +52,11 @@ class Score:
         z: Standard errors above the luck of trials, of the typical seed and the benchmark where they are fewer.
         seed_z: The same for each seed.
         above_luck: Share of the luck floor that `z` is above.
-        copy_of: The agent whose track it has.
+        copy_of: Another agent whose track it has, unless it is known to have made it.
         digest: Digest of its record, None for returns alone.
         n_days: Returns of all windows.
         n_windows: Windows.
-        n_seeds: Runs of each window.
+        n_seeds: Seeds of each window that change something.
         n_won: Windows above the benchmark.
         periods_per_year: Bars a year.
         declared: Trials that its maker declares.

@@ -10,6 +10,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from openoutcry.arguments import whole
 from openoutcry.power import Power, power
 
 EXAMPLES = """
@@ -42,6 +43,8 @@ def run(
 
     The best of a field without skill looks good on few days; this says how good, and how many days would tell.
     """
+    whole("--days", days, 2, 2**53)
+    whole("--agents", agents, 1, 2**53)
     found = power(days, agents, periods_per_year=periods_per_year, sharpe=sharpe, size=size, power=seen)
     if as_json:
         typer.echo(json.dumps(asdict(found)))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import typer
 
-from openoutcry.cli.source import open_dataset
+from openoutcry.cli.source import open_dataset, public_key_of
 from openoutcry.record import RunRecord
 from openoutcry.replaying import Comparison, Knob, Parting, Replay, compare
 from openoutcry.replaying import replay as replayed
@@ -53,14 +53,15 @@ def replay(
         ..., "--data", help="The market: bundled, a file or a snapshot. May be given again for runs on several."
     ),
     periods_per_year: float | None = typer.Option(None, help="Bars a year of a file; 252 by default."),
-    public_key: str | None = typer.Option(None, help="Key that must have signed it, 64 hexadecimal digits."),
+    public_key: str | None = typer.Option(None, help="Key that must have signed it: 64 digits, or a file of them."),
     fill_key: str | None = typer.Option(None, help="Revealed key of sealed slippage noise, 64 hexadecimal digits."),
     as_json: bool = AS_JSON,
 ) -> None:
     """Recompute a record from its decisions and compare every step."""
     read = RunRecord.load(record)
     datasets = [open_dataset(each, periods_per_year) for each in source]
-    done = replayed(read, datasets, public_key=public_key, fill_key=fill_key)
+    key = None if public_key is None else public_key_of(public_key)
+    done = replayed(read, datasets, public_key=key, fill_key=fill_key)
     if as_json:
         typer.echo(json.dumps(_as_json(read, done)))
     else:
@@ -91,6 +92,10 @@ def _show(read: RunRecord, done: Replay) -> None:
         typer.echo(f"  and {len(done.differences) - SHOWN} more; `--json` has them all")
     if read.torn:
         typer.echo("  the file was torn by a crash: its last piece, which was no whole line, was dropped")
+    versions = {f"engine {each['engine_version']}, contract {each['contract_version']}" for each in read.headers}
+    if done.verified:
+        told = "; ".join(sorted(versions))
+        typer.echo(f"  made by {told}, it says: of versions that give the same numbers no replay can tell")
     if done.signed_by is not None:
         typer.echo(f"  signed by {done.signed_by}")
 

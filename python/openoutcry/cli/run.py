@@ -17,10 +17,10 @@ from rich.console import Console
 
 from openoutcry import agents
 from openoutcry.backtest import Run, run_backtest
-from openoutcry.cli.source import load_agent, open_dataset, page_to_write
+from openoutcry.cli.source import is_streamed, load_agent, open_dataset, page_to_write, record_to_write, writer_of
 from openoutcry.cli.table import metrics_table
 from openoutcry.openoutcry_py import CostModel, Limits
-from openoutcry.record import RecordWriter, check_record_path
+from openoutcry.record import RecordWriter, RunRecord
 
 EXAMPLES = """
 **Examples**
@@ -59,7 +59,8 @@ def run(
     record: Path | None = typer.Option(
         None, help="Write a record that `openoutcry replay` verifies: .json, or .jsonl while it runs; or with .zst."
     ),
-    trials: int = typer.Option(1, min=1, help="Trials it was chosen from; the report deflates by them."),
+    force: bool = typer.Option(False, "--force", help="Replace a record that is there."),
+    trials: int = typer.Option(0, min=0, help="Trials made before on this market, declared in record and report."),
     as_json: bool = typer.Option(False, "--json", help="Print the numbers as JSON."),
     fee_bps: float | None = _cost("Commission on notional."),
     slippage_bps: float | None = _cost("Half-spread."),
@@ -84,39 +85,41 @@ def run(
         page_to_write(report)
     costs = {"fee_bps": fee_bps, "slippage_bps": slippage_bps, "impact_bps": impact_bps, "cash_bps": cash_bps}
     costs |= {"financing_bps": financing_bps, "borrow_bps": borrow_bps, "slippage_jitter": slippage_jitter}
-    limits = {"max_weight": max_weight, "max_gross": max_gross, "max_participation": max_participation}
-    limits["maintenance_margin"] = maintenance_margin
-    rules = CostModel(**costs, capital=capital), Limits(**limits, allow_short=allow_short and not long_only)
+    limits: dict[str, Any] = {"max_weight": max_weight, "max_gross": max_gross, "max_participation": max_participation}
+    limits |= {"maintenance_margin": maintenance_margin, "allow_short": allow_short and not long_only}
+    rules = CostModel(**costs, capital=capital), Limits(**limits)
     dataset = open_dataset(source, periods_per_year)
     watched = _Watched(load_agent(agent, seed))
-    with watched.to_its_end(), _capturing(record, agent, report) as capture:
+    with watched.to_its_end(), _recording(record, agent, trials, force) as writer:
+        # A report shows every decision, so it needs the record, too.
+        capture = writer or bool(record or report)
         done = run_backtest(dataset, watched.asked, window, *rules, seed, name=agent, capture=capture)
-    if record is not None and capture is True:
-        done.record.save(record)
-    _report(done, report, trials, (record, source))
+    _keep(done, record, report, trials, source)
     _show(done, report, as_json)
 
 
-def _report(done: Run, report: Path | None, n_trials: int, found_at: tuple[Path | None, str]) -> None:
+def _recording(
+    record: Path | None, agent: str, trials: int, force: bool
+) -> AbstractContextManager[RecordWriter | None]:
+    if record is None:
+        return nullcontext()
+    record_to_write(record, force=force)
+    return writer_of(record, agent, trials) or nullcontext()
+
+
+def _keep(done: Run, record: Path | None, report: Path | None, trials: int, source: str) -> None:
+    if record is None and report is None:
+        return
+    declared = RunRecord.join(done.name, [done.record], trials)
+    if record is not None and not is_streamed(record):
+        declared.save(record)
     if report is None:
         return
     from openoutcry.picture import Origin, write_run_report
 
-    write_run_report(done, report, n_trials, Origin(f"openoutcry {shlex.join(sys.argv[1:])}", *found_at))
-
-
-def _capturing(record: Path | None, agent: str, report: Path | None) -> AbstractContextManager[bool | RecordWriter]:
-    """Return what captures a run: a writer for lines, written while it runs.
-
-    A report shows every decision, so it needs the record, too.
-    """
-    if record is None:
-        return nullcontext(report is not None)
-    if record.name.removesuffix(".zst").endswith(".jsonl"):
-        return RecordWriter(record, agent)
-    check_record_path(record)
-    page_to_write(record, "--record")
-    return nullcontext(True)
+    origin = Origin(f"openoutcry {shlex.join(sys.argv[1:])}", record, source, declared.digest or "")
+    # The trials before, and this one.
+    write_run_report(done, report, trials + 1, origin)
 
 
 class _Watched:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +17,16 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress
 from rich.table import Table
 
 from openoutcry import data as bundled
-from openoutcry.cli.source import open_dataset, page_to_write
+from openoutcry.cli.entries import Entries, read_entries
+from openoutcry.cli.source import open_dataset, page_to_write, public_key_of
 from openoutcry.cli.suite import KEYS, open_evaluation
 from openoutcry.cli.table import plain
-from openoutcry.cli.tracks import read_tracks
-from openoutcry.errors import refusal, tell
+from openoutcry.cli.tracks import digest_of, read_tracks
+from openoutcry.errors import refusal
 from openoutcry.evaluation import IMPLIED, Evaluation, suite_of
-from openoutcry.openoutcry_py import OpenOutcryError
-from openoutcry.record import SUFFIXES, RunRecord
+from openoutcry.record import RunRecord
 from openoutcry.scoring import score as judge
+from openoutcry.suite import Suite
 from openoutcry.verdict import Board, Score
 
 EXAMPLES = """
@@ -33,12 +36,15 @@ EXAMPLES = """
 
 `openoutcry score run.json other.json`, records of the same windows without a suite
 
-`openoutcry score returns.csv --benchmark SPY --windows 8`, a column an agent
+`openoutcry score 2024.json 2025.json theirs.json --public-key runner.pub`, runs of one agent in files of their own
+
+`openoutcry score returns.csv others.csv --benchmark SPY --windows 8`, a column an agent
 
 `openoutcry score --attack`
 
 Records are replayed, and every number is recomputed from their decisions. Returns alone can be tested and never be
-found eligible, since nobody can tell what was done for them. Agents that cannot be told apart share a rank.
+found eligible, since nobody can tell what was done for them. Agents that cannot be told apart share a rank. Of agents
+with one track all are copies, whoever is named first; `--original` says who made it, where you know.
 
 **Exit codes** 0: a board was made, whoever is eligible; or no attack won. 1: an attack won. 2: the input was refused.
 """
@@ -48,10 +54,14 @@ LONGEST_SENTENCE = 400
 
 
 def score(
-    files: list[Path] = typer.Argument(None, help="Records (`.json`, `.jsonl`, with `.zst` or without), or one CSV."),
+    files: list[Path] = typer.Argument(None, help="Records (`.json`, `.jsonl`, with `.zst` or without), or CSVs."),
     suite: str | None = typer.Option(None, help="The protocol that records are held to: `default`, or a JSON file."),
     keys: Path | None = KEYS,
     source: list[str] | None = typer.Option(None, "--data", help="A market that does not ship; may be given again."),
+    public_key: list[str] | None = typer.Option(
+        None, help="Key by which every record must be signed: 64 hexadecimal digits, or a file; may be given again."
+    ),
+    original: list[str] | None = typer.Option(None, help="Agent that made its track itself; may be given again."),
     trials: int = typer.Option(0, help="Trials that were counted for this family of markets."),
     report: Path | None = typer.Option(None, help="Write a self-contained HTML page of the board here."),
     as_json: bool = typer.Option(False, "--json", help="Print the board as JSON, every number with its inputs."),
@@ -71,42 +81,70 @@ def score(
         raise refusal("argument_invalid", "at least one file is required, or `--attack`; received none")
     if report is not None:
         page_to_write(report)
-    if len(files) == 1 and files[0].suffix == ".csv":
-        if suite is not None or source:
-            raise refusal("argument_invalid", "a CSV must come without `--suite` and `--data`; received both")
-        tracks = read_tracks(files[0], columns, benchmark, cash, windows)
-        board, evaluation = judge(**tracks, periods_per_year=periods_per_year or 252.0, n_trials=trials), None
-        records: list[RunRecord] = []
+    config = {"originals": original} if original else None
+    if any(path.suffix == ".csv" for path in files):
+        _check_csv(files, {"--suite": suite, "--data": source, "--public-key": public_key})
+        tracks = read_tracks(files, columns, benchmark, cash, windows)
+        made = judge(**tracks, periods_per_year=periods_per_year or 252.0, n_trials=trials, config=config)
+        judged = _Judged(made, tables={str(path): digest_of(path) for path in files})
     else:
-        records = [_record(path) for path in files]
-        evaluation = _evaluation(records, suite, keys, source, periods_per_year)
-        board = judge(records, suite=evaluation, n_trials=trials, luck_floor=evaluation.luck_floor())
+        entries = read_entries(files, [public_key_of(each) for each in public_key or ()])
+        evaluation = _evaluation(entries.records, suite, keys, source, periods_per_year)
+        made = judge(
+            entries.records, suite=evaluation, n_trials=trials, luck_floor=evaluation.luck_floor(), config=config
+        )
+        judged = _Judged(made, evaluation, entries)
+    _check_originals(made, original or ())
     if report is not None:
-        from openoutcry.score_picture import write_score_report
-
-        command = shlex.join(["openoutcry", *sys.argv[1:]])
-        write_score_report(board, report, suite=evaluation, command=command, records=records)
+        _write(judged, report)
     if as_json:
-        typer.echo(_as_json(board, evaluation))
+        typer.echo(_as_json(judged))
     else:
-        _show(board, evaluation, report)
+        _show(judged, report)
 
 
-def _record(path: Path) -> RunRecord:
-    if path.suffix == ".csv":
-        raise refusal("argument_invalid", f"a CSV must be alone, a column an agent; received '{path}' among others")
-    if not path.name.endswith(SUFFIXES):
-        wanted = f"a file must be a record, {', '.join(SUFFIXES)}, or a .csv"
-        raise refusal("argument_invalid", f"{wanted}; received '{path}'")
-    try:
-        return RunRecord.load(path)
-    except OpenOutcryError as error:
-        tell(error, f"in the file '{path}'")
-        raise
+@dataclass(frozen=True)
+class _Judged:
+    """A board, and what it was made of."""
+
+    board: Board
+    evaluation: Evaluation | None = None
+    entries: Entries = field(default_factory=lambda: Entries((), ()))
+    tables: Mapping[str, str] = field(default_factory=dict)
+
+
+def _check_csv(files: Sequence[Path], options: Mapping[str, Any]) -> None:
+    if others := [path for path in files if path.suffix != ".csv"]:
+        message = f"records and CSVs must be on boards of their own; received '{others[0]}' among CSVs"
+        raise refusal("argument_invalid", message)
+    if given := [name for name, value in options.items() if value]:
+        message = f"CSVs, which have no protocol and no signature, must come without `{given[0]}`; received both"
+        raise refusal("argument_invalid", message)
+
+
+def _check_originals(board: Board, names: Sequence[str]) -> None:
+    known = [score.agent_id for score in board.scores]
+    if unknown := [name for name in names if name not in known]:
+        agents = ", ".join(plain(name) for name in known)
+        raise refusal("argument_invalid", f"`--original` must be one of {agents}; received {unknown[0]!r}")
+
+
+def _write(judged: _Judged, report: Path) -> None:
+    from openoutcry.score_picture import write_score_report
+
+    write_score_report(
+        judged.board,
+        report,
+        suite=judged.evaluation,
+        command=shlex.join(["openoutcry", *sys.argv[1:]]),
+        records=judged.entries.records,
+        tables=judged.tables,
+        notices=judged.entries.notes,
+    )
 
 
 def _evaluation(
-    records: list[RunRecord],
+    records: Sequence[RunRecord],
     suite: str | None,
     keys: Path | None,
     source: list[str] | None,
@@ -145,16 +183,18 @@ def _attack(as_json: bool) -> int:
     return int(not all(row.held for row in rows))
 
 
-def _as_json(board: Board, evaluation: Evaluation | None) -> str:
-    suite = None
+def _as_json(judged: _Judged) -> str:
+    evaluation, suite = judged.evaluation, None
     if evaluation is not None:
         told = evaluation.suite
         suite = {"name": told.name, "edition": told.edition, "digest": told.digest}
     # The board is JSON already, number by number as the scorer wrote it.
-    return f'{{"suite":{json.dumps(suite)},"board":{board.text}}}'
+    beside = f'"tables":{json.dumps(judged.tables)},"notes":{json.dumps(judged.entries.notes)}'
+    return f'{{"suite":{json.dumps(suite)},{beside},"board":{judged.board.text}}}'
 
 
-def _show(board: Board, evaluation: Evaluation | None, report: Path | None) -> None:
+def _show(judged: _Judged, report: Path | None) -> None:
+    board = judged.board
     console = Console()
     console.width = max(console.width, 100)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
@@ -168,25 +208,38 @@ def _show(board: Board, evaluation: Evaluation | None, report: Path | None) -> N
     console.print(table)
     for each in board.scores:
         if each.because:
-            console.print(f"  · {plain(each.agent_id)}: {'; '.join(each.because)}", style="dim", highlight=False)
+            track = f" (the track of {plain(each.copy_of)})" if each.copy_of else ""
+            told = f"{plain(each.agent_id)}: {'; '.join(each.because)}{track}"
+            console.print(f"  · {told}", style="dim", highlight=False)
     console.print(plain(board.sentence, LONGEST_SENTENCE), highlight=False)
     if board.power is not None:
         console.print(board.power["sentence"], highlight=False)
-    if evaluation is None:
-        console.print("no luck floor: returns alone name no market", style="dim", highlight=False)
+    for note in judged.entries.notes:
+        console.print(plain(note, LONGEST_SENTENCE), highlight=False)
+    if judged.evaluation is None:
+        _show_tables(console, judged)
     else:
-        told = evaluation.suite
-        name = f"{plain(told.name)} {plain(told.edition)}"
-        console.print(f"suite {name}, digest {told.digest}", style="dim", highlight=False)
-        if told.edition == IMPLIED:
-            warning = "no suite: the agents chose windows, costs and limits, so believe no verdict; hint: `--suite`"
-            console.print(warning, style="yellow", highlight=False)
-        if floor := board.luck_floor:
-            ratios = floor["sharpe"]
-            span = f"Sharpe {ratios['p5']:.2f} to {ratios['p95']:.2f} (5 to 95 %)"
-            console.print(f"luck floor: {floor['n_agents']} agents without skill, {span}", style="dim", highlight=False)
+        _show_protocol(console, judged.evaluation.suite, board)
     if report is not None:
         console.print(f"report: {report}", highlight=False)
+
+
+def _show_tables(console: Console, judged: _Judged) -> None:
+    for path, digest in judged.tables.items():
+        console.print(f"{plain(path)}, SHA-256 {digest}", style="dim", highlight=False)
+    console.print("no luck floor: returns alone name no market", style="dim", highlight=False)
+    console.print("no digest of a suite: returns alone keep to no protocol", style="dim", highlight=False)
+
+
+def _show_protocol(console: Console, told: Suite, board: Board) -> None:
+    console.print(f"suite {plain(told.name)} {plain(told.edition)}, digest {told.digest}", style="dim", highlight=False)
+    if told.edition == IMPLIED:
+        warning = "no suite: the agents chose windows, costs and limits, so believe no verdict; hint: `--suite`"
+        console.print(warning, style="yellow", highlight=False)
+    if floor := board.luck_floor:
+        ratios = floor["sharpe"]
+        span = f"Sharpe {ratios['p5']:.2f} to {ratios['p95']:.2f} (5 to 95 %)"
+        console.print(f"luck floor: {floor['n_agents']} agents without skill, {span}", style="dim", highlight=False)
 
 
 def _cells(each: Score) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import string
 from pathlib import Path
 
 from openoutcry import agents, data
@@ -10,6 +11,7 @@ from openoutcry.data import frozen
 from openoutcry.data.universe import NAMES
 from openoutcry.dataset import Dataset
 from openoutcry.errors import refusal
+from openoutcry.record import RecordWriter, check_record_path
 from openoutcry.worker import is_of_another
 
 SNAPSHOT = frozen.SUFFIXES
@@ -62,6 +64,60 @@ def load_agent(name: str, seed: int) -> agents.Agent:
             raise
         message = f"an agent must be a baseline or `module:function`; received {name!r}, and no module {error.name!r}"
         raise refusal("unknown_agent", message) from error
+
+
+def public_key_of(told: str) -> str:
+    """Return a public key in hexadecimal, given as such or as the file that holds it.
+
+    Raises:
+        OpenOutcryError: `key_invalid`: it is neither.
+    """
+    if _is_key(told):
+        return told.lower()
+    try:
+        held = Path(told).read_text("utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        held = ""
+    if not _is_key(held):
+        wanted = "`--public-key` must be 64 hexadecimal digits, or a file that holds them"
+        raise refusal("key_invalid", f"{wanted}; received {told!r}")
+    return held.lower()
+
+
+def _is_key(told: str) -> bool:
+    return len(told) == 64 and not set(told) - set(string.hexdigits)
+
+
+def is_streamed(path: Path) -> bool:
+    """Return whether a record is written line by line, while its runs are made."""
+    return path.name.removesuffix(".zst").endswith(".jsonl")
+
+
+def record_to_write(path: Path, *, force: bool) -> Path:
+    """Return the path of a record, once a new one can surely be written there.
+
+    Raises:
+        OpenOutcryError: the suffix is not that of a record, its folder is missing, or a file is there.
+    """
+    check_record_path(path)
+    page_to_write(path, "--record")
+    if path.exists() and not force:
+        wanted = "`--record` must be a new file, or come with `--force`"
+        raise refusal("argument_invalid", f"{wanted}; received '{path}', which is there")
+    return path
+
+
+def writer_of(path: Path, agent_id: str, in_sample_trials: int) -> RecordWriter | None:
+    """Return what writes a record while its runs are made.
+
+    None for a file that is written at their end.
+
+    What is there is removed: `record_to_write` says whether it may be.
+    """
+    if not is_streamed(path):
+        return None
+    path.unlink(missing_ok=True)
+    return RecordWriter(path, agent_id, in_sample_trials)
 
 
 def page_to_write(path: Path, option: str = "--report") -> Path:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +17,14 @@ from rich.table import Table
 
 from openoutcry.agents import Agent
 from openoutcry.cli.sandbox import opened
-from openoutcry.cli.source import load_agent, open_dataset, page_to_write
+from openoutcry.cli.source import load_agent, open_dataset, page_to_write, record_to_write, writer_of
 from openoutcry.cli.table import plain
 from openoutcry.errors import refusal
 from openoutcry.evaluation import Evaluation
 from openoutcry.harness import AgentError, Bounds, PythonAgent
 from openoutcry.harness.privacy import closed_to_others
 from openoutcry.jail import Jail
-from openoutcry.record import RecordWriter, RunRecord, check_record_path
+from openoutcry.record import RunRecord
 from openoutcry.suite import DEFAULT, Suite
 
 app = typer.Typer(help="Show, seal and run evaluation protocols.", no_args_is_help=True, rich_markup_mode="markdown")
@@ -123,7 +123,8 @@ def run(
     record: Path = typer.Option(..., help="The record to write: .json, or .jsonl while it runs; or with .zst."),
     name: str = typer.Option("", help="What the agent is called on boards; by default as `--agent` says."),
     seed: int = typer.Option(0, help="Seed of the random agent."),
-    trials: int = typer.Option(0, help="Trials made before on these markets, which you declare."),
+    force: bool = typer.Option(False, "--force", help="Replace a record that is there."),
+    trials: int = typer.Option(0, min=0, help="Trials made before on these markets, which you declare."),
     keys: Path | None = KEYS,
     data: list[str] | None = DATA,
     env: list[str] | None = typer.Option(
@@ -144,8 +145,7 @@ def run(
     # Closed before the keys are read.
     with _telling_faults(), closed_to_others(), progress as bar:
         evaluation = open_evaluation(source, keys, data)
-        check_record_path(record)
-        page_to_write(record, "--record")
+        record_to_write(record, force=force)
         task = bar.add_task("", total=evaluation.n_runs)
         bounds = Bounds(start_seconds=start_timeout, answer_seconds=timeout)
         # What holds the future, or will.
@@ -186,11 +186,11 @@ def _recorded(
     record: Path,
     on_run: Callable[[], object],
 ) -> RunRecord:
-    if record.name.removesuffix(".zst").endswith(".jsonl"):
-        with RecordWriter(record, name, trials) as writer:
-            return evaluation.run(agent, name, in_sample_trials=trials, writer=writer, on_run=on_run)
-    made = evaluation.run(agent, name, in_sample_trials=trials, on_run=on_run)
-    made.save(record)
+    writer = writer_of(record, name, trials)
+    with writer or nullcontext():
+        made = evaluation.run(agent, name, in_sample_trials=trials, writer=writer, on_run=on_run)
+    if writer is None:
+        made.save(record)
     return made
 
 

@@ -1,8 +1,12 @@
-"""Returns of agents in a CSV file, a column an agent."""
+"""Returns of agents in CSV files, a column an agent."""
 
 from __future__ import annotations
 
 import csv
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -16,30 +20,44 @@ COLUMNS = ("equity", "returns")
 _BETWEEN = 0.5
 
 
-def read_tracks(
-    path: Path, columns: str | None, benchmark: str | None, cash: str | None, n_windows: int
-) -> dict[str, Any]:
-    """Return what `score` is told of a CSV file.
+@dataclass(frozen=True)
+class _Returns:
+    path: Path
+    dates: tuple[str, ...] | None
+    tracks: dict[str, npt.NDArray[np.float64]]
 
-    Its first line names the columns. A first column of dates is left out; every other one is an agent, but for those
-    that are named as buy-and-hold and cash.
+
+def digest_of(path: Path) -> str:
+    """Return the SHA-256 of a file, in hexadecimal."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def read_tracks(
+    paths: Sequence[Path], columns: str | None, benchmark: str | None, cash: str | None, n_windows: int
+) -> dict[str, Any]:
+    """Return what `score` is told of CSV files.
+
+    The first line of each names its columns. A first column of dates is left out; every other one is an agent, but for
+    those that are named as buy-and-hold and cash. Several files must have the same dates.
 
     Args:
-        path: The file.
+        paths: The files.
         columns: `equity`, values of an account, or `returns`; None looks at the numbers.
         benchmark: Column of buy-and-hold.
         cash: Column of cash.
         n_windows: Equal windows to cut the days into.
 
     Raises:
-        OpenOutcryError: it is no such file, a cell is no number, or a column is missing.
+        OpenOutcryError: one is no such file, a cell is no number, a column is missing, or two files have other dates or
+            one name.
     """
     if columns is not None and columns not in COLUMNS:
         raise refusal("argument_invalid", f"`--csv` must be equity or returns; received {columns!r}")
-    tracks = _columns(path)
-    kind = columns or _kind(path, tracks)
-    if kind == "equity":
-        tracks = {name: _growth(name, values) for name, values in tracks.items()}
+    files = [_returns(path, columns) for path in paths]
+    tracks = dict(files[0].tracks)
+    for other in files[1:]:
+        _check_dates(files[0], other)
+        tracks |= _beside(tracks, other, (benchmark, cash))
     sides = {}
     for side, name in (("benchmark", benchmark), ("cash", cash)):
         if name is not None and name not in tracks:
@@ -47,15 +65,60 @@ def read_tracks(
         sides[side] = None if name is None else tracks[name]
     agents = {name: values for name, values in tracks.items() if name not in (benchmark, cash)}
     if not agents:
-        raise refusal("argument_invalid", f"'{path}' must have a column of an agent; received {', '.join(tracks)}")
+        raise refusal("argument_invalid", f"'{paths[0]}' must have a column of an agent; received {', '.join(tracks)}")
     n_days = len(next(iter(agents.values())))
     if n_windows > n_days:
         raise refusal("argument_invalid", f"`--windows` must be at most the {n_days} returns; received {n_windows}")
     edges = [n_days * place // n_windows for place in range(n_windows + 1)]
-    return {"agents": agents, **sides, "windows": np.diff(edges).tolist()}
+    dates = files[0].dates or ()
+    known = dates if all(map(_is_day, dates)) else ()
+    return {"agents": agents, **sides, "windows": np.diff(edges).tolist(), "dates": known}
 
 
-def _columns(path: Path) -> dict[str, npt.NDArray[np.float64]]:
+def _is_day(told: str) -> bool:
+    # Days of another form could be read in two ways, so boards name no window by them.
+    try:
+        return date.fromisoformat(told[:10]).isoformat() == told[:10]
+    except ValueError:
+        return False
+
+
+def _returns(path: Path, columns: str | None) -> _Returns:
+    dates, tracks = _columns(path)
+    if (columns or _kind(path, tracks)) == "returns":
+        return _Returns(path, dates, tracks)
+    # Each return is of the day on which it is known.
+    later = None if dates is None else dates[1:]
+    return _Returns(path, later, {name: _growth(name, values) for name, values in tracks.items()})
+
+
+def _check_dates(one: _Returns, other: _Returns) -> None:
+    names = f"'{one.path}' and '{other.path}'"
+    if one.dates is None or other.dates is None:
+        undated = one.path if one.dates is None else other.path
+        raise refusal("shape_mismatch", f"{names} must have a first column of dates; received '{undated}' without one")
+    if len(one.dates) != len(other.dates):
+        message = f"{names} must have the same dates; received {len(one.dates)} returns and {len(other.dates)}"
+        raise refusal("shape_mismatch", message)
+    for ours, theirs in zip(one.dates, other.dates, strict=True):
+        if ours != theirs:
+            raise refusal("shape_mismatch", f"{names} must have the same dates; received {ours!r} beside {theirs!r}")
+
+
+def _beside(
+    tracks: dict[str, npt.NDArray[np.float64]], other: _Returns, sides: tuple[str | None, ...]
+) -> dict[str, npt.NDArray[np.float64]]:
+    """Return what a further file has beside the columns that are known."""
+    for name, values in other.tracks.items():
+        is_the_same = name in sides and name in tracks and np.array_equal(tracks[name], values)
+        if name in tracks and not is_the_same:
+            what = "other numbers of" if name in sides else "a second column"
+            wanted = "columns of several files must have names of their own"
+            raise refusal("argument_invalid", f"{wanted}; received {what} `{name}` in '{other.path}'")
+    return other.tracks
+
+
+def _columns(path: Path) -> tuple[tuple[str, ...] | None, dict[str, npt.NDArray[np.float64]]]:
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             rows = [row for row in csv.reader(file) if row]
@@ -82,7 +145,8 @@ def _columns(path: Path) -> dict[str, npt.NDArray[np.float64]]:
                 where = f"line {place + 2}, column {names[column]}"
                 raise refusal("argument_invalid", f"{where} of '{path}' must be a finite number; received {cell!r}")
             table[place, column] = float(cell)
-    return {name: np.ascontiguousarray(table[:, column]) for column, name in enumerate(names)}
+    dates = tuple(row[0].strip() for row in body) if first else None
+    return dates, {name: np.ascontiguousarray(table[:, column]) for column, name in enumerate(names)}
 
 
 def _is_number(cell: str) -> bool:

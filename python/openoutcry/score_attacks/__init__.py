@@ -10,12 +10,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from openoutcry.arguments import seed_of, whole
-from openoutcry.score_attacks import conduct, luck
+from openoutcry.score_attacks import claims, conduct, luck
 from openoutcry.score_attacks.row import Attack, Plan, Try, tally
 
 __all__ = ["ATTACKS", "Attack", "Plan", "Try", "run_attacks", "table"]
 
-ATTACKS: tuple[Plan, ...] = (*luck.PLANS, *conduct.PLANS)
+ATTACKS: tuple[Plan, ...] = (*luck.PLANS, *conduct.PLANS, *claims.PLANS)
 """Every attack, and the honest agents that must be eligible beside them."""
 
 _PER_LUCK = 10

@@ -60,8 +60,8 @@ def _copies(random: np.random.Generator) -> Try:
     config = {"trials": {"n_trials": n_trials, "spread": spread}}
     before, after = at.judge(honest, copies[0], config=config), at.judge(honest, *copies, config=config)
     ranked = [each.agent_id for each in after.scores if each.rank is not None]
-    is_same = all(_told(before[name]) == _told(after[name]) for name in ("honest", "copy-00"))
-    lifted = not is_same or ranked != ["honest", "copy-00"] or any(each.agent_id != "honest" for each in after.eligible)
+    is_same = _told(before["honest"]) == _told(after["honest"])
+    lifted = not is_same or ranked != ["honest"] or any(each.agent_id != "honest" for each in after.eligible)
     return Try.of(after["copy-19"], told >= 1.0 - LEVEL, told, won=lifted)
 
 

@@ -26,6 +26,9 @@ pub use submission::{Benchmarks, StatedOrder, Submission, SubmittedRun, Trace};
 /// The version of the wire contract, independent of the version of any package.
 pub const CONTRACT_VERSION: &str = "1.0";
 
+/// Every version of the wire contract that there has been, the present one last.
+pub const CONTRACT_VERSIONS: [&str; 1] = [CONTRACT_VERSION];
+
 #[cfg(test)]
 mod tests {
     #[test]

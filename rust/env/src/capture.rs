@@ -15,6 +15,11 @@ use crate::run::Run;
 /// The version of this engine, as records name it.
 pub const ENGINE_VERSION: &str = env!("CARGO_PKG_VERSION");
 
+/// Every version of this engine that there has been, the present one last.
+///
+/// A record that names another one was not made by any, or by one that is newer.
+pub const ENGINE_VERSIONS: [&str; 1] = [ENGINE_VERSION];
+
 /// Shows an account as an agent sees it, in text that is used again.
 pub(crate) struct Viewer<'a> {
     data: &'a Dataset,

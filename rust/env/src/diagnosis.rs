@@ -1,10 +1,11 @@
 //! Where a record and its replay part, and why that is likely so.
 
 use openoutcry_contract::CONTRACT_VERSION;
-use openoutcry_contract::record::{DatasetName, Digest, Fill, Header, Place, RunTrajectory, Seen, ulps_between};
+use openoutcry_contract::record::{Digest, Header, Place, RunTrajectory, Seen, ulps_between};
 use openoutcry_engine::{ConfigError, Dataset};
 
 use crate::capture::ENGINE_VERSION;
+use crate::headers::header_differences;
 use crate::replay::{Terms, Walk};
 
 /// A place at which a record is not what a replay makes of it.
@@ -35,6 +36,10 @@ pub enum Cause {
     Rules,
     /// The run was made by another version of the engine or the contract.
     EngineVersion,
+    /// The record names a version of engine or contract that is not known.
+    VersionUnknown,
+    /// The record has another name of the market, or commitment of its key.
+    MarketName,
     /// The header was changed after the run.
     HeaderEdited,
     /// A decision, or what was said to be wrong with it, was changed after the run.
@@ -57,6 +62,8 @@ impl Cause {
             Self::Data => "data",
             Self::Rules => "rules",
             Self::EngineVersion => "engine_version",
+            Self::VersionUnknown => "version_unknown",
+            Self::MarketName => "market_name",
             Self::HeaderEdited => "header_edited",
             Self::DecisionEdited => "decision_edited",
             Self::WitnessEdited => "witness_edited",
@@ -73,6 +80,8 @@ impl Cause {
             Self::Data => "the data are not those of the run",
             Self::Rules => "costs, limits or the fill key are not those of the run",
             Self::EngineVersion => "the run was made by another version of the engine",
+            Self::VersionUnknown => "the version is newer than this engine, or there never was one",
+            Self::MarketName => "the header was edited, or the market was loaded under another name or without its key",
             Self::HeaderEdited => "the header was edited after the run",
             Self::DecisionEdited => "a decision or its fault was edited after the run",
             Self::WitnessEdited => "what was shown was edited after the run",
@@ -96,7 +105,7 @@ struct Witness {
 pub(crate) fn differences(
     data: &Dataset,
     run: &RunTrajectory,
-    terms: &Terms,
+    terms: &Terms<'_>,
     walk: Result<&Walk, &ConfigError>,
 ) -> Vec<Difference> {
     let breaks: Vec<(Place, Digest, Digest)> =
@@ -105,7 +114,9 @@ pub(crate) fn differences(
     if let Some((place, recorded, computed)) = breaks.first().filter(|(place, ..)| *place == Place::Header) {
         found.push(link(run, *place, recorded, computed, Cause::HeaderEdited));
     }
-    let world = found.first().map(|difference| difference.cause).or_else(|| {
+    // What a market is called moves no number.
+    let moves = |cause: &Cause| *cause != Cause::MarketName;
+    let world = found.iter().map(|difference| difference.cause).find(moves).or_else(|| {
         let header = &run.header;
         let is_other = header.engine_version != ENGINE_VERSION || header.contract_version != CONTRACT_VERSION;
         is_other.then_some(Cause::EngineVersion)
@@ -153,44 +164,6 @@ fn is_next(run: &RunTrajectory, place: Place, other: Place) -> bool {
         (Place::Step(a), Place::End) => a + 1 == run.steps.len(),
         _ => false,
     }
-}
-
-/// Returns what of the header is not as whoever replays has it.
-fn header_differences(data: &Dataset, header: &Header, terms: &Terms) -> Vec<Difference> {
-    let differs = |field, recorded, replayed, cause| Difference {
-        place: Place::Header,
-        bar: None,
-        field,
-        recorded,
-        replayed,
-        ulps: None,
-        cause,
-    };
-    let mut found = Vec::new();
-    let (recorded, replayed) = (header.dataset.fingerprint, Digest(data.fingerprint()));
-    if recorded != replayed {
-        found.push(differs("dataset.fingerprint", recorded.to_string(), replayed.to_string(), Cause::Data));
-    }
-    let wanted = Header {
-        costs: terms.costs.unwrap_or(header.costs),
-        limits: terms.limits.unwrap_or(header.limits),
-        fill: match (header.fill, terms.fill_key) {
-            (Fill::Commitment(_), Some(key)) => Fill::Commitment(Digest(key.commitment())),
-            (fill, _) => fill,
-        },
-        dataset: DatasetName {
-            commitment: header.dataset.commitment.map(|recorded| terms.commitment.unwrap_or(recorded)),
-            ..header.dataset.clone()
-        },
-        ..header.clone()
-    };
-    for ((field, recorded), (_, replayed)) in header.fields().into_iter().zip(wanted.fields()) {
-        if recorded != replayed {
-            let cause = if field == "dataset.commitment" { Cause::Data } else { Cause::Rules };
-            found.push(differs(field, recorded, replayed, cause));
-        }
-    }
-    found
 }
 
 /// Returns the difference of a link that does not follow from what precedes it.

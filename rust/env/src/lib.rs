@@ -32,6 +32,7 @@ mod diagnosis;
 mod environment;
 mod episode;
 mod episodes;
+mod headers;
 mod replay;
 mod reward;
 mod run;
@@ -39,7 +40,7 @@ mod submit;
 
 pub use agents::Agent;
 pub use backtest::{Backtest, BacktestError, run_backtest};
-pub use capture::{ENGINE_VERSION, run_backtest_capture};
+pub use capture::{ENGINE_VERSION, ENGINE_VERSIONS, run_backtest_capture};
 pub use diagnosis::{Cause, Difference};
 pub use environment::{Info, JsonStep, State, StepJsonError, StepResult, TradingEnv};
 pub use episodes::{Stream, Windows};

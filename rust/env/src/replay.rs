@@ -1,7 +1,7 @@
 //! Runs recomputed from their records.
 
 use openoutcry_contract::Decision;
-use openoutcry_contract::record::{Digest, Fault, Fill, RunTrajectory, Seen};
+use openoutcry_contract::record::{DatasetName, Digest, Fault, Fill, RunTrajectory, Seen};
 use openoutcry_engine::{ConfigError, CostModel, Dataset, Detail, FillKey, Limits, Rules, StepError, Stepped};
 use thiserror::Error;
 
@@ -13,15 +13,17 @@ use crate::episode::{Episode, check_lookback};
 ///
 /// What is not given is taken from the record.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Terms {
+pub struct Terms<'a> {
     /// What trading must have cost.
     pub costs: Option<CostModel>,
     /// What a decision may have asked for.
     pub limits: Option<Limits>,
     /// The key behind the commitment of the slippage noise.
     pub fill_key: Option<FillKey>,
-    /// The commitment of the market's key.
-    pub commitment: Option<Digest>,
+    /// What markets are called, and the commitments of their keys.
+    ///
+    /// Of one that is not among them the record is believed.
+    pub markets: &'a [DatasetName],
 }
 
 /// A run that was recomputed, and where its record says otherwise.
@@ -176,7 +178,7 @@ fn read(step: usize, text: &str, fault: Option<&Fault>, misread: &mut Option<Mis
 pub(crate) fn rules_of(
     data: &Dataset,
     run: &RunTrajectory,
-    terms: &Terms,
+    terms: &Terms<'_>,
 ) -> Result<Result<Rules, ConfigError>, ReplayError> {
     let header = &run.header;
     let (costs, limits) = (terms.costs.unwrap_or(header.costs), terms.limits.unwrap_or(header.limits));
@@ -201,7 +203,7 @@ pub(crate) fn rules_of(
 /// # Errors
 ///
 /// Returns an error if the run has slippage noise of a sealed key that `terms` do not hold.
-pub fn replay_run(data: &Dataset, run: &RunTrajectory, terms: &Terms) -> Result<Replay, ReplayError> {
+pub fn replay_run(data: &Dataset, run: &RunTrajectory, terms: &Terms<'_>) -> Result<Replay, ReplayError> {
     replay_with(data, run, terms, |_, _, _| ())
 }
 
@@ -209,7 +211,7 @@ pub fn replay_run(data: &Dataset, run: &RunTrajectory, terms: &Terms) -> Result<
 pub(crate) fn replay_with(
     data: &Dataset,
     run: &RunTrajectory,
-    terms: &Terms,
+    terms: &Terms<'_>,
     see: impl FnMut(&Decision, &Episode, &Stepped),
 ) -> Result<Replay, ReplayError> {
     let walked = rules_of(data, run, terms)?.map(|rules| walk(data, run, rules, see));

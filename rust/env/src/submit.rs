@@ -38,7 +38,11 @@ pub fn replay_submission(
 /// # Panics
 ///
 /// Panics without a market.
-pub fn submit(markets: &[&Dataset], trajectory: &AgentTrajectory, terms: &Terms) -> Result<Submission, ReplayError> {
+pub fn submit(
+    markets: &[&Dataset],
+    trajectory: &AgentTrajectory,
+    terms: &Terms<'_>,
+) -> Result<Submission, ReplayError> {
     submit_by(markets, trajectory, |data, run, index| submit_run(data, run, index, terms))
 }
 
@@ -56,7 +60,7 @@ pub fn submit(markets: &[&Dataset], trajectory: &AgentTrajectory, terms: &Terms)
 pub fn submit_at(
     markets: &[&Dataset],
     trajectory: &AgentTrajectory,
-    terms: &Terms,
+    terms: &Terms<'_>,
     capital: f64,
 ) -> Result<Result<Submission, ConfigError>, ReplayError> {
     let costs = CostModel { capital, ..CostModel::default() };
@@ -122,7 +126,7 @@ pub fn submit_run(
     data: &Dataset,
     trajectory: &RunTrajectory,
     index: usize,
-    terms: &Terms,
+    terms: &Terms<'_>,
 ) -> Result<SubmittedRun, ReplayError> {
     let Some(digest) = trajectory.digest() else {
         return Err(ReplayError::Unfinished { problem: format!("whose run {index} has no end") });
@@ -153,7 +157,7 @@ fn replayed<'a>(
     data: &'a Dataset,
     trajectory: &RunTrajectory,
     index: usize,
-    terms: &Terms,
+    terms: &Terms<'_>,
 ) -> Result<(Backtest<'a>, Tally), ReplayError> {
     let header = &trajectory.header;
     let Ok(rules) = rules_of(data, trajectory, terms)? else {

@@ -254,7 +254,7 @@ fn a_chain_that_was_made_anew_does_not_hide_a_change() {
         ("a lookback", |run| run.header.lookback = 5, Place::Step(0), "observation", Cause::HeaderEdited),
         ("a window", |run| run.header.window.end = 51, Place::End, "steps", Cause::StepsMoved),
         ("a window that is no window", |run| run.header.window.end = 500, Place::Header, "header", Cause::HeaderEdited),
-        ("a version", of_another_version, Place::Step(8), "nav", Cause::EngineVersion),
+        ("a version", of_another_version, Place::Header, "engine_version", Cause::VersionUnknown),
     ] as [(&str, Change, Place, &str, Cause); 10]
     {
         assert_eq!(named(&data, change, true), Some((place, field, cause)), "{name}");

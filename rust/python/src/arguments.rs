@@ -23,6 +23,11 @@ readers!(rate("limit_invalid") -> Option<f64>: maintenance_margin, max_gross, ma
 readers!(truth("limit_invalid") -> Option<bool>: allow_short);
 readers!(number("value_invalid") -> f64: periods_per_year);
 
+/// Refuses a name of an agent that no record could hold.
+pub(crate) fn check_agent_id(agent_id: &str) -> PyResult<()> {
+    openoutcry::record::check_agent_id(agent_id).map_err(|error| raise("argument_invalid", &error.to_string()))
+}
+
 fn refused(slug: &'static str, name: &str, range: &str, value: &Bound<'_, PyAny>) -> PyErr {
     match value.repr() {
         Ok(received) => raise(slug, &format!("`{name}` must be {range}; received {received}")),

@@ -81,6 +81,7 @@ fn openoutcry_py(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(score::net_exposure, module)?)?;
     module.add_function(wrap_pyfunction!(score::summarize, module)?)?;
     module.add_function(wrap_pyfunction!(verdict::score_field_json, module)?)?;
+    module.add_function(wrap_pyfunction!(verdict::check_score_config, module)?)?;
     module.add_function(wrap_pyfunction!(verdict::score_run, module)?)?;
     skill::add_to(module)?;
     #[cfg(feature = "planted")]

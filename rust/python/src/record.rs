@@ -1,10 +1,11 @@
 use openoutcry::record::{
-    AgentTrajectory, Digest, Divergence, Fault, Knob, Place, RunTrajectory, compare_runs, public_key,
+    AgentTrajectory, DatasetName, Digest, Divergence, Fault, Knob, Place, RunTrajectory, compare_runs, public_key,
 };
 use openoutcry::{Difference, FillKey, Terms, replay_run};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 
+use crate::arguments;
 use crate::dataset::Dataset;
 use crate::error::to_py;
 use crate::rules::{CostModel, Limits};
@@ -54,9 +55,22 @@ impl Record {
 
     /// Return one record of the runs of several.
     #[staticmethod]
-    fn join(agent_id: &str, in_sample_trials: u64, records: Vec<PyRef<'_, Self>>) -> Self {
+    fn join(agent_id: &str, in_sample_trials: u64, records: Vec<PyRef<'_, Self>>) -> PyResult<Self> {
+        arguments::check_agent_id(agent_id)?;
         let runs = records.iter().flat_map(|record| record.core.runs.iter().cloned()).collect();
-        Self { core: AgentTrajectory::new(agent_id, runs, in_sample_trials), torn_bytes: 0 }
+        Ok(Self { core: AgentTrajectory::new(agent_id, runs, in_sample_trials), torn_bytes: 0 })
+    }
+
+    /// Return one run of the record as a record of its own, unsigned.
+    fn only(&self, run: usize) -> Self {
+        let AgentTrajectory { agent_id, in_sample_trials, runs, .. } = &self.core;
+        Self { core: AgentTrajectory::new(agent_id, vec![runs[run].clone()], *in_sample_trials), torn_bytes: 0 }
+    }
+
+    /// Digest of each run, None for one that is unfinished.
+    #[getter]
+    fn run_digests(&self) -> Vec<Option<String>> {
+        self.core.runs.iter().map(|run| run.digest().map(|digest| digest.to_string())).collect()
     }
 
     /// Return the canonical JSON.
@@ -148,8 +162,9 @@ impl Record {
 
     /// Replay one run; return the steps made and where the record differs.
     ///
-    /// `keys` are the fill key behind a commitment, and the commitment of the market's own key.
-    #[pyo3(signature = (run, dataset, costs=None, limits=None, keys=(None, None)))]
+    /// `known` is what the market is called, and the commitment of its key; None believes the record.
+    #[pyo3(signature = (run, dataset, costs=None, limits=None, fill_key=None, known=None))]
+    #[expect(clippy::too_many_arguments, reason = "each is an argument of Python by its name")]
     fn replay<'py>(
         &self,
         py: Python<'py>,
@@ -157,13 +172,14 @@ impl Record {
         dataset: &Dataset,
         costs: Option<CostModel>,
         limits: Option<Limits>,
-        keys: (Option<[u8; 32]>, Option<[u8; 32]>),
+        fill_key: Option<[u8; 32]>,
+        known: Option<Known>,
     ) -> PyResult<(usize, Bound<'py, PyList>)> {
         let terms = Terms {
             costs: costs.map(|costs| costs.0),
             limits: limits.map(|limits| limits.0),
-            fill_key: keys.0.map(FillKey::from_bytes),
-            commitment: keys.1.map(Digest),
+            fill_key: fill_key.map(FillKey::from_bytes),
+            markets: &known.map(|known| vec![market_name(dataset, known)]).unwrap_or_default(),
         };
         let replay = py.detach(|| replay_run(&dataset.0, &self.core.runs[run], &terms)).map_err(to_py)?;
         let list = PyList::empty(py);
@@ -179,6 +195,14 @@ impl Record {
         let knobs = knobs.into_iter().map(|Knob { field, left, right }| (field, left, right)).collect();
         Ok((knobs, divergence.map(|each| divergence_dict(py, &each)).transpose()?))
     }
+}
+
+/// What a market is called, and the commitment of its key.
+pub(crate) type Known = (String, Option<[u8; 32]>);
+
+/// Returns how records name a market.
+pub(crate) fn market_name(dataset: &Dataset, (name, commitment): Known) -> DatasetName {
+    DatasetName { commitment: commitment.map(Digest), fingerprint: Digest(dataset.0.fingerprint()), name }
 }
 
 /// Returns a place as the step of it, None but for a decision, and in words.

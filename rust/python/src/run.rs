@@ -49,7 +49,8 @@ impl Settings {
         backtest.with_limits(self.limits.0).and_then(|backtest| backtest.with_lookback(self.lookback)).map_err(to_py)
     }
 
-    fn captured<'a>(self, dataset: &'a Dataset, (name, _, commitment): &Names) -> PyResult<Backtest<'a>> {
+    fn captured<'a>(self, dataset: &'a Dataset, (name, agent_id, commitment): &Names) -> PyResult<Backtest<'a>> {
+        arguments::check_agent_id(agent_id)?;
         let backtest = self.backtest(dataset)?.with_name(name);
         Ok(match commitment {
             Some(commitment) => backtest.committed(Digest(*commitment)),

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use crate::arguments;
 use crate::dataset::Dataset;
 use crate::error::{raise, to_py};
-use crate::record::Record;
+use crate::record::{Known, Record, market_name};
 use crate::rules::{CostModel, Limits};
 
 type Series<'py> = PyReadonlyArray1<'py, f64>;
@@ -29,10 +29,13 @@ pub struct Submission(openoutcry::Submission);
 impl Submission {
     /// Return what a scorer may know of a record, by replaying it.
     ///
+    /// `known` is what each market is called, and the commitment of its key; None believes the record.
+    ///
     /// Raises:
     ///     OpenOutcryError: the record is unfinished, or says anything else than the replay.
     #[staticmethod]
-    #[pyo3(signature = (record, datasets, *, costs=None, limits=None, fill_key=None, capacity=None))]
+    #[pyo3(signature = (record, datasets, *, costs=None, limits=None, fill_key=None, capacity=None, known=None))]
+    #[expect(clippy::too_many_arguments, reason = "each is an argument of Python by its name")]
     fn of_record(
         py: Python<'_>,
         record: &Record,
@@ -41,14 +44,16 @@ impl Submission {
         limits: Option<Limits>,
         fill_key: Option<[u8; 32]>,
         capacity: Option<f64>,
+        known: Option<Vec<Known>>,
     ) -> PyResult<Self> {
         let markets = markets(&datasets)?;
+        let known = known.into_iter().flatten().zip(&datasets);
+        let known: Vec<_> = known.map(|(known, dataset)| market_name(dataset, known)).collect();
         let terms = Terms {
             costs: costs.map(|costs| costs.0),
             limits: limits.map(|limits| limits.0),
             fill_key: fill_key.map(FillKey::from_bytes),
-            // The fingerprint of a market says more than the commitment to its key.
-            commitment: None,
+            markets: &known,
         };
         let submitted = py.detach(|| openoutcry::submit(&markets, record.core(), &terms)).map_err(to_py)?;
         Ok(Self(openoutcry::Submission { capacity, ..submitted }))
@@ -86,6 +91,7 @@ impl Submission {
         dataset: Option<&str>,
         dataset_name: &str,
     ) -> PyResult<Self> {
+        arguments::check_agent_id(agent_id)?;
         let parsed = dataset.map(str::parse::<Digest>).transpose();
         let dataset = parsed.map_err(|problem| raise("argument_invalid", &format!("`dataset`: {problem}")))?;
         let list = |series: &Series<'_>| -> Vec<f64> { series.as_array().iter().copied().collect() };
@@ -111,9 +117,10 @@ impl Submission {
     ///
     /// Trials and digest are those of none of them.
     #[staticmethod]
-    fn join(agent_id: String, submissions: Vec<PyRef<'_, Submission>>) -> Self {
+    fn join(agent_id: String, submissions: Vec<PyRef<'_, Submission>>) -> PyResult<Self> {
+        arguments::check_agent_id(&agent_id)?;
         let runs = submissions.iter().flat_map(|each| each.0.runs.iter().cloned()).collect();
-        Self(openoutcry::Submission { agent_id, in_sample_trials: 0, digest: None, capacity: None, runs })
+        Ok(Self(openoutcry::Submission { agent_id, in_sample_trials: 0, digest: None, capacity: None, runs }))
     }
 
     /// What the agent is called.
@@ -163,6 +170,15 @@ pub(crate) fn score_field_json(
     let config = ScoreConfig::from_json(config).map_err(to_py)?;
     let submissions: Vec<openoutcry::Submission> = submissions.iter().map(|each| each.0.clone()).collect();
     py.detach(|| score_field(&submissions, &config).map(|field| field.to_json())).map_err(to_py)
+}
+
+/// Check a configuration of the scorer, a JSON object as `score_field` takes it.
+///
+/// Raises:
+///     OpenOutcryError: it names what the scorer does not know, or a bound is no number that it can be.
+#[pyfunction]
+pub(crate) fn check_score_config(config: &str) -> PyResult<()> {
+    ScoreConfig::from_json(config).map(|_| ()).map_err(to_py)
 }
 
 /// Return the score of daily returns out of `n_trials`, as a JSON object.

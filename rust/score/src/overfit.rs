@@ -4,7 +4,7 @@ use crate::moments::mean;
 use crate::{BadSetup, Panel, TestError, Undefined};
 
 /// Blocks above which there are too many halves to try.
-const MAX_BLOCKS: usize = 24;
+pub(crate) const MAX_BLOCKS: usize = 24;
 
 /// The probability of backtest overfitting.
 #[derive(Clone, Debug, PartialEq)]

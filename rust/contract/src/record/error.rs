@@ -23,6 +23,12 @@ pub enum RecordError {
         /// The version of the text.
         received: String,
     },
+    /// The name of the agent is too long.
+    #[error("`agent_id` must have at most {} characters; received {received}", super::MAX_AGENT_ID)]
+    AgentId {
+        /// Characters of the name.
+        received: usize,
+    },
     /// The record has no end, and what was asked needs one.
     #[error("a finished record is required; received one {problem}")]
     Unfinished {
@@ -45,7 +51,7 @@ impl RecordError {
     #[must_use]
     pub fn slug(&self) -> &'static str {
         match self {
-            Self::Invalid { .. } => "record_invalid",
+            Self::Invalid { .. } | Self::AgentId { .. } => "record_invalid",
             Self::NotCanonical { .. } => "record_not_canonical",
             Self::Version { .. } => "record_version_unknown",
             Self::Unfinished { .. } => "record_unfinished",

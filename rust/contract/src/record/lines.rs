@@ -4,7 +4,7 @@ use serde::de::DeserializeOwned;
 
 use super::error::RecordError;
 use super::read::{EndLine, FirstLine, HeaderLine, LastLine, check_canonical, check_version};
-use super::trajectory::{AgentTrajectory, Step};
+use super::trajectory::{AgentTrajectory, Step, check_agent_id};
 use super::write;
 
 /// A record read from lines, and what of the text was no whole line.
@@ -68,6 +68,7 @@ impl Reader {
 fn first(line: &str, canonical: &mut String) -> Result<AgentTrajectory, RecordError> {
     let FirstLine { agent_id, in_sample_trials, record_version } = parse(line)?;
     check_version(record_version)?;
+    check_agent_id(&agent_id)?;
     write::push_first_line(canonical, &agent_id, in_sample_trials);
     Ok(AgentTrajectory { agent_id, in_sample_trials, runs: Vec::new(), digest: None, signature: None })
 }

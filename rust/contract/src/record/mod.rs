@@ -23,7 +23,7 @@ pub use header::{DatasetName, Fill, Header};
 pub use lines::Lines;
 pub use recorder::{Recorder, Seen};
 pub use sign::{Signature, public_key};
-pub use trajectory::{AgentTrajectory, End, Fault, RunTrajectory, Step};
+pub use trajectory::{AgentTrajectory, End, Fault, MAX_AGENT_ID, RunTrajectory, Step, check_agent_id};
 
 /// The version of the form of a record.
 pub const RECORD_VERSION: &str = "1.0";

@@ -8,7 +8,7 @@ use super::digest::Digest;
 use super::error::RecordError;
 use super::header::{DatasetName, Fill, Header};
 use super::sign::Signature;
-use super::trajectory::{AgentTrajectory, End, Fault, RunTrajectory, Step};
+use super::trajectory::{AgentTrajectory, End, Fault, RunTrajectory, Step, check_agent_id};
 use super::{MAX_INTEGER, RECORD_VERSION};
 
 impl AgentTrajectory {
@@ -64,6 +64,7 @@ struct AgentText {
 impl AgentText {
     fn record(self) -> Result<AgentTrajectory, RecordError> {
         check_version(self.record_version)?;
+        check_agent_id(&self.agent_id)?;
         let Self { agent_id, digest, in_sample_trials, signature, .. } = self;
         let runs = self.runs.into_iter().map(RunText::run).collect();
         Ok(AgentTrajectory { agent_id, in_sample_trials, runs, digest, signature })

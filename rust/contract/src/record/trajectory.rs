@@ -7,10 +7,27 @@ use super::error::RecordError;
 use super::header::Header;
 use super::sign::Signature;
 
+/// Characters that the name of an agent has at most, by code points.
+pub const MAX_AGENT_ID: usize = 200;
+
+/// Refuses a name that no board could show.
+///
+/// # Errors
+///
+/// Returns an error for a name of more than [`MAX_AGENT_ID`] characters.
+pub fn check_agent_id(agent_id: &str) -> Result<(), RecordError> {
+    match agent_id.chars().count() {
+        0..=MAX_AGENT_ID => Ok(()),
+        received => Err(RecordError::AgentId { received }),
+    }
+}
+
 /// The record of an agent: all runs it is to be judged by.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AgentTrajectory {
-    /// What the agent is called.
+    /// What the agent is called, in at most [`MAX_AGENT_ID`] characters.
+    ///
+    /// A longer name can be written, and is refused when it is read.
     pub agent_id: String,
     /// Trials that its maker declares to have made before.
     ///

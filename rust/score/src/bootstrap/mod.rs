@@ -16,5 +16,5 @@ pub use length::{block_length, sharpe_block_length};
 pub use mean::{MeanTest, mean_test};
 pub(crate) use mean::{each_chunk, sign_flip};
 pub use setup::{BadSetup, Draws, Panel, TestError};
-pub(crate) use setup::{MIN_DAYS, check_year_and_level, edges, sufficient};
+pub(crate) use setup::{MAX_DRAWS, MIN_DAYS, check_year_and_level, edges, sufficient};
 pub(crate) use sums::Sums;

@@ -6,7 +6,7 @@ use crate::{Undefined, is_riskless};
 pub(crate) const MIN_DAYS: usize = 250;
 
 /// Resamples that a call may ask for.
-const MAX_DRAWS: usize = 10_000_000;
+pub(crate) const MAX_DRAWS: usize = 10_000_000;
 
 /// Why a test cannot be set up.
 #[derive(Clone, Debug, Error, PartialEq)]

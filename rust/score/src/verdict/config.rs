@@ -5,6 +5,8 @@ use serde::Deserialize;
 
 use super::ScoreError;
 use crate::Draws;
+use crate::bootstrap::MAX_DRAWS;
+use crate::overfit::MAX_BLOCKS;
 
 /// What agents are judged by.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -22,6 +24,10 @@ pub struct ScoreConfig {
     pub trials: Counted,
     /// Agents that are there to show luck: they are in no test and have no rank.
     pub luck_floor: BTreeSet<String>,
+    /// Agents that are known to have made their tracks themselves.
+    ///
+    /// Of agents of one track, all are copies but the one named here; where none is, or several are, all are.
+    pub originals: BTreeSet<String>,
     /// Bounds of the gates.
     pub gates: Gates,
     /// How to resample.
@@ -216,6 +222,7 @@ impl ScoreConfig {
         if let Some((name, received)) = sizes.into_iter().find(|(_, value)| !(0.0..f64::INFINITY).contains(value)) {
             return refuse(name, "finite and at least 0", received);
         }
+        self.check_counts()?;
         let mut windows = self.windows.clone();
         windows.sort_unstable();
         let apart = |pair: &[WindowKey]| pair[0].dataset != pair[1].dataset || pair[0].end <= pair[1].start + 1;
@@ -224,5 +231,24 @@ impl ScoreConfig {
         }
         let problem = "`windows` that have no return, or share one".to_owned();
         Err(ScoreError::Config { problem })
+    }
+
+    fn check_counts(&self) -> Result<(), ScoreError> {
+        let (gates, draws) = (&self.gates, &self.draws);
+        let refuse = |problem: String| Err(ScoreError::Config { problem });
+        if gates.rolling_bars < 2 {
+            return refuse(format!("`rolling_bars` of {}, which must be at least 2", gates.rolling_bars));
+        }
+        if !gates.overfit_blocks.is_multiple_of(2) || !(2..=MAX_BLOCKS).contains(&gates.overfit_blocks) {
+            let blocks = gates.overfit_blocks;
+            return refuse(format!("`overfit_blocks` of {blocks}, which must be even, from 2 to {MAX_BLOCKS}"));
+        }
+        if !(1..=MAX_DRAWS).contains(&draws.replicates) {
+            return refuse(format!("`replicates` of {}, which must be from 1 to {MAX_DRAWS}", draws.replicates));
+        }
+        match draws.block_length.filter(|days| !(1.0..f64::INFINITY).contains(days)) {
+            Some(days) => refuse(format!("`block_length` of {days}, which must be finite and at least 1")),
+            None => Ok(()),
+        }
     }
 }

@@ -130,12 +130,14 @@ pub fn score_field(submissions: &[Submission], config: &ScoreConfig) -> Result<F
     })
 }
 
-/// Returns the scores by rank, then by z.
+/// Returns the scores by rank, then by z, then by name.
+///
+/// The order in which they came decides nothing.
 fn ordered(mut scores: Vec<CompositeScore>) -> Vec<CompositeScore> {
     let z = |score: &CompositeScore| score.z.unwrap_or(f64::NEG_INFINITY);
     scores.sort_by(|a, b| {
         let rank = |score: &CompositeScore| score.rank.unwrap_or(usize::MAX);
-        rank(a).cmp(&rank(b)).then(z(b).total_cmp(&z(a)))
+        rank(a).cmp(&rank(b)).then(z(b).total_cmp(&z(a))).then_with(|| a.agent_id.cmp(&b.agent_id))
     });
     scores
 }
@@ -185,7 +187,7 @@ fn test_side(
 
 /// Returns what the field says of each agent.
 ///
-/// Of a copy, it is what it says of the original.
+/// Of a copy, it is what it says of the one that stands for it.
 fn in_field(
     agents: &[Agent<'_>],
     members: &[usize],
@@ -214,8 +216,8 @@ fn in_field(
         }
     }
     for (place, agent) in agents.iter().enumerate() {
-        if let Some(original) = agent.copy_of {
-            found[place] = found[original];
+        if let Some(other) = agent.stands_for {
+            found[place] = found[other];
         }
     }
     Ok(found)

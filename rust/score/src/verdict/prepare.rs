@@ -24,8 +24,10 @@ pub(super) struct Agent<'a> {
     pub seeds: Vec<Active>,
     /// Windows that it should have run and has not, and seeds.
     pub n_missing: usize,
-    /// The agent before it whose track it has.
+    /// Another agent whose track it has, unless it is known to have made it.
     pub copy_of: Option<usize>,
+    /// The agent of the same track that tests of the field count in its place.
+    pub stands_for: Option<usize>,
 }
 
 impl Agent<'_> {
@@ -33,7 +35,7 @@ impl Agent<'_> {
     pub(super) fn is_in_field(&self) -> bool {
         let varies = |series: &Vec<f64>| !is_riskless(series);
         let held = self.average.held.as_ref().map_or(true, varies);
-        self.n_missing == 0 && self.copy_of.is_none() && held && varies(&self.average.cash)
+        self.n_missing == 0 && self.stands_for.is_none() && held && varies(&self.average.cash)
     }
 }
 
@@ -62,9 +64,7 @@ pub(super) fn prepare<'a>(
     }
     let is_floor = |agent: &Agent<'_>| config.luck_floor.contains(&agent.submission.agent_id);
     let (floor, mut agents): (Vec<_>, Vec<_>) = agents.into_iter().partition(is_floor);
-    for place in 0..agents.len() {
-        agents[place].copy_of = (0..place).find(|earlier| is_copy(&agents[*earlier], &agents[place]));
-    }
+    mark_copies(&mut agents, config);
     Ok((agents, floor))
 }
 
@@ -73,7 +73,7 @@ fn agent(submission: &Submission) -> Result<Agent<'_>, ScoreError> {
     let returns = tracks.returns(None);
     let average = active(&tracks, None, &returns);
     let seeds = (0..tracks.n_seeds()).map(|seed| active(&tracks, Some(seed), &tracks.returns(Some(seed)))).collect();
-    Ok(Agent { submission, tracks, returns, average, seeds, n_missing: 0, copy_of: None })
+    Ok(Agent { submission, tracks, returns, average, seeds, n_missing: 0, copy_of: None, stands_for: None })
 }
 
 /// Refuses agents of other costs, limits, benchmarks or bars a year.
@@ -133,12 +133,43 @@ fn missing(tracks: &Tracks<'_>, wanted: &[WindowKey], config: &ScoreConfig) -> R
     Ok(wanted.iter().filter(|key| !keys.contains(key)).count() + n_seeds)
 }
 
-/// Returns whether two agents have one track.
-fn is_copy(earlier: &Agent<'_>, later: &Agent<'_>) -> bool {
-    if earlier.copy_of.is_some() || earlier.tracks.keys() != later.tracks.keys() {
-        return false;
+/// Marks agents of one track as copies, in whatever order they came.
+///
+/// Nothing in a record says who was first, so of those who share a track only one that the configuration names is no
+/// copy. One of them stands for all in tests of the field.
+fn mark_copies(agents: &mut [Agent<'_>], config: &ScoreConfig) {
+    for mut group in groups(agents) {
+        let name = |place: &usize| agents[*place].submission.agent_id.as_str();
+        let is_known = |place: &usize| config.originals.contains(name(place));
+        let n_known = group.iter().filter(|place| is_known(place)).count();
+        group.sort_by_key(|place| (!is_known(place), name(place).to_owned()));
+        let first = group[0];
+        for place in &group[1..] {
+            (agents[*place].copy_of, agents[*place].stands_for) = (Some(first), Some(first));
+        }
+        if n_known != 1 {
+            agents[first].copy_of = Some(group[1]);
+        }
     }
-    earlier.returns == later.returns || correlation(&earlier.returns, &later.returns).is_some_and(|both| both > SAME)
+}
+
+/// Returns the agents that share a track with another, track by track.
+fn groups(agents: &[Agent<'_>]) -> Vec<Vec<usize>> {
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    for (place, agent) in agents.iter().enumerate() {
+        let is_kin = |group: &Vec<usize>| group.iter().any(|other| is_same(&agents[*other], agent));
+        let (kin, others): (Vec<_>, Vec<_>) = groups.into_iter().partition(is_kin);
+        groups = others;
+        groups.push(kin.into_iter().flatten().chain([place]).collect());
+    }
+    groups.retain(|group| group.len() > 1);
+    groups
+}
+
+/// Returns whether two agents have one track.
+fn is_same(one: &Agent<'_>, other: &Agent<'_>) -> bool {
+    one.tracks.keys() == other.tracks.keys()
+        && (one.returns == other.returns || correlation(&one.returns, &other.returns).is_some_and(|both| both > SAME))
 }
 
 /// Returns the correlation of two series; none where one does not vary.

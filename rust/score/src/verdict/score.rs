@@ -122,7 +122,7 @@ pub struct CompositeScore {
     pub reasons: Vec<Reason>,
     /// Every gate.
     pub gates: Vec<Gate>,
-    /// The agent whose track it has.
+    /// Another agent whose track it has, unless it is known to have made it.
     pub copy_of: Option<String>,
     /// Its place, 1 for the best.
     ///
@@ -138,7 +138,7 @@ pub struct CompositeScore {
     pub above_luck: Known,
     /// Returns of all windows.
     pub n_days: usize,
-    /// Runs of each window.
+    /// Seeds of each window that change something.
     pub n_seeds: usize,
     /// Bars a year.
     pub periods_per_year: f64,

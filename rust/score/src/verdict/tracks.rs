@@ -14,9 +14,15 @@ pub(super) struct Tracks<'a> {
     pub windows: Vec<WindowRuns<'a>>,
     /// Bars a year; of markets that differ, by their days.
     pub periods_per_year: f64,
+    /// Every run, by market, time and fill key.
+    every: Vec<&'a SubmittedRun>,
+    /// Fill keys of each window, as text.
+    fills: Vec<String>,
 }
 
 /// The runs of one window, in the order of their fill keys.
+///
+/// Without those of a seed that changes nothing in any window.
 #[derive(Clone, Debug)]
 pub(super) struct WindowRuns<'a> {
     pub key: WindowKey,
@@ -70,11 +76,14 @@ impl<'a> Tracks<'a> {
         if fills.any(|others| Some(others) != first) {
             return Err(refuse("windows that were run under different fill keys".to_owned()));
         }
+        let fills = first.map(|keys| keys.into_iter().cloned().collect()).unwrap_or_default();
         let of_window =
             |(key, runs): (WindowKey, BTreeMap<_, _>)| WindowRuns { key, runs: runs.into_values().collect() };
-        let windows: Vec<WindowRuns<'_>> = windows.into_iter().map(of_window).collect();
+        let mut windows: Vec<WindowRuns<'_>> = windows.into_iter().map(of_window).collect();
+        let every = windows.iter().flat_map(|window| window.runs.iter().copied()).collect();
+        drop_repeats(&mut windows);
         let periods_per_year = bars_a_year(&windows);
-        Ok(Self { windows, periods_per_year })
+        Ok(Self { windows, periods_per_year, every, fills })
     }
 
     /// Returns the days of each window.
@@ -86,12 +95,14 @@ impl<'a> Tracks<'a> {
         self.lengths().iter().sum()
     }
 
+    /// Returns how many seeds there are that change something.
     pub(super) fn n_seeds(&self) -> usize {
         self.windows[0].runs.len()
     }
 
+    /// Returns every run, repeats under other seeds too.
     pub(super) fn runs(&self) -> impl Iterator<Item = &'a SubmittedRun> + use<'_, 'a> {
-        self.windows.iter().flat_map(|window| window.runs.iter().copied())
+        self.every.iter().copied()
     }
 
     /// Returns the keys of the windows.
@@ -99,9 +110,9 @@ impl<'a> Tracks<'a> {
         self.windows.iter().map(|window| window.key).collect()
     }
 
-    /// Returns the fill keys, as text.
-    pub(super) fn fills(&self) -> Vec<String> {
-        self.windows[0].runs.iter().map(|run| fill_text(run.fill)).collect()
+    /// Returns the fill keys, as text, those that change nothing too.
+    pub(super) fn fills(&self) -> &[String] {
+        &self.fills
     }
 
     /// Returns a series of one seed over all windows; of all seeds, their mean a day.
@@ -131,6 +142,19 @@ impl<'a> Tracks<'a> {
     /// Returns the returns of one seed, or of all on average.
     pub(super) fn returns(&self, seed: Option<usize>) -> Vec<f64> {
         self.series(seed, |run| Some(run.returns.clone())).unwrap_or_default()
+    }
+}
+
+/// Drops each seed whose returns are those of an earlier one in every window.
+///
+/// Without noise a run is the same under any seed: written down twice it says nothing twice.
+fn drop_repeats(windows: &mut [WindowRuns<'_>]) {
+    let n_seeds = windows[0].runs.len();
+    let same = |a: usize, b: usize| windows.iter().all(|window| window.runs[a].returns == window.runs[b].returns);
+    let is_first: Vec<bool> = (0..n_seeds).map(|seed| !(0..seed).any(|earlier| same(earlier, seed))).collect();
+    for window in windows {
+        let mut seeds = is_first.iter();
+        window.runs.retain(|_| seeds.next() == Some(&true));
     }
 }
 

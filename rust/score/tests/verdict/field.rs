@@ -1,3 +1,5 @@
+use openoutcry_contract::record::Fill;
+use openoutcry_contract::{Submission, SubmittedRun};
 use openoutcry_score::verdict::{Reason, ScoreConfig, Verdict, score_agent, score_field};
 
 use crate::agents::{Market, Noise, quick, skilled};
@@ -5,7 +7,7 @@ use crate::agents::{Market, Noise, quick, skilled};
 const WINDOWS: [usize; 4] = [252; 4];
 
 #[test]
-fn copies_count_as_trials_and_are_in_no_test_and_no_rank() {
+fn copies_of_a_known_original_count_as_trials_and_are_in_no_test_and_no_rank() {
     let market = Market::new(&WINDOWS, 0);
     let original = skilled(&market, "original", 3.0, 0.0, 1);
     let mut field = vec![original.clone()];
@@ -18,7 +20,8 @@ fn copies_count_as_trials_and_are_in_no_test_and_no_rank() {
         }
         field.push(copy);
     }
-    let board = score_field(&field, &quick()).unwrap();
+    let config = ScoreConfig { originals: ["original".to_owned()].into(), ..quick() };
+    let board = score_field(&field, &config).unwrap();
     let alone = score_agent(&original, &quick()).unwrap();
     assert_eq!(board.bands, [["original"]]);
     for score in &board.scores[1..] {
@@ -29,6 +32,58 @@ fn copies_count_as_trials_and_are_in_no_test_and_no_rank() {
     assert_eq!(first.selection.n_trials, 10);
     assert!(first.z.unwrap() < alone.z.unwrap());
     assert_eq!(first.sides[0].romano_wolf, alone.sides[0].romano_wolf);
+}
+
+#[test]
+fn of_one_track_all_are_copies_in_any_order_unless_one_is_known_to_have_made_it() {
+    let market = Market::new(&WINDOWS, 0);
+    let honest = skilled(&market, "honest", 3.0, 0.0, 1);
+    let thief = |name: &str| Submission { agent_id: name.to_owned(), ..honest.clone() };
+    let other = skilled(&market, "other", 1.0, 0.3, 2);
+    let judged = |agents: [&Submission; 4], originals: &[&str]| {
+        let originals = originals.iter().map(|name| (*name).to_owned()).collect();
+        let field: Vec<_> = agents.into_iter().cloned().collect();
+        score_field(&field, &ScoreConfig { originals, ..quick() }).unwrap()
+    };
+    let (first, last) = (thief("a-thief"), thief("z-thief"));
+    let orders = [[&first, &honest, &other, &last], [&other, &last, &honest, &first]];
+    for agents in orders {
+        for originals in [&[][..], &["honest", "z-thief"]] {
+            let board = judged(agents, originals);
+            assert_eq!(board.bands, [["other"]]);
+            for name in ["a-thief", "honest", "z-thief"] {
+                let score = board.scores.iter().find(|score| score.agent_id == name).unwrap();
+                assert!(score.reasons.contains(&Reason::Copy) && score.rank.is_none(), "{name}");
+                let kin = score.copy_of.as_deref().unwrap();
+                assert!(kin != name && ["a-thief", "honest", "z-thief"].contains(&kin));
+                assert!(score.sides[0].romano_wolf.is_ok(), "one of them is in the tests, and stands for the others");
+            }
+        }
+        let board = judged(agents, &["honest"]);
+        let ranked: Vec<_> = board.scores.iter().filter(|score| score.rank.is_some()).collect();
+        assert_eq!((ranked.len(), ranked[0].agent_id.as_str(), &ranked[0].copy_of), (2, "honest", &None));
+    }
+    let boards = orders.map(|agents| judged(agents, &[]).to_json());
+    assert!(boards[0] == boards[1], "the order of submission changes nothing");
+}
+
+#[test]
+fn a_seed_that_changes_nothing_is_none() {
+    let market = Market::new(&WINDOWS, 0);
+    let one = skilled(&market, "one", 2.0, 0.0, 1);
+    let mut more = one.clone();
+    for seed in 1..5 {
+        more.runs.extend(one.runs.iter().map(|run| SubmittedRun { fill: Fill::Seed(seed), ..run.clone() }));
+    }
+    let (alone, inflated) = (score_agent(&one, &quick()).unwrap(), score_agent(&more, &quick()).unwrap());
+    assert_eq!((inflated.n_seeds, inflated.windows[0].n_seeds, &inflated.pass_k), (1, 1, &alone.pass_k));
+    assert_eq!((inflated.z, &inflated.sides), (alone.z, &alone.sides));
+    assert_eq!(inflated.process.n_decisions, 5 * alone.process.n_decisions);
+    // They were run, so that none of the suite is missing; and one that differs in a single window is a seed.
+    let config = ScoreConfig { seeds: (0..5).map(|seed| seed.to_string()).collect(), ..quick() };
+    assert!(!score_agent(&more, &config).unwrap().reasons.contains(&Reason::WindowsMissing));
+    more.runs.last_mut().unwrap().returns[3] += 1e-9;
+    assert_eq!(score_agent(&more, &config).unwrap().n_seeds, 2);
 }
 
 #[test]

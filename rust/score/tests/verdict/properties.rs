@@ -1,5 +1,5 @@
 use openoutcry_contract::Submission;
-use openoutcry_score::verdict::{Field, Reason, Verdict, score_field};
+use openoutcry_score::verdict::{Field, Reason, ScoreConfig, Verdict, score_field};
 use proptest::prelude::*;
 
 use crate::agents::{Market, Noise, n_undefined, quick};
@@ -65,7 +65,8 @@ proptest! {
         for copy in 0..n_copies {
             more.push(Submission { agent_id: format!("copy-{copy}"), ..agents[0].clone() });
         }
-        let padded = score_field(&more, &quick()).unwrap();
+        let config = ScoreConfig { originals: [agents[0].agent_id.clone()].into(), ..quick() };
+        let padded = score_field(&more, &config).unwrap();
         prop_assert_eq!(&padded.bands, &alone.bands);
         for score in &alone.scores {
             let same = padded.scores.iter().find(|each| each.agent_id == score.agent_id).unwrap();
