@@ -323,6 +323,7 @@ def test_a_tier_that_is_not_reached_is_refused_with_the_reason(tmp_path: Path) -
         ({"folder": "no-such-folder"}, "`folder` must be a folder; received 'no-such-folder'"),
         ({"hidden": ["."], "folder": "."}, "`hidden` must not hold the agent's folder"),
         ({"readable": ["no-such-file"]}, "`readable` must be files and folders"),
+        ({"readable": [Path.home()]}, "`readable` must not hold the home directory"),
         ({"pass_on": ["NO_SUCH_VARIABLE"]}, "received `NO_SUCH_VARIABLE`, which is not"),
         ({"memory_bytes": 0}, "`memory_bytes` must be a whole number above 0; received 0"),
         ({"cpu_seconds": 1.5}, "`cpu_seconds` must be a whole number above 0; received 1.5"),

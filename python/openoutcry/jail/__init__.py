@@ -4,7 +4,7 @@
 `command` say what to start in place of an agent. `openoutcry sandbox doctor` attacks the result. A module each:
 `host` (what the kernel offers), `profile` (what an agent may have), `paths` (what it may read), `bpf`, `syscalls` and
 `filters` (which system calls it may make), `namespaces` (what it sees of the machine) and `launcher` (the file that
-sets the locks from inside).
+sets the locks from inside). `doctor` makes the `attempts` of `escapes` on an `arena`.
 """
 
 from openoutcry.jail.host import Host, Tier, this_host

@@ -25,8 +25,8 @@ class Profile:
         cpu_seconds: Processor time of each process.
 
     Raises:
-        OpenOutcryError: `argument_invalid`: the folder does not exist, or holds the home directory; a variable is not
-            set; a limit is no whole number above 0.
+        OpenOutcryError: `argument_invalid`: a folder does not exist, or holds the home directory; a variable is not set;
+            a limit is no whole number above 0.
     """
 
     folder: str | os.PathLike[str] = "."
@@ -49,6 +49,9 @@ class Profile:
         for each in self.readable:
             if not Path(each).exists():
                 raise refusal("argument_invalid", f"`readable` must be files and folders; received '{each}'")
+            if Path.home().resolve().is_relative_to(Path(each).resolve()):
+                message = "`readable` must not hold the home directory"
+                raise refusal("argument_invalid", f"{message}; received '{each}', which does")
         for name in self.pass_on:
             if name not in os.environ:
                 raise refusal("argument_invalid", f"variables to pass on must be set; received `{name}`, which is not")
