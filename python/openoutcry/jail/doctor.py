@@ -24,7 +24,7 @@ LEAST_ATTEMPTS = 40
 """Attempts that must have been shown to work without a jail, for a jail to have been shown anything."""
 
 _MEMORY_BYTES, _HEAVY_BYTES, _CPU_SECONDS = 256 * 2**20, 2**30, 1
-# For any attempt; where it goes on until it is ended; where it computes for a second of its own.
+# For any attempt; where it goes on until it is ended; where it computes, or imports a library.
 _SECONDS, _PATIENCE_SECONDS, _SLOW_SECONDS = 2.0, 0.3, 10.0
 _STOPS = ("OSError", "ValueError", "LookupError", "MemoryError", "RuntimeError")
 
@@ -170,7 +170,13 @@ class _Stage:
 
     def row(self, attempt: Attempt) -> Row:
         """Make an attempt everywhere."""
-        seconds = _SLOW_SECONDS if attempt.is_slow else _PATIENCE_SECONDS if attempt.is_ended else _SECONDS
+        seconds = (
+            _SLOW_SECONDS
+            if attempt.is_slow or attempt.is_heavy
+            else _PATIENCE_SECONDS
+            if attempt.is_ended
+            else _SECONDS
+        )
         control = self._served(self._bare, attempt, seconds, in_harness=True)
         jail = self._jail
         if attempt.is_heavy:

@@ -25,8 +25,8 @@ class Profile:
         cpu_seconds: Processor time of each process.
 
     Raises:
-        OpenOutcryError: `argument_invalid`: a folder does not exist, or holds the home directory; a variable is not set;
-            a limit is no whole number above 0.
+        OpenOutcryError: `argument_invalid`: a folder does not exist, or holds the home directory; a variable is not
+            set; a limit is no whole number above 0.
     """
 
     folder: str | os.PathLike[str] = "."

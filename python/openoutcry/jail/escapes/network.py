@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def tcp(place: Place) -> str:
     """Connect to a server."""
-    with socket.create_connection(("127.0.0.1", place["tcp"]), timeout=0.5):
+    with socket.create_connection(("127.0.0.1", place["tcp"]), timeout=1.5):
         return "connected"
 
 
@@ -69,7 +69,7 @@ def pass_descriptor(place: Place) -> str:
     """Take an open file from a server that passes it."""
     with socket.socket(socket.AF_UNIX) as made:
         made.connect(place["passing"])
-        made.settimeout(0.5)
+        made.settimeout(1.5)
         _, descriptors, _, _ = socket.recv_fds(made, 1, 1)
         return f"read {os.pread(descriptors[0], 40, 0)!r}"
 
@@ -77,7 +77,7 @@ def pass_descriptor(place: Place) -> str:
 def asked(family: int, address: Any, message: bytes) -> str:
     """Send a datagram and return what came back."""
     with socket.socket(family, socket.SOCK_DGRAM) as made:
-        made.settimeout(0.5)
+        made.settimeout(1.5)
         made.sendto(message, address)
         return f"received {made.recv(16)!r}"
 
