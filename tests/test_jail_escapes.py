@@ -136,6 +136,28 @@ def test_without_a_lock_something_breaks_out(lock: Lock) -> None:
     assert not found.is_sound
 
 
+@T2
+@pytest.mark.parametrize("version", [3, 4, 5])
+def test_an_older_landlock_is_made_up_for(version: int) -> None:
+    """Without rights over devices, scopes and ports, filters hold what it does not."""
+
+    def older(jail: Jail) -> Jail:
+        return replace(jail, host=replace(jail.host, landlock=min(version, jail.host.landlock)))
+
+    names = [
+        "signal_decoy",
+        "queue_signal",
+        "abstract_socket",
+        "tcp",
+        "listen",
+        "truncate_as_read",
+        "open_data",
+        "loop",
+    ]
+    made = examine(most=Tier.T2, jailed=older, chosen=[] if IS_FULL else names)
+    assert [(row.attempt.name, row.findings) for row in made.of_state("escaped") + made.of_state("unclear")] == []
+
+
 @T3
 def test_without_namespaces_something_breaks_out() -> None:
     def opened(jail: Jail) -> Jail:

@@ -181,13 +181,20 @@ class _Stage:
         jail = self._jail
         if attempt.is_heavy:
             jail = replace(jail, profile=replace(jail.profile, memory_bytes=_HEAVY_BYTES))
-        told = marshal.dumps(self._arena.place(attempt.name)).hex().encode() + b"\n"
         launch = jail.script(SCRIPT, [attempt.group, attempt.name])
-        worker = self._finding(make(launch, told, self._arena.descriptor, seconds), attempt)
-        command = None
-        if attempt.for_command:
-            command = self._finding(self._served(self._command, attempt, seconds), attempt)
+        worker = self._finding(make(launch, self._told(attempt), self._arena.descriptor, seconds), attempt)
+        command = self._finding(self._by_command(attempt, seconds), attempt) if attempt.for_command else None
         return Row(attempt, _reached(control, attempt, self._arena.secret, True), worker, command)
+
+    def _by_command(self, attempt: Attempt, seconds: float) -> Made:
+        if not attempt.is_ended:
+            return self._served(self._command, attempt, seconds)
+        # The harness ends it, which a server in the jail may not.
+        program = [os.path.realpath(sys.executable), "-I", "-S", str(SCRIPT), attempt.group, attempt.name]
+        return make(self._jail.command(program), self._told(attempt), self._arena.descriptor, seconds)
+
+    def _told(self, attempt: Attempt) -> bytes:
+        return marshal.dumps(self._arena.place(attempt.name)).hex().encode() + b"\n"
 
     def _served(self, free: SimpleQueue[Server], attempt: Attempt, seconds: float, *, in_harness: bool = False) -> Made:
         place = self._arena.place(attempt.name, in_harness=in_harness)
