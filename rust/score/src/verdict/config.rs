@@ -118,7 +118,7 @@ pub enum PassMode {
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Drawing {
-    /// How often; tests of many pairs draw more where so few could not tell any apart.
+    /// How often; ties take more where so few could not tell anybody apart.
     pub replicates: usize,
     /// What all draws are a function of.
     pub seed: u64,
@@ -156,15 +156,15 @@ impl Default for Drawing {
 }
 
 impl Drawing {
-    /// Returns the draws of one test.
+    /// Returns the draws of a test.
     pub(super) fn draws(&self) -> Draws {
         Draws { n: self.replicates, seed: self.seed, block_length: self.block_length }
     }
 
-    /// Returns the draws of so many tests at a level, which fewer could not decide.
-    pub(super) fn draws_at(&self, n_tests: usize, level: f64) -> Draws {
-        #[expect(clippy::cast_sign_loss, reason = "a count over a level, both above 0")]
-        let least = libm::ceil(n_tests as f64 / level) as usize;
+    /// Returns the draws of a test at a level, which fewer could not decide.
+    pub(super) fn draws_at(&self, level: f64) -> Draws {
+        #[expect(clippy::cast_sign_loss, reason = "a level is above 0")]
+        let least = libm::ceil(1.0 / level) as usize;
         Draws { n: self.replicates.max(least), ..self.draws() }
     }
 }
