@@ -31,7 +31,7 @@ EXAMPLES = """
 
 `openoutcry score momentum.json.zst mine.json.zst --suite season.json --keys season.keys --report board.html`
 
-`openoutcry score run.json other.json`, records of the same windows without a suite
+`openoutcry score run.json other.json`, records of the same windows under no suite, of which none is eligible
 
 `openoutcry score returns.csv --benchmark SPY --windows 8`, a column an agent
 
@@ -176,11 +176,12 @@ def _show(board: Board, evaluation: Evaluation | None, report: Path | None) -> N
         console.print("no luck floor: returns alone name no market", style="dim", highlight=False)
     else:
         told = evaluation.suite
-        name = f"{plain(told.name)} {plain(told.edition)}"
-        console.print(f"suite {name}, digest {told.digest}", style="dim", highlight=False)
         if told.edition == IMPLIED:
-            warning = "no suite: the agents chose windows, costs and limits, so believe no verdict; hint: `--suite`"
+            warning = "under no suite: the agents chose windows, costs and limits, so none is eligible; hint: `--suite`"
             console.print(warning, style="yellow", highlight=False)
+        else:
+            name = f"{plain(told.name)} {plain(told.edition)}"
+            console.print(f"suite {name}, digest {told.digest}", style="dim", highlight=False)
         if floor := board.luck_floor:
             ratios = floor["sharpe"]
             span = f"Sharpe {ratios['p5']:.2f} to {ratios['p95']:.2f} (5 to 95 %)"

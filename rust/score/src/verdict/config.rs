@@ -12,8 +12,8 @@ use crate::Draws;
 pub struct ScoreConfig {
     /// Windows that an agent must have run.
     ///
-    /// None asks for all that any agent of the field has.
-    pub windows: Vec<WindowKey>,
+    /// None asks for all that any agent of the field has: their makers chose them, and nobody is eligible.
+    pub windows: Vec<SuiteWindow>,
     /// Fill keys that each window must have been run under, as text.
     ///
     /// None asks for the same ones in each window.
@@ -46,6 +46,30 @@ impl WindowKey {
     #[must_use]
     pub fn n_returns(&self) -> usize {
         self.end.saturating_sub(self.start + 1)
+    }
+}
+
+/// A window that agents must have run, and whether anybody could know its prices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SuiteWindow {
+    /// SHA-256 of the market; none for returns of an unknown one.
+    #[serde(default)]
+    pub dataset: Option<Digest>,
+    /// First bar, at whose close the first decision is taken.
+    pub start: usize,
+    /// Bar after the last.
+    pub end: usize,
+    /// Whether its prices were a secret when agents were made and run.
+    #[serde(default)]
+    pub sealed: bool,
+}
+
+impl SuiteWindow {
+    /// Returns the window.
+    #[must_use]
+    pub fn key(&self) -> WindowKey {
+        WindowKey { dataset: self.dataset, start: self.start, end: self.end }
     }
 }
 
@@ -216,7 +240,7 @@ impl ScoreConfig {
         if let Some((name, received)) = sizes.into_iter().find(|(_, value)| !(0.0..f64::INFINITY).contains(value)) {
             return refuse(name, "finite and at least 0", received);
         }
-        let mut windows = self.windows.clone();
+        let mut windows: Vec<WindowKey> = self.windows.iter().map(SuiteWindow::key).collect();
         windows.sort_unstable();
         let apart = |pair: &[WindowKey]| pair[0].dataset != pair[1].dataset || pair[0].end <= pair[1].start + 1;
         if windows.windows(2).all(apart) && windows.iter().all(|window| window.n_returns() > 0) {

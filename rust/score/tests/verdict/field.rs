@@ -1,6 +1,6 @@
 use openoutcry_score::verdict::{Reason, ScoreConfig, Verdict, score_agent, score_field};
 
-use crate::agents::{Market, Noise, quick, skilled};
+use crate::agents::{Market, Noise, held_to, quick, skilled};
 
 const WINDOWS: [usize; 4] = [252; 4];
 
@@ -18,7 +18,7 @@ fn copies_count_as_trials_and_are_in_no_test_and_no_rank() {
         }
         field.push(copy);
     }
-    let board = score_field(&field, &quick()).unwrap();
+    let board = score_field(&field, &held_to(&field)).unwrap();
     let alone = score_agent(&original, &quick()).unwrap();
     assert_eq!(board.bands, [["original"]]);
     for score in &board.scores[1..] {
