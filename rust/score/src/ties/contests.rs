@@ -9,7 +9,9 @@ const ENOUGH: usize = 20;
 /// Blocks after which a sum that is large enough already is left.
 const STRETCH: usize = 32;
 
-/// Share of its variance in the sample below which a resample says nothing of a track or of an error.
+/// Share of the variance of the sample below which a resample says nothing.
+///
+/// Of a track it is left out; an error counts with its root at least.
 const LEAST_VARIANCE: f64 = 0.25;
 
 /// Two tracks, how far apart they are, and how sure that is.
@@ -190,7 +192,9 @@ impl Resample<'_, '_> {
         (self.each[contest.first].ratio - self.each[contest.second].ratio - contest.difference).abs()
     }
 
-    /// Returns whether a pair is at least as far off as a distance, or nobody can tell how far.
+    /// Returns whether a pair is at least as far off as a distance.
+    ///
+    /// It is, too, where nobody can tell how far.
     fn reaches(&self, contest: &Contest, distance: f64) -> bool {
         let shift = self.shift(contest);
         if !shift.is_finite() {
@@ -223,7 +227,9 @@ impl Resample<'_, '_> {
         farthest
     }
 
-    /// Returns the distance of a pair where it is more than another, by its distance in errors of the sample.
+    /// Returns the distance of a pair where it is more than another.
+    ///
+    /// `near` is its distance in errors of the sample.
     fn farther(&self, contest: &Contest, near: f64, other: f64) -> Option<f64> {
         let shift = self.shift(contest);
         let error = self.tracks.block_error(self.squares(contest, shift, other)?);

@@ -89,7 +89,9 @@ fn data_gates(agent: &Agent<'_>) -> Vec<Gate> {
     ]
 }
 
-/// Returns whether somebody else than the agents chose the windows; not known where nobody did.
+/// Returns whether somebody else than the agents chose the windows.
+///
+/// It is not known where nobody did.
 fn protocol(n_windows: usize) -> Gate {
     let gate = Gate::at_least("protocol", Ok(n_windows as f64), 1.0, Reason::NoSuite);
     if n_windows > 0 { gate } else { Gate { passed: None, ..gate } }

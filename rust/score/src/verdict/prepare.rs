@@ -57,7 +57,9 @@ pub(super) fn prepare<'a>(
     Ok((agents, floor))
 }
 
-/// Returns the agents of a field as far as they ran the windows of a configuration; who ran none is not among them.
+/// Returns agents as far as they ran the windows of a configuration.
+///
+/// Who ran none is not among them.
 ///
 /// # Errors
 ///
@@ -101,7 +103,7 @@ fn find_copies(agents: &mut [Agent<'_>]) {
     }
 }
 
-fn agent<'a>(submission: &'a Submission, is_in: impl Fn(&SubmittedRun) -> bool) -> Result<Agent<'a>, ScoreError> {
+fn agent(submission: &Submission, is_in: impl Fn(&SubmittedRun) -> bool) -> Result<Agent<'_>, ScoreError> {
     let tracks = Tracks::new(submission, is_in)?;
     let returns = tracks.returns(None);
     let average = active(&tracks, None, &returns);

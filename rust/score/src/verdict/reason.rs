@@ -58,7 +58,7 @@ pub enum Reason {
     NoBenchmark,
     /// There are returns, but no decisions that they can be recomputed from.
     NoTrace,
-    /// No suite says which windows, costs and limits are asked for: the agents chose them.
+    /// Under no suite: the agents chose windows, costs and limits.
     NoSuite,
     /// More answers were no decisions than the budget allows.
     Faults,

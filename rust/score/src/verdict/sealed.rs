@@ -30,7 +30,9 @@ pub struct Sealed {
     pub n_days: usize,
 }
 
-/// Adds what the sealed windows say, and the gate on it, where there are others beside them.
+/// Adds what the sealed windows say, and the gate on it.
+///
+/// Nothing is added where there are no others beside them, or no sealed ones.
 ///
 /// The agents are judged on them as on all windows, out of as many trials.
 ///

@@ -6,7 +6,7 @@ use openoutcry_score::verdict::{CompositeScore, Reason, ScoreConfig, Verdict, sc
 
 use crate::agents::{Market, Noise, YEAR, held_to, quick, skilled};
 
-/// Three long windows and eight short ones, as in the default suite, and a tenth as long.
+/// Three long windows and eight short ones, a tenth of the default suite.
 const LENGTHS: [usize; 11] = [225, 225, 250, 125, 125, 125, 125, 125, 125, 125, 125];
 const N_PUBLIC: usize = 3;
 
@@ -17,7 +17,7 @@ fn suite(agents: &[Submission], n_public: usize) -> ScoreConfig {
     config
 }
 
-/// Returns an agent of one Sharpe ratio a year on the public windows and another on the sealed ones.
+/// Returns an agent of a Sharpe ratio a year on public windows and another on others.
 fn agent(market: &Market, public: f64, sealed: f64, seed: u64) -> Submission {
     let n_public: usize = LENGTHS[..N_PUBLIC].iter().sum();
     let mut own = Noise::new(seed).normal(market.n_days(), 0.0, 0.01);
