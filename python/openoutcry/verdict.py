@@ -50,7 +50,8 @@ class Score:
         gates: Every gate.
         sealed: Verdict, reasons, gates and `z` on the sealed windows alone; None where there are no others beside them.
         rank: Place, 1 for the best; agents that cannot be told from the first of their band share one.
-        z: Standard errors above the luck of trials, of the typical seed and the benchmark where they are fewer.
+        z: Standard errors above the luck of trials, of the typical seed and the benchmark where they are fewer; on the
+            sealed windows alone where they are fewer there.
         seed_z: The same for each seed.
         above_luck: Share of the luck floor that `z` is above.
         copy_of: The agent whose track it has.

@@ -57,6 +57,10 @@ pub(super) fn seal(
     for score in scores {
         score.sealed = judged.iter().find(|each| each.agent_id == score.agent_id).map(Sealed::of);
         score.gates.push(gate(score.sealed.as_ref()));
+        // Hindsight on public windows leads no board.
+        if let Some(sealed) = &score.sealed {
+            score.z = score.z.and_then(|z| Ok(z.min(sealed.z?)));
+        }
         (score.verdict, score.reasons) = verdict(&score.gates);
     }
     Ok(())

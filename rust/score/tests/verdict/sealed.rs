@@ -56,7 +56,9 @@ fn what_sealed_windows_say_is_what_a_suite_of_them_alone_says() {
     let mut field = vec![agent(&market, 6.0, 1.0, 1), skilled(&market, "b", 1.0, 0.3, 2)];
     let all = score_field(&field, &suite(&field, N_PUBLIC)).unwrap();
     let last: Vec<_> = field[0].runs.iter().skip(N_PUBLIC).map(|run| run.window).collect();
-    field.iter_mut().for_each(|agent| agent.runs.retain(|run| last.contains(&run.window)));
+    for agent in &mut field {
+        agent.runs.retain(|run| last.contains(&run.window));
+    }
     let alone = score_field(&field, &held_to(&field)).unwrap();
     for score in &alone.scores {
         let told = all.scores.iter().find(|each| each.agent_id == score.agent_id).unwrap().sealed.clone().unwrap();
@@ -65,6 +67,25 @@ fn what_sealed_windows_say_is_what_a_suite_of_them_alone_says() {
             assert!(score.gates.contains(gate), "{gate:?}");
         }
     }
+}
+
+#[test]
+fn hindsight_leads_no_board() {
+    let market = Market::new(&LENGTHS, 5);
+    let mut field = vec![agent(&market, 8.0, 0.0, 1), skilled(&market, "b", 1.5, 0.3, 2)];
+    let board = score_field(&field, &suite(&field, N_PUBLIC)).unwrap();
+    let order: Vec<_> = board.scores.iter().map(|score| score.agent_id.as_str()).collect();
+    assert_eq!(order, ["b", "a"]);
+    for score in &board.scores {
+        assert!(score.z.unwrap() <= score.sealed.clone().unwrap().z.unwrap());
+    }
+    // Where nobody asks for sealed windows it does.
+    let board = score_field(&field, &held_to(&field)).unwrap();
+    assert_eq!(board.scores[0].agent_id, "a");
+    // Who rests on sealed windows has no rank.
+    field[0].runs.iter_mut().skip(N_PUBLIC).for_each(|run| run.returns.fill(0.0));
+    let board = score_field(&field, &suite(&field, N_PUBLIC)).unwrap();
+    assert_eq!((board.scores[1].agent_id.as_str(), board.scores[1].rank), ("a", None));
 }
 
 #[test]
