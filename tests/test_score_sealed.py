@@ -76,7 +76,8 @@ def test_the_gate_says_what_does_not_hold_on_sealed_windows() -> None:
     assert gate.value == len(failed) > 0
     assert "dsr" in failed
     assert (score.sealed["n_windows"], score.sealed["n_days"]) == (8, 8 * 126)
-    assert score.sealed["z"] < 1.0 < score.z  # type: ignore[operator]
+    # Hindsight leads no board.
+    assert score.z == score.sealed["z"] < 1.0
 
 
 def test_trials_are_counted_on_sealed_windows_as_on_all() -> None:

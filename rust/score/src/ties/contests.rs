@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 
 use crate::Draws;
-use crate::bootstrap::{Adds, Resampled, Starts, Tracks};
+use crate::bootstrap::{Adds, Resampled, Starts, Track, Tracks};
 
 /// Resamples as far off as the sample, after which a pair needs no more of them.
 const ENOUGH: usize = 20;
@@ -81,12 +81,17 @@ fn step_down(tracks: &Tracks<'_>, contests: &mut [Contest], level: f64, draws: &
         if open.is_empty() {
             return;
         }
+        let bout = |place: &usize| {
+            let Contest { first, second, error, .. } = contests[*place];
+            Some(Bout { place: *place as u32, first: first as u32, second: second as u32, error: error? })
+        };
+        let bouts: Vec<Bout> = open.iter().filter_map(bout).collect();
         let mut resamples = Resamples::new(tracks, contests, &open, draws);
         for farthest in &mut farthest {
             resamples.draw();
             // What is farthest of all stays so for as long as it is open.
             if farthest.is_none_or(|pair| !is_open[pair.place]) {
-                *farthest = Some(resamples.resample().farthest(contests, &open));
+                *farthest = Some(resamples.resample().farthest(contests, &bouts));
             }
         }
         let mut distances: Vec<f64> = farthest.iter().flatten().map(|pair| pair.distance).collect();
@@ -131,6 +136,17 @@ fn count_alone(tracks: &Tracks<'_>, contests: &mut [Contest], asked: Vec<usize>,
         contest.p_value = (more + reached) as f64 / (more + n) as f64;
         contest.adjusted = contest.adjusted.max(contest.p_value);
     }
+}
+
+/// What a glance at a pair in a resample takes.
+///
+/// A million of them are looked at two thousand times.
+#[derive(Clone, Copy, Debug)]
+struct Bout {
+    place: u32,
+    first: u32,
+    second: u32,
+    error: f64,
 }
 
 /// The pair of a resample that is farthest off.
@@ -204,23 +220,28 @@ impl Resample<'_, '_> {
         squares.is_some_and(|squares| self.tracks.studentised(shift, squares) >= distance)
     }
 
-    /// Returns which of the open pairs is farthest off.
-    fn farthest(&self, contests: &[Contest], open: &[usize]) -> Farthest {
-        let varies = |agent: usize| self.each[agent].variance >= LEAST_VARIANCE;
-        // By the error of the sample; the error of the resample counts with half of that at least.
-        let near = |place: usize| match &contests[place] {
-            contest @ Contest { error: Some(error), .. } if varies(contest.first) && varies(contest.second) => {
-                self.shift(contest) / error
-            }
-            _ => 0.0,
+    /// Returns which of some pairs is farthest off.
+    fn farthest(&self, contests: &[Contest], bouts: &[Bout]) -> Farthest {
+        let own = |(one, track): (&Resampled, &Track)| {
+            if one.variance >= LEAST_VARIANCE { one.ratio - track.ratio } else { f64::NAN }
         };
+        let shifts: Vec<f64> = self.each.iter().zip(&self.tracks.each).map(own).collect();
+        // By the error of the sample; NaN, which is above nothing, where a track is left out.
+        let near = |bout: &Bout| (shifts[bout.first as usize] - shifts[bout.second as usize]).abs() / bout.error;
+        let (mut likely, mut nearest) = (&bouts[0], 0.0);
+        for bout in bouts {
+            let distance = near(bout);
+            if distance > nearest {
+                (likely, nearest) = (bout, distance);
+            }
+        }
+        // The error of a resample counts with half of that of the sample at least.
         let most = LEAST_VARIANCE.sqrt().recip();
-        let likely = open.iter().copied().max_by(|a, b| near(*a).total_cmp(&near(*b)));
-        let mut farthest = Farthest { place: open[0], distance: 0.0 };
-        for place in likely.into_iter().chain(open.iter().copied()) {
-            let near = near(place);
-            if near * most > farthest.distance {
-                let farther = self.farther(&contests[place], near, farthest.distance);
+        let mut farthest = Farthest { place: bouts[0].place as usize, distance: 0.0 };
+        for bout in std::iter::once(likely).chain(bouts) {
+            if near(bout) * most > farthest.distance {
+                let place = bout.place as usize;
+                let farther = self.farther(&contests[place], bout.error, farthest.distance);
                 farthest = farther.map_or(farthest, |distance| Farthest { place, distance });
             }
         }
@@ -228,13 +249,10 @@ impl Resample<'_, '_> {
     }
 
     /// Returns the distance of a pair where it is more than another.
-    ///
-    /// `near` is its distance in errors of the sample.
-    fn farther(&self, contest: &Contest, near: f64, other: f64) -> Option<f64> {
+    fn farther(&self, contest: &Contest, error: f64, other: f64) -> Option<f64> {
         let shift = self.shift(contest);
-        let error = self.tracks.block_error(self.squares(contest, shift, other)?);
-        let share = (error * near / shift).max(LEAST_VARIANCE.sqrt());
-        Some(near / share).filter(|distance| *distance > other)
+        let own = self.tracks.block_error(self.squares(contest, shift, other)?);
+        Some(shift / own.max(error * LEAST_VARIANCE.sqrt())).filter(|distance| *distance > other)
     }
 
     /// Returns the sum of squares of what blocks add to the difference of a pair.

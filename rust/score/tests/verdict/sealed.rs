@@ -17,7 +17,7 @@ fn suite(agents: &[Submission], n_public: usize) -> ScoreConfig {
     config
 }
 
-/// Returns an agent of a Sharpe ratio a year on public windows and another on others.
+/// Returns an agent of one Sharpe ratio on public windows and one on others.
 fn agent(market: &Market, public: f64, sealed: f64, seed: u64) -> Submission {
     let n_public: usize = LENGTHS[..N_PUBLIC].iter().sum();
     let mut own = Noise::new(seed).normal(market.n_days(), 0.0, 0.01);
@@ -115,7 +115,7 @@ fn an_agent_that_rests_on_sealed_windows_is_not_eligible() {
 
 #[test]
 fn hindsight_on_public_windows_is_eligible_no_oftener_than_luck_and_skill_as_often_as_the_normal_law_says() {
-    let n = 16;
+    let n = 8;
     let sharpe = 2.0;
     let (mut hindsight, mut before, mut skill, mut without) = (0, 0, 0, 0);
     let is_eligible = |agent: &Submission, n_public: usize| {
@@ -131,9 +131,9 @@ fn hindsight_on_public_windows_is_eligible_no_oftener_than_luck_and_skill_as_oft
         without += is_eligible(&skilled, 0);
     }
     println!("hindsight: {hindsight} of {n} eligible, {before} without the gate; skill: {skill}, {without} without");
-    // `tests/test_score_sealed.py` has more draws. Of 16 at 5 %, 5 or more come in less than one of 1,000 tests.
-    assert!(hindsight <= 4 && before > hindsight, "{hindsight} {before}");
+    // `tests/test_score_sealed.py` has more draws. Of 8 at 5 %, 4 or more come in less than one of 1,000 tests.
+    assert!(hindsight <= 3 && before > hindsight, "{hindsight} {before}");
     let years = LENGTHS[N_PUBLIC..].iter().sum::<usize>() as f64 / YEAR;
     let expected = n as f64 * normal::cdf(sharpe * years.sqrt() - normal::quantile(0.95));
-    assert!(skill as f64 > expected - 6.0, "{skill} instead of {expected}, {without}");
+    assert!(skill as f64 > expected - 4.0, "{skill} instead of {expected}, {without}");
 }
