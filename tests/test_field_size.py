@@ -108,8 +108,36 @@ def test_equal_agents_differ_and_intervals_miss_as_rarely_as_the_level_says(n_da
     assert 0.01 < miss / n <= nominal(n, 0.07)
 
 
-def test_a_band_of_equal_agents_is_split_as_rarely_as_the_level_says() -> None:
-    n = count(300, 60)
-    split = share(lambda seed: len(field.tie_bands(noise(seed, 500, 8), periods_per_year=YEAR, seed=seed).bands) > 1, n)
-    print(f"8 equal agents, {n} boards: split {split:.1%}")
+@pytest.mark.parametrize(
+    ("n_agents", "n_days", "n"), [(8, 250, count(1_000, 60)), (8, 500, count(1_000, 60)), (60, 500, count(400, 8))]
+)
+def test_a_band_of_equal_agents_is_split_as_rarely_as_the_level_says(n_agents: int, n_days: int, n: int) -> None:
+    def is_split(seed: int) -> bool:
+        days = noise(seed, n_days, n_agents)
+        return len(field.tie_bands(days, periods_per_year=YEAR, seed=seed, n_draws=N_DRAWS).bands) > 1
+
+    split = share(is_split, n)
+    print(f"{n_agents} equal agents, {n_days} days, {n} boards: split {split:.1%}")
     assert split <= nominal(n)
+
+
+def test_families_of_equal_agents_are_told_apart_and_not_split() -> None:
+    n, n_days, each = count(400, 10), 1_000, 15
+    split = apart = 0
+    for seed in range(n):
+        # One family is nearly one agent, another shares half of its days, the third nothing.
+        random = np.random.default_rng(seed)
+        families = [
+            random.standard_t(5, (n_days, each)) * np.sqrt(1.0 - common)
+            + random.standard_t(5, (n_days, 1)) * np.sqrt(common)
+            for common in (0.95, 0.5, 0.0)
+        ]
+        ratios = np.repeat([4.5, 0.0, -4.5], each)
+        days = 0.01 * (np.hstack(families) / np.sqrt(5.0 / 3.0) + ratios / np.sqrt(YEAR))
+        bands = field.tie_bands(days, periods_per_year=YEAR, seed=seed, n_draws=N_DRAWS)
+        differ = {(pair.first // each, pair.second // each) for pair in bands.pairs if pair.adjusted <= LEVEL}
+        split += any(first == second for first, second in differ)
+        apart += len(bands.bands) >= 3
+    print(f"3 families of {each}, {n_days} days, {n} boards: a family split {split / n:.1%}, apart {apart / n:.1%}")
+    assert split / n <= nominal(n)
+    assert apart / n > 0.9

@@ -105,9 +105,17 @@ def test_the_numbers_of_a_score_are_those_of_the_formulas() -> None:
 
 def test_returns_alone_are_never_eligible_however_good() -> None:
     found = board_of({"a": noise(1, 6.0)})["a"]
-    assert (found.verdict, found.reasons, found.rank) == ("unknown", ("no_trace",), 1)
-    assert board_of({"a": noise(1, 6.0)}, benchmark=None)["a"].reasons == ("no_benchmark", "no_trace")
+    assert (found.verdict, found.reasons, found.rank) == ("unknown", ("no_trace", "no_suite"), 1)
+    assert board_of({"a": noise(1, 6.0)}, benchmark=None)["a"].reasons == ("no_benchmark", "no_trace", "no_suite")
     assert board_of({"a": noise(1, 6.0)}, windows=None)["a"].verdict == "insufficient"
+
+
+def test_a_board_of_which_too_few_are_ranked_says_how_many() -> None:
+    told = board_of({"a": noise(1, 1.0), "copy": noise(1, 1.0), "still": np.zeros(len(noise(1, 1.0)))}).sentence
+    assert told == "2 of 3 agents have no rank: there is nobody to tell a from."
+    still = {name: np.zeros(len(noise(1, 1.0))) for name in ("a", "b")}
+    assert board_of(still).sentence == "2 of 2 agents have no rank: there is nobody to tell apart."
+    assert board_of({"a": noise(1, 1.0)}).sentence == "There are no two agents to tell apart."
 
 
 def test_seeds_are_rows_and_rank_by_the_one_in_the_middle() -> None:

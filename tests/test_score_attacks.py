@@ -30,6 +30,8 @@ STOPPED_BY = {
     "copies": {"copy"},
     "mined-noise": {"deflated_sharpe"},
     "hidden-trials": {"deflated_sharpe"},
+    "public-hindsight": {"not_on_sealed"},
+    "own-windows": {"no_suite"},
     "one-window": {"insufficient"},
     "one-of-eight": {"too_few_wins"},
     "stop-when-ahead": {"deflated_sharpe", "too_few_wins"},

@@ -78,9 +78,11 @@ def test_a_board_of_records_is_that_of_the_suite_and_bears_its_digest(tmp_path: 
     board = score(records, suite=evaluation, luck_floor=evaluation.luck_floor())
     assert printed["board"] == json.loads(board.text)
     assert {(each.n_windows, each.n_seeds) for each in board.scores} == {(3, 2)}
+    # One sealed window is too few to say anything.
+    assert {each.gate("sealed").reason for each in board.scores} == {"insufficient"}
     assert printed["board"]["luck_floor"]["n_agents"] == 30
     shown = call(*told)
-    for wanted in ("momentum", "not eligible", evaluation.suite.digest, "30 agents without skill", board.sentence[:30]):
+    for wanted in ("momentum", "insufficient", evaluation.suite.digest, "30 agents without skill", board.sentence[:30]):
         assert wanted in shown.replace("\n", ""), wanted
     assert "`keys` must have the key of `hidden`" in call("score", *paths, "--suite", sealed, code=2)
 
@@ -122,6 +124,8 @@ def test_records_without_a_suite_imply_one(tmp_path: Path) -> None:
     printed = json.loads(call("score", *paths, "--json"))
     assert printed["suite"]["digest"] == implied.digest
     assert len(printed["board"]["scores"]) == 2
+    assert all("no_suite" in each["reasons"] for each in printed["board"]["scores"])
+    assert "under no suite: the agents chose windows, costs and limits" in call("score", *paths).replace("\n", " ")
     other = oo.run_backtest(oo.data.load("ecb-fx"), "momentum", (3000, 3300), oo.CostModel(fee_bps=2), capture=True)
     with pytest.raises(oo.OpenOutcryError, match=r"under the same rules, `costs.fee_bps` being 1; received 2"):
         suite_of([*records, other.record])

@@ -14,12 +14,12 @@ import pytest
 from pages import HOSTILE, PROVENANCE, Page, make_score, make_scores, make_view
 
 import openoutcry as oo
-from openoutcry.evaluation import Evaluation
+from openoutcry.evaluation import IMPLIED, Evaluation
 from openoutcry.record import RunRecord
 from openoutcry.report import render_scores
 from openoutcry.report.metrics import METRICS
 from openoutcry.report.score_page import headline_of
-from openoutcry.report.score_view import Floor, ScoreWindow
+from openoutcry.report.score_view import Floor, ScoreGate, ScoreWindow
 from openoutcry.report.score_words import BESIDE, FIELD, GATES, SIDE, VERDICTS
 from openoutcry.report.text import DASH, escape, number
 from openoutcry.score_picture import provenance_of, view_of, write_score_report
@@ -136,6 +136,33 @@ def test_luck_lies_behind_every_agent() -> None:
     assert "Share of luck below" not in make_scores(floor=None)
 
 
+def test_every_agent_without_skill_is_a_dot_in_both_pictures(board: Board) -> None:
+    floor = view_of(board).floor
+    assert floor is not None
+    assert board.luck_floor is not None
+    assert (len(floor.each_sharpe), len(floor.each_z)) == (20, 20)
+    assert max(filter(None, floor.each_z)) == board.luck_floor["best_z"]
+    paths = re.findall(r'class="oo-lucky" d="([^"]+)"', make_scores(floor=floor))
+    assert [path.count("h0") for path in paths] == [20, 20]
+    assert all(0.0 <= float(x) <= 1000.0 for path in paths for x in re.findall(r"M([\d.]+) ", path))
+
+
+def test_gates_on_sealed_windows_have_a_table_of_their_own() -> None:
+    sealed = [ScoreGate("dsr", False, 0.2, 0.95, "the ratio may be the luck of as many trials")]
+    page = make_scores([make_score("a", 1, sealed=sealed)])
+    assert "On the sealed windows alone" in page
+    assert page.count('<table class="gates">') == 2
+    assert "On the sealed windows alone" not in make_scores()
+
+
+def test_a_board_under_no_suite_says_so_first(of_returns: Board, evaluation: Evaluation) -> None:
+    assert view_of(of_returns).protocol.startswith("Under no suite; 3 agents")
+    assert any("under no suite" in notice for notice in view_of(of_returns).notices)
+    implied = Evaluation(replace(evaluation.suite, edition=IMPLIED))
+    assert "windows" not in implied.config()
+    assert view_of(of_returns, implied).title == "Scores"
+
+
 def test_a_luck_floor_far_from_the_agents_stays_in_the_picture() -> None:
     page = make_scores(floor=Floor(200, {0.0: -9.0, 0.5: 4.0, 1.0: 9.0}, 30.0))
     edges = re.findall(r'class="oo-luck" x="([\d.]+)%" width="([\d.]+)%"', page)
@@ -193,7 +220,10 @@ def test_the_page_shows_the_numbers_of_the_scorer(board: Board, evaluation: Eval
         results = Counter(re.findall(r"passed|failed|not known", words(found)))
         assert results["failed"] == sum(gate.passed is False for gate in score.gates)
         assert results["passed"] == sum(gate.passed is True for gate in score.gates)
-        assert all(escape(text) in found for text in score.because)
+        told = dict(zip(score.reasons, score.because, strict=True))
+        assert all(escape(told[gate.reason]) in found for gate in score.gates if gate.reason)
+    assert {"public_windows"} < {reason for score in board.scores for reason in score.reasons}
+    assert "every window is public" in page
 
 
 def test_the_page_has_words_for_all_that_the_scorer_says(board: Board, of_returns: Board) -> None:

@@ -264,7 +264,11 @@ def test_an_agent_is_run_in_every_window_under_every_seed() -> None:
     assert {each["lookback"] for each in record.headers} == {"10"}
     assert oo.replay(record, evaluation.markets(), *evaluation.rules()).verified
     assert sorted(evaluation.config()["windows"], key=str) == sorted(
-        ({"dataset": data, "start": start, "end": end} for data, start, end in places), key=str
+        (
+            {"dataset": data, "start": start, "end": end, "sealed": at.sealed}
+            for at, (data, start, end) in zip(evaluation.places, places, strict=True)
+        ),
+        key=str,
     )
     assert evaluation.config()["seeds"] == ["4", "1"]
 

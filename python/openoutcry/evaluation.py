@@ -44,12 +44,14 @@ class Place:
         dataset: The market.
         start: First bar of the window.
         end: Bar after its last.
+        sealed: Whether the market is drawn from a secret key, so that nobody could know its prices.
     """
 
     market: str
     dataset: Dataset
     start: int
     end: int
+    sealed: bool = False
 
 
 class Evaluation:
@@ -77,7 +79,7 @@ class Evaluation:
             places = []
             for window in market.windows:
                 start, end = window.resolve(dataset, suite.lookback)
-                places.append(Place(market.name, dataset, start, end))
+                places.append(Place(market.name, dataset, start, end, market.scenario is not None))
             for before, after in pairwise(places):
                 if after.start < before.end - 1:
                     message = f"windows of `{market.name}` must follow each other and share no return"
@@ -95,10 +97,17 @@ class Evaluation:
         return len(self._places) * len(self.suite.seeds)
 
     def config(self) -> dict[str, Any]:
-        """Return what of the scorer's configuration the suite sets."""
-        windows = [{"dataset": at.dataset.fingerprint, "start": at.start, "end": at.end} for at in self._places]
-        ordered = sorted(windows, key=lambda each: (each["dataset"], each["start"], each["end"]))
-        config: dict[str, Any] = {"windows": ordered, "seeds": [str(seed) for seed in self.suite.seeds]}
+        """Return what of the scorer's configuration the suite sets.
+
+        A suite that records imply asks for no windows: they are of the agents' own choice.
+        """
+        config: dict[str, Any] = {"seeds": [str(seed) for seed in self.suite.seeds]}
+        if self.suite.edition != IMPLIED:
+            windows = [
+                {"dataset": at.dataset.fingerprint, "start": at.start, "end": at.end, "sealed": at.sealed}
+                for at in self._places
+            ]
+            config["windows"] = sorted(windows, key=lambda each: (each["dataset"], each["start"], each["end"]))
         if self.suite.gates:
             config["gates"] = dict(self.suite.gates)
         if self.suite.draws:

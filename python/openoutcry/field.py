@@ -107,7 +107,7 @@ class Pair:
         second: Place of the second agent.
         difference: Sharpe ratio a year of the first less that of the second.
         p_value: Probability of such a difference, either way, where there is none.
-        adjusted: The p-value after Holm, for all pairs.
+        adjusted: The same where any false difference among all pairs counts.
     """
 
     first: int
@@ -323,7 +323,7 @@ def tie_bands(
     windows: Sequence[int] | None = None,
     rank_by: Sequence[float] | None = None,
     level: float = 0.05,
-    n_draws: int | None = None,
+    n_draws: int = N_DRAWS,
     block_length: float | None = None,
 ) -> Bands:
     """Return the bands of agents whose Sharpe ratios cannot be told apart.
@@ -335,24 +335,22 @@ def tie_bands(
         windows: Days of each window; blocks stay inside them.
         rank_by: What the best agent has most of; Sharpe ratios if None. Shape `(n_agents,)`.
         level: Share of fields of equal agents in which any two may be told apart.
-        n_draws: Most resamples of a pair; if None, twice as many as Holm needs, and no fewer than 2,000.
+        n_draws: Resamples, of any count of pairs.
         block_length: Days of a block, at most a tenth of all, rounded up; estimated if None.
 
     Raises:
         OpenOutcryError: there are fewer than two agents or 250 days, returns do not vary, or `n_draws` cannot tell any
             two apart.
 
-    Source: Ledoit and Wolf (2008); Holm (1979); Besag and Clifford (1991).
+    Source: Ledoit and Wolf (2008); Romano and Wolf (2005); Besag and Clifford (1991).
     """
     panel = _panel(returns)
-    n_pairs = panel.shape[1] * (panel.shape[1] - 1) // 2
-    enough = max(N_DRAWS, int(np.ceil(2 * n_pairs / level))) if 0.0 < level < 1.0 else N_DRAWS
     bands, pairs, days = native.tie_bands(
         panel,
         _windows(panel, windows),
         periods_per_year=periods_per_year,
         level=level,
-        n_draws=enough if n_draws is None else n_draws,
+        n_draws=n_draws,
         seed=seed,
         rank_by=None if rank_by is None else [float(each) for each in rank_by],
         block_length=block_length,

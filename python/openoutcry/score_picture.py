@@ -8,14 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from openoutcry.evaluation import Evaluation
+from openoutcry.evaluation import IMPLIED, Evaluation
 from openoutcry.picture import versions
 from openoutcry.record import RunRecord
 from openoutcry.report import Provenance
 from openoutcry.report.score_page import render_scores
 from openoutcry.report.score_view import FieldTest, Floor, ScoreGate, ScoreRow, ScoreSide, ScoreView, ScoreWindow
 from openoutcry.suite import Suite
-from openoutcry.verdict import Board, Score
+from openoutcry.verdict import Board, Gate, Score
 
 __all__ = ["provenance_of", "view_of", "write_score_report"]
 
@@ -57,7 +57,7 @@ def write_score_report(
 
 def view_of(board: Board, suite: Suite | Evaluation | None = None) -> ScoreView:
     """Return what a page shows of a board."""
-    protocol = _suite_of(suite)
+    protocol = _named(suite)
     markets = _markets(board, suite)
     tests = []
     for name, found in board.tests.items():
@@ -67,7 +67,9 @@ def view_of(board: Board, suite: Suite | Evaluation | None = None) -> ScoreView:
     told = f"{len(board.scores)} agents, {n_runs} runs each" if n_runs else f"{len(board.scores)} agents"
     return ScoreView(
         title="Scores" if protocol is None else f"Scores: {protocol.name} {protocol.edition}",
-        protocol=told if protocol is None else f"Suite {protocol.name}, edition {protocol.edition}; {told}",
+        protocol=f"Under no suite; {told}"
+        if protocol is None
+        else f"Suite {protocol.name}, edition {protocol.edition}; {told}",
         sentence=board.sentence,
         power=board.power["sentence"] if board.power else "",
         rows=[_row(score, markets) for score in board.scores],
@@ -88,7 +90,7 @@ def provenance_of(
 ) -> Provenance:
     """Return what anyone needs to compute a board again."""
     groups: dict[str, list[tuple[str, str]]] = {}
-    protocol = _suite_of(suite)
+    protocol = _named(suite)
     if protocol is not None:
         rules = [("costs", repr(protocol.costs)), ("limits", repr(protocol.limits))]
         seeds = ", ".join(map(str, protocol.seeds))
@@ -111,12 +113,18 @@ def _digest(score: Score, signers: Mapping[str | None, str]) -> str:
     return f"{score.digest}, signed by {signers[score.digest]}" if score.digest in signers else score.digest
 
 
-def _suite_of(suite: Suite | Evaluation | None) -> Suite | None:
-    return suite.suite if isinstance(suite, Evaluation) else suite
+def _named(suite: Suite | Evaluation | None) -> Suite | None:
+    """Return the suite that somebody wrote; None for one that records imply."""
+    protocol = suite.suite if isinstance(suite, Evaluation) else suite
+    return None if protocol is None or protocol.edition == IMPLIED else protocol
 
 
 def _notices(board: Board) -> list[str]:
-    notices = []
+    notices, reasons = [], {reason for score in board.scores for reason in score.reasons}
+    if "no_suite" in reasons:
+        notices.append("under no suite the agents chose windows, costs and limits themselves, and none is eligible")
+    if "public_windows" in reasons:
+        notices.append("every window is public: whoever knew the prices beforehand would look like skill here")
     if any(score.digest is None for score in board.scores):
         notices.append("returns without decisions cannot be recomputed, and are never found eligible")
     if board.luck_floor is None:
@@ -161,17 +169,8 @@ def _row(score: Score, markets: Markets) -> ScoreRow:
         n_won=score.n_won,
         n_trials=score.trials["n_trials"],
         sides=[_side(side) for side in score.sides],
-        gates=[
-            ScoreGate(
-                each.slug,
-                each.passed,
-                each.value,
-                each.bound,
-                words.get(each.reason or "", each.reason or ""),
-                each.undefined.get("value", ""),
-            )
-            for each in score.gates
-        ],
+        gates=[_gate(each, words) for each in score.gates],
+        sealed=_sealed(score.sealed),
         windows=[_window(window, markets) for window in score.windows],
         pass_k=score.pass_k["rates"],
         markets=[_market(market, markets) for market in score.markets],
@@ -182,6 +181,18 @@ def _row(score: Score, markets: Markets) -> ScoreRow:
         n_decisions=score.process["n_decisions"],
         copy_of=score.copy_of or "",
     )
+
+
+def _gate(gate: Gate, words: Mapping[str, str]) -> ScoreGate:
+    reason = words.get(gate.reason or "", gate.reason or "")
+    return ScoreGate(gate.slug, gate.passed, gate.value, gate.bound, reason, gate.undefined.get("value", ""))
+
+
+def _sealed(found: Mapping[str, Any] | None) -> list[ScoreGate]:
+    if found is None:
+        return []
+    words = dict(zip(found["reasons"], found["because"], strict=True))
+    return [_gate(Gate(**each), words) for each in found["gates"]]
 
 
 def _events(counts: Mapping[str, int] | None) -> dict[str, dict[str, int]]:
@@ -250,4 +261,5 @@ def _floor(found: Mapping[str, Any] | None) -> Floor | None:
         return None
     named = found["sharpe"] or {}
     sharpe = {level: named[name] for name, level in _QUANTILES.items() if name in named}
-    return Floor(found["n_agents"], sharpe, found["best_z"])
+    each = [(lucky["sharpe"], lucky["z"]) for lucky in found["each"]]
+    return Floor(found["n_agents"], sharpe, found["best_z"], [ratio for ratio, _ in each], [z for _, z in each])

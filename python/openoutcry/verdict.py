@@ -48,8 +48,10 @@ class Score:
         reasons: Slugs of why, each once.
         because: The reasons in words.
         gates: Every gate.
+        sealed: Verdict, reasons, gates and `z` on the sealed windows alone; None where there are no others beside them.
         rank: Place, 1 for the best; agents that cannot be told from the first of their band share one.
-        z: Standard errors above the luck of trials, of the typical seed and the benchmark where they are fewer.
+        z: Standard errors above the luck of trials, of the typical seed and the benchmark where they are fewer; on the
+            sealed windows alone where they are fewer there.
         seed_z: The same for each seed.
         above_luck: Share of the luck floor that `z` is above.
         copy_of: Another agent whose track it has, unless it is known to have made it.
@@ -76,6 +78,7 @@ class Score:
     reasons: tuple[str, ...]
     because: tuple[str, ...]
     gates: tuple[Gate, ...]
+    sealed: dict[str, Any] | None
     rank: int | None
     z: float | None
     seed_z: tuple[float | None, ...]
@@ -135,7 +138,7 @@ class Board:
         tests: Tests of the field, by benchmark; None where there are none.
         power: What a board of so many agents can see at all, with a sentence.
         separation: What it takes to tell the first two apart, None for fewer than two.
-        luck_floor: What agents without skill show, None where none were given.
+        luck_floor: What agents without skill show, and each of them; None where none were given.
         overfit: Probability of backtest overfitting, advisory.
         undefined: Why a number is None.
         text: The board as JSON.
@@ -180,7 +183,12 @@ class Board:
     def sentence(self) -> str:
         """What the board can say of its first two agents, in words."""
         if self.separation is None:
-            return "There are no two agents to tell apart."
+            n_unranked, n_agents = sum(score.rank is None for score in self.scores), len(self.scores)
+            if n_agents < 2 or not n_unranked:
+                return "There are no two agents to tell apart."
+            have, left = "has" if n_unranked == 1 else "have", n_agents - n_unranked
+            to_tell = f"there is nobody to tell {self.bands[0][0]} from" if left else "there is nobody to tell apart"
+            return f"{n_unranked} of {n_agents} agents {have} no rank: {to_tell}."
         first, second = self.separation["first"], self.separation["second"]
         if not any({first, second} <= set(band) for band in self.bands):
             return f"{first} is ahead of {second}."

@@ -34,7 +34,7 @@ EXAMPLES = """
 
 `openoutcry score momentum.json.zst mine.json.zst --suite season.json --keys season.keys --report board.html`
 
-`openoutcry score run.json other.json`, records of the same windows without a suite
+`openoutcry score run.json other.json`, records of the same windows under no suite, of which none is eligible
 
 `openoutcry score 2024.json 2025.json theirs.json --public-key runner.pub`, runs of one agent in files of their own
 
@@ -232,10 +232,12 @@ def _show_tables(console: Console, judged: _Judged) -> None:
 
 
 def _show_protocol(console: Console, told: Suite, board: Board) -> None:
-    console.print(f"suite {plain(told.name)} {plain(told.edition)}, digest {told.digest}", style="dim", highlight=False)
     if told.edition == IMPLIED:
-        warning = "no suite: the agents chose windows, costs and limits, so believe no verdict; hint: `--suite`"
+        warning = "under no suite: the agents chose windows, costs and limits, so none is eligible; hint: `--suite`"
         console.print(warning, style="yellow", highlight=False)
+    else:
+        name = f"{plain(told.name)} {plain(told.edition)}"
+        console.print(f"suite {name}, digest {told.digest}", style="dim", highlight=False)
     if floor := board.luck_floor:
         ratios = floor["sharpe"]
         span = f"Sharpe {ratios['p5']:.2f} to {ratios['p95']:.2f} (5 to 95 %)"

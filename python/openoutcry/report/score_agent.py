@@ -31,7 +31,8 @@ def agent_fold(row: ScoreRow, key: str) -> str:
     parts = [
         f"<p><b>{escape(verdict.capitalize())}</b>{': ' if why else ''}{escape(why)}.</p>",
         heading(4, "Gates"),
-        scroll(_gates(row, notes), f"Gates of {row.name}"),
+        scroll(_gates(row.gates, "Every gate; all must hold", notes), f"Gates of {row.name}"),
+        _sealed(row, notes),
         heading(4, "Against each benchmark"),
         _sides(row, notes),
         _markets(row, notes, f"Markets of {row.name}"),
@@ -85,10 +86,18 @@ def shaded_z(z: float | None) -> str:
     return f'<td class="{shade(z, EXTREME_Z)}">{number(z, 1)}</td>'
 
 
-def _gates(row: ScoreRow, notes: Footnotes) -> str:
-    body = "".join(_gate(gate, notes) for gate in row.gates)
+def _sealed(row: ScoreRow, notes: Footnotes) -> str:
+    if not row.sealed:
+        return ""
+    table = _gates(row.sealed, "Gates of skill on the sealed windows alone; all must hold", notes)
+    told = f"Gates of {row.name} on sealed windows"
+    return heading(4, "On the sealed windows alone") + scroll(table, told)
+
+
+def _gates(gates: Sequence[ScoreGate], caption: str, notes: Footnotes) -> str:
+    body = "".join(_gate(gate, notes) for gate in gates)
     return (
-        '<table class="gates"><caption class="hidden">Every gate; all must hold</caption><thead><tr>'
+        f'<table class="gates"><caption class="hidden">{caption}</caption><thead><tr>'
         '<th scope="col">Gate</th><th scope="col">Found</th><th scope="col">Asked for</th>'
         f'<th scope="col">Result</th></tr></thead><tbody>{body}</tbody></table>'
     )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from statistics import median
 
 from openoutcry.report.marks import Ground, interval_axis, interval_mark, interval_range
 from openoutcry.report.metrics import get, show, show_sharpe
 from openoutcry.report.score_view import Floor, ScoreRow, ScoreSide
 from openoutcry.report.score_words import SIDE
-from openoutcry.report.text import escape, number, percent, plural
+from openoutcry.report.text import DASH, escape, number, percent, plural
 
 __all__ = ["BAR_OF_Z", "FARTHEST_Z", "floor_figure", "z_figure"]
 
@@ -27,7 +28,7 @@ def floor_figure(rows: Sequence[ScoreRow], floor: Floor | None) -> str:
     sides = [_side(row) for row in rows]
     estimates = [_estimate(side) for side in sides]
     low, high = interval_range(estimates)
-    luck = [] if floor is None else list(floor.sharpe.values())
+    luck = [] if floor is None else [*floor.sharpe.values(), *_known(floor.each_sharpe)]
     low, high = min([low, *luck]), max([high, *luck])
     ground = Ground("Sharpe ratio over cash with its 95% interval, against zero and luck.", _band(floor))
     body = [] if floor is None else [_floor_row(floor, low, high)]
@@ -40,7 +41,7 @@ def floor_figure(rows: Sequence[ScoreRow], floor: Floor | None) -> str:
     if floor is not None:
         caption += (
             f" Behind: {plural(floor.n_agents, 'agent')} without skill, nine in ten of them in the darker band, half"
-            " of them below its line."
+            " of them below its line; each is a dot in the row of its own."
         )
     return _figure(caption, ["Sharpe"], body, interval_axis(low, high))
 
@@ -49,8 +50,9 @@ def z_figure(rows: Sequence[ScoreRow], floor: Floor | None) -> str:
     """Draw how far each agent lies above the luck of trials, seed by seed."""
     best = None if floor is None else floor.best_z
     shown = [get(row.values, "z") for row in rows]
-    low, high = _z_range([z for z in (*shown, best) if z is not None])
-    body = []
+    luck = () if floor is None else floor.each_z
+    low, high = _z_range(_known([*shown, best, *luck]))
+    body = [] if floor is None or not floor.each_z else [_luck_row(floor, best, low, high)]
     for row, z in zip(rows, shown, strict=True):
         ground = Ground("Standard errors above the luck of trials, of each seed.", _seeds(row.seed_z, best, low, high))
         cells = [show("z", row.values, row.reasons, known=SIDE), _mark(interval_mark(z, None, low, high, ground))]
@@ -65,7 +67,7 @@ def z_figure(rows: Sequence[ScoreRow], floor: Floor | None) -> str:
         f" the dashed line, at {number(BAR_OF_Z)}, the deflated ratio is above 0.95."
     )
     if best is not None:
-        caption += f" The other line is the best agent without skill, at {number(best)}."
+        caption += f" The other line is the best agent without skill, at {number(best)}; each of them is a dot."
     extra = [] if floor is None else ["Share of luck below"]
     return _figure(caption, ["z"], body, interval_axis(low, high), extra)
 
@@ -101,11 +103,41 @@ def _mark(svg: str) -> str:
 
 def _floor_row(floor: Floor, low: float, high: float) -> str:
     told = ", ".join(f"{percent(level, 0)} below {number(value)}" for level, value in floor.sharpe.items())
-    ground = Ground(f"Agents without skill: {told}.", _band(floor))
+    band, dots = _band(floor), _dots(floor.each_sharpe, low, high)
+    ground = Ground(f"Agents without skill: {told}.", lambda at: band(at) + dots(at))
     middle = floor.sharpe.get(0.5)
     text = "" if middle is None else number(middle)
     cells = [text, _mark(interval_mark(None, None, low, high, ground))]
     return _row(plural(floor.n_agents, "agent") + " without skill", cells)
+
+
+def _luck_row(floor: Floor, best: float | None, low: float, high: float) -> str:
+    known = _known(floor.each_z)
+    above = sum(z > BAR_OF_Z for z in known)
+    told = f"{plural(floor.n_agents, 'agent')} without skill, {above} of them above {number(BAR_OF_Z)}."
+    lines, dots = _seeds((), best, low, high), _dots(known, low, high)
+    ground = Ground(told, lambda at: lines(at) + dots(at))
+    middle = number(median(known)) if known else DASH
+    cells = [middle, _mark(interval_mark(None, None, low, high, ground)), "<td></td>"]
+    return _row(plural(floor.n_agents, "agent") + " without skill", cells)
+
+
+def _known(values: Sequence[float | None]) -> list[float]:
+    return [value for value in values if value is not None]
+
+
+def _dots(values: Sequence[float | None], low: float, high: float) -> Callable[[_Place], str]:
+    """Return what draws each value as a dot; those of one place lie above each other."""
+    inside = sorted(value for value in _known(values) if low <= value <= high)
+
+    def draw(at: _Place) -> str:
+        # Strokes of no length with round ends: a circle each would be ten times as long.
+        places = (10.0 * float(at(value).rstrip("%")) for value in inside)
+        path = "".join(f"M{x:.0f} {(50, 25, 75, 38, 62)[index % 5]}h0" for index, x in enumerate(places))
+        box = 'viewBox="0 0 1000 100" preserveAspectRatio="none" width="100%" height="100%"'
+        return f'<svg {box}><path class="oo-lucky" d="{path}"/></svg>' if path else ""
+
+    return draw
 
 
 def _band(floor: Floor | None) -> Callable[[_Place], str]:

@@ -104,6 +104,7 @@ class ScoreRow:
         events: As in `RunView`.
         n_decisions: Decisions of all runs.
         copy_of: The agent whose track it has; empty for none.
+        sealed: Gates of skill on the sealed windows alone; empty where there are no others beside them.
     """
 
     name: str
@@ -126,6 +127,7 @@ class ScoreRow:
     events: Mapping[str, Mapping[str, int]]
     n_decisions: int
     copy_of: str = ""
+    sealed: Sequence[ScoreGate] = ()
 
 
 @dataclass(frozen=True)
@@ -136,11 +138,15 @@ class Floor:
         n_agents: How many they are.
         sharpe: Quantile, 0 to 1, to the annual Sharpe ratio over cash that this share of them stays below.
         best_z: Standard errors of the best of them above the luck of trials; `None` is undefined.
+        each_sharpe: The ratio of each of them; `None` is undefined.
+        each_z: The same standard errors of each of them.
     """
 
     n_agents: int
     sharpe: Mapping[float, float]
     best_z: float | None
+    each_sharpe: Sequence[float | None] = ()
+    each_z: Sequence[float | None] = ()
 
     def __post_init__(self) -> None:
         for level in self.sharpe:

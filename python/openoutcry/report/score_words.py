@@ -88,6 +88,7 @@ GATES: dict[str, GateWords] = {
     "windows_present": GateWords("Windows and seeds missing", "count", "at most"),
     "original": GateWords("Copy of another track", "count", "at most"),
     "benchmark": GateWords("Benchmark to beat", "count", "at least"),
+    "protocol": GateWords("Windows of a suite", "count", "at least"),
     "process": GateWords("Answers that were no decisions", "share", "at most"),
     "solvent": GateWords("Accounts liquidated or ruined", "count", "at most"),
     "drawdown": GateWords("Deepest drawdown of a run", "share", "at most"),
@@ -98,6 +99,7 @@ GATES: dict[str, GateWords] = {
     "romano_wolf": GateWords("Romano-Wolf p", "probability", "below"),
     "window_below": GateWords("Least p of a window below the benchmark", "probability", "at least"),
     "window_wins": GateWords("Windows above the benchmark", "count", "at least"),
+    "sealed": GateWords("Gates that sealed windows alone do not pass", "count", "at most"),
     "pass_k": GateWords("Chance that all seeds pass", "probability", "at least"),
 }
 """Every gate with a wording of its own; any other is shown by its slug."""

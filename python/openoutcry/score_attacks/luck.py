@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from statistics import NormalDist
 
@@ -23,6 +24,7 @@ from openoutcry.score_attacks.stage import (
     skilled,
     stage,
 )
+from openoutcry.scoring import score
 from openoutcry.verdict import Score
 
 N_MINED = 1_000
@@ -97,6 +99,26 @@ def _hidden(random: np.random.Generator) -> Try:
     weights, days = luckiest(random, public, N_MINED)
     p = naive.p_value(days)
     return _judged(stage(random), weights, p < LEVEL, p)
+
+
+def _hindsight(random: np.random.Generator) -> Try:
+    """Know every price of three public windows, and nothing of eight sealed ones."""
+    at = replace(stage(random, n_windows=11, length=YEAR // 2), n_public=3)
+    weights, last = noise(random, at)[0], at.windows[at.n_public - 1][1]
+    weights[:last] = skilled(random, at, 0.8)[:last]
+    p = naive.p_value(earned(at, weights))
+    return _judged(at, weights, p < LEVEL, p)
+
+
+def _own_windows(random: np.random.Generator) -> Try:
+    """Run 24 windows, hand in the best eight, and name no suite."""
+    at = stage(random, n_windows=24, length=YEAR // 2)
+    weights = noise(random, at)[0]
+    days = earned(at, weights).reshape(24, -1)
+    won = np.sort(np.argsort(days.sum(axis=1))[-8:])
+    p = naive.p_value(days[won].ravel())
+    record = at.record("attacker", weights, tuple(at.windows[place] for place in won))
+    return Try.of(score(record, dataset=at.dataset)["attacker"], p < LEVEL, p)
 
 
 def _one_window(random: np.random.Generator) -> Try:
@@ -197,6 +219,10 @@ PLANS = (
     Plan("mined-noise", "the luckiest of 1,000 agents that know nothing", "p of a t-test", _mined, is_luck=True),
     Plan("hidden-trials", "the same, counted by nobody, on a market that was sealed when it was chosen",
          "p of a t-test where it was chosen", _hidden, is_luck=True),
+    Plan("public-hindsight", "knows the prices of three public windows, and nothing of eight sealed ones",
+         "p of a t-test on all windows", _hindsight, is_luck=True),
+    Plan("own-windows", "hands in the best eight of 24 windows, under no suite", "p of a t-test on what is given",
+         _own_windows),
     Plan("one-window", "the luckiest of 200 in one window, which alone is submitted", "p of a t-test on that window",
          _one_window),
     Plan("one-of-eight", "the same, with a tenth of the stake in seven other windows", "p of a t-test on that window",

@@ -35,6 +35,7 @@ class Stage:
         costs: What trading costs.
         limits: What a decision may ask for.
         seeds: Keys of the slippage noise under which each window is run.
+        n_public: Windows, the first ones, whose prices everybody could know.
     """
 
     dataset: Dataset
@@ -42,12 +43,16 @@ class Stage:
     costs: CostModel
     limits: Limits
     seeds: tuple[int, ...] = (0,)
+    n_public: int = 0
 
     def config(self) -> dict[str, Any]:
         """Return what of the scorer's configuration it sets."""
         of = self.dataset.fingerprint
         return {
-            "windows": [{"dataset": of, "start": start, "end": end} for start, end in self.windows],
+            "windows": [
+                {"dataset": of, "start": start, "end": end, "sealed": place >= self.n_public}
+                for place, (start, end) in enumerate(self.windows)
+            ],
             "seeds": [str(seed) for seed in self.seeds],
             "draws": {"replicates": 499},
         }

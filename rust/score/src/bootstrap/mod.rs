@@ -9,7 +9,7 @@ mod setup;
 mod sums;
 
 pub(crate) use blocks::{Starts, Stationary};
-pub(crate) use interval::Tracks;
+pub(crate) use interval::{Adds, Resampled, Track, Tracks, least_draws};
 pub use interval::{Interval, sharpe_interval};
 pub(crate) use length::influence;
 pub use length::{block_length, sharpe_block_length};

@@ -14,8 +14,8 @@ use crate::overfit::MAX_BLOCKS;
 pub struct ScoreConfig {
     /// Windows that an agent must have run.
     ///
-    /// None asks for all that any agent of the field has.
-    pub windows: Vec<WindowKey>,
+    /// None asks for all that any agent of the field has: their makers chose them, and nobody is eligible.
+    pub windows: Vec<SuiteWindow>,
     /// Fill keys that each window must have been run under, as text.
     ///
     /// None asks for the same ones in each window.
@@ -52,6 +52,30 @@ impl WindowKey {
     #[must_use]
     pub fn n_returns(&self) -> usize {
         self.end.saturating_sub(self.start + 1)
+    }
+}
+
+/// A window that agents must have run, and whether anybody could know its prices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SuiteWindow {
+    /// SHA-256 of the market; none for returns of an unknown one.
+    #[serde(default)]
+    pub dataset: Option<Digest>,
+    /// First bar, at whose close the first decision is taken.
+    pub start: usize,
+    /// Bar after the last.
+    pub end: usize,
+    /// Whether its prices were a secret when agents were made and run.
+    #[serde(default)]
+    pub sealed: bool,
+}
+
+impl SuiteWindow {
+    /// Returns the window.
+    #[must_use]
+    pub fn key(&self) -> WindowKey {
+        WindowKey { dataset: self.dataset, start: self.start, end: self.end }
     }
 }
 
@@ -124,7 +148,7 @@ pub enum PassMode {
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Drawing {
-    /// How often; tests of many pairs draw more where so few could not tell any apart.
+    /// How often; ties take more where so few could not tell anybody apart.
     pub replicates: usize,
     /// What all draws are a function of.
     pub seed: u64,
@@ -162,15 +186,15 @@ impl Default for Drawing {
 }
 
 impl Drawing {
-    /// Returns the draws of one test.
+    /// Returns the draws of a test.
     pub(super) fn draws(&self) -> Draws {
         Draws { n: self.replicates, seed: self.seed, block_length: self.block_length }
     }
 
-    /// Returns the draws of so many tests at a level, which fewer could not decide.
-    pub(super) fn draws_at(&self, n_tests: usize, level: f64) -> Draws {
-        #[expect(clippy::cast_sign_loss, reason = "a count over a level, both above 0")]
-        let least = libm::ceil(n_tests as f64 / level) as usize;
+    /// Returns the draws of a test at a level, which fewer could not decide.
+    pub(super) fn draws_at(&self, level: f64) -> Draws {
+        #[expect(clippy::cast_sign_loss, reason = "a level is above 0")]
+        let least = libm::ceil(1.0 / level) as usize;
         Draws { n: self.replicates.max(least), ..self.draws() }
     }
 }
@@ -223,7 +247,7 @@ impl ScoreConfig {
             return refuse(name, "finite and at least 0", received);
         }
         self.check_counts()?;
-        let mut windows = self.windows.clone();
+        let mut windows: Vec<WindowKey> = self.windows.iter().map(SuiteWindow::key).collect();
         windows.sort_unstable();
         let apart = |pair: &[WindowKey]| pair[0].dataset != pair[1].dataset || pair[0].end <= pair[1].start + 1;
         if windows.windows(2).all(apart) && windows.iter().all(|window| window.n_returns() > 0) {

@@ -1,15 +1,16 @@
 use openoutcry_contract::record::Fill;
 use openoutcry_contract::{Submission, SubmittedRun, Window};
 
+use super::judge::{Judged, on_panel, panel_of, selection};
+use super::luck::luck_floor;
 use super::prepare::{Agent, prepare};
-use super::rank::{Separation, beside, rank};
-use super::reason::{Known, Unknown};
-use super::score::{CompositeScore, InField, Verdict, score, seed_ratios, settled};
-use super::{ScoreConfig, ScoreError};
-use crate::bootstrap::Panel;
+use super::rank::{Separation, rank};
+use super::reason::{Known, Reason, Unknown};
+use super::score::{CompositeScore, Verdict};
+use super::sealed::seal;
+use super::{LuckFloor, ScoreConfig, ScoreError};
 use crate::power::{Board, Power, power};
-use crate::skill::{Selection, trials};
-use crate::{FieldTests, Overfit, TestError, benjamini_hochberg, field_tests, overfit, percentile, sharpe};
+use crate::{FieldTests, Overfit, TestError, overfit};
 
 /// Bars a year of returns of which nothing else is said.
 const DAILY: f64 = 252.0;
@@ -31,21 +32,6 @@ pub struct Field {
     pub separation: Option<Separation>,
     /// What agents without skill show, where some were given.
     pub luck_floor: Option<LuckFloor>,
-}
-
-/// What agents without skill show on the same windows.
-///
-/// Ratios are a year, over cash.
-#[derive(Clone, Debug, PartialEq)]
-pub struct LuckFloor {
-    /// Agents.
-    pub n_agents: usize,
-    /// Those whose ratio is defined.
-    pub n_defined: usize,
-    /// Lowest, 5th, 50th and 95th percentile, and highest ratio.
-    pub sharpe: Known<[f64; 5]>,
-    /// Standard errors of the best above the luck of trials.
-    pub best_z: Known,
 }
 
 /// Returns the score of one agent, a field of its own.
@@ -97,19 +83,13 @@ pub fn score_run(returns: &[f64], n_trials: u64) -> Result<CompositeScore, Score
 pub fn score_field(submissions: &[Submission], config: &ScoreConfig) -> Result<Field, ScoreError> {
     config.check()?;
     let (agents, floor) = prepare(submissions, config)?;
-    let members: Vec<usize> = (0..agents.len()).filter(|place| agents[*place].is_in_field()).collect();
-    let tests = [test_side(&agents, &members, config, 0)?, test_side(&agents, &members, config, 1)?];
-    let in_field = in_field(&agents, &members, &tests)?;
-    let n_eff = n_eff(&agents, &members);
-    let mut scores = Vec::with_capacity(agents.len());
-    for (agent, in_field) in agents.iter().zip(&in_field) {
-        let selection = selection(agent, &agents, config, n_eff);
-        scores.push(score(agent, config, &selection, in_field));
+    let mut judged = Judged::new(&agents, config)?;
+    seal(submissions, config, &mut judged.scores)?;
+    if !config.windows.is_empty() && config.windows.iter().all(|window| !window.sealed) {
+        judged.scores.iter_mut().for_each(|score| score.reasons.push(Reason::PublicWindows));
     }
-    for (place, agent) in agents.iter().enumerate() {
-        scores[place].copy_of = agent.copy_of.map(|original| agents[original].submission.agent_id.clone());
-    }
-    let luck_floor = luck_floor(&floor, &mut scores, |agent| selection(agent, &agents, config, n_eff));
+    let luck_floor = luck_floor(&floor, &mut judged.scores, |agent| selection(agent, &agents, config, judged.n_eff));
+    let Judged { mut scores, members, tests, .. } = judged;
     let (bands, separation) = rank(&agents, &scores, config)?;
     let mut place = 1;
     for band in &bands {
@@ -140,121 +120,6 @@ fn ordered(mut scores: Vec<CompositeScore>) -> Vec<CompositeScore> {
         rank(a).cmp(&rank(b)).then(z(b).total_cmp(&z(a))).then_with(|| a.agent_id.cmp(&b.agent_id))
     });
     scores
-}
-
-/// Returns out of how many trials an agent was chosen.
-///
-/// Those of the ledger, at least the agents of the field, copies too; what its maker declares adds to them.
-fn selection(agent: &Agent<'_>, agents: &[Agent<'_>], config: &ScoreConfig, n_eff: Option<usize>) -> Selection {
-    let counted = config.trials.n_trials.max(agents.len() as u64);
-    Selection {
-        n_trials: counted.saturating_add(agent.submission.in_sample_trials),
-        n_returns: agent.tracks.n_days(),
-        spread: config.trials.spread,
-        n_eff: config.trials.n_eff.or(n_eff),
-    }
-}
-
-/// Returns the days of some agents on one side, and who of them has that side.
-fn panel_of(agents: &[Agent<'_>], members: &[usize], side: usize) -> (Vec<usize>, Vec<f64>) {
-    let has = |place: &&usize| agents[**place].average.sides()[side].1.is_ok();
-    let members: Vec<usize> = members.iter().filter(has).copied().collect();
-    let series: Vec<&[f64]> = members.iter().filter_map(|place| agents[*place].average.sides()[side].1.ok()).collect();
-    let days = beside(&series);
-    (members, days)
-}
-
-fn on_panel<T>(
-    agents: &[Agent<'_>],
-    members: &[usize],
-    side: usize,
-    test: impl FnOnce(&Panel<'_>) -> Result<T, TestError>,
-) -> Result<Known<T>, ScoreError> {
-    let (members, days) = panel_of(agents, members, side);
-    let Some(first) = members.first() else { return Ok(Err(Unknown::NotInField)) };
-    let lengths = agents[*first].tracks.lengths();
-    settled(Panel::new(&days, members.len(), &lengths).map_err(TestError::from).and_then(|panel| test(&panel)))
-}
-
-fn test_side(
-    agents: &[Agent<'_>],
-    members: &[usize],
-    config: &ScoreConfig,
-    side: usize,
-) -> Result<Known<FieldTests>, ScoreError> {
-    on_panel(agents, members, side, |panel| field_tests(panel, &config.draws.draws()))
-}
-
-/// Returns what the field says of each agent.
-///
-/// Of a copy, it is what it says of the one that stands for it.
-fn in_field(
-    agents: &[Agent<'_>],
-    members: &[usize],
-    tests: &[Known<FieldTests>; 2],
-) -> Result<Vec<InField>, ScoreError> {
-    let nothing = InField {
-        alone: [Err(Unknown::NotInField); 2],
-        romano_wolf: [Err(Unknown::NotInField); 2],
-        false_discovery: [Err(Unknown::NotInField); 2],
-    };
-    let mut found = vec![nothing; agents.len()];
-    for (side, tested) in tests.iter().enumerate() {
-        for (place, agent) in agents.iter().enumerate() {
-            if agent.average.sides()[side].1 == Err(Unknown::NoBenchmark) {
-                found[place].set(side, Err(Unknown::NoBenchmark));
-            }
-        }
-        let (members, _) = panel_of(agents, members, side);
-        let rates = match tested {
-            Ok(tests) => benjamini_hochberg(&tests.alone).map_err(TestError::from)?,
-            Err(_) => Vec::new(),
-        };
-        for (column, place) in members.into_iter().enumerate() {
-            let told = tested.as_ref().map(|tests| [tests.alone[column], tests.romano_wolf[column], rates[column]]);
-            found[place].set(side, told.map_err(|unknown| *unknown));
-        }
-    }
-    for (place, agent) in agents.iter().enumerate() {
-        if let Some(other) = agent.stands_for {
-            found[place] = found[other];
-        }
-    }
-    Ok(found)
-}
-
-/// Returns clusters of the field's tracks, where there are any.
-fn n_eff(agents: &[Agent<'_>], members: &[usize]) -> Option<usize> {
-    let series: Vec<&[f64]> = members.iter().map(|place| &agents[*place].average.cash[..]).collect();
-    trials(&series).ok()?.n_eff.ok()
-}
-
-/// Returns what the luck floor shows.
-///
-/// Each agent is told what share of it lies below.
-fn luck_floor(
-    floor: &[Agent<'_>],
-    scores: &mut [CompositeScore],
-    selection: impl Fn(&Agent<'_>) -> Selection,
-) -> Option<LuckFloor> {
-    if floor.is_empty() {
-        return None;
-    }
-    let z_of = |agent: &Agent<'_>| {
-        let (seed_z, seed) = seed_ratios(agent, &selection(agent));
-        seed_z[seed].ok()
-    };
-    let z: Vec<f64> = floor.iter().filter_map(z_of).collect();
-    for score in scores {
-        let below = |own: f64| z.iter().filter(|other| **other < own).count() as f64 / z.len() as f64;
-        score.above_luck = if z.is_empty() { Err(Unknown::NotInField) } else { score.z.map(below) };
-    }
-    let ratios: Vec<f64> =
-        floor.iter().filter_map(|agent| sharpe(&agent.average.cash, agent.tracks.periods_per_year).ok()).collect();
-    let at = |share: f64| -> Known { Ok(percentile(&ratios, share)?) };
-    let five = || -> Known<[f64; 5]> { Ok([at(0.0)?, at(0.05)?, at(0.5)?, at(0.95)?, at(1.0)?]) };
-    let best_z = z.into_iter().max_by(f64::total_cmp).ok_or(Unknown::NotInField);
-    Some(LuckFloor { n_agents: floor.len(), n_defined: ratios.len(), sharpe: five(), best_z })
 }
 
 fn overfitted(agents: &[Agent<'_>], members: &[usize], config: &ScoreConfig) -> Result<Known<Overfit>, ScoreError> {

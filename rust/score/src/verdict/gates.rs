@@ -1,4 +1,4 @@
-use super::config::{Gates, PassMode};
+use super::config::{Gates, PassMode, ScoreConfig};
 use super::prepare::Agent;
 use super::process::Process;
 use super::reason::{Known, Reason, Unknown};
@@ -41,7 +41,7 @@ impl Gate {
         Self::on(slug, value, bound, |value| value >= bound, reason)
     }
 
-    fn at_most(slug: &'static str, value: Known, bound: f64, reason: Reason) -> Self {
+    pub(super) fn at_most(slug: &'static str, value: Known, bound: f64, reason: Reason) -> Self {
         Self::on(slug, value, bound, |value| value <= bound, reason)
     }
 
@@ -61,8 +61,10 @@ pub(super) struct Findings<'a> {
 }
 
 /// Returns every gate of an agent.
-pub(super) fn gates(agent: &Agent<'_>, gates: &Gates, found: &Findings<'_>) -> Vec<Gate> {
+pub(super) fn gates(agent: &Agent<'_>, config: &ScoreConfig, found: &Findings<'_>) -> Vec<Gate> {
+    let gates = &config.gates;
     let mut all = data_gates(agent);
+    all.push(protocol(config.windows.len()));
     all.extend(process_gates(found.process, gates));
     all.extend(floor_gates(agent, gates));
     all.extend(skill_gates(gates, found));
@@ -85,6 +87,14 @@ fn data_gates(agent: &Agent<'_>) -> Vec<Gate> {
             ..Gate::at_least("benchmark", Ok(benchmark), 1.0, Reason::NoBenchmark)
         },
     ]
+}
+
+/// Returns whether somebody else than the agents chose the windows.
+///
+/// It is not known where nobody did.
+fn protocol(n_windows: usize) -> Gate {
+    let gate = Gate::at_least("protocol", Ok(n_windows as f64), 1.0, Reason::NoSuite);
+    if n_windows > 0 { gate } else { Gate { passed: None, ..gate } }
 }
 
 /// Returns whether the runs went as they should.

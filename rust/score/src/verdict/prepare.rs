@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use openoutcry_contract::{Submission, SubmittedRun, Trace};
 
 use super::active::{Active, active};
+use super::config::SuiteWindow;
 use super::tracks::{Tracks, fill_text, key_of};
 use super::{ScoreConfig, ScoreError, WindowKey};
 use crate::is_riskless;
@@ -48,6 +49,36 @@ pub(super) fn prepare<'a>(
     submissions: &'a [Submission],
     config: &ScoreConfig,
 ) -> Result<(Vec<Agent<'a>>, Vec<Agent<'a>>), ScoreError> {
+    check_names(submissions)?;
+    let agents = submissions.iter().map(|each| agent(each, |_| true)).collect::<Result<Vec<_>, _>>()?;
+    check_rules(submissions)?;
+    let agents = counted(agents, config)?;
+    let is_floor = |agent: &Agent<'_>| config.luck_floor.contains(&agent.submission.agent_id);
+    let (floor, mut agents): (Vec<_>, Vec<_>) = agents.into_iter().partition(is_floor);
+    mark_copies(&mut agents, config);
+    Ok((agents, floor))
+}
+
+/// Returns agents as far as they ran the windows of a configuration.
+///
+/// Who ran none is not among them.
+///
+/// # Errors
+///
+/// Returns an error for a submission that cannot be scored.
+pub(super) fn restricted<'a>(
+    submissions: &[&'a Submission],
+    config: &ScoreConfig,
+) -> Result<Vec<Agent<'a>>, ScoreError> {
+    let windows: BTreeSet<WindowKey> = config.windows.iter().map(SuiteWindow::key).collect();
+    let is_in = |run: &SubmittedRun| windows.contains(&key_of(run));
+    let some = submissions.iter().filter(|each| each.runs.iter().any(is_in));
+    let mut agents = counted(some.map(|each| agent(each, is_in)).collect::<Result<Vec<_>, _>>()?, config)?;
+    mark_copies(&mut agents, config);
+    Ok(agents)
+}
+
+fn check_names(submissions: &[Submission]) -> Result<(), ScoreError> {
     let mut names = BTreeSet::new();
     if let Some(twice) = submissions.iter().find(|each| !names.insert(&each.agent_id)) {
         return Err(ScoreError::Agents { received: format!("{:?} twice", twice.agent_id) });
@@ -55,21 +86,21 @@ pub(super) fn prepare<'a>(
     if submissions.is_empty() {
         return Err(ScoreError::Agents { received: "none".to_owned() });
     }
-    let mut agents = submissions.iter().map(agent).collect::<Result<Vec<_>, _>>()?;
-    check_rules(submissions)?;
+    Ok(())
+}
+
+/// Counts what each agent lacks of what is asked for.
+fn counted<'a>(mut agents: Vec<Agent<'a>>, config: &ScoreConfig) -> Result<Vec<Agent<'a>>, ScoreError> {
     let wanted = wanted(&agents, config);
     for agent in &mut agents {
         agent.n_missing = missing(&agent.tracks, &wanted, config)
             .map_err(|problem| ScoreError::Submission { agent: agent.submission.agent_id.clone(), problem })?;
     }
-    let is_floor = |agent: &Agent<'_>| config.luck_floor.contains(&agent.submission.agent_id);
-    let (floor, mut agents): (Vec<_>, Vec<_>) = agents.into_iter().partition(is_floor);
-    mark_copies(&mut agents, config);
-    Ok((agents, floor))
+    Ok(agents)
 }
 
-fn agent(submission: &Submission) -> Result<Agent<'_>, ScoreError> {
-    let tracks = Tracks::new(submission)?;
+fn agent(submission: &Submission, is_in: impl Fn(&SubmittedRun) -> bool) -> Result<Agent<'_>, ScoreError> {
+    let tracks = Tracks::new(submission, is_in)?;
     let returns = tracks.returns(None);
     let average = active(&tracks, None, &returns);
     let seeds = (0..tracks.n_seeds()).map(|seed| active(&tracks, Some(seed), &tracks.returns(Some(seed)))).collect();
@@ -109,7 +140,7 @@ fn check_rules(submissions: &[Submission]) -> Result<(), ScoreError> {
 /// Returns the windows that every agent must have.
 fn wanted(agents: &[Agent<'_>], config: &ScoreConfig) -> Vec<WindowKey> {
     if !config.windows.is_empty() {
-        return config.windows.clone();
+        return config.windows.iter().map(SuiteWindow::key).collect();
     }
     let every: BTreeSet<WindowKey> = agents.iter().flat_map(|agent| agent.tracks.keys()).collect();
     every.into_iter().collect()

@@ -6,7 +6,8 @@ use super::score::{CompositeScore, settled, typical};
 use super::{Reason, ScoreConfig, ScoreError};
 use crate::bootstrap::Panel;
 use crate::power::days_to_separate;
-use crate::{TestError, sharpe_difference, tie_bands, volatility};
+use crate::ties::bands_alone;
+use crate::{TestError, sharpe_difference, volatility};
 
 /// What it takes to tell the first two agents of a board apart.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,15 +63,12 @@ pub(super) fn rank(
     }
     let n = places.len();
     let days = Days::of(agents, scores, &places);
-    let draws = config.draws.draws_at(n * (n - 1) / 2, config.gates.level);
+    let draws = config.draws.draws_at(config.gates.level);
     let ranks: Vec<f64> = places.iter().map(|place| z_of(*place)).collect();
     let year = agents[places[0]].tracks.periods_per_year;
-    let banded = days.panel().and_then(|panel| tie_bands(&panel, year, config.gates.level, Some(&ranks), &draws));
-    let bands = match settled(banded)? {
-        Ok(bands) => bands.bands,
-        // Too few days to tell anybody apart: all are in one band.
-        Err(_) => vec![(0..n).collect()],
-    };
+    let banded = days.panel().and_then(|panel| bands_alone(&panel, year, config.gates.level, &ranks, &draws));
+    // Where there are too few days to tell anybody apart, all are in one band.
+    let bands = settled(banded)?.unwrap_or_else(|_| vec![(0..n).collect()]);
     let bands = bands.into_iter().map(|band| band.into_iter().map(|member| places[member]).collect()).collect();
     let separation = separation(agents, scores, [places[0], places[1]], config)?;
     Ok((bands, Some(separation)))
@@ -119,7 +117,7 @@ fn separation(
 ) -> Result<Separation, ScoreError> {
     let days = Days::of(agents, scores, &pair);
     let (level, power) = (config.gates.level, config.gates.power);
-    let draws = config.draws.draws_at(1, level);
+    let draws = config.draws.draws_at(level);
     let year = agents[pair[0]].tracks.periods_per_year;
     let apart = settled(days.panel().and_then(|panel| sharpe_difference(&panel, year, level, &draws)))?;
     let n_days = scores[pair[0]].n_days;

@@ -58,6 +58,8 @@ pub enum Reason {
     NoBenchmark,
     /// There are returns, but no decisions that they can be recomputed from.
     NoTrace,
+    /// Under no suite: the agents chose windows, costs and limits.
+    NoSuite,
     /// More answers were no decisions than the budget allows.
     Faults,
     /// The account was liquidated or ruined.
@@ -80,8 +82,12 @@ pub enum Reason {
     TooFewWins,
     /// A run of a window does not pass.
     NotAllPass,
+    /// On the sealed windows alone it may be luck, whatever public ones say.
+    NotOnSealed,
     /// The statistic has no value.
     Undefined,
+    /// Every window is public: hindsight would look like this, too. It decides nothing.
+    PublicWindows,
 }
 
 impl Reason {
@@ -94,6 +100,7 @@ impl Reason {
             Self::Copy => "copy",
             Self::NoBenchmark => "no_benchmark",
             Self::NoTrace => "no_trace",
+            Self::NoSuite => "no_suite",
             Self::Faults => "faults",
             Self::Terminated => "terminated",
             Self::Drawdown => "drawdown",
@@ -105,7 +112,9 @@ impl Reason {
             Self::WindowBelow => "window_below",
             Self::TooFewWins => "too_few_wins",
             Self::NotAllPass => "not_all_pass",
+            Self::NotOnSealed => "not_on_sealed",
             Self::Undefined => "undefined",
+            Self::PublicWindows => "public_windows",
         }
     }
 
@@ -118,6 +127,7 @@ impl Reason {
             Self::Copy => "the track is that of another agent",
             Self::NoBenchmark => "there is no buy-and-hold to hold the returns against",
             Self::NoTrace => "there are no decisions to recompute the returns from",
+            Self::NoSuite => "under no suite: the agents chose windows, costs and limits",
             Self::Faults => "too many answers were no decisions",
             Self::Terminated => "an account was liquidated or ruined",
             Self::Drawdown => "a run fell deeper than allowed",
@@ -129,7 +139,9 @@ impl Reason {
             Self::WindowBelow => "a window is significantly below the benchmark",
             Self::TooFewWins => "too few windows are above the benchmark",
             Self::NotAllPass => "not every run of every window passes",
+            Self::NotOnSealed => "on the sealed windows alone it may be luck",
             Self::Undefined => "the statistic has no value",
+            Self::PublicWindows => "every window is public",
         }
     }
 }

@@ -8,7 +8,9 @@ use std::fmt::Display;
 use serde_json::{Map, Value, json};
 
 use super::beside::Beside;
-use super::{CompositeScore, Field, Gate, LuckFloor, Market, Process, Separation, Side, WindowScore};
+use super::{
+    CompositeScore, Field, Gate, LuckFloor, Lucky, Market, Process, Reason, Sealed, Separation, Side, WindowScore,
+};
 use crate::FieldTests;
 use crate::power::Power;
 use crate::skill::{Calibration, Decay, Deflated, Selection};
@@ -85,8 +87,7 @@ impl CompositeScore {
 
 fn score(of: &CompositeScore) -> Value {
     let metrics = of.metrics.iter().fold(Object::default(), |object, (name, value)| object.number(name, *value));
-    let because: Vec<&str> = of.reasons.iter().map(|reason| reason.words()).collect();
-    let slugs: Vec<&str> = of.reasons.iter().map(|reason| reason.slug()).collect();
+    let (slugs, because) = reasons(&of.reasons);
     let pass_k = json!({"rates": of.pass_k.rates, "passed": of.pass_k.passed});
     let object = Object::default()
         .set("agent_id", of.agent_id.as_str())
@@ -95,6 +96,7 @@ fn score(of: &CompositeScore) -> Value {
         .set("reasons", slugs)
         .set("because", because)
         .set("gates", list(&of.gates, gate))
+        .set("sealed", of.sealed.as_ref().map_or(Value::Null, sealed))
         .set("copy_of", of.copy_of.clone().map_or(Value::Null, Value::from))
         .set("rank", of.rank.map_or(Value::Null, Value::from))
         .number("z", of.z)
@@ -114,6 +116,24 @@ fn score(of: &CompositeScore) -> Value {
         .set("pass_k", pass_k)
         .set("process", process(&of.process))
         .set("beside", beside(&of.beside));
+    object.done()
+}
+
+/// Returns reasons as slugs and in words.
+fn reasons(of: &[Reason]) -> (Vec<&'static str>, Vec<&'static str>) {
+    of.iter().map(|reason| (reason.slug(), reason.words())).unzip()
+}
+
+fn sealed(of: &Sealed) -> Value {
+    let (slugs, because) = reasons(&of.reasons);
+    let object = Object::default()
+        .set("verdict", of.verdict.slug())
+        .set("reasons", slugs)
+        .set("because", because)
+        .set("gates", list(&of.gates, gate))
+        .number("z", of.z)
+        .set("n_windows", of.n_windows)
+        .set("n_days", of.n_days);
     object.done()
 }
 
@@ -286,6 +306,12 @@ fn luck_floor(of: &LuckFloor) -> Value {
         .set("n_agents", of.n_agents)
         .set("n_defined", of.n_defined)
         .maybe("sharpe", of.sharpe, five)
-        .number("best_z", of.best_z);
+        .number("best_z", of.best_z)
+        .set("each", list(&of.each, lucky));
+    object.done()
+}
+
+fn lucky(of: &Lucky) -> Value {
+    let object = Object::default().set("agent_id", of.agent_id.as_str()).number("sharpe", of.sharpe).number("z", of.z);
     object.done()
 }

@@ -7,7 +7,7 @@ use super::gates::{Findings, Gate, gates, verdict};
 use super::prepare::Agent;
 use super::reason::{Known, Reason, Unknown};
 use super::windows::test_windows;
-use super::{PassK, Process, ScoreConfig, ScoreError, WindowKey};
+use super::{PassK, Process, ScoreConfig, ScoreError, Sealed, WindowKey};
 use crate::bootstrap::{Panel, sign_flip};
 use crate::skill::{Deflated, Hac, Moments, Selection, default_lags, deflate, hac, min_track_record};
 use crate::{METRICS, Statistic, TestError, Track, mean, share_of_nav, sharpe, sharpe_standard_error, summarize};
@@ -122,6 +122,8 @@ pub struct CompositeScore {
     pub reasons: Vec<Reason>,
     /// Every gate.
     pub gates: Vec<Gate>,
+    /// What the sealed windows say alone, where there are others beside them.
+    pub sealed: Option<Sealed>,
     /// Another agent whose track it has, unless it is known to have made it.
     pub copy_of: Option<String>,
     /// Its place, 1 for the best.
@@ -130,7 +132,7 @@ pub struct CompositeScore {
     pub rank: Option<usize>,
     /// What ranks: standard errors above the luck of trials.
     ///
-    /// Of the typical seed, and the side where they are fewer.
+    /// Of the typical seed, the side where they are fewer, and the sealed windows where they are fewer there.
     pub z: Known,
     /// The same for each seed; the typical one is the lower of the two in the middle.
     pub seed_z: Vec<Known>,
@@ -245,7 +247,7 @@ pub(super) fn score(
     let process = Process::of(&agent.tracks);
     let dsr = dsr_of(&agent.seeds[seed], selection);
     let found = Findings { process: &process, sides: &sides, windows: &windows, dsr };
-    let gates = gates(agent, &config.gates, &found);
+    let gates = gates(agent, config, &found);
     let (verdict, reasons) = verdict(&gates);
     CompositeScore {
         agent_id: agent.submission.agent_id.clone(),
@@ -253,6 +255,7 @@ pub(super) fn score(
         verdict,
         reasons,
         gates,
+        sealed: None,
         copy_of: None,
         rank: None,
         z: seed_z[seed],

@@ -42,20 +42,20 @@ pub(super) fn key_of(run: &SubmittedRun) -> WindowKey {
 }
 
 impl<'a> Tracks<'a> {
-    /// Returns the runs of a submission, by market, window and fill key.
+    /// Returns those runs of a submission that count, by market, window and fill key.
     ///
     /// # Errors
     ///
     /// Returns an error for runs that are none, for a window that overlaps another or comes before one that it follows,
     /// for a window run twice under one key, or under other keys than another window.
-    pub(super) fn new(submission: &'a Submission) -> Result<Self, ScoreError> {
+    pub(super) fn new(submission: &'a Submission, is_in: impl Fn(&SubmittedRun) -> bool) -> Result<Self, ScoreError> {
         let refuse = |problem: String| ScoreError::Submission { agent: submission.agent_id.clone(), problem };
         if submission.runs.is_empty() {
             return Err(refuse("no run".to_owned()));
         }
         let mut windows: BTreeMap<WindowKey, BTreeMap<String, &SubmittedRun>> = BTreeMap::new();
         let mut last: BTreeMap<_, usize> = BTreeMap::new();
-        for (index, run) in submission.runs.iter().enumerate() {
+        for (index, run) in submission.runs.iter().enumerate().filter(|(_, run)| is_in(run)) {
             check(run).map_err(|problem| refuse(format!("{problem} in run {index}")))?;
             let (key, fill) = (key_of(run), fill_text(run.fill));
             if last.insert((key.dataset, fill.clone()), key.start).is_some_and(|before| before > key.start) {

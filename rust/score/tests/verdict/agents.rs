@@ -3,7 +3,7 @@
 use openoutcry_contract::record::{Digest, Fill};
 use openoutcry_contract::{Benchmarks, CostModel, Limits, Submission, SubmittedRun, Trace, Window};
 use openoutcry_score::normal;
-use openoutcry_score::verdict::ScoreConfig;
+use openoutcry_score::verdict::{ScoreConfig, SuiteWindow};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
@@ -13,6 +13,19 @@ pub(crate) const YEAR: f64 = 252.0;
 pub(crate) fn quick() -> ScoreConfig {
     let mut config = ScoreConfig::default();
     config.draws.replicates = 99;
+    config
+}
+
+/// Returns the same for a suite of sealed windows: those that agents have.
+pub(crate) fn held_to(agents: &[Submission]) -> ScoreConfig {
+    let mut config = quick();
+    for run in agents.iter().flat_map(|agent| &agent.runs) {
+        let Window { start, end } = run.window;
+        let window = SuiteWindow { dataset: run.dataset, start, end, sealed: true };
+        if !config.windows.contains(&window) {
+            config.windows.push(window);
+        }
+    }
     config
 }
 

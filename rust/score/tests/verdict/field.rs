@@ -2,7 +2,7 @@ use openoutcry_contract::record::Fill;
 use openoutcry_contract::{Submission, SubmittedRun};
 use openoutcry_score::verdict::{Reason, ScoreConfig, Verdict, score_agent, score_field};
 
-use crate::agents::{Market, Noise, quick, skilled};
+use crate::agents::{Market, Noise, held_to, quick, skilled};
 
 const WINDOWS: [usize; 4] = [252; 4];
 
@@ -20,7 +20,7 @@ fn copies_of_a_known_original_count_as_trials_and_are_in_no_test_and_no_rank() {
         }
         field.push(copy);
     }
-    let config = ScoreConfig { originals: ["original".to_owned()].into(), ..quick() };
+    let config = ScoreConfig { originals: ["original".to_owned()].into(), ..held_to(&field) };
     let board = score_field(&field, &config).unwrap();
     let alone = score_agent(&original, &quick()).unwrap();
     assert_eq!(board.bands, [["original"]]);

@@ -1,12 +1,12 @@
 use openoutcry_score::verdict::{CompositeScore, PassMode, Reason, Verdict, score_agent};
 use openoutcry_score::{Undefined, normal};
 
-use crate::agents::{Market, Noise, YEAR, quick, skilled};
+use crate::agents::{Market, Noise, YEAR, held_to, quick, skilled};
 
 const WINDOWS: [usize; 4] = [252; 4];
 
 fn judged(agent: &openoutcry_contract::Submission) -> CompositeScore {
-    score_agent(agent, &quick()).unwrap()
+    score_agent(agent, &held_to(std::slice::from_ref(agent))).unwrap()
 }
 
 fn passed(score: &CompositeScore, slug: &str) -> Option<bool> {
@@ -139,7 +139,7 @@ fn a_mandate_holds_for_every_run() {
     let mut gone = good.clone();
     gone.runs[1].terminated_at = Some(251);
     assert_eq!(judged(&gone).reasons, [Reason::Terminated]);
-    let mut config = quick();
+    let mut config = held_to(std::slice::from_ref(&good));
     config.gates.max_drawdown = 0.01;
     let score = score_agent(&good, &config).unwrap();
     assert_eq!(score.reasons, [Reason::Drawdown]);
@@ -166,15 +166,18 @@ fn a_window_far_below_the_benchmark_blocks_and_so_do_too_few_wins() {
     let market = Market::new(&WINDOWS, 0);
     let mut returns = Noise::new(1).normal(market.n_days(), 0.006, 0.01);
     returns[..252].iter_mut().for_each(|r| *r -= 0.010);
-    let mut config = quick();
+    let agent = market.agent("a", &[returns]);
+    let mut config = held_to(std::slice::from_ref(&agent));
     config.gates.max_drawdown = 1.0;
-    let score = score_agent(&market.agent("a", &[returns]), &config).unwrap();
+    let score = score_agent(&agent, &config).unwrap();
     assert_eq!(score.reasons, [Reason::WindowBelow]);
     // Of 6 windows all must be won.
     let market = Market::new(&[100; 6], 0);
     let mut returns = Noise::new(2).normal(600, 0.006, 0.01);
     returns[..100].iter_mut().for_each(|r| *r -= 0.0065);
-    let score = score_agent(&market.agent("a", &[returns]), &config).unwrap();
+    let agent = market.agent("a", &[returns]);
+    config.windows = held_to(std::slice::from_ref(&agent)).windows;
+    let score = score_agent(&agent, &config).unwrap();
     assert_eq!((score.reasons, score.n_won), (vec![Reason::TooFewWins], 5));
 }
 

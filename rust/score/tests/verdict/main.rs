@@ -5,4 +5,5 @@ mod field;
 mod gates;
 mod properties;
 mod refusals;
+mod sealed;
 mod size;

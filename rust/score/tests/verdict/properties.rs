@@ -2,7 +2,7 @@ use openoutcry_contract::Submission;
 use openoutcry_score::verdict::{Field, Reason, ScoreConfig, Verdict, score_field};
 use proptest::prelude::*;
 
-use crate::agents::{Market, Noise, n_undefined, quick};
+use crate::agents::{Market, Noise, held_to, n_undefined};
 
 /// Returns a track: noise, skill, nothing, a ruin, twice the market, or a sliver.
 fn track(market: &Market, kind: u8, seed: u64) -> Vec<f64> {
@@ -28,7 +28,7 @@ fn field(lengths: &[usize], kinds: &[u8], seed: u64) -> (Vec<Submission>, Field)
     let of =
         |(place, kind): (usize, &u8)| market.agent(&place.to_string(), &[track(&market, *kind, seed + place as u64)]);
     let agents: Vec<_> = kinds.iter().enumerate().map(of).collect();
-    let scored = score_field(&agents, &quick()).unwrap();
+    let scored = score_field(&agents, &held_to(&agents)).unwrap();
     (agents, scored)
 }
 
@@ -65,7 +65,7 @@ proptest! {
         for copy in 0..n_copies {
             more.push(Submission { agent_id: format!("copy-{copy}"), ..agents[0].clone() });
         }
-        let config = ScoreConfig { originals: [agents[0].agent_id.clone()].into(), ..quick() };
+        let config = ScoreConfig { originals: [agents[0].agent_id.clone()].into(), ..held_to(&more) };
         let padded = score_field(&more, &config).unwrap();
         prop_assert_eq!(&padded.bands, &alone.bands);
         for score in &alone.scores {

@@ -3,7 +3,7 @@
 use openoutcry_score::normal;
 use openoutcry_score::verdict::{Verdict, score_field};
 
-use crate::agents::{Market, quick, skilled};
+use crate::agents::{Market, held_to, skilled};
 
 #[test]
 fn a_field_without_skill_has_an_eligible_agent_as_rarely_as_the_level_says() {
@@ -12,7 +12,7 @@ fn a_field_without_skill_has_an_eligible_agent_as_rarely_as_the_level_says() {
         let market = Market::new(&[126, 126], *field);
         let agents: Vec<_> =
             (0..3).map(|k| skilled(&market, &format!("{k}"), 0.0, 0.5, 10 + 100 * field + k)).collect();
-        let board = score_field(&agents, &quick()).unwrap();
+        let board = score_field(&agents, &held_to(&agents)).unwrap();
         board.eligible().next().is_some()
     });
     // Of 25 fields, 6 or more come in less than one of 100 tests at 5 %.
@@ -24,7 +24,8 @@ fn skill_is_eligible_about_as_often_as_the_normal_law_says() {
     let (n, days, sharpe) = (30_u64, 504.0_f64, 2.0);
     let found = (0..n).filter(|seed| {
         let market = Market::new(&[252, 252], *seed);
-        let board = score_field(&[skilled(&market, "a", sharpe, 0.5, 500 + seed)], &quick()).unwrap();
+        let agents = [skilled(&market, "a", sharpe, 0.5, 500 + seed)];
+        let board = score_field(&agents, &held_to(&agents)).unwrap();
         board.scores[0].verdict == Verdict::Eligible
     });
     let expected = normal::cdf(sharpe * (days / 252.0).sqrt() - normal::quantile(0.95));

@@ -1,0 +1,62 @@
+use super::prepare::Agent;
+use super::reason::{Known, Unknown};
+use super::score::{CompositeScore, seed_ratios};
+use crate::skill::Selection;
+use crate::{percentile, sharpe};
+
+/// What agents without skill show on the same windows.
+///
+/// Ratios are a year, over cash.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LuckFloor {
+    /// Agents.
+    pub n_agents: usize,
+    /// Those whose ratio is defined.
+    pub n_defined: usize,
+    /// Lowest, 5th, 50th and 95th percentile, and highest ratio.
+    pub sharpe: Known<[f64; 5]>,
+    /// Standard errors of the best above the luck of trials.
+    pub best_z: Known,
+    /// Every agent.
+    pub each: Vec<Lucky>,
+}
+
+/// What one agent without skill shows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lucky {
+    /// What it is called.
+    pub agent_id: String,
+    /// Ratio a year, over cash.
+    pub sharpe: Known,
+    /// Standard errors above the luck of trials: what ranks the agents of the board.
+    pub z: Known,
+}
+
+/// Returns what the luck floor shows.
+///
+/// Each agent is told what share of it lies below.
+pub(super) fn luck_floor(
+    floor: &[Agent<'_>],
+    scores: &mut [CompositeScore],
+    selection: impl Fn(&Agent<'_>) -> Selection,
+) -> Option<LuckFloor> {
+    if floor.is_empty() {
+        return None;
+    }
+    let lucky = |agent: &Agent<'_>| {
+        let (seed_z, seed) = seed_ratios(agent, &selection(agent));
+        let sharpe = sharpe(&agent.average.cash, agent.tracks.periods_per_year).map_err(Unknown::from);
+        Lucky { agent_id: agent.submission.agent_id.clone(), sharpe, z: seed_z[seed] }
+    };
+    let each: Vec<Lucky> = floor.iter().map(lucky).collect();
+    let z: Vec<f64> = each.iter().filter_map(|lucky| lucky.z.ok()).collect();
+    for score in scores {
+        let below = |own: f64| z.iter().filter(|other| **other < own).count() as f64 / z.len() as f64;
+        score.above_luck = if z.is_empty() { Err(Unknown::NotInField) } else { score.z.map(below) };
+    }
+    let ratios: Vec<f64> = each.iter().filter_map(|lucky| lucky.sharpe.ok()).collect();
+    let at = |share: f64| -> Known { Ok(percentile(&ratios, share)?) };
+    let five = || -> Known<[f64; 5]> { Ok([at(0.0)?, at(0.05)?, at(0.5)?, at(0.95)?, at(1.0)?]) };
+    let best_z = z.into_iter().max_by(f64::total_cmp).ok_or(Unknown::NotInField);
+    Some(LuckFloor { n_agents: floor.len(), n_defined: ratios.len(), sharpe: five(), best_z, each })
+}
