@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 import openoutcry as oo
-from openoutcry.jail import Host, Jail, Launch, Lock, Profile, Tier
+from openoutcry.jail import Host, Jail, Launch, Lock, Profile, Tier, paths
 from openoutcry.jail.host import this_host
 from openoutcry.jail.opening import LAUNCHER, in_pieces
 
@@ -115,6 +115,19 @@ def test_a_folder_of_many_files_is_split(tmp_path: Path) -> None:
     launch = Jail.open(Profile(tmp_path, hidden=[tmp_path / "hidden.txt"]), most=Tier.T2).script(agent)
     assert sum(map(len, launch.command)) > 2**17
     assert printed(launch) == "did\nPermission denied\n"
+
+
+def test_a_link_is_granted_by_both_names_unless_it_leads_to_what_is_hidden(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "real" / "open.txt").write_text("", encoding="utf-8")
+    hidden = tmp_path / "real" / "hidden.txt"
+    hidden.write_text("", encoding="utf-8")
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    root, folder = [(str(tmp_path / "link"), paths.READ)], str(tmp_path)
+    assert paths.grants(root, []) == [(paths.READ, folder, ["real"]), (paths.READ, folder, ["link"])]
+    split = [(paths.LIST, folder, ["real"]), (paths.READ, f"{folder}/real", ["open.txt"])]
+    assert paths.grants(root, [str(hidden)]) == split
+    assert paths.grants(root, [folder]) == []
 
 
 @needs(Tier.T2)

@@ -90,8 +90,13 @@ def grants(roots: Iterable[Root], hidden: Sequence[str]) -> list[Grant]:
     granted: list[Grant] = []
     for path, rights in roots:
         found = os.path.realpath(path)
-        if os.path.exists(found) and not any(_is_below(found, each) for each in veiled):
-            granted += _split(found, rights, [each for each in veiled if _is_below(each, found)])
+        if not os.path.exists(found) or any(_is_below(found, each) for each in veiled):
+            continue
+        inside = [each for each in veiled if _is_below(each, found)]
+        granted += _split(found, rights, inside)
+        if path != found and not inside:
+            # In namespaces what a link leads to is there by the link's name.
+            granted.append((rights, *_named(path)))
     return granted
 
 
