@@ -35,6 +35,8 @@ SUITE: dict[str, Any] = {
     "edition": "1",
     "markets": [{"name": "hidden", "scenario": SPEC, "windows": [[20, 110], [110, 200], [200, 290]]}],
     "seeds": [1, 2, 3],
+    # Noise, so that no two runs are the same: seeds that change nothing count once.
+    "costs": {"slippage_bps": 1.0, "slippage_jitter": 0.5},
     "draws": {"replicates": 200},
     "luck_floor": {"agents": 0},
 }

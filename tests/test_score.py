@@ -111,7 +111,7 @@ def test_returns_alone_are_never_eligible_however_good() -> None:
 
 
 def test_a_board_of_which_too_few_are_ranked_says_how_many() -> None:
-    told = board_of({"a": noise(1, 1.0), "copy": noise(1, 1.0), "still": np.zeros(len(noise(1, 1.0)))}).sentence
+    told = board_of({"a": noise(1, 1.0), "still": np.zeros(1_008), "idle": np.zeros(1_008)}).sentence
     assert told == "2 of 3 agents have no rank: there is nobody to tell a from."
     still = {name: np.zeros(len(noise(1, 1.0))) for name in ("a", "b")}
     assert board_of(still).sentence == "2 of 2 agents have no rank: there is nobody to tell apart."

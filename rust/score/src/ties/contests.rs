@@ -6,6 +6,9 @@ use crate::bootstrap::{Adds, Resampled, Starts, Track, Tracks};
 /// Resamples as far off as the sample, after which a pair needs no more of them.
 const ENOUGH: usize = 20;
 
+/// Errors apart from which a pair is likely to differ.
+const LIKELY: f64 = 2.0;
+
 /// Blocks after which a sum that is large enough already is left.
 const STRETCH: usize = 32;
 
@@ -64,15 +67,65 @@ pub(super) fn decide(tracks: &Tracks<'_>, level: f64, draws: &Draws, alone: Alon
     let n_agents = tracks.each.len();
     let every = (0..n_agents).flat_map(|first| (first + 1..n_agents).map(move |second| (first, second)));
     let mut contests: Vec<Contest> = every.map(|(first, second)| Contest::new(tracks, first, second)).collect();
-    step_down(tracks, &mut contests, level, draws);
-    let is_asked = |contest: &Contest| contest.error.is_some() && (alone == Alone::Every || contest.adjusted <= level);
-    let asked = (0..contests.len()).filter(|place| is_asked(&contests[*place])).collect();
-    count_alone(tracks, &mut contests, asked, draws);
+    let known = |contest: &Contest| contest.error.is_some() && (alone == Alone::Every || contest.distance > LIKELY);
+    let mut tally = Tally::new(&contests, known);
+    step_down(tracks, &mut contests, level, draws, &mut tally);
+    // Who differs against expectation was not counted on the way.
+    let mut late = Tally::new(&contests, |contest| !known(contest) && contest.adjusted <= level);
+    let mut resamples = Resamples::new(tracks, &contests, &late.open, draws);
+    for n in 1..=draws.n {
+        if late.open.is_empty() {
+            break;
+        }
+        resamples.draw();
+        late.see(n, resamples.resample(), &contests);
+    }
+    tally.tell(&mut contests);
+    late.tell(&mut contests);
     contests
 }
 
+/// Pairs on their way to a p-value alone, which no other p-value is below.
+struct Tally {
+    asked: Vec<usize>,
+    open: Vec<usize>,
+    reached: Vec<usize>,
+    seen: Vec<usize>,
+}
+
+impl Tally {
+    fn new(contests: &[Contest], is_asked: impl Fn(&Contest) -> bool) -> Self {
+        let asked: Vec<usize> = (0..contests.len()).filter(|place| is_asked(&contests[*place])).collect();
+        let nothing = vec![0; contests.len()];
+        Self { open: asked.clone(), asked, reached: nothing.clone(), seen: nothing }
+    }
+
+    /// Counts the `n`-th resample.
+    fn see(&mut self, n: usize, resample: &Resample<'_, '_>, contests: &[Contest]) {
+        let Self { reached, seen, .. } = self;
+        self.open.retain(|place| {
+            let contest = &contests[*place];
+            reached[*place] += usize::from(resample.reaches(contest, contest.distance));
+            seen[*place] = n;
+            reached[*place] < ENOUGH
+        });
+    }
+
+    /// Gives each pair its p-value.
+    fn tell(self, contests: &mut [Contest]) {
+        for place in self.asked {
+            let (contest, reached, n) = (&mut contests[place], self.reached[place], self.seen[place]);
+            let more = usize::from(reached < ENOUGH);
+            contest.p_value = (more + reached) as f64 / (more + n) as f64;
+            contest.adjusted = contest.adjusted.max(contest.p_value);
+        }
+    }
+}
+
 /// Gives each pair its p-value for the count of pairs.
-fn step_down(tracks: &Tracks<'_>, contests: &mut [Contest], level: f64, draws: &Draws) {
+///
+/// The first step sees every resample, and counts them for pairs alone.
+fn step_down(tracks: &Tracks<'_>, contests: &mut [Contest], level: f64, draws: &Draws, tally: &mut Tally) {
     let mut is_open: Vec<bool> = contests.iter().map(|contest| contest.error.is_some()).collect();
     let mut farthest: Vec<Option<Farthest>> = vec![None; draws.n];
     let mut least = 0.0_f64;
@@ -87,11 +140,15 @@ fn step_down(tracks: &Tracks<'_>, contests: &mut [Contest], level: f64, draws: &
         };
         let bouts: Vec<Bout> = open.iter().filter_map(bout).collect();
         let mut resamples = Resamples::new(tracks, contests, &open, draws);
-        for farthest in &mut farthest {
+        for (n, farthest) in farthest.iter_mut().enumerate() {
             resamples.draw();
             // What is farthest of all stays so for as long as it is open.
             if farthest.is_none_or(|pair| !is_open[pair.place]) {
-                *farthest = Some(resamples.resample().farthest(contests, &bouts));
+                let resample = resamples.resample();
+                if farthest.is_none() {
+                    tally.see(n + 1, resample, contests);
+                }
+                *farthest = Some(resample.farthest(contests, &bouts));
             }
         }
         let mut distances: Vec<f64> = farthest.iter().flatten().map(|pair| pair.distance).collect();
@@ -109,32 +166,6 @@ fn step_down(tracks: &Tracks<'_>, contests: &mut [Contest], level: f64, draws: &
             least = least.max(contests[place].adjusted);
             is_open[place] = false;
         }
-    }
-}
-
-/// Gives some pairs their p-value alone, which no other p-value is below.
-fn count_alone(tracks: &Tracks<'_>, contests: &mut [Contest], asked: Vec<usize>, draws: &Draws) {
-    let (mut reached, mut stopped) = (vec![0_usize; contests.len()], vec![0_usize; contests.len()]);
-    let mut open = asked.clone();
-    let mut resamples = Resamples::new(tracks, contests, &asked, draws);
-    for n in 1..=draws.n {
-        if open.is_empty() {
-            break;
-        }
-        resamples.draw();
-        let resample = resamples.resample();
-        open.retain(|place| {
-            let contest = &contests[*place];
-            reached[*place] += usize::from(resample.reaches(contest, contest.distance));
-            stopped[*place] = n;
-            reached[*place] < ENOUGH
-        });
-    }
-    for place in asked {
-        let (contest, reached, n) = (&mut contests[place], reached[place], stopped[place]);
-        let more = usize::from(reached < ENOUGH);
-        contest.p_value = (more + reached) as f64 / (more + n) as f64;
-        contest.adjusted = contest.adjusted.max(contest.p_value);
     }
 }
 
