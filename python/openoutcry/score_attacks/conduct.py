@@ -46,10 +46,13 @@ def _best_runs(random: np.random.Generator) -> Try:
     gained = [place for place in range(8) if days[place].sum() > 0.0] or [0]
     tops = [20 + int(np.argmax(np.cumsum(days[place])[20:])) for place in gained]
     p = naive.p_value(np.concatenate([days[place][: top + 1] for place, top in zip(gained, tops, strict=True)]))
-    kept = at.judge(at.record("attacker", weights, tuple(at.windows[place] for place in gained)))["attacker"]
+    whole = tuple(at.windows[place] for place in gained)
+    kept = at.judge(at.record("attacker", weights, whole))["attacker"]
     cut = tuple((at.windows[place][0], at.windows[place][0] + top + 2) for place, top in zip(gained, tops, strict=True))
     short = refused(lambda: at.judge(at.record("attacker", weights, cut)))
-    return Try.of(kept, p < LEVEL, p, won=short != "submission_invalid" or (kept.rank is not None and len(gained) < 8))
+    # Where each stood highest on its last day there was nothing to cut.
+    is_taken = cut != whole and short != "submission_invalid"
+    return Try.of(kept, p < LEVEL, p, won=is_taken or (kept.rank is not None and len(gained) < 8))
 
 
 def _liquidated(random: np.random.Generator) -> Try:
