@@ -76,8 +76,48 @@ def test_the_gate_says_what_does_not_hold_on_sealed_windows() -> None:
     assert gate.value == len(failed) > 0
     assert "dsr" in failed
     assert (score.sealed["n_windows"], score.sealed["n_days"]) == (8, 8 * 126)
-    # Hindsight leads no board.
     assert score.z == score.sealed["z"] < 1.0
+    assert score.dsr == score.ranking_gate("dsr").value != score.gate("dsr").value
+
+
+@pytest.mark.parametrize("public", [6.0, 0.0, -1.0])
+def test_what_an_agent_does_on_public_windows_moves_nobody(public: float) -> None:
+    lengths = [126] * 11
+    agents = {str(seed): days_of(seed, 1.0, ratio, lengths)[0] for seed, ratio in enumerate((4.0, 3.0, 1.0, 0.0))}
+    held = days_of(9, 0.5, 0.5, lengths)[1]
+    moved = {name: days_of(7, public, 0.0, lengths)[0] if name in "02" else days for name, days in agents.items()}
+    for name, days in moved.items():
+        days[378:] = agents[name][378:]
+    floor = {f"luck-{seed}": days_of(seed + 20, 0.0, 0.0, lengths)[0] for seed in range(8)}
+    config = suite_of(lengths, 3, luck_floor=list(floor))
+    before, after = (oo.score(each | floor, windows=lengths, benchmark=held, config=config) for each in (agents, moved))
+    assert len(before.bands) > 1
+    same = ("bands", "separation", "tests", "overfit", "power", "sentence")
+    assert [getattr(before, name) for name in same] == [getattr(after, name) for name in same]
+    for name in agents:
+        one, other = before[name], after[name]
+        told = ("rank", "z", "seed_z", "dsr", "above_luck", "copy_of", "sealed")
+        assert [getattr(one, each) for each in told] == [getattr(other, each) for each in told]
+
+
+def test_a_sealed_track_that_is_stolen_is_a_copy_whatever_stands_before_it() -> None:
+    lengths = [126] * 11
+    honest, held = days_of(1, 1.0, 3.0, lengths)
+    thief = np.concatenate([days_of(2, 6.0, 0.0, lengths)[0][:378], honest[378:]])
+    other = days_of(3, 1.0, 1.0, lengths)[0]
+    agents = {"honest": honest, "thief": thief, "other": other}
+    config = suite_of(lengths, 3)
+    board = oo.score(agents, windows=lengths, benchmark=held, config=config)
+    assert {score.agent_id: score.copy_of for score in board.scores} == {
+        "honest": "thief",
+        "thief": "honest",
+        "other": None,
+    }
+    assert [score.agent_id for score in board.scores if score.rank is not None] == ["other"]
+    known = oo.score(agents, windows=lengths, benchmark=held, config=config | {"originals": ["honest"]})
+    assert (known["honest"].rank, known["honest"].copy_of) == (1, None)
+    assert (known["thief"].rank, known["thief"].verdict) == (None, "not_eligible")
+    assert "copy" in known["thief"].reasons
 
 
 def test_trials_are_counted_on_sealed_windows_as_on_all() -> None:

@@ -150,8 +150,8 @@ def _markets(board: Board, suite: Suite | Evaluation | None) -> Markets:
 
 def _row(score: Score, markets: Markets) -> ScoreRow:
     words = dict(zip(score.reasons, score.because, strict=True))
-    wolf = score.gate("romano_wolf")
-    dsr = score.gate("dsr")
+    wolf = score.ranking_gate("romano_wolf")
+    dsr = score.ranking_gate("dsr")
     beside, reasons = _beside(score.beside)
     return ScoreRow(
         name=score.agent_id,

@@ -116,8 +116,17 @@ class Score:
 
     @property
     def dsr(self) -> float | None:
-        """Deflated Sharpe ratio that gates, None where it is undefined."""
-        return self.gate("dsr").value
+        """Deflated Sharpe ratio on the windows that rank, None where it is undefined."""
+        return self.ranking_gate("dsr").value
+
+    def ranking_gate(self, slug: str) -> Gate:
+        """Return a gate of skill on the windows that rank.
+
+        These are the sealed ones alone where the suite has others beside them, and all windows elsewhere.
+        """
+        if self.sealed is None:
+            return self.gate(slug)
+        return next(Gate(**each) for each in self.sealed["gates"] if each["slug"] == slug)
 
     def gate(self, slug: str) -> Gate:
         """Return a gate by its name."""

@@ -253,7 +253,7 @@ def _cells(each: Score) -> list[str]:
         _number(each.z),
         _number(each.metrics.get("sharpe")),
         _number(each.dsr),
-        _number(each.gate("romano_wolf").value, ".3f"),
+        _number(each.ranking_gate("romano_wolf").value, ".3f"),
         windows,
         "—" if each.above_luck is None else f"{each.above_luck:.0%}",
     ]

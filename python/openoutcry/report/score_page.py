@@ -98,6 +98,8 @@ def _ranking(view: ScoreView, notes: Footnotes) -> str:
         groups.append(_band(rank, list(members), sides, notes))
     told = "Agents of one band share a rank: they cannot be told apart from its first."
     told += " Agents without a rank cannot be compared." if any(row.rank is None for row in view.rows) else ""
+    if any(row.sealed for row in view.rows):
+        told += " What compares them, z, DSR and the tests of the field, is of the sealed windows alone."
     return (
         f'<table class="ranking scores"><caption><span>{escape(told)}</span></caption><thead><tr>'
         '<th scope="col"><span class="hidden">Rank</span></th><th scope="col">Agent</th>'

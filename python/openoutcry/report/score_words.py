@@ -24,7 +24,10 @@ INPUTS = _SIDE[1:-1]
 
 SIDE: dict[str, Metric] = {
     "z": Metric(
-        "z", "ratio", "standard errors of the Sharpe ratio above SR0; what ranks, of the side where it is less"
+        "z",
+        "ratio",
+        "standard errors of the Sharpe ratio above SR0; what ranks, of the side where it is less, and of sealed "
+        "windows alone where there are others beside them",
     ),
     **{name: SKILL[name] for name in _SIDE},
     "sharpe": Metric("Sharpe a year", "ratio", "of active returns, of the seed that is typical"),

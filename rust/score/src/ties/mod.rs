@@ -68,7 +68,7 @@ pub fn sharpe_difference(
 /// The best agent leads the first band, which holds all that cannot be told from it; the best of the others leads the
 /// next. `rank_by` says who is better, by default the Sharpe ratio.
 ///
-/// For its p-value alone a pair is resampled until 50 resamples are as far off as the sample, or `draws.n` are drawn:
+/// For its p-value alone a pair is resampled until 20 resamples are as far off as the sample, or `draws.n` are drawn:
 /// both give one that is at most as small as it should be (Besag and Clifford 1991). Copies are tied.
 ///
 /// # Errors

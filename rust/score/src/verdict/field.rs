@@ -82,32 +82,45 @@ pub fn score_run(returns: &[f64], n_trials: u64) -> Result<CompositeScore, Score
 /// Returns an error for a submission that cannot be scored, rules that differ, or a configuration that makes no sense.
 pub fn score_field(submissions: &[Submission], config: &ScoreConfig) -> Result<Field, ScoreError> {
     config.check()?;
-    let (agents, floor) = prepare(submissions, config)?;
-    let mut judged = Judged::new(&agents, config)?;
-    seal(submissions, config, &mut judged.scores)?;
+    let agents = prepare(submissions, config)?;
+    let mut judged = Judged::new(&agents.judged, config)?;
+    let alone = seal(submissions, config, &mut judged.scores)?;
     if !config.windows.is_empty() && config.windows.iter().all(|window| !window.sealed) {
         judged.scores.iter_mut().for_each(|score| score.reasons.push(Reason::PublicWindows));
     }
-    let luck_floor = luck_floor(&floor, &mut judged.scores, |agent| selection(agent, &agents, config, judged.n_eff));
-    let Judged { mut scores, members, tests, .. } = judged;
-    let (bands, separation) = rank(&agents, &scores, config)?;
-    let mut place = 1;
-    for band in &bands {
-        for member in band {
-            scores[*member].rank = Some(place);
-        }
-        place += band.len();
-    }
-    let name = |member: &usize| agents[*member].submission.agent_id.clone();
+    let mut scores = judged.scores.clone();
+    // What compares agents is that of the sealed windows, where there are any.
+    let (on, told, config) = match &alone {
+        Some(alone) => (&alone.agents, &alone.judged, &alone.config),
+        None => (&agents, &judged, config),
+    };
+    let by = &on.judged;
+    let luck_floor =
+        luck_floor(&agents.floor, &on.floor, &mut scores, |agent| selection(agent, by, config, told.n_eff));
+    let (bands, separation) = rank(by, &told.scores, config)?;
+    let name = |member: &usize| by[*member].submission.agent_id.clone();
+    let bands: Vec<Vec<String>> = bands.iter().map(|band| band.iter().map(name).collect()).collect();
     Ok(Field {
-        bands: bands.iter().map(|band| band.iter().map(name).collect()).collect(),
-        overfit: overfitted(&agents, &members, config)?,
-        power: seen(&agents, &members, config),
-        scores: ordered(scores),
-        tests,
+        overfit: overfitted(by, &told.members, config)?,
+        power: seen(by, &told.members, config),
+        tests: told.tests.clone(),
+        scores: ordered(placed(scores, &bands)),
+        bands,
         separation,
         luck_floor,
     })
+}
+
+/// Returns the scores with the places that bands give.
+fn placed(mut scores: Vec<CompositeScore>, bands: &[Vec<String>]) -> Vec<CompositeScore> {
+    let mut place = 1;
+    for band in bands {
+        for score in scores.iter_mut().filter(|score| band.contains(&score.agent_id)) {
+            score.rank = Some(place);
+        }
+        place += band.len();
+    }
+    scores
 }
 
 /// Returns the scores by rank, then by z, then by name.

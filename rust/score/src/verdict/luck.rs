@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use super::prepare::Agent;
 use super::reason::{Known, Unknown};
 use super::score::{CompositeScore, seed_ratios};
@@ -34,19 +36,27 @@ pub struct Lucky {
 
 /// Returns what the luck floor shows.
 ///
-/// Each agent is told what share of it lies below.
+/// `ranked` is the floor on the windows that rank. Each agent is told what share of it lies below.
 pub(super) fn luck_floor(
     floor: &[Agent<'_>],
+    ranked: &[Agent<'_>],
     scores: &mut [CompositeScore],
     selection: impl Fn(&Agent<'_>) -> Selection,
 ) -> Option<LuckFloor> {
     if floor.is_empty() {
         return None;
     }
-    let lucky = |agent: &Agent<'_>| {
+    let z_of = |agent: &Agent<'_>| {
         let (seed_z, seed) = seed_ratios(agent, &selection(agent));
+        seed_z[seed]
+    };
+    let ranked: BTreeMap<&str, Known> =
+        ranked.iter().map(|agent| (agent.submission.agent_id.as_str(), z_of(agent))).collect();
+    let lucky = |agent: &Agent<'_>| {
+        let agent_id = agent.submission.agent_id.clone();
         let sharpe = sharpe(&agent.average.cash, agent.tracks.periods_per_year).map_err(Unknown::from);
-        Lucky { agent_id: agent.submission.agent_id.clone(), sharpe, z: seed_z[seed] }
+        let z = ranked.get(agent_id.as_str()).copied().unwrap_or(Err(Unknown::NotInField));
+        Lucky { agent_id, sharpe, z }
     };
     let each: Vec<Lucky> = floor.iter().map(lucky).collect();
     let z: Vec<f64> = each.iter().filter_map(|lucky| lucky.z.ok()).collect();

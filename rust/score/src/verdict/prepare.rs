@@ -40,23 +40,25 @@ impl Agent<'_> {
     }
 }
 
-/// Returns the agents of a field in their order, and those of the luck floor.
+/// Agents of a field in their order.
+#[derive(Clone, Debug)]
+pub(super) struct Agents<'a> {
+    /// Those that are judged.
+    pub judged: Vec<Agent<'a>>,
+    /// Those that are there to show luck.
+    pub floor: Vec<Agent<'a>>,
+}
+
+/// Returns the agents of a field on all their windows.
 ///
 /// # Errors
 ///
 /// Returns an error for a submission that cannot be scored, two of one name, or rules that differ.
-pub(super) fn prepare<'a>(
-    submissions: &'a [Submission],
-    config: &ScoreConfig,
-) -> Result<(Vec<Agent<'a>>, Vec<Agent<'a>>), ScoreError> {
+pub(super) fn prepare<'a>(submissions: &'a [Submission], config: &ScoreConfig) -> Result<Agents<'a>, ScoreError> {
     check_names(submissions)?;
     let agents = submissions.iter().map(|each| agent(each, |_| true)).collect::<Result<Vec<_>, _>>()?;
     check_rules(submissions)?;
-    let agents = counted(agents, config)?;
-    let is_floor = |agent: &Agent<'_>| config.luck_floor.contains(&agent.submission.agent_id);
-    let (floor, mut agents): (Vec<_>, Vec<_>) = agents.into_iter().partition(is_floor);
-    mark_copies(&mut agents, config);
-    Ok((agents, floor))
+    parted(agents, config)
 }
 
 /// Returns agents as far as they ran the windows of a configuration.
@@ -66,16 +68,19 @@ pub(super) fn prepare<'a>(
 /// # Errors
 ///
 /// Returns an error for a submission that cannot be scored.
-pub(super) fn restricted<'a>(
-    submissions: &[&'a Submission],
-    config: &ScoreConfig,
-) -> Result<Vec<Agent<'a>>, ScoreError> {
+pub(super) fn restricted<'a>(submissions: &'a [Submission], config: &ScoreConfig) -> Result<Agents<'a>, ScoreError> {
     let windows: BTreeSet<WindowKey> = config.windows.iter().map(SuiteWindow::key).collect();
     let is_in = |run: &SubmittedRun| windows.contains(&key_of(run));
     let some = submissions.iter().filter(|each| each.runs.iter().any(is_in));
-    let mut agents = counted(some.map(|each| agent(each, is_in)).collect::<Result<Vec<_>, _>>()?, config)?;
-    mark_copies(&mut agents, config);
-    Ok(agents)
+    parted(some.map(|each| agent(each, is_in)).collect::<Result<Vec<_>, _>>()?, config)
+}
+
+/// Returns agents, what they lack and whose track they have, apart from the luck floor.
+fn parted<'a>(agents: Vec<Agent<'a>>, config: &ScoreConfig) -> Result<Agents<'a>, ScoreError> {
+    let is_floor = |agent: &Agent<'_>| config.luck_floor.contains(&agent.submission.agent_id);
+    let (floor, mut judged): (Vec<_>, Vec<_>) = counted(agents, config)?.into_iter().partition(is_floor);
+    mark_copies(&mut judged, config);
+    Ok(Agents { judged, floor })
 }
 
 fn check_names(submissions: &[Submission]) -> Result<(), ScoreError> {

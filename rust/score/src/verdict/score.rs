@@ -132,7 +132,8 @@ pub struct CompositeScore {
     pub rank: Option<usize>,
     /// What ranks: standard errors above the luck of trials.
     ///
-    /// Of the typical seed, the side where they are fewer, and the sealed windows where they are fewer there.
+    /// Of the typical seed and the side where they are fewer; of the sealed windows alone, where there are others beside
+    /// them.
     pub z: Known,
     /// The same for each seed; the typical one is the lower of the two in the middle.
     pub seed_z: Vec<Known>,

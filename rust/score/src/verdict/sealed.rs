@@ -4,7 +4,7 @@ use openoutcry_contract::Submission;
 
 use super::gates::{Gate, verdict};
 use super::judge::Judged;
-use super::prepare::restricted;
+use super::prepare::{Agents, restricted};
 use super::reason::{Known, Reason, Unknown};
 use super::score::{CompositeScore, Verdict};
 use super::{ScoreConfig, ScoreError};
@@ -30,40 +30,61 @@ pub struct Sealed {
     pub n_days: usize,
 }
 
-/// Adds what the sealed windows say, and the gate on it.
+/// Agents judged on the sealed windows alone.
+pub(super) struct Alone<'a> {
+    pub agents: Agents<'a>,
+    pub judged: Judged,
+    pub config: ScoreConfig,
+}
+
+/// Adds what the sealed windows say, the gate on it, and the place that they give.
 ///
 /// Nothing is added where there are no others beside them, or no sealed ones.
 ///
-/// The agents are judged on them as on all windows, out of as many trials.
+/// The agents are judged on them as on all windows, out of as many trials. What ranks is theirs alone: hindsight on the
+/// other windows would lift whoever has it above those who have none.
 ///
 /// # Errors
 ///
 /// Returns an error if the draws make no sense.
-pub(super) fn seal(
-    submissions: &[Submission],
+pub(super) fn seal<'a>(
+    submissions: &'a [Submission],
     config: &ScoreConfig,
     scores: &mut [CompositeScore],
-) -> Result<(), ScoreError> {
+) -> Result<Option<Alone<'a>>, ScoreError> {
     let windows: Vec<_> = config.windows.iter().filter(|window| window.sealed).copied().collect();
     if windows.is_empty() || windows.len() == config.windows.len() {
-        return Ok(());
+        return Ok(None);
     }
-    let mut narrow = ScoreConfig { windows, ..config.clone() };
-    narrow.trials.n_trials = narrow.trials.n_trials.max(scores.len() as u64);
-    let in_no_test = |each: &&Submission| !config.luck_floor.contains(&each.agent_id);
-    let submissions: Vec<&Submission> = submissions.iter().filter(in_no_test).collect();
-    let agents = restricted(&submissions, &narrow)?;
-    let judged = Judged::new(&agents, &narrow)?.scores;
+    let mut config = ScoreConfig { windows, ..config.clone() };
+    config.trials.n_trials = config.trials.n_trials.max(scores.len() as u64);
+    let agents = restricted(submissions, &config)?;
+    let mut judged = Judged::new(&agents.judged, &config)?;
     for score in scores {
-        score.sealed = judged.iter().find(|each| each.agent_id == score.agent_id).map(Sealed::of);
-        score.gates.push(gate(score.sealed.as_ref()));
-        // Hindsight on public windows leads no board.
-        if let Some(sealed) = &score.sealed {
-            score.z = score.z.and_then(|z| Ok(z.min(sealed.z?)));
-        }
-        (score.verdict, score.reasons) = verdict(&score.gates);
+        let alone = judged.scores.iter_mut().find(|each| each.agent_id == score.agent_id);
+        add(score, alone);
     }
-    Ok(())
+    Ok(Some(Alone { agents, judged, config }))
+}
+
+/// Adds to a score what the sealed windows say of its agent, and to that what bars the agent from a rank.
+fn add(score: &mut CompositeScore, alone: Option<&mut CompositeScore>) {
+    score.sealed = alone.as_deref().map(Sealed::of);
+    score.gates.push(gate(score.sealed.as_ref()));
+    (score.z, score.seed_z) = match &alone {
+        Some(alone) => (alone.z, alone.seed_z.clone()),
+        None => (Err(Unknown::NotInField), vec![Err(Unknown::NotInField)]),
+    };
+    // Who has stolen a sealed track would hide it behind other windows.
+    if let (None, Some(of)) = (&score.copy_of, alone.as_deref().and_then(|alone| alone.copy_of.as_ref())) {
+        score.copy_of = Some(of.clone());
+        let own = score.gates.iter_mut().filter(|gate| gate.slug == "original");
+        own.for_each(|gate| *gate = Gate::at_most("original", Ok(1.0), 0.0, Reason::Copy));
+    }
+    (score.verdict, score.reasons) = verdict(&score.gates);
+    if let Some(alone) = alone {
+        alone.reasons.extend(&score.reasons);
+    }
 }
 
 impl Sealed {
