@@ -67,6 +67,12 @@ def parent(observation: Observation) -> Decision:
     return HOLD
 
 
+def remover(observation: Observation) -> Decision:
+    """Remove the record that is being written, where `AGENT_RECORD` names it."""
+    Path(os.environ["AGENT_RECORD"]).unlink(missing_ok=True)
+    return HOLD
+
+
 def second_fails(observation: Observation) -> Decision:
     """Raise on the fifth bar, in whichever process is the second to get there."""
     if len(LAST) == 4:
