@@ -74,3 +74,18 @@ def test_a_record_that_the_agent_removes_is_no_success(tmp_path: Path, monkeypat
     told = failed([*run, "--record", record], 2)
     assert f"received '{record}', removed or replaced" in told
     assert SEEN in told
+
+
+def test_more_seeds_than_the_host_has_descriptors_for_are_counted(tmp_path: Path) -> None:
+    run = [*season(tmp_path, HIDDEN, seeds=tuple(range(40))), "--agent", "strangers:hold"]
+    limited = ["sh", "-c", 'ulimit -n 64; exec "$@"', "sh", *run, "--record", tmp_path / "r.json"]
+    told = failed(limited, 2)
+    assert "argument_invalid: as many agents at a time as the host has processes and descriptors for" in told
+    assert "in beginning 40 agents at the same time, one for each seed of a window" in told
+
+
+@pytest.mark.parametrize("seconds", ["3000000", "1e12"])
+def test_an_agent_may_be_given_any_time(tmp_path: Path, seconds: str) -> None:
+    run = [*season(tmp_path, HIDDEN), "--agent", "strangers:hold", "--timeout", seconds, "--start-timeout", seconds]
+    subprocess.run([*run, "--record", tmp_path / "r.json"], check=True, capture_output=True)
+    assert len(oo.RunRecord.load(tmp_path / "r.json")) == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import select
 import signal
@@ -18,6 +19,7 @@ from openoutcry.harness.session import Bounds, Session
 from openoutcry.harness.stderr import Errors, Show, show_on_stderr
 
 _CHUNK = 2**16
+_OF_THE_HOST = (errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM)
 # A fork of the agent holds its pipes open when it has ended, so that they alone do not tell.
 _LOOK_SECONDS = 0.2
 
@@ -56,6 +58,9 @@ class StdioSession(Session):
                 bufsize=0,
             )
         except OSError as error:
+            if error.errno in _OF_THE_HOST:
+                wanted = "as many agents at a time as the host has processes and descriptors for are required"
+                raise refusal("argument_invalid", f"{wanted}; received one more: {error.strerror}") from error
             wanted = "an agent must be a program that can be run"
             raise refusal("unknown_agent", f"{wanted}; received {command[0]!r}: {error.strerror}") from error
         pipes = self._process.stdin, self._process.stdout, self._process.stderr
