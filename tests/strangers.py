@@ -67,6 +67,34 @@ def parent(observation: Observation) -> Decision:
     return HOLD
 
 
+def remover(observation: Observation) -> Decision:
+    """Remove the record that is being written, where `AGENT_RECORD` names it."""
+    Path(os.environ["AGENT_RECORD"]).unlink(missing_ok=True)
+    return HOLD
+
+
+def _leave_a_fork() -> None:
+    """Leave a fork in a session of its own, which holds every pipe of the agent until the test is over."""
+    until = time.monotonic() + 90.0
+    if os.fork() == 0:
+        os.setsid()
+        while time.monotonic() < until and not Path(tempfile.gettempdir(), "over").exists():
+            time.sleep(0.02)
+        os._exit(0)
+
+
+def forks_and_ends(observation: Observation) -> Decision:
+    """End, while a fork holds the pipes."""
+    _leave_a_fork()
+    os._exit(5)
+
+
+def forks_and_sleeps(observation: Observation) -> Decision:
+    """Never answer, while a fork holds the pipes."""
+    _leave_a_fork()
+    return sleeps(observation)
+
+
 def second_fails(observation: Observation) -> Decision:
     """Raise on the fifth bar, in whichever process is the second to get there."""
     if len(LAST) == 4:

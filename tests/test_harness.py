@@ -188,6 +188,32 @@ OTHER_FAULTS = [
 ]
 
 
+def test_an_agent_that_ends_has_died_though_a_fork_holds_its_pipes(tmp_path: Path) -> None:
+    bounds = Bounds(answer_seconds=6.0, end_seconds=0.2)
+    with PythonAgent("strangers:forks_and_ends", bounds=bounds).begin() as session:
+        with pytest.raises(AgentError, match="received its end, exit code 5") as caught:
+            ask(session)
+        (tmp_path / "over").touch()
+    assert caught.value.slug == "agent_died"
+
+
+def test_what_a_program_wrote_before_its_end_is_its_answer_though_a_fork_holds_its_pipes() -> None:
+    text = (
+        "import os, time\ninput()\nif os.fork() == 0:\n    os.setsid(); time.sleep(9.0); os._exit(0)\n"
+        "os.write(1, b'[1]' + bytes([10])); os._exit(0)"
+    )
+    with program(text, Bounds(answer_seconds=6.0, end_seconds=0.2)) as session:
+        assert session.answer("x") == "[1]"
+        with pytest.raises(AgentError, match="received its end, exit code 0"):
+            session.answer("y")
+
+
+def test_a_check_ends_with_the_agent_though_a_fork_holds_its_pipes() -> None:
+    text = "import os, time\nif os.fork() == 0:\n    os.setsid(); time.sleep(9.0); os._exit(0)\nos._exit(7)"
+    with program(text, Bounds(start_seconds=4.0, end_seconds=0.2)) as session:
+        assert session.run_out() == 7
+
+
 def test_every_slug_of_an_agent_is_raised() -> None:
     documented = {error["slug"] for error in ERRORS["errors"] if error["kind"] == "agent"}
     raised = {slug for _, slug, _ in (*FAULTS, *OTHER_FAULTS)}
@@ -343,4 +369,18 @@ def test_a_command_that_is_stopped_leaves_no_agent_behind(
         assert all(map(is_alive, agents))
         running.send_signal(how)
         running.wait(20.0)
+    assert within(5.0, lambda: not any(map(is_alive, agents)))
+
+
+@linux
+def test_a_command_is_stopped_though_a_fork_holds_the_pipes(tmp_path: Path, season: tuple[str | Path, ...]) -> None:
+    command = [*season, "--agent", "strangers:forks_and_sleeps", "--record", tmp_path / "r.json"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as running:
+        assert running.stderr
+        agents = [int(running.stderr.readline().split()[1]) for _ in range(2)]
+        running.send_signal(signal.SIGINT)
+        try:
+            running.wait(20.0)
+        finally:
+            (tmp_path / "over").touch()
     assert within(5.0, lambda: not any(map(is_alive, agents)))

@@ -40,6 +40,30 @@ def test_a_record_comes_back_from_every_kind_of_file(tmp_path: Path, suffix: str
     assert oo.replay(back, DATA, public_key=records.public_key(KEY)).signed_by == back.public_key
 
 
+def _crashed_without(path: Path) -> RuntimeError:
+    path.unlink()
+    return RuntimeError("crashed")
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".jsonl.zst"])
+@pytest.mark.parametrize("is_replaced", [False, True])
+def test_a_file_that_is_taken_away_while_it_is_written_is_no_record(
+    tmp_path: Path, suffix: str, is_replaced: bool
+) -> None:
+    path = tmp_path / f"run{suffix}"
+    writer = records.RecordWriter(path, "x")
+    path.unlink()
+    if is_replaced:
+        path.write_bytes(b"")
+    with pytest.raises(oo.OpenOutcryError, match="removed or replaced; hint: write it where the agent cannot"):
+        writer.close()
+    assert writer.close() is None
+    # What went wrong before is what is told.
+    path.unlink(missing_ok=True)
+    with pytest.raises(RuntimeError, match="crashed"), records.RecordWriter(path, "x"):
+        raise _crashed_without(path)
+
+
 def test_a_compressed_file_that_was_changed_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "run.json.zst"
     RECORD.save(path)

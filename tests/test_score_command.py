@@ -181,6 +181,40 @@ def test_the_luck_floor_is_the_same_for_everybody_and_trades_under_the_rules() -
     assert held["momentum"].z == boards[0]["momentum"].z, "who shows luck changes nothing of a verdict"
 
 
+def test_a_suite_without_a_luck_floor_has_boards(tmp_path: Path) -> None:
+    source, record = tmp_path / "none.json", tmp_path / "m.json"
+    public = {"markets": SUITE["markets"][:1], "luck_floor": {"agents": 0}}
+    source.write_text(json.dumps(SUITE | public), encoding="utf-8")
+    evaluation = Evaluation(Suite.load(source))
+    evaluation.run("momentum").save(record)
+    for option in ("--json", "--report"):
+        given = [option] if option == "--json" else [option, tmp_path / "b.html"]
+        told = call("score", record, "--suite", source, *given)
+        if option == "--json":
+            assert json.loads(told)["board"]["luck_floor"] is None
+    empty: tuple[Any, ...] = ([], (), {}, None)
+    assert len({score(oo.RunRecord.load(record), suite=evaluation, luck_floor=each).text for each in empty}) == 1
+
+
+def test_a_name_of_the_luck_floor_that_an_agent_took_stops_no_board(tmp_path: Path) -> None:
+    evaluation, _ = season()
+    sealed, secret = files_of(tmp_path)
+    paths = [tmp_path / f"{k}.json" for k in range(3)]
+    for path, agent, name in zip(
+        paths, ("momentum", "inverse-volatility", "random"), ("mine", "luck-000", "luck.2-007"), strict=True
+    ):
+        evaluation.run(agent, name).save(path)
+    told = json.loads(call("score", *paths, "--suite", sealed, "--keys", secret, "--json"))["board"]
+    assert {each["agent_id"] for each in told["luck_floor"]["each"]} == {f"luck.3-{k:03}" for k in range(30)}
+    assert {each["agent_id"] for each in told["scores"]} == {"mine", "luck-000", "luck.2-007"}
+    # Nobody's name changes what luck does.
+    plain = score(oo.RunRecord.load(paths[0]), suite=evaluation, luck_floor=evaluation.luck_floor())
+    other = score(oo.RunRecord.load(paths[0]), suite=evaluation, luck_floor=evaluation.luck_floor(["luck-029"]))
+    assert plain.luck_floor is not None
+    assert other.luck_floor is not None
+    assert plain.luck_floor["sharpe"] == other.luck_floor["sharpe"]
+
+
 # Returns
 
 

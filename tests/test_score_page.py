@@ -147,6 +147,15 @@ def test_every_agent_without_skill_is_a_dot_in_both_pictures(board: Board) -> No
     assert all(0.0 <= float(x) <= 1000.0 for path in paths for x in re.findall(r"M([\d.]+) ", path))
 
 
+def test_an_agent_without_skill_far_out_is_a_dot_at_the_edge() -> None:
+    floor = Floor(3, {0.0: -0.5, 1.0: 0.6}, 20.0, [0.0, 0.1, 0.2], [-30.0, 0.0, 20.0])
+    page = make_scores(floor=floor)
+    far, _ = re.findall(r'class="oo-lucky" d="([^"]+)"', page)
+    places = [float(x) for x in re.findall(r"M([\d.]+) ", far)]
+    assert (places[0], len(places), places[2]) == (0.0, 3, 1000.0)
+    assert "each of them is a dot, at the edge if beyond" in page
+
+
 def test_gates_on_sealed_windows_have_a_table_of_their_own() -> None:
     sealed = [ScoreGate("dsr", False, 0.2, 0.95, "the ratio may be the luck of as many trials")]
     page = make_scores([make_score("a", 1, sealed=sealed)])

@@ -111,6 +111,7 @@ def test_a_digest_is_over_every_field_and_not_over_its_form() -> None:
         ("name", ..., "a suite must have `name`"),
         ("extra", 1, "fields of a suite must be among suite_version, name"),
         ("name", " ", "`name` must be a text that is not empty; received ' '"),
+        ("edition", "by its records", "`edition` must be another than that of suites that records imply"),
         ("markets", [], "`markets` must be a list of at least one market; received []"),
         ("markets.0.windows", [["2020-01-01"]], "`windows[0]` of `markets[0]` must be a pair [START, END]"),
         ("markets.0.windows", 7, "`windows` of `markets[0]` must be a list"),
@@ -140,8 +141,8 @@ def test_what_is_no_suite_is_refused_by_reader_and_schema(path: str, value: Any,
         Suite.from_json(json.dumps(suite))
     assert wanted in str(caught.value)
     assert caught.value.slug == "argument_invalid"
-    # A schema cannot tell two names apart, and does not know what a spec is.
-    if path not in ("markets.1.name", "markets.1.scenario"):
+    # A schema cannot tell two names apart, and does not know what a spec is or which edition is ours.
+    if path not in ("markets.1.name", "markets.1.scenario", "edition"):
         with pytest.raises(ValidationError):
             SCHEMA.validate(suite)
 

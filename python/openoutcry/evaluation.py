@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
 from functools import partial
-from itertools import pairwise
+from itertools import chain, count, pairwise
 from typing import Any
 
 import numpy as np
@@ -25,11 +25,8 @@ from openoutcry.harness.together import run_together
 from openoutcry.openoutcry_py import CostModel, Limits, OpenOutcryError, Submission
 from openoutcry.record import RecordWriter, RunRecord
 from openoutcry.scenario import Scenario
-from openoutcry.suite import Market, Suite
+from openoutcry.suite import IMPLIED, Market, Suite
 from openoutcry.turns import Turn, turns
-
-IMPLIED = "by its records"
-"""Edition of a suite that nobody wrote: its agents chose windows, costs and limits."""
 
 _BARS_HELD = 21.0
 _TABLES = 25
@@ -203,11 +200,14 @@ class Evaluation:
         )
         return done.record
 
-    def luck_floor(self) -> list[Submission]:
+    def luck_floor(self, beside: Iterable[str] = ()) -> list[Submission]:
         """Return the agents without skill that are drawn on every board.
 
         Each holds long-only weights drawn at random, for 21 bars on average, under the suite's rules and its first
         seed.
+
+        Args:
+            beside: Names of the agents of the board, none of which is given to one without skill.
         """
         runs: list[list[Submission]] = [[] for _ in range(self.suite.n_luck)]
         for index, place in enumerate(self._places):
@@ -220,7 +220,8 @@ class Evaluation:
                     raise fault
                 for member, run in zip(members, done, strict=True):
                     runs[member].append(told(np.asarray(run.returns)))
-        return [Submission.join(f"luck-{member:03}", each) for member, each in enumerate(runs)]
+        names = _lucky_names(len(runs), set(beside))
+        return [Submission.join(name, each) for name, each in zip(names, runs, strict=True)]
 
     def _settings(self, place: Place) -> native.Settings:
         window, seed = (place.start, place.end), self.suite.seeds[0]
@@ -291,11 +292,13 @@ def suite_of(records: Sequence[RunRecord]) -> Suite:
     fields = {
         "suite_version": "1.0",
         "name": "implied",
-        "edition": IMPLIED,
+        "edition": "1",
         "markets": markets,
         "seeds": seeds,
     }
-    return Suite.from_json(json.dumps(fields | rules | {"lookback": int(told["lookback"])}))
+    read = Suite.from_json(json.dumps(fields | rules | {"lookback": int(told["lookback"])}))
+    # No suite that is read may have this edition.
+    return replace(read, edition=IMPLIED)
 
 
 def _opened(market: Market, keys: Mapping[str, str], given: Mapping[str, Dataset]) -> Dataset:
@@ -345,6 +348,15 @@ def _draw(place: Place, seeds: tuple[int, int, int]) -> npt.NDArray[np.float64]:
     table = np.full((n_bars, n_symbols), np.nan)
     table[place.start : place.end][changes] = parts[changes]
     return table
+
+
+def _lucky_names(n_agents: int, taken: Set[str]) -> list[str]:
+    """Return names for agents without skill that nobody else has."""
+    for prefix in chain(["luck"], (f"luck.{number}" for number in count(2))):
+        names = [f"{prefix}-{member:03}" for member in range(n_agents)]
+        if taken.isdisjoint(names):
+            return names
+    raise AssertionError("there are more prefixes than names that are taken")
 
 
 def _bars(place: Place) -> str:

@@ -297,8 +297,9 @@ class RecordWriter:
         self._waiting: list[str] = []
         self._is_open_run = False
         first_line = native.Record.join(agent_id, self._trials, []).to_lines().splitlines(keepends=True)[0]
+        self._path = Path(path).absolute()
         try:
-            self._file = Path(path).open("xb")  # noqa: SIM115 open until the record is finished
+            self._file = self._path.open("xb")
         except OSError as error:
             message = f"`path` must be a new file that can be written; received '{os.fspath(path)}': {error.strerror}"
             raise refusal("argument_invalid", message) from error
@@ -351,7 +352,11 @@ class RecordWriter:
         os.fsync(self._file.fileno())
 
     def close(self) -> RunRecord | None:
-        """Finish the record and return it; None if a run of it is unfinished."""
+        """Finish the record and return it; None if a run of it is unfinished.
+
+        Raises:
+            OpenOutcryError: the file was removed or replaced meanwhile, so that the record is nowhere.
+        """
         if self._file.closed:
             return None
         record = None
@@ -363,8 +368,23 @@ class RecordWriter:
         self.flush()
         if self._frame:
             self._put(self._frame.finish())
-        self._file.close()
+        with self._file:
+            # Of an unfinished record the error that left it so is the one to be told.
+            if record is not None:
+                self._check_place()
         return record
+
+    def _check_place(self) -> None:
+        """Refuse a path that is no longer the file that was written."""
+        # An agent of the same user can remove or replace it.
+        try:
+            is_ours = os.path.samestat(self._path.stat(), os.fstat(self._file.fileno()))
+        except OSError:
+            is_ours = False
+        if not is_ours:
+            wanted = "`path` must stay the file that a record is written to until the record is finished"
+            hint = "hint: write it where the agent cannot, such as beside a jail that hides it (`--jail T2`)"
+            raise refusal("argument_invalid", f"{wanted}; received '{self._path}', removed or replaced; {hint}")
 
     def __enter__(self) -> RecordWriter:
         return self

@@ -88,7 +88,7 @@ def score(
         dates: The day of each return, by which the board names windows.
         periods_per_year: Bars a year of returns.
         n_trials: Trials that a ledger has counted; the agents are the least there can be.
-        luck_floor: Agents without skill, which show what luck does and are in no test.
+        luck_floor: Agents without skill, which show what luck does and are in no test; an empty list is none.
         trusted_keys: Public keys of Ed25519. Of agents of one track, the one whose record such a key signed is the
             original, unless `originals` of `config` names another; else all are copies of one another.
         config: What differs from the defaults of the scorer, over what the suite sets.
@@ -109,7 +109,7 @@ def score(
         periods_per_year=periods_per_year,
     )
     judged = _submissions(agents, terms)
-    floor = [] if luck_floor is None else _submissions(luck_floor, terms)
+    floor = [] if luck_floor is None or _is_nobody(luck_floor) else _submissions(luck_floor, terms)
     settings = dict(suite.config()) if suite is not None else {}
     for name, value in (config or {}).items():
         both = isinstance(value, Mapping) and isinstance(settings.get(name), Mapping)
@@ -161,6 +161,10 @@ def _submissions(agents: Any, terms: _Terms) -> list[Submission]:
     ):
         return [_submission(each, terms) for each in agents]
     return [_named("returns", agents, terms)]
+
+
+def _is_nobody(agents: Any) -> bool:
+    return isinstance(agents, (list, tuple)) and not agents
 
 
 def _is_known(agent: Any) -> bool:

@@ -27,6 +27,9 @@ from openoutcry.window import Window, as_window
 DEFAULT = "default"
 """Name of the suite that ships with the package."""
 
+IMPLIED = "by its records"
+"""Edition of a suite that nobody wrote: its agents chose windows, costs and limits."""
+
 T = TypeVar("T")
 
 _VERSION = "1.0"
@@ -193,6 +196,9 @@ def _suite(cls: type[Suite], fields: Any) -> Suite:
         raise _refused("`suite_version`", f"{_VERSION!r}", fields["suite_version"])
     if fields.get("benchmarks", _BENCHMARKS) != _BENCHMARKS:
         raise _refused("`benchmarks`", f"{_BENCHMARKS}, both of which are to be beaten", fields["benchmarks"])
+    # It is scored as under no suite.
+    if fields["edition"] == IMPLIED:
+        raise _refused("`edition`", "another than that of suites that records imply", IMPLIED)
     floor = _object("`luck_floor`", fields.get("luck_floor", {}), ("agents", "seed"))
     return cls(
         name=_name("`name`", fields["name"]),

@@ -23,10 +23,10 @@ from openoutcry.cli.suite import KEYS, open_evaluation
 from openoutcry.cli.table import plain
 from openoutcry.cli.tracks import digest_of, read_tracks
 from openoutcry.errors import refusal
-from openoutcry.evaluation import IMPLIED, Evaluation, suite_of
+from openoutcry.evaluation import Evaluation, suite_of
 from openoutcry.record import RunRecord
 from openoutcry.scoring import score as judge
-from openoutcry.suite import Suite
+from openoutcry.suite import IMPLIED, Suite
 from openoutcry.verdict import Board, Score
 
 EXAMPLES = """
@@ -90,9 +90,8 @@ def score(
     else:
         entries = read_entries(files, [public_key_of(each) for each in public_key or ()])
         evaluation = _evaluation(entries.records, suite, keys, source, periods_per_year)
-        made = judge(
-            entries.records, suite=evaluation, n_trials=trials, luck_floor=evaluation.luck_floor(), config=config
-        )
+        floor = evaluation.luck_floor([record.agent_id for record in entries.records])
+        made = judge(entries.records, suite=evaluation, n_trials=trials, luck_floor=floor, config=config)
         judged = _Judged(made, evaluation, entries)
     _check_originals(made, original or ())
     if report is not None:

@@ -19,11 +19,12 @@ from openoutcry.agents import Agent
 from openoutcry.cli.sandbox import opened
 from openoutcry.cli.source import load_agent, open_dataset, page_to_write, record_to_write, writer_of
 from openoutcry.cli.table import plain
-from openoutcry.errors import refusal
+from openoutcry.errors import refusal, tell
 from openoutcry.evaluation import Evaluation
 from openoutcry.harness import AgentError, Bounds, PythonAgent
 from openoutcry.harness.privacy import closed_to_others
 from openoutcry.jail import Jail
+from openoutcry.openoutcry_py import OpenOutcryError
 from openoutcry.record import RunRecord
 from openoutcry.suite import DEFAULT, Suite
 
@@ -58,6 +59,13 @@ RUN_EXAMPLES = """
 
 `gpg -d season.keys.gpg | openoutcry suite run season.json --keys - --agent my_agent:decide --record mine.json.zst`
 """
+
+
+# What an agent keeps of a run that fails, it can use in the next one, and no record shows that there was another.
+SEEN = (
+    "the agent has seen sealed windows, up to where it failed, so a rerun under this suite is not out of sample; "
+    "hint: `openoutcry suite seal` the suite anew, from its unsealed file, and give the agent that one"
+)
 
 
 @app.command(epilog=SHOW_EXAMPLES)
@@ -152,7 +160,8 @@ def run(
         hidden = [record, *(each for each in (keys, *map(Path, data or ())) if each is not None and each.exists())]
         cell = opened(jail, env or (), hidden, allow_net=allow_net) if ":" in agent else None
         asked = _agent(agent, seed, env or (), bounds, lambda text: console.out(text, highlight=False), cell)
-        made = _recorded(evaluation, asked, name or agent, trials, record, lambda: bar.advance(task))
+        with _telling_what_it_saw(evaluation) if isinstance(asked, PythonAgent) else nullcontext():
+            made = _recorded(evaluation, asked, name or agent, trials, record, lambda: bar.advance(task))
     typer.echo(f"{evaluation.n_runs} runs of {name or agent}: {record}, digest {made.digest}")
 
 
@@ -176,6 +185,22 @@ def _telling_faults() -> Iterator[None]:
     except AgentError as error:
         typer.echo("; ".join([f"error: {error}", *getattr(error, "__notes__", [])]), err=True)
         raise typer.Exit(1) from error
+
+
+@contextmanager
+def _telling_what_it_saw(evaluation: Evaluation) -> Iterator[None]:
+    """Say, where an evaluation fails, that the agent has seen markets of it."""
+    if not any(place.sealed for place in evaluation.places):
+        yield
+        return
+    try:
+        yield
+    except OpenOutcryError as error:
+        tell(error, f"in an evaluation that cannot be repeated: {SEEN}")
+        raise
+    except KeyboardInterrupt:
+        typer.echo(f"stopped an evaluation that cannot be repeated: {SEEN}", err=True)
+        raise
 
 
 def _recorded(

@@ -9,6 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from openoutcry.backtest import Run
+from openoutcry.harness.stderr import written_out
 
 LONGEST_NAME = 60
 
@@ -18,7 +19,7 @@ def plain(text: str, longest: int = LONGEST_NAME) -> str:
 
     What would move the cursor, begin a line or be read as markup is written out.
     """
-    shown = "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
+    shown = written_out(text)
     return escape(shown if len(shown) <= longest else f"{shown[: longest - 1]}…")
 
 

@@ -56,5 +56,12 @@ class Errors:
 
 
 def _plain(line: bytes) -> str:
-    text = line.decode("utf-8", "replace").removesuffix("\r")
-    return "".join(each if each.isprintable() or each == "\t" else ascii(each)[1:-1] for each in text)
+    return written_out(line.decode("utf-8", "replace").removesuffix("\r"), "\t")
+
+
+def written_out(text: str, kept: str = "") -> str:
+    """Return a text without what would move the cursor or begin a line.
+
+    Such characters are written out, but for those that are `kept`.
+    """
+    return "".join(each if each.isprintable() or each in kept else ascii(each)[1:-1] for each in text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import select
 import signal
@@ -18,6 +19,9 @@ from openoutcry.harness.session import Bounds, Session
 from openoutcry.harness.stderr import Errors, Show, show_on_stderr
 
 _CHUNK = 2**16
+_OF_THE_HOST = (errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM)
+# A fork of the agent holds its pipes open when it has ended, so that they alone do not tell.
+_LOOK_SECONDS = 0.2
 
 
 class StdioSession(Session):
@@ -54,6 +58,9 @@ class StdioSession(Session):
                 bufsize=0,
             )
         except OSError as error:
+            if error.errno in _OF_THE_HOST:
+                wanted = "as many agents at a time as the host has processes and descriptors for are required"
+                raise refusal("argument_invalid", f"{wanted}; received one more: {error.strerror}") from error
             wanted = "an agent must be a program that can be run"
             raise refusal("unknown_agent", f"{wanted}; received {command[0]!r}: {error.strerror}") from error
         pipes = self._process.stdin, self._process.stdout, self._process.stderr
@@ -68,6 +75,7 @@ class StdioSession(Session):
         self._received = b""
         self._extra_seconds = self._bounds.start_seconds
         self._is_over = False
+        self._is_killed = False
 
     @property
     def stderr(self) -> str:
@@ -97,28 +105,55 @@ class StdioSession(Session):
             self._fail("answer_too_early", f"an answer must come after its observation; received {came} before it")
 
     def _exchange(self, line: bytes, seconds: float) -> bytes:
-        until, unsent = monotonic() + seconds, self._send(line)
+        now = monotonic()
+        until, look, has_ended = now + seconds, now + _LOOK_SECONDS, False
+        unsent = self._send(line)
         if unsent:
             self._poll.register(self._stdin, select.POLLOUT)
         while True:
-            ready = self._poll.poll(max(0.0, until - monotonic()) * 1000.0)
-            for descriptor, _ in ready:
+            wait = 0.0 if has_ended else max(0.0, min(until, look) - now)
+            ready = [descriptor for descriptor, _ in self._poll.poll(wait * 1000.0)]
+            for descriptor in ready:
                 if descriptor != self._stdin:
                     self._read(descriptor)
                     continue
                 unsent = self._send(unsent)
                 if not unsent:
                     self._poll.unregister(self._stdin)
-            found = self._received.find(b"\n")
-            if found > self._bounds.answer_bytes or (found < 0 and len(self._received) > self._bounds.answer_bytes):
-                most = f"{self._bounds.answer_bytes:,} bytes"
-                self._fail("answer_too_long", f"an answer must be a line of at most {most}; received more")
-            if found >= 0:
-                answer, self._received = self._received[:found], self._received[found + 1 :]
+            answer = self._taken()
+            if answer is not None:
                 return answer
-            if not ready or monotonic() > until:
+            # What it wrote before its end has been read.
+            if has_ended and self._stdout not in ready:
+                self._fail_as_dead()
+            now = monotonic()
+            if now > until:
                 came = f"{len(self._received):,} bytes of a line" if self._received else "nothing"
                 self._fail("agent_late", f"an agent must answer within {seconds:g} s; received {came}")
+            if now >= look:
+                look, has_ended = now + _LOOK_SECONDS, self._is_killed or self._has_ended()
+
+    def _taken(self) -> bytes | None:
+        """Return the answer, once its line has come."""
+        found = self._received.find(b"\n")
+        if found > self._bounds.answer_bytes or (found < 0 and len(self._received) > self._bounds.answer_bytes):
+            most = f"{self._bounds.answer_bytes:,} bytes"
+            self._fail("answer_too_long", f"an answer must be a line of at most {most}; received more")
+        if found < 0:
+            return None
+        answer, self._received = self._received[:found], self._received[found + 1 :]
+        return answer
+
+    def _has_ended(self) -> bool:
+        """Return whether the process has ended, and do not reap it."""
+        # Reaped, its number would be free, and so would that of its group, which is still to be killed.
+        if self._process.returncode is not None:
+            return True
+        if not hasattr(os, "waitid"):
+            return False
+        with suppress(ChildProcessError):
+            return os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+        return True
 
     def _send(self, unsent: bytes) -> bytes:
         try:
@@ -166,7 +201,11 @@ class StdioSession(Session):
         for descriptor in {last, self._stderr}:
             pipes.register(descriptor, select.POLLIN)
         while (left := until - monotonic()) > 0.0:
-            for descriptor, _ in pipes.poll(left * 1000.0):
+            ready = pipes.poll(min(left, _LOOK_SECONDS) * 1000.0)
+            # It will say no more, whoever holds its output open.
+            if not ready and last == self._stdout and self._has_ended():
+                return True
+            for descriptor, _ in ready:
                 chunk = os.read(descriptor, _CHUNK)
                 if descriptor == self._stderr:
                     self._errors.feed(chunk)
@@ -201,6 +240,7 @@ class StdioSession(Session):
 
     def kill(self) -> None:
         """Kill the process and those that it has started, as far as they are in its group."""
+        self._is_killed = True
         # Not reaped yet, so that the number is still its own.
         if self._process.returncode is None:
             with suppress(ProcessLookupError, PermissionError):

@@ -8,8 +8,10 @@ from contextlib import ExitStack
 from typing import TypeVar
 
 from openoutcry.agents import TextAgent
+from openoutcry.errors import tell
 from openoutcry.harness.lockstep import Lockstep, Stopped
 from openoutcry.harness.session import Launcher, Session
+from openoutcry.openoutcry_py import OpenOutcryError
 
 Made = TypeVar("Made")
 
@@ -29,7 +31,11 @@ def run_together(launcher: Launcher, runs: Sequence[Callable[[TextAgent], Made]]
     """
     gate = Lockstep(len(runs))
     with ExitStack() as ends:
-        sessions = [ends.enter_context(launcher.begin()) for _ in runs]
+        try:
+            sessions = [ends.enter_context(launcher.begin()) for _ in runs]
+        except OpenOutcryError as refused:
+            tell(refused, f"in beginning {len(runs)} agents at the same time, one for each seed of a window")
+            raise
         with ThreadPoolExecutor(len(runs)) as threads:
             made: list[Future[Made]] = [
                 threads.submit(_run, gate, session, run) for session, run in zip(sessions, runs, strict=True)

@@ -67,7 +67,8 @@ def z_figure(rows: Sequence[ScoreRow], floor: Floor | None) -> str:
         f" the dashed line, at {number(BAR_OF_Z)}, the deflated ratio is above 0.95."
     )
     if best is not None:
-        caption += f" The other line is the best agent without skill, at {number(best)}; each of them is a dot."
+        caption += f" The other line is the best agent without skill, at {number(best)};"
+        caption += " each of them is a dot, at the edge if beyond."
     extra = [] if floor is None else ["Share of luck below"]
     return _figure(caption, ["z"], body, interval_axis(low, high), extra)
 
@@ -127,8 +128,11 @@ def _known(values: Sequence[float | None]) -> list[float]:
 
 
 def _dots(values: Sequence[float | None], low: float, high: float) -> Callable[[_Place], str]:
-    """Return what draws each value as a dot; those of one place lie above each other."""
-    inside = sorted(value for value in _known(values) if low <= value <= high)
+    """Return what draws each value as a dot; those of one place lie above each other.
+
+    What is beyond the axis lies at its edge.
+    """
+    inside = sorted(min(max(value, low), high) for value in _known(values))
 
     def draw(at: _Place) -> str:
         # Strokes of no length with round ends: a circle each would be ten times as long.

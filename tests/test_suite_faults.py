@@ -1,0 +1,91 @@
+"""`openoutcry suite run` where it fails: what it says of the agent, of the record and of the markets."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import openoutcry as oo
+from openoutcry.scenario import ScenarioSpec
+from openoutcry.suite import Suite
+
+pytestmark = pytest.mark.once
+
+TESTS = Path(__file__).parent
+COMMAND = Path(sys.executable).with_name("openoutcry")
+PUBLIC: dict[str, Any] = {
+    "name": "ecb-fx",
+    "fingerprint": oo.data.load("ecb-fx").fingerprint,
+    "windows": [["2020-01-01", "2020-02-01"]],
+}
+HIDDEN: dict[str, Any] = {
+    "name": "hidden",
+    "scenario": json.loads(ScenarioSpec("calm", n_symbols=3, n_days=60).to_json()),
+    "windows": [[20, 40]],
+}
+SEEN = "the agent has seen sealed windows, up to where it failed, so a rerun under this suite is not out of sample"
+
+
+@pytest.fixture(autouse=True)
+def workshop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let workers find the agents."""
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")]))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+
+
+def season(folder: Path, *markets: dict[str, Any], seeds: tuple[int, ...] = (4, 1)) -> list[str | Path]:
+    """Write a suite and its keys, and return the command that runs it."""
+    fields = {"suite_version": "1.0", "name": "small", "edition": "1", "markets": markets, "seeds": seeds}
+    suite, keys = Suite.from_json(json.dumps(fields)).seal()
+    (folder / "season.json").write_text(suite.to_json(), encoding="utf-8")
+    (folder / "season.keys").write_text(json.dumps({"suite": suite.digest, "keys": keys}), encoding="utf-8")
+    return [COMMAND, "suite", "run", folder / "season.json", "--keys", folder / "season.keys"]
+
+
+def failed(command: list[str | Path], code: int) -> str:
+    """Return the last line that a command says, which must end so."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == code, done.stdout + done.stderr
+    assert "openoutcry/" not in done.stderr
+    return done.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize(("name", "code"), [("raises", 1), ("half_json", 2)])
+def test_a_failed_evaluation_says_that_its_sealed_windows_are_no_secret(tmp_path: Path, name: str, code: int) -> None:
+    for markets, is_said in (([PUBLIC, HIDDEN], True), ([PUBLIC], False)):
+        command = season(tmp_path, *markets)
+        told = failed([*command, "--agent", f"strangers:{name}", "--record", tmp_path / "r.json"], code)
+        assert (SEEN in told, "`openoutcry suite seal` the suite anew" in told) == (is_said, is_said), told
+    # What has not begun has seen nothing.
+    command = season(tmp_path, HIDDEN)
+    assert SEEN not in failed([*command, "--agent", "strangers:nobody", "--record", tmp_path / "r.json"], 2)
+
+
+def test_a_record_that_the_agent_removes_is_no_success(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    record = tmp_path / "r.jsonl"
+    monkeypatch.setenv("AGENT_RECORD", str(record))
+    run = [*season(tmp_path, HIDDEN), "--agent", "strangers:remover", "--env", "AGENT_RECORD"]
+    told = failed([*run, "--record", record], 2)
+    assert f"received '{record}', removed or replaced" in told
+    assert SEEN in told
+
+
+def test_more_seeds_than_the_host_has_descriptors_for_are_counted(tmp_path: Path) -> None:
+    run = [*season(tmp_path, HIDDEN, seeds=tuple(range(40))), "--agent", "strangers:hold"]
+    limited = ["sh", "-c", 'ulimit -n 64; exec "$@"', "sh", *run, "--record", tmp_path / "r.json"]
+    told = failed(limited, 2)
+    assert "argument_invalid: as many agents at a time as the host has processes and descriptors for" in told
+    assert "in beginning 40 agents at the same time, one for each seed of a window" in told
+
+
+@pytest.mark.parametrize("seconds", ["3000000", "1e12"])
+def test_an_agent_may_be_given_any_time(tmp_path: Path, seconds: str) -> None:
+    run = [*season(tmp_path, HIDDEN), "--agent", "strangers:hold", "--timeout", seconds, "--start-timeout", seconds]
+    subprocess.run([*run, "--record", tmp_path / "r.json"], check=True, capture_output=True)
+    assert len(oo.RunRecord.load(tmp_path / "r.json")) == 2
