@@ -75,7 +75,7 @@ pub(super) fn restricted<'a>(submissions: &'a [Submission], config: &ScoreConfig
     parted(some.map(|each| agent(each, is_in)).collect::<Result<Vec<_>, _>>()?, config)
 }
 
-/// Returns agents, what they lack and whose track they have, apart from the luck floor.
+/// Returns agents with what they lack and whose track they have, and the floor.
 fn parted<'a>(agents: Vec<Agent<'a>>, config: &ScoreConfig) -> Result<Agents<'a>, ScoreError> {
     let is_floor = |agent: &Agent<'_>| config.luck_floor.contains(&agent.submission.agent_id);
     let (floor, mut judged): (Vec<_>, Vec<_>) = counted(agents, config)?.into_iter().partition(is_floor);

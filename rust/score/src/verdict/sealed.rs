@@ -37,7 +37,7 @@ pub(super) struct Alone<'a> {
     pub config: ScoreConfig,
 }
 
-/// Adds what the sealed windows say, the gate on it, and the place that they give.
+/// Adds what the sealed windows say, the gate on it, and what ranks by them.
 ///
 /// Nothing is added where there are no others beside them, or no sealed ones.
 ///
@@ -67,7 +67,9 @@ pub(super) fn seal<'a>(
     Ok(Some(Alone { agents, judged, config }))
 }
 
-/// Adds to a score what the sealed windows say of its agent, and to that what bars the agent from a rank.
+/// Adds to a score what the sealed windows say of its agent.
+///
+/// To that is added what bars the agent from a rank.
 fn add(score: &mut CompositeScore, alone: Option<&mut CompositeScore>) {
     score.sealed = alone.as_deref().map(Sealed::of);
     score.gates.push(gate(score.sealed.as_ref()));
