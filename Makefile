@@ -36,7 +36,7 @@ demo: build ## Rank the baseline agents on real data: a table, and report.html
 build: $(VENV)/.built ## Build the package into .venv
 
 test: ## Run everything that must be green (what .ci/run runs)
-	@scripts/install-system browser
+	@scripts/install-system tests
 	@MAKE='$(MAKE)' scripts/stages $(STAGES)
 
 test-full: ## The same with full counts of random cases in every suite

@@ -22,7 +22,19 @@ EXTRAS = ("dev", "oracle")
 # pyarrow 26 asks for numpy 2 where it is imported, not where it is installed.
 FLOORS = ["numpy==1.26.*", "gymnasium==1.1.*", "pyarrow<26"]
 # What no test imports, or only one that is marked `once`.
-TOOLS = ("abi3audit", "arch", "maturin", "mkdocs-material", "mypy", "playwright", "ruff")
+TOOLS = (
+    "abi3audit",
+    "arch",
+    "fastapi",
+    "httpx",
+    "maturin",
+    "mcp",
+    "mkdocs-material",
+    "mypy",
+    "playwright",
+    "ruff",
+    "uvicorn",
+)
 
 
 def resolve(requirements: list[str]) -> str:

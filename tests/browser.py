@@ -19,7 +19,7 @@ def missing() -> str:
         import playwright.sync_api  # noqa: F401
     except ModuleNotFoundError:
         return "not run: needs playwright; hint: pip install -r constraints.txt"
-    return "" if executable() else "not run: needs chromium; hint: scripts/install-system browser"
+    return "" if executable() else "not run: needs chromium; hint: scripts/install-system tests"
 
 
 def executable() -> str | None:
