@@ -136,7 +136,12 @@ LAYERS = {
     "reidentify": Layer(("openoutcry.reidentify",), {*CORE, "reidentify"}, {"numpy"}),
     "sb3": Layer(("openoutcry.sb3",), {"errors"}, {"gymnasium", "numpy", "stable_baselines3"}),
     "puffer": Layer(("openoutcry.puffer",), {"vector"}, {"gymnasium", "numpy", "pufferlib"}),
-    "testing": Layer(("openoutcry.testing", "openoutcry.testing.*"), {"testing"}, {"gymnasium", "numpy"}),
+    "testing": Layer(
+        ("openoutcry.testing", "openoutcry.testing.*"), {"conformance", "testing"}, {"gymnasium", "numpy"}
+    ),
+    "conformance": Layer(
+        ("openoutcry.conformance", "openoutcry.conformance.*"), {*CORE, "conformance", "harness"}, set(), {"root"}
+    ),
     "leakcheck": Layer(
         ("openoutcry.leakcheck", "openoutcry.leakcheck.*"),
         {*CORE, "frames", "leakcheck", "report"},
@@ -177,6 +182,7 @@ LAYERS = {
             {
                 "root",
                 "batch_bench",
+                "conformance",
                 "leakcheck",
                 "martingale",
                 "picture",
