@@ -75,7 +75,10 @@ def run_backtest(
         return _captured(dataset, agent, settings, name, writer)
     if isinstance(agent, Baseline):
         core = native.run_agent(dataset._core, agent._core, settings)
-    elif callable(agent) or isinstance(agent, TextAgent):
+    elif isinstance(agent, TextAgent):
+        # Its answers may have faults, which only a record holds.
+        core = _captured(dataset, agent, settings, name, None)._core
+    elif callable(agent):
         start = settings["window"][0]
         core = ask(dataset, start, agent, lambda decide: native.run_callable(dataset._core, decide, settings))
     else:
@@ -93,7 +96,8 @@ def _captured(
     dataset: Dataset, agent: Any, settings: native.Settings, name: str, writer: RecordWriter | Turn | None
 ) -> Run:
     market, commitment = dataset._known()
-    names = (market, name, commitment)
+    harness = agent.harness if isinstance(agent, TextAgent) else None
+    names: native.Names = {"market": market, "agent_id": name, "commitment": commitment, "harness": harness}
     if isinstance(agent, TextAgent) or (callable(agent) and not isinstance(agent, Baseline)):
         tell, start = None if writer is None else writer.tell, settings["window"][0]
         core, record = ask(

@@ -7,7 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from typing import TypeVar
 
-from openoutcry.agents import TextAgent
+from openoutcry.agents import Answer, Harness, TextAgent
 from openoutcry.errors import tell
 from openoutcry.harness.lockstep import Lockstep, Stopped
 from openoutcry.harness.session import Launcher, Session
@@ -75,6 +75,10 @@ class _Gated(TextAgent):
         self._gate = gate
         self._session = session
 
-    def answer(self, observation: str) -> str:
+    def answer(self, observation: str) -> str | Answer:
         self._gate.wait()
         return self._session.answer(observation)
+
+    @property
+    def harness(self) -> Harness | None:
+        return self._session.harness
