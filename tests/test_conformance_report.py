@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
 import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from examinees import AGENT, agent, judged, tiny
 from jsonschema import Draft202012Validator
-from support import count
 
 import openoutcry as oo
 from openoutcry import agents, record
-from openoutcry.conformance import BADGE, Report, examine, kit, verify_report
+from openoutcry.cli import main
+from openoutcry.conformance import BADGE, CallableAgent, Report, examine, kit, verify_report
 from openoutcry.conformance.report import signed
 from openoutcry.testing import ConformanceError, check_agent
 
@@ -27,8 +25,15 @@ pytestmark = pytest.mark.once
 
 CONTRACT = Path(__file__).resolve().parents[1] / "contract"
 SCHEMA = Draft202012Validator(json.loads((CONTRACT / "conformance-report.schema.json").read_text("utf-8")))
-COMMAND = Path(sys.executable).with_name("openoutcry")
 KEY, OTHER = bytes(range(32)), bytes(32)
+
+
+class Ran(NamedTuple):
+    """What a command did."""
+
+    code: int
+    out: str
+    err: str
 
 
 def hold(observation: dict[str, Any]) -> dict[str, Any]:
@@ -150,23 +155,29 @@ def test_a_report_of_another_kit_is_said_to_be_one() -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
+    "changes",
     [
-        "",
-        "[]",
-        "{}",
-        '{"agent": 1, "agent": 1}',
-        told(check_agent(hold), surprise=1),
-        told(check_agent(hold), agent=3),
-        told(check_agent(hold), conforms=1),
-        told(check_agent(hold), report_version="2.0"),
-        told(check_agent(hold), badge="conforms to nothing"),
-        told(check_agent(hold), checks=[{"check": "kit"}]),
-        told(check_agent(hold), signature={"algorithm": "ed25519", "public_key": "ab", "signature": "cd"}),
+        {"surprise": 1},
+        {"agent": 3},
+        {"conforms": 1},
+        {"report_version": "2.0"},
+        {"badge": "conforms to nothing"},
+        {"checks": [{"check": "kit"}]},
+        {"signature": {"algorithm": "ed25519", "public_key": "ab", "signature": "cd"}},
+        {"date": None},
     ],
-    ids=range(11),
+    ids=str,
 )
+def test_a_report_of_another_form_is_refused(changes: dict[str, Any]) -> None:
+    check_refused(told(failed(), **changes))
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"agent": 1, "agent": 1}', '{"agent": "\\ud800"}', "\ud800"])
 def test_what_is_no_report_is_refused(text: str) -> None:
+    check_refused(text)
+
+
+def check_refused(text: str) -> None:
     with pytest.raises(oo.OpenOutcryError, match="a report must be JSON as") as refused:
         verify_report(text)
     assert refused.value.slug == "argument_invalid"
@@ -184,11 +195,12 @@ def test_a_callable_a_class_and_a_baseline_are_checked_in_process() -> None:
             return {"orders": [], "reasoning": str(self.n_asked)}
 
     assert check_agent(hold, deterministic=True).agent == "hold"
-    assert check_agent(Counting, deterministic=True).conforms
-    with pytest.raises(ConformanceError, match=r"^deterministic: "):
-        check_agent(Counting(), deterministic=True)
-    for name in agents.NAMES[:: count(1, 3)]:
-        assert check_agent(agents.load(name), deterministic=True).conforms
+    for each in (Counting, *map(agents.load, agents.NAMES)):
+        found = examine(CallableAgent(each), deterministic=True, with_kit=tiny())
+        assert found.conforms, found.failure
+    found = examine(CallableAgent(Counting()), deterministic=True, with_kit=tiny())
+    assert found.failure is not None
+    assert found.failure.check == "deterministic"
 
 
 def test_a_callable_that_does_not_conform_raises_what_the_command_prints() -> None:
@@ -235,39 +247,50 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def ran(*words: str) -> subprocess.CompletedProcess[str]:
-    environment = os.environ | {"COLUMNS": "80", "NO_COLOR": "1"}
-    return subprocess.run([COMMAND, "conformance", *words], capture_output=True, text=True, env=environment)
+@pytest.fixture
+def ran(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
+    """Run the command in this process, which has the kit."""
+
+    def run(*words: str) -> Ran:
+        monkeypatch.setattr(sys, "argv", ["openoutcry", "conformance", *words])
+        monkeypatch.setattr(sys, "path", list(sys.path))
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return Ran(int(ended.value.code or 0), *capsys.readouterr())
+
+    return run
 
 
-def test_the_command_prints_each_check_and_the_badge_and_writes_a_signed_report(folder: Path) -> None:
+def test_the_command_prints_each_check_and_the_badge_and_writes_a_signed_report(
+    folder: Path, ran: Callable[..., Ran]
+) -> None:
     command = f"cmd:{sys.executable} good.py"
     done = ran(command, "--deterministic", "--report", "report.json", "--private-key", "key")
-    assert done.returncode == 0, done.stdout + done.stderr
-    lines = done.stdout.splitlines()
+    assert done.code == 0, done.out + done.err
+    lines = done.out.splitlines()
     assert lines[-1] == BADGE
     assert sum(line.startswith("✓ ") for line in lines) == len(passed().findings)
-    assert re.search(r"\d+ answers: p50 .* (us|ms), p99 .*, longest ", done.stdout)
+    assert re.search(r"\d+ answers: p50 .* (us|ms), p99 .*, longest ", done.out)
     assert verify_report((folder / "report.json").read_text("utf-8"), record.public_key(KEY)) == []
     checked = ran("--verify", "report.json", "--public-key", "key.pub")
-    assert (checked.returncode, checked.stdout.count("\n")) == (0, 1)
+    assert (checked.code, checked.out.count("\n")) == (0, 1)
     changed = (folder / "report.json").read_text("utf-8").replace('"passed"', '"failed"', 1)
     (folder / "report.json").write_text(changed, encoding="utf-8")
-    assert ran("--verify", "report.json").returncode == 1
+    assert ran("--verify", "report.json").code == 1
 
 
-def test_the_command_prints_the_first_failure_with_the_bytes_exchanged(folder: Path) -> None:
+def test_the_command_prints_the_first_failure_with_the_bytes_exchanged(ran: Callable[..., Ran]) -> None:
     done = ran(f"cmd:{sys.executable} bad.py", "--jail", "none")
-    assert done.returncode == 1, done.stdout + done.stderr
-    assert BADGE not in done.stdout
-    lines = done.stdout.splitlines()
+    assert done.code == 1, done.out + done.err
+    assert BADGE not in done.out
+    lines = done.out.splitlines()
     at = next(place for place, line in enumerate(lines) if line.startswith("first_answer: unknown_field"))
     assert lines[at + 2].startswith('  sent, 148 bytes: {"cash":1,')
     assert lines[at + 3].endswith('"size": 1}')
-    assert "thinking" not in done.stderr
+    assert "thinking" not in done.err
     printed = ran(f"cmd:{sys.executable} bad.py", "--jail", "none", "--json")
-    assert printed.returncode == 1
-    assert json.loads(printed.stdout)["conforms"] is False
+    assert printed.code == 1
+    assert json.loads(printed.out)["conforms"] is False
 
 
 @pytest.mark.parametrize(
@@ -284,8 +307,8 @@ def test_the_command_prints_the_first_failure_with_the_bytes_exchanged(folder: P
         (["cmd:true", "--timeout", "0"], "`answer_seconds` must be a number above 0"),
     ],
 )
-def test_the_command_refuses_what_it_cannot_examine(folder: Path, words: list[str], told: str) -> None:
+def test_the_command_refuses_what_it_cannot_examine(ran: Callable[..., Ran], words: list[str], told: str) -> None:
     done = ran(*words)
-    assert done.returncode == 2, done.stdout + done.stderr
-    assert told in done.stderr
-    assert "Traceback" not in done.stderr
+    assert done.code == 2, done.out + done.err
+    assert told in done.err
+    assert "Traceback" not in done.err

@@ -76,7 +76,7 @@ class Report:
     date: str
     kit: str
     is_deterministic: bool
-    harness: Mapping[str, str | bool] | None
+    harness: Mapping[str, object] | None
     bounds: Bounds
     findings: tuple[Finding, ...]
     advice: tuple[Advice, ...]

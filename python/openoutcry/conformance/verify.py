@@ -112,7 +112,7 @@ def _of_checks(report: Mapping[str, Any], of_kit: Kit) -> list[str]:
 def _read(text: str) -> dict[str, Any]:
     try:
         report = json.loads(native.canonicalize(text))
-    except native.OpenOutcryError as error:
+    except (native.OpenOutcryError, UnicodeEncodeError) as error:
         raise _refused(str(error)) from error
     _check_fields(report, _FIELDS, _OPTIONAL, "a report")
     for name, wanted in (("report_version", REPORT_VERSION), ("badge", BADGE)):
