@@ -14,7 +14,7 @@ Tell = Callable[[AgentError, int], object]
 
 
 class Supervised(Session):
-    """An agent of which no fault ends the run. Use it in a `with` block, which ends it.
+    """An agent of which no fault ends the run. A `with` block ends it.
 
     A fault is a hold. After it the agent is begun anew when it is asked next: what is left in its pipe answers another
     bar, and what it knew is lost. After `faults_in_a_row` of its bounds it is asked no more; the rest of the run are
