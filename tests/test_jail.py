@@ -131,6 +131,32 @@ def test_a_link_is_granted_by_both_names_unless_it_leads_to_what_is_hidden(tmp_p
 
 
 @needs(Tier.T2)
+def test_links_beside_a_program_of_the_folder_lead_nowhere(tmp_path: Path) -> None:
+    """What lies beside a program is granted, as `lib` of `bin`; the folder's author decides what that is there."""
+    agent, other = tmp_path / "agent", tmp_path / "other"
+    for folder in (agent / "bin", other):
+        folder.mkdir(parents=True)
+    (other / "secret.txt").write_text("7", encoding="utf-8")
+    program = script(agent / "bin", f"#!/bin/sh\ncat {other}/secret.txt || echo no\n", "run")
+    program.chmod(0o755)
+    for target in (other, "/"):
+        (agent / "lib").unlink(missing_ok=True)
+        (agent / "lib").symlink_to(target)
+        assert printed(Jail.open(Profile(agent), most=Tier.T2).command(["bin/run"])) == "no\n"
+
+
+def test_links_that_lead_out_of_an_installation_are_not_granted(tmp_path: Path) -> None:
+    folder, program = str(tmp_path / "agent"), str(tmp_path / "tool" / "bin" / "run")
+    (tmp_path / "tool" / "bin").mkdir(parents=True)
+    (tmp_path / "tool" / "lib").mkdir()
+    (tmp_path / "tool" / "lib64").symlink_to("lib")
+    (tmp_path / "tool" / "libexec").symlink_to("/")
+    granted = {path for path, _ in paths.of_command(program, folder) if path.startswith(str(tmp_path))}
+    assert granted == {program, *(str(tmp_path / "tool" / name) for name in ("bin", "lib", "lib64", "pyvenv.cfg"))}
+    assert {path for path, _ in paths.of_command(program, str(tmp_path)) if path.startswith(str(tmp_path))} == {program}
+
+
+@needs(Tier.T2)
 def test_a_module_is_found_beside_the_package_and_in_the_folder(tmp_path: Path) -> None:
     script(tmp_path, "import sys, openoutcry\nprint(openoutcry.__name__, sys.argv[1:], __name__)", "decider.py")
     jail = Jail.open(Profile(tmp_path))

@@ -169,13 +169,13 @@ class Jail:
         Raises:
             OpenOutcryError: `unknown_agent`: there is no such program.
         """
-        folder, name = Path(self.profile.folder).resolve(), command[0] if command else ""
+        folder, name = self._folder, command[0] if command else ""
         # A path is one from the agent's folder, as the program itself would see it.
-        program = shutil.which(str(folder / name) if os.sep in name else name)
+        program = shutil.which(os.path.join(folder, name) if os.sep in name else name)
         if not name or program is None:
             raise refusal("unknown_agent", f"an agent must be a program that can be run; received {name!r}")
         if program not in self._commands:
-            self._commands[program] = self._shut(paths.of_command(program), is_worker=False)
+            self._commands[program] = self._shut(paths.of_command(program, folder), is_worker=False)
         shut = self._commands[program]
         limits = shut.plan["limits"]
         user = os.geteuid() if shut.plan["user"] is None else shut.plan["user"]
@@ -201,7 +201,7 @@ class Jail:
         """Return the locks of a Python agent or of a command."""
         held = self._locks.__contains__
         is_outside = not held(Lock.NAMESPACES)
-        folder = str(Path(self.profile.folder).resolve())
+        folder = self._folder
         right = paths.READ if is_worker else paths.EXECUTE
         roots += [(each, right) for each in (folder, *(str(Path(each).resolve()) for each in self.profile.readable))]
         if self.profile.allow_net:
@@ -233,7 +233,7 @@ class Jail:
             return ()
         assert self.host.bwrap is not None, "the third tier was reached"
         # The interpreter and its launcher have to be there before they lock themselves in.
-        readable = (*roots, *paths.of_worker(), *paths.of_command(INTERPRETER))
+        readable = (*roots, *paths.of_worker(), *paths.of_command(INTERPRETER, self._folder))
         needed = [path for path, rights in readable if rights != paths.LIST]
         return tuple(in_namespaces(self.host.bwrap, needed, self._hidden, allow_net=self.profile.allow_net))
 
@@ -242,6 +242,10 @@ class Jail:
         if Lock.ENVIRONMENT not in self._locks:
             return dict(os.environ) | fixed
         return fixed | {name: os.environ[name] for name in self.profile.pass_on}
+
+    @property
+    def _folder(self) -> str:
+        return str(Path(self.profile.folder).resolve())
 
     @property
     def _hidden(self) -> list[str]:
