@@ -283,6 +283,16 @@ def test_the_environment_is_what_the_profile_passes_on(monkeypatch: pytest.Monke
     assert printed(jail.script(agent)) == "KEY_OF_A_MODEL\n"
 
 
+@pytest.mark.parametrize("name", ["PYTHONPATH", "PYTHONHOME", "LD_PRELOAD", "LD_LIBRARY_PATH", "GLIBC_TUNABLES"])
+def test_variables_that_load_code_before_the_locks_are_refused(
+    name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """With `PYTHONPATH` a `ctypes.py` of the agent's folder would run in the launcher, before its first lock."""
+    monkeypatch.setenv(name, str(tmp_path))
+    with pytest.raises(oo.OpenOutcryError, match=f"must not load code before .*; received `{name}`"):
+        Profile(tmp_path, pass_on=[name])
+
+
 @needs(Tier.T1)
 def test_a_file_in_place_of_a_pipe_is_refused_before_the_agent_runs(tmp_path: Path) -> None:
     agent = script(tmp_path, "print('ran')")
