@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from openoutcry.jail.bpf import ALLOW, ENOSYS, EPERM, KILL, Low, Null, OwnPid, Program, Rule, assemble
+from openoutcry.jail.bpf import ALLOW, ENOSYS, ENOTTY, EPERM, KILL, Low, Null, OwnPid, Program, Rule, assemble
 from openoutcry.jail.filters import command_filter, worker_filter
 from openoutcry.jail.syscalls import ARCHITECTURES, LAST, NUMBERS
 
@@ -117,7 +117,15 @@ def test_a_command_threads_and_forks_and_reaches_nobody(machine: str) -> None:
     assert on(machine, program, "socketpair", 1, 2) == EPERM
     assert on(machine, program, "prlimit64", OWN, 7, 1) == ALLOW
     assert on(machine, program, "prlimit64", 1, 7, 1) == EPERM
+    # To type into a terminal; what kind it is, and how much there is to read.
     assert on(machine, program, "ioctl", 0, 0x5412) == EPERM
+    assert {on(machine, program, "ioctl", 1, each) for each in (0x5401, 0x541B, 0x5421, 0x802C542A)} == {ALLOW}
+    # Attributes, generation and subvolumes of files; FIFREEZE.
+    for each in (0x40086602, 0x401C5820, 0x40087602, 0x5000940E, 0xC0045877):
+        assert on(machine, program, "ioctl", 0, each) == ENOTTY
+    assert {on(machine, program, "fcntl", 0, each) for each in (0, 3, 4, 6, 1030, 1031)} == {ALLOW}
+    # The owner, a lease, a notice, a hint, and what is newer than our tables.
+    assert {on(machine, program, "fcntl", 0, each) for each in (8, 10, 15, 1024, 1026, 1036, 1040)} == {EPERM}
     assert on(machine, program, "prctl", 1) == EPERM
     assert on(machine, program, "setsid") == EPERM
     assert decided(program, ARCHITECTURES[machine][0], LAST) == ALLOW
