@@ -218,10 +218,20 @@ def test_a_superuser_gives_its_rights_away(tmp_path: Path) -> None:
             assert (told[3] == "unlimited" or int(told[3]) > 5000) == (user == "0")
 
 
+@pytest.mark.parametrize("tier", [pytest.param(each, marks=needs(each), id=each.name) for each in Tier if each])
+def test_where_memory_runs_out_the_agent_ends_first_and_no_program_takes_its_core(tier: Tier, tmp_path: Path) -> None:
+    """A core of 0 bytes is still handed to a program that the host has for that, as a superuser's; one of 1 is not."""
+    text = "import resource\nprint(open('/proc/self/oom_score_adj').read().strip(), resource.getrlimit(4))"
+    jail = Jail.open(Profile(tmp_path, readable=["/proc"]), least=tier, most=tier)
+    told = printed(jail.script(script(tmp_path, text))), printed(jail.command([sys.executable, "-c", text]))
+    assert set(told) == {"1000 (1, 1)\n"}
+
+
 COMMANDS = {
     "bash": ["-c", "read line; echo $line | tr a b"],
     "node": ["-e", "require('readline').createInterface({input: process.stdin}).on('line', l => console.log('b'))"],
     "jq": ["-r", 'if . == "a" then "b" else . end'],
+    "awk": ["/a/ { print \"b\" }"],
     "perl": ["-ne", "print 'b' if /a/"],
 }
 

@@ -253,7 +253,9 @@ class Jail:
 
     @property
     def _limits(self) -> dict[str, int]:
-        return {"AS": self.profile.memory_bytes, "CPU": self.profile.cpu_seconds, "NOFILE": 64, "FSIZE": 0, "CORE": 0}
+        most = {"AS": self.profile.memory_bytes, "CPU": self.profile.cpu_seconds, "NOFILE": 64, "FSIZE": 0}
+        # Of 0 bytes it is still written to a program, where the host has one for cores.
+        return most | {"CORE": 1}
 
     def _seccomp(self, *, is_worker: bool) -> dict[str, Any]:
         machine, allow_net = self.host.machine, self.profile.allow_net

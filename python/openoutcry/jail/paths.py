@@ -69,7 +69,8 @@ def of_command(program: str, folder: str) -> list[Root]:
         folder: The folder of the agent, whose author has no say in what lies beside a program there.
     """
     roots = [(each, EXECUTE) for each in (*_PROGRAMS, *_LIBRARIES)] + [(program, EXECUTE)]
-    roots += [(each, READ) for each in (*_FACTS, *_CRYPTOGRAPHY)] + [*_DEVICES]
+    # Links of Debian's, by which programs such as `java` and `awk` are found in namespaces.
+    roots += [(each, READ) for each in (*_FACTS, *_CRYPTOGRAPHY, "/etc/alternatives")] + [*_DEVICES]
     for found in (program, os.path.realpath(program)):
         prefix = os.path.dirname(os.path.dirname(found))
         is_installed = os.path.basename(os.path.dirname(found)) == "bin" and not _is_broad(prefix)

@@ -23,8 +23,8 @@ class Profile:
         readable: Files and folders that it may read besides. A Python agent finds modules there, too, and a command may
             execute programs there.
         allow_net: It may connect to others, as one that asks a language model must. To be said wherever it is ranked.
-        pass_on: Names of environment variables that it is shown; none that says what a program loads as it begins, before
-            it is locked in.
+        pass_on: Names of environment variables that it is shown; none that says what a program loads as it begins,
+            before it is locked in.
         memory_bytes: Address space of each process.
         cpu_seconds: Processor time of each process.
 
