@@ -231,7 +231,7 @@ COMMANDS = {
     "bash": ["-c", "read line; echo $line | tr a b"],
     "node": ["-e", "require('readline').createInterface({input: process.stdin}).on('line', l => console.log('b'))"],
     "jq": ["-r", 'if . == "a" then "b" else . end'],
-    "awk": ["/a/ { print \"b\" }"],
+    "awk": ['/a/ { print "b" }'],
     "perl": ["-ne", "print 'b' if /a/"],
 }
 
