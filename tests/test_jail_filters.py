@@ -84,11 +84,11 @@ def test_the_worker_computes_and_makes_nothing(machine: str) -> None:
 
 
 @pytest.mark.parametrize("machine", MACHINES)
-@pytest.mark.parametrize("kind", ["worker", "command"])
-def test_an_open_network_is_that_of_the_internet(machine: str, kind: str) -> None:
+@pytest.mark.parametrize("of", ["worker", "command"])
+def test_an_open_network_is_that_of_the_internet(machine: str, of: str) -> None:
     program = (
         worker_filter(machine, allow_net=True)
-        if kind == "worker"
+        if of == "worker"
         else command_filter(machine, allow_net=True, landlock_abi=7)
     )
     unix, inet, inet6, netlink, packet = 1, 2, 10, 16, 17
@@ -97,6 +97,11 @@ def test_an_open_network_is_that_of_the_internet(machine: str, kind: str) -> Non
         assert on(machine, program, "socket", family, stream | not_blocking, 0) == ALLOW
         assert on(machine, program, "socket", family, datagram, 0) == ALLOW
         assert on(machine, program, "socket", family, raw, 0) == EPERM
+        tcp, udp, icmp, sctp, light, multipath = 6, 17, 1, 132, 136, 262
+        assert on(machine, program, "socket", family, stream, tcp) == ALLOW
+        assert on(machine, program, "socket", family, datagram, udp) == ALLOW
+        for kind, others in ((stream, (sctp, multipath, udp)), (datagram, (icmp, light, tcp))):
+            assert {on(machine, program, "socket", family, kind, each) for each in others} == {EPERM}
     for family in (unix, netlink, packet):
         assert on(machine, program, "socket", family, stream, 0) == EPERM
     for name in ("bind", "listen", "accept4"):

@@ -11,7 +11,7 @@ from __future__ import annotations
 from openoutcry.jail.bpf import ALLOW, ENOSYS, ENOTTY, EPERM, Clause, Low, Null, OwnPid, Program, Rule, assemble
 from openoutcry.jail.syscalls import LAST
 
-_UNIX, _INET, _INET6, _STREAM, _DATAGRAM = 1, 2, 10, 1, 2
+_UNIX, _INET, _INET6, _STREAM, _DATAGRAM, _TCP, _UDP = 1, 2, 10, 1, 2, 6, 17
 _WRITE, _EXECUTE, _ANONYMOUS = 2, 4, 0x20
 # Flags of `clone`: those that make a namespace, and that which makes a child of the harness.
 _NEW_NAMESPACE, _CHILD_OF_PARENT = 0x7E020000, 0x8000
@@ -121,7 +121,10 @@ _TERMINAL: tuple[Clause, ...] = (
     *(([Low(1, kind, 0xFF00)], ALLOW) for kind in (0x5400, 0x8900)),
 )
 _INTERNET: tuple[Clause, ...] = tuple(
-    ([Low(0, family), Low(1, kind, 0xF)], ALLOW) for family in (_INET, _INET6) for kind in (_STREAM, _DATAGRAM)
+    ([Low(0, family), Low(1, kind, 0xF), Low(2, protocol)], ALLOW)
+    for family in (_INET, _INET6)
+    for kind, own in ((_STREAM, _TCP), (_DATAGRAM, _UDP))
+    for protocol in (0, own)
 )
 
 
