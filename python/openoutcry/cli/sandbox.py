@@ -15,7 +15,7 @@ from rich.table import Table
 
 from openoutcry.cli.table import plain
 from openoutcry.errors import refusal
-from openoutcry.jail import Jail, Profile, Tier, this_host
+from openoutcry.jail import Jail, Profile, Tier, described, this_host
 
 if TYPE_CHECKING:
     from openoutcry.jail.doctor import Examination, Finding
@@ -90,8 +90,7 @@ def opened(least: str, pass_on: Sequence[str], hidden: Sequence[Path], *, allow_
     tier = _tier(least, "--jail", "none")
     folders = [each for each in os.environ.get("PYTHONPATH", "").split(os.pathsep) if each and Path(each).is_dir()]
     jail = Jail.open(Profile(Path.cwd(), hidden, folders, allow_net, pass_on), least=tier)
-    missing = [f"no {each.name}: {why}" for each, why in jail.host.missing.items()]
-    typer.echo("; ".join([f"jail {jail.tier.name}", *missing, *jail.notes]), err=True)
+    typer.echo(described(jail), err=True)
     return jail
 
 

@@ -60,6 +60,14 @@ def n_tasks(user: int) -> int:
     return count
 
 
+def described(jail: Jail | None) -> str:
+    """Return which jail an agent is in, why in none that is better, and what holds less than it could."""
+    missing = this_host().missing if jail is None else jail.host.missing
+    reached = "no jail" if jail is None else f"jail {jail.tier.name}"
+    told = [f"no {each.name}: {why}" for each, why in sorted(missing.items())]
+    return "; ".join([reached, *told, *(jail.notes if jail else ())])
+
+
 @dataclass(frozen=True)
 class Launch:
     """What to start, with pipes as its three descriptors.
@@ -118,6 +126,14 @@ class Jail:
             raise refusal("argument_invalid", f"the jail must reach {least.name}; received {reached}")
         locks = frozenset(each for each in Lock if tier >= _TIERS.get(each, Tier.T1))
         return cls(profile, tier, host, locks)
+
+    @classmethod
+    def best(cls, profile: Profile, *, most: Tier = Tier.T3) -> Jail | None:
+        """Open the jail of the highest tier that this machine reaches: T1 at least on Linux, `None` elsewhere.
+
+        Below T2 it keeps no stranger's agent from files and the network: say what came of it, as `described` does.
+        """
+        return None if this_host().tier is Tier.T0 else cls.open(profile, least=Tier.T1, most=most)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what a record says of the jail, and why its tier is no higher."""
