@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias, TypedDict
 
 from openoutcry import openoutcry_py as native
 from openoutcry.errors import refusal
@@ -18,12 +18,48 @@ NAMES: tuple[str, ...] = tuple(native.BASELINES)
 """Names of the baselines, in the order of tables."""
 
 
+class Answer(NamedTuple):
+    """An answer that never ends its run, whatever is wrong with it.
+
+    Of a fault everything is held, and of a text that is no decision, too; the record of the run says why.
+
+    Attributes:
+        text: What came of the agent.
+        fault: Slug of what was wrong, other than `malformed`, which a run finds itself; None if nothing.
+    """
+
+    text: str
+    fault: str | None = None
+
+
+class Harness(TypedDict):
+    """How an agent is run that is a process of its own, as records say it.
+
+    Attributes:
+        allow_net: Whether it can reach a network.
+        tier: How far it is locked in, from `T0`, a process like any other.
+        transport: How it is spoken to.
+    """
+
+    allow_net: bool
+    tier: Literal["T0", "T1", "T2", "T3"]
+    transport: Literal["stdio", "http"]
+
+
 class TextAgent(ABC):
     """An agent that reads and writes JSON itself, as one in another process does."""
 
     @abstractmethod
-    def answer(self, observation: str) -> str:
-        """Return the decision on an observation, both JSON."""
+    def answer(self, observation: str) -> str | Answer:
+        """Return the decision on an observation, both JSON.
+
+        A plain text that is no decision ends the run; see `Answer`.
+        """
+
+    @property
+    def harness(self) -> Harness | None:
+        """How the agent is run; None inside this process."""
+        return None
 
 
 class Baseline:

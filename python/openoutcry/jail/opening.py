@@ -63,7 +63,7 @@ def n_tasks(user: int) -> int:
 def described(jail: Jail | None) -> str:
     """Return which jail an agent is in, why in none that is better, and what holds less than it could."""
     missing = this_host().missing if jail is None else jail.host.missing
-    reached = "no jail" if jail is None else f"jail {jail.tier.name}"
+    reached = "no jail, the agent has all your rights" if jail is None else f"jail {jail.tier.name}"
     told = [f"no {each.name}: {why}" for each, why in sorted(missing.items())]
     return "; ".join([reached, *told, *(jail.notes if jail else ())])
 
