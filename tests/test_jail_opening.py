@@ -79,7 +79,10 @@ def test_the_best_jail_is_what_there_is_and_says_why_it_is_no_better(
     assert described(jail).startswith("jail T1; no T2: no Landlock; no T3: no bwrap")
     host = Host("x86_64", 0, None, MappingProxyType({Tier.T1: "this is Darwin", **missing}))
     assert Jail.best(Profile(tmp_path)) is None
-    assert described(None) == "no jail, the agent has all your rights; no T1: this is Darwin; no T2: no Landlock; no T3: no bwrap"
+    assert (
+        described(None)
+        == "no jail, the agent has all your rights; no T1: this is Darwin; no T2: no Landlock; no T3: no bwrap"
+    )
 
 
 @pytest.mark.skipif(HOST.tier < Tier.T1, reason=f"T1: {dict(HOST.missing)}")
