@@ -92,11 +92,11 @@ def test_a_suite_is_run_in_the_jail(den: Path) -> None:
     text = (den / "zoo.py").read_text(encoding="utf-8").replace("prices.csv", "season.keys")
     (den / "zoo.py").write_text(text, encoding="utf-8")
     command = ["suite", "run", "season.json", "--keys", "season.keys", "--agent", "zoo:reader", "--record"]
-    for options, expected in ((["--jail", "T2"], {0.5}), ([], {1.0})):
-        name = f"{len(options)}.json"
+    for options, expected in (([], {0.5}), (["--jail", "T2"], {0.5}), (["--jail", "none"], {1.0})):
+        name = f"{''.join(options)}.json"
         made = runner.invoke(app, [*command, name, *options])
         assert made.exit_code == 0, made.output
         assert weights(oo.RunRecord.load(name)) == expected
-        assert ("jail T" in made.stderr) == bool(options)
-    for options in (["--jail", "T9"], ["--allow-net"]):
+        assert ("jail T" in made.stderr) == (expected == {0.5})
+    for options in (["--jail", "T9"], ["--jail", "none", "--allow-net"]):
         assert isinstance(runner.invoke(app, [*command, "no.json", *options]).exception, oo.OpenOutcryError)
