@@ -8,7 +8,7 @@ from time import sleep
 
 import pytest
 
-from openoutcry.harness import AgentError, Bounds, CommandAgent
+from openoutcry.harness import AgentError, Bounds, CommandAgent, Supervised
 
 pytestmark = pytest.mark.once
 
@@ -44,3 +44,18 @@ def test_what_an_agent_writes_after_its_time_is_not_read_without_end(text: str, 
     finally:
         # Which closes the pipe, and so ends who is left.
         session.close()
+
+
+def test_an_agent_whose_answers_fill_the_disk_is_given_up(tmp_path: Path) -> None:
+    """Each within its length: a record keeps them all, and a thousand bars of a mebibyte are a gibibyte."""
+    path = tmp_path / "agent.py"
+    path.write_text("import sys\nfor line in sys.stdin:\n    print('7' * 999, flush=True)", encoding="utf-8")
+    bounds = Bounds(start_seconds=30.0, answer_bytes=1000, run_bytes=3500)
+    faults: list[str] = []
+    agent = CommandAgent([sys.executable, str(path)], (), bounds)
+    with Supervised(agent, lambda fault, step: faults.append(f"{step} {fault}")) as session:
+        answers = [session.answer("{}") for _ in range(6)]
+    assert [len(each.text) for each in answers] == [999, 999, 999, 0, 0, 0]
+    assert [each.fault for each in answers] == [None] * 3 + ["answer_too_long", "agent_given_up", "agent_given_up"]
+    told = "all answers of a run must be at most 3,500 bytes together; received more"
+    assert faults == [f"3 answer_too_long: {told}"]
