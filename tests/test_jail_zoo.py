@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -75,6 +77,18 @@ def test_an_agent_that_is_not_there_is_told_as_ever(den: Path) -> None:
     with pytest.raises(oo.OpenOutcryError, match="no module 'nowhere'"):
         PythonAgent("nowhere:decide", jail=jail_of(den)).check()
     PythonAgent("zoo:honest", jail=jail_of(den)).check()
+
+
+def test_nothing_of_the_agents_folder_is_imported_by_who_asks_it(den: Path) -> None:
+    """Modules called like those of the harness would run there, outside of every jail."""
+    shadow = "import pathlib\npathlib.Path('ran').touch()\nraise ImportError('not what was meant')\n"
+    for name in (*sys.stdlib_module_names, "httpx", "pandas", "rich", "typer"):
+        (den / f"{name}.py").write_text(shadow, encoding="utf-8")
+    (den / "agent.sh").write_text("while read -r line; do echo '{\"orders\": []}'; done", encoding="utf-8")
+    command = [Path(sys.executable).with_name("openoutcry"), "run", "--agent", "cmd:bash agent.sh", "--data", "ecb-fx"]
+    command += ["--window", "19:24", "--record", "record.jsonl", "--report", "report.html"]
+    made = subprocess.run(command, capture_output=True, text=True)
+    assert (made.returncode, (den / "ran").exists()) == (0, False), made.stderr
 
 
 def test_a_suite_is_run_in_the_jail(den: Path) -> None:
