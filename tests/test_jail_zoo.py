@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 
 import openoutcry as oo
 from openoutcry.cli import app
+from openoutcry.cli.sandbox import opened
 from openoutcry.harness import PythonAgent
 from openoutcry.jail import Jail, Profile, Tier, this_host
 
@@ -89,6 +90,15 @@ def test_nothing_of_the_agents_folder_is_imported_by_who_asks_it(den: Path) -> N
     command += ["--window", "19:24", "--record", "record.jsonl", "--report", "report.html"]
     made = subprocess.run(command, capture_output=True, text=True)
     assert (made.returncode, (den / "ran").exists()) == (0, False), made.stderr
+
+
+def test_a_harness_that_finds_its_modules_in_the_agents_folder_says_so(
+    den: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for path, is_told in (([], False), ([""], True), ([str(den)], True)):
+        monkeypatch.setattr(sys, "path", [each for each in sys.path if each not in ("", str(den))] + path)
+        assert opened("auto", [], [], allow_net=False) is not None
+        assert ("finds modules of its own in the agent's folder" in capsys.readouterr().err) == is_told
 
 
 def test_a_suite_is_run_in_the_jail(den: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -99,6 +100,11 @@ def opened(least: str, pass_on: Sequence[str], hidden: Sequence[Path], *, allow_
         tell(error, "in opening the jail; hint: `--jail none` lets the agent do all that you can")
         raise
     typer.echo(described(jail), err=True)
+    if any(Path(each).resolve() == Path.cwd() for each in sys.path):
+        told = "the harness finds modules of its own in the agent's folder, and runs them outside of the jail"
+        typer.echo(
+            f"{told}; hint: start it as `openoutcry`, not by `python -m`, and keep PYTHONPATH clear of it", err=True
+        )
     return jail
 
 
