@@ -103,8 +103,6 @@ def run(
 
     `module:function` is called in this process. What a program or a server does that is no answer is a hold.
     """
-    # `module:function` means the caller's own file first, as `python -m` would find it.
-    sys.path.insert(0, "")
     if report is not None:
         page_to_write(report)
     costs = {"fee_bps": fee_bps, "slippage_bps": slippage_bps, "impact_bps": impact_bps, "cash_bps": cash_bps}
@@ -151,6 +149,8 @@ def _keep(done: Run, record: Path | None, report: Path | None, trials: int, sour
 def _asked(name: str, seed: int, how: Asked) -> Iterator[agents.Agent | agents.TextAgent]:
     """Yield what answers; a stranger is begun for the one run."""
     if not name.startswith((COMMAND, *SERVERS)):
+        # The caller's own file first, as `python -m` would find it. Of a stranger's folder nothing is imported.
+        sys.path.insert(0, "")
         watched = _Watched(load_agent(name, seed))
         with watched.to_its_end():
             yield watched.asked
