@@ -75,6 +75,11 @@ CASES = sorted(native.conformance_files().keys() - {"negative.json", "positive.j
 
 FAULTS = {
     "says that it is ready": (agent(before="print('ready', flush=True)"), "silent_before", "answer_too_early"),
+    "floods before it is asked": (
+        agent(before="while True: print('x' * 1000)"),
+        "silent_before",
+        "an agent must write one line for each",
+    ),
     "ends before it is asked": (agent(before="sys.exit(3)"), "first_answer", "agent_died"),
     "dies of the first question": (agent("sys.exit(3)"), "first_answer", "agent_died"),
     "never answers": (agent("time.sleep(60)", bounds=replace(QUICK, start_seconds=0.5)), "first_answer", "agent_late"),

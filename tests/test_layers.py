@@ -26,14 +26,7 @@ PACKAGE = ROOT / "python" / "openoutcry"
 CRATES = {
     "openoutcry-engine": {"libm", "pulp", "rand_chacha", "sha2", "thiserror"},
     "openoutcry-contract": {"openoutcry-engine", "ed25519-dalek", "serde", "serde_json", "sha2", "thiserror", "zmij"},
-    "openoutcry": {
-        "openoutcry-contract",
-        "openoutcry-engine",
-        "libm",
-        "rand_chacha",
-        "sha2",
-        "thiserror",
-    },
+    "openoutcry": {"openoutcry-contract", "openoutcry-engine", "libm", "rand_chacha", "sha2", "thiserror"},
     "openoutcry-score": {"openoutcry-contract", "libm", "pulp", "rand_chacha", "serde", "serde_json", "thiserror"},
     "openoutcry-py": {"openoutcry", "openoutcry-score", "numpy", "pyo3", "zstd"},
 }
@@ -80,12 +73,13 @@ LAYERS = {
             "openoutcry.columns",
             "openoutcry.dataset",
             "openoutcry.episodes",
+            "openoutcry.line_sink",
             "openoutcry.masking",
             "openoutcry.record",
             "openoutcry.replaying",
             "openoutcry.scenario",
             "openoutcry.scoring",
-            "openoutcry.turns",
+            "openoutcry.settings",
             "openoutcry.verdict",
             "openoutcry.weights",
             "openoutcry.window",
@@ -131,8 +125,13 @@ LAYERS = {
         ("openoutcry.harness", "openoutcry.harness.*"),
         {"agents", "errors", "harness", "jail", "native", "worker"},
         set(),
+        libraries_later=frozenset({"httpx"}),
     ),
-    "suite": Layer(("openoutcry.evaluation", "openoutcry.suite"), {*CORE, "harness", "suite"}, {"numpy"}),
+    "suite": Layer(
+        ("openoutcry.evaluation", "openoutcry.journal", "openoutcry.running", "openoutcry.suite"),
+        {*CORE, "harness", "suite"},
+        {"numpy"},
+    ),
     "reidentify": Layer(("openoutcry.reidentify",), {*CORE, "reidentify"}, {"numpy"}),
     "sb3": Layer(("openoutcry.sb3",), {"errors"}, {"gymnasium", "numpy", "stable_baselines3"}),
     "puffer": Layer(("openoutcry.puffer",), {"vector"}, {"gymnasium", "numpy", "pufferlib"}),
@@ -140,7 +139,10 @@ LAYERS = {
         ("openoutcry.testing", "openoutcry.testing.*"), {"conformance", "testing"}, {"gymnasium", "numpy"}
     ),
     "conformance": Layer(
-        ("openoutcry.conformance", "openoutcry.conformance.*"), {*CORE, "conformance", "harness"}, set(), {"root"}
+        ("openoutcry.conformance", "openoutcry.conformance.*"),
+        {*CORE, "conformance", "harness"},
+        set(),
+        frozenset({"root"}),
     ),
     "leakcheck": Layer(
         ("openoutcry.leakcheck", "openoutcry.leakcheck.*"),
@@ -170,9 +172,7 @@ LAYERS = {
         ("openoutcry.realism", "openoutcry.realism.*"), {*CORE, "realism", "sweep"}, {"numpy"}, by_name=True
     ),
     "martingale": Layer(
-        ("openoutcry.martingale", "openoutcry.martingale.*"),
-        {*CORE, "martingale", "realism", "vector"},
-        {"numpy"},
+        ("openoutcry.martingale", "openoutcry.martingale.*"), {*CORE, "martingale", "realism", "vector"}, {"numpy"}
     ),
     "cli": Layer(
         ("openoutcry.__main__", "openoutcry.cli", "openoutcry.cli.*"),

@@ -19,6 +19,8 @@ from openoutcry.harness.session import Bounds, Session
 from openoutcry.harness.stderr import Errors, Show, show_on_stderr
 
 _CHUNK = 2**16
+_MOST_BYTES = 2**20
+"""What a pipe holds at most, where its user is no superuser."""
 _OF_THE_HOST = (errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM)
 # A fork of the agent holds its pipes open when it has ended, so that they alone do not tell.
 _LOOK_SECONDS = 0.2
@@ -208,18 +210,26 @@ class StdioSession(Session):
 
     def _fail(self, slug: str, message: str) -> NoReturn:
         # What it has said so far is part of the story.
+        self._take_last_words()
+        raise AgentError(slug, message, self._errors.tail, self._received)
+
+    def _take_last_words(self) -> None:
+        """Take what the standard error holds, and no more: another one may fill it as fast as it is read."""
         with suppress(BlockingIOError):
-            while chunk := os.read(self._stderr, _CHUNK):
+            for _ in range(_MOST_BYTES // _CHUNK):
+                chunk = os.read(self._stderr, _CHUNK)
+                if not chunk:
+                    break
                 self._errors.feed(chunk)
         self._errors.end()
-        raise AgentError(slug, message, self._errors.tail, self._received)
 
     def _drain(self, last: int, seconds: float) -> bool:
         """Read what the process still writes, and return whether `last` ended in time."""
         until, pipes = monotonic() + seconds, select.poll()
         for descriptor in {last, self._stderr}:
             pipes.register(descriptor, select.POLLIN)
-        while (left := until - monotonic()) > 0.0:
+        # Who writes more than an answer can be is not waited for.
+        while (left := until - monotonic()) > 0.0 and len(self._received) <= self._bounds.answer_bytes:
             ready = pipes.poll(min(left, _LOOK_SECONDS) * 1000.0)
             # It will say no more, whoever holds its output open.
             if not ready and last == self._stdout and self._has_ended():
@@ -228,7 +238,7 @@ class StdioSession(Session):
                 chunk = os.read(descriptor, _CHUNK)
                 if descriptor == self._stderr:
                     self._errors.feed(chunk)
-                elif len(self._received) <= self._bounds.answer_bytes:
+                else:
                     self._received += chunk
                 if not chunk:
                     pipes.unregister(descriptor)
@@ -245,8 +255,7 @@ class StdioSession(Session):
         seconds = self._bounds.end_seconds if seconds is None else seconds
         until = monotonic() + seconds
         self.finish()
-        self._drain(self._stdout, seconds)
-        has_ended = self._ends_until(until)
+        has_ended = self._drain(self._stdout, seconds) and self._ends_until(until)
         self.kill()
         self.close()
         return Ending(self._process.returncode if has_ended else None, self._received, self._errors.tail)
@@ -301,10 +310,7 @@ class StdioSession(Session):
             self._drain(self._stdout, self._bounds.end_seconds)
         self.kill()
         self._process.wait()
-        with suppress(BlockingIOError):
-            while chunk := os.read(self._stderr, _CHUNK):
-                self._errors.feed(chunk)
-        self._errors.end()
+        self._take_last_words()
         for pipe in (self._process.stdout, self._process.stderr):
             if pipe:
                 pipe.close()
