@@ -28,10 +28,10 @@ pytestmark = pytest.mark.once
 
 def test_a_good_agent_passes_every_check() -> None:
     shown: list[str] = []
-    report = examine(agent(), deterministic=True, show=lambda finding: shown.append(finding.check))
-    assert report.conforms, failure_text(report.findings[-1])
+    report = examine(agent(), deterministic=True, show=lambda each: shown.append(each.check), with_kit=small())
+    assert report.conforms, report.failure and failure_text(report.failure)
     assert {finding.state for finding in report.findings} == {"passed"}
-    assert shown == [check.name for check in checks_of(kit())]
+    assert shown == [check.name for check in checks_of(small())]
     assert sum(finding.n_answers for finding in report.findings) == report.timing["n_answers"]
 
 
@@ -217,7 +217,11 @@ def decided(post: Post) -> None:
 
 def test_a_server_is_asked_all_but_what_only_programs_can_do() -> None:
     with serving(decided) as there:
-        report = examine(HttpAgent(there.url, replace(QUICK, start_seconds=0.2)), deterministic=True, with_kit=tiny())
+        report = examine(
+            HttpAgent(there.url, replace(QUICK, start_seconds=0.2, answer_seconds=0.5)),
+            deterministic=True,
+            with_kit=tiny(),
+        )
     assert report.conforms
     states = {finding.check: finding.state for finding in report.findings}
     assert {name for name, state in states.items() if state == "not_applicable"} == {
