@@ -152,6 +152,9 @@ LAYERS = {
         by_name=True,
     ),
     "pytest_plugin": Layer(("openoutcry.pytest_plugin",), set(), {"pytest"}, frozenset({"leakcheck"})),
+    "agent_bench": Layer(
+        ("openoutcry.agent_benchmarks",), {"board", "data", "harness", "jail", "core", "suite"}, set()
+    ),
     "batch_bench": Layer(("openoutcry.batch_benchmarks",), {*CORE, "vector"}, {"gymnasium", "numpy"}),
     "scenario_bench": Layer(("openoutcry.scenario_benchmarks",), {*CORE, "board", "leakcheck"}, {"numpy"}),
     "score_bench": Layer(
@@ -181,6 +184,7 @@ LAYERS = {
         frozenset(
             {
                 "root",
+                "agent_bench",
                 "batch_bench",
                 "conformance",
                 "leakcheck",

@@ -80,18 +80,18 @@ class Supervised(Session):
         # Of a run that is stopped this is no fault of the agent.
         if self._is_killed:
             raise fault
-        self._end()
+        if self._session is not None and not self._session.outlives_faults:
+            self._end(self._session)
         self._in_a_row += 1
         if self._in_a_row >= self._launcher.bounds.faults_in_a_row:
             self._gone = "agent_lost" if fault.is_of_infrastructure else "agent_given_up"
         self._tell(fault, self._n_asked - 1)
         return Answer("", fault.slug)
 
-    def _end(self) -> None:
-        if self._session is not None:
-            self._session.kill()
-            self._session.close()
-            self._session = None
+    def _end(self, session: Session) -> None:
+        self._session = None
+        session.kill()
+        session.close()
 
     def finish(self) -> None:
         """Tell the agent that the run is over, and do not wait for it."""
