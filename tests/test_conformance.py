@@ -143,6 +143,7 @@ FAULTS = {
     "tires": (agent("sys.exit() if n == 40 else None"), "episode", "agent_died"),
     "ends badly when it was long": (agent(after="sys.exit(4 if n > 40 else 0)"), "episode", "exit code 4"),
     "says goodbye when it was long": (agent(after="if n > 40: print('bye')"), "episode", "4 bytes more"),
+    "says one thing twice": (agent(change_text="print(text) if n == 40 else None"), "episode", "answer_too_early"),
     "draws lots": (agent("answer['reasoning'] = os.urandom(8).hex()"), "deterministic", "received another"),
     "reads what it cannot know": (
         agent("answer['reasoning'] = ' '.join(sorted(seen))"),
