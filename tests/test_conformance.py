@@ -47,7 +47,7 @@ def test_an_agent_that_waits_for_nothing_but_its_answer_is_timed() -> None:
     timing = judged(agent("time.sleep(0.002)"), tiny(), deterministic=False).timing
     assert timing["n_sessions"] == 4
     assert 0.002 <= timing["answer_p50_seconds"] <= timing["answer_p99_seconds"] <= timing["answer_max_seconds"]
-    assert timing["answer_max_seconds"] < timing["start_p50_seconds"] <= timing["start_max_seconds"]
+    assert 0.002 <= timing["start_p50_seconds"] <= timing["start_max_seconds"]
 
 
 @pytest.mark.parametrize(
