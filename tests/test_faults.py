@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 from recorded import DATA
 
 import openoutcry as oo
-from openoutcry.agents import Answer, Harness, TextAgent
+from openoutcry.agents import Answer, TextAgent
 from openoutcry.replaying import compare
+
+if TYPE_CHECKING:
+    from openoutcry.openoutcry_py import Harness
 
 pytestmark = pytest.mark.once
 
