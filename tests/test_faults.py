@@ -69,7 +69,7 @@ def test_a_plain_text_that_is_no_decision_ends_the_run() -> None:
 
 
 @pytest.mark.parametrize("fault", ["malformed", "Agent died", "", 7])
-def test_a_fault_is_a_slug_that_a_harness_may_give(fault: Any) -> None:
+def test_a_fault_is_a_slug_that_is_true(fault: Any) -> None:
     with pytest.raises(oo.OpenOutcryError) as refused:
         oo.run_backtest(DATA, Scripted((Answer(BUY, fault),)), WINDOW)
     assert refused.value.slug == "argument_invalid"

@@ -1,9 +1,11 @@
 //! Records as texts: one form, read back to the byte; no change goes unseen.
 
+use std::collections::BTreeMap;
+
 use openoutcry_contract::canonicalize;
 use openoutcry_contract::record::{
-    AgentTrajectory, DatasetName, Digest, Fault, Fill, Harness, Header, Place, Recorder, RunTrajectory, Seen, Tier,
-    Transport, compare_runs, public_key,
+    AgentTrajectory, DatasetName, Digest, Fault, FaultKind, Fill, Harness, Header, Place, Recorder, RunTrajectory,
+    Seen, Tier, Transport, compare_runs, public_key,
 };
 use openoutcry_engine::{CostModel, Limits, Window};
 use proptest::prelude::*;
@@ -183,6 +185,22 @@ fn a_text_of_another_form_is_refused_with_its_slug() {
     }
     let upper = text.replacen(&Digest::of("market").to_string(), &Digest::of("market").to_string().to_uppercase(), 1);
     assert_eq!(AgentTrajectory::from_json(&upper).unwrap_err().slug(), "record_invalid");
+}
+
+#[test]
+fn whose_fault_a_slug_names_is_what_the_contract_says() {
+    let document: Value = serde_json::from_str(include_str!("../../../contract/errors.json")).unwrap();
+    let errors = document["errors"].as_array().unwrap();
+    let of_agents =
+        errors.iter().filter(|error| ["agent", "infrastructure"].contains(&error["kind"].as_str().unwrap()));
+    let told: BTreeMap<_, _> =
+        of_agents.map(|error| (error["slug"].as_str().unwrap(), error["kind"].as_str().unwrap())).collect();
+    let known: BTreeMap<_, _> = Fault::KNOWN.into_iter().map(|(slug, kind)| (slug, kind.name())).collect();
+    assert_eq!(known, told);
+    assert!(known.iter().all(|(slug, kind)| Fault::new(slug).is_ok() && FaultKind::of(slug).name() == *kind));
+    for slug in [Fault::MALFORMED, "timeout", "bad_json"] {
+        assert_eq!(FaultKind::of(slug), FaultKind::Agent);
+    }
 }
 
 #[test]

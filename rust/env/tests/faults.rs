@@ -59,8 +59,12 @@ fn a_strict_answer_that_is_no_decision_ends_the_run() {
 }
 
 #[test]
-fn no_answer_is_called_malformed_unread() {
+fn no_decision_is_called_malformed() {
     assert_eq!(Answer::held(BUY.to_owned(), Fault::malformed()), None);
+    let data = market();
+    let said: Vec<_> = std::iter::repeat_n(held(TALK, Fault::MALFORMED), 6).collect();
+    let found: Vec<_> = std::iter::repeat_n(lenient(TALK), 6).collect();
+    assert_eq!(answered(&data, &said).unwrap().1, answered(&data, &found).unwrap().1);
 }
 
 #[test]

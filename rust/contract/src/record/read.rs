@@ -6,10 +6,11 @@ use serde::de::{Deserializer, Error};
 
 use super::digest::Digest;
 use super::error::RecordError;
+use super::fault::Fault;
 use super::harness::Harness;
 use super::header::{DatasetName, Fill, Header};
 use super::sign::Signature;
-use super::trajectory::{AgentTrajectory, End, Fault, RunTrajectory, Step, check_agent_id};
+use super::trajectory::{AgentTrajectory, End, RunTrajectory, Step, check_agent_id};
 use super::{MAX_INTEGER, RECORD_VERSION};
 
 impl AgentTrajectory {

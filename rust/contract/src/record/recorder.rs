@@ -1,7 +1,8 @@
 use super::chain::Chain;
 use super::digest::Digest;
+use super::fault::Fault;
 use super::header::Header;
-use super::trajectory::{End, Fault, RunTrajectory, Step};
+use super::trajectory::{End, RunTrajectory, Step};
 use super::write;
 
 /// What was shown at a close: the digest of the observation, and two numbers of it.

@@ -1,9 +1,8 @@
-use std::fmt;
-
 use serde::Deserialize;
 
 use super::digest::Digest;
 use super::error::RecordError;
+use super::fault::Fault;
 use super::header::Header;
 use super::sign::Signature;
 
@@ -86,47 +85,6 @@ pub struct End {
     pub observation: Digest,
     /// Whether the account was liquidated or ruined.
     pub terminated: bool,
-}
-
-/// Why a harness took an answer for a hold: a slug, such as `malformed`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Fault(String);
-
-impl Fault {
-    /// The answer is not a decision; a replay checks that it is not.
-    pub const MALFORMED: &'static str = "malformed";
-
-    /// Returns the fault of a slug: words of lower-case letters joined by `_`.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error for any other text.
-    pub fn new(slug: &str) -> Result<Self, RecordError> {
-        let is_slug =
-            slug.split('_').all(|word| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase()));
-        if is_slug {
-            return Ok(Self(slug.to_owned()));
-        }
-        Err(RecordError::invalid(format!("`fault` {slug:?}, which is no slug such as `malformed`")))
-    }
-
-    /// Returns the fault of an answer that is not a decision.
-    #[must_use]
-    pub fn malformed() -> Self {
-        Self(Self::MALFORMED.to_owned())
-    }
-
-    /// Returns the slug.
-    #[must_use]
-    pub fn slug(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Display for Fault {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0)
-    }
 }
 
 impl RunTrajectory {
