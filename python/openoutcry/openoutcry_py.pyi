@@ -10,6 +10,8 @@ from typing import Any, TypeAlias, TypedDict, final, type_check_only
 import numpy as np
 import numpy.typing as npt
 
+from openoutcry.agents import Harness
+
 __all__ = [
     "BASELINES",
     "CONTRACT_VERSION",
@@ -619,14 +621,6 @@ class Settings(TypedDict):
     lookback: int
     seed: int
     fill_key: bytes | None
-
-@type_check_only
-class Harness(TypedDict):
-    """How an agent is run that is a process of its own; at run time a dict."""
-
-    allow_net: bool
-    tier: str
-    transport: str
 
 @type_check_only
 class Names(TypedDict):
