@@ -60,7 +60,9 @@ pub struct Trace {
     pub digest: Digest,
     /// What trading cost.
     pub costs: CostModel,
-    /// How the agent was run, as its record says; none inside the harness's own process.
+    /// How the agent was run, as its record says.
+    ///
+    /// None inside the harness's own process.
     pub harness: Option<Harness>,
     /// What a decision could ask for.
     pub limits: Limits,

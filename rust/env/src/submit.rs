@@ -138,7 +138,7 @@ pub fn submit_run(
     let trace = Trace {
         digest,
         costs: header.costs,
-        harness: header.harness,
+        harness: trajectory.harness,
         limits: header.limits,
         turnover: flows.turnover.clone(),
         paid: flows.costs.clone(),

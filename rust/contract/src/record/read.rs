@@ -91,13 +91,15 @@ pub(super) struct FirstLine {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct HeaderLine {
+    harness: Option<Harness>,
     header: HeaderText,
     link: Digest,
 }
 
 impl HeaderLine {
     pub(super) fn run(self) -> RunTrajectory {
-        RunTrajectory { header: self.header.header(), link: self.link, steps: Vec::new(), end: None }
+        let Self { harness, header, link } = self;
+        RunTrajectory { harness, header: header.header(), link, steps: Vec::new(), end: None }
     }
 }
 
@@ -120,6 +122,7 @@ pub(super) struct LastLine {
 #[serde(deny_unknown_fields)]
 struct RunText {
     end: Option<End>,
+    harness: Option<Harness>,
     header: HeaderText,
     link: Digest,
     steps: Vec<Step>,
@@ -127,8 +130,8 @@ struct RunText {
 
 impl RunText {
     fn run(self) -> RunTrajectory {
-        let Self { end, header, link, steps } = self;
-        RunTrajectory { header: header.header(), link, steps, end }
+        let Self { end, harness, header, link, steps } = self;
+        RunTrajectory { harness, header: header.header(), link, steps, end }
     }
 }
 
@@ -141,7 +144,6 @@ struct HeaderText {
     dataset: DatasetName,
     engine_version: String,
     fill: Fill,
-    harness: Option<Harness>,
     limits: LimitsText,
     #[serde(deserialize_with = "integer")]
     lookback: u64,
@@ -150,7 +152,7 @@ struct HeaderText {
 
 impl HeaderText {
     fn header(self) -> Header {
-        let Self { contract_version, costs, dataset, engine_version, fill, harness, limits, lookback, window } = self;
+        let Self { contract_version, costs, dataset, engine_version, fill, limits, lookback, window } = self;
         let window = Window { start: as_size(window.start), end: as_size(window.end) };
         let limits = Limits {
             max_weight: limits.max_weight.unwrap_or(f64::INFINITY),
@@ -160,7 +162,7 @@ impl HeaderText {
             maintenance_margin: limits.maintenance_margin,
         };
         let lookback = as_size(lookback);
-        Header { contract_version, costs, dataset, engine_version, fill, harness, limits, lookback, window }
+        Header { contract_version, costs, dataset, engine_version, fill, limits, lookback, window }
     }
 }
 

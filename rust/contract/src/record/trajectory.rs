@@ -3,6 +3,7 @@ use serde::Deserialize;
 use super::digest::Digest;
 use super::error::RecordError;
 use super::fault::Fault;
+use super::harness::Harness;
 use super::header::Header;
 use super::sign::Signature;
 
@@ -43,6 +44,10 @@ pub struct AgentTrajectory {
 /// The record of one run: what it was told, what it decided, and the chain.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunTrajectory {
+    /// How the agent was run; none where it ran inside the harness's own process.
+    ///
+    /// The digest of the record binds it and not the chain: whoever is asked, the same decisions are the same run.
+    pub harness: Option<Harness>,
     /// What the run was told.
     pub header: Header,
     /// SHA-256 over the header, with which the chain begins.
@@ -92,6 +97,15 @@ impl RunTrajectory {
     #[must_use]
     pub fn digest(&self) -> Option<Digest> {
         self.end.as_ref().map(|end| end.link)
+    }
+
+    /// Returns every field of the header and of the harness by its path.
+    #[must_use]
+    pub fn fields(&self) -> Vec<(&'static str, String)> {
+        let mut fields = self.header.fields();
+        fields.extend(self.harness.into_iter().flat_map(Harness::fields));
+        fields.sort_by_key(|(name, _)| *name);
+        fields
     }
 
     /// Returns the bar at whose close a step was decided.

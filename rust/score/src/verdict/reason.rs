@@ -66,7 +66,7 @@ pub enum Reason {
     NoSuite,
     /// More answers were no decisions than the budget allows.
     Faults,
-    /// More decisions were held for the sake of the infrastructure than the budget allows.
+    /// More decisions were held for infrastructure than the budget allows.
     Infrastructure,
     /// The account was liquidated or ruined.
     Terminated,
