@@ -80,12 +80,13 @@ LAYERS = {
             "openoutcry.columns",
             "openoutcry.dataset",
             "openoutcry.episodes",
+            "openoutcry.line_sink",
             "openoutcry.masking",
             "openoutcry.record",
             "openoutcry.replaying",
             "openoutcry.scenario",
             "openoutcry.scoring",
-            "openoutcry.turns",
+            "openoutcry.settings",
             "openoutcry.verdict",
             "openoutcry.weights",
             "openoutcry.window",
@@ -131,8 +132,13 @@ LAYERS = {
         ("openoutcry.harness", "openoutcry.harness.*"),
         {"agents", "errors", "harness", "jail", "native", "worker"},
         set(),
+        libraries_later=frozenset({"httpx"}),
     ),
-    "suite": Layer(("openoutcry.evaluation", "openoutcry.suite"), {*CORE, "harness", "suite"}, {"numpy"}),
+    "suite": Layer(
+        ("openoutcry.evaluation", "openoutcry.journal", "openoutcry.running", "openoutcry.suite"),
+        {*CORE, "harness", "suite"},
+        {"numpy"},
+    ),
     "reidentify": Layer(("openoutcry.reidentify",), {*CORE, "reidentify"}, {"numpy"}),
     "sb3": Layer(("openoutcry.sb3",), {"errors"}, {"gymnasium", "numpy", "stable_baselines3"}),
     "puffer": Layer(("openoutcry.puffer",), {"vector"}, {"gymnasium", "numpy", "pufferlib"}),
@@ -145,6 +151,9 @@ LAYERS = {
         by_name=True,
     ),
     "pytest_plugin": Layer(("openoutcry.pytest_plugin",), set(), {"pytest"}, frozenset({"leakcheck"})),
+    "agent_bench": Layer(
+        ("openoutcry.agent_benchmarks",), {"board", "data", "harness", "jail", "core", "suite"}, set()
+    ),
     "batch_bench": Layer(("openoutcry.batch_benchmarks",), {*CORE, "vector"}, {"gymnasium", "numpy"}),
     "scenario_bench": Layer(("openoutcry.scenario_benchmarks",), {*CORE, "board", "leakcheck"}, {"numpy"}),
     "score_bench": Layer(
@@ -176,6 +185,7 @@ LAYERS = {
         frozenset(
             {
                 "root",
+                "agent_bench",
                 "batch_bench",
                 "leakcheck",
                 "martingale",

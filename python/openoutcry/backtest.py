@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -12,16 +13,17 @@ import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
 from openoutcry.agents import Agent, Baseline, TextAgent
-from openoutcry.arguments import is_truth, lookback_of, rules_of, seed_of, whole
+from openoutcry.arguments import is_truth, whole
 from openoutcry.asking import ask
 from openoutcry.columns import frozen
 from openoutcry.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.line_sink import LineSink
 from openoutcry.openoutcry_py import CostModel, Limits
-from openoutcry.record import RunRecord, fill_key_of
+from openoutcry.record import RunRecord
+from openoutcry.settings import settings_of
 from openoutcry.weights import table_of_weights
-from openoutcry.window import Edge, Window, as_window
+from openoutcry.window import Edge, Window
 
 if TYPE_CHECKING:
     from openoutcry.picture import Picture
@@ -77,7 +79,8 @@ def run_backtest(
         core = native.run_agent(dataset._core, agent._core, settings)
     elif isinstance(agent, TextAgent):
         # Its answers may have faults, which only a record holds.
-        core = _captured(dataset, agent, settings, name, None)._core
+        done = _captured(dataset, agent, settings, name, None)
+        return Run(dataset, done._core, settings, name, faults=done.faults)
     elif callable(agent):
         start = settings["window"][0]
         core = ask(dataset, start, agent, lambda decide: native.run_callable(dataset._core, decide, settings))
@@ -116,31 +119,6 @@ def _captured(dataset: Dataset, agent: Any, settings: native.Settings, name: str
     return Run(dataset, core, settings, name, RunRecord(record))
 
 
-def settings_of(
-    dataset: Dataset,
-    window: Window | tuple[Edge, Edge] | str | None,
-    rules: tuple[CostModel | None, Limits | None],
-    seed: int,
-    lookback: int,
-    fill_key: bytes | None = None,
-) -> native.Settings:
-    """Return what the native module is told of a backtest, each argument checked."""
-    if not isinstance(dataset, Dataset):
-        raise refusal("argument_invalid", f"`dataset` must be a Dataset; received {type(dataset).__name__}")
-    costs, limits = rules_of(*rules)
-    lookback, seed = lookback_of(lookback), seed_of(seed)
-    bars = as_window(window).resolve(dataset, lookback)
-    fill_key = None if fill_key is None else fill_key_of(fill_key)
-    return {
-        "window": bars,
-        "costs": costs,
-        "limits": limits,
-        "lookback": lookback,
-        "seed": seed,
-        "fill_key": fill_key,
-    }
-
-
 def _frozen(arrays: dict[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
     return {name: frozen(values) for name, values in arrays.items()}
 
@@ -153,9 +131,16 @@ class Run:
     """
 
     def __init__(
-        self, dataset: Dataset, core: native.Run, settings: native.Settings, name: str, record: RunRecord | None = None
+        self,
+        dataset: Dataset,
+        core: native.Run,
+        settings: native.Settings,
+        name: str,
+        record: RunRecord | None = None,
+        faults: Mapping[int, str] | None = None,
     ) -> None:
         self._core = core
+        self._faults = faults
         self._settings = settings
         self._record = record
         self.dataset = dataset
@@ -287,6 +272,14 @@ class Run:
         counts = Counter(event["slug"] for event in self.events)
         return {"filled": len(self._core.fills()), **dict(sorted(counts.items()))}
 
+    @cached_property
+    def faults(self) -> dict[int, str]:
+        """Why everything was held in place of an answer, as slugs by decision.
+
+        Of an agent in this process there are none: what it raises ends the run.
+        """
+        return self._record.faults[0] if self._record is not None else dict(self._faults or {})
+
     @property
     def terminated_at(self) -> int | None:
         """The decision that ended the account, if one did.
@@ -324,7 +317,7 @@ class Run:
         return {name: _RISKLESS for name in ("sharpe", "sortino") if self.metrics[name] is not None}
 
     def __copy__(self) -> Run:
-        return Run(self.dataset, self._core, self._settings, self.name, self._record)
+        return Run(self.dataset, self._core, self._settings, self.name, self._record, self._faults)
 
     def __deepcopy__(self, memo: object) -> Run:
         # The core is frozen; arrays that were handed out are copies of it.

@@ -16,7 +16,18 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 from rich.table import Table
 
-from openoutcry.cli.agent import AGENT, ALLOW_NET, ENV, JAIL, START_TIMEOUT, TIMEOUT, Asked, faults_of, telling_faults
+from openoutcry.cli.agent import (
+    AGENT,
+    ALLOW_NET,
+    ENV,
+    JAIL,
+    START_TIMEOUT,
+    TIMEOUT,
+    Asked,
+    first_faults,
+    telling_faults,
+    told_faults,
+)
 from openoutcry.cli.source import load_agent, open_dataset, page_to_write, record_to_write
 from openoutcry.cli.table import plain
 from openoutcry.errors import refusal, tell
@@ -150,14 +161,12 @@ def run(
     it does that is no answer is a hold, which the record names.
     """
     console = Console(stderr=True)
-    columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    progress = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
 
     def show(text: object) -> None:
         console.out(text, highlight=False)
 
     # Closed before the keys are read.
-    with telling_faults(), closed_to_others(), progress as bar:
+    with telling_faults(), closed_to_others(), _progress(console) as bar:
         evaluation = open_evaluation(source, keys, data)
         _make_place(record, force=force, resume=resume)
         task = bar.add_task("", total=evaluation.n_runs)
@@ -166,8 +175,8 @@ def run(
         hidden = [record, journal_of(record), *(each for each in named if each is not None and each.exists())]
         how = Asked(env or (), timeout, start_timeout, jail, allow_net, hidden, show)
         asked = how.launcher(agent) if ":" in agent else load_agent(agent, seed)
-        is_stranger = isinstance(asked, Launcher)
-        with _telling_what_it_saw(evaluation) if is_stranger else nullcontext():
+        tell_fault = first_faults(show)
+        with _telling_what_it_saw(evaluation) if isinstance(asked, Launcher) else nullcontext():
             made = evaluation.run(
                 asked,
                 name or agent,
@@ -176,15 +185,19 @@ def run(
                 resume=resume,
                 jobs=jobs,
                 on_run=lambda: bar.advance(task),
-                on_fault=show,
+                on_fault=lambda fault: tell_fault(str(fault)),
             )
-    typer.echo(
-        "; ".join([f"{evaluation.n_runs} runs of {name or agent}: {record}, digest {made.digest}", *faults_of(made)])
-    )
+    told = [f"{evaluation.n_runs} runs of {name or agent}: {record}, digest {made.digest}"]
+    typer.echo("; ".join([*told, *told_faults(made.faults)]))
+
+
+def _progress(console: Console) -> Progress:
+    columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
 
 
 def _make_place(record: Path, *, force: bool, resume: bool) -> None:
-    """See to it that the record can be written, and that nothing of an older one is in its way."""
+    """See to it that the record can be written, and no old one is in its way."""
     record_to_write(record, force=force)
     kept = journal_of(record)
     if force and not resume and kept.exists():

@@ -19,6 +19,8 @@ from openoutcry.harness.session import Bounds, Session
 from openoutcry.harness.stderr import Errors, Show, show_on_stderr
 
 _CHUNK = 2**16
+_MOST_BYTES = 2**20
+"""What a pipe holds at most, where its user is no superuser."""
 _OF_THE_HOST = (errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM)
 # A fork of the agent holds its pipes open when it has ended, so that they alone do not tell.
 _LOOK_SECONDS = 0.2
@@ -192,11 +194,18 @@ class StdioSession(Session):
 
     def _fail(self, slug: str, message: str) -> NoReturn:
         # What it has said so far is part of the story.
+        self._take_last_words()
+        raise AgentError(slug, message, self._errors.tail)
+
+    def _take_last_words(self) -> None:
+        """Take what the standard error holds, and no more: another one may fill it as fast as it is read."""
         with suppress(BlockingIOError):
-            while chunk := os.read(self._stderr, _CHUNK):
+            for _ in range(_MOST_BYTES // _CHUNK):
+                chunk = os.read(self._stderr, _CHUNK)
+                if not chunk:
+                    break
                 self._errors.feed(chunk)
         self._errors.end()
-        raise AgentError(slug, message, self._errors.tail)
 
     def _drain(self, last: int, seconds: float) -> bool:
         """Read what the process still writes, and return whether `last` ended in time."""
@@ -259,10 +268,7 @@ class StdioSession(Session):
             self._drain(self._stdout, self._bounds.end_seconds)
         self.kill()
         self._process.wait()
-        with suppress(BlockingIOError):
-            while chunk := os.read(self._stderr, _CHUNK):
-                self._errors.feed(chunk)
-        self._errors.end()
+        self._take_last_words()
         for pipe in (self._process.stdout, self._process.stderr):
             if pipe:
                 pipe.close()
