@@ -46,6 +46,9 @@ class Bounds:
 class Session(TextAgent):
     """An agent for the time of one run. Use it in a `with` block, which ends it."""
 
+    outlives_faults = False
+    """Whether it can be asked again after a fault; else what is left of it answers another bar."""
+
     @abstractmethod
     def finish(self) -> None:
         """Tell the agent that the run is over, and do not wait for it."""

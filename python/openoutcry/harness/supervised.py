@@ -14,7 +14,7 @@ Tell = Callable[[AgentError, int], object]
 
 
 class Supervised(Session):
-    """An agent of which no fault ends the run. Use it in a `with` block, which ends it.
+    """An agent of which no fault ends the run. A `with` block ends it.
 
     A fault is a hold. After it the agent is begun anew when it is asked next: what is left in its pipe answers another
     bar, and what it knew is lost. After `faults_in_a_row` of its bounds, or answers of more than `run_bytes` together,
@@ -80,18 +80,18 @@ class Supervised(Session):
         # Of a run that is stopped this is no fault of the agent.
         if self._is_killed:
             raise fault
-        self._end()
+        if self._session is not None and not self._session.outlives_faults:
+            self._end(self._session)
         self._in_a_row += 1
         if self._in_a_row >= self._launcher.bounds.faults_in_a_row:
             self._gone = "agent_lost" if fault.is_of_infrastructure else "agent_given_up"
         self._tell(fault, self._n_asked - 1)
         return Answer("", fault.slug)
 
-    def _end(self) -> None:
-        if self._session is not None:
-            self._session.kill()
-            self._session.close()
-            self._session = None
+    def _end(self, session: Session) -> None:
+        self._session = None
+        session.kill()
+        session.close()
 
     def finish(self) -> None:
         """Tell the agent that the run is over, and do not wait for it."""
