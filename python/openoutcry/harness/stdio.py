@@ -140,6 +140,7 @@ class StdioSession(Session):
                     self._poll.unregister(self._stdin)
             answer = self._taken()
             if answer is not None:
+                self._check_read(unsent)
                 return answer
             # What it wrote before its end has been read.
             if has_ended and self._stdout not in ready:
@@ -150,6 +151,11 @@ class StdioSession(Session):
                 self._fail("agent_late", f"an agent must answer within {seconds:g} s; received {came}")
             if now >= look:
                 look, has_ended = now + _LOOK_SECONDS, self._is_killed or self._has_ended()
+
+    def _check_read(self, unsent: bytes) -> None:
+        if unsent:
+            came = f"one with {len(unsent):,} bytes of it not yet read"
+            self._fail("answer_too_early", f"an answer must come after its observation; received {came}")
 
     def _taken(self) -> bytes | None:
         """Return the answer, once its line has come."""
