@@ -17,8 +17,9 @@ from jsonschema import Draft202012Validator
 import openoutcry as oo
 from openoutcry import agents, record
 from openoutcry.cli import main
-from openoutcry.conformance import BADGE, CallableAgent, Report, examine, kit, verify_report
+from openoutcry.conformance import BADGE, CallableAgent, Report, examine, verify_report
 from openoutcry.conformance.checks import checks_of
+from openoutcry.conformance.kit import kit
 from openoutcry.conformance.report import signed
 from openoutcry.testing import ConformanceError, check_agent
 

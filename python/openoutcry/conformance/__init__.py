@@ -4,9 +4,8 @@
 `kit` holds what is asked, `checks` what is asked for, in order, and `duties` what an answer must be.
 """
 
-from openoutcry.conformance.examine import examine
+from openoutcry.conformance.examination import examine
 from openoutcry.conformance.in_process import CallableAgent, ConformanceError, check_agent
-from openoutcry.conformance.kit import kit
 from openoutcry.conformance.report import BADGE, Finding, Report
 from openoutcry.conformance.verify import verify_report
 
@@ -18,6 +17,5 @@ __all__ = [
     "Report",
     "check_agent",
     "examine",
-    "kit",
     "verify_report",
 ]

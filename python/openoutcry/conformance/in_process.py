@@ -8,7 +8,7 @@ from typing import Any
 
 from openoutcry.agents import Agent
 from openoutcry.answers import decision_text
-from openoutcry.conformance.examine import examine
+from openoutcry.conformance.examination import examine
 from openoutcry.conformance.report import Report
 from openoutcry.conformance.words import failure_text
 from openoutcry.errors import refusal
