@@ -204,7 +204,10 @@ class StdioSession(Session):
         raise AgentError(slug, message, self._errors.tail)
 
     def _take_last_words(self) -> None:
-        """Take what the standard error holds, and no more: another one may fill it as fast as it is read."""
+        """Take what the standard error holds, and no more.
+
+        Who writes may fill it as fast as it is read.
+        """
         with suppress(BlockingIOError):
             for _ in range(_MOST_BYTES // _CHUNK):
                 chunk = os.read(self._stderr, _CHUNK)
