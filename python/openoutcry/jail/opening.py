@@ -134,7 +134,8 @@ class Jail:
     def best(cls, profile: Profile, *, most: Tier = Tier.T3) -> Jail | None:
         """Open the jail of the highest tier that this machine reaches.
 
-        On Linux that is T1 at least; elsewhere there is none, `None`. Below T2 it keeps no stranger's agent from files and the network: say what came of it, as `described` does.
+        On Linux that is T1 at least; elsewhere there is none, `None`. Below T2 it keeps no stranger's agent from files
+        and the network: say what came of it, as `described` does.
         """
         return None if this_host().tier is Tier.T0 else cls.open(profile, least=Tier.T1, most=most)
 
