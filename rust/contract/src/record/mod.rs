@@ -26,7 +26,7 @@ pub use harness::{Harness, Tier, Transport};
 pub use header::{DatasetName, Fill, Header};
 pub use lines::Lines;
 pub use recorder::{Recorder, Seen};
-pub use sign::{Signature, public_key};
+pub use sign::{Signature, conformance_is_signed, public_key, sign_conformance};
 pub use trajectory::{AgentTrajectory, End, MAX_AGENT_ID, RunTrajectory, Step, check_agent_id};
 
 /// The version of the form of a record.
