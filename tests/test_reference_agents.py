@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -208,3 +209,12 @@ def test_each_agent_is_alone_in_its_file() -> None:
     for name in ("reference-agent.py", "reference-agent-llm.py"):
         command = [sys.executable, "-I", "-S", str(EXAMPLES / name), "--help"]
         subprocess.run(command, input=b"", capture_output=True, check=True)
+
+
+def test_the_page_shows_what_the_agents_are() -> None:
+    page = (ROOT / "docs/agents.md").read_text(encoding="utf-8")
+    shown = {"python": "reference-agent.py", "py": "reference-agent-http.py", "bash": "reference-agent.sh"}
+    shown |= {"ts": "reference-agent.ts", "rust": "reference-agent.rs"}
+    for kind, name in shown.items():
+        (block,) = re.findall(rf"^```{kind}\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+        assert block in (EXAMPLES / name).read_text(encoding="utf-8"), name
