@@ -219,7 +219,7 @@ def test_a_slug_names_one_thing() -> None:
 
 @pytest.mark.parametrize("error", ERRORS["errors"], ids=lambda error: error["slug"])
 def test_an_error_says_what_is_required_and_what_was_received(error: dict[str, Any]) -> None:
-    assert error["kind"] in {"decision", "array", "env", "data", "config", "record", "agent"}
+    assert error["kind"] in {"decision", "array", "env", "data", "config", "record", "agent", "infrastructure"}
     required, _, received = error["message"].partition("; received ")
     assert required
     assert received

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from openoutcry import openoutcry_py as native
 from openoutcry.errors import refusal
 from openoutcry.worker import NoAgentError, callable_at
+
+if TYPE_CHECKING:
+    from openoutcry.openoutcry_py import Harness
 
 Agent: TypeAlias = "Callable[[dict[str, Any]], Mapping[str, Any] | str]"
 """A callable that is given an observation (a dict) and returns a decision (a dict, or its JSON)."""
@@ -18,12 +21,34 @@ NAMES: tuple[str, ...] = tuple(native.BASELINES)
 """Names of the baselines, in the order of tables."""
 
 
+class Answer(NamedTuple):
+    """An answer that never ends its run, whatever is wrong with it.
+
+    Of a fault everything is held, and of a text that is no decision, too; the record of the run says why.
+
+    Attributes:
+        text: What came of the agent.
+        fault: Slug of what was wrong, other than `malformed`, which a run finds itself; None if nothing.
+    """
+
+    text: str
+    fault: str | None = None
+
+
 class TextAgent(ABC):
     """An agent that reads and writes JSON itself, as one in another process does."""
 
     @abstractmethod
-    def answer(self, observation: str) -> str:
-        """Return the decision on an observation, both JSON."""
+    def answer(self, observation: str) -> str | Answer:
+        """Return the decision on an observation, both JSON.
+
+        A plain text that is no decision ends the run; see `Answer`.
+        """
+
+    @property
+    def harness(self) -> Harness | None:
+        """How the agent is run, as records say it; None inside this process."""
+        return None
 
 
 class Baseline:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import TypeVar
 
-from openoutcry.agents import Agent, TextAgent
+from openoutcry.agents import Agent, Answer, TextAgent
 from openoutcry.answers import decision_text
 from openoutcry.dataset import Dataset
 from openoutcry.errors import tell
@@ -14,7 +14,9 @@ from openoutcry.errors import tell
 Made = TypeVar("Made")
 
 
-def ask(dataset: Dataset, start: int, agent: Agent | TextAgent, run: Callable[[Callable[[str], str]], Made]) -> Made:
+def ask(
+    dataset: Dataset, start: int, agent: Agent | TextAgent, run: Callable[[Callable[[str], str | Answer]], Made]
+) -> Made:
     """Return what `run` makes of a function from observation to decision, both JSON.
 
     Args:
@@ -28,7 +30,7 @@ def ask(dataset: Dataset, start: int, agent: Agent | TextAgent, run: Callable[[C
     """
     n_asked = 0
 
-    def decide(text: str) -> str:
+    def decide(text: str) -> str | Answer:
         nonlocal n_asked
         n_asked += 1
         if isinstance(agent, TextAgent):

@@ -17,9 +17,9 @@ from openoutcry.asking import ask
 from openoutcry.columns import frozen
 from openoutcry.dataset import Dataset
 from openoutcry.errors import refusal
+from openoutcry.line_sink import LineSink
 from openoutcry.openoutcry_py import CostModel, Limits
-from openoutcry.record import RecordWriter, RunRecord, fill_key_of
-from openoutcry.turns import Turn
+from openoutcry.record import RunRecord, fill_key_of
 from openoutcry.weights import table_of_weights
 from openoutcry.window import Edge, Window, as_window
 
@@ -42,7 +42,7 @@ def run_backtest(
     lookback: int = native.DEFAULT_LOOKBACK,
     name: str = "",
     fill_key: bytes | None = None,
-    capture: bool | RecordWriter | Turn = False,
+    capture: bool | LineSink = False,
 ) -> Run:
     """Run decisions over a window of a market and return what became of them.
 
@@ -67,15 +67,18 @@ def run_backtest(
     """
     settings = settings_of(dataset, window, (costs, limits), seed, lookback, fill_key)
     agent = Baseline(agent_or_weights, settings["seed"]) if isinstance(agent_or_weights, str) else agent_or_weights
-    name = name or _name_of(agent)
-    writer = capture if isinstance(capture, (RecordWriter, Turn)) else None
+    name = name or name_of(agent)
+    writer = capture if isinstance(capture, LineSink) else None
     if not is_truth(capture) and writer is None:
         raise refusal("argument_invalid", f"`capture` must be True, False or a RecordWriter; received {capture!r}")
     if not is_truth(capture) or capture:
         return _captured(dataset, agent, settings, name, writer)
     if isinstance(agent, Baseline):
         core = native.run_agent(dataset._core, agent._core, settings)
-    elif callable(agent) or isinstance(agent, TextAgent):
+    elif isinstance(agent, TextAgent):
+        # Its answers may have faults, which only a record holds.
+        core = _captured(dataset, agent, settings, name, None)._core
+    elif callable(agent):
         start = settings["window"][0]
         core = ask(dataset, start, agent, lambda decide: native.run_callable(dataset._core, decide, settings))
     else:
@@ -83,15 +86,16 @@ def run_backtest(
     return Run(dataset, core, settings, name)
 
 
-def _name_of(agent: Any) -> str:
+def name_of(agent: Any) -> str:
+    """Return what an agent is called that was given no name."""
+    if isinstance(agent, str):
+        return agent
     if isinstance(agent, Baseline):
         return agent.name
     return str(getattr(agent, "__name__", type(agent).__name__)) if callable(agent) else "weights"
 
 
-def _captured(
-    dataset: Dataset, agent: Any, settings: native.Settings, name: str, writer: RecordWriter | Turn | None
-) -> Run:
+def _captured(dataset: Dataset, agent: Any, settings: native.Settings, name: str, writer: LineSink | None) -> Run:
     market, commitment = dataset._known()
     names = (market, name, commitment)
     if isinstance(agent, TextAgent) or (callable(agent) and not isinstance(agent, Baseline)):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from dataclasses import replace
 from itertools import chain, count, pairwise
 from typing import Any
 
@@ -15,40 +15,22 @@ import numpy.typing as npt
 
 from openoutcry import data
 from openoutcry import openoutcry_py as native
-from openoutcry.agents import Agent, TextAgent
-from openoutcry.backtest import run_backtest, settings_of
+from openoutcry.agents import Agent
+from openoutcry.arguments import whole
+from openoutcry.backtest import name_of, settings_of
 from openoutcry.dataset import Dataset
-from openoutcry.errors import refusal, tell
-from openoutcry.harness import Launcher, PythonAgent
+from openoutcry.errors import refusal
+from openoutcry.harness import Launcher, connect
 from openoutcry.harness.privacy import closed_to_others
-from openoutcry.harness.together import run_together
-from openoutcry.openoutcry_py import CostModel, Limits, OpenOutcryError, Submission
-from openoutcry.record import RecordWriter, RunRecord
+from openoutcry.journal import Journal, journal_of
+from openoutcry.openoutcry_py import CostModel, Limits, Submission
+from openoutcry.record import RunRecord
+from openoutcry.running import OnFault, Order, Place
 from openoutcry.scenario import Scenario
 from openoutcry.suite import IMPLIED, Market, Suite
-from openoutcry.turns import Turn, turns
 
 _BARS_HELD = 21.0
 _TABLES = 25
-
-
-@dataclass(frozen=True)
-class Place:
-    """One window of a suite on a market.
-
-    Attributes:
-        market: Name of the market in the suite.
-        dataset: The market.
-        start: First bar of the window.
-        end: Bar after its last.
-        sealed: Whether the market is drawn from a secret key, so that nobody could know its prices.
-    """
-
-    market: str
-    dataset: Dataset
-    start: int
-    end: int
-    sealed: bool = False
 
 
 class Evaluation:
@@ -80,7 +62,7 @@ class Evaluation:
             for before, after in pairwise(places):
                 if after.start < before.end - 1:
                     message = f"windows of `{market.name}` must follow each other and share no return"
-                    raise refusal("window_invalid", f"{message}; received bars {_bars(before)} and {_bars(after)}")
+                    raise refusal("window_invalid", f"{message}; received bars {before.bars} and {after.bars}")
             self._places += places
 
     @property
@@ -129,76 +111,59 @@ class Evaluation:
         name: str = "",
         *,
         in_sample_trials: int = 0,
-        writer: RecordWriter | None = None,
+        record: str | os.PathLike[str] | None = None,
+        resume: bool = False,
+        jobs: int = 1,
         on_run: Callable[[], object] = lambda: None,
+        on_fault: OnFault = lambda fault: None,
     ) -> RunRecord:
         """Run an agent over every window under every seed, and return its record.
 
-        The seeds of a window are the same prices. An agent that is named, `module:function`, is begun anew for each
-        run in a process of its own, and all runs of a window are made at the same time, bar by bar: none can learn from
-        another what comes. A callable is trusted: the same object makes all runs, one after the other, and what it
-        keeps between them is its own to forget.
+        The seeds of a window are the same prices. An agent that is named, `module:function`, `cmd:PROGRAM` or
+        `http://HOST:PORT`, is begun anew for each run, and all runs of a window are made at the same time, bar by bar:
+        none can learn from another what comes. Whatever it does that is no answer is a hold, which the record names. A
+        callable is trusted: the same object makes all runs, one after the other, what it raises passes, and what it
+        keeps between runs is its own to forget.
 
         Args:
-            agent: The name of a baseline, or `module:function`, or a launcher such as `PythonAgent`; or a callable from
-                observation to decision.
+            agent: The name of a baseline, or one as above, outside the jail; or a launcher such as `PythonAgent`; or a
+                callable from observation to decision.
             name: What the agent is called; by default as it is.
             in_sample_trials: Trials made before that its maker declares.
-            writer: Writes the record while the runs are made.
-            on_run: Called after each run.
+            record: File that the record is written to at the end; until then all runs are kept, answer by answer, in a
+                folder beside it, of its name and `.parts`.
+            resume: Go on with the evaluation that was cut and left such a folder. Answers that were given stand.
+            jobs: Sealed markets that are run at the same time. The windows of a market, and real markets, are not: a
+                later one tells of those before.
+            on_run: Called after each run, from any thread.
+            on_fault: Called at each fault of an agent that is begun for a run, from any thread.
 
         Raises:
-            AgentError: an agent in a process of its own ended, or did not answer as it must.
-            OpenOutcryError: there is no such agent, or a decision cannot be used.
+            AgentError: agents could not be begun.
+            OpenOutcryError: there is no such agent, or a decision of a callable cannot be used.
             Exception: what a callable raises.
         """
         if isinstance(agent, str) and ":" in agent:
-            agent = PythonAgent(agent)
+            agent = connect(agent)
         if isinstance(agent, Launcher):
-            name = name or agent.name
-            with closed_to_others():
-                records = list(self._side_by_side(agent, name, writer, on_run))
+            name, harness = name or agent.name, agent.harness
         else:
-            records = list(self._one_by_one(agent, name, writer, on_run))
-        return RunRecord.join(name or records[0].agent_id, records, in_sample_trials)
-
-    def _one_by_one(
-        self, agent: Agent | str, name: str, writer: RecordWriter | None, on_run: Callable[[], object]
-    ) -> Iterator[RunRecord]:
-        for place in self._places:
-            for seed in self.suite.seeds:
-                yield self._record(place, seed, agent, name, writer)
-                on_run()
-
-    def _side_by_side(
-        self, launcher: Launcher, name: str, writer: RecordWriter | None, on_run: Callable[[], object]
-    ) -> Iterator[RunRecord]:
-        for place in self._places:
-            sinks = turns(writer, len(self.suite.seeds)) if writer else [None] * len(self.suite.seeds)
-            asked = [
-                partial(self._record_asked, place, seed, name, sink)
-                for seed, sink in zip(self.suite.seeds, sinks, strict=True)
-            ]
-            for record in run_together(launcher, asked):
-                yield record
-                on_run()
-
-    def _record_asked(self, place: Place, seed: int, name: str, sink: Turn | None, agent: TextAgent) -> RunRecord:
-        try:
-            return self._record(place, seed, agent, name, sink)
-        except OpenOutcryError as error:
-            tell(error, f"in the window {_bars(place)} of `{place.market}` under seed {seed}")
-            raise
-
-    def _record(
-        self, place: Place, seed: int, agent: Agent | TextAgent | str, name: str, writer: RecordWriter | Turn | None
-    ) -> RunRecord:
-        window, rules = (place.start, place.end), self.rules()
-        lookback = self.suite.lookback
-        done = run_backtest(
-            place.dataset, agent, window, *rules, seed, lookback=lookback, name=name, capture=writer or True
-        )
-        return done.record
+            name, harness = name or name_of(agent), None
+        about = {"suite": self.suite.digest, "agent": name, "in_sample_trials": in_sample_trials, "harness": harness}
+        kept = None if record is None else Journal(journal_of(record), about, resume=resume)
+        seeds, rules, lookback = self.suite.seeds, self.rules(), self.suite.lookback
+        jobs = whole("jobs", jobs, 1, 256)
+        order = Order(self._places, seeds, rules, lookback, name, kept, jobs, on_run, on_fault)
+        if isinstance(agent, Launcher):
+            with closed_to_others():
+                records = order.side_by_side(agent)
+        else:
+            records = order.one_by_one(agent)
+        made = RunRecord.join(name, records, in_sample_trials)
+        if kept is not None and record is not None:
+            made.save(record)
+            kept.remove()
+        return made
 
     def luck_floor(self, beside: Iterable[str] = ()) -> list[Submission]:
         """Return the agents without skill that are drawn on every board.
@@ -357,7 +322,3 @@ def _lucky_names(n_agents: int, taken: Set[str]) -> list[str]:
         if taken.isdisjoint(names):
             return names
     raise AssertionError("there are more prefixes than names that are taken")
-
-
-def _bars(place: Place) -> str:
-    return f"[{place.start}, {place.end})"

@@ -14,6 +14,7 @@ from typing import Any
 
 from openoutcry import openoutcry_py as native
 from openoutcry.errors import refusal
+from openoutcry.line_sink import LineSink
 
 SUFFIXES = (".json", ".json.zst", ".jsonl", ".jsonl.zst")
 
@@ -256,7 +257,7 @@ def public_key(private_key: bytes) -> bytes:
     return native.record_public_key(_key(private_key, "`private_key`"))
 
 
-class RecordWriter:
+class RecordWriter(LineSink):
     """Writes a record while its runs are made, so that a crash loses little.
 
     Each decision is a line that is on the disk before it is carried out. Pass it to `run_backtest(capture=...)`; leave

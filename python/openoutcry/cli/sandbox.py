@@ -14,8 +14,9 @@ from rich.console import Console
 from rich.table import Table
 
 from openoutcry.cli.table import plain
-from openoutcry.errors import refusal
+from openoutcry.errors import refusal, tell
 from openoutcry.jail import Jail, Profile, Tier, this_host
+from openoutcry.openoutcry_py import OpenOutcryError
 
 if TYPE_CHECKING:
     from openoutcry.jail.doctor import Examination, Finding
@@ -73,10 +74,10 @@ def doctor(
 def opened(least: str, pass_on: Sequence[str], hidden: Sequence[Path], *, allow_net: bool) -> Jail | None:
     """Open the jail of `--jail` for an agent of the working directory.
 
-    What is on `PYTHONPATH` it may read, too. The tier is said on standard error.
+    What is on `PYTHONPATH` it may read, too. The tier is said on standard error, and why it is no higher.
 
     Args:
-        least: The least tier, or `none` for no jail.
+        least: The least tier, `auto` for the highest that there is, or `none` for no jail.
         pass_on: Names of environment variables that the agent is shown.
         hidden: Files that it may not read.
         allow_net: It may connect to others.
@@ -87,10 +88,17 @@ def opened(least: str, pass_on: Sequence[str], hidden: Sequence[Path], *, allow_
                 "argument_invalid", "`--allow-net` must come with `--jail`; received no jail to let it out of"
             )
         return None
-    tier = _tier(least, "--jail", "none")
+    tier = Tier.T1 if least == "auto" else _tier(least, "--jail", "auto", "none")
+    missing = [f"no {each.name}: {why}" for each, why in sorted(this_host().missing.items())]
+    if least == "auto" and this_host().tier < Tier.T1:
+        typer.echo("; ".join(["no jail, the agent has all your rights", *missing]), err=True)
+        return None
     folders = [each for each in os.environ.get("PYTHONPATH", "").split(os.pathsep) if each and Path(each).is_dir()]
-    jail = Jail.open(Profile(Path.cwd(), hidden, folders, allow_net, pass_on), least=tier)
-    missing = [f"no {each.name}: {why}" for each, why in jail.host.missing.items()]
+    try:
+        jail = Jail.open(Profile(Path.cwd(), hidden, folders, allow_net, pass_on), least=tier)
+    except OpenOutcryError as error:
+        tell(error, "in opening the jail; hint: `--jail none` lets the agent do all that you can")
+        raise
     typer.echo("; ".join([f"jail {jail.tier.name}", *missing, *jail.notes]), err=True)
     return jail
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -15,17 +16,15 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 from rich.table import Table
 
-from openoutcry.agents import Agent
-from openoutcry.cli.sandbox import opened
-from openoutcry.cli.source import load_agent, open_dataset, page_to_write, record_to_write, writer_of
+from openoutcry.cli.agent import AGENT, ALLOW_NET, ENV, JAIL, START_TIMEOUT, TIMEOUT, Asked, faults_of, telling_faults
+from openoutcry.cli.source import load_agent, open_dataset, page_to_write, record_to_write
 from openoutcry.cli.table import plain
 from openoutcry.errors import refusal, tell
 from openoutcry.evaluation import Evaluation
-from openoutcry.harness import AgentError, Bounds, PythonAgent
+from openoutcry.harness import Launcher
 from openoutcry.harness.privacy import closed_to_others
-from openoutcry.jail import Jail
+from openoutcry.journal import journal_of
 from openoutcry.openoutcry_py import OpenOutcryError
-from openoutcry.record import RunRecord
 from openoutcry.suite import DEFAULT, Suite
 
 app = typer.Typer(help="Show, seal and run evaluation protocols.", no_args_is_help=True, rich_markup_mode="markdown")
@@ -55,7 +54,9 @@ RUN_EXAMPLES = """
 
 `openoutcry suite run season.json --keys season.keys --agent momentum --record momentum.json.zst`
 
-`openoutcry suite run season.json --keys season.keys --agent my_agent:decide --record mine.jsonl.zst --jail T2`
+`openoutcry suite run season.json --keys season.keys --agent my_agent:decide --record mine.jsonl.zst`
+
+`openoutcry suite run season.json --keys season.keys --agent "cmd:node agent.js" --record node.json.zst --jobs 2`
 
 `gpg -d season.keys.gpg | openoutcry suite run season.json --keys - --agent my_agent:decide --record mine.json.zst`
 """
@@ -63,8 +64,8 @@ RUN_EXAMPLES = """
 
 # What an agent keeps of a run that fails, it can use in the next one, and no record shows that there was another.
 SEEN = (
-    "the agent has seen sealed windows, up to where it failed, so a rerun under this suite is not out of sample; "
-    "hint: `openoutcry suite seal` the suite anew, from its unsealed file, and give the agent that one"
+    "the agent has seen sealed windows, up to where it failed, so begun anew under this suite it is not out of sample; "
+    "hint: go on with `--resume`, with all answers as they stand, or `openoutcry suite seal` the suite anew"
 )
 
 
@@ -127,64 +128,71 @@ def seal(
 @app.command(epilog=RUN_EXAMPLES)
 def run(
     source: str = SUITE,
-    agent: str = typer.Option(..., help="`module:function`, or a baseline such as `momentum`."),
-    record: Path = typer.Option(..., help="The record to write: .json, or .jsonl while it runs; or with .zst."),
+    agent: str = typer.Option(..., help=AGENT),
+    record: Path = typer.Option(..., help="The record to write: .json or .jsonl, or either with .zst."),
     name: str = typer.Option("", help="What the agent is called on boards; by default as `--agent` says."),
     seed: int = typer.Option(0, help="Seed of the random agent."),
-    force: bool = typer.Option(False, "--force", help="Replace a record that is there."),
+    jobs: int = typer.Option(1, min=1, max=256, help="Sealed markets that are run at the same time."),
+    resume: bool = typer.Option(False, "--resume", help="Go on where a run of it was cut; all answers stand."),
+    force: bool = typer.Option(False, "--force", help="Replace a record that is there, and begin anew."),
     trials: int = typer.Option(0, min=0, help="Trials made before on these markets, which you declare."),
     keys: Path | None = KEYS,
     data: list[str] | None = DATA,
-    env: list[str] | None = typer.Option(
-        None, help="An environment variable that the agent is shown, such as the key of a model; may be given again."
-    ),
-    timeout: float = typer.Option(60.0, help="Seconds that the agent may take for an answer."),
-    start_timeout: float = typer.Option(60.0, help="Seconds that it may take to begin, beside those."),
-    jail: str = typer.Option("none", help="Lock it in, at least in tier `T1`, `T2` or `T3`; see `sandbox doctor`."),
-    allow_net: bool = typer.Option(False, "--allow-net", help="Let it connect to others out of the jail."),
+    env: list[str] | None = ENV,
+    timeout: float = TIMEOUT,
+    start_timeout: float = START_TIMEOUT,
+    jail: str = JAIL,
+    allow_net: bool = ALLOW_NET,
 ) -> None:
     """Run an agent over all windows and seeds of a suite, and write its record.
 
-    An agent of yours answers from processes of its own, a fresh one for every run, and is shown one bar at a time.
+    An agent of yours answers from processes of its own, a fresh one for every run, and is shown one bar at a time. What
+    it does that is no answer is a hold, which the record names.
     """
     console = Console(stderr=True)
     columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     progress = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+
+    def show(text: object) -> None:
+        console.out(text, highlight=False)
+
     # Closed before the keys are read.
-    with _telling_faults(), closed_to_others(), progress as bar:
+    with telling_faults(), closed_to_others(), progress as bar:
         evaluation = open_evaluation(source, keys, data)
-        record_to_write(record, force=force)
+        _make_place(record, force=force, resume=resume)
         task = bar.add_task("", total=evaluation.n_runs)
-        bounds = Bounds(start_seconds=start_timeout, answer_seconds=timeout)
         # What holds the future, or will.
-        hidden = [record, *(each for each in (keys, *map(Path, data or ())) if each is not None and each.exists())]
-        cell = opened(jail, env or (), hidden, allow_net=allow_net) if ":" in agent else None
-        asked = _agent(agent, seed, env or (), bounds, lambda text: console.out(text, highlight=False), cell)
-        with _telling_what_it_saw(evaluation) if isinstance(asked, PythonAgent) else nullcontext():
-            made = _recorded(evaluation, asked, name or agent, trials, record, lambda: bar.advance(task))
-    typer.echo(f"{evaluation.n_runs} runs of {name or agent}: {record}, digest {made.digest}")
+        named = (keys, *map(Path, data or ()))
+        hidden = [record, journal_of(record), *(each for each in named if each is not None and each.exists())]
+        how = Asked(env or (), timeout, start_timeout, jail, allow_net, hidden, show)
+        asked = how.launcher(agent) if ":" in agent else load_agent(agent, seed)
+        is_stranger = isinstance(asked, Launcher)
+        with _telling_what_it_saw(evaluation) if is_stranger else nullcontext():
+            made = evaluation.run(
+                asked,
+                name or agent,
+                in_sample_trials=trials,
+                record=record,
+                resume=resume,
+                jobs=jobs,
+                on_run=lambda: bar.advance(task),
+                on_fault=show,
+            )
+    typer.echo(
+        "; ".join([f"{evaluation.n_runs} runs of {name or agent}: {record}, digest {made.digest}", *faults_of(made)])
+    )
 
 
-def _agent(
-    name: str, seed: int, pass_on: Sequence[str], bounds: Bounds, show: Callable[[str], object], jail: Jail | None
-) -> Agent | PythonAgent:
-    if ":" not in name:
-        return load_agent(name, seed)
-    # Those of a jail are in its profile.
-    agent = PythonAgent(name, () if jail else pass_on, bounds, show, jail)
-    # Before there is a record: what cannot even begin leaves no file.
-    agent.check()
-    return agent
-
-
-@contextmanager
-def _telling_faults() -> Iterator[None]:
-    """Exit with 1 where an agent does not answer; its traceback has been shown."""
-    try:
-        yield
-    except AgentError as error:
-        typer.echo("; ".join([f"error: {error}", *getattr(error, "__notes__", [])]), err=True)
-        raise typer.Exit(1) from error
+def _make_place(record: Path, *, force: bool, resume: bool) -> None:
+    """See to it that the record can be written, and that nothing of an older one is in its way."""
+    record_to_write(record, force=force)
+    kept = journal_of(record)
+    if force and not resume and kept.exists():
+        shutil.rmtree(kept)
+    elif kept.exists() and not resume:
+        wanted = "`--record` must have no runs beside it of an evaluation that was cut"
+        hint = "hint: `--resume` goes on with them, `--force` throws them away"
+        raise refusal("argument_invalid", f"{wanted}; received '{kept}'; {hint}")
 
 
 @contextmanager
@@ -201,22 +209,6 @@ def _telling_what_it_saw(evaluation: Evaluation) -> Iterator[None]:
     except KeyboardInterrupt:
         typer.echo(f"stopped an evaluation that cannot be repeated: {SEEN}", err=True)
         raise
-
-
-def _recorded(
-    evaluation: Evaluation,
-    agent: Agent | PythonAgent,
-    name: str,
-    trials: int,
-    record: Path,
-    on_run: Callable[[], object],
-) -> RunRecord:
-    writer = writer_of(record, name, trials)
-    with writer or nullcontext():
-        made = evaluation.run(agent, name, in_sample_trials=trials, writer=writer, on_run=on_run)
-    if writer is None:
-        made.save(record)
-    return made
 
 
 def open_evaluation(

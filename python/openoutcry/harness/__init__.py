@@ -1,12 +1,27 @@
 """The harness: strangers' agents in processes of their own, asked bar by bar.
 
-`PythonAgent` names one; `Evaluation.run` begins it anew for every run. What holds an agent off is a module each:
-`stdio` (its process and its pipes), `surroundings` (what it inherits), `privacy` (what it may read of ours), `lockstep`
-(when it is asked).
+`connect` makes a launcher of what the command line is told: `PythonAgent`, `CommandAgent` or `HttpAgent`, which begins
+the agent anew for every run. What holds an agent off is a module each: `stdio` (its process and its pipes), `http` (its
+server), `surroundings` (what it inherits), `privacy` (what it may read of ours), `lockstep` (when it is asked),
+`supervised` (what becomes of its faults).
 """
 
+from openoutcry.harness.command_agent import CommandAgent
+from openoutcry.harness.connecting import connect
 from openoutcry.harness.faults import AgentError
+from openoutcry.harness.http import HttpAgent
 from openoutcry.harness.python_agent import PythonAgent
 from openoutcry.harness.session import Bounds, Launcher, Session
+from openoutcry.harness.supervised import Supervised
 
-__all__ = ["AgentError", "Bounds", "Launcher", "PythonAgent", "Session"]
+__all__ = [
+    "AgentError",
+    "Bounds",
+    "CommandAgent",
+    "HttpAgent",
+    "Launcher",
+    "PythonAgent",
+    "Session",
+    "Supervised",
+    "connect",
+]

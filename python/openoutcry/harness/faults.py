@@ -6,11 +6,14 @@ from typing import Any
 
 from openoutcry.openoutcry_py import OpenOutcryError
 
+INFRASTRUCTURE = ("agent_unreachable", "agent_unavailable", "agent_not_started", "agent_lost")
+"""Slugs of faults of what stands between harness and agent, for which the agent need not be to blame."""
+
 
 class AgentError(OpenOutcryError):
     """An agent did not answer as an agent must.
 
-    `slug` says what it did: `agent_died`, `agent_late`, `answer_too_early`, `answer_too_long` or `answer_not_text`.
+    `slug` says what happened; those of the kinds `agent` and `infrastructure` are in `contract/errors.json`.
 
     Attributes:
         stderr: The end of what it has written to its standard error, its traceback if it raised.
@@ -20,6 +23,11 @@ class AgentError(OpenOutcryError):
         super().__init__(f"{slug}: {message}")
         self.slug = slug
         self.stderr = stderr
+
+    @property
+    def is_of_infrastructure(self) -> bool:
+        """Whether the fault lies between harness and agent."""
+        return self.slug in INFRASTRUCTURE
 
     def __reduce__(self) -> Any:
         return AgentError, (self.slug, str(self).removeprefix(f"{self.slug}: "), self.stderr)

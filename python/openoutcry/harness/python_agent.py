@@ -7,15 +7,14 @@ from collections.abc import Sequence
 
 from openoutcry import worker
 from openoutcry.errors import refusal
-from openoutcry.harness.faults import AgentError
-from openoutcry.harness.session import Bounds, Launcher
+from openoutcry.harness.process_agent import ProcessAgent, ended
+from openoutcry.harness.session import Bounds
 from openoutcry.harness.stderr import Show, show_on_stderr
-from openoutcry.harness.stdio import StdioSession
-from openoutcry.harness.surroundings import surroundings
-from openoutcry.jail import Jail
+from openoutcry.jail import Jail, Launch
+from openoutcry.openoutcry_py import OpenOutcryError
 
 
-class PythonAgent(Launcher):
+class PythonAgent(ProcessAgent):
     """A callable at `module:function`, in a process of its own for every run.
 
     The module is looked for in the working directory and on `PYTHONPATH`, or where a jail lets it be found.
@@ -40,52 +39,24 @@ class PythonAgent(Launcher):
         module, colon, function = name.partition(":") if isinstance(name, str) else ("", "", "")
         if not (module and colon and function):
             raise refusal("unknown_agent", f"an agent must be `module:function`; received {name!r}")
-        if jail is not None and pass_on:
-            raise refusal(
-                "argument_invalid", f"`pass_on` must be that of the jail's profile; received {pass_on!r}, too"
-            )
+        super().__init__(pass_on, bounds, show, jail)
         self._name = name
-        self._jail = jail
-        self._pass_on = tuple(pass_on)
-        self._bounds = bounds or Bounds()
-        self._show = show
 
     @property
     def name(self) -> str:
         """`module:function`."""
         return self._name
 
-    def begin(self) -> StdioSession:
-        """Begin a process that answers as the callable does."""
-        return self._begin(self._show)
+    def _command(self) -> Sequence[str]:
+        return [sys.executable, worker.__file__, self._name]
 
-    def _begin(self, show: Show) -> StdioSession:
-        if self._jail is not None:
-            launch = self._jail.script(worker.__file__, [self._name])
-            return StdioSession(launch.command, launch.environment, self._bounds, show)
-        command = [sys.executable, worker.__file__, self._name]
-        return StdioSession(command, surroundings(self._pass_on), self._bounds, show)
+    def _jailed(self, jail: Jail) -> Launch:
+        return jail.script(worker.__file__, [self._name])
 
-    def check(self) -> None:
-        """Begin the agent once and ask it nothing.
-
-        Raises:
-            OpenOutcryError: `unknown_agent`: there is no such module, or nothing in it that can be called.
-            AgentError: its module raises.
-        """
-        texts: list[str] = []
-        with self._begin(texts.append) as session:
-            code = session.run_out()
-        told = "\n".join(texts)
+    def _fault_of_end(self, code: int, told: str) -> OpenOutcryError | None:
         if code == worker.NOT_FOUND:
-            raise refusal("unknown_agent", told.rpartition("\n")[2])
-        if told:
-            self._show(told)
-        if code != 0:
-            message = (
-                f"an agent must answer until its run ends; received its end, exit code {code}, before it was asked"
-            )
-            raise AgentError("agent_died", message, session.stderr)
+            return refusal("unknown_agent", told.rpartition("\n")[2])
+        return ended(code) if code != 0 else None
 
     def __repr__(self) -> str:
         return f"PythonAgent({self._name!r})"

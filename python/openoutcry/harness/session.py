@@ -6,10 +6,13 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
 from math import isfinite
 from types import TracebackType
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from openoutcry.agents import TextAgent
 from openoutcry.errors import refusal
+
+if TYPE_CHECKING:
+    from openoutcry.openoutcry_py import Harness
 
 Own = TypeVar("Own", bound="Session")
 
@@ -24,6 +27,7 @@ class Bounds:
         end_seconds: Time to end in, after its last answer; then it is killed.
         answer_bytes: Longest answer.
         stderr_bytes: Bytes of its standard error that are passed on in a run; what follows is dropped.
+        faults_in_a_row: Faults one after the other, after which it is asked no more.
     """
 
     start_seconds: float = 60.0
@@ -31,6 +35,7 @@ class Bounds:
     end_seconds: float = 1.0
     answer_bytes: int = 2**20
     stderr_bytes: int = 2**20
+    faults_in_a_row: int = 3
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -71,6 +76,27 @@ class Launcher(ABC):
     def name(self) -> str:
         """What the agent is called."""
 
+    @property
+    def bounds(self) -> Bounds:
+        """What it may take."""
+        return Bounds()
+
+    @property
+    def harness(self) -> Harness | None:
+        """What records say of how it is asked: `transport`, `tier` and `allow_net`.
+
+        None for one in this process.
+        """
+        return None
+
     @abstractmethod
     def begin(self) -> Session:
         """Begin the agent, which knows nothing of runs before."""
+
+    def check(self) -> None:
+        """Begin the agent once and ask it nothing.
+
+        Raises:
+            OpenOutcryError: it cannot be begun.
+        """
+        self.begin().close()

@@ -60,7 +60,7 @@ class StdioSession(Session):
         except OSError as error:
             if error.errno in _OF_THE_HOST:
                 wanted = "as many agents at a time as the host has processes and descriptors for are required"
-                raise refusal("argument_invalid", f"{wanted}; received one more: {error.strerror}") from error
+                raise AgentError("agent_not_started", f"{wanted}; received one more: {error.strerror}") from error
             wanted = "an agent must be a program that can be run"
             raise refusal("unknown_agent", f"{wanted}; received {command[0]!r}: {error.strerror}") from error
         pipes = self._process.stdin, self._process.stdout, self._process.stderr
@@ -185,6 +185,9 @@ class StdioSession(Session):
         self.kill()
         code = self._process.wait()
         how = f"exit code {code}" if code >= 0 else f"signal {-code} ({signal.strsignal(-code)})"
+        if self._received:
+            came = f"{len(self._received):,} bytes without one, and its end, {how}"
+            self._fail("answer_cut_short", f"an answer must end with its line; received {came}")
         self._fail("agent_died", f"an agent must answer until its run ends; received its end, {how}")
 
     def _fail(self, slug: str, message: str) -> NoReturn:

@@ -5,26 +5,33 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from openoutcry.agents import TextAgent
+from openoutcry.agents import Answer, TextAgent
 from openoutcry.errors import tell
 from openoutcry.harness.lockstep import Lockstep, Stopped
-from openoutcry.harness.session import Launcher, Session
+from openoutcry.harness.session import Session
+from openoutcry.harness.stop import Stop
 from openoutcry.openoutcry_py import OpenOutcryError
+
+if TYPE_CHECKING:
+    from openoutcry.openoutcry_py import Harness
 
 Made = TypeVar("Made")
 
 
-def run_together(launcher: Launcher, runs: Sequence[Callable[[TextAgent], Made]]) -> list[Made]:
+def run_together(
+    begins: Sequence[Callable[[], Session]], runs: Sequence[Callable[[TextAgent], Made]], stop: Stop | None = None
+) -> list[Made]:
     """Return what each run makes of an agent that was begun for it alone.
 
     No agent is asked again before those of all other runs that are under way have answered, so that none can know more
     of the market than another, whatever they tell each other.
 
     Args:
-        launcher: Begins the agents.
+        begins: Begin the agents, one a run.
         runs: Each asks its agent, bar by bar.
+        stop: Ends all runs from another thread, as Ctrl-C does from this one.
 
     Raises:
         Exception: what the first of the runs that failed has raised; the others were stopped at the same bar.
@@ -32,10 +39,18 @@ def run_together(launcher: Launcher, runs: Sequence[Callable[[TextAgent], Made]]
     gate = Lockstep(len(runs))
     with ExitStack() as ends:
         try:
-            sessions = [ends.enter_context(launcher.begin()) for _ in runs]
+            sessions = [ends.enter_context(begin()) for begin in begins]
         except OpenOutcryError as refused:
             tell(refused, f"in beginning {len(runs)} agents at the same time, one for each seed of a window")
             raise
+
+        def end_all() -> None:
+            # Whoever waits for a gate or an answer waits no longer.
+            gate.stop()
+            for session in sessions:
+                session.kill()
+
+        ends.enter_context((stop or Stop()).calling(end_all))
         with ThreadPoolExecutor(len(runs)) as threads:
             made: list[Future[Made]] = [
                 threads.submit(_run, gate, session, run) for session, run in zip(sessions, runs, strict=True)
@@ -43,10 +58,7 @@ def run_together(launcher: Launcher, runs: Sequence[Callable[[TextAgent], Made]]
             try:
                 wait(made)
             except BaseException:
-                # Ctrl-C: whoever waits for a gate or an answer waits no longer.
-                gate.stop()
-                for session in sessions:
-                    session.kill()
+                end_all()
                 raise
         # Each takes a while to end; all at the same time, they take one.
         for session in sessions:
@@ -75,6 +87,10 @@ class _Gated(TextAgent):
         self._gate = gate
         self._session = session
 
-    def answer(self, observation: str) -> str:
+    @property
+    def harness(self) -> Harness | None:
+        return self._session.harness
+
+    def answer(self, observation: str) -> str | Answer:
         self._gate.wait()
         return self._session.answer(observation)

@@ -1,0 +1,97 @@
+"""Agents of the command line: how they are begun, and what they are locked in."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from openoutcry.cli.sandbox import opened
+from openoutcry.errors import refusal
+from openoutcry.harness import AgentError, Bounds, Launcher, connect
+from openoutcry.harness.connecting import is_process
+from openoutcry.record import RunRecord
+
+PANEL = "An agent that is a process or a server"
+
+AGENT = "A baseline such as `momentum`, `module:function`, `cmd:PROGRAM ARGUMENTS` or `http://HOST:PORT`."
+ENV = typer.Option(
+    None,
+    help="An environment variable that the agent is shown, such as the key of a model; may be given again.",
+    rich_help_panel=PANEL,
+)
+TIMEOUT = typer.Option(60.0, help="Seconds that the agent may take for an answer.", rich_help_panel=PANEL)
+START_TIMEOUT = typer.Option(60.0, help="Seconds that it may take to begin, beside those.", rich_help_panel=PANEL)
+JAIL = typer.Option(
+    "auto",
+    help="What a process is locked in: `auto` for the best that this machine has, at least `T1`, `T2` or `T3`, or "
+    "`none`; see `sandbox doctor`.",
+    rich_help_panel=PANEL,
+)
+ALLOW_NET = typer.Option(
+    False, "--allow-net", help="Let it connect to others out of the jail; the record says so.", rich_help_panel=PANEL
+)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """How an agent is asked, as the options say.
+
+    Args:
+        pass_on: Names of environment variables that its process is shown.
+        answer_seconds: Time for an answer.
+        start_seconds: Time to begin in, beside that.
+        jail: `auto`, `none` or the least tier.
+        allow_net: It may connect to others.
+        hidden: Files that it may not read.
+        show: What is given the lines that it writes to its standard error.
+    """
+
+    pass_on: Sequence[str]
+    answer_seconds: float
+    start_seconds: float
+    jail: str
+    allow_net: bool
+    hidden: Sequence[Path]
+    show: Callable[[str], Any]
+
+    def launcher(self, name: str) -> Launcher:
+        """Return what begins an agent, once it has been begun and asked nothing.
+
+        What cannot even begin leaves no file.
+        """
+        bounds = Bounds(start_seconds=self.start_seconds, answer_seconds=self.answer_seconds)
+        if not is_process(name):
+            if self.jail not in ("auto", "none") or self.allow_net or self.pass_on:
+                wanted = "`--jail`, `--allow-net` and `--env` must be left out for a server, which is begun elsewhere"
+                raise refusal("argument_invalid", f"{wanted}; received {name!r}")
+            agent = connect(name, bounds=bounds)
+        else:
+            cell = opened(self.jail, self.pass_on, self.hidden, allow_net=self.allow_net)
+            # Those of a jail are in its profile.
+            pass_on = self.pass_on if cell is None else ()
+            agent = connect(name, pass_on=pass_on, bounds=bounds, show=self.show, jail=cell)
+        agent.check()
+        return agent
+
+
+@contextmanager
+def telling_faults() -> Iterator[None]:
+    """Exit with 1 where an agent does not even begin; its traceback has been shown."""
+    try:
+        yield
+    except AgentError as error:
+        typer.echo("; ".join([f"error: {error}", *getattr(error, "__notes__", [])]), err=True)
+        raise typer.Exit(1) from error
+
+
+def faults_of(record: RunRecord) -> list[str]:
+    """Return what to say of the answers that were none: nothing, or how many of each kind were held."""
+    counts = Counter(fault for run in record.faults for fault in run.values())
+    told = ", ".join(f"{count:,} {slug}" for slug, count in sorted(counts.items()))
+    return [f"held for faults: {told}"] if told else []

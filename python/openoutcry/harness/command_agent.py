@@ -1,0 +1,66 @@
+"""Agents in any language: a program that answers lines."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+
+from openoutcry.errors import refusal
+from openoutcry.harness.process_agent import ProcessAgent, ended
+from openoutcry.harness.session import Bounds
+from openoutcry.harness.stderr import Show, show_on_stderr
+from openoutcry.jail import Jail, Launch
+from openoutcry.openoutcry_py import OpenOutcryError
+
+_NOT_BEGUN = (125, 126, 127)
+"""Exit codes of a launcher whose locks were refused, and of what finds no program, or one that cannot be run."""
+
+
+class CommandAgent(ProcessAgent):
+    """A program that reads observations and writes decisions, a line each.
+
+    `contract/README.md`, section 9, says how.
+
+    Args:
+        command: The program and its arguments, as a shell would split them; no shell runs it.
+        pass_on: Names of environment variables that the process is shown, such as the key of a language model; those of
+            a jail are in its profile.
+        bounds: What it may take.
+        show: What is given the lines that it writes to its standard error.
+        jail: What it is locked in.
+    """
+
+    def __init__(
+        self,
+        command: str | Sequence[str],
+        pass_on: Sequence[str] = (),
+        bounds: Bounds | None = None,
+        show: Show = show_on_stderr,
+        jail: Jail | None = None,
+    ) -> None:
+        try:
+            words = shlex.split(command) if isinstance(command, str) else list(command)
+        except ValueError as error:
+            raise refusal("unknown_agent", f"an agent must be a command; received {command!r}: {error}") from error
+        if not words:
+            raise refusal("unknown_agent", f"an agent must be a command; received {command!r}")
+        super().__init__(pass_on, bounds, show, jail)
+        self._words = words
+
+    @property
+    def name(self) -> str:
+        """The command."""
+        return shlex.join(self._words)
+
+    def _command(self) -> Sequence[str]:
+        return self._words
+
+    def _jailed(self, jail: Jail) -> Launch:
+        return jail.command(self._words)
+
+    def _fault_of_end(self, code: int, told: str) -> OpenOutcryError | None:
+        # How a program ends without input is its own affair; that it could not begin is not.
+        return ended(code) if code in _NOT_BEGUN else None
+
+    def __repr__(self) -> str:
+        return f"CommandAgent({self.name!r})"

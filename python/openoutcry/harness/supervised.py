@@ -1,0 +1,105 @@
+"""An agent for the time of one run, whose faults are told and held."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from openoutcry.agents import Answer
+from openoutcry.harness.faults import AgentError
+from openoutcry.harness.session import Launcher, Session
+from openoutcry.openoutcry_py import OpenOutcryError
+
+if TYPE_CHECKING:
+    from openoutcry.openoutcry_py import Harness
+
+Tell = Callable[[AgentError, int], object]
+"""What is given each fault when it happens, and the step of the run."""
+
+
+class Supervised(Session):
+    """An agent of which no fault ends the run. Use it in a `with` block, which ends it.
+
+    A fault is a hold. After it the agent is begun anew when it is asked next: what is left in its pipe answers another
+    bar, and what it knew is lost. After `faults_in_a_row` of its bounds it is asked no more; the rest of the run are
+    holds, as `agent_given_up`, or `agent_lost` where the last fault was one of infrastructure.
+
+    Args:
+        launcher: Begins it.
+        tell: What is given each fault, and how many answers came before it.
+    """
+
+    def __init__(self, launcher: Launcher, tell: Tell = lambda fault, step: None) -> None:
+        self._launcher = launcher
+        self._tell = tell
+        self._session: Session | None = launcher.begin()
+        self._n_asked = self._in_a_row = 0
+        self._gone = ""
+        self._is_killed = False
+
+    @property
+    def harness(self) -> Harness | None:
+        """What records say of how it is asked."""
+        return self._launcher.harness
+
+    def answer(self, observation: str) -> Answer:
+        """Return the answer to an observation, or a hold with its fault."""
+        self._n_asked += 1
+        if self._gone:
+            return Answer("", self._gone)
+        try:
+            if self._session is None:
+                self._session = self._begun()
+                # `kill` may have come while there was nothing to kill.
+                if self._is_killed:
+                    self._session.kill()
+            text = self._session.answer(observation)
+        except AgentError as fault:
+            return self._held(fault)
+        self._in_a_row = 0
+        return text if isinstance(text, Answer) else Answer(text)
+
+    def _begun(self) -> Session:
+        try:
+            return self._launcher.begin()
+        except AgentError:
+            raise
+        except OpenOutcryError as error:
+            raise AgentError(
+                "agent_not_started", f"an agent must begin anew after a fault; received {error}"
+            ) from error
+
+    def _held(self, fault: AgentError) -> Answer:
+        # Of a run that is stopped this is no fault of the agent.
+        if self._is_killed:
+            raise fault
+        self._end()
+        self._in_a_row += 1
+        if self._in_a_row >= self._launcher.bounds.faults_in_a_row:
+            self._gone = "agent_lost" if fault.is_of_infrastructure else "agent_given_up"
+        self._tell(fault, self._n_asked - 1)
+        return Answer("", fault.slug)
+
+    def _end(self) -> None:
+        if self._session is not None:
+            self._session.kill()
+            self._session.close()
+            self._session = None
+
+    def finish(self) -> None:
+        """Tell the agent that the run is over, and do not wait for it."""
+        if self._session is not None:
+            self._session.finish()
+
+    def kill(self) -> None:
+        """End the agent at once, from any thread."""
+        self._is_killed = True
+        session = self._session
+        if session is not None:
+            session.kill()
+
+    def close(self) -> None:
+        """End the agent, in time or by force."""
+        session, self._session = self._session, None
+        if session is not None:
+            session.close()

@@ -1,0 +1,97 @@
+"""Agents that are servers: what a test is to meet, step by step."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+Handler = Callable[["Post"], None]
+
+
+class Post(BaseHTTPRequestHandler):
+    """One post; `answer` is what most tests need."""
+
+    protocol_version = "HTTP/1.1"
+    # Head and body are two writes, the second of which would wait for the first to be acknowledged.
+    disable_nagle_algorithm = True
+    server: Server
+
+    def do_OPTIONS(self) -> None:
+        self.answer(b"", 405)
+
+    def do_POST(self) -> None:
+        self.body = self.rfile.read(int(self.headers["content-length"]))
+        self.server.posts.append((self.path, dict(self.headers), json.loads(self.body), self.client_address))
+        self.server.handle_post(self)
+
+    def answer(self, body: bytes = b'{"orders":[]}', status: int = 200, **headers: str) -> None:
+        """Send a response."""
+        self.begin(len(body), status, **headers)
+        self.wfile.write(body)
+
+    def begin(self, length: int, status: int = 200, **headers: str) -> None:
+        """Send the head of a response."""
+        self.send_response(status)
+        for name, value in {"content-length": str(length), **headers}.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.end_headers()
+
+    def log_message(self, *told: Any) -> None:
+        """Say nothing."""
+
+
+class Server(ThreadingHTTPServer):
+    """A server of this machine that does with a post what it is told."""
+
+    daemon_threads = True
+
+    def __init__(self, handle_post: Handler) -> None:
+        super().__init__(("127.0.0.1", 0), Post)
+        self.handle_post = handle_post
+        self.posts: list[tuple[str, dict[str, str], Any, Any]] = []
+
+    @property
+    def url(self) -> str:
+        """Where it is."""
+        return f"http://127.0.0.1:{self.server_port}"
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing: a harness may hang up."""
+
+
+@contextmanager
+def serving(handle_post: Handler = Post.answer) -> Iterator[Server]:
+    """Serve while a block lasts."""
+    with Server(handle_post) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield server
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def dripping(post: Post) -> None:
+    """Send a byte now and then, for longer than anybody waits."""
+    post.begin(10_000)
+    for _ in range(100):
+        post.wfile.write(b" ")
+        time.sleep(0.05)
+
+
+def cut_short(post: Post) -> None:
+    """Hang up in the middle of the answer."""
+    post.begin(100)
+    post.wfile.write(b'{"orders":')
+    post.close_connection = True
+
+
+def silent(post: Post) -> None:
+    """Hang up instead of an answer."""
+    post.close_connection = True

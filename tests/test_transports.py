@@ -1,0 +1,297 @@
+"""Programs of any language and servers as agents: what they answer, what they do wrong, and how they are named."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import pytest
+import servers
+from servers import Post, serving
+
+import openoutcry as oo
+from openoutcry.agents import Answer
+from openoutcry.harness import AgentError, Bounds, CommandAgent, HttpAgent, Supervised, connect
+from openoutcry.harness.stop import Stop
+
+pytestmark = pytest.mark.once
+
+QUICK = Bounds(start_seconds=0.2, answer_seconds=0.5, end_seconds=0.3, answer_bytes=1000)
+HOLD = '{"orders":[]}'
+GONE = Answer("", "agent_given_up")
+LOST = Answer("", "agent_lost")
+
+
+def python(text: str, bounds: Bounds = QUICK) -> CommandAgent:
+    """Return an agent that is a program of Python."""
+    return CommandAgent([sys.executable, "-u", "-c", text], bounds=Bounds(20.0, bounds.answer_seconds, 0.3, 1000))
+
+
+# Names
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("momentum", "an agent must be `module:function`, `cmd:PROGRAM` or `http://HOST:PORT`; received 'momentum'"),
+        ("cmd:", "an agent must be a command; received ''"),
+        ("cmd:a 'b", 'an agent must be a command; received "a \'b": No closing quotation'),
+        ("http://", "an agent's URL must be `http://HOST:PORT`; received 'http://'"),
+        ("http://a?b=c", "an agent's URL must be `http://HOST:PORT`; received 'http://a?b=c'"),
+        (":f", "an agent must be `module:function`; received ':f'"),
+    ],
+)
+def test_a_name_that_is_none_is_refused(name: str, told: str) -> None:
+    with pytest.raises(oo.OpenOutcryError) as caught:
+        connect(name)
+    assert told in str(caught.value)
+
+
+def test_names_are_those_of_boards_and_hold_no_secret() -> None:
+    assert connect("cmd:python 'my agent.py' -x").name == "python 'my agent.py' -x"
+    assert connect("http://me:secret@localhost:8000/").name == "http://localhost:8000"
+    assert "secret" not in repr(connect("http://me:secret@localhost:8000/"))
+    with pytest.raises(oo.OpenOutcryError, match="must be left out for an agent that is a server of its own"):
+        connect("http://localhost:8000", pass_on=["HOME"])
+
+
+def test_what_records_say_of_each() -> None:
+    assert connect("http://localhost:8000").harness == {"transport": "http", "tier": "T0", "allow_net": True}
+    assert connect("cmd:cat").harness == {"transport": "stdio", "tier": "T0", "allow_net": True}
+    assert connect("a:b").harness == {"transport": "stdio", "tier": "T0", "allow_net": True}
+
+
+# Commands
+
+
+def test_a_command_is_found_split_and_asked() -> None:
+    echo = connect(f"cmd:{sys.executable} -u -c \"import sys\nfor line in sys.stdin: print(line, end='')\"")
+    echo.check()
+    with echo.begin() as session:
+        assert session.answer('{"a": "b c"}') == '{"a": "b c"}'
+
+
+@pytest.mark.parametrize("code", [125, 126, 127])
+def test_a_command_that_could_not_begin_is_an_error_before_the_run(code: int) -> None:
+    with pytest.raises(AgentError, match=f"received its end, exit code {code}, before it was asked"):
+        python(f"import sys; sys.exit({code})").check()
+    # What a program makes of no input at all is its own affair.
+    python("import sys; sys.exit(3)").check()
+    with pytest.raises(oo.OpenOutcryError, match="must be a program that can be run; received 'no-such-program'"):
+        connect("cmd:no-such-program").check()
+
+
+def test_a_line_that_was_cut_short_is_told_from_none() -> None:
+    for text, slug in (("import os; input(); os.write(1, b'{')", "answer_cut_short"), ("input()", "agent_died")):
+        with python(text).begin() as session, pytest.raises(AgentError) as caught:
+            session.answer(HOLD)
+        assert caught.value.slug == slug
+
+
+# Servers
+
+
+def test_a_server_is_posted_observations_over_one_connection() -> None:
+    with serving() as server:
+        agent = HttpAgent(f"{server.url}/", QUICK)
+        agent.check()
+        with agent.begin() as session:
+            assert [session.answer(f'{{"bar":{bar}}}') for bar in range(3)] == [HOLD] * 3
+        with agent.begin() as session:
+            session.answer("{}")
+    assert [body for _, _, body, _ in server.posts] == [{"bar": 0}, {"bar": 1}, {"bar": 2}, {}]
+    assert {path for path, _, _, _ in server.posts} == {"/decide"}
+    assert len({peer for _, _, _, peer in server.posts[:3]}) == 1
+    runs = [{name.lower(): value for name, value in head.items()} for _, head, _, _ in server.posts]
+    assert [run["openoutcry-step"] for run in runs] == ["0", "1", "2", "0"]
+    assert len({run["openoutcry-run"] for run in runs[:3]}) == 1
+    assert runs[0]["openoutcry-run"] != runs[3]["openoutcry-run"]
+    assert all(run["content-type"] == "application/json" for run in runs)
+
+
+@pytest.mark.parametrize(
+    ("handle", "slug", "told"),
+    [
+        (servers.dripping, "agent_late", "must answer within 0.7 s; received nothing whole"),
+        (servers.cut_short, "answer_cut_short", "must come whole"),
+        (partial(Post.answer, status=500, body=b"boom\x1b[2J"), "answer_status", r"received 500: boom\x1b[2J"),
+        (partial(Post.answer, status=307, location="http://127.0.0.1:1/"), "answer_status", "received 307"),
+        (partial(Post.answer, body=b" " * 1001), "answer_too_long", "at most 1,000 bytes; received more"),
+        (partial(Post.answer, body=b"\xff"), "answer_not_text", "received invalid start byte at byte 0"),
+        (partial(Post.answer, body=b"x", content_encoding="gzip"), "answer_not_text", "received 'gzip' of it"),
+        (servers.silent, "agent_unreachable", "RemoteProtocolError"),
+        (partial(Post.answer, status=503, body=b"busy"), "agent_unavailable", "received 503: busy"),
+        (partial(Post.answer, status=429, retry_after="3600"), "agent_unavailable", "received 429"),
+    ],
+)
+def test_what_a_server_does_wrong_has_a_name(handle: Callable[[Post], None], slug: str, told: str) -> None:
+    with serving(handle) as server, HttpAgent(server.url, QUICK).begin() as session:
+        began = time.monotonic()
+        with pytest.raises(AgentError) as caught:
+            session.answer("{}")
+        assert (caught.value.slug, told in str(caught.value)) == (slug, True), caught.value
+        assert caught.value.is_of_infrastructure == (slug in ("agent_unreachable", "agent_unavailable"))
+        assert time.monotonic() - began < 5.0
+
+
+def test_what_may_pass_is_tried_again_and_the_agent_can_tell() -> None:
+    calls: list[int] = []
+
+    def handle(post: Post) -> None:
+        calls.append(0)
+        if len(calls) % 3:
+            post.answer(b"", 503 if len(calls) % 3 == 1 else 429, retry_after="0")
+        else:
+            post.answer()
+
+    bounds = Bounds(answer_seconds=20.0)
+    with serving(handle) as server, HttpAgent(server.url, bounds).begin() as session:
+        assert [session.answer("{}") for _ in range(2)] == [HOLD] * 2
+    steps = [head["openoutcry-step"] for _, head, _, _ in server.posts]
+    assert steps == ["0"] * 3 + ["1"] * 3
+
+
+def test_a_server_that_comes_late_is_waited_for() -> None:
+    with socket.socket() as place:
+        place.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{place.getsockname()[1]}"
+    with pytest.raises(AgentError, match="agent_unreachable: an agent must be a server that can be reached"):
+        HttpAgent(url, Bounds(0.1, 0.1)).begin().answer("{}")
+    with pytest.raises(AgentError, match="agent_unreachable"):
+        HttpAgent("http://no-such-host.invalid", Bounds(0.1, 0.1)).begin().answer("{}")
+
+
+def test_who_waits_for_a_server_waits_no_longer_when_it_is_killed() -> None:
+    with serving(servers.dripping) as server, HttpAgent(server.url, Bounds()).begin() as session:
+        timer = threading.Timer(0.2, session.kill)
+        timer.start()
+        with pytest.raises(AgentError, match="agent_died"):
+            session.answer("{}")
+        timer.join()
+        with pytest.raises(AgentError, match="agent_died"):
+            session.answer("{}")
+
+
+def test_a_server_is_asked_inside_a_loop_as_notebooks_have_one() -> None:
+    async def notebook(url: str) -> str:
+        with HttpAgent(url).begin() as session:
+            return session.answer("{}")
+
+    with serving() as server:
+        assert asyncio.run(notebook(server.url)) == HOLD
+
+
+def test_runs_leave_no_descriptor_and_no_thread() -> None:
+    def left() -> tuple[int, int]:
+        return sum(1 for _ in Path("/dev/fd").iterdir()), threading.active_count()
+
+    with serving() as server:
+        HttpAgent(server.url).check()
+        before = left()
+        for _ in range(3):
+            with HttpAgent(server.url).begin() as session:
+                session.answer("{}")
+            session.close()
+        # The server's own threads take a moment to see that the connection is gone.
+        until = time.monotonic() + 5.0
+        while left() != before and time.monotonic() < until:
+            time.sleep(0.01)
+        assert left() <= before
+
+
+# Faults are holds
+
+
+def supervised(agent: CommandAgent | HttpAgent) -> tuple[Supervised, list[tuple[str, int]]]:
+    told: list[tuple[str, int]] = []
+    return Supervised(agent, lambda fault, step: told.append((fault.slug, step))), told
+
+
+def test_an_agent_is_begun_anew_after_a_fault_and_answers_the_next_bar() -> None:
+    """A late answer never comes to be that of another bar."""
+    text = (
+        "import json, sys, time\n"
+        "for line in sys.stdin:\n"
+        "    bar = json.loads(line)['bar']\n"
+        "    if bar == 1: time.sleep(0.8)\n"
+        "    if bar == 3: sys.exit(1)\n"
+        "    if bar == 5: print('{}')\n"
+        "    if bar == 8: print('x' * 2000)\n"
+        "    print(json.dumps({'bar': bar, 'first': locals().setdefault('first', bar)}))\n"
+    )
+    agent, told = supervised(python(text))
+    with agent:
+        answers = [agent.answer(f'{{"bar":{bar}}}') for bar in range(10)]
+    faults = {bar: answer.fault for bar, answer in enumerate(answers) if answer.fault}
+    assert faults == {1: "agent_late", 3: "agent_died", 6: "answer_too_early", 8: "answer_too_long"}
+    assert told == [(slug, bar) for bar, slug in faults.items()]
+    for bar, answer in enumerate(answers):
+        if bar not in faults and bar != 5:
+            assert f'"bar": {bar}' in answer.text
+    firsts = [answer.text.rpartition(" ")[2] for bar, answer in enumerate(answers) if bar not in faults and bar != 5]
+    assert firsts == ["0}", "2}", "4}", "7}", "9}"]
+
+
+def test_an_agent_that_fails_three_times_running_is_asked_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    agent, told = supervised(python("input()"))
+    with agent:
+        assert [agent.answer("{}") for _ in range(6)] == [Answer("", "agent_died")] * 3 + [GONE] * 3
+    assert len(told) == 3
+    with serving(partial(Post.answer, status=502)) as server:
+        monkeypatch.setattr("openoutcry.harness.http._FIRST_PAUSE", 60.0)
+        agent, _ = supervised(HttpAgent(server.url, Bounds(9.0, 9.0)))
+        with agent:
+            assert [agent.answer("{}") for _ in range(5)] == [Answer("", "agent_unavailable")] * 3 + [LOST] * 2
+        assert len(server.posts) == 3
+
+
+def test_a_fault_that_passes_is_no_step_towards_the_end() -> None:
+    text = "import sys\nfor at, line in enumerate(sys.stdin):\n    print('{}')\n    if at == 1: sys.exit(0)\n"
+    agent, told = supervised(python(text))
+    with agent:
+        faults = [agent.answer("{}").fault for _ in range(15)]
+    assert faults == [None, None, "agent_died"] * 5
+    assert len(told) == 5
+
+
+def test_a_run_that_is_stopped_has_no_fault() -> None:
+    agent, told = supervised(python("import time; input(); time.sleep(60)", Bounds(answer_seconds=60.0)))
+    with agent:
+        timer = threading.Timer(0.3, agent.kill)
+        timer.start()
+        with pytest.raises(AgentError):
+            agent.answer("{}")
+        timer.join()
+    assert told == []
+
+
+def test_a_host_without_descriptors_is_no_fault_of_the_agent() -> None:
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    agent, _ = supervised(python("input()"))
+    with agent:
+        agent.answer("{}")
+        resource.setrlimit(resource.RLIMIT_NOFILE, (sum(1 for _ in Path("/dev/fd").iterdir()), hard))
+        try:
+            answer = agent.answer("{}")
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert answer == Answer("", "agent_not_started")
+
+
+def test_a_stop_calls_what_is_there_and_what_comes_after() -> None:
+    stop, called = Stop(), []
+    with stop.calling(lambda: called.append("before")):
+        with stop.calling(lambda: called.append("gone")):
+            pass
+        stop.set()
+    with stop.calling(lambda: called.append("after")):
+        assert stop.is_set
+    assert called == ["before", "after"]
