@@ -110,7 +110,7 @@ def decision_of(reply: str, symbols: set[str]) -> dict:
         if fault:
             raise UnusableError(f"{fault}: {str(order)[:200]}")
         if order.keys() - FIELDS:
-            say(f"left out of an order: {', '.join(sorted(order.keys() - FIELDS))}")
+            say(f"left out of an order: {', '.join(sorted(order.keys() - FIELDS))[:200]}")
         orders[order["symbol"]] = {field: value for field, value in order.items() if field in FIELDS}
     return {"orders": list(orders.values()), "reasoning": str(found.get("reasoning") or "")[:500]}
 
@@ -151,18 +151,18 @@ class Model:
             try:
                 return content_of(self._post(text, until))
             except urllib.error.HTTPError as error:
-                fault = self._hide(f"HTTP {error.code}: {told_by(error)}")
+                fault = f"HTTP {error.code}: {self._hidden(told_by(error))[:200].decode('utf-8', 'replace')}"
                 if error.code not in BUSY:
                     raise UnusableError(fault) from error
                 wait = max(wait, seconds_of(error.headers.get("Retry-After")))
             except (OSError, http.client.HTTPException) as error:
-                fault = self._hide(repr(error))
+                fault = repr(error)
             if n_tries == MAX_TRIES or time.monotonic() + wait >= until:
                 break
             say(f"asks again in {wait:g} s, after {fault}")
             time.sleep(wait)
         raise UnusableError(
-            f"no answer in {n_tries} tries and {self._seconds:g} s, the last of which ended with {fault}"
+            f"no answer in {n_tries} of {MAX_TRIES} tries within {self._seconds:g} s, the last: {fault}"
         )
 
     def _post(self, text: str, until: float) -> bytes:
@@ -178,18 +178,19 @@ class Model:
                     raise UnusableError(f"the reply is longer than {MAX_REPLY:,} bytes")
                 if time.monotonic() > until:
                     raise TimeoutError("the reply does not end")
-        return content
+        return self._hidden(content)
 
-    def _hide(self, text: str) -> str:
-        return text.replace(self._key, "(the key)") if self._key else text
+    def _hidden(self, content: bytes) -> bytes:
+        # A server that repeats the key must not bring it into a record. What is shorter is no key of a stranger's server.
+        return content.replace(self._key.encode(), b"(the key)") if len(self._key) >= 8 else content
 
 
-def told_by(error: urllib.error.HTTPError) -> str:
+def told_by(error: urllib.error.HTTPError) -> bytes:
     """Return how the body of a refusal begins."""
     try:
-        return error.read(200).decode("utf-8", "replace")
+        return error.read(2000)
     except (OSError, http.client.HTTPException) as broken:
-        return repr(broken)
+        return repr(broken).encode()
 
 
 def content_of(body: bytes) -> str:
@@ -211,7 +212,7 @@ def seconds_of(retry_after: str | None) -> float:
         if not (retry_after or "").strip().isdigit():
             return (parsedate_to_datetime(retry_after or "") - datetime.now(timezone.utc)).total_seconds()
         return float(retry_after or 0)
-    except (TypeError, ValueError):
+    except (ArithmeticError, TypeError, ValueError):
         return 0.0
 
 

@@ -213,17 +213,22 @@ def test_retry_after_is_a_number_or_a_date() -> None:
 
 FAULTS = {
     "down": ([Reply("out", 503)], 1.0, ["no answer in", "HTTP 503: out"]),
-    "for an hour": ([Reply("", 429, (("Retry-After", "3600"),))], 20.0, ["no answer in 1 tries", "HTTP 429"]),
+    "for an hour": (
+        [Reply("", 429, (("Retry-After", "3600"),))],
+        20.0,
+        ["no answer in 1 of 5 tries within 20 s", "HTTP 429"],
+    ),
     "refused": ([Reply(f"no such key: {KEY}", 401)], 20.0, ["HTTP 401: no such key: (the key)"]),
     "moved": ([Reply("", 307, (("Location", "/elsewhere"),))], 20.0, ["HTTP 307"]),
+    "betrayed": ([Reply(f'{{"error": "{KEY}"}}')], 20.0, ["did not answer as OpenAI's or Ollama's do", "(the key)"]),
     "garbage": ([Reply("<html>")], 20.0, ["did not answer as OpenAI's or Ollama's do", "<html>"]),
     "other JSON": ([Reply("[]")], 20.0, ["did not answer as OpenAI's or Ollama's do"]),
     "no choice": ([Reply('{"choices": []}')], 20.0, ["did not answer as OpenAI's or Ollama's do"]),
     "no text": ([openai(None)], 20.0, ["the message has no text"]),
     "prose": ([openai("Buy low, sell high.")], 20.0, ["no JSON object with a list of orders", "Buy low"]),
     "cut short": ([Reply('{"choices": [', missing=50)], 20.0, ["did not answer as"]),
-    "slow": ([openai(GOOD, seconds=3.0)], 0.5, ["no answer in 1 tries and 0.5 s", "timed out"]),
-    "dribble": ([openai(GOOD, seconds=0.1, dribbles=True)], 0.5, ["no answer in 1 tries", "does not end"]),
+    "slow": ([openai(GOOD, seconds=3.0)], 0.5, ["no answer in 1 of 5 tries within 0.5 s", "timed out"]),
+    "dribble": ([openai(GOOD, seconds=0.1, dribbles=True)], 0.5, ["no answer in 1 of 5 tries", "does not end"]),
     "long": ([openai("x" * 2_000_000)], 20.0, ["longer than 1,000,000 bytes"]),
 }
 
@@ -248,6 +253,16 @@ def test_an_endpoint_that_is_not_there_is_a_hold() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
     assert held(Asked(f"http://127.0.0.1:{port}/api/chat", [OBSERVATION], 1.0), "no answer in", "refused")
+
+
+def test_a_key_of_several_lines_is_refused_and_not_shown() -> None:
+    command = [sys.executable, str(AGENT), "--url", "http://127.0.0.1:1", "--model", "tiny"]
+    shown: list[str] = []
+    with StdioSession(command, surroundings() | {"OPENAI_API_KEY": f"{KEY}\n{KEY}"}, show=shown.append) as session:
+        with pytest.raises(oo.OpenOutcryError, match="exit code 2"):
+            session.answer(json.dumps(OBSERVATION))
+    assert "one line of plain characters" in "\n".join(shown)
+    assert KEY not in "\n".join(shown)
 
 
 @pytest.mark.parametrize("url", ["127.0.0.1:1", "file:///etc/hostname", ""])

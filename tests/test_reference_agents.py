@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-import httpx
 import pytest
 from reference_agents import EXAMPLES, LANGUAGES, ROOT, command_of, served
 
 import openoutcry as oo
-from openoutcry.agents import TextAgent
+from openoutcry.agents import Answer
+from openoutcry.harness import Launcher, Session, Supervised, connect
 from openoutcry.harness.stdio import StdioSession
 from openoutcry.harness.surroundings import surroundings
 from openoutcry.jail import Jail, Profile, Tier, this_host
@@ -74,23 +76,19 @@ def command(request: pytest.FixtureRequest, folder: Path) -> list[str]:
     return command_of(request.param, folder / request.param)
 
 
-class Posted(TextAgent):
-    """The agent at an address."""
-
-    def __init__(self, client: httpx.Client) -> None:
-        self._client = client
-
-    def answer(self, observation: str) -> str:
-        return self._client.post("/decide", content=observation.encode()).raise_for_status().text
-
-
 @pytest.fixture(scope="module")
-def posted(folder: Path) -> Iterator[TextAgent]:
-    with served(folder / "http") as address, httpx.Client(base_url=address) as client:
-        yield Posted(client)
+def address(folder: Path) -> Iterator[str]:
+    with served(folder / "http") as where:
+        yield where
 
 
-def answers(agent: TextAgent, observations: list[str]) -> list[str]:
+@pytest.fixture
+def posted(address: str) -> Iterator[Session]:
+    with connect(address).begin() as session:
+        yield session
+
+
+def answers(agent: Session, observations: list[str]) -> list[str | Answer]:
     return [agent.answer(each) for each in observations]
 
 
@@ -100,14 +98,24 @@ def odd() -> list[str]:
     return [json.dumps(each, ensure_ascii=False, separators=(",", ":")) for each in [*seen, *ODD]]
 
 
-def record_of(agent: TextAgent) -> oo.RunRecord:
+def run_of(agent: Any) -> dict[str, Any]:
+    """Return the record of a run but for its header, which says how the agent was asked, and the chain from it."""
     made = oo.run_backtest(oo.data.load("ecb-fx"), agent, WINDOW, name="reference", capture=True).record
     assert made is not None
+    (run,) = json.loads(made.to_json())["runs"]
+    return {"steps": run["steps"], "end": run["end"]}
+
+
+def run_by(launcher: Launcher) -> dict[str, Any]:
+    faults = list[str]()
+    with Supervised(launcher, lambda fault, step: faults.append(str(fault))) as session:
+        made = run_of(session)
+    assert faults == []
     return made
 
 
 @pytest.fixture(scope="module")
-def wanted() -> oo.RunRecord:
+def wanted() -> dict[str, Any]:
     """What the strategy decides, read from its words rather than from an agent."""
 
     def decide(observation: dict) -> str:
@@ -123,9 +131,7 @@ def wanted() -> oo.RunRecord:
         ]
         return json.dumps({"orders": orders}, separators=(",", ":"))
 
-    made = oo.run_backtest(oo.data.load("ecb-fx"), decide, WINDOW, name="reference", capture=True).record
-    assert made is not None
-    return made
+    return run_of(decide)
 
 
 def is_above(closes: list[float]) -> bool:
@@ -135,8 +141,8 @@ def is_above(closes: list[float]) -> bool:
     return closes[-1] > total / len(closes)
 
 
-def test_the_strategy_trades(wanted: oo.RunRecord) -> None:
-    (texts,) = wanted.decisions
+def test_the_strategy_trades(wanted: dict[str, Any]) -> None:
+    texts = [step["decision"] for step in wanted["steps"]]
     assert len(texts) > 250
     assert len(set(texts)) > 50
     orders = [order for text in texts for order in json.loads(text)["orders"]]
@@ -144,20 +150,17 @@ def test_the_strategy_trades(wanted: oo.RunRecord) -> None:
     assert {order["action"] for order in orders} == {"buy", "close"}
 
 
-def test_a_command_decides_as_all_do(command: list[str], wanted: oo.RunRecord) -> None:
+def test_a_command_decides_as_all_do(command: list[str], wanted: dict[str, Any]) -> None:
     told: list[str] = []
-    with StdioSession(command, surroundings(), show=told.append) as session:
-        record = record_of(session)
-    assert record.decisions == wanted.decisions
-    assert record.digest == wanted.digest
+    assert run_by(connect(f"cmd:{shlex.join(command)}", show=told.append)) == wanted
     assert told == []
 
 
-def test_one_behind_http_decides_as_all_do(posted: TextAgent, wanted: oo.RunRecord) -> None:
-    assert record_of(posted).digest == wanted.digest
+def test_one_behind_http_decides_as_all_do(address: str, wanted: dict[str, Any]) -> None:
+    assert run_by(connect(address)) == wanted
 
 
-def test_odd_observations_are_answered_in_the_same_bytes(command: list[str], posted: TextAgent) -> None:
+def test_odd_observations_are_answered_in_the_same_bytes(command: list[str], posted: Session) -> None:
     observations, told = odd(), list[str]()
     with StdioSession(command, surroundings(), show=told.append) as session:
         got = answers(session, observations)
@@ -172,7 +175,7 @@ def test_odd_observations_are_answered_in_the_same_bytes(command: list[str], pos
     assert orders[5] == []
 
 
-def test_what_is_no_observation_is_a_hold_with_a_word(command: list[str], posted: TextAgent) -> None:
+def test_what_is_no_observation_is_a_hold_with_a_word(command: list[str], posted: Session) -> None:
     good = odd()[-6]
     texts = [each for bad in BAD for each in (bad, good)]
     told: list[str] = []
@@ -195,11 +198,9 @@ def test_bytes_that_are_no_text_end_no_agent(command: list[str]) -> None:
 
 
 @pytest.mark.skipif(HOST.tier < Tier.T2, reason=f"T2: {dict(HOST.missing)}")
-def test_a_command_decides_the_same_in_the_jail(command: list[str], wanted: oo.RunRecord) -> None:
+def test_a_command_decides_the_same_in_the_jail(command: list[str], wanted: dict[str, Any]) -> None:
     jail = Jail.open(Profile(Path(command[-1]).parent))
-    launch = jail.command(command)
-    with StdioSession(launch.command, launch.environment) as session:
-        assert record_of(session).digest == wanted.digest
+    assert run_by(connect(f"cmd:{shlex.join(command)}", jail=jail)) == wanted
 
 
 def test_each_agent_is_alone_in_its_file() -> None:
