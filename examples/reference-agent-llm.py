@@ -161,9 +161,7 @@ class Model:
                 break
             say(f"asks again in {wait:g} s, after {fault}")
             time.sleep(wait)
-        raise UnusableError(
-            f"no answer in {n_tries} of {MAX_TRIES} tries within {self._seconds:g} s, the last: {fault}"
-        )
+        raise UnusableError(f"no answer in {n_tries} of {MAX_TRIES} tries in {self._seconds:g} s, the last: {fault}")
 
     def _post(self, text: str, until: float) -> bytes:
         messages = [{"role": "system", "content": SYSTEM}, {"role": "user", "content": text}]
@@ -181,7 +179,7 @@ class Model:
         return self._hidden(content)
 
     def _hidden(self, content: bytes) -> bytes:
-        # A server that repeats the key must not bring it into a record. What is shorter is no key of a stranger's server.
+        # A server that repeats the key must not bring it into a record. What is shorter is no secret.
         return content.replace(self._key.encode(), b"(the key)") if len(self._key) >= 8 else content
 
 

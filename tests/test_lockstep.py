@@ -1,11 +1,10 @@
-"""Runs side by side: who is asked when, who stops whom, and the order in which their lines are written."""
+"""Runs side by side: who is asked when, and who stops whom."""
 
 from __future__ import annotations
 
 import threading
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -14,8 +13,6 @@ from openoutcry.agents import TextAgent
 from openoutcry.harness import Launcher, Session
 from openoutcry.harness.lockstep import Lockstep, Stopped
 from openoutcry.harness.together import run_together
-from openoutcry.record import RecordWriter, RunRecord
-from openoutcry.turns import turns
 
 MARKET = oo.Dataset.synthetic(2, 60, 1)
 
@@ -61,7 +58,7 @@ def test_no_run_is_asked_before_all_others_that_go_on_have_answered() -> None:
     def of_length(n_bars: int) -> Callable[[TextAgent], list[str]]:
         return lambda agent: [agent.answer(str(bar)) for bar in range(n_bars)]
 
-    made = run_together(noted, [of_length(n_bars) for n_bars in lengths])
+    made = run_together([noted.begin] * 4, [of_length(n_bars) for n_bars in lengths])
     assert made == [[str(bar) for bar in range(n_bars)] for n_bars in lengths]
     assert len(noted.notes) == 2 * sum(lengths)
     answered = dict.fromkeys(range(4), 0)
@@ -85,7 +82,7 @@ def test_a_run_that_fails_stops_the_others_at_the_same_bar_and_the_first_is_told
         return run
 
     with pytest.raises(ValueError, match="the first"):
-        run_together(noted, [failing_at(9, ""), failing_at(3, "the first"), failing_at(3, "another")])
+        run_together([noted.begin] * 3, [failing_at(9, ""), failing_at(3, "the first"), failing_at(3, "another")])
     assert max(bar for _, _, bar in noted.notes) == 3
 
 
@@ -106,24 +103,3 @@ def test_a_gate_that_is_stopped_lets_nobody_pass() -> None:
     assert caught == [Stopped]
     with pytest.raises(Stopped):
         gate.wait()
-
-
-def test_lines_of_a_later_run_wait_for_those_before_it(tmp_path: Path) -> None:
-    runs = [oo.run_backtest(MARKET, "momentum", (19, 25), seed=seed, capture=True).record for seed in range(3)]
-    lines = [run._core.to_lines().splitlines(keepends=True)[1:-1] for run in runs]
-    with RecordWriter(tmp_path / "turns.jsonl", "m") as writer:
-        places = turns(writer, 3)
-        for k in range(len(lines[0])):
-            for place in (2, 0, 1):
-                places[place].tell(lines[place][k])
-        for place in (2, 0, 1):
-            places[place].told(runs[place]._core)
-    assert RunRecord.load(tmp_path / "turns.jsonl") == RunRecord.join("m", runs)
-    with RecordWriter(tmp_path / "cut.jsonl", "m") as writer:
-        first, second, _ = turns(writer, 3)
-        second.tell(lines[1][0])
-        second.tell(lines[1][1])
-        first.add(runs[0])
-        second.tell(lines[1][2])
-    cut = RunRecord.load(tmp_path / "cut.jsonl")
-    assert [len(run) for run in cut.decisions] == [5, 2]

@@ -116,8 +116,10 @@ def test_what_a_run_was_shown_has_the_digest_that_every_platform_gives(name: str
     assert hashlib.sha256(shown.encode()).hexdigest() == VECTOR["shown"][name]
 
 
-def test_the_record_of_the_vector_replays() -> None:
-    record = oo.RunRecord.from_json(canonical(VECTOR["record"]))
+@pytest.mark.parametrize("name", ["record", "faulty"])
+def test_the_records_of_the_vector_are_of_their_schema_and_replay(name: str) -> None:
+    SCHEMA.validate(VECTOR[name])
+    record = oo.RunRecord.from_json(canonical(VECTOR[name]))
     replay = oo.replay(record, market("synthetic"), public_key=records.public_key(KEY))
     assert replay.verified, str(replay)
 

@@ -16,7 +16,7 @@ from reference_agents import EXAMPLES, LANGUAGES, ROOT, command_of, served
 
 import openoutcry as oo
 from openoutcry.agents import Answer
-from openoutcry.harness import Launcher, Session, Supervised, connect
+from openoutcry.harness import Launcher, Session, connect
 from openoutcry.harness.stdio import StdioSession
 from openoutcry.harness.surroundings import surroundings
 from openoutcry.jail import Jail, Profile, Tier, this_host
@@ -98,24 +98,19 @@ def odd() -> list[str]:
     return [json.dumps(each, ensure_ascii=False, separators=(",", ":")) for each in [*seen, *ODD]]
 
 
-def run_of(agent: Any) -> dict[str, Any]:
-    """Return the record of a run but for its header, which says how the agent was asked, and the chain from it."""
+def digest_of(launcher: Launcher) -> str | None:
+    with launcher.begin() as session:
+        return record_of(session).digest
+
+
+def record_of(agent: Any) -> oo.RunRecord:
     made = oo.run_backtest(oo.data.load("ecb-fx"), agent, WINDOW, name="reference", capture=True).record
     assert made is not None
-    (run,) = json.loads(made.to_json())["runs"]
-    return {"steps": run["steps"], "end": run["end"]}
-
-
-def run_by(launcher: Launcher) -> dict[str, Any]:
-    faults = list[str]()
-    with Supervised(launcher, lambda fault, step: faults.append(str(fault))) as session:
-        made = run_of(session)
-    assert faults == []
     return made
 
 
 @pytest.fixture(scope="module")
-def wanted() -> dict[str, Any]:
+def wanted() -> oo.RunRecord:
     """What the strategy decides, read from its words rather than from an agent."""
 
     def decide(observation: dict) -> str:
@@ -131,7 +126,7 @@ def wanted() -> dict[str, Any]:
         ]
         return json.dumps({"orders": orders}, separators=(",", ":"))
 
-    return run_of(decide)
+    return record_of(decide)
 
 
 def is_above(closes: list[float]) -> bool:
@@ -141,8 +136,8 @@ def is_above(closes: list[float]) -> bool:
     return closes[-1] > total / len(closes)
 
 
-def test_the_strategy_trades(wanted: dict[str, Any]) -> None:
-    texts = [step["decision"] for step in wanted["steps"]]
+def test_the_strategy_trades(wanted: oo.RunRecord) -> None:
+    (texts,) = wanted.decisions
     assert len(texts) > 250
     assert len(set(texts)) > 50
     orders = [order for text in texts for order in json.loads(text)["orders"]]
@@ -150,14 +145,14 @@ def test_the_strategy_trades(wanted: dict[str, Any]) -> None:
     assert {order["action"] for order in orders} == {"buy", "close"}
 
 
-def test_a_command_decides_as_all_do(command: list[str], wanted: dict[str, Any]) -> None:
+def test_a_command_decides_as_all_do(command: list[str], wanted: oo.RunRecord) -> None:
     told: list[str] = []
-    assert run_by(connect(f"cmd:{shlex.join(command)}", show=told.append)) == wanted
+    assert digest_of(connect(f"cmd:{shlex.join(command)}", show=told.append)) == wanted.digest
     assert told == []
 
 
-def test_one_behind_http_decides_as_all_do(address: str, wanted: dict[str, Any]) -> None:
-    assert run_by(connect(address)) == wanted
+def test_one_behind_http_decides_as_all_do(address: str, wanted: oo.RunRecord) -> None:
+    assert digest_of(connect(address)) == wanted.digest
 
 
 def test_odd_observations_are_answered_in_the_same_bytes(command: list[str], posted: Session) -> None:
@@ -198,9 +193,9 @@ def test_bytes_that_are_no_text_end_no_agent(command: list[str]) -> None:
 
 
 @pytest.mark.skipif(HOST.tier < Tier.T2, reason=f"T2: {dict(HOST.missing)}")
-def test_a_command_decides_the_same_in_the_jail(command: list[str], wanted: dict[str, Any]) -> None:
+def test_a_command_decides_the_same_in_the_jail(command: list[str], wanted: oo.RunRecord) -> None:
     jail = Jail.open(Profile(Path(command[-1]).parent))
-    assert run_by(connect(f"cmd:{shlex.join(command)}", jail=jail)) == wanted
+    assert digest_of(connect(f"cmd:{shlex.join(command)}", jail=jail)) == wanted.digest
 
 
 def test_each_agent_is_alone_in_its_file() -> None:

@@ -5,14 +5,11 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias, TypedDict
 
 from openoutcry import openoutcry_py as native
 from openoutcry.errors import refusal
 from openoutcry.worker import NoAgentError, callable_at
-
-if TYPE_CHECKING:
-    from openoutcry.openoutcry_py import Harness
 
 Agent: TypeAlias = "Callable[[dict[str, Any]], Mapping[str, Any] | str]"
 """A callable that is given an observation (a dict) and returns a decision (a dict, or its JSON)."""
@@ -35,6 +32,20 @@ class Answer(NamedTuple):
     fault: str | None = None
 
 
+class Harness(TypedDict):
+    """How an agent is run that is a process of its own, as records say it.
+
+    Attributes:
+        allow_net: Whether it can reach a network.
+        tier: How far it is locked in, from `T0`, a process like any other.
+        transport: How it is spoken to.
+    """
+
+    allow_net: bool
+    tier: Literal["T0", "T1", "T2", "T3"]
+    transport: Literal["stdio", "http"]
+
+
 class TextAgent(ABC):
     """An agent that reads and writes JSON itself, as one in another process does."""
 
@@ -47,7 +58,7 @@ class TextAgent(ABC):
 
     @property
     def harness(self) -> Harness | None:
-        """How the agent is run, as records say it; None inside this process."""
+        """How the agent is run; None inside this process."""
         return None
 
 

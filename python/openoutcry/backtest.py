@@ -97,7 +97,8 @@ def name_of(agent: Any) -> str:
 
 def _captured(dataset: Dataset, agent: Any, settings: native.Settings, name: str, writer: LineSink | None) -> Run:
     market, commitment = dataset._known()
-    names = (market, name, commitment)
+    harness = agent.harness if isinstance(agent, TextAgent) else None
+    names: native.Names = {"market": market, "agent_id": name, "commitment": commitment, "harness": harness}
     if isinstance(agent, TextAgent) or (callable(agent) and not isinstance(agent, Baseline)):
         tell, start = None if writer is None else writer.tell, settings["window"][0]
         core, record = ask(

@@ -10,6 +10,8 @@ from typing import Any, TypeAlias, TypedDict, final, type_check_only
 import numpy as np
 import numpy.typing as npt
 
+from openoutcry.agents import Harness
+
 __all__ = [
     "BASELINES",
     "CONTRACT_VERSION",
@@ -620,8 +622,14 @@ class Settings(TypedDict):
     seed: int
     fill_key: bytes | None
 
-# What records call the market and the agent, and the commitment of the market's key.
-_Names: TypeAlias = tuple[str, str, bytes | None]
+@type_check_only
+class Names(TypedDict):
+    """What records tell of a run beside its settings; at run time a dict."""
+
+    market: str
+    agent_id: str
+    commitment: bytes | None
+    harness: Harness | None
 
 @final
 class Record:
@@ -820,26 +828,29 @@ def record_public_key(private_key: bytes) -> bytes:
 def fill_commitment(fill_key: bytes) -> bytes:
     """Return the commitment of a fill key, 32 bytes each."""
 
-def capture_agent(dataset: Dataset, agent: Baseline, settings: Settings, names: _Names) -> tuple[Run, Record]:
+def capture_agent(dataset: Dataset, agent: Baseline, settings: Settings, names: Names) -> tuple[Run, Record]:
     """Run a baseline as `run_agent` does, and record it."""
 
 def capture_callable(
     dataset: Dataset,
-    decide: Callable[[str], str],
+    decide: Callable[[str], str | tuple[str, str | None]],
     settings: Settings,
-    names: _Names,
+    names: Names,
     tell: Callable[[str], None] | None,
 ) -> tuple[Run, Record]:
     """Run a callable as `run_callable` does, and record it.
 
+    In place of a text it may return the text with its fault, or with None. Such an answer never ends the run: of a
+    fault, and of a text that is no decision, everything is held, and the record says why.
+
     `tell` is given each line of the record as soon as it is known.
     """
 
-def capture_weights(dataset: Dataset, weights: _Table, settings: Settings, names: _Names) -> tuple[Run, Record]:
+def capture_weights(dataset: Dataset, weights: _Table, settings: Settings, names: Names) -> tuple[Run, Record]:
     """Run target weights as `run_weights` does, and record them as decisions."""
 
 def run_agent(dataset: Dataset, agent: Baseline, settings: Settings) -> Run: ...
-def run_callable(dataset: Dataset, decide: Callable[[str], str], settings: Settings) -> Run: ...
+def run_callable(dataset: Dataset, decide: Callable[[str], object], settings: Settings) -> Run: ...
 def run_tables(dataset: Dataset, tables: Sequence[_Table], settings: Settings) -> tuple[list[Run], Exception | None]:
     """Run tables of target weights, each as `run_weights` does.
 

@@ -8,9 +8,9 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
-from openoutcry.agents import Agent, Answer, TextAgent
+from openoutcry.agents import Agent, Answer, Harness, TextAgent
 from openoutcry.backtest import run_backtest
 from openoutcry.dataset import Dataset
 from openoutcry.errors import tell
@@ -21,9 +21,6 @@ from openoutcry.harness.together import run_together
 from openoutcry.journal import Journal, Part
 from openoutcry.openoutcry_py import CostModel, Limits, OpenOutcryError
 from openoutcry.record import RunRecord
-
-if TYPE_CHECKING:
-    from openoutcry.openoutcry_py import Harness
 
 
 @dataclass(frozen=True)

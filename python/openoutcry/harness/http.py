@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from openoutcry.agents import Harness
 from openoutcry.errors import refusal
 from openoutcry.harness.faults import AgentError
 from openoutcry.harness.session import Bounds, Launcher, Session
@@ -21,8 +22,6 @@ from openoutcry.harness.stderr import written_out
 
 if TYPE_CHECKING:
     import httpx
-
-    from openoutcry.openoutcry_py import Harness
 
 _OK = 200
 _OVERLOADED = (429, 502, 503, 504)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Any
 
+from openoutcry.agents import Harness
 from openoutcry.errors import refusal
 from openoutcry.harness.faults import AgentError
 from openoutcry.harness.session import Bounds, Launcher
@@ -14,9 +15,6 @@ from openoutcry.harness.stdio import StdioSession
 from openoutcry.harness.surroundings import surroundings
 from openoutcry.jail import Jail, Launch, Tier
 from openoutcry.openoutcry_py import OpenOutcryError
-
-if TYPE_CHECKING:
-    from openoutcry.openoutcry_py import Harness
 
 
 class ProcessAgent(Launcher):
@@ -54,10 +52,10 @@ class ProcessAgent(Launcher):
     @property
     def harness(self) -> Harness:
         """What records say of how it is asked."""
-        tier = Tier.T0 if self._jail is None else self._jail.tier
+        tier: Any = Tier.T0.name if self._jail is None else self._jail.tier.name
         # Outside the jail nothing keeps it from the network.
         allow_net = self._jail is None or self._jail.profile.allow_net
-        return {"transport": "stdio", "tier": tier.name, "allow_net": allow_net}
+        return {"transport": "stdio", "tier": tier, "allow_net": allow_net}
 
     @abstractmethod
     def _command(self) -> Sequence[str]:

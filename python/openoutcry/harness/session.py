@@ -6,13 +6,10 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
 from math import isfinite
 from types import TracebackType
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
-from openoutcry.agents import TextAgent
+from openoutcry.agents import Harness, TextAgent
 from openoutcry.errors import refusal
-
-if TYPE_CHECKING:
-    from openoutcry.openoutcry_py import Harness
 
 Own = TypeVar("Own", bound="Session")
 

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
-from openoutcry.agents import Answer
+from openoutcry.agents import Answer, Harness
 from openoutcry.harness.faults import AgentError
 from openoutcry.harness.session import Launcher, Session
 from openoutcry.openoutcry_py import OpenOutcryError
-
-if TYPE_CHECKING:
-    from openoutcry.openoutcry_py import Harness
 
 Tell = Callable[[AgentError, int], object]
 """What is given each fault when it happens, and the step of the run."""

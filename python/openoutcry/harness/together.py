@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
-from openoutcry.agents import Answer, TextAgent
+from openoutcry.agents import Answer, Harness, TextAgent
 from openoutcry.errors import tell
 from openoutcry.harness.lockstep import Lockstep, Stopped
 from openoutcry.harness.session import Session
 from openoutcry.harness.stop import Stop
 from openoutcry.openoutcry_py import OpenOutcryError
-
-if TYPE_CHECKING:
-    from openoutcry.openoutcry_py import Harness
 
 Made = TypeVar("Made")
 

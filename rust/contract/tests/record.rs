@@ -2,8 +2,8 @@
 
 use openoutcry_contract::canonicalize;
 use openoutcry_contract::record::{
-    AgentTrajectory, DatasetName, Digest, Fault, Fill, Header, Place, Recorder, RunTrajectory, Seen, compare_runs,
-    public_key,
+    AgentTrajectory, DatasetName, Digest, Fault, Fill, Harness, Header, Place, Recorder, RunTrajectory, Seen, Tier,
+    Transport, compare_runs, public_key,
 };
 use openoutcry_engine::{CostModel, Limits, Window};
 use proptest::prelude::*;
@@ -18,6 +18,7 @@ fn header(seed: u64) -> Header {
         dataset: DatasetName { commitment: None, fingerprint: Digest::of("market"), name: "a \"market\"".into() },
         engine_version: "0.1.0".into(),
         fill: Fill::Seed(seed),
+        harness: (seed > 0).then_some(Harness { allow_net: false, tier: Tier::T2, transport: Transport::Stdio }),
         limits: Limits { max_weight: f64::INFINITY, max_participation: Some(0.25), ..Limits::default() },
         lookback: 20,
         window: Window { start: 19, end: 24 },
@@ -88,7 +89,7 @@ fn is_broken(record: &AgentTrajectory) -> bool {
 
 #[test]
 fn no_flipped_byte_goes_unseen() {
-    let record = AgentTrajectory::new("an agent", vec![run(0)], 3).signed(&KEY).unwrap();
+    let record = AgentTrajectory::new("an agent", vec![run(1)], 3).signed(&KEY).unwrap();
     let text = record.to_json();
     assert!(!is_broken(&record));
     let mut unseen = Vec::new();
@@ -171,6 +172,12 @@ fn a_text_of_another_form_is_refused_with_its_slug() {
         ("\"in_sample_trials\":3", "\"in_sample_trials\":9007199254740992", "record_invalid"),
         ("\"algorithm\":\"ed25519\"", "\"algorithm\":\"none\"", "record_invalid"),
         ("\"lookback\":20", "\"lookback\":20.0", "record_invalid"),
+        ("\"tier\":\"T2\"", "\"tier\":\"T9\"", "record_invalid"),
+        ("\"transport\":\"stdio\"", "\"transport\":\"pigeon\"", "record_invalid"),
+        ("\"transport\":\"stdio\"", "\"transport\":\"stdio\",\"via\":\"a proxy\"", "record_invalid"),
+        ("\"allow_net\":false,", "", "record_invalid"),
+        ("\"allow_net\":false", "\"allow_net\":null", "record_invalid"),
+        ("\"limits\":{", "\"harness\":null,\"limits\":{", "record_not_canonical"),
     ] {
         assert_eq!(slug(from, to), expected, "{to}");
     }
@@ -185,8 +192,10 @@ fn a_break_names_its_place() {
         change(&mut run);
         run.breaks().iter().map(|each| each.place).collect::<Vec<_>>()
     };
+    let other = run(u64::MAX);
     assert_eq!(places(&|_| ()), []);
     assert_eq!(places(&|run| run.header.lookback = 21), [Place::Header]);
+    assert_eq!(places(&|run| run.header.harness = other.header.harness), [Place::Header]);
     assert_eq!(places(&|run| run.steps[1].decision.push(' ')), [Place::Step(1)]);
     assert_eq!(places(&|run| run.steps[1].fault = None), [Place::Step(1)]);
     assert_eq!(places(&|run| run.steps[2].link.0[0] ^= 1), [Place::Step(2), Place::Step(3)]);
@@ -194,7 +203,6 @@ fn a_break_names_its_place() {
     assert_eq!(places(&|run| drop(run.steps.pop())), [Place::End]);
     assert_eq!(places(&|run| run.steps.swap(1, 2)), [Place::Step(1), Place::Step(2), Place::Step(3)]);
     assert_eq!(places(&|run| run.end.as_mut().unwrap().terminated = true), [Place::End]);
-    let other = run(u64::MAX);
     assert_eq!(places(&|run| run.steps[0] = other.steps[0].clone()), [Place::Step(0), Place::Step(1)]);
 }
 

@@ -1,6 +1,6 @@
 use std::borrow::Cow;
 
-use openoutcry_contract::record::{Digest, Fill, Header};
+use openoutcry_contract::record::{Digest, Fill, Harness, Header};
 use openoutcry_contract::{Decision, DecisionError, MarketObservation, Refusal, place_orders};
 use openoutcry_engine::lanes::LANES;
 use openoutcry_engine::{
@@ -23,6 +23,7 @@ pub struct Backtest<'a> {
     pub(crate) name: String,
     pub(crate) commitment: Option<Digest>,
     pub(crate) fill: Fill,
+    pub(crate) harness: Option<Harness>,
 }
 
 /// A backtest that could not be made or finished.
@@ -61,14 +62,14 @@ impl<'a> Backtest<'a> {
         window.validate(data.n_bars())?;
         let rules = Rules::new(costs, Limits::default(), FillKey::from_seed(seed))?;
         let (lookback, name, fill) = (DEFAULT_LOOKBACK, String::new(), Fill::Seed(seed));
-        Ok(Self { data, window, rules, lookback, name, commitment: None, fill })
+        Ok(Self { data, window, rules, lookback, name, commitment: None, fill, harness: None })
     }
 
     /// Returns the backtest that a record's header tells of, by rules made of it.
     pub(crate) fn again(data: &'a Dataset, header: &Header, rules: Rules) -> Self {
-        let Header { window, lookback, fill, .. } = *header;
+        let Header { window, lookback, fill, harness, .. } = *header;
         let (name, commitment) = (header.dataset.name.clone(), header.dataset.commitment);
-        Self { data, window, rules, lookback, name, commitment, fill }
+        Self { data, window, rules, lookback, name, commitment, fill, harness }
     }
 
     /// Returns this backtest under other limits.
@@ -104,6 +105,15 @@ impl<'a> Backtest<'a> {
     #[must_use]
     pub fn committed(mut self, commitment: Digest) -> Self {
         self.commitment = Some(commitment);
+        self
+    }
+
+    /// Returns this backtest of an agent in a process of its own.
+    ///
+    /// Records say how it was run.
+    #[must_use]
+    pub fn harnessed(mut self, harness: Harness) -> Self {
+        self.harness = Some(harness);
         self
     }
 

@@ -1,12 +1,13 @@
 //! Backtests that are recorded while they run.
 
-use openoutcry_contract::record::{DatasetName, Digest, Header, Recorder, RunTrajectory, Seen};
+use openoutcry_contract::record::{DatasetName, Digest, Fault, Header, Recorder, RunTrajectory, Seen};
 use openoutcry_contract::{
     CONTRACT_VERSION, Decision, DecisionError, MarketObservation, PrintedCloses, write_observation, write_orders,
 };
 use openoutcry_engine::{CostModel, Dataset, Detail, StepError, Window};
 
 use crate::agents::Agent;
+use crate::answer::Answer;
 use crate::backtest::{Backtest, BacktestError, fault_of};
 use crate::environment::printed;
 use crate::episode::Episode;
@@ -70,8 +71,13 @@ impl<'a> Capture<'a> {
     /// Writes down a decision before it is carried out.
     ///
     /// So no answer is lost with the process.
-    fn note<E>(&mut self, seen: Seen, decision: String, tell: &mut impl FnMut(&str) -> Result<(), E>) -> Result<(), E> {
-        self.recorder.step(seen, decision, None);
+    fn note<E>(
+        &mut self,
+        seen: Seen,
+        (decision, fault): (String, Option<Fault>),
+        tell: &mut impl FnMut(&str) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.recorder.step(seen, decision, fault);
         self.line.clear();
         self.recorder.push_step_line(&mut self.line);
         tell(&self.line)
@@ -101,6 +107,7 @@ impl Backtest<'_> {
             },
             engine_version: ENGINE_VERSION.to_owned(),
             fill: self.fill,
+            harness: self.harness,
             limits: *self.rules.limits(),
             lookback: self.lookback,
             window: self.window,
@@ -118,7 +125,7 @@ impl Backtest<'_> {
                 let as_of = self.data.as_of(capture.episode.book.bar());
                 let decision = agent.decide(&MarketObservation::new(as_of, &capture.episode.book, self.lookback));
                 check_numbers(&decision)?;
-                Ok(decision.to_json())
+                Ok(Answer::strict(decision.to_json()))
             },
             |_| Ok(()),
         )
@@ -126,15 +133,18 @@ impl Backtest<'_> {
 
     /// Runs a function from observation JSON to decision JSON, and records it.
     ///
+    /// An [`Answer`] other than a strict one may have a fault: it is recorded, and everything is held. Of a text that
+    /// is a decision no step is refused, but by `nav_overflow`, which ends the run.
+    ///
     /// `tell` is given each line of the record as soon as it is known, with its line end: a record that is written
     /// line by line survives a crash.
     ///
     /// # Errors
     ///
-    /// Returns the first error of `decide` or `tell`, of a text that is no decision, or of a step.
+    /// Returns the first error of `decide` or `tell`, of a strict answer that is no decision, or of a step.
     pub fn try_capture<E: From<StepError> + From<DecisionError>>(
         &self,
-        mut decide: impl FnMut(&str) -> Result<String, E>,
+        mut decide: impl FnMut(&str) -> Result<Answer, E>,
         tell: impl FnMut(&str) -> Result<(), E>,
     ) -> Result<(Run, RunTrajectory), E> {
         self.drive(|capture| decide(&capture.viewer.text), tell)
@@ -142,15 +152,15 @@ impl Backtest<'_> {
 
     fn drive<E: From<StepError> + From<DecisionError>>(
         &self,
-        mut decide: impl FnMut(&Capture<'_>) -> Result<String, E>,
+        mut decide: impl FnMut(&Capture<'_>) -> Result<Answer, E>,
         mut tell: impl FnMut(&str) -> Result<(), E>,
     ) -> Result<(Run, RunTrajectory), E> {
         let mut capture = Capture::begin(self, &mut tell)?;
         while !capture.episode.done() {
             let seen = capture.viewer.look(&capture.episode);
-            let text = decide(&capture)?;
-            let decision = Decision::from_json(&text)?;
-            capture.note(seen, text, &mut tell)?;
+            let answer = decide(&capture)?;
+            let (decision, fault) = answer.read()?;
+            capture.note(seen, (answer.text, fault), &mut tell)?;
             let Capture { episode, run, .. } = &mut capture;
             let stepped = episode.decide(self.data, &decision)?;
             run.orders.extend_from_slice(&self.decided(&decision, episode));
@@ -177,7 +187,7 @@ impl Backtest<'_> {
             let seen = capture.viewer.look(&capture.episode);
             let mut text = String::new();
             write_orders(&mut text, self.data.symbols(), row, self.data.as_of(capture.episode.book.bar()));
-            capture.note(seen, text, &mut tell)?;
+            capture.note(seen, (text, None), &mut tell)?;
             let Capture { episode, run, .. } = &mut capture;
             let stepped = episode.trade(self.data, row)?;
             run.orders.extend_from_slice(row);

@@ -1,23 +1,15 @@
 //! What a header says of versions and markets is checked as far as it can be.
 
-use openoutcry::record::{AgentTrajectory, DatasetName, Digest, Place, Recorder, RunTrajectory, Seen};
+mod shared;
+
+use openoutcry::record::{AgentTrajectory, DatasetName, Digest, Place, RunTrajectory};
 use openoutcry::{Backtest, Cause, CostModel, Dataset, Terms, Window, agents, replay_run, submit};
+use shared::forged;
 
 fn captured(data: &Dataset) -> RunTrajectory {
     let window = Window { start: 19, end: 50 };
     let backtest = Backtest::new(data, window, 0, CostModel::default()).unwrap().with_name("a market");
     backtest.capture(&mut agents::Momentum).unwrap().1
-}
-
-/// Returns a run with its chain made anew, as whoever lies carefully would.
-fn forged(run: &RunTrajectory) -> RunTrajectory {
-    let mut recorder = Recorder::new(run.header.clone());
-    for step in &run.steps {
-        let seen = Seen { cash: step.cash, nav: step.nav, observation: step.observation };
-        recorder.step(seen, step.decision.clone(), step.fault.clone());
-    }
-    let end = run.end.clone().unwrap();
-    recorder.end(Seen { cash: end.cash, nav: end.nav, observation: end.observation }, end.terminated)
 }
 
 type Change = fn(&mut RunTrajectory);

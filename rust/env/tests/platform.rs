@@ -22,6 +22,7 @@ struct Vector {
     costs: BTreeMap<String, f64>,
     shown: BTreeMap<String, String>,
     record: serde_json::Value,
+    faulty: serde_json::Value,
 }
 
 impl Vector {
@@ -84,14 +85,20 @@ fn every_platform_shows_the_same_bits() {
 }
 
 #[test]
-fn the_record_of_the_vector_is_canonical_whole_and_replays() {
+fn the_records_of_the_vector_are_canonical_whole_and_replay() {
     let vector = Vector::read();
-    let text = canonicalize(&vector.record.to_string()).unwrap();
-    let record = AgentTrajectory::from_json(&text).unwrap();
-    assert_eq!(record.digest, record.computed_digest());
-    assert_eq!(record.verify_signature(None), Ok(true));
     let data = vector.market("synthetic");
-    assert!(replay_run(&data, &record.runs[0], &Terms::default()).unwrap().is_verified());
+    let read = |record: &serde_json::Value| {
+        let text = canonicalize(&record.to_string()).unwrap();
+        let record = AgentTrajectory::from_json(&text).unwrap();
+        assert_eq!(record.digest, record.computed_digest());
+        assert_eq!(record.verify_signature(None), Ok(true));
+        assert!(replay_run(&data, &record.runs[0], &Terms::default()).unwrap().is_verified());
+        record
+    };
+    let faulty = read(&vector.faulty);
+    assert_eq!(faulty.runs[0].steps.iter().filter(|step| step.fault.is_some()).count(), 3);
+    let record = read(&vector.record);
     let Window { start, end } = record.runs[0].header.window;
     let again = vector.captured(&data, [start, end]);
     assert_eq!(again.steps.last().unwrap().observation, record.runs[0].steps.last().unwrap().observation);

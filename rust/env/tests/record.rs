@@ -1,13 +1,16 @@
 //! Records: what is captured replays to the bit, and what was changed is named.
 
+mod shared;
+
 use std::convert::Infallible;
 
-use openoutcry::record::{AgentTrajectory, Digest, Fault, Place, Recorder, RunTrajectory, Seen};
+use openoutcry::record::{AgentTrajectory, Digest, Fault, Place, RunTrajectory};
 use openoutcry::scenario::{Key, ScenarioSpec};
 use openoutcry::{
-    Backtest, BacktestError, Cause, CostModel, Dataset, Decision, FillKey, Limits, MarketObservation, Order, Run,
-    Terms, Window, agents, replay_run, replay_submission, run_backtest_capture,
+    Answer, Backtest, BacktestError, Cause, CostModel, Dataset, Decision, FillKey, Limits, MarketObservation, Order,
+    Run, Terms, Window, agents, replay_run, replay_submission, run_backtest_capture,
 };
+use shared::forged;
 
 const COSTS: CostModel = CostModel { slippage_jitter: 0.5, cash_bps: 80.0, ..default_costs() };
 
@@ -70,7 +73,7 @@ fn the_answers_of_a_function_are_kept_as_they_came_and_told_line_by_line() {
     let mut lines = String::new();
     let (run, record) = backtest(&data)
         .try_capture::<BacktestError>(
-            |text| Ok(answer(text)),
+            |text| Ok(Answer::strict(answer(text))),
             |line| {
                 lines.push_str(line);
                 Ok(())
@@ -162,17 +165,6 @@ fn a_decision_that_json_cannot_say_is_refused() {
         let error = run_backtest_capture(&data, &mut |_: &MarketObservation| decision.clone(), window(), 0, COSTS);
         assert_eq!(error.unwrap_err().slug(), slug);
     }
-}
-
-/// Returns a run with its chain made anew, as whoever lies carefully would.
-fn forged(run: &RunTrajectory) -> RunTrajectory {
-    let mut recorder = Recorder::new(run.header.clone());
-    for step in &run.steps {
-        let seen = Seen { cash: step.cash, nav: step.nav, observation: step.observation };
-        recorder.step(seen, step.decision.clone(), step.fault.clone());
-    }
-    let end = run.end.clone().unwrap();
-    recorder.end(Seen { cash: end.cash, nav: end.nav, observation: end.observation }, end.terminated)
 }
 
 type Change = fn(&mut RunTrajectory);

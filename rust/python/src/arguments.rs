@@ -2,8 +2,10 @@
 //!
 //! None is taken for another kind of value.
 
+use openoutcry::Answer;
+use openoutcry::record::{Fault, Harness, Tier, Transport};
 use pyo3::prelude::*;
-use pyo3::types::PyString;
+use pyo3::types::{PyString, PyTuple};
 
 use crate::error::raise;
 
@@ -91,6 +93,37 @@ pub(crate) fn decision<'a>(value: &'a Bound<'_, PyAny>) -> PyResult<&'a str> {
     };
     let start = "a decision must be one JSON object; received text that is not JSON: lone surrogate";
     text.to_str().or_else(|_| Err(raise("bad_json", &format!("{start} at {}", place_of_surrogate(value)?))))
+}
+
+/// Returns an answer: the text of a decision, or that and what was wrong with it.
+pub(crate) fn answer(value: &Bound<'_, PyAny>) -> PyResult<Answer> {
+    let Ok(pair) = value.cast::<PyTuple>() else { return Ok(Answer::strict(decision(value)?.to_owned())) };
+    let (text, fault): (Bound<'_, PyAny>, Bound<'_, PyAny>) = pair.extract()?;
+    let text = decision(&text)?.to_owned();
+    if fault.is_none() {
+        return Ok(Answer::lenient(text));
+    }
+    let named = fault.extract().ok().and_then(|slug: String| Fault::new(&slug).ok());
+    named.and_then(|fault| Answer::held(text, fault)).ok_or_else(|| {
+        refused("argument_invalid", "fault", "None or a slug, and not `malformed`, which a run finds itself", &fault)
+    })
+}
+
+/// Returns how an agent is run, if it is not run in this process.
+pub(crate) fn harness(value: &Bound<'_, PyAny>) -> PyResult<Option<Harness>> {
+    if value.is_none() {
+        return Ok(None);
+    }
+    let told = |name: &str| value.get_item(name).ok();
+    let made = || {
+        let name = told("tier")?.extract::<String>().ok()?;
+        let tier = Tier::ALL.into_iter().find(|tier| tier.name() == name)?;
+        let name = told("transport")?.extract::<String>().ok()?;
+        let transport = Transport::ALL.into_iter().find(|transport| transport.name() == name)?;
+        Some(Harness { allow_net: told("allow_net")?.extract().ok()?, tier, transport })
+    };
+    let wanted = "None or `allow_net`, `tier` (T0 to T3) and `transport` (stdio or http)";
+    made().map(Some).ok_or_else(|| refused("argument_invalid", "harness", wanted, value))
 }
 
 /// Returns the text of a CSV file.

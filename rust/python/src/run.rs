@@ -33,8 +33,15 @@ pub(crate) struct Settings {
     fill_key: Option<[u8; 32]>,
 }
 
-/// What records call market and agent, and the commitment of the market's key.
-type Names = (String, String, Option<[u8; 32]>);
+/// What records tell of a run beside its settings: a dict of Python.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Names<'py> {
+    market: String,
+    agent_id: String,
+    commitment: Option<[u8; 32]>,
+    harness: Bound<'py, PyAny>,
+}
 
 impl Settings {
     fn window(self) -> Window {
@@ -49,13 +56,16 @@ impl Settings {
         backtest.with_limits(self.limits.0).and_then(|backtest| backtest.with_lookback(self.lookback)).map_err(to_py)
     }
 
-    fn captured<'a>(self, dataset: &'a Dataset, (name, agent_id, commitment): &Names) -> PyResult<Backtest<'a>> {
-        arguments::check_agent_id(agent_id)?;
-        let backtest = self.backtest(dataset)?.with_name(name);
-        Ok(match commitment {
-            Some(commitment) => backtest.committed(Digest(*commitment)),
-            None => backtest,
-        })
+    fn captured<'a>(self, dataset: &'a Dataset, names: &Names<'_>) -> PyResult<Backtest<'a>> {
+        arguments::check_agent_id(&names.agent_id)?;
+        let mut backtest = self.backtest(dataset)?.with_name(&names.market);
+        if let Some(commitment) = names.commitment {
+            backtest = backtest.committed(Digest(commitment));
+        }
+        if let Some(harness) = arguments::harness(&names.harness)? {
+            backtest = backtest.harnessed(harness);
+        }
+        Ok(backtest)
     }
 }
 
@@ -86,15 +96,18 @@ pub(crate) fn capture_agent(
     dataset: &Dataset,
     agent: &Baseline,
     settings: Settings,
-    names: Names,
+    names: Names<'_>,
 ) -> PyResult<(Run, Record)> {
     let backtest = settings.captured(dataset, &names)?;
     let mut agent = agent.make()?;
     let (core, record) = py.detach(|| backtest.capture(&mut *agent)).map_err(to_py)?;
-    Ok((Run { dataset: dataset.clone(), core, settings }, Record::of_run(&names.1, record)))
+    Ok((Run { dataset: dataset.clone(), core, settings }, Record::of_run(&names.agent_id, record)))
 }
 
 /// Run a callable as `run_callable` does, and record it.
+///
+/// In place of a text it may return the text with its fault, or with None. Such an answer never ends the run: of a
+/// fault, and of a text that is no decision, everything is held, and the record says why.
 ///
 /// `tell` is given each line of the record as soon as it is known.
 #[pyfunction]
@@ -102,18 +115,18 @@ pub(crate) fn capture_callable(
     dataset: &Dataset,
     decide: &Bound<'_, PyAny>,
     settings: Settings,
-    names: Names,
+    names: Names<'_>,
     tell: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<(Run, Record)> {
     let backtest = settings.captured(dataset, &names)?;
     let (core, record) = backtest.try_capture(
         |observation| {
             let answer = decide.call1((observation,)).map_err(AgentFault::Python)?;
-            Ok(arguments::decision(&answer).map_err(AgentFault::Python)?.to_owned())
+            arguments::answer(&answer).map_err(AgentFault::Python)
         },
         |line| tell.map_or(Ok(()), |tell| tell.call1((line,)).map(|_| ()).map_err(AgentFault::Python)),
     )?;
-    Ok((Run { dataset: dataset.clone(), core, settings }, Record::of_run(&names.1, record)))
+    Ok((Run { dataset: dataset.clone(), core, settings }, Record::of_run(&names.agent_id, record)))
 }
 
 /// Run target weights as `run_weights` does, and record them as decisions.
@@ -123,12 +136,12 @@ pub(crate) fn capture_weights(
     dataset: &Dataset,
     weights: PyReadonlyArray2<'_, f64>,
     settings: Settings,
-    names: Names,
+    names: Names<'_>,
 ) -> PyResult<(Run, Record)> {
     let backtest = settings.captured(dataset, &names)?;
     let orders = orders_of(dataset, &weights, settings.window())?;
     let (core, record) = py.detach(|| backtest.capture_orders(&orders)).map_err(to_py)?;
-    Ok((Run { dataset: dataset.clone(), core, settings }, Record::of_run(&names.1, record)))
+    Ok((Run { dataset: dataset.clone(), core, settings }, Record::of_run(&names.agent_id, record)))
 }
 
 /// Run target weights, shape `(n_bars, n_symbols)`, over a window.

@@ -6,6 +6,7 @@ use serde::de::{Deserializer, Error};
 
 use super::digest::Digest;
 use super::error::RecordError;
+use super::harness::Harness;
 use super::header::{DatasetName, Fill, Header};
 use super::sign::Signature;
 use super::trajectory::{AgentTrajectory, End, Fault, RunTrajectory, Step, check_agent_id};
@@ -139,6 +140,7 @@ struct HeaderText {
     dataset: DatasetName,
     engine_version: String,
     fill: Fill,
+    harness: Option<Harness>,
     limits: LimitsText,
     #[serde(deserialize_with = "integer")]
     lookback: u64,
@@ -147,7 +149,7 @@ struct HeaderText {
 
 impl HeaderText {
     fn header(self) -> Header {
-        let Self { contract_version, costs, dataset, engine_version, fill, limits, lookback, window } = self;
+        let Self { contract_version, costs, dataset, engine_version, fill, harness, limits, lookback, window } = self;
         let window = Window { start: as_size(window.start), end: as_size(window.end) };
         let limits = Limits {
             max_weight: limits.max_weight.unwrap_or(f64::INFINITY),
@@ -157,7 +159,7 @@ impl HeaderText {
             maintenance_margin: limits.maintenance_margin,
         };
         let lookback = as_size(lookback);
-        Header { contract_version, costs, dataset, engine_version, fill, limits, lookback, window }
+        Header { contract_version, costs, dataset, engine_version, fill, harness, limits, lookback, window }
     }
 }
 

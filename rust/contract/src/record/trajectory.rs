@@ -110,6 +110,12 @@ impl Fault {
         Err(RecordError::invalid(format!("`fault` {slug:?}, which is no slug such as `malformed`")))
     }
 
+    /// Returns the fault of an answer that is not a decision.
+    #[must_use]
+    pub fn malformed() -> Self {
+        Self(Self::MALFORMED.to_owned())
+    }
+
     /// Returns the slug.
     #[must_use]
     pub fn slug(&self) -> &str {

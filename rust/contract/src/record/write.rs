@@ -4,6 +4,7 @@ use openoutcry_engine::{CostModel, Limits};
 
 use super::RECORD_VERSION;
 use super::digest::Digest;
+use super::harness::Harness;
 use super::header::{Fill, Header};
 use super::sign::Signature;
 use super::trajectory::{AgentTrajectory, End, RunTrajectory, Step};
@@ -230,6 +231,10 @@ pub(super) fn push_header(text: &mut String, header: &Header) {
         Fill::Commitment(digest) => push_digest(text, "commitment", digest),
     }
     text.push('}');
+    if let Some(harness) = header.harness {
+        push_key(text, "harness");
+        push_harness(text, harness);
+    }
     push_key(text, "limits");
     push_limits(text, &header.limits);
     push_key(text, "lookback");
@@ -241,6 +246,16 @@ pub(super) fn push_header(text: &mut String, header: &Header) {
     push_key(text, "start");
     text.push_str(&header.window.start.to_string());
     text.push_str("}}");
+}
+
+fn push_harness(text: &mut String, harness: Harness) {
+    text.push('{');
+    push_truth(text, "allow_net", harness.allow_net);
+    push_key(text, "tier");
+    push_string(text, harness.tier.name());
+    push_key(text, "transport");
+    push_string(text, harness.transport.name());
+    text.push('}');
 }
 
 fn push_costs(text: &mut String, costs: &CostModel) {

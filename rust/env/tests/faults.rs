@@ -1,0 +1,80 @@
+//! Answers with faults: each is a hold, is recorded, and replays.
+
+mod shared;
+
+use openoutcry::record::{Fault, Harness, RunTrajectory, Tier, Transport};
+use openoutcry::{Answer, Backtest, BacktestError, CostModel, Dataset, Run, Terms, Window, agents, replay_run};
+use shared::forged;
+
+const BUY: &str = "{\"orders\":[{\"action\":\"buy\",\"symbol\":\"S000\",\"target_weight\":0.5}]}";
+const TALK: &str = "I would buy";
+
+fn market() -> Dataset {
+    Dataset::synthetic(4, 60, 1).unwrap()
+}
+
+fn backtest(data: &Dataset) -> Backtest<'_> {
+    Backtest::new(data, Window { start: 19, end: 26 }, 0, CostModel::default()).unwrap().with_name("a market")
+}
+
+fn answered(data: &Dataset, answers: &[Answer]) -> Result<(Run, RunTrajectory), BacktestError> {
+    let mut answers = answers.iter().cloned();
+    backtest(data).try_capture(|_| Ok(answers.next().unwrap()), |_| Ok(()))
+}
+
+fn held(text: &str, slug: &str) -> Answer {
+    Answer::held(text.to_owned(), Fault::new(slug).unwrap()).unwrap()
+}
+
+fn lenient(text: &str) -> Answer {
+    Answer::lenient(text.to_owned())
+}
+
+#[test]
+fn an_answer_with_a_fault_is_a_hold_that_is_recorded_and_replays() {
+    let data = market();
+    let cut = &BUY[..20];
+    let answers =
+        [lenient(BUY), held(BUY, "agent_late"), lenient(TALK), held("", "agent_died"), lenient(cut), lenient(BUY)];
+    let (run, record) = answered(&data, &answers).unwrap();
+    let faults: Vec<_> = record.steps.iter().map(|step| step.fault.as_ref().map(Fault::slug)).collect();
+    let told = [None, Some("agent_late"), Some("malformed"), Some("agent_died"), Some("malformed"), None];
+    assert_eq!(faults, told);
+    let texts: Vec<_> = record.steps.iter().map(|step| step.decision.as_str()).collect();
+    assert_eq!(texts, [BUY, BUY, TALK, "", cut, BUY]);
+    assert!(replay_run(&data, &record, &Terms::default()).unwrap().is_verified());
+    // A hold is a row that orders nothing, and the bars without a fault are those of a run without any.
+    let hold = Answer::strict("{\"orders\":[]}".to_owned());
+    let buy = Answer::strict(BUY.to_owned());
+    let (honest, _) = answered(&data, &[buy.clone(), hold.clone(), hold.clone(), hold.clone(), hold, buy]).unwrap();
+    assert_eq!(run.nav, honest.nav);
+    assert!(run.orders[4..20].iter().all(|order| order.is_nan()));
+}
+
+#[test]
+fn a_strict_answer_that_is_no_decision_ends_the_run() {
+    let data = market();
+    let error = answered(&data, &[lenient(BUY), Answer::strict(TALK.to_owned())]).unwrap_err();
+    assert_eq!(error.slug(), "bad_json");
+}
+
+#[test]
+fn no_answer_is_called_malformed_unread() {
+    assert_eq!(Answer::held(BUY.to_owned(), Fault::malformed()), None);
+}
+
+#[test]
+fn how_an_agent_was_run_is_in_the_header_and_is_believed() {
+    let data = market();
+    let harness = Harness { allow_net: true, tier: Tier::T2, transport: Transport::Stdio };
+    let (_, mut run) = backtest(&data).harnessed(harness).capture(&mut agents::Momentum).unwrap();
+    let fields = run.header.fields();
+    assert!(fields.is_sorted_by_key(|(name, _)| *name));
+    let told: Vec<_> = fields.iter().filter(|(name, _)| name.starts_with("harness")).map(|(_, value)| value).collect();
+    assert_eq!(told, ["true", "T2", "stdio"]);
+    assert!(replay_run(&data, &run, &Terms::default()).unwrap().is_verified());
+    run.header.harness = Some(Harness { tier: Tier::T3, ..harness });
+    let first = replay_run(&data, &run, &Terms::default()).unwrap().differences.swap_remove(0);
+    assert_eq!((first.field, first.cause.slug()), ("link", "header_edited"));
+    assert!(replay_run(&data, &forged(&run), &Terms::default()).unwrap().is_verified());
+}

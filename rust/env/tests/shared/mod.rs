@@ -1,0 +1,14 @@
+//! What several tests of records need.
+
+use openoutcry::record::{Recorder, RunTrajectory, Seen};
+
+/// Returns a run with its chain made anew, as whoever lies carefully would.
+pub fn forged(run: &RunTrajectory) -> RunTrajectory {
+    let mut recorder = Recorder::new(run.header.clone());
+    for step in &run.steps {
+        let seen = Seen { cash: step.cash, nav: step.nav, observation: step.observation };
+        recorder.step(seen, step.decision.clone(), step.fault.clone());
+    }
+    let end = run.end.clone().unwrap();
+    recorder.end(Seen { cash: end.cash, nav: end.nav, observation: end.observation }, end.terminated)
+}

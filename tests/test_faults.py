@@ -1,0 +1,96 @@
+"""Answers with faults: a hold each, recorded, and the run goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from recorded import DATA
+
+import openoutcry as oo
+from openoutcry.agents import Answer, Harness, TextAgent
+from openoutcry.replaying import compare
+
+pytestmark = pytest.mark.once
+
+BUY = '{"orders": [{"symbol": "S000", "action": "buy", "target_weight": 0.5}]}'
+HOLD = '{"orders": []}'
+WINDOW = (19, 27)
+
+
+class Scripted(TextAgent):
+    """An agent that gives these answers in turn."""
+
+    def __init__(self, answers: Sequence[str | Answer], harness: Harness | None = None) -> None:
+        self._answers = iter(answers)
+        self._harness = harness
+
+    def answer(self, observation: str) -> str | Answer:
+        return next(self._answers)
+
+    @property
+    def harness(self) -> Harness | None:
+        return self._harness
+
+
+ASKED = [Answer("I would sell"), Answer("", "agent_died"), Answer(BUY, "answer_too_early"), Answer(BUY)]
+ANSWERS = [BUY, *ASKED, HOLD, HOLD]
+
+
+def test_faults_are_holds_and_the_record_says_why() -> None:
+    run = oo.run_backtest(DATA, Scripted(ANSWERS), WINDOW, capture=True)
+    assert run.record.faults == [{1: "malformed", 2: "agent_died", 3: "answer_too_early"}]
+    assert run.record.decisions == [[text if isinstance(text, str) else text.text for text in ANSWERS]]
+    assert oo.replay(run.record, DATA).verified
+    honest = oo.run_backtest(DATA, Scripted((BUY, HOLD, HOLD, HOLD, BUY, HOLD, HOLD)), WINDOW)
+    assert np.array_equal(run.nav, honest.nav)
+
+
+def test_a_run_that_is_not_recorded_holds_in_the_same_bars() -> None:
+    recorded = oo.run_backtest(DATA, Scripted(ANSWERS), WINDOW, capture=True)
+    run = oo.run_backtest(DATA, Scripted(ANSWERS), WINDOW)
+    assert np.array_equal(run.nav, recorded.nav)
+    with pytest.raises(oo.OpenOutcryError) as refused:
+        _ = run.record
+    assert refused.value.slug == "argument_invalid"
+
+
+def test_a_plain_text_that_is_no_decision_ends_the_run() -> None:
+    for capture in (False, True):
+        with pytest.raises(oo.OpenOutcryError) as refused:
+            oo.run_backtest(DATA, Scripted((BUY, "I would sell")), WINDOW, capture=capture)
+        assert refused.value.slug == "bad_json"
+        assert any("bar 20" in note for note in refused.value.__notes__)
+
+
+@pytest.mark.parametrize("fault", ["malformed", "Agent died", "", 7])
+def test_a_fault_is_a_slug_that_a_harness_may_give(fault: Any) -> None:
+    with pytest.raises(oo.OpenOutcryError) as refused:
+        oo.run_backtest(DATA, Scripted((Answer(BUY, fault),)), WINDOW)
+    assert refused.value.slug == "argument_invalid"
+
+
+HARNESS: Harness = {"allow_net": False, "tier": "T2", "transport": "stdio"}
+
+
+def test_how_an_agent_was_run_is_told_in_the_header() -> None:
+    jailed = oo.run_backtest(DATA, Scripted((HOLD,) * 7, HARNESS), WINDOW, name="x", capture=True).record
+    inside = oo.run_backtest(DATA, Scripted((HOLD,) * 7), WINDOW, name="x", capture=True).record
+    told = {name: value for name, value in jailed.headers[0].items() if name.startswith("harness.")}
+    assert told == {"harness.allow_net": "false", "harness.tier": "T2", "harness.transport": "stdio"}
+    assert not any(name.startswith("harness") for name in inside.headers[0])
+    assert oo.replay(jailed, DATA).verified
+    assert oo.RunRecord.from_json(jailed.to_json()) == jailed
+    assert jailed.digest != inside.digest
+    ((knobs, parting),) = compare(jailed, inside).runs
+    assert [(knob.field, knob.left, knob.right) for knob in knobs] == [(name, told[name], "absent") for name in told]
+    assert parting is None
+
+
+@pytest.mark.parametrize("harness", [{}, HARNESS | {"tier": "T4"}, HARNESS | {"transport": "pigeon"}, "T2"])
+def test_a_harness_that_no_record_could_hold_is_refused(harness: Any) -> None:
+    with pytest.raises(oo.OpenOutcryError) as refused:
+        oo.run_backtest(DATA, Scripted((HOLD,) * 7, harness), WINDOW)
+    assert refused.value.slug == "argument_invalid"
