@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib.util
 import json
 import re
+import shlex
+import shutil
 import socket
 import sys
 from datetime import datetime, timedelta, timezone
@@ -19,11 +21,14 @@ from hypothesis import strategies as st
 from model_server import Endpoint, Reply, endpoint, ollama, openai
 
 import openoutcry as oo
+from openoutcry.harness import connect
 from openoutcry.harness.stdio import StdioSession
 from openoutcry.harness.surroundings import surroundings
+from openoutcry.jail import Jail, Profile, Tier, this_host
 
 pytestmark = pytest.mark.once
 
+HOST = this_host()
 AGENT = Path(__file__).parents[1] / "examples/reference-agent-llm.py"
 KEY = "sk-that-nobody-may-see"
 ORDER = {"symbol": "USD", "action": "buy", "target_weight": 0.25}
@@ -270,3 +275,28 @@ def test_an_address_of_no_endpoint_is_refused_at_once(url: str) -> None:
     with pytest.raises(oo.OpenOutcryError, match="exit code 2") as caught:
         Asked(url, [OBSERVATION], 1.0)
     assert "--url must be one of HTTP" in caught.value.stderr
+
+
+@pytest.mark.skipif(HOST.tier < Tier.T2, reason=f"T2: {dict(HOST.missing)}")
+@pytest.mark.parametrize("allow_net", [True, False])
+def test_in_the_jail_it_reaches_its_endpoint_where_the_network_is_allowed(
+    allow_net: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = shutil.copy(AGENT, tmp_path)
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    jail = Jail.open(Profile(tmp_path, allow_net=allow_net, pass_on=["OPENAI_API_KEY"]))
+    with endpoint(openai(GOOD)) as server:
+        words = [
+            sys.executable,
+            agent,
+            "--url",
+            server.url,
+            "--model",
+            "tiny",
+            "--seconds",
+            "5" if allow_net else "0.3",
+        ]
+        with connect(f"cmd:{shlex.join(words)}", jail=jail, show=lambda text: None).begin() as session:
+            answer = json.loads(session.answer(json.dumps(OBSERVATION)))
+    assert answer["orders"] == ([ORDER] if allow_net else [])
+    assert server.keys == ([f"Bearer {KEY}"] if allow_net else [])
