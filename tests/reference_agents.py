@@ -54,7 +54,8 @@ def _need(program: str) -> str:
 
 
 def _rust() -> Path:
-    words = "build --quiet --locked --package openoutcry-contract --example reference-agent --message-format=json"
+    # Of the whole workspace, so that what its tests were built of is used again.
+    words = "build --quiet --locked --workspace --example reference-agent --message-format=json"
     made = subprocess.run([_need("cargo"), *words.split()], cwd=ROOT, check=True, capture_output=True, text=True).stdout
     return Path(next(path for line in made.splitlines() if (path := json.loads(line).get("executable"))))
 
