@@ -128,6 +128,12 @@ def sleeps(observation: Observation) -> Decision:
     return HOLD
 
 
+def leisurely(observation: Observation) -> Decision:
+    """Take a moment, so that a test can come in between."""
+    time.sleep(0.01)
+    return rising(observation)
+
+
 def lengthy(observation: Observation) -> Decision:
     return {"orders": [], "reasoning": "x" * 5000}
 

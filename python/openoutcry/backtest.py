@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -77,7 +78,8 @@ def run_backtest(
         core = native.run_agent(dataset._core, agent._core, settings)
     elif isinstance(agent, TextAgent):
         # Its answers may have faults, which only a record holds.
-        core = _captured(dataset, agent, settings, name, None)._core
+        done = _captured(dataset, agent, settings, name, None)
+        return Run(dataset, done._core, settings, name, faults=done.faults)
     elif callable(agent):
         start = settings["window"][0]
         core = ask(dataset, start, agent, lambda decide: native.run_callable(dataset._core, decide, settings))
@@ -153,9 +155,16 @@ class Run:
     """
 
     def __init__(
-        self, dataset: Dataset, core: native.Run, settings: native.Settings, name: str, record: RunRecord | None = None
+        self,
+        dataset: Dataset,
+        core: native.Run,
+        settings: native.Settings,
+        name: str,
+        record: RunRecord | None = None,
+        faults: Mapping[int, str] | None = None,
     ) -> None:
         self._core = core
+        self._faults = faults
         self._settings = settings
         self._record = record
         self.dataset = dataset
@@ -287,6 +296,14 @@ class Run:
         counts = Counter(event["slug"] for event in self.events)
         return {"filled": len(self._core.fills()), **dict(sorted(counts.items()))}
 
+    @cached_property
+    def faults(self) -> dict[int, str]:
+        """Why everything was held in place of an answer, as slugs by decision.
+
+        Of an agent in this process there are none: what it raises ends the run.
+        """
+        return self._record.faults[0] if self._record is not None else dict(self._faults or {})
+
     @property
     def terminated_at(self) -> int | None:
         """The decision that ended the account, if one did.
@@ -324,7 +341,7 @@ class Run:
         return {name: _RISKLESS for name in ("sharpe", "sortino") if self.metrics[name] is not None}
 
     def __copy__(self) -> Run:
-        return Run(self.dataset, self._core, self._settings, self.name, self._record)
+        return Run(self.dataset, self._core, self._settings, self.name, self._record, self._faults)
 
     def __deepcopy__(self, memo: object) -> Run:
         # The core is frozen; arrays that were handed out are copies of it.

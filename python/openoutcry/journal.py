@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 from openoutcry import openoutcry_py as native
 from openoutcry.agents import Answer
 from openoutcry.errors import refusal
-from openoutcry.line_sink import LineSink
+from openoutcry.line_sink import LineSink, check_place
 from openoutcry.record import RunRecord
 
 _ABOUT = "evaluation.json"
@@ -135,6 +135,7 @@ class Part(LineSink):
             file.write(done.to_lines().splitlines(keepends=True)[-1].encode())
             file.flush()
             self._sync(file)
+            check_place(self._path, file)
         self._file = None
 
     def add(self, record: RunRecord) -> None:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from openoutcry.errors import refusal
 
 if TYPE_CHECKING:
     from openoutcry import openoutcry_py as native
@@ -24,3 +28,18 @@ class LineSink(ABC):
     @abstractmethod
     def add(self, record: RunRecord) -> None:
         """Take the runs of a record that is finished."""
+
+
+def check_place(path: Path, file: BinaryIO) -> None:
+    """Refuse a path that is no longer the file that is written to.
+
+    An agent of the same user can remove or replace it.
+    """
+    try:
+        is_ours = os.path.samestat(path.stat(), os.fstat(file.fileno()))
+    except OSError:
+        is_ours = False
+    if not is_ours:
+        wanted = "`path` must stay the file that a record is written to until the record is finished"
+        hint = "hint: write it where the agent cannot, such as beside a jail that hides it"
+        raise refusal("argument_invalid", f"{wanted}; received '{path}', removed or replaced; {hint}")

@@ -14,7 +14,7 @@ from typing import Any
 
 from openoutcry import openoutcry_py as native
 from openoutcry.errors import refusal
-from openoutcry.line_sink import LineSink
+from openoutcry.line_sink import LineSink, check_place
 
 SUFFIXES = (".json", ".json.zst", ".jsonl", ".jsonl.zst")
 
@@ -372,20 +372,8 @@ class RecordWriter(LineSink):
         with self._file:
             # Of an unfinished record the error that left it so is the one to be told.
             if record is not None:
-                self._check_place()
+                check_place(self._path, self._file)
         return record
-
-    def _check_place(self) -> None:
-        """Refuse a path that is no longer the file that was written."""
-        # An agent of the same user can remove or replace it.
-        try:
-            is_ours = os.path.samestat(self._path.stat(), os.fstat(self._file.fileno()))
-        except OSError:
-            is_ours = False
-        if not is_ours:
-            wanted = "`path` must stay the file that a record is written to until the record is finished"
-            hint = "hint: write it where the agent cannot, such as beside a jail that hides it (`--jail T2`)"
-            raise refusal("argument_invalid", f"{wanted}; received '{self._path}', removed or replaced; {hint}")
 
     def __enter__(self) -> RecordWriter:
         return self

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,9 +15,10 @@ from openoutcry.cli.sandbox import opened
 from openoutcry.errors import refusal
 from openoutcry.harness import AgentError, Bounds, Launcher, connect
 from openoutcry.harness.connecting import is_process
-from openoutcry.record import RunRecord
 
 PANEL = "An agent that is a process or a server"
+
+_FAULTS_SHOWN = 5
 
 AGENT = "A baseline such as `momentum`, `module:function`, `cmd:PROGRAM ARGUMENTS` or `http://HOST:PORT`."
 ENV = typer.Option(
@@ -90,8 +91,22 @@ def telling_faults() -> Iterator[None]:
         raise typer.Exit(1) from error
 
 
-def faults_of(record: RunRecord) -> list[str]:
+def first_faults(show: Callable[[str], Any]) -> Callable[[str], None]:
+    """Return what shows the first few faults; all of them are counted at the end."""
+    left = iter(range(_FAULTS_SHOWN, -1, -1))
+
+    def tell(fault: str) -> None:
+        n_left = next(left, -1)
+        if n_left > 0:
+            show(fault)
+        elif n_left == 0:
+            show("... more faults; they are counted at the end")
+
+    return tell
+
+
+def told_faults(runs: Iterable[Mapping[int, str]]) -> list[str]:
     """Return what to say of the answers that were none: nothing, or how many of each kind were held."""
-    counts = Counter(fault for run in record.faults for fault in run.values())
+    counts = Counter(fault for run in runs for fault in run.values())
     told = ", ".join(f"{count:,} {slug}" for slug, count in sorted(counts.items()))
     return [f"held for faults: {told}"] if told else []

@@ -6,6 +6,7 @@ import json
 import shlex
 import sys
 import traceback
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from math import inf
@@ -17,8 +18,23 @@ from rich.console import Console
 
 from openoutcry import agents
 from openoutcry.backtest import Run, run_backtest
+from openoutcry.cli.agent import (
+    AGENT,
+    ALLOW_NET,
+    ENV,
+    JAIL,
+    START_TIMEOUT,
+    TIMEOUT,
+    Asked,
+    first_faults,
+    telling_faults,
+    told_faults,
+)
 from openoutcry.cli.source import is_streamed, load_agent, open_dataset, page_to_write, record_to_write, writer_of
 from openoutcry.cli.table import metrics_table
+from openoutcry.harness import Supervised
+from openoutcry.harness.connecting import COMMAND, SERVERS
+from openoutcry.harness.privacy import closed_to_others
 from openoutcry.openoutcry_py import CostModel, Limits
 from openoutcry.record import RecordWriter, RunRecord
 
@@ -30,6 +46,8 @@ EXAMPLES = """
 `openoutcry run --data prices.csv --agent my_agent:decide --window 2010-01-01:2020-01-01 --report run.html`
 
 `openoutcry run --data ecb-fx --agent my_agent:decide --record run.jsonl --report run.html --trials 20`
+
+`openoutcry run --data ecb-fx --agent "cmd:node agent.js" --record run.json`, a program of any language, in the jail
 
 `openoutcry run --data us-treasury:UST10Y,UST2Y --agent equal-weight --fee-bps 0.5 --json`
 """
@@ -48,7 +66,7 @@ def _limit(told: str) -> Any:
 
 def run(
     source: str = typer.Option("ecb-fx", "--data", help="A bundled market (`openoutcry data list`) or a file."),
-    agent: str = typer.Option("buy-and-hold", help=f"`module:function`, or one of {', '.join(agents.NAMES)}."),
+    agent: str = typer.Option("buy-and-hold", help=f"{AGENT} Baselines are {', '.join(agents.NAMES)}."),
     window: str = typer.Option(
         ":",
         help="`START:END`, bars or ISO dates; END is left out. Bars that look like years take a plus: `+2010:+2012`.",
@@ -62,6 +80,11 @@ def run(
     force: bool = typer.Option(False, "--force", help="Replace a record that is there."),
     trials: int = typer.Option(0, min=0, help="Trials made before on this market, declared in record and report."),
     as_json: bool = typer.Option(False, "--json", help="Print the numbers as JSON."),
+    env: list[str] | None = ENV,
+    timeout: float = TIMEOUT,
+    start_timeout: float = START_TIMEOUT,
+    jail: str = JAIL,
+    allow_net: bool = ALLOW_NET,
     fee_bps: float | None = _cost("Commission on notional."),
     slippage_bps: float | None = _cost("Half-spread."),
     slippage_jitter: float | None = _cost("Share of the half-spread that varies at random, 0 to 1."),
@@ -78,7 +101,11 @@ def run(
     # What `--long-only` is the plain word for.
     allow_short: bool = typer.Option(True, "--allow-short/--no-allow-short", hidden=True),
 ) -> None:
-    """Run an agent over a window of a market and print what became of it."""
+    """Run an agent over a window of a market and print what became of it.
+
+    `module:function` is called in this process, and what it raises ends the run. A program or a server is a stranger:
+    what it does that is no answer is a hold, which the record names.
+    """
     # `module:function` means the caller's own file first, as `python -m` would find it.
     sys.path.insert(0, "")
     if report is not None:
@@ -89,11 +116,12 @@ def run(
     limits |= {"maintenance_margin": maintenance_margin, "allow_short": allow_short and not long_only}
     rules = CostModel(**costs, capital=capital), Limits(**limits)
     dataset = open_dataset(source, periods_per_year)
-    watched = _Watched(load_agent(agent, seed))
-    with watched.to_its_end(), _recording(record, agent, trials, force) as writer:
+    hidden = [each for each in (record, report, Path(source)) if each is not None]
+    how = Asked(env or (), timeout, start_timeout, jail, allow_net, hidden, lambda text: typer.echo(text, err=True))
+    with _asked(agent, seed, how) as asked, _recording(record, agent, trials, force) as writer:
         # A report shows every decision, so it needs the record, too.
         capture = writer or bool(record or report)
-        done = run_backtest(dataset, watched.asked, window, *rules, seed, name=agent, capture=capture)
+        done = run_backtest(dataset, asked, window, *rules, seed, name=agent, capture=capture)
     _keep(done, record, report, trials, source)
     _show(done, report, as_json)
 
@@ -120,6 +148,23 @@ def _keep(done: Run, record: Path | None, report: Path | None, trials: int, sour
     origin = Origin(f"openoutcry {shlex.join(sys.argv[1:])}", record, source, declared.digest or "")
     # The trials before, and this one.
     write_run_report(done, report, trials + 1, origin)
+
+
+@contextmanager
+def _asked(name: str, seed: int, how: Asked) -> Iterator[agents.Agent | agents.TextAgent]:
+    """Yield what answers; a stranger is begun for the one run."""
+    if not name.startswith((COMMAND, *SERVERS)):
+        watched = _Watched(load_agent(name, seed))
+        with watched.to_its_end():
+            yield watched.asked
+        return
+    told = first_faults(how.show)
+    with (
+        telling_faults(),
+        closed_to_others(),
+        Supervised(how.launcher(name), lambda fault, step: told(f"held: {fault}; in decision {step}")) as session,
+    ):
+        yield session
 
 
 class _Watched:
@@ -161,6 +206,8 @@ def _show(done: Run, report: Path | None, as_json: bool) -> None:
     console.print(metrics_table(title, [done], ranked=False))
     told = ", ".join(f"{count:,} {slug}" for slug, count in done.event_counts.items())
     console.print(f"  · events: {told}", style="dim", highlight=False)
+    for held in told_faults([done.faults]):
+        console.print(f"  · {held}", style="yellow", highlight=False)
     if done.undefined:
         reasons = dict.fromkeys(done.undefined.values())
         said = "; ".join(f"{_named(done, reason)}: {reason}" for reason in reasons)
@@ -190,6 +237,7 @@ def _as_json(done: Run) -> dict[str, object]:
         "undefined": done.undefined,
         "paid": {kind: float(values.sum()) for kind, values in done.costs.items()},
         "events": done.event_counts,
+        "faults": dict(sorted(Counter(done.faults.values()).items())),
         "terminated_at": done.terminated_at,
         "ending": done.ending or None,
         "nav": done.nav.tolist(),

@@ -16,7 +16,18 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 from rich.table import Table
 
-from openoutcry.cli.agent import AGENT, ALLOW_NET, ENV, JAIL, START_TIMEOUT, TIMEOUT, Asked, faults_of, telling_faults
+from openoutcry.cli.agent import (
+    AGENT,
+    ALLOW_NET,
+    ENV,
+    JAIL,
+    START_TIMEOUT,
+    TIMEOUT,
+    Asked,
+    first_faults,
+    telling_faults,
+    told_faults,
+)
 from openoutcry.cli.source import load_agent, open_dataset, page_to_write, record_to_write
 from openoutcry.cli.table import plain
 from openoutcry.errors import refusal, tell
@@ -166,6 +177,7 @@ def run(
         hidden = [record, journal_of(record), *(each for each in named if each is not None and each.exists())]
         how = Asked(env or (), timeout, start_timeout, jail, allow_net, hidden, show)
         asked = how.launcher(agent) if ":" in agent else load_agent(agent, seed)
+        tell_fault = first_faults(show)
         is_stranger = isinstance(asked, Launcher)
         with _telling_what_it_saw(evaluation) if is_stranger else nullcontext():
             made = evaluation.run(
@@ -176,10 +188,12 @@ def run(
                 resume=resume,
                 jobs=jobs,
                 on_run=lambda: bar.advance(task),
-                on_fault=show,
+                on_fault=lambda fault: tell_fault(str(fault)),
             )
     typer.echo(
-        "; ".join([f"{evaluation.n_runs} runs of {name or agent}: {record}, digest {made.digest}", *faults_of(made)])
+        "; ".join(
+            [f"{evaluation.n_runs} runs of {name or agent}: {record}, digest {made.digest}", *told_faults(made.faults)]
+        )
     )
 
 
