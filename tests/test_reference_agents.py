@@ -192,9 +192,11 @@ def test_bytes_that_are_no_text_end_no_agent(command: list[str]) -> None:
     assert third.startswith(b'{"orders":[{')
 
 
-@pytest.mark.skipif(HOST.tier < Tier.T2, reason=f"T2: {dict(HOST.missing)}")
-def test_a_command_decides_the_same_in_the_jail(command: list[str], wanted: oo.RunRecord) -> None:
-    jail = Jail.open(Profile(Path(command[-1]).parent))
+@pytest.mark.parametrize("tier", [Tier.T2, Tier.T3], ids=lambda tier: tier.name)
+def test_a_command_decides_the_same_in_the_jail(command: list[str], wanted: oo.RunRecord, tier: Tier) -> None:
+    if HOST.tier < tier:
+        pytest.skip(f"{tier.name}: {dict(HOST.missing)}")
+    jail = Jail.open(Profile(Path(command[-1]).parent), least=tier, most=tier)
     assert digest_of(connect(f"cmd:{shlex.join(command)}", jail=jail)) == wanted.digest
 
 
