@@ -6,8 +6,6 @@ import json
 import os
 import pickle
 import re
-import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -337,66 +335,3 @@ def test_whatever_an_agent_does_a_run_goes_on_and_says_what_was_held() -> None:
     assert oo.replay(record, small().markets(), *small().rules()).verified
     gone = small().run("strangers:half_json").faults
     assert [set(run.values()) for run in gone] == [{"malformed"}] * 4
-
-
-# The command
-
-
-@pytest.fixture
-def season(tmp_path: Path) -> tuple[str | Path, ...]:
-    path = tmp_path / "small.json"
-    path.write_text(json.dumps(SUITE), encoding="utf-8")
-    return COMMAND, "suite", "run", path
-
-
-def test_the_command_tells_the_fault_with_its_traceback(tmp_path: Path, season: tuple[str | Path, ...]) -> None:
-    record = tmp_path / "r.jsonl"
-    for name, code, last in (
-        (
-            "raises",
-            0,
-            "held: agent_died: an agent must answer until its run ends; received its end, exit code 1; at the",
-        ),
-        ("half_json", 0, "jail "),
-        ("nobody", 2, "error: unknown_agent: `strangers` must have a callable `nobody`; received None"),
-    ):
-        command = [*season, "--agent", f"strangers:{name}", "--record", record]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        lines = done.stderr.splitlines()
-        assert (done.returncode, lines[-1].startswith(last)) == (code, True), done.stderr
-        # Nothing of ours is in the trace: it begins with the agent.
-        assert "openoutcry/" not in done.stderr
-        assert ("ValueError: of its own doing" in lines) == (name == "raises")
-        assert ("; held for faults: " in done.stdout) == (name != "nobody"), done.stdout
-        assert record.exists() == (name != "nobody")
-        record.unlink(missing_ok=True)
-
-
-@linux
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
-def test_a_command_that_is_stopped_leaves_no_agent_behind(
-    how: signal.Signals, tmp_path: Path, season: tuple[str | Path, ...]
-) -> None:
-    command = [*season, "--agent", "strangers:sleeps", "--record", tmp_path / "r.json", "--jail", "none"]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as running:
-        assert running.stderr
-        agents = [int(running.stderr.readline().split()[1]) for _ in range(2)]
-        assert all(map(is_alive, agents))
-        running.send_signal(how)
-        running.wait(20.0)
-    assert within(5.0, lambda: not any(map(is_alive, agents)))
-
-
-@linux
-def test_a_command_is_stopped_though_a_fork_holds_the_pipes(tmp_path: Path, season: tuple[str | Path, ...]) -> None:
-    command = [*season, "--agent", "strangers:forks_and_sleeps", "--jail", "none"]
-    command += ["--record", tmp_path / "r.json"]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as running:
-        assert running.stderr
-        agents = [int(running.stderr.readline().split()[1]) for _ in range(2)]
-        running.send_signal(signal.SIGINT)
-        try:
-            running.wait(20.0)
-        finally:
-            (tmp_path / "over").touch()
-    assert within(5.0, lambda: not any(map(is_alive, agents)))

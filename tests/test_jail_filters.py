@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from openoutcry.jail.bpf import ALLOW, ENOSYS, EPERM, KILL, Low, Null, OwnPid, Program, Rule, assemble
+from openoutcry.jail.bpf import ALLOW, ENOSYS, ENOTSUP, ENOTTY, EPERM, KILL, Low, Null, OwnPid, Program, Rule, assemble
 from openoutcry.jail.filters import command_filter, worker_filter
 from openoutcry.jail.syscalls import ARCHITECTURES, LAST, NUMBERS
 
@@ -84,11 +84,11 @@ def test_the_worker_computes_and_makes_nothing(machine: str) -> None:
 
 
 @pytest.mark.parametrize("machine", MACHINES)
-@pytest.mark.parametrize("kind", ["worker", "command"])
-def test_an_open_network_is_that_of_the_internet(machine: str, kind: str) -> None:
+@pytest.mark.parametrize("of", ["worker", "command"])
+def test_an_open_network_is_that_of_the_internet(machine: str, of: str) -> None:
     program = (
         worker_filter(machine, allow_net=True)
-        if kind == "worker"
+        if of == "worker"
         else command_filter(machine, allow_net=True, landlock_abi=7)
     )
     unix, inet, inet6, netlink, packet = 1, 2, 10, 16, 17
@@ -97,6 +97,11 @@ def test_an_open_network_is_that_of_the_internet(machine: str, kind: str) -> Non
         assert on(machine, program, "socket", family, stream | not_blocking, 0) == ALLOW
         assert on(machine, program, "socket", family, datagram, 0) == ALLOW
         assert on(machine, program, "socket", family, raw, 0) == EPERM
+        tcp, udp, icmp, sctp, light, multipath = 6, 17, 1, 132, 136, 262
+        assert on(machine, program, "socket", family, stream, tcp) == ALLOW
+        assert on(machine, program, "socket", family, datagram, udp) == ALLOW
+        for kind, others in ((stream, (sctp, multipath, udp)), (datagram, (icmp, light, tcp))):
+            assert {on(machine, program, "socket", family, kind, each) for each in others} == {EPERM}
     for family in (unix, netlink, packet):
         assert on(machine, program, "socket", family, stream, 0) == EPERM
     for name in ("bind", "listen", "accept4"):
@@ -117,7 +122,20 @@ def test_a_command_threads_and_forks_and_reaches_nobody(machine: str) -> None:
     assert on(machine, program, "socketpair", 1, 2) == EPERM
     assert on(machine, program, "prlimit64", OWN, 7, 1) == ALLOW
     assert on(machine, program, "prlimit64", 1, 7, 1) == EPERM
+    # To type into a terminal; what kind it is, and how much there is to read.
     assert on(machine, program, "ioctl", 0, 0x5412) == EPERM
+    assert {on(machine, program, "ioctl", 1, each) for each in (0x5401, 0x541B, 0x5421, 0x802C542A)} == {ALLOW}
+    # Interfaces of the network, for who has one.
+    assert on(machine, program, "ioctl", 0, 0x8913) == ENOTTY
+    assert on(machine, command_filter(machine, allow_net=True, landlock_abi=7), "ioctl", 0, 0x8913) == ALLOW
+    assert {on(machine, program, each) for each in ("getxattr", "lgetxattr", "listxattr", "llistxattr")} == {ENOTSUP}
+    assert on(machine, program, "io_setup", 128) == ENOSYS
+    # Attributes, generation and subvolumes of files; FIFREEZE.
+    for each in (0x40086602, 0x401C5820, 0x40087602, 0x5000940E, 0xC0045877):
+        assert on(machine, program, "ioctl", 0, each) == ENOTTY
+    assert {on(machine, program, "fcntl", 0, each) for each in (0, 3, 4, 6, 1030, 1031)} == {ALLOW}
+    # The owner, a lease, a notice, a hint, and what is newer than our tables.
+    assert {on(machine, program, "fcntl", 0, each) for each in (8, 10, 15, 1024, 1026, 1036, 1040)} == {EPERM}
     assert on(machine, program, "prctl", 1) == EPERM
     assert on(machine, program, "setsid") == EPERM
     assert decided(program, ARCHITECTURES[machine][0], LAST) == ALLOW

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,8 +16,10 @@ from typer.testing import CliRunner
 
 import openoutcry as oo
 from openoutcry.cli import app
+from openoutcry.cli.sandbox import opened
 from openoutcry.harness import PythonAgent
 from openoutcry.jail import Jail, Profile, Tier, this_host
+from openoutcry.scenario import Scenario, ScenarioSpec
 
 HOST = this_host()
 pytestmark = [
@@ -57,9 +61,19 @@ def test_an_attack_earns_what_the_honest_agent_earns(animal: Callable[..., Any],
     assert sorted(path.name for path in den.iterdir() if path.name != "__pycache__") == ["prices.csv", "zoo.py"]
 
 
-@pytest.mark.parametrize("animal", zoo.ZOO[:-1], ids=lambda each: each.__name__)
+@pytest.mark.parametrize("animal", zoo.ZOO[:-2], ids=lambda each: each.__name__)
 def test_without_the_jail_the_attack_finds_something(animal: Callable[..., Any], den: Path) -> None:
     assert weights(run(animal.__name__, None)) == {1.0}
+
+
+def test_the_seed_of_a_market_is_guessed_unless_it_is_sealed(den: Path) -> None:
+    """No jail keeps an agent from our engine, which anybody has; a key of 32 bytes does."""
+    spec = ScenarioSpec(**zoo.MARKET)
+    for scenario, expected in ((Scenario(spec, 5), {1.0}), (Scenario.sealed(spec)[0], {zoo.WEIGHT})):
+        with PythonAgent("zoo:guesser", jail=jail_of(den), show=lambda text: None).begin() as agent:
+            made = oo.run_backtest(scenario.dataset(), agent, (19, 22), capture=True).record
+        assert made is not None
+        assert weights(made) == expected
 
 
 def test_the_record_of_an_honest_agent_is_the_same_in_the_jail(den: Path) -> None:
@@ -77,6 +91,27 @@ def test_an_agent_that_is_not_there_is_told_as_ever(den: Path) -> None:
     PythonAgent("zoo:honest", jail=jail_of(den)).check()
 
 
+def test_nothing_of_the_agents_folder_is_imported_by_who_asks_it(den: Path) -> None:
+    """Modules called like those of the harness would run there, outside of every jail."""
+    shadow = "import pathlib\npathlib.Path('ran').touch()\nraise ImportError('not what was meant')\n"
+    for name in (*sys.stdlib_module_names, "httpx", "pandas", "rich", "typer"):
+        (den / f"{name}.py").write_text(shadow, encoding="utf-8")
+    (den / "agent.sh").write_text("while read -r line; do echo '{\"orders\": []}'; done", encoding="utf-8")
+    command = [Path(sys.executable).with_name("openoutcry"), "run", "--agent", "cmd:bash agent.sh", "--data", "ecb-fx"]
+    command += ["--window", "19:24", "--record", "record.jsonl", "--report", "report.html"]
+    made = subprocess.run(command, capture_output=True, text=True)
+    assert (made.returncode, (den / "ran").exists()) == (0, False), made.stderr
+
+
+def test_a_harness_that_finds_its_modules_in_the_agents_folder_says_so(
+    den: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for path, is_told in (([], False), ([""], True), ([str(den)], True)):
+        monkeypatch.setattr(sys, "path", [each for each in sys.path if each not in ("", str(den))] + path)
+        assert opened("auto", [], [], allow_net=False) is not None
+        assert ("finds modules of its own in the agent's folder" in capsys.readouterr().err) == is_told
+
+
 def test_a_suite_is_run_in_the_jail(den: Path) -> None:
     suite = {
         "suite_version": "1.0",
@@ -92,11 +127,11 @@ def test_a_suite_is_run_in_the_jail(den: Path) -> None:
     text = (den / "zoo.py").read_text(encoding="utf-8").replace("prices.csv", "season.keys")
     (den / "zoo.py").write_text(text, encoding="utf-8")
     command = ["suite", "run", "season.json", "--keys", "season.keys", "--agent", "zoo:reader", "--record"]
-    for options, expected in ((["--jail", "T2"], {0.5}), ([], {1.0})):
-        name = f"{len(options)}.json"
+    for options, expected in (([], {0.5}), (["--jail", "T2"], {0.5}), (["--jail", "none"], {1.0})):
+        name = f"{''.join(options)}.json"
         made = runner.invoke(app, [*command, name, *options])
         assert made.exit_code == 0, made.output
         assert weights(oo.RunRecord.load(name)) == expected
-        assert ("jail T" in made.stderr) == bool(options)
-    for options in (["--jail", "T9"], ["--allow-net"]):
+        assert ("jail T" in made.stderr) == (expected == {0.5})
+    for options in (["--jail", "T9"], ["--jail", "none", "--allow-net"]):
         assert isinstance(runner.invoke(app, [*command, "no.json", *options]).exception, oo.OpenOutcryError)

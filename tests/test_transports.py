@@ -216,12 +216,12 @@ def supervised(agent: CommandAgent | HttpAgent) -> tuple[Supervised, list[tuple[
 def test_an_agent_is_begun_anew_after_a_fault_and_answers_the_next_bar() -> None:
     """A late answer never comes to be that of another bar."""
     text = (
-        "import json, sys, time\n"
+        "import json, os, sys, time\n"
         "for line in sys.stdin:\n"
         "    bar = json.loads(line)['bar']\n"
         "    if bar == 1: time.sleep(0.8)\n"
         "    if bar == 3: sys.exit(1)\n"
-        "    if bar == 5: print('{}')\n"
+        "    if bar == 5:\n        os.write(1, b'{}' + bytes([10]) + b'{}' + bytes([10]))\n        continue\n"
         "    if bar == 8: print('x' * 2000)\n"
         "    print(json.dumps({'bar': bar, 'first': locals().setdefault('first', bar)}))\n"
     )

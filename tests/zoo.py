@@ -6,8 +6,11 @@ What they find is what they weigh: an attack that reached anything answers anoth
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import time
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 Observation = dict[str, Any]
@@ -53,6 +56,35 @@ def importer(observation: Observation) -> Any:
         return honest(observation)
 
 
+MARKET: dict[str, Any] = {"name": "calm", "n_symbols": 2, "n_days": 60}
+
+
+def guesser(observation: Observation) -> Any:
+    """Let the engine make the markets of some seeds, and look for this one among them."""
+    seen = observation["symbols"][0]["close_history"][-2:]
+
+    def guess() -> int:
+        from openoutcry.scenario import Scenario, ScenarioSpec
+
+        for seed in range(8):
+            closes = Scenario(ScenarioSpec(**MARKET), seed).dataset().close[:, 0].tolist()
+            if seen in map(list, pairwise(closes)):
+                return seed
+        raise LookupError("no seed makes this market")
+
+    return _weighing(guess, observation)
+
+
+def spinner(observation: Observation) -> Any:
+    """Ignore what may be ignored, and compute for a while."""
+    for each in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGALRM):
+        signal.signal(each, signal.SIG_IGN)
+    until = time.process_time() + 0.02
+    while time.process_time() < until:
+        pass
+    return honest(observation)
+
+
 def looker(observation: Observation) -> Any:
     """Look at its parent."""
     return _weighing(lambda: _read(f"/proc/{os.getppid()}/cmdline"), observation)
@@ -95,4 +127,4 @@ def flooder(observation: Observation) -> Any:
     return honest(observation)
 
 
-ZOO = (reader, importer, looker, opener, forker, writer, filler, flooder)
+ZOO = (reader, importer, looker, opener, forker, writer, filler, spinner, flooder)

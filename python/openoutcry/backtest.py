@@ -13,16 +13,17 @@ import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
 from openoutcry.agents import Agent, Baseline, TextAgent
-from openoutcry.arguments import is_truth, lookback_of, rules_of, seed_of, whole
+from openoutcry.arguments import is_truth, whole
 from openoutcry.asking import ask
 from openoutcry.columns import frozen
 from openoutcry.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.line_sink import LineSink
 from openoutcry.openoutcry_py import CostModel, Limits
-from openoutcry.record import RunRecord, fill_key_of
+from openoutcry.record import RunRecord
+from openoutcry.settings import settings_of
 from openoutcry.weights import table_of_weights
-from openoutcry.window import Edge, Window, as_window
+from openoutcry.window import Edge, Window
 
 if TYPE_CHECKING:
     from openoutcry.picture import Picture
@@ -116,31 +117,6 @@ def _captured(dataset: Dataset, agent: Any, settings: native.Settings, name: str
     if writer is not None:
         writer.add(RunRecord(record))
     return Run(dataset, core, settings, name, RunRecord(record))
-
-
-def settings_of(
-    dataset: Dataset,
-    window: Window | tuple[Edge, Edge] | str | None,
-    rules: tuple[CostModel | None, Limits | None],
-    seed: int,
-    lookback: int,
-    fill_key: bytes | None = None,
-) -> native.Settings:
-    """Return what the native module is told of a backtest, each argument checked."""
-    if not isinstance(dataset, Dataset):
-        raise refusal("argument_invalid", f"`dataset` must be a Dataset; received {type(dataset).__name__}")
-    costs, limits = rules_of(*rules)
-    lookback, seed = lookback_of(lookback), seed_of(seed)
-    bars = as_window(window).resolve(dataset, lookback)
-    fill_key = None if fill_key is None else fill_key_of(fill_key)
-    return {
-        "window": bars,
-        "costs": costs,
-        "limits": limits,
-        "lookback": lookback,
-        "seed": seed,
-        "fill_key": fill_key,
-    }
 
 
 def _frozen(arrays: dict[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:

@@ -17,7 +17,7 @@ from openoutcry import data
 from openoutcry import openoutcry_py as native
 from openoutcry.agents import Agent
 from openoutcry.arguments import whole
-from openoutcry.backtest import name_of, settings_of
+from openoutcry.backtest import name_of
 from openoutcry.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.harness import Launcher, connect
@@ -27,6 +27,7 @@ from openoutcry.openoutcry_py import CostModel, Limits, Submission
 from openoutcry.record import RunRecord
 from openoutcry.running import OnFault, Order, Place
 from openoutcry.scenario import Scenario
+from openoutcry.settings import settings_of
 from openoutcry.suite import IMPLIED, Market, Suite
 
 _BARS_HELD = 21.0

@@ -1,4 +1,4 @@
-"""Agents run over the windows and seeds of a suite: in which order, at the same time, and on after a break."""
+"""Agents run over a suite: in which order, and what at the same time."""
 
 from __future__ import annotations
 

@@ -19,11 +19,12 @@ from openoutcry import openoutcry_py as native
 from openoutcry.agents import Agent, Baseline
 from openoutcry.answers import decision_text
 from openoutcry.arguments import whole
-from openoutcry.backtest import Run, Series, run_backtest, settings_of
+from openoutcry.backtest import Run, Series, run_backtest
 from openoutcry.dataset import Dataset
 from openoutcry.errors import refusal, tell
 from openoutcry.grid import Grid, Item, Params, Point, points_of
 from openoutcry.openoutcry_py import CostModel, Limits
+from openoutcry.settings import settings_of
 from openoutcry.weights import table_of_weights
 from openoutcry.window import Edge, Window
 

@@ -106,7 +106,7 @@ def first_faults(show: Callable[[str], Any]) -> Callable[[str], None]:
 
 
 def told_faults(runs: Iterable[Mapping[int, str]]) -> list[str]:
-    """Return what to say of the answers that were none: nothing, or how many of each kind were held."""
+    """Return what to say of the answers that were none, if there were any."""
     counts = Counter(fault for run in runs for fault in run.values())
     told = ", ".join(f"{count:,} {slug}" for slug, count in sorted(counts.items()))
     return [f"held for faults: {told}"] if told else []

@@ -53,6 +53,10 @@ EXAMPLES = """
 """
 
 
+# What `--long-only` is the plain word for.
+ALLOW_SHORT = typer.Option(True, "--allow-short/--no-allow-short", hidden=True)
+WINDOW = "`START:END`, bars or ISO dates; END is left out. Bars that look like years take a plus: `+2010:+2012`."
+RECORD = "Write a record that `openoutcry replay` verifies: .json, or .jsonl while it runs; or with .zst."
 COSTS, LIMITS = "Costs, in basis points where so named; a year's for rates", "Limits"
 
 
@@ -67,16 +71,11 @@ def _limit(told: str) -> Any:
 def run(
     source: str = typer.Option("ecb-fx", "--data", help="A bundled market (`openoutcry data list`) or a file."),
     agent: str = typer.Option("buy-and-hold", help=f"{AGENT} Baselines are {', '.join(agents.NAMES)}."),
-    window: str = typer.Option(
-        ":",
-        help="`START:END`, bars or ISO dates; END is left out. Bars that look like years take a plus: `+2010:+2012`.",
-    ),
+    window: str = typer.Option(":", help=WINDOW),
     seed: int = typer.Option(0, help="Key of the slippage noise and of the random agent."),
     periods_per_year: float | None = typer.Option(None, help="Bars a year of a file; 252 by default."),
     report: Path | None = typer.Option(None, help="Write a self-contained HTML report here."),
-    record: Path | None = typer.Option(
-        None, help="Write a record that `openoutcry replay` verifies: .json, or .jsonl while it runs; or with .zst."
-    ),
+    record: Path | None = typer.Option(None, help=RECORD),
     force: bool = typer.Option(False, "--force", help="Replace a record that is there."),
     trials: int = typer.Option(0, min=0, help="Trials made before on this market, declared in record and report."),
     as_json: bool = typer.Option(False, "--json", help="Print the numbers as JSON."),
@@ -98,16 +97,12 @@ def run(
     max_participation: float | None = _limit("Largest share of a bar's volume, or of NAV without one."),
     maintenance_margin: float | None = _limit("NAV over gross below which all is closed."),
     long_only: bool = typer.Option(False, "--long-only", help="Refuse weights below 0.", rich_help_panel=LIMITS),
-    # What `--long-only` is the plain word for.
-    allow_short: bool = typer.Option(True, "--allow-short/--no-allow-short", hidden=True),
+    allow_short: bool = ALLOW_SHORT,
 ) -> None:
     """Run an agent over a window of a market and print what became of it.
 
-    `module:function` is called in this process, and what it raises ends the run. A program or a server is a stranger:
-    what it does that is no answer is a hold, which the record names.
+    `module:function` is called in this process. What a program or a server does that is no answer is a hold.
     """
-    # `module:function` means the caller's own file first, as `python -m` would find it.
-    sys.path.insert(0, "")
     if report is not None:
         page_to_write(report)
     costs = {"fee_bps": fee_bps, "slippage_bps": slippage_bps, "impact_bps": impact_bps, "cash_bps": cash_bps}
@@ -120,8 +115,8 @@ def run(
     how = Asked(env or (), timeout, start_timeout, jail, allow_net, hidden, lambda text: typer.echo(text, err=True))
     with _asked(agent, seed, how) as asked, _recording(record, agent, trials, force) as writer:
         # A report shows every decision, so it needs the record, too.
-        capture = writer or bool(record or report)
-        done = run_backtest(dataset, asked, window, *rules, seed, name=agent, capture=capture)
+        captured = writer or bool(record or report)
+        done = run_backtest(dataset, asked, window, *rules, seed, name=agent, capture=captured)
     _keep(done, record, report, trials, source)
     _show(done, report, as_json)
 
@@ -154,6 +149,8 @@ def _keep(done: Run, record: Path | None, report: Path | None, trials: int, sour
 def _asked(name: str, seed: int, how: Asked) -> Iterator[agents.Agent | agents.TextAgent]:
     """Yield what answers; a stranger is begun for the one run."""
     if not name.startswith((COMMAND, *SERVERS)):
+        # The caller's own file first, as `python -m` would find it. Of a stranger's folder nothing is imported.
+        sys.path.insert(0, "")
         watched = _Watched(load_agent(name, seed))
         with watched.to_its_end():
             yield watched.asked

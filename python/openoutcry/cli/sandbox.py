@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ from rich.table import Table
 
 from openoutcry.cli.table import plain
 from openoutcry.errors import refusal, tell
-from openoutcry.jail import Jail, Profile, Tier, this_host
+from openoutcry.jail import Jail, Profile, Tier, described, this_host
 from openoutcry.openoutcry_py import OpenOutcryError
 
 if TYPE_CHECKING:
@@ -89,9 +90,8 @@ def opened(least: str, pass_on: Sequence[str], hidden: Sequence[Path], *, allow_
             )
         return None
     tier = Tier.T1 if least == "auto" else _tier(least, "--jail", "auto", "none")
-    missing = [f"no {each.name}: {why}" for each, why in sorted(this_host().missing.items())]
-    if least == "auto" and this_host().tier < Tier.T1:
-        typer.echo("; ".join(["no jail, the agent has all your rights", *missing]), err=True)
+    if least == "auto" and this_host().tier < tier:
+        typer.echo(described(None), err=True)
         return None
     folders = [each for each in os.environ.get("PYTHONPATH", "").split(os.pathsep) if each and Path(each).is_dir()]
     try:
@@ -99,7 +99,12 @@ def opened(least: str, pass_on: Sequence[str], hidden: Sequence[Path], *, allow_
     except OpenOutcryError as error:
         tell(error, "in opening the jail; hint: `--jail none` lets the agent do all that you can")
         raise
-    typer.echo("; ".join([f"jail {jail.tier.name}", *missing, *jail.notes]), err=True)
+    typer.echo(described(jail), err=True)
+    if any(Path(each).resolve() == Path.cwd() for each in sys.path):
+        told = "the harness finds modules of its own in the agent's folder, and runs them outside of the jail"
+        typer.echo(
+            f"{told}; hint: start it as `openoutcry`, not by `python -m`, and keep PYTHONPATH clear of it", err=True
+        )
     return jail
 
 

@@ -161,14 +161,12 @@ def run(
     it does that is no answer is a hold, which the record names.
     """
     console = Console(stderr=True)
-    columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    progress = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
 
     def show(text: object) -> None:
         console.out(text, highlight=False)
 
     # Closed before the keys are read.
-    with telling_faults(), closed_to_others(), progress as bar:
+    with telling_faults(), closed_to_others(), _progress(console) as bar:
         evaluation = open_evaluation(source, keys, data)
         _make_place(record, force=force, resume=resume)
         task = bar.add_task("", total=evaluation.n_runs)
@@ -178,8 +176,7 @@ def run(
         how = Asked(env or (), timeout, start_timeout, jail, allow_net, hidden, show)
         asked = how.launcher(agent) if ":" in agent else load_agent(agent, seed)
         tell_fault = first_faults(show)
-        is_stranger = isinstance(asked, Launcher)
-        with _telling_what_it_saw(evaluation) if is_stranger else nullcontext():
+        with _telling_what_it_saw(evaluation) if isinstance(asked, Launcher) else nullcontext():
             made = evaluation.run(
                 asked,
                 name or agent,
@@ -190,15 +187,17 @@ def run(
                 on_run=lambda: bar.advance(task),
                 on_fault=lambda fault: tell_fault(str(fault)),
             )
-    typer.echo(
-        "; ".join(
-            [f"{evaluation.n_runs} runs of {name or agent}: {record}, digest {made.digest}", *told_faults(made.faults)]
-        )
-    )
+    told = [f"{evaluation.n_runs} runs of {name or agent}: {record}, digest {made.digest}"]
+    typer.echo("; ".join([*told, *told_faults(made.faults)]))
+
+
+def _progress(console: Console) -> Progress:
+    columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
 
 
 def _make_place(record: Path, *, force: bool, resume: bool) -> None:
-    """See to it that the record can be written, and that nothing of an older one is in its way."""
+    """See to it that the record can be written, and no old one is in its way."""
     record_to_write(record, force=force)
     kept = journal_of(record)
     if force and not resume and kept.exists():

@@ -29,7 +29,9 @@ def connect(
     show: Show = show_on_stderr,
     jail: Jail | None = None,
 ) -> Launcher:
-    """Return what begins an agent: `cmd:PROGRAM ARGUMENTS`, `http://HOST:PORT` or `module:function`.
+    """Return what begins an agent of a name.
+
+    Names are `cmd:PROGRAM ARGUMENTS`, `http://HOST:PORT` and `module:function`.
 
     Args:
         name: The agent.

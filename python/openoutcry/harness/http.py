@@ -95,6 +95,8 @@ class HttpSession(Session):
     post that is tried again has the same.
     """
 
+    outlives_faults = True
+
     def __init__(self, library: ModuleType, client: httpx.AsyncClient, url: str, bounds: Bounds) -> None:
         self._httpx = library
         self._client = client

@@ -23,6 +23,7 @@ class Bounds:
         answer_seconds: Time for each answer.
         end_seconds: Time to end in, after its last answer; then it is killed.
         answer_bytes: Longest answer.
+        run_bytes: All answers of a run together, which its record keeps; after that the agent is asked no more.
         stderr_bytes: Bytes of its standard error that are passed on in a run; what follows is dropped.
         faults_in_a_row: Faults one after the other, after which it is asked no more.
     """
@@ -31,6 +32,7 @@ class Bounds:
     answer_seconds: float = 60.0
     end_seconds: float = 1.0
     answer_bytes: int = 2**20
+    run_bytes: int = 2**26
     stderr_bytes: int = 2**20
     faults_in_a_row: int = 3
 
@@ -43,6 +45,9 @@ class Bounds:
 
 class Session(TextAgent):
     """An agent for the time of one run. Use it in a `with` block, which ends it."""
+
+    outlives_faults = False
+    """Whether it can be asked again after a fault; else what is left of it answers another bar."""
 
     @abstractmethod
     def finish(self) -> None:

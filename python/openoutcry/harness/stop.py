@@ -22,7 +22,7 @@ class Stop:
 
     @contextmanager
     def calling(self, call: Callable[[], object]) -> Iterator[None]:
-        """Have something called, while a block lasts, when all is to end; at once if that was before."""
+        """Have something called when all is to end while a block lasts, or has to."""
         with self._lock:
             self._calls.append(call)
             is_set = self._is_set

@@ -14,11 +14,12 @@ Tell = Callable[[AgentError, int], object]
 
 
 class Supervised(Session):
-    """An agent of which no fault ends the run. Use it in a `with` block, which ends it.
+    """An agent of which no fault ends the run. A `with` block ends it.
 
     A fault is a hold. After it the agent is begun anew when it is asked next: what is left in its pipe answers another
-    bar, and what it knew is lost. After `faults_in_a_row` of its bounds it is asked no more; the rest of the run are
-    holds, as `agent_given_up`, or `agent_lost` where the last fault was one of infrastructure.
+    bar, and what it knew is lost. After `faults_in_a_row` of its bounds, or answers of more than `run_bytes` together,
+    it is asked no more; the rest of the run are holds, as `agent_given_up`, or `agent_lost` where the last fault was
+    one of infrastructure.
 
     Args:
         launcher: Begins it.
@@ -29,7 +30,7 @@ class Supervised(Session):
         self._launcher = launcher
         self._tell = tell
         self._session: Session | None = launcher.begin()
-        self._n_asked = self._in_a_row = 0
+        self._n_asked = self._n_bytes = self._in_a_row = 0
         self._gone = ""
         self._is_killed = False
 
@@ -50,10 +51,20 @@ class Supervised(Session):
                 if self._is_killed:
                     self._session.kill()
             text = self._session.answer(observation)
+            answer = text if isinstance(text, Answer) else Answer(text)
+            self._check_length(answer)
         except AgentError as fault:
             return self._held(fault)
         self._in_a_row = 0
-        return text if isinstance(text, Answer) else Answer(text)
+        return answer
+
+    def _check_length(self, answer: Answer) -> None:
+        most = self._launcher.bounds.run_bytes
+        self._n_bytes += len(answer.text.encode("utf-8", "surrogatepass"))
+        if self._n_bytes > most:
+            self._gone = "agent_given_up"
+            wanted = f"all answers of a run must be at most {most:,} bytes together"
+            raise AgentError("answer_too_long", f"{wanted}; received more")
 
     def _begun(self) -> Session:
         try:
@@ -69,18 +80,18 @@ class Supervised(Session):
         # Of a run that is stopped this is no fault of the agent.
         if self._is_killed:
             raise fault
-        self._end()
+        if self._session is not None and not self._session.outlives_faults:
+            self._end(self._session)
         self._in_a_row += 1
         if self._in_a_row >= self._launcher.bounds.faults_in_a_row:
             self._gone = "agent_lost" if fault.is_of_infrastructure else "agent_given_up"
         self._tell(fault, self._n_asked - 1)
         return Answer("", fault.slug)
 
-    def _end(self) -> None:
-        if self._session is not None:
-            self._session.kill()
-            self._session.close()
-            self._session = None
+    def _end(self, session: Session) -> None:
+        self._session = None
+        session.kill()
+        session.close()
 
     def finish(self) -> None:
         """Tell the agent that the run is over, and do not wait for it."""

@@ -61,12 +61,15 @@ class Arena:
     def _make(self) -> None:
         root = Path(self._exits.enter_context(tempfile.TemporaryDirectory(prefix="openoutcry-")))
         self.folder, self._outside = root / "agent", root / "outside"
-        for folder in (self.folder, self._outside):
+        for folder in (self.folder, self._outside, self.folder / "own"):
             folder.mkdir()
         self._data = self._outside / "secret.csv"
         self.hidden = self.folder / "hidden.csv"
         for path in (self._data, self.hidden):
             path.write_text(self.secret)
+        # Not every file system has such.
+        with suppress(OSError):
+            os.setxattr(self._data, "user.note", self.secret.encode())
         (self.folder / "link.csv").symlink_to(self._data)
         self.descriptor = os.open(self._data, os.O_RDONLY)
         self._exits.callback(os.close, self.descriptor)
@@ -98,7 +101,12 @@ class Arena:
         outside = Path(tempfile.mkdtemp(prefix=f"{name}-", dir=self._outside))
         victim = outside / "victim"
         victim.write_text("whole")
-        told = self._place | {"outside": str(outside), "victim": str(victim)}
+        number, own = tempfile.mkstemp(dir=self.folder / "own")
+        os.fchmod(number, 0o644)
+        os.close(number)
+        # A file that has not been read since it was written keeps the time of the next reading.
+        os.utime(own, (0, os.stat(own).st_mtime))
+        told = self._place | {"outside": str(outside), "victim": str(victim), "own": own}
         if in_harness:
             told |= {"future": [1234567.0, 1234568.0, 1234569.0], "account": {"nav": 1.0}}
         return told

@@ -6,7 +6,7 @@ import marshal
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from queue import SimpleQueue
@@ -25,7 +25,7 @@ LEAST_ATTEMPTS = 40
 
 _MEMORY_BYTES, _HEAVY_BYTES, _CPU_SECONDS = 256 * 2**20, 2**30, 1
 # For any attempt; where it goes on until it is ended; where it computes, or imports a library.
-_SECONDS, _PATIENCE_SECONDS, _SLOW_SECONDS = 2.0, 0.3, 10.0
+_SECONDS, _PATIENCE_SECONDS, _SLOW_SECONDS = 2.0, 0.2, 10.0
 _STOPS = ("OSError", "ValueError", "LookupError", "MemoryError", "RuntimeError")
 
 
@@ -140,12 +140,23 @@ def examine(
         jail = jailed(Jail.open(profile, least=Tier.T1, most=most))
         with ExitStack() as exits:
             stage = _Stage(arena, jail, n_jobs or os.cpu_count() or 1, exits)
-            threads = exits.enter_context(ThreadPoolExecutor(2 * stage.n_jobs))
+            # Some wait, and others compute meanwhile.
+            threads = exits.enter_context(ThreadPoolExecutor(4 * stage.n_jobs))
             # Those that take their time go first, beside the others.
             order = sorted(tried, key=lambda attempt: (not attempt.is_slow, not attempt.is_ended))
-            made = {attempt: threads.submit(stage.row, attempt) for attempt in order}
-            rows = [made[attempt].result() for attempt in tried]
+            begin = threads.submit
+            made = {
+                each: (begin(stage.control, each), begin(stage.worker, each), begin(stage.command, each))
+                for each in order
+            }
+            rows = [_row(each, *made[each]) for each in tried]
     return Examination(jail.to_dict(), rows)
+
+
+def _row(
+    attempt: Attempt, control: Future[str | None], worker: Future[Finding], command: Future[Finding | None]
+) -> Row:
+    return Row(attempt, control.result(), worker.result(), command.result())
 
 
 class _Stage:
@@ -155,6 +166,7 @@ class _Stage:
         self.n_jobs = n_jobs
         self._arena = arena
         self._jail = jail
+        self._heavy = replace(jail, profile=replace(jail.profile, memory_bytes=_HEAVY_BYTES))
         bare = [sys.executable, "-I", "-S", str(FOLDER / "serve.py")]
         command = jail.command([os.path.realpath(sys.executable), *bare[1:]])
         self._bare = self._servers(Launch(tuple(bare), dict(os.environ)), exits)
@@ -168,44 +180,46 @@ class _Stage:
             free.put(server)
         return free
 
-    def row(self, attempt: Attempt) -> Row:
-        """Make an attempt everywhere."""
-        seconds = (
-            _SLOW_SECONDS
-            if attempt.is_slow or attempt.is_heavy
-            else _PATIENCE_SECONDS
-            if attempt.is_ended
-            else _SECONDS
-        )
-        control = self._served(self._bare, attempt, seconds, in_harness=True)
-        jail = self._jail
-        if attempt.is_heavy:
-            jail = replace(jail, profile=replace(jail.profile, memory_bytes=_HEAVY_BYTES))
-        launch = jail.script(SCRIPT, [attempt.group, attempt.name])
-        worker = self._finding(make(launch, self._told(attempt), self._arena.descriptor, seconds), attempt)
-        command = self._finding(self._by_command(attempt, seconds), attempt) if attempt.for_command else None
-        return Row(attempt, _reached(control, attempt, self._arena.secret, True), worker, command)
+    def control(self, attempt: Attempt) -> str | None:
+        """Make an attempt without a jail."""
+        made = self._served(self._bare, attempt, in_harness=True)
+        return _reached(made, attempt, self._arena.secret, True)
 
-    def _by_command(self, attempt: Attempt, seconds: float) -> Made:
+    def worker(self, attempt: Attempt) -> Finding:
+        """Make an attempt in the jail of a Python agent."""
+        jail = self._heavy if attempt.is_heavy else self._jail
+        return self._alone(jail.script(SCRIPT, [attempt.group, attempt.name]), attempt)
+
+    def command(self, attempt: Attempt) -> Finding | None:
+        """Make an attempt in the jail of a foreign command."""
+        if not attempt.for_command:
+            return None
         if not attempt.is_ended:
-            return self._served(self._command, attempt, seconds)
+            return self._finding(self._served(self._command, attempt), attempt)
         # The harness ends it, which a server in the jail may not.
         program = [os.path.realpath(sys.executable), "-I", "-S", str(SCRIPT), attempt.group, attempt.name]
-        return make(self._jail.command(program), self._told(attempt), self._arena.descriptor, seconds)
+        return self._alone(self._jail.command(program), attempt)
 
-    def _told(self, attempt: Attempt) -> bytes:
-        return marshal.dumps(self._arena.place(attempt.name)).hex().encode() + b"\n"
+    def _alone(self, launch: Launch, attempt: Attempt) -> Finding:
+        told = marshal.dumps(self._arena.place(attempt.name)).hex().encode() + b"\n"
+        return self._finding(make(launch, told, self._arena.descriptor, _seconds(attempt)), attempt)
 
-    def _served(self, free: SimpleQueue[Server], attempt: Attempt, seconds: float, *, in_harness: bool = False) -> Made:
+    def _served(self, free: SimpleQueue[Server], attempt: Attempt, *, in_harness: bool = False) -> Made:
         place = self._arena.place(attempt.name, in_harness=in_harness)
         server = free.get()
         try:
-            return server.make(attempt.group, attempt.name, place, seconds)
+            return server.make(attempt.group, attempt.name, place, _seconds(attempt))
         finally:
             free.put(server)
 
     def _finding(self, made: Made, attempt: Attempt) -> Finding:
         return _finding(made, attempt, self._arena.secret, self._jail.tier)
+
+
+def _seconds(attempt: Attempt) -> float:
+    if attempt.is_slow or attempt.is_heavy:
+        return _SLOW_SECONDS
+    return _PATIENCE_SECONDS if attempt.is_ended else _SECONDS
 
 
 def _reached(made: Made, attempt: Attempt, secret: str, in_harness: bool) -> str | None:

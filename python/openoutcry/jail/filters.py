@@ -8,10 +8,23 @@ that are newer than our tables do not exist (`ENOSYS`), so that a new kernel bri
 
 from __future__ import annotations
 
-from openoutcry.jail.bpf import ALLOW, ENOSYS, EPERM, Clause, Low, Null, OwnPid, Program, Rule, assemble
+from openoutcry.jail.bpf import (
+    ALLOW,
+    ENOSYS,
+    ENOTSUP,
+    ENOTTY,
+    EPERM,
+    Clause,
+    Low,
+    Null,
+    OwnPid,
+    Program,
+    Rule,
+    assemble,
+)
 from openoutcry.jail.syscalls import LAST
 
-_UNIX, _INET, _INET6, _STREAM, _DATAGRAM = 1, 2, 10, 1, 2
+_UNIX, _INET, _INET6, _STREAM, _DATAGRAM, _TCP, _UDP = 1, 2, 10, 1, 2, 6, 17
 _WRITE, _EXECUTE, _ANONYMOUS = 2, 4, 0x20
 # Flags of `clone`: those that make a namespace, and that which makes a child of the harness.
 _NEW_NAMESPACE, _CHILD_OF_PARENT = 0x7E020000, 0x8000
@@ -97,10 +110,14 @@ def command_filter(machine: str, *, allow_net: bool, landlock_abi: int) -> Progr
     rules["personality"] = Rule(EPERM, [([Low(0, 0)], ALLOW), ([Low(0, 0xFFFFFFFF)], ALLOW)])
     # The signal of the parent's death, and a core that is shared.
     rules["prctl"] = _none_of(0, (1, 62))
-    # Owners and signals of a descriptor, leases, notices of a folder.
-    rules["fcntl"] = _none_of(1, (8, 10, 15, 1024, 1026))
-    # Typing into a terminal, its discipline, owners of a socket, attributes of a file.
-    rules["ioctl"] = _none_of(1, (0x5412, 0x541C, 0x5423, 0x8901, 0x8902, 0x40086602, 0x401C5820))
+    rules["fcntl"] = _one_of(1, _DESCRIPTOR)
+    # Any socket asks about the network, one of a pair, too.
+    kinds = (_OF_TERMINALS, _OF_SOCKETS) if allow_net else (_OF_TERMINALS,)
+    rules["ioctl"] = Rule(ENOTTY, [*_TAKING, *(([Low(1, kind, 0xFF00)], ALLOW) for kind in kinds)])
+    # Their text is content, of files that may not be read; Landlock looks at neither.
+    rules |= dict.fromkeys(("getxattr", "lgetxattr", "listxattr", "llistxattr"), Rule(ENOTSUP))
+    # From a store that is one for the machine.
+    rules["io_setup"] = Rule(ENOSYS)
     if landlock_abi < _SCOPED_ABI:
         rules |= dict.fromkeys(("kill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo"), _OWN)
         rules |= {"tkill": _DENIED, "pidfd_send_signal": _DENIED}
@@ -113,8 +130,21 @@ _NO_NEW_CODE: tuple[Clause, ...] = (
     ([Low(2, _EXECUTE | _WRITE, _EXECUTE | _WRITE)], EPERM),
     ([Low(2, _EXECUTE, _EXECUTE), Low(3, _ANONYMOUS, _ANONYMOUS)], EPERM),
 )
+# Copies, flags, locks, the size of a pipe, seals and what is asked; not owners and signals, leases, notices of a folder
+# and hints, which a file keeps.
+_DESCRIPTOR = (*range(8), 9, 11, 16, 36, 37, 38, 1025, 1027, 1028, *range(1030, 1036), 1037)
+# Those of terminals say how much there is to read, too. File systems have hundreds of their own, some of which write
+# into a file that is open to be read.
+_OF_TERMINALS, _OF_SOCKETS = 0x5400, 0x8900
+# What types into a terminal or takes it, and owners.
+_TAKING: tuple[Clause, ...] = tuple(
+    ([Low(1, value)], EPERM) for value in (0x540E, 0x5412, 0x541C, 0x541D, 0x5423, 0x8901, 0x8902)
+)
 _INTERNET: tuple[Clause, ...] = tuple(
-    ([Low(0, family), Low(1, kind, 0xF)], ALLOW) for family in (_INET, _INET6) for kind in (_STREAM, _DATAGRAM)
+    ([Low(0, family), Low(1, kind, 0xF), Low(2, protocol)], ALLOW)
+    for family in (_INET, _INET6)
+    for kind, own in ((_STREAM, _TCP), (_DATAGRAM, _UDP))
+    for protocol in (0, own)
 )
 
 

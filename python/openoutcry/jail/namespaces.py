@@ -22,6 +22,9 @@ NAMESPACES = (
     str(NOBODY),
     "--die-with-parent",
     "--new-session",
+    # Of the processes in there alone. A program finds by it what lies beside its own file, as the JVM its libraries.
+    "--proc",
+    "/proc",
 )
 
 
@@ -36,7 +39,7 @@ def in_namespaces(bwrap: str, roots: Sequence[str], hidden: Iterable[str], *, al
     """
     command = [bwrap, *NAMESPACES, *(() if allow_net else ("--unshare-net",))]
     command += ["--size", str(SCRATCH_BYTES), "--tmpfs", "/tmp", "--dev", "/dev"]
-    bound: list[str] = ["/dev"]
+    bound: list[str] = ["/dev", "/proc"]
     # What lies in another comes with it.
     for root in sorted(set(roots), key=len):
         if not any(_is_below(root, each) for each in bound):

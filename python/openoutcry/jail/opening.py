@@ -60,6 +60,14 @@ def n_tasks(user: int) -> int:
     return count
 
 
+def described(jail: Jail | None) -> str:
+    """Return which jail an agent is in, why in none that is better, and what holds less than it could."""
+    missing = this_host().missing if jail is None else jail.host.missing
+    reached = "no jail, the agent has all your rights" if jail is None else f"jail {jail.tier.name}"
+    told = [f"no {each.name}: {why}" for each, why in sorted(missing.items())]
+    return "; ".join([reached, *told, *(jail.notes if jail else ())])
+
+
 @dataclass(frozen=True)
 class Launch:
     """What to start, with pipes as its three descriptors.
@@ -119,6 +127,14 @@ class Jail:
         locks = frozenset(each for each in Lock if tier >= _TIERS.get(each, Tier.T1))
         return cls(profile, tier, host, locks)
 
+    @classmethod
+    def best(cls, profile: Profile, *, most: Tier = Tier.T3) -> Jail | None:
+        """Open the jail of the highest tier that this machine reaches: T1 at least on Linux, `None` elsewhere.
+
+        Below T2 it keeps no stranger's agent from files and the network: say what came of it, as `described` does.
+        """
+        return None if this_host().tier is Tier.T0 else cls.open(profile, least=Tier.T1, most=most)
+
     def to_dict(self) -> dict[str, Any]:
         """Return what a record says of the jail, and why its tier is no higher."""
         return {
@@ -133,6 +149,8 @@ class Jail:
     def notes(self) -> tuple[str, ...]:
         """What holds less here than it could, in words."""
         told = []
+        if self.tier is Tier.T1:
+            told.append("an agent reads what you can, keys and data too, and connects to whom it likes")
         if self.tier >= Tier.T2 and self.host.landlock < 6 and self.tier < Tier.T3:
             told.append("a command may signal itself alone: Landlock keeps signals inside from version 6 on")
         if self.tier >= Tier.T1 and os.geteuid() == 0:
@@ -169,13 +187,13 @@ class Jail:
         Raises:
             OpenOutcryError: `unknown_agent`: there is no such program.
         """
-        folder, name = Path(self.profile.folder).resolve(), command[0] if command else ""
+        folder, name = self._folder, command[0] if command else ""
         # A path is one from the agent's folder, as the program itself would see it.
-        program = shutil.which(str(folder / name) if os.sep in name else name)
+        program = shutil.which(os.path.join(folder, name) if os.sep in name else name)
         if not name or program is None:
             raise refusal("unknown_agent", f"an agent must be a program that can be run; received {name!r}")
         if program not in self._commands:
-            self._commands[program] = self._shut(paths.of_command(program), is_worker=False)
+            self._commands[program] = self._shut(paths.of_command(program, folder), is_worker=False)
         shut = self._commands[program]
         limits = shut.plan["limits"]
         user = os.geteuid() if shut.plan["user"] is None else shut.plan["user"]
@@ -201,7 +219,7 @@ class Jail:
         """Return the locks of a Python agent or of a command."""
         held = self._locks.__contains__
         is_outside = not held(Lock.NAMESPACES)
-        folder = str(Path(self.profile.folder).resolve())
+        folder = self._folder
         right = paths.READ if is_worker else paths.EXECUTE
         roots += [(each, right) for each in (folder, *(str(Path(each).resolve()) for each in self.profile.readable))]
         if self.profile.allow_net:
@@ -233,7 +251,7 @@ class Jail:
             return ()
         assert self.host.bwrap is not None, "the third tier was reached"
         # The interpreter and its launcher have to be there before they lock themselves in.
-        readable = (*roots, *paths.of_worker(), *paths.of_command(INTERPRETER))
+        readable = (*roots, *paths.of_worker(), *paths.of_command(INTERPRETER, self._folder))
         needed = [path for path, rights in readable if rights != paths.LIST]
         return tuple(in_namespaces(self.host.bwrap, needed, self._hidden, allow_net=self.profile.allow_net))
 
@@ -244,12 +262,18 @@ class Jail:
         return fixed | {name: os.environ[name] for name in self.profile.pass_on}
 
     @property
+    def _folder(self) -> str:
+        return str(Path(self.profile.folder).resolve())
+
+    @property
     def _hidden(self) -> list[str]:
         return [*(str(Path(each).resolve()) for each in self.profile.hidden), *paths.bundled_data()]
 
     @property
     def _limits(self) -> dict[str, int]:
-        return {"AS": self.profile.memory_bytes, "CPU": self.profile.cpu_seconds, "NOFILE": 64, "FSIZE": 0, "CORE": 0}
+        most = {"AS": self.profile.memory_bytes, "CPU": self.profile.cpu_seconds, "NOFILE": 64, "FSIZE": 0}
+        # Of 0 bytes it is still written to a program, where the host has one for cores.
+        return most | {"CORE": 1}
 
     def _seccomp(self, *, is_worker: bool) -> dict[str, Any]:
         machine, allow_net = self.host.machine, self.profile.allow_net

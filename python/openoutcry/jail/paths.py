@@ -59,15 +59,25 @@ def of_worker() -> list[Root]:
     return [*roots, *([] if _is_broad(beside) else [(beside, LIST)]), *_DEVICES]
 
 
-def of_command(program: str) -> list[Root]:
-    """Return what a foreign command may read and execute besides its own folder."""
+def of_command(program: str, folder: str) -> list[Root]:
+    """Return what a foreign command may read and execute besides its own folder.
+
+    What lies beside a program, as `lib` beside `bin`, is allowed as far as it does not lead elsewhere.
+
+    Args:
+        program: Its path.
+        folder: The folder of the agent, whose author has no say in what lies beside a program there.
+    """
     roots = [(each, EXECUTE) for each in (*_PROGRAMS, *_LIBRARIES)] + [(program, EXECUTE)]
-    roots += [(each, READ) for each in (*_FACTS, *_CRYPTOGRAPHY)] + [*_DEVICES]
+    # Links of Debian's, by which programs such as `java` and `awk` are found in namespaces.
+    roots += [(each, READ) for each in (*_FACTS, *_CRYPTOGRAPHY, "/etc/alternatives")] + [*_DEVICES]
     for found in (program, os.path.realpath(program)):
         prefix = os.path.dirname(os.path.dirname(found))
-        if os.path.basename(os.path.dirname(found)) == "bin" and not _is_broad(prefix):
-            names = ("bin", "lib", "lib64", "libexec", "pyvenv.cfg")
-            roots += [(os.path.join(prefix, name), EXECUTE) for name in names]
+        is_installed = os.path.basename(os.path.dirname(found)) == "bin" and not _is_broad(prefix)
+        if is_installed and not _is_below(os.path.realpath(os.path.dirname(found)), folder):
+            places = [os.path.join(prefix, name) for name in ("bin", "lib", "lib64", "libexec", "pyvenv.cfg")]
+            inside = os.path.realpath(prefix)
+            roots += [(each, EXECUTE) for each in places if _is_below(os.path.realpath(each), inside)]
     return roots
 
 

@@ -9,6 +9,9 @@ from pathlib import Path
 
 from openoutcry.errors import refusal
 
+# Of the loader, the C library and Python, which the launcher itself runs on.
+_LOADING = ("LD_", "GCONV_", "GLIBC_", "LOCPATH", "MALLOC_", "PYTHON")
+
 
 @dataclass(frozen=True)
 class Profile:
@@ -20,13 +23,14 @@ class Profile:
         readable: Files and folders that it may read besides. A Python agent finds modules there, too, and a command may
             execute programs there.
         allow_net: It may connect to others, as one that asks a language model must. To be said wherever it is ranked.
-        pass_on: Names of environment variables that it is shown.
+        pass_on: Names of environment variables that it is shown; none that says what a program loads as it begins,
+            before it is locked in.
         memory_bytes: Address space of each process.
         cpu_seconds: Processor time of each process.
 
     Raises:
         OpenOutcryError: `argument_invalid`: a folder does not exist, or holds the home directory; a variable is not
-            set; a limit is no whole number above 0.
+            set, or loads code; a limit is no whole number above 0.
     """
 
     folder: str | os.PathLike[str] = "."
@@ -53,6 +57,9 @@ class Profile:
                 message = "`readable` must not hold the home directory"
                 raise refusal("argument_invalid", f"{message}; received '{each}', which does")
         for name in self.pass_on:
+            if name.startswith(_LOADING):
+                wanted = "variables to pass on must not load code before the agent is locked in"
+                raise refusal("argument_invalid", f"{wanted}; received `{name}`")
             if name not in os.environ:
                 raise refusal("argument_invalid", f"variables to pass on must be set; received `{name}`, which is not")
         for name in ("memory_bytes", "cpu_seconds"):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import struct
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -160,6 +162,37 @@ def attribute(place: Place) -> str:
     return "attribute set"
 
 
+def generation(place: Place) -> str:
+    """Number a file that it may read, a note for the next run."""
+    return f"number {asked_of(place['own'], fcntl.ioctl, 0x40087602)}"
+
+
+def hint(place: Place) -> str:
+    """Hint how long a file that it may read will live, a note for the next run."""
+    return f"hint {asked_of(place['own'], fcntl.fcntl, 1036)}"
+
+
+def lease(place: Place) -> str:
+    """Take a lease of a file that it may read, which holds up whoever writes it."""
+    descriptor = os.open(place["own"], os.O_RDONLY)
+    fcntl.fcntl(descriptor, 1024, fcntl.F_RDLCK)
+    return "taken"
+
+
+def read_time(place: Place) -> str:
+    """Leave the time at which it has read a file, a note for the next run."""
+    before = os.stat(place["own"]).st_atime
+    content(place["own"])
+    if os.stat(place["own"]).st_atime == before:
+        raise LookupError("no time is kept")
+    return f"read, first since {before:.0f}"
+
+
+def read_attribute(place: Place) -> str:
+    """Read an extended attribute of the data, which Landlock does not look at."""
+    return f"read {os.getxattr(place['secret'], 'user.note')!r}"
+
+
 def watch(place: Place) -> str:
     """Watch what happens to a file."""
     import ctypes
@@ -204,6 +237,15 @@ def nameless(where: str) -> str:
     return "wrote a byte"
 
 
-HELPERS = {"content", "written", "nameless"}
+def asked_of(path: str, ask: Any, command: int) -> int:
+    """Ask the kernel to set a number of a file, and return the number."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        return int(struct.unpack("@l", ask(descriptor, command, struct.pack("@l", 2)))[0])
+    finally:
+        os.close(descriptor)
+
+
+HELPERS = {"content", "written", "nameless", "asked_of"}
 # Landlock does not look at these; namespaces do.
-NAMESPACES = {"metadata"}
+NAMESPACES = {"metadata", "read_time"}

@@ -50,6 +50,18 @@ def other_numbers(place: Place) -> str:
     return "the call went through"
 
 
+def other_architecture(place: Place) -> str:
+    """Make a system call as a program of 32 bits does, past a filter of 64."""
+    if os.uname().machine != "x86_64":
+        raise LookupError("there is no other")
+    memory = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+    # `getpid` by its old number.
+    code = bytes.fromhex("b814000000 cd80 c3")
+    memory[: len(code)] = code
+    run = ctypes.CFUNCTYPE(ctypes.c_long)(ctypes.addressof(ctypes.c_char.from_buffer(memory)))
+    return f"process {run()}"
+
+
 def user_namespace(place: Place) -> str:
     """Become the superuser of a world of its own."""
     checked(ctypes.CDLL(None, use_errno=True).unshare(NEW_USER))
@@ -110,6 +122,13 @@ def page_faults(place: Place) -> str:
     """Handle the faults of its own pages, a part of many attacks on kernels."""
     checked(syscall({"x86_64": 323, "aarch64": 282}[os.uname().machine], 1))
     return "opened"
+
+
+def events(place: Place) -> str:
+    """Reserve events of the kernel's store, which is one for the whole machine."""
+    context = ctypes.c_ulong(0)
+    checked(syscall({"x86_64": 206, "aarch64": 0}[os.uname().machine], 128, ctypes.byref(context)))
+    return "128 events"
 
 
 def socket_by(memory: mmap.mmap) -> str:

@@ -1,0 +1,36 @@
+"""What every backtest is told beside its data and its decisions."""
+
+from __future__ import annotations
+
+from openoutcry import openoutcry_py as native
+from openoutcry.arguments import lookback_of, rules_of, seed_of
+from openoutcry.dataset import Dataset
+from openoutcry.errors import refusal
+from openoutcry.openoutcry_py import CostModel, Limits
+from openoutcry.record import fill_key_of
+from openoutcry.window import Edge, Window, as_window
+
+
+def settings_of(
+    dataset: Dataset,
+    window: Window | tuple[Edge, Edge] | str | None,
+    rules: tuple[CostModel | None, Limits | None],
+    seed: int,
+    lookback: int,
+    fill_key: bytes | None = None,
+) -> native.Settings:
+    """Return what the native module is told of a backtest, each argument checked."""
+    if not isinstance(dataset, Dataset):
+        raise refusal("argument_invalid", f"`dataset` must be a Dataset; received {type(dataset).__name__}")
+    costs, limits = rules_of(*rules)
+    lookback, seed = lookback_of(lookback), seed_of(seed)
+    bars = as_window(window).resolve(dataset, lookback)
+    fill_key = None if fill_key is None else fill_key_of(fill_key)
+    return {
+        "window": bars,
+        "costs": costs,
+        "limits": limits,
+        "lookback": lookback,
+        "seed": seed,
+        "fill_key": fill_key,
+    }

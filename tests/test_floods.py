@@ -1,0 +1,76 @@
+"""Agents that write without end, or do not read: neither holds up who asks them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from time import sleep
+
+import pytest
+
+from openoutcry.harness import AgentError, Bounds, CommandAgent, Supervised
+
+pytestmark = pytest.mark.once
+
+BOUNDS = Bounds(start_seconds=0.3, answer_seconds=0.2, end_seconds=0.2, stderr_bytes=2**40)
+WRITER = "import os\nwhile True:\n    os.write(2, b'x' * 65535 + b'\\n')\n"
+# A child that has left the group holds its standard error, and is not killed with it.
+ORPHAN = f"import os\nif os.fork():\n    os._exit(0)\nos.setsid()\n{WRITER}"
+
+
+class Reader:
+    """Who reads what an agent writes, and takes its time, so that the pipe is full again."""
+
+    def __init__(self) -> None:
+        self.n_lines = 0
+
+    def __call__(self, text: str) -> None:
+        self.n_lines += text.count("\n") + 1
+        assert self.n_lines < 400, "it is read without end"
+        sleep(0.01)
+
+
+@pytest.mark.parametrize("text", [WRITER, ORPHAN], ids=["writer", "orphan"])
+def test_what_an_agent_writes_after_its_time_is_not_read_without_end(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "agent.py"
+    path.write_text(text, encoding="utf-8")
+    reader = Reader()
+    agent = CommandAgent([sys.executable, str(path)], (), BOUNDS, reader)
+    session = agent.begin()
+    try:
+        with pytest.raises(AgentError) as raised:
+            session.answer("{}")
+        assert raised.value.slug in {"agent_late", "agent_died"}
+    finally:
+        # Which closes the pipe, and so ends who is left.
+        session.close()
+
+
+def test_an_agent_whose_answers_fill_the_disk_is_given_up(tmp_path: Path) -> None:
+    """Each within its length: a record keeps them all, and a thousand bars of a mebibyte are a gibibyte."""
+    path = tmp_path / "agent.py"
+    path.write_text("import sys\nfor line in sys.stdin:\n    print('7' * 999, flush=True)", encoding="utf-8")
+    bounds = Bounds(start_seconds=30.0, answer_bytes=1000, run_bytes=3500)
+    faults: list[str] = []
+    agent = CommandAgent([sys.executable, str(path)], (), bounds)
+    with Supervised(agent, lambda fault, step: faults.append(f"{step} {fault}")) as session:
+        answers = [session.answer("{}") for _ in range(6)]
+    assert [len(each.text) for each in answers] == [999, 999, 999, 0, 0, 0]
+    assert [each.fault for each in answers] == [None] * 3 + ["answer_too_long", "agent_given_up", "agent_given_up"]
+    told = "all answers of a run must be at most 3,500 bytes together; received more"
+    assert faults == [f"3 answer_too_long: {told}"]
+
+
+def test_an_answer_to_an_observation_that_is_not_read_comes_too_early(tmp_path: Path) -> None:
+    """What is left of the observation would stand before the next one."""
+    answer = "select.select([0], [], []); os.write(1, b'{}\\n'); os.read(0, 8192)"
+    text = f"import os, select\nwhile True:\n    {answer}\n"
+    (tmp_path / "agent.py").write_text(text, encoding="utf-8")
+    agent = CommandAgent([sys.executable, str(tmp_path / "agent.py")], (), Bounds(start_seconds=30.0))
+    with Supervised(agent) as session:
+        faults = []
+        for _ in range(2):
+            faults.append(session.answer("7" * 2**18).fault)
+            # So that it reads a part.
+            sleep(0.05)
+    assert faults == ["answer_too_early"] * 2

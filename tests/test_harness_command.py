@@ -1,0 +1,81 @@
+"""`openoutcry suite run` with agents that fail, and that are stopped."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+from test_harness import COMMAND, SUITE, TESTS, is_alive, linux, within
+
+pytestmark = pytest.mark.once
+
+
+@pytest.fixture(autouse=True)
+def workshop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let workers find the agents, and give agents a folder to meet in."""
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")]))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+
+
+@pytest.fixture
+def season(tmp_path: Path) -> tuple[str | Path, ...]:
+    path = tmp_path / "small.json"
+    path.write_text(json.dumps(SUITE), encoding="utf-8")
+    return COMMAND, "suite", "run", path
+
+
+def test_the_command_tells_the_fault_with_its_traceback(tmp_path: Path, season: tuple[str | Path, ...]) -> None:
+    record = tmp_path / "r.jsonl"
+    for name, code, last in (
+        (
+            "raises",
+            0,
+            "held: agent_died: an agent must answer until its run ends; received its end, exit code 1; at the",
+        ),
+        ("half_json", 0, "jail "),
+        ("nobody", 2, "error: unknown_agent: `strangers` must have a callable `nobody`; received None"),
+    ):
+        command = [*season, "--agent", f"strangers:{name}", "--record", record]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        lines = done.stderr.splitlines()
+        assert (done.returncode, any(line.startswith(last) for line in lines)) == (code, True), done.stderr
+        # Nothing of ours is in the trace: it begins with the agent.
+        assert "openoutcry/" not in done.stderr
+        assert ("ValueError: of its own doing" in lines) == (name == "raises")
+        assert ("; held for faults: " in done.stdout) == (name != "nobody"), done.stdout
+        assert record.exists() == (name != "nobody")
+        record.unlink(missing_ok=True)
+
+
+@linux
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_a_command_that_is_stopped_leaves_no_agent_behind(
+    how: signal.Signals, tmp_path: Path, season: tuple[str | Path, ...]
+) -> None:
+    command = [*season, "--agent", "strangers:sleeps", "--record", tmp_path / "r.json", "--jail", "none"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as running:
+        assert running.stderr
+        agents = [int(running.stderr.readline().split()[1]) for _ in range(2)]
+        assert all(map(is_alive, agents))
+        running.send_signal(how)
+        running.wait(20.0)
+    assert within(5.0, lambda: not any(map(is_alive, agents)))
+
+
+@linux
+def test_a_command_is_stopped_though_a_fork_holds_the_pipes(tmp_path: Path, season: tuple[str | Path, ...]) -> None:
+    command = [*season, "--agent", "strangers:forks_and_sleeps", "--jail", "none"]
+    command += ["--record", tmp_path / "r.json"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as running:
+        assert running.stderr
+        agents = [int(running.stderr.readline().split()[1]) for _ in range(2)]
+        running.send_signal(signal.SIGINT)
+        try:
+            running.wait(20.0)
+        finally:
+            (tmp_path / "over").touch()
+    assert within(5.0, lambda: not any(map(is_alive, agents)))

@@ -1,0 +1,137 @@
+"""Opening a jail: what a profile may say, which paths it allows, and which tier is reached."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+
+import openoutcry as oo
+from openoutcry.jail import Host, Jail, Lock, Profile, Tier, described, opening, paths
+from openoutcry.jail.host import this_host
+
+pytestmark = pytest.mark.once
+
+HOST = this_host()
+
+
+def test_a_link_is_granted_by_both_names_unless_it_leads_to_what_is_hidden(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "real" / "open.txt").write_text("", encoding="utf-8")
+    hidden = tmp_path / "real" / "hidden.txt"
+    hidden.write_text("", encoding="utf-8")
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    root, folder = [(str(tmp_path / "link"), paths.READ)], str(tmp_path)
+    assert paths.grants(root, []) == [(paths.READ, folder, ["real"]), (paths.READ, folder, ["link"])]
+    split = [(paths.LIST, folder, ["real"]), (paths.READ, f"{folder}/real", ["open.txt"])]
+    assert paths.grants(root, [str(hidden)]) == split
+    assert paths.grants(root, [folder]) == []
+
+
+def test_links_that_lead_out_of_an_installation_are_not_granted(tmp_path: Path) -> None:
+    folder, program = str(tmp_path / "agent"), str(tmp_path / "tool" / "bin" / "run")
+    (tmp_path / "tool" / "bin").mkdir(parents=True)
+    (tmp_path / "tool" / "lib").mkdir()
+    (tmp_path / "tool" / "lib64").symlink_to("lib")
+    (tmp_path / "tool" / "libexec").symlink_to("/")
+    granted = {path for path, _ in paths.of_command(program, folder) if path.startswith(str(tmp_path))}
+    assert granted == {program, *(str(tmp_path / "tool" / name) for name in ("bin", "lib", "lib64", "pyvenv.cfg"))}
+    assert {path for path, _ in paths.of_command(program, str(tmp_path)) if path.startswith(str(tmp_path))} == {program}
+
+
+@pytest.mark.parametrize("name", ["PYTHONPATH", "PYTHONHOME", "LD_PRELOAD", "LD_LIBRARY_PATH", "GLIBC_TUNABLES"])
+def test_variables_that_load_code_before_the_locks_are_refused(
+    name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """With `PYTHONPATH` a `ctypes.py` of the agent's folder would run in the launcher, before its first lock."""
+    monkeypatch.setenv(name, str(tmp_path))
+    with pytest.raises(oo.OpenOutcryError, match=f"must not load code before .*; received `{name}`"):
+        Profile(tmp_path, pass_on=[name])
+
+
+def test_a_tier_that_is_not_reached_is_refused_with_the_reason(tmp_path: Path) -> None:
+    host = Host("x86_64", 0, None, MappingProxyType({Tier.T2: "no Landlock", Tier.T3: "no bwrap"}))
+    assert host.tier is Tier.T1
+    assert replace(host, missing={Tier.T3: "no bwrap"}).tier is Tier.T2
+    assert replace(host, missing={}).tier is Tier.T3
+    assert replace(host, missing={Tier.T2: "no Landlock"}).tier is Tier.T1
+    with pytest.raises(oo.OpenOutcryError, match=r"must reach T2; received T1, as `most` says") as raised:
+        Jail.open(Profile(tmp_path), most=Tier.T1)
+    assert raised.value.slug == "argument_invalid"
+    if HOST.tier < Tier.T3:
+        with pytest.raises(oo.OpenOutcryError, match=rf"must reach T3; received {HOST.tier.name}, for"):
+            Jail.open(Profile(tmp_path), least=Tier.T3)
+
+
+def test_the_best_jail_is_what_there_is_and_says_why_it_is_no_better(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(opening, "this_host", lambda: host)
+    missing = {Tier.T2: "no Landlock", Tier.T3: "no bwrap"}
+    host = Host("x86_64", 0, None, MappingProxyType(missing))
+    jail = Jail.best(Profile(tmp_path))
+    assert jail is not None
+    assert jail.tier is Tier.T1
+    told = "jail T1; no T2: no Landlock; no T3: no bwrap; an agent reads what you can, keys and data too"
+    assert described(jail).startswith(told)
+    host = Host("x86_64", 0, None, MappingProxyType({Tier.T1: "this is Darwin", **missing}))
+    assert Jail.best(Profile(tmp_path)) is None
+    assert (
+        described(None)
+        == "no jail, the agent has all your rights; no T1: this is Darwin; no T2: no Landlock; no T3: no bwrap"
+    )
+
+
+@pytest.mark.skipif(HOST.tier < Tier.T1, reason=f"T1: {dict(HOST.missing)}")
+def test_the_best_jail_is_of_the_highest_tier(tmp_path: Path) -> None:
+    for most in (Tier.T1, Tier.T2, Tier.T3):
+        jail = Jail.best(Profile(tmp_path), most=most)
+        assert jail is not None
+        assert jail.tier is min(most, HOST.tier)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"folder": Path.home()}, "holds the home directory"),
+        ({"folder": "/"}, "holds the home directory"),
+        ({"folder": "no-such-folder"}, "`folder` must be a folder; received 'no-such-folder'"),
+        ({"hidden": ["."], "folder": "."}, "`hidden` must not hold the agent's folder"),
+        ({"readable": ["no-such-file"]}, "`readable` must be files and folders"),
+        ({"readable": [Path.home()]}, "`readable` must not hold the home directory"),
+        ({"pass_on": ["NO_SUCH_VARIABLE"]}, "received `NO_SUCH_VARIABLE`, which is not"),
+        ({"memory_bytes": 0}, "`memory_bytes` must be a whole number above 0; received 0"),
+        ({"cpu_seconds": 1.5}, "`cpu_seconds` must be a whole number above 0; received 1.5"),
+    ],
+)
+def test_a_profile_that_cannot_be_is_refused(
+    change: dict[str, Any], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(oo.OpenOutcryError) as raised:
+        Profile(**{"folder": tmp_path} | change)
+    assert message in str(raised.value)
+
+
+@pytest.mark.skipif(HOST.tier < Tier.T2, reason=f"T2: {dict(HOST.missing)}")
+def test_a_program_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    jail = Jail.open(Profile(tmp_path))
+    for command in ([], ["no-such-program"], ["./agent"]):
+        with pytest.raises(oo.OpenOutcryError, match="must be a program that can be run"):
+            jail.command(command)
+
+
+def test_the_locks_of_a_tier_are_those_before_it_and_more(tmp_path: Path) -> None:
+    held = {
+        tier: Jail.open(Profile(tmp_path), least=tier, most=tier)._locks for tier in Tier if Tier.T0 < tier <= HOST.tier
+    }
+    for lower, higher in zip(held.values(), list(held.values())[1:], strict=False):
+        assert lower < higher
+    if HOST.tier >= Tier.T2:
+        assert held[Tier.T2] - held[Tier.T1] == {Lock.LANDLOCK, Lock.SECCOMP}
+    with suppress(KeyError):
+        assert held[Tier.T3] == set(Lock)
