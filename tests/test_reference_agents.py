@@ -13,9 +13,11 @@ from typing import Any
 
 import pytest
 from reference_agents import EXAMPLES, LANGUAGES, ROOT, command_of, served
+from support import count
 
 import openoutcry as oo
 from openoutcry.agents import Answer
+from openoutcry.conformance import examine
 from openoutcry.harness import Launcher, Session, connect
 from openoutcry.harness.stdio import StdioSession
 from openoutcry.harness.surroundings import surroundings
@@ -198,6 +200,23 @@ def test_a_command_decides_the_same_in_the_jail(command: list[str], wanted: oo.R
         pytest.skip(f"{tier.name}: {dict(HOST.missing)}")
     jail = Jail.open(Profile(Path(command[-1]).parent), least=tier, most=tier)
     assert digest_of(connect(f"cmd:{shlex.join(command)}", jail=jail)) == wanted.digest
+
+
+def conforms(launcher: Launcher, *, deterministic: bool) -> bool:
+    report = examine(launcher, deterministic=deterministic)
+    assert report.failure is None
+    assert [each.did for each in report.advice if not each.is_hold] == []
+    return report.conforms
+
+
+def test_a_command_conforms(command: list[str]) -> None:
+    """The claim costs as many processes again: of those that are slow to begin it is checked at full counts."""
+    is_slow = Path(command[0]).name in ("bash", "node")
+    assert conforms(connect(f"cmd:{shlex.join(command)}"), deterministic=bool(count(1, not is_slow)))
+
+
+def test_one_behind_http_conforms(address: str) -> None:
+    assert conforms(connect(address), deterministic=True)
 
 
 def test_each_agent_is_alone_in_its_file() -> None:
