@@ -66,6 +66,8 @@ class Layer:
 
 
 CORE = {"agents", "core", "data", "errors", "native"}
+BENCHES = {"batch_bench", "scenario_bench", "score_bench"}
+SCORES = {"score_attacks", "score_picture"}
 LAYERS = {
     "native": Layer(("openoutcry.openoutcry_py",), set(), {"numpy"}),
     "root": Layer(("openoutcry",), CORE, set(), frozenset({"gym", "sweep", "vector"}), by_name=True),
@@ -139,6 +141,9 @@ LAYERS = {
         {*CORE, "harness", "suite"},
         {"numpy"},
     ),
+    "mcp": Layer(
+        ("openoutcry.mcp", "openoutcry.mcp.*"), {*CORE, "mcp"}, {"anyio", "mcp", "mcp_types"}, frozenset({"root"})
+    ),
     "reidentify": Layer(("openoutcry.reidentify",), {*CORE, "reidentify"}, {"numpy"}),
     "sb3": Layer(("openoutcry.sb3",), {"errors"}, {"gymnasium", "numpy", "stable_baselines3"}),
     "puffer": Layer(("openoutcry.puffer",), {"vector"}, {"gymnasium", "numpy", "pufferlib"}),
@@ -171,29 +176,13 @@ LAYERS = {
         ("openoutcry.realism", "openoutcry.realism.*"), {*CORE, "realism", "sweep"}, {"numpy"}, by_name=True
     ),
     "martingale": Layer(
-        ("openoutcry.martingale", "openoutcry.martingale.*"),
-        {*CORE, "martingale", "realism", "vector"},
-        {"numpy"},
+        ("openoutcry.martingale", "openoutcry.martingale.*"), {*CORE, "martingale", "realism", "vector"}, {"numpy"}
     ),
     "cli": Layer(
         ("openoutcry.__main__", "openoutcry.cli", "openoutcry.cli.*"),
         {*CORE, "board", "cli", "harness", "jail", "reidentify", "skill", "suite", "worker"},
         {"numpy", "rich", "typer"},
-        frozenset(
-            {
-                "root",
-                "batch_bench",
-                "leakcheck",
-                "martingale",
-                "picture",
-                "realism",
-                "report",
-                "scenario_bench",
-                "score_attacks",
-                "score_bench",
-                "score_picture",
-            }
-        ),
+        frozenset({*BENCHES, "leakcheck", "martingale", "mcp", "picture", "realism", "report", "root", *SCORES}),
     ),
 }
 
