@@ -41,6 +41,8 @@ pytestmark = pytest.mark.once
         ({"costs": [1]}, "argument_invalid"),
         ({"costs": {"fee_bps": "1"}}, "cost_invalid"),
         ({"costs": {"fee_bps": -1}}, "cost_invalid"),
+        ({"costs": {"fee_bps": None}}, "argument_invalid"),
+        ({"limits": {"allow_short": None}}, "argument_invalid"),
         ({"limits": {"max_weight": -1}}, "limit_invalid"),
         ({"agent": ""}, "argument_invalid"),
         ({"agent": "a" * 201}, "argument_invalid"),

@@ -25,6 +25,7 @@ MOST_DECISION_BYTES = 2**20
 AGENT = "mcp client"
 RESET = ("dataset", "scenario", "window", "seed", "lookback", "costs", "limits", "agent", "replaces")
 UNBOUND = ("max_weight", "max_gross")
+NULLABLE = (*UNBOUND, "max_participation")
 
 Made = TypeVar("Made", CostModel, Limits)
 
@@ -88,6 +89,8 @@ def _object(name: str, make: Callable[..., Made], given: Mapping[str, Any]) -> M
         if field not in known:
             message = f"fields of `{name}` must be among {', '.join(known)}; received {field!r}"
             raise refusal("argument_invalid", message)
+        if fields[field] is None and field not in NULLABLE:
+            raise refusal("argument_invalid", f"`{field}` of `{name}` must be left out or be given; received null")
     # JSON has no infinity, and to Python None is the default; here null is a limit that cuts nothing.
     return make(**fields | {each: inf for each in UNBOUND if each in fields and fields[each] is None})
 

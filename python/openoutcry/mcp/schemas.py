@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from openoutcry import openoutcry_py as native
-from openoutcry.mcp.arguments import AGENT, MOST_AGENT, MOST_LOOKBACK, MOST_SEED
+from openoutcry.mcp.arguments import AGENT, MOST_AGENT, MOST_LOOKBACK, MOST_SEED, NULLABLE
 from openoutcry.mcp.market import Market
 from openoutcry.openoutcry_py import CostModel, Limits
 from openoutcry.scenario import NAMES
@@ -87,8 +87,8 @@ def _reset(markets: Sequence[Market]) -> Schema:
                 "minimum": 1,
                 "maximum": MOST_LOOKBACK,
             },
-            "costs": _fields("What trading costs; each field has a default.", CostModel().to_dict(), _COSTS),
-            "limits": _fields("What a decision may ask for; each has a default.", Limits().to_dict(), _LIMITS),
+            "costs": _costs("What trading costs; a field that is left out has its default."),
+            "limits": _limits("What a decision may ask for; a field that is left out has its default."),
             "agent": {
                 "description": f"What the record calls you, `{AGENT}` by default.",
                 "type": "string",
@@ -104,13 +104,12 @@ def _reset(markets: Sequence[Market]) -> Schema:
 def outputs() -> dict[str, Schema]:
     """Return what each tool returns."""
     state = {"session": _SESSION, "done": _DONE, "n_left": _LEFT}
-    rules: Schema = {"description": "What this episode is traded under.", "type": "object"}
     reset: dict[str, Schema] = {
         "session": {**_SESSION, "description": "Name it in every other call. Whoever has it can trade the episode."},
         "market": {"description": "What is traded.", "type": "string"},
         "n_decisions": {"description": "Decisions of the episode, one a bar.", "type": "integer", "minimum": 1},
-        "costs": rules,
-        "limits": rules,
+        "costs": _costs("What trading costs here."),
+        "limits": _limits("What a decision may ask for here."),
         "observation": observation(),
     }
     step: dict[str, Schema] = {
@@ -186,10 +185,18 @@ def _or_null(schema: Schema) -> Schema:
     return schema | {"type": [schema["type"], "null"]}
 
 
+def _costs(description: str) -> Schema:
+    return _fields(description, CostModel().to_dict(), _COSTS)
+
+
+def _limits(description: str) -> Schema:
+    return _fields(description, Limits().to_dict(), _LIMITS)
+
+
 def _fields(description: str, defaults: dict[str, Any], told: dict[str, str]) -> Schema:
     def of(name: str) -> Schema:
         kind: Any = "boolean" if isinstance(defaults[name], bool) else "number"
-        if "null" in told[name]:
+        if name in NULLABLE:
             kind = [kind, "null"]
         return {"description": told[name], "type": kind, "default": defaults[name]}
 
