@@ -94,6 +94,9 @@ LAYERS = {
         {*CORE, "harness", "suite"},
         {"numpy"},
     ),
+    "mcp": Layer(
+        ("openoutcry.mcp", "openoutcry.mcp.*"), {*CORE, "mcp"}, {"anyio", "mcp", "mcp_types"}, frozenset({"root"})
+    ),
     "reidentify": Layer(("openoutcry.reidentify",), {*CORE, "reidentify"}, {"numpy"}),
     "sb3": Layer(("openoutcry.sb3",), {"errors"}, {"gymnasium", "numpy", "stable_baselines3"}),
     "puffer": Layer(("openoutcry.puffer",), {"vector"}, {"gymnasium", "numpy", "pufferlib"}),
@@ -151,6 +154,7 @@ LAYERS = {
                 "conformance",
                 "leakcheck",
                 "martingale",
+                "mcp",
                 "picture",
                 "realism",
                 "report",
