@@ -5,17 +5,17 @@
 """
 
 from openoutcry.conformance.examination import examine
-from openoutcry.conformance.in_process import CallableAgent, ConformanceError, check_agent
+from openoutcry.conformance.in_process import ConformanceError, check_agent, launcher_of
 from openoutcry.conformance.report import BADGE, Finding, Report
 from openoutcry.conformance.verify import verify_report
 
 __all__ = [
     "BADGE",
-    "CallableAgent",
     "ConformanceError",
     "Finding",
     "Report",
     "check_agent",
     "examine",
+    "launcher_of",
     "verify_report",
 ]
