@@ -194,13 +194,17 @@ class Jail:
         """Return how to start a program in any language.
 
         Raises:
-            OpenOutcryError: `unknown_agent`: there is no such program.
+            OpenOutcryError: `unknown_agent`: there is no such program, or it is the stand-in of a version manager.
         """
         folder, name = self._folder, command[0] if command else ""
         # A path is one from the agent's folder, as the program itself would see it.
         program = shutil.which(os.path.join(folder, name) if os.sep in name else name)
         if not name or program is None:
             raise refusal("unknown_agent", f"an agent must be a program that can be run; received {name!r}")
+        if Path(program).parent.name == "shims":
+            wanted = "a program in the jail must be itself, and none that looks for it"
+            hint = f"hint: the path that its version manager has for it, as `pyenv which {Path(program).name}` tells"
+            raise refusal("unknown_agent", f"{wanted}; received '{program}'; {hint}")
         if program not in self._commands:
             self._commands[program] = self._shut(paths.of_command(program, folder), is_worker=False)
         shut = self._commands[program]
