@@ -1,4 +1,4 @@
-"""Agents in this process: trusted code, whose errors are faults like those of any other."""
+"""Agents in this process: trusted code, whose errors are faults, too."""
 
 from __future__ import annotations
 
