@@ -19,7 +19,7 @@ pytestmark = pytest.mark.once
 ROOT = Path(__file__).resolve().parents[1]
 CONTRACT = ROOT / "contract"
 FROZEN = ("observation", "decision")
-NAMES = (*FROZEN, "record", "suite")
+NAMES = (*FROZEN, "conformance-report", "record", "suite")
 FROZEN_SHA256 = {
     "observation": "15e432fc935ace03f566c409160607ae3a5fc56f75b3fc199c311f23d24ba2b5",
     "decision": "706170e2c1bde457ed7c2cfebcfaf9529f1932b08e747978372025cd772c7a5f",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -66,7 +67,7 @@ def test_a_plain_text_that_is_no_decision_ends_the_run() -> None:
 
 
 @pytest.mark.parametrize("fault", ["malformed", "Agent died", "", 7])
-def test_a_fault_is_a_slug_that_a_harness_may_give(fault: Any) -> None:
+def test_a_fault_is_a_slug_that_is_true(fault: Any) -> None:
     with pytest.raises(oo.OpenOutcryError) as refused:
         oo.run_backtest(DATA, Scripted((Answer(BUY, fault),)), WINDOW)
     assert refused.value.slug == "argument_invalid"
@@ -75,7 +76,7 @@ def test_a_fault_is_a_slug_that_a_harness_may_give(fault: Any) -> None:
 HARNESS: Harness = {"allow_net": False, "tier": "T2", "transport": "stdio"}
 
 
-def test_how_an_agent_was_run_is_told_in_the_header() -> None:
+def test_how_an_agent_was_run_is_bound_by_the_record_and_leaves_the_run_as_it_is(tmp_path: Path) -> None:
     jailed = oo.run_backtest(DATA, Scripted((HOLD,) * 7, HARNESS), WINDOW, name="x", capture=True).record
     inside = oo.run_backtest(DATA, Scripted((HOLD,) * 7), WINDOW, name="x", capture=True).record
     told = {name: value for name, value in jailed.headers[0].items() if name.startswith("harness.")}
@@ -83,7 +84,13 @@ def test_how_an_agent_was_run_is_told_in_the_header() -> None:
     assert not any(name.startswith("harness") for name in inside.headers[0])
     assert oo.replay(jailed, DATA).verified
     assert oo.RunRecord.from_json(jailed.to_json()) == jailed
-    assert jailed.digest != inside.digest
+    assert (jailed.run_digests, jailed.digest == inside.digest) == (inside.run_digests, False)
+    joined = oo.RunRecord.join("x", [jailed, inside])
+    assert [each.digest for each in joined.runs()] == [jailed.digest, inside.digest]
+    edited = oo.RunRecord.from_json(jailed.to_json().replace('"tier":"T2"', '"tier":"T3"'))
+    assert (edited.is_whole(), oo.replay(edited, DATA).verified) == (False, False)
+    jailed.save(tmp_path / "x.jsonl.zst")
+    assert oo.RunRecord.load(tmp_path / "x.jsonl.zst") == jailed
     ((knobs, parting),) = compare(jailed, inside).runs
     assert [(knob.field, knob.left, knob.right) for knob in knobs] == [(name, told[name], "absent") for name in told]
     assert parting is None

@@ -1,4 +1,4 @@
-"""Agents that write without end: no faster writer holds up who reads it."""
+"""Agents that write without end, or do not read: neither holds up who asks them."""
 
 from __future__ import annotations
 
@@ -59,3 +59,18 @@ def test_an_agent_whose_answers_fill_the_disk_is_given_up(tmp_path: Path) -> Non
     assert [each.fault for each in answers] == [None] * 3 + ["answer_too_long", "agent_given_up", "agent_given_up"]
     told = "all answers of a run must be at most 3,500 bytes together; received more"
     assert faults == [f"3 answer_too_long: {told}"]
+
+
+def test_an_answer_to_an_observation_that_is_not_read_comes_too_early(tmp_path: Path) -> None:
+    """What is left of the observation would stand before the next one."""
+    answer = "select.select([0], [], []); os.write(1, b'{}\\n'); os.read(0, 8192)"
+    text = f"import os, select\nwhile True:\n    {answer}\n"
+    (tmp_path / "agent.py").write_text(text, encoding="utf-8")
+    agent = CommandAgent([sys.executable, str(tmp_path / "agent.py")], (), Bounds(start_seconds=30.0))
+    with Supervised(agent) as session:
+        faults = []
+        for _ in range(2):
+            faults.append(session.answer("7" * 2**18).fault)
+            # So that it reads a part.
+            sleep(0.05)
+    assert faults == ["answer_too_early"] * 2

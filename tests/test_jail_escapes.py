@@ -70,7 +70,7 @@ QUICK = [
         "user_namespace",
         "ring",
     ),
-    *("child_of_parent", "flood", "generation", "hint", "lease", "read_time"),
+    *("child_of_parent", "flood", "generation", "hint", "lease", "read_time", "read_attribute", "events"),
 ]
 
 

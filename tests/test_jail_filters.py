@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from openoutcry.jail.bpf import ALLOW, ENOSYS, ENOTTY, EPERM, KILL, Low, Null, OwnPid, Program, Rule, assemble
+from openoutcry.jail.bpf import ALLOW, ENOSYS, ENOTSUP, ENOTTY, EPERM, KILL, Low, Null, OwnPid, Program, Rule, assemble
 from openoutcry.jail.filters import command_filter, worker_filter
 from openoutcry.jail.syscalls import ARCHITECTURES, LAST, NUMBERS
 
@@ -125,6 +125,11 @@ def test_a_command_threads_and_forks_and_reaches_nobody(machine: str) -> None:
     # To type into a terminal; what kind it is, and how much there is to read.
     assert on(machine, program, "ioctl", 0, 0x5412) == EPERM
     assert {on(machine, program, "ioctl", 1, each) for each in (0x5401, 0x541B, 0x5421, 0x802C542A)} == {ALLOW}
+    # Interfaces of the network, for who has one.
+    assert on(machine, program, "ioctl", 0, 0x8913) == ENOTTY
+    assert on(machine, command_filter(machine, allow_net=True, landlock_abi=7), "ioctl", 0, 0x8913) == ALLOW
+    assert {on(machine, program, each) for each in ("getxattr", "lgetxattr", "listxattr", "llistxattr")} == {ENOTSUP}
+    assert on(machine, program, "io_setup", 128) == ENOSYS
     # Attributes, generation and subvolumes of files; FIFREEZE.
     for each in (0x40086602, 0x401C5820, 0x40087602, 0x5000940E, 0xC0045877):
         assert on(machine, program, "ioctl", 0, each) == ENOTTY

@@ -76,7 +76,8 @@ def test_the_best_jail_is_what_there_is_and_says_why_it_is_no_better(
     jail = Jail.best(Profile(tmp_path))
     assert jail is not None
     assert jail.tier is Tier.T1
-    assert described(jail).startswith("jail T1; no T2: no Landlock; no T3: no bwrap")
+    told = "jail T1; no T2: no Landlock; no T3: no bwrap; an agent reads what you can, keys and data too"
+    assert described(jail).startswith(told)
     host = Host("x86_64", 0, None, MappingProxyType({Tier.T1: "this is Darwin", **missing}))
     assert Jail.best(Profile(tmp_path)) is None
     assert (

@@ -25,7 +25,7 @@ class Answer(NamedTuple):
 
     Attributes:
         text: What came of the agent.
-        fault: Slug of what was wrong, other than `malformed`, which a run finds itself; None if nothing.
+        fault: Slug of what was wrong, such as `agent_late`; None if nothing, though the text may be no decision.
     """
 
     text: str

@@ -46,13 +46,13 @@ REPORT_BARS, REPORT_GOAL = 5000, 2.0
 class Row:
     """One measurement, its goal, and the same by a peer.
 
-    `value` and `bound` are in `unit`; the value must stay below the bound, or reach it where `at_least` is set. `ratio`
-    says how many times better than the peer it is.
+    `value` and `bound` are in `unit`; the value must stay below the bound, or reach it where `at_least` is set. Without
+    a bound there is no goal. `ratio` says how many times better than the peer it is.
     """
 
     what: str
     value: float
-    bound: float
+    bound: float | None
     unit: str
     peer: str = ""
     ratio: float | None = None
@@ -62,6 +62,8 @@ class Row:
     @property
     def is_met(self) -> bool:
         """Whether the goal is met."""
+        if self.bound is None:
+            return True
         return self.value >= self.bound if self.at_least else self.value < self.bound
 
     @property
@@ -72,6 +74,8 @@ class Row:
     @property
     def goal(self) -> str:
         """The goal in words."""
+        if self.bound is None:
+            return ""
         return f">= {self.bound:,.0f}{self.unit}" if self.at_least else f"< {self.bound:.3g}{self.unit}"
 
     def to_dict(self) -> dict[str, object]:

@@ -50,6 +50,8 @@ __all__ = [
     "check_rows",
     "check_scenario_spec",
     "check_score_config",
+    "conformance_files",
+    "conformance_is_signed",
     "decay",
     "decompress",
     "deflate",
@@ -71,6 +73,7 @@ __all__ = [
     "overfit",
     "power",
     "probabilistic_sharpe",
+    "read_decision",
     "record_public_key",
     "regress",
     "resolve_window",
@@ -84,6 +87,7 @@ __all__ = [
     "score_run",
     "sharpe_errors",
     "sharpe_interval",
+    "sign_conformance",
     "summarize",
     "tie_bands",
     "tracking",
@@ -824,6 +828,27 @@ def canonicalize(text: str) -> str:
 
     Raises:
         OpenOutcryError: `bad_json`: it is not JSON, or names a field twice.
+    """
+
+def conformance_files() -> dict[str, str]:
+    """Return the files of `contract/conformance` by their names."""
+
+def read_decision(text: str) -> str:
+    """Return a decision as every surface reads it, in canonical JSON.
+
+    Optional fields at their default are left out.
+
+    Raises:
+        OpenOutcryError: the text is refused whole, with the slug of its first fault.
+    """
+
+def sign_conformance(digest: bytes, private_key: bytes) -> bytes:
+    """Return the signature of a report of conformance, 64 bytes of Ed25519."""
+
+def conformance_is_signed(digest: bytes, public_key: bytes, signature: bytes) -> bool:
+    """Return whether a signature is of a report's digest and by a key.
+
+    Bytes that are no key have signed nothing.
     """
 
 def record_public_key(private_key: bytes) -> bytes:

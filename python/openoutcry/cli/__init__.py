@@ -8,6 +8,7 @@ import typer
 
 from openoutcry.cli import (
     bench,
+    conformance,
     data,
     demo,
     leakcheck,
@@ -26,9 +27,9 @@ from openoutcry.openoutcry_py import OpenOutcryError
 EXIT_CODES = """
 **Exit codes** 0: done. 1: an agent of yours raised an error, shown with its traceback, `bench --check` missed a goal,
 the markets of `data diff` or the records of `diff` differ, a record is not what `replay` makes of it, an attack of
-`score --attack` won, `sandbox doctor` found no tight jail, `leakcheck` found a leak, `realism` found what real markets
-are not, or a bot of `martingale` gained. 2: the input was refused, with one line that says what is required and what
-came.
+`score --attack` won, `sandbox doctor` found no tight jail, `conformance` found an agent that does not conform,
+`leakcheck` found a leak, `realism` found what real markets are not, or a bot of `martingale` gained. 2: the input was
+refused, with one line that says what is required and what came.
 """
 
 app = typer.Typer(
@@ -47,6 +48,7 @@ app.command("diff", epilog=replay.DIFF_EXAMPLES)(replay.diff)
 app.add_typer(data.app, name="data")
 app.add_typer(suite.app, name="suite")
 app.add_typer(sandbox.app, name="sandbox")
+app.command("conformance", epilog=conformance.EXAMPLES)(conformance.conformance)
 app.command("score", epilog=score.EXAMPLES)(score.score)
 app.command("leakcheck", epilog=leakcheck.EXAMPLES)(leakcheck.leakcheck)
 app.command("realism", epilog=realism.EXAMPLES)(realism.realism)

@@ -29,6 +29,8 @@ EXAMPLES = """
 `openoutcry bench --scenarios`
 
 `openoutcry bench --score --check`
+
+`openoutcry bench --agents`
 """
 
 
@@ -41,17 +43,26 @@ def bench(
     score: bool = typer.Option(
         False, "--score", help="Measure the tests of a field beside arch instead, which the extra `oracle` brings."
     ),
+    agents: bool = typer.Option(
+        False, "--agents", help="Measure how agents in processes of their own are asked, in the jail and out of it."
+    ),
     as_json: bool = typer.Option(False, "--json", help="Print as JSON."),
 ) -> None:
     """Measure backtests, memory, JSON steps, import time and size.
 
     Each beside a numpy peer in the same process, where it has one.
     """
-    chosen = [f"`--{name}`" for name, is_on in (("batch", batch), ("scenarios", scenarios), ("score", score)) if is_on]
+    ways = {
+        "batch": _measure_batch,
+        "scenarios": _measure_scenarios,
+        "score": _measure_score,
+        "agents": _measure_agents,
+    }
+    given = {"batch": batch, "scenarios": scenarios, "score": score, "agents": agents}
+    chosen = [name for name, is_on in given.items() if is_on]
     if len(chosen) > 1:
-        message = f"`--batch`, `--scenarios` and `--score` exclude each other; received {' and '.join(chosen)}"
-        raise refusal("argument_invalid", message)
-    ways = {"`--batch`": _measure_batch, "`--scenarios`": _measure_scenarios, "`--score`": _measure_score}
+        every, received = (" and ".join(f"`--{name}`" for name in names) for names in (ways, chosen))
+        raise refusal("argument_invalid", f"{every} exclude each other; received {received}")
     rows = ways[chosen[0]]() if chosen else _measure()
     if as_json:
         typer.echo(json.dumps([row.to_dict() for row in rows]))
@@ -89,6 +100,12 @@ def _measure_score() -> list[Any]:
     from openoutcry import score_benchmarks
 
     return score_benchmarks.measure()
+
+
+def _measure_agents() -> list[Any]:
+    from openoutcry import agent_benchmarks
+
+    return agent_benchmarks.measure()
 
 
 def check_goals(rows: list[Any]) -> None:
@@ -129,6 +146,6 @@ def _table(rows: list[Row]) -> Table:
     table.add_column("peer is")
     for row in rows:
         ratio = "" if row.ratio is None else f"{row.ratio:.1f}x"
-        met = "met" if row.is_met else "missed"
+        met = "" if row.bound is None else "met" if row.is_met else "missed"
         table.add_row(row.what, row.here, row.goal, met, row.peer, ratio, row.peer_is)
     return table

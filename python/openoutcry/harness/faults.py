@@ -17,12 +17,14 @@ class AgentError(OpenOutcryError):
 
     Attributes:
         stderr: The end of what it has written to its standard error, its traceback if it raised.
+        received: What it had written of an answer.
     """
 
-    def __init__(self, slug: str, message: str, stderr: str = "") -> None:
+    def __init__(self, slug: str, message: str, stderr: str = "", received: bytes = b"") -> None:
         super().__init__(f"{slug}: {message}")
         self.slug = slug
         self.stderr = stderr
+        self.received = received
 
     @property
     def is_of_infrastructure(self) -> bool:
@@ -30,4 +32,4 @@ class AgentError(OpenOutcryError):
         return self.slug in INFRASTRUCTURE
 
     def __reduce__(self) -> Any:
-        return AgentError, (self.slug, str(self).removeprefix(f"{self.slug}: "), self.stderr)
+        return AgentError, (self.slug, str(self).removeprefix(f"{self.slug}: "), self.stderr, self.received)

@@ -10,8 +10,8 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from time import monotonic
-from typing import NoReturn
+from time import monotonic, sleep
+from typing import NamedTuple, NoReturn
 
 from openoutcry.errors import refusal
 from openoutcry.harness.faults import AgentError
@@ -24,6 +24,21 @@ _MOST_BYTES = 2**20
 _OF_THE_HOST = (errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM)
 # A fork of the agent holds its pipes open when it has ended, so that they alone do not tell.
 _LOOK_SECONDS = 0.2
+_NAP_SECONDS = 0.005
+
+
+class Ending(NamedTuple):
+    """How a process took the end of its input.
+
+    Attributes:
+        code: Its exit code, below 0 for a signal; None if it had to be killed.
+        said: What it wrote beside its answers.
+        stderr: The end of what it wrote to its standard error.
+    """
+
+    code: int | None
+    said: bytes
+    stderr: str
 
 
 class StdioSession(Session):
@@ -97,6 +112,7 @@ class StdioSession(Session):
         try:
             return line.decode("utf-8")
         except UnicodeDecodeError as error:
+            self._received = line
             self._fail("answer_not_text", f"an answer must be UTF-8; received {error.reason} at byte {error.start}")
 
     def _check_silence(self) -> None:
@@ -124,6 +140,7 @@ class StdioSession(Session):
                     self._poll.unregister(self._stdin)
             answer = self._taken()
             if answer is not None:
+                self._check_read(unsent)
                 return answer
             # What it wrote before its end has been read.
             if has_ended and self._stdout not in ready:
@@ -134,6 +151,11 @@ class StdioSession(Session):
                 self._fail("agent_late", f"an agent must answer within {seconds:g} s; received {came}")
             if now >= look:
                 look, has_ended = now + _LOOK_SECONDS, self._is_killed or self._has_ended()
+
+    def _check_read(self, unsent: bytes) -> None:
+        if unsent:
+            came = f"one with {len(unsent):,} bytes of it not yet read"
+            self._fail("answer_too_early", f"an answer must come after its observation; received {came}")
 
     def _taken(self) -> bytes | None:
         """Return the answer, once its line has come."""
@@ -195,7 +217,7 @@ class StdioSession(Session):
     def _fail(self, slug: str, message: str) -> NoReturn:
         # What it has said so far is part of the story.
         self._take_last_words()
-        raise AgentError(slug, message, self._errors.tail)
+        raise AgentError(slug, message, self._errors.tail, self._received)
 
     def _take_last_words(self) -> None:
         """Take what the standard error holds, and no more: another one may fill it as fast as it is read."""
@@ -212,7 +234,8 @@ class StdioSession(Session):
         until, pipes = monotonic() + seconds, select.poll()
         for descriptor in {last, self._stderr}:
             pipes.register(descriptor, select.POLLIN)
-        while (left := until - monotonic()) > 0.0:
+        # Who writes more than an answer can be is not waited for.
+        while (left := until - monotonic()) > 0.0 and len(self._received) <= self._bounds.answer_bytes:
             ready = pipes.poll(min(left, _LOOK_SECONDS) * 1000.0)
             # It will say no more, whoever holds its output open.
             if not ready and last == self._stdout and self._has_ended():
@@ -221,11 +244,36 @@ class StdioSession(Session):
                 chunk = os.read(descriptor, _CHUNK)
                 if descriptor == self._stderr:
                     self._errors.feed(chunk)
+                else:
+                    self._received += chunk
                 if not chunk:
                     pipes.unregister(descriptor)
                     if descriptor == last:
                         return True
         return False
+
+    def end(self, seconds: float | None = None) -> Ending:
+        """Tell the process that the run is over, and return how it takes that.
+
+        Args:
+            seconds: Time that it has for it; that of its bounds by default.
+        """
+        seconds = self._bounds.end_seconds if seconds is None else seconds
+        until = monotonic() + seconds
+        self.finish()
+        has_ended = self._drain(self._stdout, seconds) and self._ends_until(until)
+        self.kill()
+        self.close()
+        return Ending(self._process.returncode if has_ended else None, self._received, self._errors.tail)
+
+    def _ends_until(self, until: float) -> bool:
+        if not hasattr(os, "waitid"):
+            with suppress(subprocess.TimeoutExpired):
+                return self._process.wait(max(0.0, until - monotonic())) is not None
+            return False
+        while not (has_ended := self._has_ended()) and monotonic() < until:
+            sleep(_NAP_SECONDS)
+        return has_ended
 
     def run_out(self) -> int:
         """Return the exit code of a process that is asked nothing.

@@ -25,7 +25,7 @@ LEAST_ATTEMPTS = 40
 
 _MEMORY_BYTES, _HEAVY_BYTES, _CPU_SECONDS = 256 * 2**20, 2**30, 1
 # For any attempt; where it goes on until it is ended; where it computes, or imports a library.
-_SECONDS, _PATIENCE_SECONDS, _SLOW_SECONDS = 2.0, 0.3, 10.0
+_SECONDS, _PATIENCE_SECONDS, _SLOW_SECONDS = 2.0, 0.2, 10.0
 _STOPS = ("OSError", "ValueError", "LookupError", "MemoryError", "RuntimeError")
 
 

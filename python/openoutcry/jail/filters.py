@@ -8,7 +8,20 @@ that are newer than our tables do not exist (`ENOSYS`), so that a new kernel bri
 
 from __future__ import annotations
 
-from openoutcry.jail.bpf import ALLOW, ENOSYS, ENOTTY, EPERM, Clause, Low, Null, OwnPid, Program, Rule, assemble
+from openoutcry.jail.bpf import (
+    ALLOW,
+    ENOSYS,
+    ENOTSUP,
+    ENOTTY,
+    EPERM,
+    Clause,
+    Low,
+    Null,
+    OwnPid,
+    Program,
+    Rule,
+    assemble,
+)
 from openoutcry.jail.syscalls import LAST
 
 _UNIX, _INET, _INET6, _STREAM, _DATAGRAM, _TCP, _UDP = 1, 2, 10, 1, 2, 6, 17
@@ -98,7 +111,13 @@ def command_filter(machine: str, *, allow_net: bool, landlock_abi: int) -> Progr
     # The signal of the parent's death, and a core that is shared.
     rules["prctl"] = _none_of(0, (1, 62))
     rules["fcntl"] = _one_of(1, _DESCRIPTOR)
-    rules["ioctl"] = Rule(ENOTTY, _TERMINAL)
+    # Any socket asks about the network, one of a pair, too.
+    kinds = (_OF_TERMINALS, _OF_SOCKETS) if allow_net else (_OF_TERMINALS,)
+    rules["ioctl"] = Rule(ENOTTY, [*_TAKING, *(([Low(1, kind, 0xFF00)], ALLOW) for kind in kinds)])
+    # Their text is content, of files that may not be read; Landlock looks at neither.
+    rules |= dict.fromkeys(("getxattr", "lgetxattr", "listxattr", "llistxattr"), Rule(ENOTSUP))
+    # From a store that is one for the machine.
+    rules["io_setup"] = Rule(ENOSYS)
     if landlock_abi < _SCOPED_ABI:
         rules |= dict.fromkeys(("kill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo"), _OWN)
         rules |= {"tkill": _DENIED, "pidfd_send_signal": _DENIED}
@@ -114,11 +133,12 @@ _NO_NEW_CODE: tuple[Clause, ...] = (
 # Copies, flags, locks, the size of a pipe, seals and what is asked; not owners and signals, leases, notices of a folder
 # and hints, which a file keeps.
 _DESCRIPTOR = (*range(8), 9, 11, 16, 36, 37, 38, 1025, 1027, 1028, *range(1030, 1036), 1037)
-# Those of terminals, which say how much there is to read, too, and of sockets. File systems have hundreds of their own,
-# some of which write into a file that is open to be read. First what types into a terminal or takes it, and owners.
-_TERMINAL: tuple[Clause, ...] = (
-    *(([Low(1, value)], EPERM) for value in (0x540E, 0x5412, 0x541C, 0x541D, 0x5423, 0x8901, 0x8902)),
-    *(([Low(1, kind, 0xFF00)], ALLOW) for kind in (0x5400, 0x8900)),
+# Those of terminals say how much there is to read, too. File systems have hundreds of their own, some of which write
+# into a file that is open to be read.
+_OF_TERMINALS, _OF_SOCKETS = 0x5400, 0x8900
+# What types into a terminal or takes it, and owners.
+_TAKING: tuple[Clause, ...] = tuple(
+    ([Low(1, value)], EPERM) for value in (0x540E, 0x5412, 0x541C, 0x541D, 0x5423, 0x8901, 0x8902)
 )
 _INTERNET: tuple[Clause, ...] = tuple(
     ([Low(0, family), Low(1, kind, 0xF), Low(2, protocol)], ALLOW)

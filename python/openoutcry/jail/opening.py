@@ -149,6 +149,8 @@ class Jail:
     def notes(self) -> tuple[str, ...]:
         """What holds less here than it could, in words."""
         told = []
+        if self.tier is Tier.T1:
+            told.append("an agent reads what you can, keys and data too, and connects to whom it likes")
         if self.tier >= Tier.T2 and self.host.landlock < 6 and self.tier < Tier.T3:
             told.append("a command may signal itself alone: Landlock keeps signals inside from version 6 on")
         if self.tier >= Tier.T1 and os.geteuid() == 0:

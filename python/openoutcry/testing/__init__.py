@@ -1,4 +1,4 @@
-"""Check that a vector environment keeps Gymnasium's conventions."""
+"""Check that an agent conforms, and that a vector environment keeps conventions."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 from gymnasium.vector import AutoresetMode, VectorEnv
 
+from openoutcry.conformance import ConformanceError, check_agent
 from openoutcry.testing import checks
 from openoutcry.testing.autoreset import check_autoreset
 from openoutcry.testing.rollout import Scalar, Subject, Vector, VectorEnvError
@@ -102,4 +103,4 @@ def _check(
     return [f"{subject.mode.name}.{name}" for name in chosen]
 
 
-__all__ = ["CHECKS", "VectorEnvError", "check_vector_env"]
+__all__ = ["CHECKS", "ConformanceError", "VectorEnvError", "check_agent", "check_vector_env"]

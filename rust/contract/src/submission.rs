@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use openoutcry_engine::{CostModel, Limits, Window};
 
-use crate::record::{Digest, Fill};
+use crate::record::{Digest, Fill, Harness};
 
 /// What a scorer may know of an agent.
 ///
@@ -60,6 +60,10 @@ pub struct Trace {
     pub digest: Digest,
     /// What trading cost.
     pub costs: CostModel,
+    /// How the agent was run, as its record says.
+    ///
+    /// None inside the harness's own process.
+    pub harness: Option<Harness>,
     /// What a decision could ask for.
     pub limits: Limits,
     /// NAV at the close of each bar of the window; 1 at the first.

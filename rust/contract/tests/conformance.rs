@@ -7,13 +7,20 @@ use serde_json::{Value, json};
 
 const NEGATIVE: &str = include_str!("../../../contract/conformance/negative.json");
 const POSITIVE: &str = include_str!("../../../contract/conformance/positive.json");
-const FIXTURES: [&str; 7] = [
+const FIXTURES: [&str; 14] = [
+    include_str!("../../../contract/conformance/awkward_news.json"),
     include_str!("../../../contract/conformance/empty_start.json"),
     include_str!("../../../contract/conformance/empty_universe.json"),
+    include_str!("../../../contract/conformance/extreme_prices.json"),
+    include_str!("../../../contract/conformance/halted_symbol_held.json"),
     include_str!("../../../contract/conformance/legacy_decision_shape.json"),
+    include_str!("../../../contract/conformance/numbers_of_rfc8785.json"),
     include_str!("../../../contract/conformance/several_symbols_with_fundamentals_and_news.json"),
+    include_str!("../../../contract/conformance/signed_book.json"),
     include_str!("../../../contract/conformance/signed_short.json"),
     include_str!("../../../contract/conformance/single_symbol_with_a_position.json"),
+    include_str!("../../../contract/conformance/unicode_symbols.json"),
+    include_str!("../../../contract/conformance/unknown_fields_everywhere.json"),
     include_str!("../../../contract/conformance/unknown_observation_field.json"),
 ];
 

@@ -1,9 +1,11 @@
 //! Records as texts: one form, read back to the byte; no change goes unseen.
 
+use std::collections::BTreeMap;
+
 use openoutcry_contract::canonicalize;
 use openoutcry_contract::record::{
-    AgentTrajectory, DatasetName, Digest, Fault, Fill, Harness, Header, Place, Recorder, RunTrajectory, Seen, Tier,
-    Transport, compare_runs, public_key,
+    AgentTrajectory, DatasetName, Digest, Fault, FaultKind, Fill, Harness, Header, Place, Recorder, RunTrajectory,
+    Seen, Tier, Transport, compare_runs, public_key,
 };
 use openoutcry_engine::{CostModel, Limits, Window};
 use proptest::prelude::*;
@@ -18,7 +20,6 @@ fn header(seed: u64) -> Header {
         dataset: DatasetName { commitment: None, fingerprint: Digest::of("market"), name: "a \"market\"".into() },
         engine_version: "0.1.0".into(),
         fill: Fill::Seed(seed),
-        harness: (seed > 0).then_some(Harness { allow_net: false, tier: Tier::T2, transport: Transport::Stdio }),
         limits: Limits { max_weight: f64::INFINITY, max_participation: Some(0.25), ..Limits::default() },
         lookback: 20,
         window: Window { start: 19, end: 24 },
@@ -30,7 +31,8 @@ fn seen(nav: f64) -> Seen {
 }
 
 fn run(seed: u64) -> RunTrajectory {
-    let mut recorder = Recorder::new(header(seed));
+    let jailed = Harness { allow_net: false, tier: Tier::T2, transport: Transport::Stdio };
+    let mut recorder = Recorder::new(header(seed)).harnessed((seed > 0).then_some(jailed));
     recorder.step(seen(1.0), "{\"orders\":[]}\n".into(), None);
     recorder.step(seen(1.1), "I would rather \u{1f600} not".into(), Some(Fault::new("malformed").unwrap()));
     recorder.step(seen(0.1 + 0.2), String::new(), Some(Fault::new("timeout").unwrap()));
@@ -73,11 +75,16 @@ fn every_link_and_digest_is_what_the_page_says() {
         }
         ends.push(previous);
     }
-    let fields = json!({
+    let mut fields = json!({
         "agent_id": "an agent", "domain": "openoutcry/record/1/agent", "in_sample_trials": 3, "record_version": "1.0",
-        "runs": ends,
+        "runs": ends, "harness": [null, {"allow_net": false, "tier": "T2", "transport": "stdio"}],
     });
-    assert_eq!(record["digest"], digest(fields).as_str());
+    assert_eq!(record["digest"], digest(fields.clone()).as_str());
+    // Without a harness there is no such field.
+    fields["runs"] = json!([ends[0]]);
+    fields.as_object_mut().unwrap().remove("harness");
+    let inside = AgentTrajectory::new("an agent", vec![run(0)], 3);
+    assert_eq!(inside.digest.unwrap().to_string(), digest(fields));
 }
 
 /// Returns whether anything is wrong with a record that could be read.
@@ -177,12 +184,28 @@ fn a_text_of_another_form_is_refused_with_its_slug() {
         ("\"transport\":\"stdio\"", "\"transport\":\"stdio\",\"via\":\"a proxy\"", "record_invalid"),
         ("\"allow_net\":false,", "", "record_invalid"),
         ("\"allow_net\":false", "\"allow_net\":null", "record_invalid"),
-        ("\"limits\":{", "\"harness\":null,\"limits\":{", "record_not_canonical"),
+        ("{\"end\":{", "{\"harness\":null,\"end\":{", "record_not_canonical"),
     ] {
         assert_eq!(slug(from, to), expected, "{to}");
     }
     let upper = text.replacen(&Digest::of("market").to_string(), &Digest::of("market").to_string().to_uppercase(), 1);
     assert_eq!(AgentTrajectory::from_json(&upper).unwrap_err().slug(), "record_invalid");
+}
+
+#[test]
+fn whose_fault_a_slug_names_is_what_the_contract_says() {
+    let document: Value = serde_json::from_str(include_str!("../../../contract/errors.json")).unwrap();
+    let errors = document["errors"].as_array().unwrap();
+    let of_agents =
+        errors.iter().filter(|error| ["agent", "infrastructure"].contains(&error["kind"].as_str().unwrap()));
+    let told: BTreeMap<_, _> =
+        of_agents.map(|error| (error["slug"].as_str().unwrap(), error["kind"].as_str().unwrap())).collect();
+    let known: BTreeMap<_, _> = Fault::KNOWN.into_iter().map(|(slug, kind)| (slug, kind.name())).collect();
+    assert_eq!(known, told);
+    assert!(known.iter().all(|(slug, kind)| Fault::new(slug).is_ok() && FaultKind::of(slug).name() == *kind));
+    for slug in [Fault::MALFORMED, "timeout", "bad_json"] {
+        assert_eq!(FaultKind::of(slug), FaultKind::Agent);
+    }
 }
 
 #[test]
@@ -195,7 +218,7 @@ fn a_break_names_its_place() {
     let other = run(u64::MAX);
     assert_eq!(places(&|_| ()), []);
     assert_eq!(places(&|run| run.header.lookback = 21), [Place::Header]);
-    assert_eq!(places(&|run| run.header.harness = other.header.harness), [Place::Header]);
+    assert_eq!(places(&|run| run.harness = other.harness), []);
     assert_eq!(places(&|run| run.steps[1].decision.push(' ')), [Place::Step(1)]);
     assert_eq!(places(&|run| run.steps[1].fault = None), [Place::Step(1)]);
     assert_eq!(places(&|run| run.steps[2].link.0[0] ^= 1), [Place::Step(2), Place::Step(3)]);
@@ -238,6 +261,12 @@ fn a_public_key_is_that_of_the_rfc() {
 fn two_runs_are_compared_by_their_knobs_and_their_first_difference() {
     let (left, mut right) = (run(0), run(0));
     assert_eq!(compare_runs(&left, &right), (vec![], None));
+    right.harness = run(1).harness;
+    let (knobs, divergence) = compare_runs(&left, &right);
+    let fields: Vec<&str> = knobs.iter().map(|knob| knob.field).collect();
+    assert_eq!(fields, ["harness.allow_net", "harness.tier", "harness.transport"]);
+    assert_eq!((knobs[1].left.as_str(), knobs[1].right.as_str(), divergence), ("absent", "T2", None));
+    right.harness = None;
     right.header.fill = Fill::Commitment(Digest::of("key"));
     right.header.costs.fee_bps = 0.2;
     right.steps[2].nav = f64::from_bits(right.steps[2].nav.to_bits() + 3);

@@ -38,10 +38,11 @@ impl Answer {
 
     /// Returns an answer that holds everything, whatever it says.
     ///
-    /// None for the fault `malformed`: whether a text is a decision is found by reading it, here as in a replay.
+    /// None for a decision that is said to be `malformed`: a replay would find that it is not.
     #[must_use]
     pub fn held(text: String, fault: Fault) -> Option<Self> {
-        (fault.slug() != Fault::MALFORMED).then_some(Self { text, reading: Reading::Held(fault) })
+        let is_false = fault.slug() == Fault::MALFORMED && Decision::from_json(&text).is_ok();
+        (!is_false).then_some(Self { text, reading: Reading::Held(fault) })
     }
 
     /// Returns what the answer decides, and its fault.

@@ -67,9 +67,9 @@ impl<'a> Backtest<'a> {
 
     /// Returns the backtest that a record's header tells of, by rules made of it.
     pub(crate) fn again(data: &'a Dataset, header: &Header, rules: Rules) -> Self {
-        let Header { window, lookback, fill, harness, .. } = *header;
+        let Header { window, lookback, fill, .. } = *header;
         let (name, commitment) = (header.dataset.name.clone(), header.dataset.commitment);
-        Self { data, window, rules, lookback, name, commitment, fill, harness }
+        Self { data, window, rules, lookback, name, commitment, fill, harness: None }
     }
 
     /// Returns this backtest under other limits.

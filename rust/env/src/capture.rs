@@ -59,7 +59,7 @@ impl<'a> Capture<'a> {
             viewer: Viewer::new(of.data, of.window, of.lookback),
             episode: Episode::new(of.data, of.window, of.rules.clone(), Detail::Full),
             run: Run::begin(of.window, of.data.n_symbols(), of.rules.clone()),
-            recorder: Recorder::new(of.header()),
+            recorder: Recorder::new(of.header()).harnessed(of.harness),
             line: String::new(),
             of,
         };
@@ -107,7 +107,6 @@ impl Backtest<'_> {
             },
             engine_version: ENGINE_VERSION.to_owned(),
             fill: self.fill,
-            harness: self.harness,
             limits: *self.rules.limits(),
             lookback: self.lookback,
             window: self.window,

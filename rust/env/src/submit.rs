@@ -138,6 +138,7 @@ pub fn submit_run(
     let trace = Trace {
         digest,
         costs: header.costs,
+        harness: trajectory.harness,
         limits: header.limits,
         turnover: flows.turnover.clone(),
         paid: flows.costs.clone(),

@@ -1,10 +1,7 @@
 //! Answers with faults: each is a hold, is recorded, and replays.
 
-mod shared;
-
-use openoutcry::record::{Fault, Harness, RunTrajectory, Tier, Transport};
-use openoutcry::{Answer, Backtest, BacktestError, CostModel, Dataset, Run, Terms, Window, agents, replay_run};
-use shared::forged;
+use openoutcry::record::{AgentTrajectory, Fault, Harness, RunTrajectory, Tier, Transport};
+use openoutcry::{Answer, Backtest, BacktestError, CostModel, Dataset, Run, Terms, Window, agents, replay_run, submit};
 
 const BUY: &str = "{\"orders\":[{\"action\":\"buy\",\"symbol\":\"S000\",\"target_weight\":0.5}]}";
 const TALK: &str = "I would buy";
@@ -59,22 +56,32 @@ fn a_strict_answer_that_is_no_decision_ends_the_run() {
 }
 
 #[test]
-fn no_answer_is_called_malformed_unread() {
+fn no_decision_is_called_malformed() {
     assert_eq!(Answer::held(BUY.to_owned(), Fault::malformed()), None);
+    let data = market();
+    let said: Vec<_> = std::iter::repeat_n(held(TALK, Fault::MALFORMED), 6).collect();
+    let found: Vec<_> = std::iter::repeat_n(lenient(TALK), 6).collect();
+    assert_eq!(answered(&data, &said).unwrap().1, answered(&data, &found).unwrap().1);
 }
 
 #[test]
-fn how_an_agent_was_run_is_in_the_header_and_is_believed() {
+fn how_an_agent_was_run_is_bound_by_the_record_and_leaves_the_run_as_it_is() {
     let data = market();
     let harness = Harness { allow_net: true, tier: Tier::T2, transport: Transport::Stdio };
-    let (_, mut run) = backtest(&data).harnessed(harness).capture(&mut agents::Momentum).unwrap();
-    let fields = run.header.fields();
+    let captured = |backtest: Backtest<'_>| backtest.capture(&mut agents::Momentum).unwrap().1;
+    let (inside, outside) = (captured(backtest(&data)), captured(backtest(&data).harnessed(harness)));
+    assert_eq!((inside.harness, outside.harness), (None, Some(harness)));
+    assert_eq!(inside.digest(), outside.digest());
+    let fields = outside.fields();
     assert!(fields.is_sorted_by_key(|(name, _)| *name));
     let told: Vec<_> = fields.iter().filter(|(name, _)| name.starts_with("harness")).map(|(_, value)| value).collect();
     assert_eq!(told, ["true", "T2", "stdio"]);
-    assert!(replay_run(&data, &run, &Terms::default()).unwrap().is_verified());
-    run.header.harness = Some(Harness { tier: Tier::T3, ..harness });
-    let first = replay_run(&data, &run, &Terms::default()).unwrap().differences.swap_remove(0);
-    assert_eq!((first.field, first.cause.slug()), ("link", "header_edited"));
-    assert!(replay_run(&data, &forged(&run), &Terms::default()).unwrap().is_verified());
+    assert!(replay_run(&data, &outside, &Terms::default()).unwrap().is_verified());
+    let record = AgentTrajectory::new("x", vec![outside], 0);
+    assert_ne!(record.digest, AgentTrajectory::new("x", vec![inside], 0).digest);
+    let submitted = submit(&[&data], &record, &Terms::default()).unwrap();
+    assert_eq!(submitted.runs[0].trace.as_ref().unwrap().harness, Some(harness));
+    let mut edited = record;
+    edited.runs[0].harness = Some(Harness { tier: Tier::T3, ..harness });
+    assert_eq!(submit(&[&data], &edited, &Terms::default()).unwrap_err().slug(), "record_differs");
 }

@@ -104,9 +104,9 @@ pub(crate) fn answer(value: &Bound<'_, PyAny>) -> PyResult<Answer> {
         return Ok(Answer::lenient(text));
     }
     let named = fault.extract().ok().and_then(|slug: String| Fault::new(&slug).ok());
-    named.and_then(|fault| Answer::held(text, fault)).ok_or_else(|| {
-        refused("argument_invalid", "fault", "None or a slug, and not `malformed`, which a run finds itself", &fault)
-    })
+    named
+        .and_then(|fault| Answer::held(text, fault))
+        .ok_or_else(|| refused("argument_invalid", "fault", "None or a slug, and `malformed` of no decision", &fault))
 }
 
 /// Returns how an agent is run, if it is not run in this process.

@@ -10,6 +10,7 @@ mod arrays;
 mod batch;
 mod buffers;
 mod compress;
+mod conformance;
 mod dataset;
 mod environment;
 mod episodes;
@@ -58,6 +59,10 @@ fn openoutcry_py(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(record::canonicalize, module)?)?;
     module.add_function(wrap_pyfunction!(record::record_public_key, module)?)?;
     module.add_function(wrap_pyfunction!(compress::decompress, module)?)?;
+    module.add_function(wrap_pyfunction!(conformance::conformance_files, module)?)?;
+    module.add_function(wrap_pyfunction!(conformance::conformance_is_signed, module)?)?;
+    module.add_function(wrap_pyfunction!(conformance::read_decision, module)?)?;
+    module.add_function(wrap_pyfunction!(conformance::sign_conformance, module)?)?;
     module.add_function(wrap_pyfunction!(record::fill_commitment, module)?)?;
     module.add_function(wrap_pyfunction!(run::capture_agent, module)?)?;
     module.add_function(wrap_pyfunction!(run::capture_callable, module)?)?;

@@ -130,7 +130,7 @@ impl Record {
     fn headers<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let dict = |run: &RunTrajectory| {
             let dict = PyDict::new(py);
-            for (field, value) in run.header.fields() {
+            for (field, value) in run.fields() {
                 dict.set_item(field, value)?;
             }
             Ok(dict)

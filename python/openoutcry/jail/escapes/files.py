@@ -188,6 +188,11 @@ def read_time(place: Place) -> str:
     return f"read, first since {before:.0f}"
 
 
+def read_attribute(place: Place) -> str:
+    """Read an extended attribute of the data, which Landlock does not look at."""
+    return f"read {os.getxattr(place['secret'], 'user.note')!r}"
+
+
 def watch(place: Place) -> str:
     """Watch what happens to a file."""
     import ctypes

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import socket
+import struct
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,6 +65,14 @@ def interfaces(place: Place) -> str:
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0) as made:
         made.bind((0, 0))
         return f"{len(socket.if_nameindex())} interfaces"
+
+
+def pair_of_interfaces(place: Place) -> str:
+    """Ask one of a pair of sockets about the interfaces of the network."""
+    first, second = socket.socketpair()
+    with first, second:
+        told = fcntl.ioctl(first, 0x8913, struct.pack("16sH22x", b"lo", 0))
+        return f"flags of the first interface: {struct.unpack_from('H', told, 16)[0]:x}"
 
 
 def pass_descriptor(place: Place) -> str:

@@ -152,6 +152,12 @@ def queue_signal(place: Place) -> str:
     return "sent"
 
 
+def signal_by_descriptor(place: Place) -> str:
+    """Send another process a signal by a descriptor of it."""
+    checked(libc("pidfd_send_signal", checked(libc("pidfd_open", place["decoy"], 0)), SIGURG, 0, 0))
+    return "sent"
+
+
 def owner_signal(place: Place) -> str:
     """Have the kernel signal another process, as the owner of a pipe."""
     reader, writer = os.pipe()
@@ -259,6 +265,7 @@ def libc(name: str, *arguments: Any) -> int:
         "prctl": (157, 167),
         "keyctl": (250, 219),
         "process_vm_readv": (310, 270),
+        "pidfd_send_signal": (424, 424),
         "pidfd_open": (434, 434),
         "pidfd_getfd": (438, 438),
     }

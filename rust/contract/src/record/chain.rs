@@ -112,6 +112,14 @@ impl AgentTrajectory {
         json::push_key(&mut text, "agent_id");
         json::push_string(&mut text, &self.agent_id);
         text.push_str(",\"domain\":\"openoutcry/record/1/agent\"");
+        // Left out where it says nothing: a record without it has the digest that it always had.
+        if self.runs.iter().any(|run| run.harness.is_some()) {
+            json::push_key(&mut text, "harness");
+            json::push_array(&mut text, &self.runs, |text, run| match run.harness {
+                Some(harness) => write::push_harness(text, harness),
+                None => text.push_str("null"),
+            });
+        }
         json::push_key(&mut text, "in_sample_trials");
         text.push_str(&self.in_sample_trials.to_string());
         json::push_key(&mut text, "record_version");

@@ -40,7 +40,7 @@ pub fn compare_runs(left: &RunTrajectory, right: &RunTrajectory) -> (Vec<Knob>, 
 }
 
 fn knobs(left: &RunTrajectory, right: &RunTrajectory) -> Vec<Knob> {
-    let (ours, theirs) = (left.header.fields(), right.header.fields());
+    let (ours, theirs) = (left.fields(), right.fields());
     let value = |fields: &[(&str, String)], name: &str| {
         fields.iter().find(|(field, _)| *field == name).map_or("absent".to_owned(), |(_, value)| value.clone())
     };

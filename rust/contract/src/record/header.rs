@@ -2,7 +2,6 @@ use openoutcry_engine::{CostModel, Limits, Window};
 use serde::Deserialize;
 
 use super::digest::Digest;
-use super::harness::Harness;
 
 /// What a run was told before its first bar.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,8 +16,6 @@ pub struct Header {
     pub engine_version: String,
     /// Key of the slippage noise.
     pub fill: Fill,
-    /// How the agent was run; none where it ran inside the harness's own process.
-    pub harness: Option<Harness>,
     /// What a decision could ask for.
     pub limits: Limits,
     /// Closes an observation showed of a symbol at most.
@@ -83,10 +80,9 @@ impl Header {
             ("window.end", self.window.end.to_string()),
             ("window.start", self.window.start.to_string()),
         ];
-        let commitment = self.dataset.commitment.map(|digest| ("dataset.commitment", digest.to_string()));
-        for field in commitment.into_iter().chain(self.harness.into_iter().flat_map(Harness::fields)) {
-            let place = fields.partition_point(|(name, _)| *name < field.0);
-            fields.insert(place, field);
+        if let Some(commitment) = self.dataset.commitment {
+            let place = fields.partition_point(|(name, _)| *name < "dataset.commitment");
+            fields.insert(place, ("dataset.commitment", commitment.to_string()));
         }
         fields
     }

@@ -80,9 +80,9 @@ fn next(record: &mut AgentTrajectory, line: &str, canonical: &mut String) -> Res
     let open = record.runs.last_mut().filter(|run| run.end.is_none());
     // Canonical objects begin with the first of their fields in order.
     match (line.get(..8).unwrap_or(line), open) {
-        ("{\"header", None) => {
+        ("{\"harnes" | "{\"header", None) => {
             let run = parse::<HeaderLine>(line)?.run();
-            write::push_header_line(canonical, &run.header, &run.link);
+            write::push_header_line(canonical, &run);
             record.runs.push(run);
         }
         ("{\"digest", None) => {

@@ -7,6 +7,7 @@ mod chain;
 mod compare;
 mod digest;
 mod error;
+mod fault;
 mod harness;
 mod header;
 mod lines;
@@ -20,12 +21,13 @@ pub use chain::{Break, Place};
 pub use compare::{Divergence, Knob, compare_runs, ulps_between};
 pub use digest::Digest;
 pub use error::RecordError;
+pub use fault::{Fault, FaultKind};
 pub use harness::{Harness, Tier, Transport};
 pub use header::{DatasetName, Fill, Header};
 pub use lines::Lines;
 pub use recorder::{Recorder, Seen};
-pub use sign::{Signature, public_key};
-pub use trajectory::{AgentTrajectory, End, Fault, MAX_AGENT_ID, RunTrajectory, Step, check_agent_id};
+pub use sign::{Signature, conformance_is_signed, public_key, sign_conformance};
+pub use trajectory::{AgentTrajectory, End, MAX_AGENT_ID, RunTrajectory, Step, check_agent_id};
 
 /// The version of the form of a record.
 pub const RECORD_VERSION: &str = "1.0";

@@ -6,10 +6,11 @@ use serde::de::{Deserializer, Error};
 
 use super::digest::Digest;
 use super::error::RecordError;
+use super::fault::Fault;
 use super::harness::Harness;
 use super::header::{DatasetName, Fill, Header};
 use super::sign::Signature;
-use super::trajectory::{AgentTrajectory, End, Fault, RunTrajectory, Step, check_agent_id};
+use super::trajectory::{AgentTrajectory, End, RunTrajectory, Step, check_agent_id};
 use super::{MAX_INTEGER, RECORD_VERSION};
 
 impl AgentTrajectory {
@@ -90,13 +91,15 @@ pub(super) struct FirstLine {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct HeaderLine {
+    harness: Option<Harness>,
     header: HeaderText,
     link: Digest,
 }
 
 impl HeaderLine {
     pub(super) fn run(self) -> RunTrajectory {
-        RunTrajectory { header: self.header.header(), link: self.link, steps: Vec::new(), end: None }
+        let Self { harness, header, link } = self;
+        RunTrajectory { harness, header: header.header(), link, steps: Vec::new(), end: None }
     }
 }
 
@@ -119,6 +122,7 @@ pub(super) struct LastLine {
 #[serde(deny_unknown_fields)]
 struct RunText {
     end: Option<End>,
+    harness: Option<Harness>,
     header: HeaderText,
     link: Digest,
     steps: Vec<Step>,
@@ -126,8 +130,8 @@ struct RunText {
 
 impl RunText {
     fn run(self) -> RunTrajectory {
-        let Self { end, header, link, steps } = self;
-        RunTrajectory { header: header.header(), link, steps, end }
+        let Self { end, harness, header, link, steps } = self;
+        RunTrajectory { harness, header: header.header(), link, steps, end }
     }
 }
 
@@ -140,7 +144,6 @@ struct HeaderText {
     dataset: DatasetName,
     engine_version: String,
     fill: Fill,
-    harness: Option<Harness>,
     limits: LimitsText,
     #[serde(deserialize_with = "integer")]
     lookback: u64,
@@ -149,7 +152,7 @@ struct HeaderText {
 
 impl HeaderText {
     fn header(self) -> Header {
-        let Self { contract_version, costs, dataset, engine_version, fill, harness, limits, lookback, window } = self;
+        let Self { contract_version, costs, dataset, engine_version, fill, limits, lookback, window } = self;
         let window = Window { start: as_size(window.start), end: as_size(window.end) };
         let limits = Limits {
             max_weight: limits.max_weight.unwrap_or(f64::INFINITY),
@@ -159,7 +162,7 @@ impl HeaderText {
             maintenance_margin: limits.maintenance_margin,
         };
         let lookback = as_size(lookback);
-        Header { contract_version, costs, dataset, engine_version, fill, harness, limits, lookback, window }
+        Header { contract_version, costs, dataset, engine_version, fill, limits, lookback, window }
     }
 }
 

@@ -1,7 +1,9 @@
 use super::chain::Chain;
 use super::digest::Digest;
+use super::fault::Fault;
+use super::harness::Harness;
 use super::header::Header;
-use super::trajectory::{End, Fault, RunTrajectory, Step};
+use super::trajectory::{End, RunTrajectory, Step};
 use super::write;
 
 /// What was shown at a close: the digest of the observation, and two numbers of it.
@@ -29,7 +31,14 @@ impl Recorder {
     pub fn new(header: Header) -> Self {
         let mut chain = Chain::default();
         let link = chain.header(&header);
-        Self { chain, last: link, run: RunTrajectory { header, link, steps: Vec::new(), end: None } }
+        Self { chain, last: link, run: RunTrajectory { harness: None, header, link, steps: Vec::new(), end: None } }
+    }
+
+    /// Returns this record of an agent in a process of its own, if it is in one.
+    #[must_use]
+    pub fn harnessed(mut self, harness: Option<Harness>) -> Self {
+        self.run.harness = harness;
+        self
     }
 
     /// Adds a decision: what it was taken on, the answer as it came, and its fault.
@@ -61,7 +70,7 @@ impl Recorder {
 
     /// Appends the line that a stream begins this run with.
     pub fn push_header_line(&self, text: &mut String) {
-        write::push_header_line(text, &self.run.header, &self.run.link);
+        write::push_header_line(text, &self.run);
     }
 
     /// Appends the line of the last step.

@@ -5,8 +5,9 @@ use super::digest::{Digest, hex_field};
 use super::error::RecordError;
 use super::trajectory::AgentTrajectory;
 
-/// What is signed is this domain and the bytes of the digest.
+/// What is signed is a domain and the bytes of the digest.
 const DOMAIN: &[u8] = b"openoutcry/record/1/signature\0";
+const CONFORMANCE: &[u8] = b"openoutcry/conformance/1/signature\0";
 
 /// A signature of Ed25519 over the digest of a record.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -28,8 +29,21 @@ enum Algorithm {
     Ed25519,
 }
 
-fn message(digest: &Digest) -> Vec<u8> {
-    [DOMAIN, &digest.0].concat()
+fn message(domain: &[u8], digest: &Digest) -> Vec<u8> {
+    [domain, &digest.0].concat()
+}
+
+/// Returns the signature of a report of conformance, by its digest.
+#[must_use]
+pub fn sign_conformance(digest: &Digest, private_key: &[u8; 32]) -> [u8; 64] {
+    SigningKey::from_bytes(private_key).sign(&message(CONFORMANCE, digest)).to_bytes()
+}
+
+/// Returns whether a signature is of a report of conformance, and by this key.
+#[must_use]
+pub fn conformance_is_signed(digest: &Digest, public_key: &[u8; 32], signature: &[u8; 64]) -> bool {
+    VerifyingKey::from_bytes(public_key)
+        .is_ok_and(|key| key.verify_strict(&message(CONFORMANCE, digest), &Bytes::from_bytes(signature)).is_ok())
 }
 
 /// Returns the public key of a private one.
@@ -53,7 +67,7 @@ impl AgentTrajectory {
         self.signature = Some(Signature {
             _algorithm: Algorithm::Ed25519,
             public_key: key.verifying_key().to_bytes(),
-            signature: key.sign(&message(&digest)).to_bytes(),
+            signature: key.sign(&message(DOMAIN, &digest)).to_bytes(),
         });
         Ok(self)
     }
@@ -78,6 +92,6 @@ impl AgentTrajectory {
         else {
             return Ok(false);
         };
-        Ok(verifying.verify_strict(&message(&digest), &Bytes::from_bytes(&signature.signature)).is_ok())
+        Ok(verifying.verify_strict(&message(DOMAIN, &digest), &Bytes::from_bytes(&signature.signature)).is_ok())
     }
 }

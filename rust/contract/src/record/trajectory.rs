@@ -1,9 +1,9 @@
-use std::fmt;
-
 use serde::Deserialize;
 
 use super::digest::Digest;
 use super::error::RecordError;
+use super::fault::Fault;
+use super::harness::Harness;
 use super::header::Header;
 use super::sign::Signature;
 
@@ -44,6 +44,10 @@ pub struct AgentTrajectory {
 /// The record of one run: what it was told, what it decided, and the chain.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunTrajectory {
+    /// How the agent was run; none where it ran inside the harness's own process.
+    ///
+    /// The digest of the record binds it and not the chain: whoever is asked, the same decisions are the same run.
+    pub harness: Option<Harness>,
     /// What the run was told.
     pub header: Header,
     /// SHA-256 over the header, with which the chain begins.
@@ -88,52 +92,20 @@ pub struct End {
     pub terminated: bool,
 }
 
-/// Why a harness took an answer for a hold: a slug, such as `malformed`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Fault(String);
-
-impl Fault {
-    /// The answer is not a decision; a replay checks that it is not.
-    pub const MALFORMED: &'static str = "malformed";
-
-    /// Returns the fault of a slug: words of lower-case letters joined by `_`.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error for any other text.
-    pub fn new(slug: &str) -> Result<Self, RecordError> {
-        let is_slug =
-            slug.split('_').all(|word| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase()));
-        if is_slug {
-            return Ok(Self(slug.to_owned()));
-        }
-        Err(RecordError::invalid(format!("`fault` {slug:?}, which is no slug such as `malformed`")))
-    }
-
-    /// Returns the fault of an answer that is not a decision.
-    #[must_use]
-    pub fn malformed() -> Self {
-        Self(Self::MALFORMED.to_owned())
-    }
-
-    /// Returns the slug.
-    #[must_use]
-    pub fn slug(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Display for Fault {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0)
-    }
-}
-
 impl RunTrajectory {
     /// Returns the digest of the run: its last link, none for an unfinished one.
     #[must_use]
     pub fn digest(&self) -> Option<Digest> {
         self.end.as_ref().map(|end| end.link)
+    }
+
+    /// Returns every field of the header and of the harness by its path.
+    #[must_use]
+    pub fn fields(&self) -> Vec<(&'static str, String)> {
+        let mut fields = self.header.fields();
+        fields.extend(self.harness.into_iter().flat_map(Harness::fields));
+        fields.sort_by_key(|(name, _)| *name);
+        fields
     }
 
     /// Returns the bar at whose close a step was decided.

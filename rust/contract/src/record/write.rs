@@ -43,7 +43,7 @@ impl AgentTrajectory {
         let mut text = String::new();
         push_first_line(&mut text, &self.agent_id, self.in_sample_trials);
         for run in &self.runs {
-            push_header_line(&mut text, &run.header, &run.link);
+            push_header_line(&mut text, run);
             for step in &run.steps {
                 push_step_line(&mut text, step);
             }
@@ -79,11 +79,9 @@ pub(super) fn push_first_line(text: &mut String, agent_id: &str, in_sample_trial
     text.push_str("}\n");
 }
 
-pub(super) fn push_header_line(text: &mut String, header: &Header, link: &Digest) {
+pub(super) fn push_header_line(text: &mut String, run: &RunTrajectory) {
     text.push('{');
-    push_key(text, "header");
-    push_header(text, header);
-    push_digest(text, "link", link);
+    push_beginning(text, run);
     text.push_str("}\n");
 }
 
@@ -143,15 +141,23 @@ pub(super) fn push_digest(text: &mut String, name: &str, digest: &Digest) {
     push_quoted_hex(text, &digest.0);
 }
 
+fn push_beginning(text: &mut String, run: &RunTrajectory) {
+    if let Some(harness) = run.harness {
+        push_key(text, "harness");
+        push_harness(text, harness);
+    }
+    push_key(text, "header");
+    push_header(text, &run.header);
+    push_digest(text, "link", &run.link);
+}
+
 fn push_run(text: &mut String, run: &RunTrajectory) {
     text.push('{');
     if let Some(end) = &run.end {
         push_key(text, "end");
         push_end(text, end);
     }
-    push_key(text, "header");
-    push_header(text, &run.header);
-    push_digest(text, "link", &run.link);
+    push_beginning(text, run);
     push_key(text, "steps");
     push_array(text, &run.steps, |text, step| {
         text.push('{');
@@ -231,10 +237,6 @@ pub(super) fn push_header(text: &mut String, header: &Header) {
         Fill::Commitment(digest) => push_digest(text, "commitment", digest),
     }
     text.push('}');
-    if let Some(harness) = header.harness {
-        push_key(text, "harness");
-        push_harness(text, harness);
-    }
     push_key(text, "limits");
     push_limits(text, &header.limits);
     push_key(text, "lookback");
@@ -248,7 +250,8 @@ pub(super) fn push_header(text: &mut String, header: &Header) {
     text.push_str("}}");
 }
 
-fn push_harness(text: &mut String, harness: Harness) {
+/// Appends how an agent was run as an object.
+pub(super) fn push_harness(text: &mut String, harness: Harness) {
     text.push('{');
     push_truth(text, "allow_net", harness.allow_net);
     push_key(text, "tier");

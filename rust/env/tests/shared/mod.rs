@@ -4,7 +4,7 @@ use openoutcry::record::{Recorder, RunTrajectory, Seen};
 
 /// Returns a run with its chain made anew, as whoever lies carefully would.
 pub fn forged(run: &RunTrajectory) -> RunTrajectory {
-    let mut recorder = Recorder::new(run.header.clone());
+    let mut recorder = Recorder::new(run.header.clone()).harnessed(run.harness);
     for step in &run.steps {
         let seen = Seen { cash: step.cash, nav: step.nav, observation: step.observation };
         recorder.step(seen, step.decision.clone(), step.fault.clone());

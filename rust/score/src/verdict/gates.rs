@@ -1,3 +1,5 @@
+use openoutcry_contract::record::FaultKind;
+
 use super::config::{Gates, PassMode, ScoreConfig};
 use super::prepare::Agent;
 use super::process::Process;
@@ -101,13 +103,24 @@ fn protocol(n_windows: usize) -> Gate {
 fn process_gates(process: &Process, gates: &Gates) -> Vec<Gate> {
     let fall = process.worst_drawdown.map(|fall| -fall);
     vec![
-        Gate::at_most("process", process.fault_share(), gates.max_fault_share, Reason::Faults)
-            .unknown_for(Reason::NoTrace),
+        answered(process, gates.max_fault_share),
         Gate::at_most("solvent", Ok(process.n_terminated as f64), 0.0, Reason::Terminated),
         Gate::at_most("drawdown", fall, gates.max_drawdown, Reason::Drawdown),
         Gate::at_most("exposure", process.largest_gross, gates.max_gross, Reason::Exposure)
             .unknown_for(Reason::NoTrace),
     ]
+}
+
+/// Returns whether the agent answered.
+///
+/// It is not known where it could not be reached: then the track is not the agent's, and no fault of it.
+fn answered(process: &Process, bound: f64) -> Gate {
+    let own = Gate::at_most("process", process.fault_share(FaultKind::Agent), bound, Reason::Faults);
+    let other = process.fault_share(FaultKind::Infrastructure);
+    if own.passed == Some(true) && other.is_ok_and(|share| share > bound) {
+        return Gate { passed: None, value: other, reason: Some(Reason::Infrastructure), ..own };
+    }
+    own.unknown_for(Reason::NoTrace)
 }
 
 /// Returns whether what was risked and earned is worth a test.

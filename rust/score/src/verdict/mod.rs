@@ -28,7 +28,7 @@ pub use field::{Field, score_agent, score_field, score_run};
 pub use gates::Gate;
 pub use luck::{LuckFloor, Lucky};
 pub use pass_k::PassK;
-pub use process::Process;
+pub use process::{Isolation, Process};
 pub use rank::Separation;
 pub use reason::{Known, Reason, Unknown};
 pub use score::{CompositeScore, Market, Side, Verdict, WindowScore};

@@ -22,6 +22,9 @@ pub enum Unknown {
     /// Nobody has measured it.
     #[error("runs at other sizes are required; received none")]
     NotMeasured,
+    /// Nothing is known of a network.
+    #[error("runs in processes of their own are required; received one inside the harness's")]
+    InProcess,
     /// No window is said to have been open to the makers.
     #[error("windows in the sample and out of it are required; received one kind")]
     NoSample,
@@ -37,6 +40,7 @@ impl Unknown {
             Self::NoBenchmark => "no_benchmark",
             Self::NotInField => "not_in_field",
             Self::NotMeasured => "not_measured",
+            Self::InProcess => "in_process",
             Self::NoSample => "no_sample",
         }
     }
@@ -62,6 +66,8 @@ pub enum Reason {
     NoSuite,
     /// More answers were no decisions than the budget allows.
     Faults,
+    /// More decisions were held for infrastructure than the budget allows.
+    Infrastructure,
     /// The account was liquidated or ruined.
     Terminated,
     /// A run fell deeper than its mandate allows.
@@ -102,6 +108,7 @@ impl Reason {
             Self::NoTrace => "no_trace",
             Self::NoSuite => "no_suite",
             Self::Faults => "faults",
+            Self::Infrastructure => "infrastructure",
             Self::Terminated => "terminated",
             Self::Drawdown => "drawdown",
             Self::Exposure => "exposure",
@@ -129,6 +136,7 @@ impl Reason {
             Self::NoTrace => "there are no decisions to recompute the returns from",
             Self::NoSuite => "under no suite: the agents chose windows, costs and limits",
             Self::Faults => "too many answers were no decisions",
+            Self::Infrastructure => "too many decisions were held while the agent could not be reached: run it again",
             Self::Terminated => "an account was liquidated or ruined",
             Self::Drawdown => "a run fell deeper than allowed",
             Self::Exposure => "a run held more than allowed",

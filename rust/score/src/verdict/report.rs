@@ -213,7 +213,10 @@ fn window(of: &WindowScore) -> Value {
 fn process(of: &Process) -> Value {
     let object = Object::default()
         .set("n_decisions", of.n_decisions)
+        .maybe("isolation", of.isolation, |isolation| isolation.name().into())
+        .maybe("network", of.network, Value::from)
         .maybe("faults", of.faults.as_ref(), counts)
+        .maybe("infrastructure_faults", of.infrastructure_faults.as_ref(), counts)
         .maybe("events", of.events.as_ref(), counts)
         .set("n_terminated", of.n_terminated)
         .number("worst_drawdown", of.worst_drawdown)

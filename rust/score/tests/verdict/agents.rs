@@ -106,6 +106,7 @@ pub(crate) fn run(start: usize, seed: usize, returns: &[f64], held: &[f64]) -> S
         trace: Some(Trace {
             digest: Digest([2; 32]),
             costs: CostModel::default(),
+            harness: None,
             limits: Limits::default(),
             nav,
             turnover: vec![0.1; n],

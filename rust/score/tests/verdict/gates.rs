@@ -1,4 +1,5 @@
-use openoutcry_score::verdict::{CompositeScore, PassMode, Reason, Verdict, score_agent};
+use openoutcry_contract::record::{Harness, Tier, Transport};
+use openoutcry_score::verdict::{CompositeScore, PassMode, Reason, Unknown, Verdict, score_agent};
 use openoutcry_score::{Undefined, normal};
 
 use crate::agents::{Market, Noise, YEAR, held_to, quick, skilled};
@@ -127,6 +128,51 @@ fn faults_above_the_budget_block_and_events_do_not() {
     counts(&mut agent, 11);
     let score = judged(&agent);
     assert_eq!((score.verdict, score.reasons, score.rank), (Verdict::NotEligible, vec![Reason::Faults], None));
+}
+
+#[test]
+fn faults_of_infrastructure_above_the_budget_leave_the_gate_unknown() {
+    let market = Market::new(&WINDOWS, 0);
+    let mut agent = skilled(&market, "a", 3.0, 0.0, 1);
+    let counts = |agent: &mut openoutcry_contract::Submission, own: u64, other: u64| {
+        let told = [("agent_late".to_owned(), own), ("agent_unreachable".to_owned(), other)];
+        agent.runs[0].trace.as_mut().unwrap().faults = told.into();
+        judged(agent)
+    };
+    let gate_of = |score: &CompositeScore| *score.gates.iter().find(|gate| gate.slug == "process").unwrap();
+    let score = counts(&mut agent, 10, 10);
+    assert_eq!(score.verdict, Verdict::Eligible);
+    assert_eq!(gate_of(&score).value.unwrap().to_bits(), 0.01_f64.to_bits());
+    assert_eq!(score.process.faults, Ok([("agent_late".to_owned(), 10)].into()));
+    assert_eq!(score.process.infrastructure_faults, Ok([("agent_unreachable".to_owned(), 10)].into()));
+    let score = counts(&mut agent, 10, 11);
+    assert_eq!((score.verdict, &score.reasons), (Verdict::Unknown, &vec![Reason::Infrastructure]));
+    let gate = gate_of(&score);
+    assert_eq!((gate.passed, gate.value.unwrap().to_bits()), (None, 0.011_f64.to_bits()));
+    let score = counts(&mut agent, 11, 500);
+    assert_eq!((score.verdict, score.reasons), (Verdict::NotEligible, vec![Reason::Faults]));
+}
+
+#[test]
+fn a_board_shows_the_least_tier_of_all_runs_and_any_network() {
+    let market = Market::new(&WINDOWS, 0);
+    let mut agent = skilled(&market, "a", 3.0, 0.0, 1);
+    let shown = |agent: &mut openoutcry_contract::Submission, harnesses: &[Option<Harness>]| {
+        for (run, harness) in agent.runs.iter_mut().zip(harnesses.iter().cycle()) {
+            run.trace.as_mut().unwrap().harness = *harness;
+        }
+        let process = judged(agent).process;
+        (process.isolation.unwrap().name(), process.network)
+    };
+    let of = |tier, allow_net| Some(Harness { allow_net, tier, transport: Transport::Stdio });
+    assert_eq!(shown(&mut agent, &[of(Tier::T3, false)]), ("T3", Ok(false)));
+    assert_eq!(shown(&mut agent, &[of(Tier::T3, false), of(Tier::T1, true)]), ("T1", Ok(true)));
+    assert_eq!(shown(&mut agent, &[of(Tier::T0, true), None]), ("in process", Ok(true)));
+    assert_eq!(shown(&mut agent, &[of(Tier::T2, false), None]), ("in process", Err(Unknown::InProcess)));
+    agent.runs[1].trace = None;
+    let process = judged(&agent).process;
+    assert_eq!((process.isolation, process.network), (Err(Unknown::NoTrace), Err(Unknown::NoTrace)));
+    assert_eq!(process.infrastructure_faults, Err(Unknown::NoTrace));
 }
 
 #[test]

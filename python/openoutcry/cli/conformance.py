@@ -1,0 +1,182 @@
+"""`openoutcry conformance`: whether an agent does what the contract asks of it."""
+
+from __future__ import annotations
+
+import string
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+from rich.console import Console
+
+from openoutcry.cli.agent import ALLOW_NET, ENV, JAIL, START_TIMEOUT, Asked, telling_faults
+from openoutcry.cli.source import load_agent, page_to_write, public_key_of
+from openoutcry.cli.table import plain
+from openoutcry.errors import refusal
+from openoutcry.openoutcry_py import CONTRACT_VERSION
+
+if TYPE_CHECKING:
+    from openoutcry.conformance import Finding, Report
+    from openoutcry.harness import Launcher
+
+EXAMPLES = """
+**Examples**
+
+`openoutcry conformance "cmd:node agent.js"`
+
+`openoutcry conformance my_agent:decide --deterministic --report conformance.json`
+
+`openoutcry conformance http://127.0.0.1:8000 --timeout 5 --json | jq .timing`
+
+`openoutcry conformance --verify conformance.json --public-key maker.pub`
+
+**Exit codes** 0: the agent conforms, and may say so. 1: it does not; the first check that failed is shown with what was
+exchanged. 2: there is no such agent, or the input was refused.
+"""
+AGENT = "`cmd:PROGRAM ARGUMENTS`, `http://HOST:PORT`, `module:function`, or a baseline."
+REPORTS = "Reports"
+_MARKS = {
+    "passed": "[green]✓[/green]",
+    "failed": "[bold red]✗[/bold red]",
+    "not_applicable": "[dim]—[/dim]",
+    "not_claimed": "[dim]—[/dim]",
+    "not_run": "[dim]·[/dim]",
+}
+_WHY = {
+    "not_applicable": "not applicable: it is no program with pipes",
+    "not_claimed": "not claimed: `--deterministic` does",
+}
+
+
+def conformance(
+    agent: str | None = typer.Argument(None, help=AGENT),
+    deterministic: bool = typer.Option(
+        False, "--deterministic", help="It answers the same bytes whenever it is asked the same: hold it to that."
+    ),
+    timeout: float = typer.Option(10.0, help="Seconds that it may take for an answer."),
+    start_timeout: float = START_TIMEOUT,
+    env: list[str] | None = ENV,
+    jail: str = JAIL,
+    allow_net: bool = ALLOW_NET,
+    report: Path | None = typer.Option(None, help="Write the report here, as JSON.", rich_help_panel=REPORTS),
+    private_key: Path | None = typer.Option(
+        None, help="Sign the report with the key in this file, 64 hexadecimal digits.", rich_help_panel=REPORTS
+    ),
+    verify: Path | None = typer.Option(
+        None, help="Check a report, instead of an agent.", rich_help_panel=REPORTS, show_default=False
+    ),
+    public_key: str | None = typer.Option(
+        None, help="Key that must have signed it: 64 digits, or a file of them.", rich_help_panel=REPORTS
+    ),
+    as_json: bool = typer.Option(False, "--json", help="Print the report instead of words."),
+) -> None:
+    """Ask an agent everything in the kit, and print the badge or what failed first."""
+    if verify is not None:
+        if agent is not None or report is not None or private_key is not None:
+            raise refusal("argument_invalid", "`--verify` must come with no agent to examine; received one, too")
+        _verify(verify, public_key)
+    if agent is None or public_key is not None:
+        wanted = "an agent is required, or `--verify`, which `--public-key` is for"
+        raise refusal("argument_invalid", f"{wanted}; received {agent!r} and {public_key!r}")
+    key = None if private_key is None else _private_key(private_key)
+    if report is not None:
+        page_to_write(report, "--report")
+    hidden = [each for each in (report, private_key) if each is not None and each.exists()]
+    # What it writes to its standard error is shown where it fails.
+    asked = Asked(env or (), timeout, start_timeout, jail, allow_net, hidden, lambda text: None)
+    console = Console(quiet=as_json)
+    found = _examined(agent, asked, console, deterministic=deterministic)
+    text = found.to_json(key)
+    if report is not None:
+        report.write_text(text, encoding="utf-8")
+    if as_json:
+        typer.echo(text, nl=False)
+    _show(console, found, report)
+    raise typer.Exit(0 if found.conforms else 1)
+
+
+def _examined(agent: str, asked: Asked, console: Console, *, deterministic: bool) -> Report:
+    from openoutcry.conformance import examine
+
+    with telling_faults():
+        launcher = _launcher(agent, asked)
+        told = f"{plain(launcher.name)}: does it conform to the OpenOutcry Agent Interface v{CONTRACT_VERSION}?"
+        console.print(told, style="bold", highlight=False, soft_wrap=True)
+        return examine(launcher, deterministic=deterministic, show=partial(_show_finding, console))
+
+
+def _launcher(agent: str, asked: Asked) -> Launcher:
+    if ":" in agent:
+        return asked.launcher(agent)
+    from openoutcry.conformance import CallableAgent
+
+    return CallableAgent(load_agent(agent, 0), agent)
+
+
+def _verify(path: Path, public_key: str | None) -> None:
+    from openoutcry.conformance import verify_report
+
+    key = None if public_key is None else bytes.fromhex(public_key_of(public_key))
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        message = f"`--verify` must be the file of a report; received '{path}': {error}"
+        raise refusal("argument_invalid", message) from error
+    faults = verify_report(text, key)
+    for fault in faults:
+        typer.echo(fault)
+    if not faults:
+        typer.echo("the report is whole" + (", signed by that key," if key else "") + " and says what its checks do")
+    raise typer.Exit(1 if faults else 0)
+
+
+def _private_key(path: Path) -> bytes:
+    try:
+        held = path.read_text("utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        held = ""
+    if len(held) != 64 or set(held) - set(string.hexdigits):
+        wanted = "`--private-key` must be a file of 64 hexadecimal digits"
+        raise refusal("key_invalid", f"{wanted}; received '{path}'")
+    return bytes.fromhex(held)
+
+
+def _show_finding(console: Console, found: Finding) -> None:
+    if found.state == "not_run":
+        return
+    took = f"{found.n_answers} answers, " if found.n_answers > 1 else ""
+    told = _WHY.get(found.state) or f"{took}{_seconds(found.seconds)}"
+    line = f"{_MARKS[found.state]} {plain(found.check)}  [dim]{plain(found.wanted, 100)}  {told}[/dim]"
+    console.print(line, highlight=False, soft_wrap=True)
+
+
+def _show(console: Console, found: Report, path: Path | None) -> None:
+    timing = found.timing
+    if timing["answer_p50_seconds"] is not None:
+        words = [f"{name} {_seconds(timing[f'{name}_seconds'])}" for name in ("answer_p50", "answer_p99", "answer_max")]
+        told = ", ".join(words).replace("answer_", "").replace("max", "longest")
+        start = f"the first takes {_seconds(timing['start_p50_seconds'])}"
+        console.print(
+            f"  {timing['n_answers']} answers: {told}; {start}, its start included", highlight=False, soft_wrap=True
+        )
+    for advice in found.advice:
+        if not advice.is_hold:
+            told = f"  advice: shown {plain(advice.sent)}, it had better hold everything; it gave {plain(advice.did)}"
+            console.print(told, style="dim", highlight=False, soft_wrap=True)
+    if path is not None:
+        console.print(f"  report: {plain(str(path), 200)}", highlight=False, soft_wrap=True)
+    if found.failure is None:
+        from openoutcry.conformance import BADGE
+
+        console.print(BADGE, style="bold green", highlight=False)
+        return
+    from openoutcry.conformance.words import failure_text
+
+    console.print(failure_text(found.failure), markup=False, highlight=False, soft_wrap=True)
+
+
+def _seconds(value: float | int | None) -> str:
+    if value is None:
+        return "—"
+    return f"{value:.1f} s" if value >= 1.0 else f"{1e3 * value:.1f} ms" if value >= 1e-3 else f"{1e6 * value:.0f} us"

@@ -1,0 +1,79 @@
+"""The examination of an agent, check by check."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timezone
+from time import perf_counter
+
+from openoutcry.conformance.advice import Advice, advise
+from openoutcry.conformance.checks import CLAIM, PROCESS, Check, checks_of
+from openoutcry.conformance.duties import Failure
+from openoutcry.conformance.kit import Kit, kit
+from openoutcry.conformance.report import FAILED, NOT_APPLICABLE, NOT_CLAIMED, NOT_RUN, PASSED, Finding, Report
+from openoutcry.conformance.subject import Subject
+from openoutcry.harness import Launcher
+
+Show = Callable[[Finding], object]
+
+
+def examine(
+    launcher: Launcher,
+    *,
+    deterministic: bool = False,
+    show: Show = lambda finding: None,
+    with_kit: Kit | None = None,
+) -> Report:
+    """Return what the kit finds about an agent, up to the first check that fails.
+
+    Args:
+        launcher: Begins the agent, some dozens of times.
+        deterministic: The agent claims to answer the same bytes whenever it is asked the same, which is checked.
+        show: What is given each finding when it is made.
+        with_kit: The kit; None for that of this package.
+
+    Raises:
+        OpenOutcryError: the agent cannot be begun, since there is none of that name.
+    """
+    subject = Subject(launcher, with_kit or kit())
+    date = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    transport = launcher.harness and launcher.harness["transport"]
+    findings: list[Finding] = []
+    for check in checks_of(subject.kit):
+        state = PASSED
+        if any(each.state == FAILED for each in findings):
+            state = NOT_RUN
+        elif check.needs == PROCESS and transport != "stdio":
+            state = NOT_APPLICABLE
+        elif check.needs == CLAIM and not deterministic:
+            state = NOT_CLAIMED
+        found = _checked(check, subject) if state == PASSED else Finding(check.name, check.wanted, state)
+        findings.append(found)
+        show(found)
+    advice: list[Advice] = []
+    # A callable of this process reads no text.
+    if transport and all(each.state != FAILED for each in findings):
+        advice = advise(subject)
+    return Report(
+        launcher.name,
+        date,
+        subject.kit.digest,
+        deterministic,
+        launcher.harness,
+        launcher.bounds,
+        tuple(findings),
+        tuple(advice),
+        subject.times,
+    )
+
+
+def _checked(check: Check, subject: Subject) -> Finding:
+    before, begun = subject.n_answers, perf_counter()
+    failure = None
+    try:
+        check.run(subject)
+    except Failure as error:
+        failure = error
+    seconds = perf_counter() - begun
+    state = PASSED if failure is None else FAILED
+    return Finding(check.name, check.wanted, state, subject.n_answers - before, seconds, failure)

@@ -1,0 +1,161 @@
+"""The agent that is examined: what it is asked and answers, and how long it takes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from time import perf_counter
+
+from openoutcry.agents import Answer, TextAgent
+from openoutcry.backtest import run_backtest
+from openoutcry.conformance.duties import Failure, complaint
+from openoutcry.conformance.kit import EPISODE, Case, Kit, episode
+from openoutcry.harness import AgentError, Launcher, Session
+from openoutcry.harness.stdio import Ending, StdioSession
+
+Said = list[tuple[str, str]]
+"""Observations and the answers to them, in order."""
+
+
+@dataclass
+class Times:
+    """Seconds that answers took.
+
+    Attributes:
+        starts: From the beginning of each session to its first answer.
+        answers: Each later answer.
+    """
+
+    starts: list[float] = field(default_factory=list)
+    answers: list[float] = field(default_factory=list)
+
+
+class Watched(TextAgent):
+    """A session whose answers are timed, kept and judged.
+
+    Attributes:
+        said: What it was asked and answered.
+    """
+
+    def __init__(self, session: Session, begun: float, times: Times) -> None:
+        self.session = session
+        self.said: Said = []
+        self._begun = begun
+        self._times = times
+
+    def answer(self, observation: str) -> str:
+        """Return the answer to an observation.
+
+        Raises:
+            Failure: there is none, or it is not what an answer must be.
+        """
+        asked = perf_counter()
+        with told(observation):
+            text = self.session.answer(observation)
+        now = perf_counter()
+        answer = text.text if isinstance(text, Answer) else text
+        if self.said:
+            self._times.answers.append(now - asked)
+        else:
+            self._times.starts.append(now - self._begun)
+        symbols = {view["symbol"] for view in json.loads(observation)["symbols"]}
+        if wrong := complaint(answer, symbols):
+            raise Failure(wrong, observation, answer)
+        self.said.append((observation, answer))
+        return answer
+
+    def end(self) -> Ending | None:
+        """Return how the agent takes the end of its input; None for one that has none."""
+        if not isinstance(self.session, StdioSession):
+            return None
+        with told(None):
+            return self.session.end()
+
+
+@contextmanager
+def told(sent: str | None) -> Iterator[None]:
+    """Tell the fault of an agent as a failure, with what was exchanged."""
+    try:
+        yield
+    except AgentError as error:
+        received = error.received.decode("utf-8", "surrogateescape") if error.received else None
+        raise Failure(str(error), sent, received, stderr=error.stderr) from error
+
+
+@dataclass
+class Subject:
+    """An agent under examination, begun anew for everything that it is asked.
+
+    Attributes:
+        said: What it answered in each session, by what it was asked for.
+        first: How the session of the first question ended.
+    """
+
+    launcher: Launcher
+    kit: Kit
+    times: Times = field(default_factory=Times)
+    said: dict[str, Said] = field(default_factory=dict)
+    first: Ending | None = None
+    n_answers: int = 0
+
+    @contextmanager
+    def session(self) -> Iterator[Watched]:
+        """Begin the agent, and end it."""
+        begun = perf_counter()
+        with told(None):
+            session = self.launcher.begin()
+        with session:
+            watched = Watched(session, begun, self.times)
+            try:
+                yield watched
+            finally:
+                self.n_answers += len(watched.said)
+
+    def ask(self, text: str) -> Said:
+        """Return the one answer of a fresh session."""
+        with self.session() as watched:
+            watched.answer(text)
+            return watched.said
+
+    def ask_case(self, case: Case) -> Said:
+        """Return the answer to a case, kept under its name the first time."""
+        said = self.ask(case.text)
+        self.said.setdefault(case.name, said)
+        return said
+
+    def play(self) -> Said:
+        """Return the answers of an episode, kept the first time.
+
+        Raises:
+            Failure: a bar has no good answer, or the agent does not end as it must.
+        """
+        with self.session() as watched:
+            run_backtest(episode(), watched, EPISODE)
+            ending = watched.end()
+        self.said.setdefault("episode", watched.said)
+        if ending is not None:
+            check_ending(ending, watched.said[-1])
+        return watched.said
+
+
+def check_silence(ending: Ending, last: tuple[str, str] | None) -> None:
+    """Raise a failure if an agent wrote what nobody had asked for."""
+    if ending.said:
+        wanted = "an agent must write one line for each that it reads, and nothing else"
+        sent, answer = last or (None, None)
+        more = ending.said.decode("utf-8", "surrogateescape")
+        whole = more if answer is None else f"{answer}\n{more}"
+        raise Failure(f"answer_too_early: {wanted}; received {len(ending.said):,} bytes more", sent, whole)
+
+
+def check_ending(ending: Ending, last: tuple[str, str] | None) -> None:
+    """Raise a failure if an agent did not end with its input, and well."""
+    check_silence(ending, last)
+    sent, answer = last or (None, None)
+    wanted = "an agent must end with its input, in time and with exit code 0"
+    if ending.code is None:
+        raise Failure(f"agent_late: {wanted}; received no end", sent, answer, stderr=ending.stderr)
+    if ending.code != 0:
+        raise Failure(f"agent_died: {wanted}; received exit code {ending.code}", sent, answer, stderr=ending.stderr)

@@ -1,0 +1,67 @@
+use openoutcry::Decision;
+use openoutcry::record::{self, Digest};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+use crate::error::to_py;
+
+macro_rules! files {
+    ($($name:literal),* $(,)?) => {
+        [$(($name, include_str!(concat!("../../../contract/conformance/", $name)))),*]
+    };
+}
+
+/// The kit, which a wheel has nowhere else.
+const FILES: [(&str, &str); 16] = files![
+    "awkward_news.json",
+    "empty_start.json",
+    "empty_universe.json",
+    "extreme_prices.json",
+    "halted_symbol_held.json",
+    "legacy_decision_shape.json",
+    "negative.json",
+    "numbers_of_rfc8785.json",
+    "positive.json",
+    "several_symbols_with_fundamentals_and_news.json",
+    "signed_book.json",
+    "signed_short.json",
+    "single_symbol_with_a_position.json",
+    "unicode_symbols.json",
+    "unknown_fields_everywhere.json",
+    "unknown_observation_field.json",
+];
+
+/// Return the files of `contract/conformance` by their names.
+#[pyfunction]
+pub fn conformance_files(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    let files = PyDict::new(py);
+    for (name, text) in FILES {
+        files.set_item(name, text)?;
+    }
+    Ok(files)
+}
+
+/// Return a decision as every surface reads it, in canonical JSON.
+///
+/// Optional fields at their default are left out.
+///
+/// Raises:
+///     OpenOutcryError: the text is refused whole, with the slug of its first fault.
+#[pyfunction]
+pub fn read_decision(text: &str) -> PyResult<String> {
+    Decision::from_json(text).map(|decision| decision.to_json()).map_err(to_py)
+}
+
+/// Return the signature of a report of conformance, 64 bytes of Ed25519.
+#[pyfunction]
+pub fn sign_conformance(py: Python<'_>, digest: [u8; 32], private_key: [u8; 32]) -> Bound<'_, PyBytes> {
+    PyBytes::new(py, &record::sign_conformance(&Digest(digest), &private_key))
+}
+
+/// Return whether a signature is of a report's digest and by a key.
+///
+/// Bytes that are no key have signed nothing.
+#[pyfunction]
+pub fn conformance_is_signed(digest: [u8; 32], public_key: [u8; 32], signature: [u8; 64]) -> bool {
+    record::conformance_is_signed(&Digest(digest), &public_key, &signature)
+}

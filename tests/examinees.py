@@ -1,0 +1,59 @@
+"""Agents of a few lines that tests of conformance examine, each with its fault, and kits that take less time."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from functools import cache
+
+from openoutcry.conformance import Report, examine, kit
+from openoutcry.conformance.kit import Case, Kit
+from openoutcry.harness import Bounds, CommandAgent
+
+QUICK = Bounds(start_seconds=5.0, answer_seconds=1.0, end_seconds=0.5)
+GENERATED = ("huge_history", "long_history", "many_symbols")
+
+AGENT = """
+import hashlib, json, os, sys, time
+n = 0
+{before}
+for line in sys.stdin:
+    seen = json.loads(line)
+    n += 1
+    names = [view["symbol"] for view in seen["symbols"]]
+    parts = [{{"symbol": name, "action": "buy", "target_weight": 0.5 / len(names)}} for name in names]
+    answer = {{"orders": parts}}
+    {change}
+    text = json.dumps(answer)
+    {change_text}
+    print(text, flush=True)
+{after}
+"""
+
+
+def agent(
+    change: str = "", change_text: str = "", *, before: str = "", after: str = "", bounds: Bounds = QUICK
+) -> CommandAgent:
+    """Return an agent of a few lines with a fault: statements on its `answer`, its `text`, or around its loop."""
+    text = AGENT.format(change=change, change_text=change_text, before=before, after=after)
+    return CommandAgent([sys.executable, "-I", "-S", "-c", text], bounds=bounds, show=lambda line: None)
+
+
+@cache
+def small() -> Kit:
+    """Return the kit without its observations of megabytes."""
+    return replace(kit(), cases=tuple(case for case in kit().cases if case.name not in GENERATED))
+
+
+@cache
+def tiny() -> Kit:
+    """Return the kit with two cases."""
+    return replace(kit(), cases=(case("empty_start"), case("unknown_fields_everywhere")))
+
+
+def judged(asked: CommandAgent, of_kit: Kit | None = None, *, deterministic: bool = True) -> Report:
+    return examine(asked, deterministic=deterministic, with_kit=of_kit or small())
+
+
+def case(name: str) -> Case:
+    return next(each for each in kit().cases if each.name == name)

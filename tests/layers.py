@@ -1,0 +1,168 @@
+"""The layers of the package: which modules are of each, and what they may import.
+
+`test_layers.py` holds every module to its row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Layer:
+    """Python modules with the layers and libraries they may import, `later` being inside a function or for types."""
+
+    modules: tuple[str, ...]
+    layers: set[str]
+    libraries: set[str]
+    layers_later: frozenset[str] = frozenset()
+    libraries_later: frozenset[str] = frozenset()
+    by_name: bool = False
+
+
+CORE = {"agents", "core", "data", "errors", "native"}
+LAYERS = {
+    "native": Layer(("openoutcry.openoutcry_py",), set(), {"numpy"}),
+    "root": Layer(("openoutcry",), CORE, set(), frozenset({"gym", "sweep", "vector"}), by_name=True),
+    "data": Layer(("openoutcry.data", "openoutcry.data.*"), {"data", "errors"}, {"numpy"}, frozenset({"root"})),
+    "core": Layer(
+        (
+            "openoutcry._pickle",
+            "openoutcry.answers",
+            "openoutcry.arguments",
+            "openoutcry.asking",
+            "openoutcry.backtest",
+            "openoutcry.columns",
+            "openoutcry.dataset",
+            "openoutcry.episodes",
+            "openoutcry.line_sink",
+            "openoutcry.masking",
+            "openoutcry.record",
+            "openoutcry.replaying",
+            "openoutcry.scenario",
+            "openoutcry.scoring",
+            "openoutcry.settings",
+            "openoutcry.verdict",
+            "openoutcry.weights",
+            "openoutcry.window",
+        ),
+        CORE,
+        {"numpy"},
+        frozenset({"frames", "picture"}),
+        frozenset({"pyarrow"}),
+    ),
+    "sweep": Layer(
+        ("openoutcry.grid", "openoutcry.sweep"),
+        {*CORE, "sweep"},
+        {"numpy"},
+        frozenset({"frames", "ray"}),
+        frozenset({"rich"}),
+    ),
+    "ray": Layer(("openoutcry.ray_executor",), {"errors"}, set(), libraries_later=frozenset({"ray"})),
+    "errors": Layer(("openoutcry.errors",), {"native"}, set()),
+    "agents": Layer(("openoutcry.agents",), {"errors", "native", "worker"}, set()),
+    "frames": Layer(
+        ("openoutcry.frames",),
+        {"errors", "native"},
+        {"numpy"},
+        libraries_later=frozenset({"pandas", "polars", "pyarrow"}),
+    ),
+    "report": Layer(("openoutcry.report", "openoutcry.report.*"), {"native", "report"}, {"numpy"}),
+    "picture": Layer(
+        ("openoutcry.chance", "openoutcry.evidence", "openoutcry.picture", "openoutcry.trace"),
+        {*CORE, "picture", "report", "skill"},
+        {"numpy"},
+        frozenset({"root"}),
+    ),
+    "score_picture": Layer(("openoutcry.score_picture",), {*CORE, "picture", "report", "suite"}, set()),
+    "gym": Layer(
+        ("openoutcry.gym", "openoutcry.spaces"), {*CORE, "gym"}, {"gymnasium", "numpy"}, frozenset({"report"})
+    ),
+    "vector": Layer(("openoutcry.lanes", "openoutcry.vector"), {*CORE, "gym", "vector"}, {"gymnasium", "numpy"}),
+    "board": Layer(("openoutcry.board", "openoutcry.benchmarks"), {*CORE, "sweep"}, {"numpy"}),
+    "skill": Layer(("openoutcry.power", "openoutcry.skill", "openoutcry.trades"), {*CORE, "skill"}, {"numpy"}),
+    "field": Layer(("openoutcry.field",), {"errors", "native"}, {"numpy"}),
+    "worker": Layer(("openoutcry.worker",), set(), set(), frozenset({"core"}), by_name=True),
+    "harness": Layer(
+        ("openoutcry.harness", "openoutcry.harness.*"),
+        {"agents", "errors", "harness", "jail", "native", "worker"},
+        set(),
+        libraries_later=frozenset({"httpx"}),
+    ),
+    "suite": Layer(
+        ("openoutcry.evaluation", "openoutcry.journal", "openoutcry.running", "openoutcry.suite"),
+        {*CORE, "harness", "suite"},
+        {"numpy"},
+    ),
+    "mcp": Layer(
+        ("openoutcry.mcp", "openoutcry.mcp.*"), {*CORE, "mcp"}, {"anyio", "mcp", "mcp_types"}, frozenset({"root"})
+    ),
+    "reidentify": Layer(("openoutcry.reidentify",), {*CORE, "reidentify"}, {"numpy"}),
+    "sb3": Layer(("openoutcry.sb3",), {"errors"}, {"gymnasium", "numpy", "stable_baselines3"}),
+    "puffer": Layer(("openoutcry.puffer",), {"vector"}, {"gymnasium", "numpy", "pufferlib"}),
+    "testing": Layer(
+        ("openoutcry.testing", "openoutcry.testing.*"), {"conformance", "testing"}, {"gymnasium", "numpy"}
+    ),
+    "conformance": Layer(
+        ("openoutcry.conformance", "openoutcry.conformance.*"),
+        {*CORE, "conformance", "harness"},
+        set(),
+        frozenset({"root"}),
+    ),
+    "leakcheck": Layer(
+        ("openoutcry.leakcheck", "openoutcry.leakcheck.*"),
+        {*CORE, "frames", "leakcheck", "report"},
+        {"numpy"},
+        libraries_later=frozenset({"gymnasium", "pandas", "polars"}),
+        by_name=True,
+    ),
+    "pytest_plugin": Layer(("openoutcry.pytest_plugin",), set(), {"pytest"}, frozenset({"leakcheck"})),
+    "agent_bench": Layer(
+        ("openoutcry.agent_benchmarks",), {"board", "data", "harness", "jail", "core", "suite"}, set()
+    ),
+    "batch_bench": Layer(("openoutcry.batch_benchmarks",), {*CORE, "vector"}, {"gymnasium", "numpy"}),
+    "scenario_bench": Layer(("openoutcry.scenario_benchmarks",), {*CORE, "board", "leakcheck"}, {"numpy"}),
+    "score_bench": Layer(
+        ("openoutcry.score_benchmarks",), {"board", "field", "skill"}, {"numpy"}, libraries_later=frozenset({"arch"})
+    ),
+    "score_attacks": Layer(
+        ("openoutcry.score_attacks", "openoutcry.score_attacks.*"), {*CORE, "score_attacks", "skill"}, {"numpy"}
+    ),
+    # Its scripts run without the package, in processes of their own.
+    "jail": Layer(
+        ("openoutcry.jail", "openoutcry.jail.*"),
+        {"errors", "jail"},
+        set(),
+        libraries_later=frozenset({"numpy"}),
+        by_name=True,
+    ),
+    "realism": Layer(
+        ("openoutcry.realism", "openoutcry.realism.*"), {*CORE, "realism", "sweep"}, {"numpy"}, by_name=True
+    ),
+    "martingale": Layer(
+        ("openoutcry.martingale", "openoutcry.martingale.*"), {*CORE, "martingale", "realism", "vector"}, {"numpy"}
+    ),
+    "cli": Layer(
+        ("openoutcry.__main__", "openoutcry.cli", "openoutcry.cli.*"),
+        {*CORE, "board", "cli", "harness", "jail", "reidentify", "skill", "suite", "worker"},
+        {"numpy", "rich", "typer"},
+        frozenset(
+            {
+                "root",
+                "agent_bench",
+                "batch_bench",
+                "conformance",
+                "leakcheck",
+                "martingale",
+                "mcp",
+                "picture",
+                "realism",
+                "report",
+                "scenario_bench",
+                "score_attacks",
+                "score_bench",
+                "score_picture",
+            }
+        ),
+    ),
+}

@@ -1,0 +1,320 @@
+"""Reports of conformance: their schema, their digest and signature, and the commands that write and check them."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from examinees import AGENT, agent, judged, tiny
+from jsonschema import Draft202012Validator
+
+import openoutcry as oo
+from openoutcry import agents, record
+from openoutcry.cli import main
+from openoutcry.conformance import BADGE, CallableAgent, Report, examine, kit, verify_report
+from openoutcry.conformance.checks import checks_of
+from openoutcry.conformance.report import signed
+from openoutcry.testing import ConformanceError, check_agent
+
+pytestmark = pytest.mark.once
+
+CONTRACT = Path(__file__).resolve().parents[1] / "contract"
+SCHEMA = Draft202012Validator(json.loads((CONTRACT / "conformance-report.schema.json").read_text("utf-8")))
+KEY, OTHER = bytes(range(32)), bytes(32)
+
+
+class Ran(NamedTuple):
+    """What a command did."""
+
+    code: int
+    out: str
+    err: str
+
+
+def hold(observation: dict[str, Any]) -> dict[str, Any]:
+    return {"orders": []}
+
+
+@cache
+def passed() -> Report:
+    return examine(agent(), deterministic=True)
+
+
+@cache
+def failed() -> Report:
+    return judged(agent("sys.exit('no idea')"), kit())
+
+
+def told(report: Report, **changes: Any) -> str:
+    """Return a report that somebody has changed and given the digest of what it is now."""
+    content = {name: value for name, value in report.to_dict().items() if name != "digest"}
+    return json.dumps(signed({name: value for name, value in {**content, **changes}.items() if value is not None}))
+
+
+# The report
+
+
+def test_the_whole_kit_is_passed_by_a_good_agent() -> None:
+    assert [each.check for each in passed().findings if each.state != "passed"] == []
+    assert [each.check for each in passed().findings] == [check.name for check in checks_of(kit())]
+
+
+def test_a_report_is_of_its_schema_and_is_whole() -> None:
+    in_process = check_agent(hold)
+    for report in (passed(), failed(), in_process):
+        for key in (None, KEY):
+            text = report.to_json(key)
+            assert text.isascii()
+            SCHEMA.validate(json.loads(text))
+            assert verify_report(text) == []
+    assert [each.to_dict().get("badge") for each in (passed(), failed(), in_process)] == [BADGE, None, BADGE]
+    assert passed().to_dict()["harness"] == {"transport": "stdio", "tier": "T0", "allow_net": True}
+    assert "harness" not in in_process.to_dict()
+
+
+def test_the_badge_is_that_of_the_governance() -> None:
+    page = (CONTRACT.parent / "GOVERNANCE.md").read_text("utf-8")
+    assert f"\n> {BADGE}\n" in page
+    assert BADGE.endswith(f"v{oo.CONTRACT_VERSION}")
+
+
+def test_a_report_of_a_failure_says_what_was_exchanged_and_what_was_not_asked() -> None:
+    found = failed().to_dict()
+    at = [each["state"] for each in found["checks"]].index("failed")
+    assert found["checks"][at]["check"] == "first_answer"
+    assert found["checks"][at]["sent"].startswith('{"cash":1,')
+    assert found["checks"][at]["stderr"] == "no idea\\n"
+    assert {each["state"] for each in found["checks"][at + 1 :]} == {"not_run"}
+    assert found["conforms"] is False
+
+
+def test_a_signature_tells_whose_word_a_report_is() -> None:
+    text = passed().to_json(KEY)
+    key, other = record.public_key(KEY), record.public_key(OTHER)
+    assert verify_report(text, key) == []
+    assert verify_report(text, other) == [f"it must be signed by the key {other.hex()}; received one by {key.hex()}"]
+    assert verify_report(passed().to_json(), key) == ["it must be signed; received no signature"]
+    claimed = json.loads(text)
+    claimed["signature"]["public_key"] = other.hex()
+    assert verify_report(json.dumps(claimed), other) == [
+        "its signature must be of its content and by its key; received another"
+    ]
+
+
+def test_a_signature_of_a_record_is_none_of_a_report() -> None:
+    made = oo.run_backtest(oo.Dataset.synthetic(1, 40, 0), "hold-cash", capture=True).record.sign(KEY)
+    forged = json.loads(passed().to_json(KEY))
+    forged["signature"] = json.loads(made.to_json())["signature"]
+    assert len(verify_report(json.dumps(forged))) == 1
+
+
+CHANGES: dict[str, Callable[[dict[str, Any]], object]] = {
+    "agent": lambda report: report.update(agent="mine"),
+    "date": lambda report: report.update(date="2020-01-01T00:00:00Z"),
+    "timing": lambda report: report["timing"].update(answer_p50_seconds=0.0),
+    "check": lambda report: report["checks"][3].update(seconds=0.5),
+    "badge": lambda report: report.pop("badge"),
+    "advice": lambda report: report["advice"].clear(),
+    "bounds": lambda report: report["bounds"].update(answer_seconds=0.001),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_whatever_is_changed_in_a_report_shows(change: Callable[[dict[str, Any]], object]) -> None:
+    report = json.loads(passed().to_json(KEY))
+    change(report)
+    faults = verify_report(json.dumps(report))
+    assert faults[:2] == [
+        "its digest must be that of its content; received another",
+        "its signature must be of its content and by its key; received another",
+    ]
+
+
+def test_a_conclusion_that_its_checks_do_not_bear_shows_though_the_digest_is_right() -> None:
+    checks = passed().to_dict()["checks"]
+    conclusion = "its conclusion must be that of its checks; received another"
+    missed = [*checks[:-1], checks[-1] | {"state": "not_run"}]
+    assert verify_report(told(passed(), checks=missed)) == [conclusion]
+    assert verify_report(told(failed(), conforms=True, badge=BADGE)) == [conclusion]
+    assert verify_report(told(passed(), badge=None)) == [conclusion]
+    assert verify_report(told(passed(), checks=checks[1:]))[0].startswith("it must have the ")
+    assert verify_report(told(passed(), checks=checks[::-1]))[0].startswith("it must have the ")
+    excused = [each | ({"state": "not_applicable"} if each["check"] == "ends" else {}) for each in checks]
+    assert verify_report(told(passed(), checks=excused)) == [
+        "ends must be passed, failed or not_run; received not_applicable"
+    ]
+    excused = [each | ({"state": "not_claimed"} if each["check"] == "deterministic" else {}) for each in checks]
+    assert "received not_claimed" in verify_report(told(passed(), checks=excused))[0]
+
+
+def test_a_report_of_another_kit_is_said_to_be_one() -> None:
+    faults = verify_report(told(passed(), kit="0" * 64))
+    assert len(faults) == 1
+    assert faults[0].endswith("received 1.0 and 000000000000")
+    assert verify_report(judged(agent(), tiny()).to_json())[0].startswith("it must have the ")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"surprise": 1},
+        {"agent": 3},
+        {"conforms": 1},
+        {"report_version": "2.0"},
+        {"badge": "conforms to nothing"},
+        {"checks": [{"check": "kit"}]},
+        {"signature": {"algorithm": "ed25519", "public_key": "ab", "signature": "cd"}},
+        {"date": None},
+    ],
+    ids=str,
+)
+def test_a_report_of_another_form_is_refused(changes: dict[str, Any]) -> None:
+    check_refused(told(failed(), **changes))
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"agent": 1, "agent": 1}', '{"agent": "\\ud800"}', "\ud800"])
+def test_what_is_no_report_is_refused(text: str) -> None:
+    check_refused(text)
+
+
+def check_refused(text: str) -> None:
+    with pytest.raises(oo.OpenOutcryError, match="a report must be JSON as") as refused:
+        verify_report(text)
+    assert refused.value.slug == "argument_invalid"
+
+
+# In process
+
+
+def test_a_callable_a_class_and_a_baseline_are_checked_in_process() -> None:
+    class Counting:
+        n_asked = 0
+
+        def __call__(self, observation: dict[str, Any]) -> dict[str, Any]:
+            self.n_asked += 1
+            return {"orders": [], "reasoning": str(self.n_asked)}
+
+    assert check_agent(hold, deterministic=True).agent == "hold"
+    for each in (Counting, *map(agents.load, agents.NAMES)):
+        found = examine(CallableAgent(each), deterministic=True, with_kit=tiny())
+        assert found.conforms, found.failure
+    found = examine(CallableAgent(Counting()), deterministic=True, with_kit=tiny())
+    assert found.failure is not None
+    assert found.failure.check == "deterministic"
+
+
+def test_a_callable_that_does_not_conform_raises_what_the_command_prints() -> None:
+    with pytest.raises(ConformanceError) as caught:
+        check_agent(lambda observation: {"orders": [{"symbol": "AAA", "action": "buy", "target_weight": "1"}]})
+    assert isinstance(caught.value, AssertionError)
+    assert caught.value.check == "first_answer"
+    lines = str(caught.value).splitlines()
+    assert lines[0].startswith("first_answer: wrong_type: expected a number")
+    assert [line.split()[0] for line in lines[1:]] == ["wanted:", "sent,", "received,"]
+    assert not caught.value.report.conforms
+
+
+def test_what_a_callable_raises_is_the_cause_and_its_text_is_told() -> None:
+    def fails(observation: dict[str, Any]) -> dict[str, Any]:
+        raise KeyError("of its own")
+
+    with pytest.raises(ConformanceError, match="received KeyError: 'of its own'") as caught:
+        check_agent(fails)
+    cause: BaseException | None = caught.value
+    while cause is not None and not isinstance(cause, KeyError):
+        cause = cause.__cause__
+    assert cause is not None
+
+
+def test_what_cannot_be_called_is_refused() -> None:
+    with pytest.raises(oo.OpenOutcryError, match=r"^unknown_agent: an agent must be a callable"):
+        check_agent({"orders": []})  # type: ignore[arg-type]
+
+
+# The command
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    tmp_path.chmod(0o755)
+    for name, change in (("good", ""), ("bad", "answer['size'] = 1; print('thinking', file=sys.stderr)")):
+        (tmp_path / f"{name}.py").write_text(
+            AGENT.format(change=change, change_text="", before="", after=""), encoding="utf-8"
+        )
+    (tmp_path / "key").write_text(KEY.hex() + "\n", encoding="utf-8")
+    (tmp_path / "key.pub").write_text(record.public_key(KEY).hex() + "\n", encoding="utf-8")
+    return tmp_path
+
+
+@pytest.fixture
+def ran(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
+    """Run the command in this process, which has the kit."""
+
+    def run(*words: str) -> Ran:
+        monkeypatch.setattr(sys, "argv", ["openoutcry", "conformance", *words])
+        monkeypatch.setattr(sys, "path", list(sys.path))
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return Ran(int(ended.value.code or 0), *capsys.readouterr())
+
+    return run
+
+
+def test_the_command_prints_each_check_and_the_badge_and_writes_a_signed_report(
+    folder: Path, ran: Callable[..., Ran]
+) -> None:
+    command = f"cmd:{sys.executable} good.py"
+    done = ran(command, "--report", "report.json", "--private-key", "key")
+    assert done.code == 0, done.out + done.err
+    lines = done.out.splitlines()
+    assert lines[-1] == BADGE
+    assert sum(line.startswith("✓ ") for line in lines) == len(passed().findings) - 2
+    assert re.search(r"\d+ answers: p50 .* (us|ms), p99 .*, longest ", done.out)
+    assert verify_report((folder / "report.json").read_text("utf-8"), record.public_key(KEY)) == []
+    checked = ran("--verify", "report.json", "--public-key", "key.pub")
+    assert (checked.code, checked.out.count("\n")) == (0, 1)
+    changed = (folder / "report.json").read_text("utf-8").replace('"passed"', '"failed"', 1)
+    (folder / "report.json").write_text(changed, encoding="utf-8")
+    assert ran("--verify", "report.json").code == 1
+
+
+def test_the_command_prints_the_first_failure_with_the_bytes_exchanged(ran: Callable[..., Ran]) -> None:
+    done = ran(f"cmd:{sys.executable} bad.py", "--jail", "none")
+    assert done.code == 1, done.out + done.err
+    assert BADGE not in done.out
+    lines = done.out.splitlines()
+    at = next(place for place, line in enumerate(lines) if line.startswith("first_answer: unknown_field"))
+    assert lines[at + 2].startswith('  sent, 148 bytes: {"cash":1,')
+    assert lines[at + 3].endswith('"size": 1}')
+    assert "thinking" not in done.err
+    printed = ran(f"cmd:{sys.executable} bad.py", "--jail", "none", "--json")
+    assert printed.code == 1
+    assert json.loads(printed.out)["conforms"] is False
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ([], "argument_invalid: an agent is required"),
+        (["unheard-of"], "unknown_agent"),
+        (["unheard_of:decide"], "unknown_agent"),
+        (["cmd:/unheard/of"], "unknown_agent"),
+        (["momentum", "--report", "no/such/folder.json"], "`--report` must be a file"),
+        (["momentum", "--private-key", "good.py"], "key_invalid"),
+        (["momentum", "--verify", "report.json"], "`--verify` must come with no agent"),
+        (["--verify", "good.py"], "a report must be JSON"),
+        (["cmd:true", "--timeout", "0"], "`answer_seconds` must be a number above 0"),
+    ],
+)
+def test_the_command_refuses_what_it_cannot_examine(ran: Callable[..., Ran], words: list[str], told: str) -> None:
+    done = ran(*words)
+    assert done.code == 2, done.out + done.err
+    assert told in done.err
+    assert "Traceback" not in done.err
