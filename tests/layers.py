@@ -85,7 +85,7 @@ LAYERS = {
     "worker": Layer(("openoutcry.worker",), set(), set(), frozenset({"core"}), by_name=True),
     "harness": Layer(
         ("openoutcry.harness", "openoutcry.harness.*"),
-        {"agents", "errors", "harness", "jail", "native", "worker"},
+        {"agents", "core", "errors", "harness", "jail", "native", "worker"},
         set(),
         libraries_later=frozenset({"httpx"}),
     ),
