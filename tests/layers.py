@@ -142,6 +142,11 @@ LAYERS = {
     "martingale": Layer(
         ("openoutcry.martingale", "openoutcry.martingale.*"), {*CORE, "martingale", "realism", "vector"}, {"numpy"}
     ),
+    "contamination": Layer(
+        ("openoutcry.contamination", "openoutcry.contamination.*"),
+        {*CORE, "contamination", "field", "harness", "report"},
+        {"numpy"},
+    ),
     "cli": Layer(
         ("openoutcry.__main__", "openoutcry.cli", "openoutcry.cli.*"),
         {*CORE, "board", "cli", "harness", "jail", "reidentify", "skill", "suite", "worker"},
@@ -152,6 +157,7 @@ LAYERS = {
                 "agent_bench",
                 "batch_bench",
                 "conformance",
+                "contamination",
                 "leakcheck",
                 "martingale",
                 "mcp",

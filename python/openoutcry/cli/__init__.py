@@ -9,6 +9,7 @@ import typer
 from openoutcry.cli import (
     bench,
     conformance,
+    contamination,
     data,
     demo,
     leakcheck,
@@ -28,8 +29,8 @@ EXIT_CODES = """
 **Exit codes** 0: done. 1: an agent of yours raised an error, shown with its traceback, `bench --check` missed a goal,
 the markets of `data diff` or the records of `diff` differ, a record is not what `replay` makes of it, an attack of
 `score --attack` won, `sandbox doctor` found no tight jail, `conformance` found an agent that does not conform,
-`leakcheck` found a leak, `realism` found what real markets are not, or a bot of `martingale` gained. 2: the input was
-refused, with one line that says what is required and what came.
+`leakcheck` found a leak, `realism` found what real markets are not, a bot of `martingale` gained, or `contamination`
+was found. 2: the input was refused, with one line that says what is required and what came.
 """
 
 app = typer.Typer(
@@ -53,6 +54,7 @@ app.command("score", epilog=score.EXAMPLES)(score.score)
 app.command("leakcheck", epilog=leakcheck.EXAMPLES)(leakcheck.leakcheck)
 app.command("realism", epilog=realism.EXAMPLES)(realism.realism)
 app.command("martingale", epilog=martingale.EXAMPLES)(martingale.martingale)
+app.command("contamination", epilog=contamination.EXAMPLES)(contamination.contamination)
 app.command("mcp", epilog=mcp.EXAMPLES)(mcp.mcp)
 app.command("power", epilog=power.EXAMPLES)(power.run)
 app.command("bench", epilog=bench.EXAMPLES)(bench.bench)

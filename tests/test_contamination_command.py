@@ -1,0 +1,84 @@
+"""`openoutcry contamination`: what it prints, writes and exits with."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from openoutcry.cli import app
+
+pytestmark = pytest.mark.once
+
+SMALL = ["--windows", "1", "--bars", "64", "--repeats", "1", "--twins", "2"]
+AGENT = """
+from openoutcry import data
+from openoutcry.contamination.planted import Memoriser
+
+decide = Memoriser(data.load("ecb-fx").head(200), 1.0)
+"""
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(app, ["contamination", *words])
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "remembering.py").write_text(AGENT, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_clean_agent_exits_with_0_and_says_what_would_have_been_found() -> None:
+    result = run("--agent", "momentum", *SMALL, "--seed", "7")
+    assert result.exit_code == 0, result.output
+    assert "momentum on ecb-fx, 1 windows, 63 bars" in result.output
+    assert "seed 7" in result.output
+    assert "no contamination of momentum found" in result.output
+    assert "would have been found four times in five" in " ".join(result.output.split())
+
+
+def test_one_who_remembers_exits_with_1_in_a_process_of_its_own(folder: Path) -> None:
+    picture = folder / "arms.svg"
+    words = ["--agent", "remembering:decide", "--jail", "none", *SMALL, "--picture", str(picture), "--jobs", "2"]
+    result = run(*words, "--json")
+    assert result.exit_code == 1, result.output
+    told = json.loads(result.stdout.splitlines()[-1])
+    assert told["found"] == ["name", "path"]
+    assert told["is_contaminated"] is True
+    assert told["faults"] == {}
+    assert told["differences"]["name"]["low"] > 0.0
+    assert told["verdict"].startswith("remembering:decide remembers this market by name, date or price: it earns")
+    svg = ElementTree.fromstring(picture.read_text(encoding="utf-8"))
+    texts = [each.text for each in svg.iter("{http://www.w3.org/2000/svg}text")]
+    assert "remembering:decide on ecb-fx: remembered by name and path" in texts
+    assert {"as it is", "in disguise", "2 twins"} <= set(texts)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--agent", "nobody"], "unknown_agent"),
+        (["--agent", "random", "--windows", "1", "--bars", "20"], "at least 60 bars in all are required; received 19"),
+        (["--agent", "momentum", "--masking", "none"], "`masking` must be one of names, levels, calendar, full"),
+        (["--agent", "momentum", "--picture", "arms.png"], "`--picture` must be a path that ends in `.svg`"),
+        (["--agent", "momentum", "--window", "2010:2012"], "a window must say whether"),
+        (["--agent", "momentum", "--jobs", "2"], "`n_jobs` must be 1"),
+    ],
+)
+def test_what_cannot_be_judged_exits_with_2(words: list[str], told: str) -> None:
+    result = run(*words)
+    assert result.exit_code != 0
+    assert told in str(result.exception) + result.output
+
+
+def test_an_agent_that_answers_nonsense_is_neither_clean_nor_found(folder: Path) -> None:
+    (folder / "nonsense.sh").write_text("while read -r line; do echo no; done", encoding="utf-8")
+    result = run("--agent", "cmd:sh nonsense.sh", "--jail", "none", *SMALL)
+    assert "at most 5 % of the answers in each arm may be held for faults; received 63 of 63" in str(result.exception)
+    assert "named: held for faults: 63 malformed" in result.output
+    assert "sh nonsense.sh cannot be judged" in result.output
