@@ -9,6 +9,9 @@ from openoutcry.harness.faults import AgentError
 from openoutcry.harness.session import Launcher, Session
 from openoutcry.openoutcry_py import OpenOutcryError
 
+GONE = ("agent_given_up", "agent_lost")
+"""Slugs of the holds of an agent that is asked no more."""
+
 Tell = Callable[[AgentError, int], object]
 """What is given each fault when it happens, and the step of the run."""
 
