@@ -85,7 +85,7 @@ LAYERS = {
     "worker": Layer(("openoutcry.worker",), set(), set(), frozenset({"core"}), by_name=True),
     "harness": Layer(
         ("openoutcry.harness", "openoutcry.harness.*"),
-        {"agents", "errors", "harness", "jail", "native", "worker"},
+        {"agents", "core", "errors", "harness", "jail", "native", "worker"},
         set(),
         libraries_later=frozenset({"httpx"}),
     ),
@@ -93,6 +93,9 @@ LAYERS = {
         ("openoutcry.evaluation", "openoutcry.journal", "openoutcry.running", "openoutcry.suite"),
         {*CORE, "harness", "suite"},
         {"numpy"},
+    ),
+    "mcp": Layer(
+        ("openoutcry.mcp", "openoutcry.mcp.*"), {*CORE, "mcp"}, {"anyio", "mcp", "mcp_types"}, frozenset({"root"})
     ),
     "reidentify": Layer(("openoutcry.reidentify",), {*CORE, "reidentify"}, {"numpy"}),
     "sb3": Layer(("openoutcry.sb3",), {"errors"}, {"gymnasium", "numpy", "stable_baselines3"}),
@@ -151,6 +154,7 @@ LAYERS = {
                 "conformance",
                 "leakcheck",
                 "martingale",
+                "mcp",
                 "picture",
                 "realism",
                 "report",

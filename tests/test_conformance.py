@@ -47,7 +47,7 @@ def test_an_agent_that_waits_for_nothing_but_its_answer_is_timed() -> None:
     timing = judged(agent("time.sleep(0.002)"), tiny(), deterministic=False).timing
     assert timing["n_sessions"] == 4
     assert 0.002 <= timing["answer_p50_seconds"] <= timing["answer_p99_seconds"] <= timing["answer_max_seconds"]
-    assert timing["answer_max_seconds"] < timing["start_p50_seconds"] <= timing["start_max_seconds"]
+    assert 0.002 <= timing["start_p50_seconds"] <= timing["start_max_seconds"]
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,16 @@ FAULTS = {
     "ends badly when it was long": (agent(after="sys.exit(4 if n > 40 else 0)"), "episode", "exit code 4"),
     "says goodbye when it was long": (agent(after="if n > 40: print('bye')"), "episode", "4 bytes more"),
     "says one thing twice": (agent(change_text="print(text) if n == 40 else None"), "episode", "answer_too_early"),
-    "draws lots": (agent("answer['reasoning'] = os.urandom(8).hex()"), "deterministic", "received another"),
+    "draws lots at first": (
+        agent("answer['reasoning'] = os.urandom(8).hex() if n == 1 else ''"),
+        "deterministic",
+        "the same observation must have the same answer; received another",
+    ),
+    "draws lots later": (
+        agent("answer['reasoning'] = os.urandom(8).hex() if n == 40 else ''"),
+        "deterministic",
+        "the same episode must have the same answer; received another",
+    ),
     "reads what it cannot know": (
         agent("answer['reasoning'] = ' '.join(sorted(seen))"),
         "ignore_unknown_fields",

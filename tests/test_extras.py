@@ -13,7 +13,12 @@ import pytest
 
 @pytest.mark.parametrize(
     ("module", "package", "extra"),
-    [("openoutcry.sb3", "stable_baselines3", "train"), ("openoutcry.puffer", "pufferlib", "puffer")],
+    [
+        ("openoutcry.sb3", "stable_baselines3", "train"),
+        ("openoutcry.puffer", "pufferlib", "puffer"),
+        # It is the last of several to be imported there.
+        pytest.param("openoutcry.mcp.server", "mcp", "mcp", marks=pytest.mark.once),
+    ],
 )
 def test_a_missing_package_names_the_extra(
     module: str, package: str, extra: str, monkeypatch: pytest.MonkeyPatch

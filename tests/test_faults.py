@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,8 @@ from recorded import DATA
 import openoutcry as oo
 from openoutcry.agents import Answer, Harness, TextAgent
 from openoutcry.replaying import compare
+from openoutcry.report.faults import FAULTS
+from openoutcry.verdict import Score
 
 pytestmark = pytest.mark.once
 
@@ -101,3 +105,47 @@ def test_a_harness_that_no_record_could_hold_is_refused(harness: Any) -> None:
     with pytest.raises(oo.OpenOutcryError) as refused:
         oo.run_backtest(DATA, Scripted((HOLD,) * 7, harness), WINDOW)
     assert refused.value.slug == "argument_invalid"
+
+
+# On boards and pages
+
+
+def scored(answers: Sequence[str | Answer], harness: Harness | None) -> Score:
+    """Return the score of an agent that gives these answers in two windows."""
+    windows = [(19, 19 + len(answers) + 1), (40, 40 + len(answers) + 1)]
+    runs = [
+        oo.run_backtest(DATA, Scripted(answers, harness), window, name="a", capture=True).record for window in windows
+    ]
+    return oo.score([oo.RunRecord.join("a", runs)], dataset=DATA).scores[0]
+
+
+def test_a_score_tells_whose_the_faults_are_and_how_the_agent_was_run() -> None:
+    own, other = Answer("", "agent_late"), Answer("", "agent_unreachable")
+    mixed = scored((BUY, own, other, HOLD), HARNESS | {"allow_net": True})
+    assert mixed.process["faults"] == {"agent_late": 2}
+    assert mixed.process["infrastructure_faults"] == {"agent_unreachable": 2}
+    assert (mixed.gate("process").passed, mixed.gate("process").reason) == (False, "faults")
+    assert mixed.isolation == "T2 + net"
+    others = scored((BUY, other, HOLD, HOLD), HARNESS)
+    gate = others.gate("process")
+    assert (gate.passed, gate.value, gate.reason, others.isolation) == (None, 0.25, "infrastructure", "T2")
+    assert "infrastructure" in others.reasons
+    inside = scored((BUY, HOLD, HOLD, HOLD), None)
+    assert (inside.gate("process").passed, inside.isolation, inside.process["network"]) == (True, "in process", None)
+    assert "processes of their own" in inside.process["undefined"]["network"]
+
+
+def test_the_page_of_a_run_counts_its_faults(tmp_path: Path) -> None:
+    run = oo.run_backtest(DATA, Scripted(ANSWERS), WINDOW, capture=True)
+    page = Path(run.report(tmp_path / "run.html")).read_text(encoding="utf-8")
+    rows = re.findall(r'<th scope="row">(\w+)</th><td>(\d+)</td><td class="help">([^<]+)</td></tr>', page)
+    told = {slug: (int(count), FAULTS[slug] == words) for slug, count, words in rows if slug in FAULTS}
+    assert told == {"malformed": (1, True), "agent_died": (1, True), "answer_too_early": (1, True)}
+    honest = oo.run_backtest(DATA, Scripted((HOLD,) * 7), WINDOW, capture=True)
+    assert "Faults of the run" not in Path(honest.report(tmp_path / "run.html")).read_text(encoding="utf-8")
+
+
+def test_every_fault_of_the_contract_is_worded() -> None:
+    errors = json.loads((Path(__file__).parents[1] / "contract" / "errors.json").read_text(encoding="utf-8"))["errors"]
+    kinds = {"agent", "infrastructure"}
+    assert set(FAULTS) == {"malformed", *(error["slug"] for error in errors if error["kind"] in kinds)}

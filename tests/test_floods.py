@@ -74,3 +74,30 @@ def test_an_answer_to_an_observation_that_is_not_read_comes_too_early(tmp_path: 
             # So that it reads a part.
             sleep(0.05)
     assert faults == ["answer_too_early"] * 2
+
+
+THIEF = """
+import os
+mine = os.open("/proc/self/fd/2", os.O_RDONLY | os.O_NONBLOCK)
+for _ in range(3):
+    if os.fork() == 0:
+        break
+while True:
+    os.write(2, b"y")
+    try:
+        os.read(mine, 2**16)
+    except BlockingIOError:
+        pass
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="opens its pipe in `/proc`")
+def test_an_agent_that_reads_its_own_standard_error_holds_nobody_up(tmp_path: Path) -> None:
+    """What was there when it was looked for is gone when it is read."""
+    (tmp_path / "agent.py").write_text(THIEF, encoding="utf-8")
+    bounds = Bounds(start_seconds=0.1, answer_seconds=0.1, end_seconds=0.3)
+    for _ in range(4):
+        session = CommandAgent([sys.executable, str(tmp_path / "agent.py")], (), bounds, lambda text: None).begin()
+        with pytest.raises(AgentError, match="agent_late"):
+            session.answer("{}")
+        session.close()

@@ -32,6 +32,23 @@ def test_a_link_is_granted_by_both_names_unless_it_leads_to_what_is_hidden(tmp_p
     assert paths.grants(root, [folder]) == []
 
 
+def test_what_is_hidden_is_known_by_what_it_is_and_not_by_its_name(tmp_path: Path) -> None:
+    """A file may have a second name; and where case does not matter, each has many."""
+    (tmp_path / "deep").mkdir()
+    for name in ("keys.txt", "deep/data.txt", "open.txt", "deep/open.txt"):
+        (tmp_path / name).write_text("", encoding="utf-8")
+    (tmp_path / "copy.txt").hardlink_to(tmp_path / "keys.txt")
+    (tmp_path / "deep" / "Keys.txt").hardlink_to(tmp_path / "keys.txt")
+    root, folder = [(str(tmp_path), paths.READ)], str(tmp_path)
+    hidden = [str(tmp_path / name) for name in ("keys.txt", "deep/data.txt", "deep/yet-to-be-made")]
+    listed = [(paths.LIST, str(tmp_path.parent), [tmp_path.name]), (paths.LIST, folder, ["deep"])]
+    assert paths.grants(root, hidden) == [
+        *listed,
+        (paths.READ, f"{folder}/deep", ["open.txt"]),
+        (paths.READ, folder, ["open.txt"]),
+    ]
+
+
 def test_links_that_lead_out_of_an_installation_are_not_granted(tmp_path: Path) -> None:
     folder, program = str(tmp_path / "agent"), str(tmp_path / "tool" / "bin" / "run")
     (tmp_path / "tool" / "bin").mkdir(parents=True)

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 import servers
@@ -17,7 +18,7 @@ from servers import Post, serving
 
 import openoutcry as oo
 from openoutcry.agents import Answer
-from openoutcry.harness import AgentError, Bounds, CommandAgent, HttpAgent, Supervised, connect
+from openoutcry.harness import AgentError, Bounds, CallableAgent, CommandAgent, HttpAgent, Supervised, connect
 from openoutcry.harness.stop import Stop
 
 pytestmark = pytest.mark.once
@@ -284,6 +285,35 @@ def test_a_host_without_descriptors_is_no_fault_of_the_agent() -> None:
         finally:
             resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     assert answer == Answer("", "agent_not_started")
+
+
+def test_what_a_callable_raises_is_a_fault_like_any_other() -> None:
+    class Sometimes:
+        def __init__(self) -> None:
+            self.n_asked = 0
+
+        def __call__(self, observation: dict[str, object]) -> object:
+            self.n_asked += 1
+            if self.n_asked == 3:
+                raise ValueError("three")
+            return {"orders": [], "reasoning": "x" * (2000 if observation == {"long": 1} else self.n_asked)}
+
+    faults: list[AgentError] = []
+    agent = CallableAgent(Sometimes, bounds=QUICK)
+    assert (agent.name, agent.harness) == ("Sometimes", None)
+    with Supervised(agent, lambda fault, step: faults.append(fault)) as session:
+        answers = [session.answer("{}") for _ in range(4)] + [session.answer('{"long": 1}')]
+    assert [answer.fault for answer in answers] == [None, None, "agent_died", None, "answer_too_long"]
+    assert '"reasoning": "x"}' in answers[3].text
+    assert str(faults[0]).endswith("received its end, ValueError: three")
+    assert 'raise ValueError("three")' in faults[0].stderr
+    # Not a fault of an agent's: whoever stops us is obeyed.
+    with Supervised(CallableAgent(lambda: interrupt, "stop")) as session, pytest.raises(KeyboardInterrupt):
+        session.answer("{}")
+
+
+def interrupt(observation: object) -> Any:
+    raise KeyboardInterrupt
 
 
 def test_a_stop_calls_what_is_there_and_what_comes_after() -> None:

@@ -41,6 +41,8 @@ CASES = [case for name in ("step", "episode") for case in load(f"vectors/{name}.
 FULL = [case for case in CASES if not any(weight is None for row in case["given"]["weights"] for weight in row)]
 REJECT = load("vectors/reject.json")
 ERRORS = load("errors.json")
+# Kinds of errors that the tests of records, of harnesses and of sessions hold.
+BESIDE_THE_ENGINE = {"record", "agent", "infrastructure", "session"}
 NEGATIVE, POSITIVE = load("conformance/negative.json"), load("conformance/positive.json")
 
 
@@ -192,8 +194,7 @@ def test_the_vectors_cover_every_situation_of_the_timeline() -> None:
 
 
 def test_every_slug_of_the_engine_is_refused_by_a_vector() -> None:
-    # Those of records and of harnesses are held by their tests.
-    documented = {error["slug"] for error in ERRORS["errors"] if error["kind"] not in {"record", "agent"}}
+    documented = {error["slug"] for error in ERRORS["errors"] if error["kind"] not in BESIDE_THE_ENGINE}
     # One is too large for a file, the others are of the Python door alone.
     elsewhere = {"argument_invalid", "dataset_too_large", "unknown_agent", "unknown_dataset"}
     assert documented - {case["expected"]["slug"] for case in REJECT["cases"]} == elsewhere
@@ -301,7 +302,7 @@ def raised(error: Told) -> oo.OpenOutcryError:
 
 
 @pytest.mark.parametrize(
-    "error", [e for e in ERRORS["errors"] if e["kind"] not in ("record", "agent")], ids=lambda e: e["slug"]
+    "error", [e for e in ERRORS["errors"] if e["kind"] not in BESIDE_THE_ENGINE], ids=lambda e: e["slug"]
 )
 def test_a_message_is_made_from_its_template(error: Told) -> None:
     value = raised(error)

@@ -15,8 +15,10 @@ from openoutcry.agents import Harness
 __all__ = [
     "BASELINES",
     "CONTRACT_VERSION",
+    "DECISION_SCHEMA",
     "DEFAULT_LOOKBACK",
     "MAX_ABS_WEIGHT",
+    "OBSERVATION_SCHEMA",
     "REWARDS",
     "SCENARIOS",
     "Baseline",
@@ -94,6 +96,8 @@ __all__ = [
 ]
 
 CONTRACT_VERSION: str
+DECISION_SCHEMA: str
+OBSERVATION_SCHEMA: str
 DEFAULT_LOOKBACK: int
 MAX_ABS_WEIGHT: float
 BASELINES: list[str]

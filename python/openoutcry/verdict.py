@@ -68,7 +68,8 @@ class Score:
         markets: Alpha and beta on each market, a year.
         windows: Each window by itself.
         pass_k: Probability that k of k seeds pass, and whether all do.
-        process: Faults, events, terminations, worst drawdown and largest exposure.
+        process: How the runs were locked in, faults by whose they are, events, terminations, worst drawdown and largest
+            exposure.
         beside: What decides nothing: delay, common cost, capacity, decay, calibration.
         undefined: Why a number is None.
     """
@@ -118,6 +119,15 @@ class Score:
     def dsr(self) -> float | None:
         """Deflated Sharpe ratio on the windows that rank, None where it is undefined."""
         return self.ranking_gate("dsr").value
+
+    @property
+    def isolation(self) -> str | None:
+        """How far the runs were locked in, in words, None where nobody can tell.
+
+        The least tier of any run, `T0` to `T3` or `in process`, and `+ net` where one could reach a network.
+        """
+        least: str | None = self.process["isolation"]
+        return f"{least} + net" if self.process["network"] else least
 
     def ranking_gate(self, slug: str) -> Gate:
         """Return a gate of skill on the windows that rank.

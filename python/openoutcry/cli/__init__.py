@@ -13,6 +13,7 @@ from openoutcry.cli import (
     demo,
     leakcheck,
     martingale,
+    mcp,
     power,
     realism,
     replay,
@@ -52,6 +53,7 @@ app.command("score", epilog=score.EXAMPLES)(score.score)
 app.command("leakcheck", epilog=leakcheck.EXAMPLES)(leakcheck.leakcheck)
 app.command("realism", epilog=realism.EXAMPLES)(realism.realism)
 app.command("martingale", epilog=martingale.EXAMPLES)(martingale.martingale)
+app.command("mcp", epilog=mcp.EXAMPLES)(mcp.mcp)
 app.command("power", epilog=power.EXAMPLES)(power.run)
 app.command("bench", epilog=bench.EXAMPLES)(bench.bench)
 

@@ -202,6 +202,7 @@ def _show(judged: _Judged, report: Path | None) -> None:
     table.add_column("verdict", no_wrap=True)
     for head in ("z", "Sharpe", "DSR", "RW p", "won", "above luck"):
         table.add_column(head, justify="right", no_wrap=True)
+    table.add_column("jail", no_wrap=True)
     for each in board.scores:
         table.add_row(*_cells(each))
     console.print(table)
@@ -255,6 +256,7 @@ def _cells(each: Score) -> list[str]:
         _number(each.ranking_gate("romano_wolf").value, ".3f"),
         windows,
         "—" if each.above_luck is None else f"{each.above_luck:.0%}",
+        each.isolation or "—",
     ]
 
 

@@ -1,11 +1,12 @@
 """The harness: strangers' agents in processes of their own, asked bar by bar.
 
 `connect` makes a launcher of what the command line is told: `PythonAgent`, `CommandAgent` or `HttpAgent`, which begins
-the agent anew for every run. What holds an agent off is a module each: `stdio` (its process and its pipes), `http` (its
-server), `surroundings` (what it inherits), `privacy` (what it may read of ours), `lockstep` (when it is asked),
-`supervised` (what becomes of its faults).
+the agent anew for every run; `CallableAgent` is one of this process. What holds an agent off is a module each: `stdio`
+(its process and its pipes), `http` (its server), `surroundings` (what it inherits), `privacy` (what it may read of
+ours), `lockstep` (when it is asked), `supervised` (what becomes of its faults).
 """
 
+from openoutcry.harness.callable_agent import CallableAgent
 from openoutcry.harness.command_agent import CommandAgent
 from openoutcry.harness.connecting import connect
 from openoutcry.harness.faults import AgentError
@@ -17,6 +18,7 @@ from openoutcry.harness.supervised import Supervised
 __all__ = [
     "AgentError",
     "Bounds",
+    "CallableAgent",
     "CommandAgent",
     "HttpAgent",
     "Launcher",

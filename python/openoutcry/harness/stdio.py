@@ -220,7 +220,10 @@ class StdioSession(Session):
         raise AgentError(slug, message, self._errors.tail, self._received)
 
     def _take_last_words(self) -> None:
-        """Take what the standard error holds, and no more: another one may fill it as fast as it is read."""
+        """Take what the standard error holds, and no more.
+
+        Who writes may fill it as fast as it is read.
+        """
         with suppress(BlockingIOError):
             for _ in range(_MOST_BYTES // _CHUNK):
                 chunk = os.read(self._stderr, _CHUNK)
@@ -241,7 +244,11 @@ class StdioSession(Session):
             if not ready and last == self._stdout and self._has_ended():
                 return True
             for descriptor, _ in ready:
-                chunk = os.read(descriptor, _CHUNK)
+                try:
+                    chunk = os.read(descriptor, _CHUNK)
+                except BlockingIOError:
+                    # The agent has read it itself: both ends of its pipes are in its reach.
+                    continue
                 if descriptor == self._stderr:
                     self._errors.feed(chunk)
                 else:

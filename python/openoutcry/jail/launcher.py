@@ -104,7 +104,10 @@ def close_descriptors() -> None:
 
 
 def go_first() -> None:
-    """Let the kernel end this process, and those that it starts, before any other where memory runs out."""
+    """Let the kernel end this process first where memory runs out.
+
+    That goes for those that it starts, too.
+    """
     with open("/proc/self/oom_score_adj", "w") as file:
         file.write("1000")
 

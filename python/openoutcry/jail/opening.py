@@ -61,7 +61,10 @@ def n_tasks(user: int) -> int:
 
 
 def described(jail: Jail | None) -> str:
-    """Return which jail an agent is in, why in none that is better, and what holds less than it could."""
+    """Return which jail an agent is in, and why in none that is better.
+
+    What holds less in it than it could is said, too.
+    """
     missing = this_host().missing if jail is None else jail.host.missing
     reached = "no jail, the agent has all your rights" if jail is None else f"jail {jail.tier.name}"
     told = [f"no {each.name}: {why}" for each, why in sorted(missing.items())]
@@ -129,9 +132,10 @@ class Jail:
 
     @classmethod
     def best(cls, profile: Profile, *, most: Tier = Tier.T3) -> Jail | None:
-        """Open the jail of the highest tier that this machine reaches: T1 at least on Linux, `None` elsewhere.
+        """Open the jail of the highest tier that this machine reaches.
 
-        Below T2 it keeps no stranger's agent from files and the network: say what came of it, as `described` does.
+        On Linux that is T1 at least; elsewhere there is none, `None`. Below T2 it keeps no stranger's agent from files
+        and the network: say what came of it, as `described` does.
         """
         return None if this_host().tier is Tier.T0 else cls.open(profile, least=Tier.T1, most=most)
 

@@ -11,6 +11,7 @@ import site
 import sys
 import sysconfig
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 LIST = 1 << 3
@@ -96,32 +97,64 @@ def grants(roots: Iterable[Root], hidden: Sequence[str]) -> list[Grant]:
 
     Each is rights, a folder, and names in it.
     """
-    veiled = [os.path.realpath(each) for each in hidden]
+    veil = _Veil(hidden)
     granted: list[Grant] = []
     for path, rights in roots:
         found = os.path.realpath(path)
-        if not os.path.exists(found) or any(_is_below(found, each) for each in veiled):
+        if not os.path.exists(found) or veil.covers(found):
             continue
-        inside = [each for each in veiled if _is_below(each, found)]
-        granted += _split(found, rights, inside)
-        if path != found and not inside:
+        granted += _split(found, rights, veil)
+        if path != found and not veil.is_within(found):
             # In namespaces what a link leads to is there by the link's name.
             granted.append((rights, *_named(path)))
     return granted
 
 
-def _split(folder: str, rights: int, hidden: Sequence[str]) -> list[Grant]:
-    if not hidden or rights == LIST:
+class _Veil:
+    """What is hidden, by what it is.
+
+    A file has as many names as hard links and mounts give it, and where case does not matter each of them has more.
+    What is yet to be made has only its name.
+    """
+
+    def __init__(self, hidden: Iterable[str]) -> None:
+        self._names = {os.path.realpath(each) for each in hidden}
+        self._found = _identities(self._names)
+        self._above = _identities(str(parent) for each in self._names for parent in Path(each).parents)
+
+    def hides(self, path: str) -> bool:
+        """Return whether a path is hidden itself."""
+        return path in self._names or bool(_identities([path]) & self._found)
+
+    def covers(self, path: str) -> bool:
+        """Return whether a path is hidden, or below what is."""
+        return any(self.hides(str(each)) for each in (path, *Path(path).parents))
+
+    def is_within(self, path: str) -> bool:
+        """Return whether something hidden is below a path."""
+        return bool(_identities([path]) & self._above)
+
+
+def _identities(paths: Iterable[str]) -> set[tuple[int, int]]:
+    found = set()
+    for each in paths:
+        with suppress(FileNotFoundError):
+            status = os.stat(each)
+            found.add((status.st_dev, status.st_ino))
+    return found
+
+
+def _split(folder: str, rights: int, veil: _Veil) -> list[Grant]:
+    if rights == LIST or not veil.is_within(folder):
         return [(rights, *_named(folder))]
     split: list[Grant] = [(LIST, *_named(folder))]
     whole = []
     for name in sorted(os.listdir(folder)):
         path = os.path.join(folder, name)
-        inside = [each for each in hidden if _is_below(each, path)]
-        if os.path.islink(path) or path in hidden:
+        if os.path.islink(path) or veil.hides(path):
             continue
-        if inside:
-            split += _split(path, rights, inside)
+        if veil.is_within(path):
+            split += _split(path, rights, veil)
         else:
             whole.append(name)
     return [*split, (rights, folder, whole)]

@@ -11,6 +11,7 @@ from openoutcry.report.events import run_events
 from openoutcry.report.evidence import Rolling
 from openoutcry.report.exposure import EXPOSURE_LEGEND, exposure_chart
 from openoutcry.report.fan import fan_sentence
+from openoutcry.report.faults import run_faults
 from openoutcry.report.heatmap import monthly_table
 from openoutcry.report.inspector import inspector_section
 from openoutcry.report.metrics import METRICS, Footnotes, show, show_sharpe
@@ -81,7 +82,7 @@ def run_sections(view: RunView, benchmark: RunView | None, level: int, key: str,
         ("Returns by month", _months(view)),
         ("Weights", _weights(view, detail) + _exposure(view, detail)),
         ("Costs", _costs(view, detail)),
-        ("Orders and events", run_events(view)),
+        ("Orders and events", run_events(view) + run_faults(view)),
         ("Stated confidence", calibration_section(view.calibration) if view.calibration else ""),
         ("One bar later", _delay(view, detail)),
         ("Bar by bar", inspector_section(view, view.trace, key) if view.trace and detail.inspector else ""),

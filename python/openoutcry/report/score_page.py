@@ -24,6 +24,8 @@ _COLUMNS = {
     "romano_wolf": Metric("Romano-Wolf p", "probability", SIDE["romano_wolf"].help),
 }
 
+_ISOLATION = "How far the agent was locked in, in the run where it was least, and whether any run had a network"
+
 
 def render_scores(view: ScoreView, provenance: Provenance) -> str:
     """Return the page of a scored board.
@@ -93,6 +95,7 @@ def _ranking(view: ScoreView, notes: Footnotes) -> str:
     columns = [f'<th scope="col"{attribute("title", m.help)}>{escape(m.label)}</th>' for m in _COLUMNS.values()]
     columns += [f'<th scope="col">Sharpe over {escape(name)}</th>' for name in sides]
     columns += [f'<th scope="col">{name}</th>' for name in ("Windows won", _pass_head(view.rows[0]), "Trials")]
+    columns.append(f'<th scope="col"{attribute("title", _ISOLATION)}>Jail</th>')
     groups = []
     for rank, members in groupby(enumerate(view.rows), key=lambda each: each[1].rank):
         groups.append(_band(rank, list(members), sides, notes))
@@ -128,7 +131,7 @@ def _agent(row: ScoreRow, index: int, head: str, sides: Sequence[str], notes: Fo
     by_name = {side.name: side for side in row.sides}
     cells += [_sharpe(by_name.get(name), notes) for name in sides]
     cells.append(f"{row.n_won} of {len(row.windows)}")
-    cells += [percent(row.pass_k[-1]) if row.pass_k else DASH, f"{row.n_trials:,}"]
+    cells += [percent(row.pass_k[-1]) if row.pass_k else DASH, f"{row.n_trials:,}", escape(row.isolation) or DASH]
     link = f'<a href="#{_anchor(index)}">{escape(row.name)}</a>'
     title = attribute("title", row.name) if len(row.name) > 24 else ""
     verdict, _, why = verdict_line(row).partition(": ")

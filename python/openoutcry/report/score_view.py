@@ -100,7 +100,9 @@ class ScoreRow:
         markets: Name to alpha and beta, a year.
         metrics: Statistics of the track; names and units are in `metrics.py`.
         beside: What decides nothing; names are in `score_words.py`.
+        isolation: How far it was locked in, in words; empty where nobody can tell.
         faults: Answers that were no decisions, by slug; `None` where nobody can tell.
+        infrastructure_faults: Decisions held as the agent could not be reached, by slug; `None` as above.
         events: As in `RunView`.
         n_decisions: Decisions of all runs.
         copy_of: The agent whose track it has; empty for none.
@@ -123,7 +125,9 @@ class ScoreRow:
     markets: Sequence[tuple[str, Values, Reasons]]
     metrics: Values
     beside: Values
+    isolation: str
     faults: Mapping[str, int] | None
+    infrastructure_faults: Mapping[str, int] | None
     events: Mapping[str, Mapping[str, int]]
     n_decisions: int
     copy_of: str = ""

@@ -92,7 +92,7 @@ GATES: dict[str, GateWords] = {
     "original": GateWords("Copy of another track", "count", "at most"),
     "benchmark": GateWords("Benchmark to beat", "count", "at least"),
     "protocol": GateWords("Windows of a suite", "count", "at least"),
-    "process": GateWords("Answers that were no decisions", "share", "at most"),
+    "process": GateWords("Decisions held for a fault", "share", "at most"),
     "solvent": GateWords("Accounts liquidated or ruined", "count", "at most"),
     "drawdown": GateWords("Deepest drawdown of a run", "share", "at most"),
     "exposure": GateWords("Largest gross exposure", "times", "at most"),

@@ -64,7 +64,7 @@ pub enum Reason {
     NoTrace,
     /// Under no suite: the agents chose windows, costs and limits.
     NoSuite,
-    /// More answers were no decisions than the budget allows.
+    /// More decisions were held for the agent than the budget allows.
     Faults,
     /// More decisions were held for infrastructure than the budget allows.
     Infrastructure,
@@ -135,7 +135,7 @@ impl Reason {
             Self::NoBenchmark => "there is no buy-and-hold to hold the returns against",
             Self::NoTrace => "there are no decisions to recompute the returns from",
             Self::NoSuite => "under no suite: the agents chose windows, costs and limits",
-            Self::Faults => "too many answers were no decisions",
+            Self::Faults => "too many decisions were held for faults of the agent",
             Self::Infrastructure => "too many decisions were held while the agent could not be reached: run it again",
             Self::Terminated => "an account was liquidated or ruined",
             Self::Drawdown => "a run fell deeper than allowed",

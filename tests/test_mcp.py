@@ -1,0 +1,296 @@
+"""Episodes over the Model Context Protocol, by the package's own client."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from floors import HOLD, RULES, backtest, begun, floor_of, played, without_session
+from jsonschema import Draft202012Validator
+from recorded import DATA, trend
+
+import openoutcry as oo
+from openoutcry import openoutcry_py as native
+from openoutcry.cli.mcp import EXAMPLES
+from openoutcry.cli.mcp import mcp as command
+from openoutcry.mcp import Records, schemas
+from openoutcry.record import RunRecord
+from openoutcry.replaying import replay
+
+pytestmark = pytest.mark.once
+anyio = pytest.importorskip("anyio")
+mcp = pytest.importorskip("mcp")
+
+from openoutcry.mcp.server import server_of  # noqa: E402 only where its package is installed
+
+CONTRACT = Path(__file__).resolve().parents[1] / "contract"
+SECONDS = 60.0
+MODES = ("auto", "legacy")
+WINDOW = "2010-01-01:2010-02-01"
+
+
+def over(talk: Callable[..., Awaitable[Any]], *given: Any) -> Any:
+    """Return what a talk comes to, which ends in time."""
+
+    async def in_time() -> Any:
+        with anyio.fail_after(SECONDS):
+            return await talk(*given)
+
+    return anyio.run(in_time)
+
+
+def stdio(*options: str, cwd: Path) -> Any:
+    arguments = ["-m", "openoutcry", "mcp", *options]
+    return mcp.StdioServerParameters(command=sys.executable, args=arguments, cwd=cwd, env=dict(os.environ))
+
+
+async def told(client: Any, tool: str, **given: Any) -> dict[str, Any]:
+    """Call a tool and return its structured answer, which is its text, too."""
+    result = await client.call_tool(tool, given)
+    assert not result.is_error, result.content
+    assert result.content[0].text == native.canonicalize(json.dumps(result.structured_content))
+    answer: dict[str, Any] = result.structured_content
+    return answer
+
+
+async def refusal(client: Any, tool: str, **given: Any) -> str:
+    result = await client.call_tool(tool, given)
+    assert result.is_error
+    return str(result.content[0].text)
+
+
+async def traded(client: Any, **given: Any) -> list[dict[str, Any]]:
+    """Trade a whole episode and return all answers, the score last."""
+    answers = [await told(client, "reset", **given)]
+    session = answers[0]["session"]
+    while not answers[-1].get("done"):
+        decision = trend(answers[-1]["observation"])
+        answers.append(await told(client, "step", session=session, decision=decision))
+    return [*answers, await told(client, "score", session=session)]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_an_episode_in_memory_is_the_backtest_of_its_decisions(mode: str) -> None:
+    async def talk() -> list[dict[str, Any]]:
+        async with mcp.Client(server_of(floor_of()), mode=mode) as client:
+            return await traded(client, **RULES)
+
+    answers, run = over(talk), backtest(DATA)
+    assert [answer["info"]["nav"] for answer in answers[1:-1]] == run.nav[1:].tolist()
+    assert answers[-1]["metrics"] == run.metrics
+    floor = floor_of()
+    assert without_session(answers[1:-1]) == without_session(played(floor, begun(floor)))
+
+
+def test_an_episode_over_stdio_is_the_backtest_of_its_decisions(tmp_path: Path) -> None:
+    async def talk() -> list[dict[str, Any]]:
+        (tmp_path / "kept").mkdir()
+        options = ["--data", "ecb-fx", "--records", "kept"]
+        async with mcp.Client(stdio(*options, cwd=tmp_path), mode="legacy") as client:
+            return await traded(client, window=WINDOW, agent="trend")
+
+    answers = over(talk)
+    fx = oo.data.load("ecb-fx")
+    run = oo.run_backtest(fx, trend, WINDOW)
+    assert [answer["info"]["nav"] for answer in answers[1:-1]] == run.nav[1:].tolist()
+    assert answers[-1]["metrics"] == run.metrics
+    assert str(tmp_path) not in json.dumps(answers)
+    record = RunRecord.load(tmp_path / "kept" / answers[-1]["record"]["file"])
+    assert (record.agent_id, record.digest) == ("trend", answers[-1]["record"]["digest"])
+    assert replay(record, fx).verified
+
+
+def test_clients_of_two_servers_know_nothing_of_each_other(tmp_path: Path) -> None:
+    async def talk() -> None:
+        async with AsyncExitStack() as ends:
+            first, second = [
+                await ends.enter_async_context(mcp.Client(stdio("--data", "us-treasury", cwd=tmp_path))) for _ in "ab"
+            ]
+            begun = [await told(each, "reset", window="2000-01-03:2000-02-01") for each in (first, second)]
+            assert begun[0]["session"] != begun[1]["session"]
+            assert begun[0]["observation"] == begun[1]["observation"]
+            error = await refusal(second, "step", session=begun[0]["session"], decision=HOLD)
+            assert error.startswith("unknown_session: ")
+            for _ in range(3):
+                await told(first, "step", session=begun[0]["session"], decision=HOLD)
+            assert (await told(first, "observe", session=begun[0]["session"]))["n_left"] == begun[0]["n_decisions"] - 3
+            assert (await told(second, "observe", session=begun[1]["session"]))["n_left"] == begun[1]["n_decisions"]
+
+    over(talk)
+
+
+def test_refusals_are_answers_that_begin_with_their_slug() -> None:
+    async def talk() -> list[str]:
+        async with mcp.Client(server_of(floor_of())) as client:
+            first = await told(client, "reset", **RULES)
+            session = first["session"]
+            said = [
+                await refusal(client, "step", session=session, decision={"orders": [{"symbol": "S000"}]}),
+                await refusal(client, "step", session=session),
+                await refusal(client, "reset", window="2010:2012"),
+                await refusal(client, "observe", session="none"),
+                await refusal(client, "score", session=session),
+            ]
+            assert (await told(client, "observe", session=session))["observation"] == first["observation"]
+            return [each.partition(":")[0] for each in said]
+
+    wanted = ["missing_field", "argument_invalid", "window_invalid", "unknown_session", "argument_invalid"]
+    assert over(talk) == wanted
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_tool_that_is_none_is_an_error_of_the_protocol(mode: str) -> None:
+    async def talk() -> None:
+        async with mcp.Client(server_of(floor_of()), mode=mode) as client:
+            with pytest.raises(mcp.MCPError, match="a tool must be one of reset, observe, step, score; received 'buy'"):
+                await client.call_tool("buy", {})
+
+    over(talk)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_fault_of_the_server_tells_the_client_nothing(mode: str, tmp_path: Path) -> None:
+    folder = tmp_path / "records"
+    folder.mkdir()
+    floor = floor_of(records=Records(folder))
+
+    async def talk() -> None:
+        async with mcp.Client(server_of(floor), mode=mode) as client:
+            first = await told(client, "reset", window="+19:+21")
+            folder.rmdir()
+            with pytest.raises(mcp.MCPError, match="a fault of the server") as caught:
+                await client.call_tool("step", {"session": first["session"], "decision": HOLD})
+            assert str(tmp_path) not in str(caught.value)
+
+    over(talk)
+
+
+def test_what_is_left_is_kept_when_the_client_goes(tmp_path: Path) -> None:
+    async def talk() -> str:
+        async with mcp.Client(server_of(floor_of(oo.data.load("ecb-fx"), records=Records(tmp_path)))) as client:
+            session: str = (await told(client, "reset", window=WINDOW))["session"]
+            await told(client, "step", session=session, decision=HOLD)
+            return session
+
+    session = over(talk)
+    record = RunRecord.load(tmp_path / f"{session}.jsonl")
+    assert (record.unfinished is not None, len(record.decisions[0])) == (True, 1)
+
+
+@asynccontextmanager
+async def listed() -> AsyncIterator[list[Any]]:
+    async with mcp.Client(server_of(floor_of())) as client:
+        yield (await client.list_tools()).tools
+
+
+def tools() -> dict[str, Any]:
+    async def talk() -> dict[str, Any]:
+        async with listed() as found:
+            return {tool.name: tool for tool in found}
+
+    named: dict[str, Any] = over(talk)
+    return named
+
+
+def test_every_tool_is_typed_and_says_what_it_does() -> None:
+    found = tools()
+    assert list(found) == ["reset", "observe", "step", "score"]
+    for tool in found.values():
+        assert len(tool.description) > 60
+        for schema in (tool.input_schema, tool.output_schema):
+            Draft202012Validator.check_schema(schema)
+            assert schema["additionalProperties"] is False
+            assert "$ref" not in json.dumps(schema)
+        assert all(field["description"] for field in tool.input_schema["properties"].values())
+    assert [name for name, tool in found.items() if tool.annotations.read_only_hint] == ["observe", "score"]
+
+
+@pytest.mark.parametrize("kit", ["positive", "negative"])
+def test_the_decision_of_a_step_is_that_of_the_contract(kit: str) -> None:
+    decision = Draft202012Validator(tools()["step"].input_schema["properties"]["decision"])
+    contract = Draft202012Validator(json.loads((CONTRACT / "decision.schema.json").read_text("utf-8")))
+    cases = json.loads((CONTRACT / f"conformance/{kit}.json").read_text("utf-8"))
+    judged = []
+    for case in cases:
+        try:
+            value = json.loads(case["decision"])
+        except ValueError:
+            continue
+        judged.append(contract.is_valid(value))
+        assert decision.is_valid(value) == judged[-1], case["name"]
+    assert len(judged) > 10
+    assert schemas.decision()["examples"] == contract.schema["examples"]
+
+
+def test_the_schemas_of_the_package_are_the_contracts() -> None:
+    for name, text in (("decision", native.DECISION_SCHEMA), ("observation", native.OBSERVATION_SCHEMA)):
+        assert text == (CONTRACT / f"{name}.schema.json").read_text("utf-8")
+
+
+HELLO = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}},
+}
+READY = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+
+
+def called(number: int, tool: str, **given: Any) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": {"name": tool, "arguments": given}}
+
+
+@pytest.mark.parametrize("end", [None, signal.SIGTERM], ids=str)
+def test_the_server_ends_with_its_client_and_keeps_what_was_traded(end: signal.Signals | None, tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "openoutcry", "mcp", "--data", "us-treasury", "--records", "."]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(words, cwd=tmp_path, text=True, env=dict(os.environ), **pipes) as server:  # type: ignore[call-overload]
+
+        def asked(*messages: dict[str, Any]) -> dict[str, Any]:
+            server.stdin.write("".join(json.dumps(each) + "\n" for each in messages))
+            server.stdin.flush()
+            answer: dict[str, Any] = json.loads(server.stdout.readline())["result"]
+            return answer
+
+        assert asked(HELLO)["serverInfo"]["name"] == "openoutcry"
+        session = asked(READY, called(2, "reset"))["structuredContent"]["session"]
+        assert asked(called(3, "step", session=session, decision=HOLD))["structuredContent"]["reward"] == 0.0
+        if end is None:
+            server.stdin.close()
+        else:
+            server.send_signal(end)
+        assert server.wait(SECONDS) == (0 if end is None else 128 + end)
+        assert server.stderr.read() == ""
+    assert RunRecord.load(tmp_path / f"{session}.jsonl").unfinished
+
+
+@pytest.mark.parametrize(
+    ("changed", "slug"),
+    [
+        ({"source": ["crypto.csv"]}, "unknown_dataset"),
+        ({"source": ["us-treasury", "us-treasury"]}, "argument_invalid"),
+        ({"mask": "little"}, "argument_invalid"),
+        ({"records": Path("nowhere")}, "argument_invalid"),
+        ({"idle": 0.0}, "argument_invalid"),
+    ],
+)
+def test_the_command_refuses_what_it_cannot_serve(changed: dict[str, Any], slug: str) -> None:
+    options = {"source": ["us-treasury"], "mask": None, "records": None, "sessions": 1, "idle": 1.0}
+    with pytest.raises(oo.OpenOutcryError) as caught:
+        command(periods_per_year=None, **options | changed)
+    assert caught.value.slug == slug
+
+
+def test_the_help_shows_settings_of_a_client() -> None:
+    found = re.search(r"^    \{\n.*?^    \}\n", EXAMPLES, re.DOTALL | re.MULTILINE)
+    assert found is not None
+    assert json.loads(found[0])["mcpServers"]["openoutcry"]["args"][0] == "mcp"
