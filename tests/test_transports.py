@@ -83,7 +83,10 @@ def test_a_command_that_could_not_begin_is_an_error_before_the_run(code: int) ->
     with pytest.raises(AgentError, match=f"received its end, exit code {code}, before it was asked"):
         python(f"import sys; sys.exit({code})").check()
     # What a program makes of no input at all is its own affair.
-    python("import sys; sys.exit(3)").check()
+    python("import sys; sys.stdin.read(); sys.exit(3)").check()
+    # That it ends before its input does is not.
+    with pytest.raises(AgentError, match="received its end, exit code 3, before it was asked"):
+        python("import sys; sys.exit(3)").check()
     with pytest.raises(oo.OpenOutcryError, match="must be a program that can be run; received 'no-such-program'"):
         connect("cmd:no-such-program").check()
 

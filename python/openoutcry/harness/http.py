@@ -56,8 +56,7 @@ class HttpAgent(Launcher):
     @property
     def name(self) -> str:
         """The URL, without the name and password that may be in it."""
-        parts = urlsplit(self._url)
-        return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+        return without_password(self._url)
 
     @property
     def bounds(self) -> Bounds:
@@ -273,6 +272,12 @@ def _httpx() -> ModuleType:
         message = "an agent at a URL needs httpx, `pip install openoutcry[http]`; received none"
         raise refusal("argument_invalid", message) from error
     return httpx
+
+
+def without_password(url: str) -> str:
+    """Return a URL without the name and password that may be in it."""
+    parts = urlsplit(url)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 
 
 def _host(url: str, library: ModuleType) -> str:

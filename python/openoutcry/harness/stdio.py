@@ -282,6 +282,10 @@ class StdioSession(Session):
             sleep(_NAP_SECONDS)
         return has_ended
 
+    def ends_within(self, seconds: float) -> bool:
+        """Return whether the process ends in so much time though it is asked nothing."""
+        return self._ends_until(monotonic() + seconds)
+
     def run_out(self) -> int:
         """Return the exit code of a process that is asked nothing.
 
@@ -292,7 +296,7 @@ class StdioSession(Session):
         seconds = self._bounds.start_seconds
         if not self._drain(self._stdout, seconds):
             self._fail(
-                "agent_late", f"an agent must begin, and end with its input, within {seconds:g} s; received nothing"
+                "agent_late", f"an agent must begin, and end with its input, within {seconds:g} s; received no end"
             )
         self._drain(self._stderr, self._bounds.end_seconds)
         self.kill()
