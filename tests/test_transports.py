@@ -264,6 +264,16 @@ def test_a_fault_that_passes_is_no_step_towards_the_end() -> None:
     assert len(told) == 5
 
 
+def test_an_agent_that_is_begun_anew_writes_no_more_to_its_standard_error() -> None:
+    shown: list[str] = []
+    text = "import sys, os\nsys.stderr.write('x' * 150 + chr(10))\nsys.stderr.flush()\nif input() == 'a': print()\n"
+    agent = CommandAgent([sys.executable, "-u", "-c", text], bounds=Bounds(stderr_bytes=250), show=shown.append)
+    with Supervised(agent) as session:
+        assert [session.answer(each).fault for each in "abab"] == [None, "agent_died", None, "agent_died"]
+    left_out = "... what the agent writes from here on is left out"
+    assert "\n".join(shown).split("\n") == ["x" * 150, "x" * 99, left_out]
+
+
 def test_a_run_that_is_stopped_has_no_fault() -> None:
     agent, told = supervised(python("import time; input(); time.sleep(60)", Bounds(answer_seconds=60.0)))
     with agent:

@@ -83,7 +83,7 @@ class Asked:
 
 
 def called(agent: str) -> str:
-    """Return what an agent is called on boards: a server is its URL without a password."""
+    """Return what boards call an agent: a server by its URL without a password."""
     return without_password(agent) if agent.startswith(SERVERS) else agent
 
 

@@ -67,7 +67,10 @@ class CommandAgent(ProcessAgent):
         return ended(code) if code in _NOT_BEGUN or self._ends_unasked(_TIMES * seconds) else None
 
     def _ends_unasked(self, seconds: float) -> bool:
-        """Return whether it ends though its input does not, such as a script that is not there."""
+        """Return whether it ends though its input does not.
+
+        So does a script that is not there.
+        """
         with self._begin(lambda text: None) as session:
             return session.ends_within(seconds)
 

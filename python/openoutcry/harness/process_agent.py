@@ -99,7 +99,10 @@ class ProcessAgent(Launcher):
 
     @abstractmethod
     def _fault_of_end(self, code: int, told: str, seconds: float) -> OpenOutcryError | None:
-        """Return what an exit code says of an agent that was asked nothing, and ended in so many seconds."""
+        """Return what an exit code says of an agent that was asked nothing.
+
+        It ended in so many seconds.
+        """
 
 
 def ended(code: int) -> AgentError:
