@@ -26,7 +26,11 @@ class Post(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         self.body = self.rfile.read(int(self.headers["content-length"]))
-        self.server.posts.append((self.path, dict(self.headers), json.loads(self.body), self.client_address))
+        try:
+            content = json.loads(self.body)
+        except ValueError:
+            content = None
+        self.server.posts.append((self.path, dict(self.headers), content, self.client_address))
         self.server.handle_post(self)
 
     def answer(self, body: bytes = b'{"orders":[]}', status: int = 200, **headers: str) -> None:

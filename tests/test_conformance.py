@@ -13,9 +13,10 @@ from servers import Post, serving
 from support import count
 
 from openoutcry import openoutcry_py as native
-from openoutcry.conformance import examine, kit
+from openoutcry.conformance import examine
 from openoutcry.conformance.advice import advise
 from openoutcry.conformance.checks import checks_of
+from openoutcry.conformance.kit import kit
 from openoutcry.conformance.subject import Subject
 from openoutcry.conformance.words import failure_text
 from openoutcry.harness import CommandAgent, HttpAgent
@@ -82,7 +83,11 @@ FAULTS = {
     ),
     "ends before it is asked": (agent(before="sys.exit(3)"), "first_answer", "agent_died"),
     "dies of the first question": (agent("sys.exit(3)"), "first_answer", "agent_died"),
-    "never answers": (agent("time.sleep(60)", bounds=replace(QUICK, start_seconds=0.5)), "first_answer", "agent_late"),
+    "never answers": (
+        agent("time.sleep(60)", bounds=replace(QUICK, start_seconds=0.5, answer_seconds=0.5)),
+        "first_answer",
+        "agent_late",
+    ),
     "writes prose": (agent(change_text="text = 'I hold: ' + text"), "first_answer", "bad_json"),
     "writes several lines": (agent(change_text="text = json.dumps(answer, indent=1)"), "first_answer", "bad_json"),
     "writes bytes": (
@@ -196,6 +201,12 @@ def test_a_failure_tells_the_bytes_exchanged_in_plain_characters() -> None:
     assert "first_answer: bad_json: a decision must be one JSON object; received text that is not JSON" in told
 
 
+def test_bytes_that_are_no_text_are_told() -> None:
+    report = judged(agent(change_text="sys.stdout.buffer.write(b'\\xff{}\\n'); sys.stdout.flush(); continue"))
+    assert report.failure is not None
+    assert r"  received, 3 bytes: \udcff{}" in failure_text(report.failure).splitlines()
+
+
 def test_what_is_long_is_cut_and_says_how_long_it_was() -> None:
     report = judged(agent(change_text="text = '{}' if len(line) > 10**6 else text"), kit())
     assert report.failure is not None
@@ -216,11 +227,11 @@ def test_what_an_agent_wrote_before_it_died_is_told() -> None:
 
 def decided(post: Post) -> None:
     """Answer a post as the good agent does, and what is no observation by status 400."""
-    seen = json.loads(post.body)
-    if "symbols" not in seen:
+    try:
+        names = [view["symbol"] for view in json.loads(post.body)["symbols"] if view["close_history"]]
+    except (KeyError, ValueError):
         post.answer(b"no observation", 400)
         return
-    names = [view["symbol"] for view in seen["symbols"] if view["close_history"]]
     parts = [{"symbol": name, "action": "buy", "target_weight": 0.5 / len(names)} for name in names]
     post.answer(json.dumps({"orders": parts}).encode())
 
@@ -228,7 +239,7 @@ def decided(post: Post) -> None:
 def test_a_server_is_asked_all_but_what_only_programs_can_do() -> None:
     with serving(decided) as there:
         report = examine(
-            HttpAgent(there.url, replace(QUICK, start_seconds=0.2, answer_seconds=0.5)),
+            HttpAgent(there.url, QUICK),
             deterministic=True,
             with_kit=tiny(),
         )
@@ -240,6 +251,7 @@ def test_a_server_is_asked_all_but_what_only_programs_can_do() -> None:
         "ends",
     }
     assert states["deterministic"] == "passed"
+    assert {each.did for each in report.advice} == {"no answer: answer_status"}
 
 
 def test_a_server_that_fails_is_told_with_its_status() -> None:

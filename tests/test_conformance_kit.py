@@ -17,8 +17,7 @@ from support import count, loads
 
 import openoutcry as oo
 from openoutcry import openoutcry_py as native
-from openoutcry.conformance import kit
-from openoutcry.conformance.kit import read
+from openoutcry.conformance.kit import kit, read
 from openoutcry.conformance.subject import Subject
 
 pytestmark = pytest.mark.once
@@ -92,9 +91,11 @@ def test_a_kit_that_asks_for_less_or_for_the_unknown_is_refused() -> None:
             read(files | {"empty_start.json": changed})
 
 
-def test_any_change_of_any_file_is_another_kit() -> None:
+def test_any_change_of_any_file_or_of_the_episode_is_another_kit(monkeypatch: pytest.MonkeyPatch) -> None:
     files = native.conformance_files()
     assert {read(files | {name: text + " "}).digest for name, text in files.items()}.isdisjoint({kit().digest})
+    monkeypatch.setattr("openoutcry.conformance.kit.EPISODE", ("2020-01-02", "2020-03-01"))
+    assert read(files).digest != kit().digest
 
 
 # The reader and the schema

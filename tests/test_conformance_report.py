@@ -17,8 +17,9 @@ from jsonschema import Draft202012Validator
 import openoutcry as oo
 from openoutcry import agents, record
 from openoutcry.cli import main
-from openoutcry.conformance import BADGE, CallableAgent, Report, examine, kit, verify_report
+from openoutcry.conformance import BADGE, Report, examine, launcher_of, verify_report
 from openoutcry.conformance.checks import checks_of
+from openoutcry.conformance.kit import kit
 from openoutcry.conformance.report import signed
 from openoutcry.testing import ConformanceError, check_agent
 
@@ -202,9 +203,9 @@ def test_a_callable_a_class_and_a_baseline_are_checked_in_process() -> None:
 
     assert check_agent(hold, deterministic=True).agent == "hold"
     for each in (Counting, *map(agents.load, agents.NAMES)):
-        found = examine(CallableAgent(each), deterministic=True, with_kit=tiny())
+        found = examine(launcher_of(each), deterministic=True, with_kit=tiny())
         assert found.conforms, found.failure
-    found = examine(CallableAgent(Counting()), deterministic=True, with_kit=tiny())
+    found = examine(launcher_of(Counting()), deterministic=True, with_kit=tiny())
     assert found.failure is not None
     assert found.failure.check == "deterministic"
 
@@ -224,7 +225,7 @@ def test_what_a_callable_raises_is_the_cause_and_its_text_is_told() -> None:
     def fails(observation: dict[str, Any]) -> dict[str, Any]:
         raise KeyError("of its own")
 
-    with pytest.raises(ConformanceError, match="received KeyError: 'of its own'") as caught:
+    with pytest.raises(ConformanceError, match="received its end, KeyError: 'of its own'") as caught:
         check_agent(fails)
     cause: BaseException | None = caught.value
     while cause is not None and not isinstance(cause, KeyError):

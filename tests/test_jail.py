@@ -21,7 +21,8 @@ import pytest
 import openoutcry as oo
 from openoutcry.jail import Jail, Launch, Profile, Tier
 from openoutcry.jail.host import this_host
-from openoutcry.jail.opening import LAUNCHER, in_pieces
+from openoutcry.jail.opening import INTERPRETER, LAUNCHER, in_pieces
+from openoutcry.jail.paths import is_open
 
 pytestmark = pytest.mark.once
 
@@ -191,6 +192,25 @@ def test_a_superuser_gives_its_rights_away(tmp_path: Path) -> None:
             told = printed(jail.command(["bash", "-c", text])).split()
             assert told[:3] == [user, "0" * 16, "0" * 16]
             assert (told[3] == "unlimited" or int(told[3]) > 5000) == (user == "0")
+
+
+@needs(Tier.T3)
+def test_a_superuser_becomes_nobody_in_namespaces_too(tmp_path: Path) -> None:
+    """A file that is closed to others is closed to it, and a number of processes is a limit."""
+    if os.geteuid() != 0 or not HOST.becoming:
+        pytest.skip("the user is no superuser, or there is no `setpriv`")
+    with TemporaryDirectory() as name:
+        os.chmod(name, 0o755)  # noqa: PTH101
+        (Path(name) / "closed.txt").write_text("closed", encoding="utf-8")
+        (Path(name) / "closed.txt").chmod(0o600)
+        jail = Jail.open(Profile(name))
+        told = printed(jail.command(["bash", "-c", "cat closed.txt || echo no; ulimit -u"])).split()
+        # Unless the interpreter itself is closed to others, as one below a home directory is.
+        if all(map(is_open, [INTERPRETER, LAUNCHER])):
+            assert told[0] == "no"
+            assert int(told[1]) < 5000
+        else:
+            assert told[0].startswith("closed")
 
 
 @pytest.mark.parametrize("tier", [pytest.param(each, marks=needs(each), id=each.name) for each in Tier if each])

@@ -135,6 +135,21 @@ def test_a_profile_that_cannot_be_is_refused(
 
 
 @pytest.mark.skipif(HOST.tier < Tier.T2, reason=f"T2: {dict(HOST.missing)}")
+def test_the_stand_in_of_a_version_manager_is_refused_with_what_to_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would look for the program in a home directory that it may not read, and end with exit code 127."""
+    (tmp_path / "shims").mkdir()
+    stand_in = tmp_path / "shims" / "python"
+    stand_in.write_text("#!/bin/sh\n", encoding="utf-8")
+    stand_in.chmod(0o755)
+    monkeypatch.setenv("PATH", str(stand_in.parent))
+    with pytest.raises(oo.OpenOutcryError, match="as `pyenv which python` tells") as raised:
+        Jail.open(Profile(tmp_path)).command(["python", "agent.py"])
+    assert raised.value.slug == "unknown_agent"
+
+
+@pytest.mark.skipif(HOST.tier < Tier.T2, reason=f"T2: {dict(HOST.missing)}")
 def test_a_program_that_is_not_there_is_refused(tmp_path: Path) -> None:
     jail = Jail.open(Profile(tmp_path))
     for command in ([], ["no-such-program"], ["./agent"]):

@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from model_server import Endpoint, Reply, endpoint, ollama, openai
 
 import openoutcry as oo
+from openoutcry.conformance import examine
 from openoutcry.harness import connect
 from openoutcry.harness.stdio import StdioSession
 from openoutcry.harness.surroundings import surroundings
@@ -300,3 +301,11 @@ def test_in_the_jail_it_reaches_its_endpoint_where_the_network_is_allowed(
             answer = json.loads(session.answer(json.dumps(OBSERVATION)))
     assert answer["orders"] == ([ORDER] if allow_net else [])
     assert server.keys == ([f"Bearer {KEY}"] if allow_net else [])
+
+
+def test_it_conforms() -> None:
+    with endpoint(openai('{"orders": []}')) as server:
+        words = [sys.executable, str(AGENT), "--url", server.url, "--model", "tiny"]
+        report = examine(connect(f"cmd:{shlex.join(words)}"))
+    assert report.failure is None
+    assert all(each.is_hold for each in report.advice)

@@ -109,9 +109,9 @@ def _examined(agent: str, asked: Asked, console: Console, *, deterministic: bool
 def _launcher(agent: str, asked: Asked) -> Launcher:
     if ":" in agent:
         return asked.launcher(agent)
-    from openoutcry.conformance import CallableAgent
+    from openoutcry.conformance import launcher_of
 
-    return CallableAgent(load_agent(agent, 0), agent)
+    return launcher_of(load_agent(agent, 0), agent)
 
 
 def _verify(path: Path, public_key: str | None) -> None:

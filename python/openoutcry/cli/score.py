@@ -50,6 +50,8 @@ with one track all are copies, whoever is named first; `--original` says who mad
 """
 
 # Of two names and a few numbers.
+# What the columns beside the name take at most.
+_NUMBERS_WIDTH = 76
 LONGEST_SENTENCE = 400
 
 
@@ -198,7 +200,8 @@ def _show(judged: _Judged, report: Path | None) -> None:
     console.width = max(console.width, 100)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     table.add_column("#", justify="right", style="dim")
-    table.add_column("agent", no_wrap=True)
+    # A long name is cut before any number is; it stands whole below.
+    table.add_column("agent", no_wrap=True, max_width=max(20, console.width - _NUMBERS_WIDTH))
     table.add_column("verdict", no_wrap=True)
     for head in ("z", "Sharpe", "DSR", "RW p", "won", "above luck"):
         table.add_column(head, justify="right", no_wrap=True)

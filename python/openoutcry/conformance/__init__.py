@@ -4,20 +4,18 @@
 `kit` holds what is asked, `checks` what is asked for, in order, and `duties` what an answer must be.
 """
 
-from openoutcry.conformance.examine import examine
-from openoutcry.conformance.in_process import CallableAgent, ConformanceError, check_agent
-from openoutcry.conformance.kit import kit
+from openoutcry.conformance.examination import examine
+from openoutcry.conformance.in_process import ConformanceError, check_agent, launcher_of
 from openoutcry.conformance.report import BADGE, Finding, Report
 from openoutcry.conformance.verify import verify_report
 
 __all__ = [
     "BADGE",
-    "CallableAgent",
     "ConformanceError",
     "Finding",
     "Report",
     "check_agent",
     "examine",
-    "kit",
+    "launcher_of",
     "verify_report",
 ]

@@ -1,4 +1,4 @@
-"""Agents in this process: trusted code, whose errors are faults like those of any other."""
+"""Agents in this process: trusted code, whose errors are faults as of any other."""
 
 from __future__ import annotations
 

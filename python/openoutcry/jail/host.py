@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import lru_cache
@@ -40,12 +41,14 @@ class Host:
         landlock: Version of Landlock; 0 where there is none.
         bwrap: Path of `bwrap`, where it works.
         missing: Why a tier is not reached, by tier.
+        becoming: Command before `bwrap` by which a superuser becomes nobody; empty where none does.
     """
 
     machine: str
     landlock: int
     bwrap: str | None
     missing: Mapping[Tier, str]
+    becoming: tuple[str, ...] = ()
 
     @property
     def tier(self) -> Tier:
@@ -57,6 +60,7 @@ class Host:
 def this_host() -> Host:
     """Return what this machine offers, asked once."""
     machine, missing, landlock, bwrap = platform.machine(), {}, 0, None
+    becoming: tuple[str, ...] = ()
     if not sys.platform.startswith("linux"):
         missing[Tier.T1] = f"the locks are those of Linux; this is {platform.system()}"
     else:
@@ -66,7 +70,8 @@ def this_host() -> Host:
         bwrap, told = _bwrap()
         if told:
             missing[Tier.T3] = told
-    return Host(machine, landlock, bwrap, MappingProxyType(missing))
+        becoming = _becoming(bwrap)
+    return Host(machine, landlock, bwrap, MappingProxyType(missing), becoming)
 
 
 def _landlock(machine: str) -> tuple[int, str]:
@@ -87,16 +92,32 @@ def _landlock(machine: str) -> tuple[int, str]:
 
 def _bwrap() -> tuple[str | None, str]:
     """Return `bwrap`, and what is missing of the third tier."""
-    from openoutcry.jail.namespaces import NAMESPACES
-
     path = shutil.which("bwrap")
     if path is None:
         return None, "`bwrap` (bubblewrap) is not installed"
-    command = [path, *NAMESPACES, "--unshare-net", "--ro-bind", "/", "/", "true"]
+    told = _fault_of([path])
+    return (None, told) if told else (path, "")
+
+
+def _becoming(bwrap: str | None) -> tuple[str, ...]:
+    """Return what is put before `bwrap` so that a superuser becomes nobody."""
+    from openoutcry.jail.namespaces import NOBODY
+
+    setpriv = shutil.which("setpriv")
+    if bwrap is None or setpriv is None or os.geteuid() != 0:
+        return ()
+    command = (setpriv, "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups", "--")
+    # Some machines let nobody but the superuser make namespaces.
+    return () if _fault_of([*command, bwrap]) else command
+
+
+def _fault_of(bwrap: Sequence[str]) -> str:
+    """Return why a command makes no namespaces; nothing where it does."""
+    from openoutcry.jail.namespaces import NAMESPACES
+
+    command = [*bwrap, *NAMESPACES, "--unshare-net", "--ro-bind", "/", "/", "true"]
     try:
         made = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=5.0)
     except (OSError, subprocess.TimeoutExpired) as error:
-        return None, f"`bwrap` does not run: {error}"
-    if made.returncode != 0:
-        return None, f"`bwrap` makes no namespaces: {' '.join(made.stderr.split())}"
-    return path, ""
+        return f"`bwrap` does not run: {error}"
+    return f"`bwrap` makes no namespaces: {' '.join(made.stderr.split())}" if made.returncode != 0 else ""

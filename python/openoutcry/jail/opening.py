@@ -90,8 +90,12 @@ class Launch:
 
 @dataclass(frozen=True)
 class _Shut:
-    """The locks of a kind of agent, without what is started."""
+    """The locks of a kind of agent, without what is started.
 
+    `user` is who it is to the kernel.
+    """
+
+    user: int
     plan: dict[str, Any]
     before: tuple[str, ...]
     environment: dict[str, str]
@@ -158,10 +162,11 @@ class Jail:
         if self.tier >= Tier.T2 and self.host.landlock < 6 and self.tier < Tier.T3:
             told.append("a command may signal itself alone: Landlock keeps signals inside from version 6 on")
         if self.tier >= Tier.T1 and os.geteuid() == 0:
-            told.append(
-                "the superuser started it: an agent becomes nobody where all that it reads is open to others; else it "
-                "stays a superuser without rights, for whom a number of processes is no limit"
-            )
+            becomes = "an agent becomes nobody where all that it reads is open to others; else it "
+            if self.tier >= Tier.T3 and not self.host.becoming:
+                becomes = "in namespaces an agent, without a `setpriv` that works, "
+            stays = "stays a superuser without rights, for whom a number of processes is no limit"
+            told.append(f"the superuser started it: {becomes}{stays}")
         if self.profile.allow_net:
             told.append("the network is open: servers of this machine and its neighbours can be reached, too")
         return tuple(told)
@@ -189,20 +194,23 @@ class Jail:
         """Return how to start a program in any language.
 
         Raises:
-            OpenOutcryError: `unknown_agent`: there is no such program.
+            OpenOutcryError: `unknown_agent`: there is no such program, or it is the stand-in of a version manager.
         """
         folder, name = self._folder, command[0] if command else ""
         # A path is one from the agent's folder, as the program itself would see it.
         program = shutil.which(os.path.join(folder, name) if os.sep in name else name)
         if not name or program is None:
             raise refusal("unknown_agent", f"an agent must be a program that can be run; received {name!r}")
+        if Path(program).parent.name == "shims":
+            wanted = "a program in the jail must be itself, and none that looks for it"
+            hint = f"hint: the path that its version manager has for it, as `pyenv which {Path(program).name}` tells"
+            raise refusal("unknown_agent", f"{wanted}; received '{program}'; {hint}")
         if program not in self._commands:
             self._commands[program] = self._shut(paths.of_command(program, folder), is_worker=False)
         shut = self._commands[program]
         limits = shut.plan["limits"]
-        user = os.geteuid() if shut.plan["user"] is None else shut.plan["user"]
-        if limits and user != 0:
-            limits = limits | {"NPROC": n_tasks(user) + N_PROCESSES}
+        if limits and shut.user != 0:
+            limits = limits | {"NPROC": n_tasks(shut.user) + N_PROCESSES}
         told = {"how": "command", "arguments": [program, *command[1:]], "limits": limits}
         return self._launch(shut, told)
 
@@ -228,7 +236,9 @@ class Jail:
         roots += [(each, right) for each in (folder, *(str(Path(each).resolve()) for each in self.profile.readable))]
         if self.profile.allow_net:
             roots += paths.of_network()
-        found = [path for path, _ in roots if os.path.exists(path)]
+        # In namespaces the interpreter and its launcher have to be there before they lock themselves in.
+        seen = roots if is_outside else [*roots, *paths.of_worker(), *paths.of_command(INTERPRETER, folder)]
+        user = self._user([path for path, _ in seen if os.path.exists(path)], is_outside=is_outside)
         plan: dict[str, Any] = {
             "folder": folder,
             "imports": [],
@@ -237,12 +247,21 @@ class Jail:
             "session": held(Lock.SESSION) and is_outside,
             "descriptors": held(Lock.DESCRIPTORS),
             "limits": self._limits if held(Lock.LIMITS) else {},
-            "user": NOBODY if os.geteuid() == 0 and is_outside and all(map(paths.is_open, found)) else None,
+            "user": user if is_outside and user != os.geteuid() else None,
             "capabilities": held(Lock.CAPABILITIES),
             "landlock": self._landlock(roots) if held(Lock.LANDLOCK) else None,
             "seccomp": self._seccomp(is_worker=is_worker) if held(Lock.SECCOMP) else None,
         }
-        return _Shut(plan, self._bwrap(roots), self._environment(is_worker=is_worker))
+        before = () if is_outside else self._bwrap(seen, user)
+        return _Shut(user, plan, before, self._environment(is_worker=is_worker))
+
+    def _user(self, read: Iterable[str], *, is_outside: bool) -> int:
+        """Return who an agent is that reads some paths.
+
+        It is nobody instead of the superuser, where that can be.
+        """
+        can_become = os.geteuid() == 0 and (is_outside or bool(self.host.becoming))
+        return NOBODY if can_become and all(map(paths.is_open, read)) else os.geteuid()
 
     def _launch(self, shut: _Shut, told: dict[str, Any]) -> Launch:
         # Within namespaces the parent is `bwrap`, which ends all with its own end.
@@ -250,14 +269,11 @@ class Jail:
         command = (*shut.before, INTERPRETER, "-s", "-S", "-B", LAUNCHER, *in_pieces(plan))
         return Launch(command, shut.environment, plan)
 
-    def _bwrap(self, roots: Iterable[paths.Root]) -> tuple[str, ...]:
-        if Lock.NAMESPACES not in self._locks:
-            return ()
+    def _bwrap(self, seen: Iterable[paths.Root], user: int) -> tuple[str, ...]:
         assert self.host.bwrap is not None, "the third tier was reached"
-        # The interpreter and its launcher have to be there before they lock themselves in.
-        readable = (*roots, *paths.of_worker(), *paths.of_command(INTERPRETER, self._folder))
-        needed = [path for path, rights in readable if rights != paths.LIST]
-        return tuple(in_namespaces(self.host.bwrap, needed, self._hidden, allow_net=self.profile.allow_net))
+        needed = [path for path, rights in seen if rights != paths.LIST]
+        command = in_namespaces(self.host.bwrap, needed, self._hidden, allow_net=self.profile.allow_net)
+        return (*(self.host.becoming if user != os.geteuid() else ()), *command)
 
     def _environment(self, *, is_worker: bool) -> dict[str, str]:
         fixed = _WORKER_ENVIRONMENT if is_worker else _COMMAND_ENVIRONMENT

@@ -142,13 +142,13 @@ fn faults_of_infrastructure_above_the_budget_leave_the_gate_unknown() {
     let gate_of = |score: &CompositeScore| *score.gates.iter().find(|gate| gate.slug == "process").unwrap();
     let score = counts(&mut agent, 10, 10);
     assert_eq!(score.verdict, Verdict::Eligible);
-    assert_eq!(gate_of(&score).value.unwrap().to_bits(), 0.01_f64.to_bits());
+    assert_eq!(gate_of(&score).value.unwrap().to_bits(), (10.0_f64 / 1008.0).to_bits());
     assert_eq!(score.process.faults, Ok([("agent_late".to_owned(), 10)].into()));
     assert_eq!(score.process.infrastructure_faults, Ok([("agent_unreachable".to_owned(), 10)].into()));
     let score = counts(&mut agent, 10, 11);
     assert_eq!((score.verdict, &score.reasons), (Verdict::Unknown, &vec![Reason::Infrastructure]));
     let gate = gate_of(&score);
-    assert_eq!((gate.passed, gate.value.unwrap().to_bits()), (None, 0.011_f64.to_bits()));
+    assert_eq!((gate.passed, gate.value.unwrap().to_bits()), (None, (11.0_f64 / 1008.0).to_bits()));
     let score = counts(&mut agent, 11, 500);
     assert_eq!((score.verdict, score.reasons), (Verdict::NotEligible, vec![Reason::Faults]));
 }
