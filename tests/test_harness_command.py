@@ -6,9 +6,11 @@ import json
 import os
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+from servers import serving
 from test_harness import COMMAND, SUITE, TESTS, is_alive, linux, within
 
 pytestmark = pytest.mark.once
@@ -79,3 +81,24 @@ def test_a_command_is_stopped_though_a_fork_holds_the_pipes(tmp_path: Path, seas
         finally:
             (tmp_path / "over").touch()
     assert within(5.0, lambda: not any(map(is_alive, agents)))
+
+
+def test_a_record_does_not_hold_the_password_of_a_server(tmp_path: Path) -> None:
+    with serving() as server:
+        url = server.url.replace("http://", "http://me:secret@")
+        base: list[str | Path] = [COMMAND, "run", "--window", "2024-01-01:2024-01-10", "--agent", url, "--json"]
+        for options in (["--record", tmp_path / "r.jsonl"], ["--record", tmp_path / "r.json"]):
+            report: list[str | Path] = ["--report", tmp_path / "r.html", "--force"]
+            done = subprocess.run([*base, *options, *report], capture_output=True, text=True, check=True)
+            assert "secret" not in done.stdout + done.stderr
+    for path in tmp_path.iterdir():
+        assert b"secret" not in path.read_bytes(), path
+
+
+def test_a_program_that_cannot_begin_is_an_error_and_leaves_no_file(tmp_path: Path) -> None:
+    record = tmp_path / "r.json"
+    base: list[str | Path] = [COMMAND, "run", "--window", "2024-01-01:2024-01-10", "--record", record]
+    base += ["--agent", f"cmd:{sys.executable} no-such-file.py"]
+    done = subprocess.run(base, capture_output=True, text=True, check=False)
+    assert (done.returncode, "exit code 2" in done.stderr, record.exists()) == (1, True, False), done.stderr
+    assert "no-such-file.py" in done.stderr

@@ -23,7 +23,7 @@ from openoutcry.evaluation import Evaluation
 from openoutcry.harness import PythonAgent
 from openoutcry.harness.session import Launcher, Session
 from openoutcry.journal import Journal, journal_of
-from openoutcry.record import RunRecord
+from openoutcry.record import RecordWriter, RunRecord
 from openoutcry.scenario import ScenarioSpec
 from openoutcry.suite import Suite
 
@@ -89,7 +89,8 @@ class CuttingSession(Session):
         self.seen.append(json.loads(observation)["date"])
         told = strangers.rising(json.loads(observation))
         # It knows how many bars it has been shown, so that one which was not shown them again would differ.
-        return Answer(json.dumps(told | {"reasoning": f"{len(self.seen)} bars{self.of.change}"}))
+        told |= {"reasoning": f"{len(self.seen)} bars{self.of.change}"}
+        return Answer(json.dumps(told, ensure_ascii=False))
 
     def finish(self) -> None: ...
 
@@ -211,6 +212,49 @@ def test_baselines_and_callables_go_on_too(tmp_path: Path) -> None:
         record.unlink()
 
 
+def test_an_answer_may_have_characters_that_some_take_for_line_ends(tmp_path: Path) -> None:
+    record = tmp_path / "r.json"
+    ends = "\x85\u2028\u2029"
+    with pytest.raises(Cut):
+        evaluation().run(Cutting(30, ends), f"a{ends}b", record=record)
+    made = evaluation().run(Cutting(10_000, ends), f"a{ends}b", record=record, resume=True)
+    assert made == evaluation().run(Cutting(10_000, ends), f"a{ends}b")
+    with RecordWriter(tmp_path / "r.jsonl", f"a{ends}b") as writer:
+        writer.add(made)
+    assert RunRecord.load(tmp_path / "r.jsonl") == made
+
+
+@pytest.mark.parametrize("gone", ["agent_given_up", "agent_lost"])
+def test_an_agent_that_was_given_up_is_not_asked_after_a_cut_either(tmp_path: Path, gone: str) -> None:
+    record = tmp_path / "r.json"
+    agent = Cutting(30)
+    asked = agent.begin
+
+    class Gone(CuttingSession):
+        """Is given up at its third bar, whatever is asked of it then."""
+
+        def answer(self, observation: str) -> Answer:
+            answer = super().answer(observation)
+            return answer if len(self.seen) < 3 else Answer("", gone)
+
+    agent.begin = lambda: Gone(agent)  # type: ignore[method-assign]
+    with pytest.raises(Cut):
+        evaluation().run(agent, record=record)
+    agent.begin, agent.left = asked, 10_000  # type: ignore[method-assign]
+    made = evaluation().run(agent, record=record, resume=True)
+    for faults, decisions in zip(made.faults[:2], made.decisions, strict=False):
+        assert faults == dict.fromkeys(range(2, len(decisions)), gone)
+
+
+@pytest.mark.parametrize("torn", ["", '{"suite": "0', "[]"])
+def test_a_torn_beginning_of_an_evaluation_is_refused_in_words(tmp_path: Path, torn: str) -> None:
+    Journal(tmp_path / "j", ABOUT)
+    assert sorted(path.name for path in (tmp_path / "j").iterdir()) == ["evaluation.json"]
+    (tmp_path / "j" / "evaluation.json").write_text(torn, encoding="utf-8")
+    with pytest.raises(oo.OpenOutcryError, match=r"must have its `evaluation\.json`; received .* is torn"):
+        Journal(tmp_path / "j", ABOUT, resume=True)
+
+
 # Several markets at a time
 
 
@@ -250,6 +294,39 @@ def test_jobs_change_no_byte_and_only_markets_of_their_own_keys_are_run_at_the_s
     # Three agents of the first windows of three markets would wait for each other in vain if only one were run.
     assert evaluation().run(Meeting(10_000), jobs=4) == whole()
     assert len(waited) >= 3
+
+
+def test_real_markets_are_not_run_at_the_same_time_though_a_sealed_one_stands_between() -> None:
+    fields = json.loads(suite_of(1).to_json())
+    other = oo.data.load("ecb-fx", ["USD", "JPY"])
+    fields["markets"].append(
+        FX | {"name": "two", "fingerprint": other.fingerprint, "windows": [["2019-01-01", "2019-03-01"]]}
+    )
+    suite, keys = Suite.from_json(json.dumps(fields)).seal()
+    mixed = Evaluation(suite, keys, [other])
+    shown: list[str] = []
+
+    class Watching(Cutting):
+        """Tells which days of real markets it is shown."""
+
+        def begin(self) -> Session:
+            session = super().begin()
+            answer = session.answer
+
+            def watched(observation: str) -> str | Answer:
+                date = json.loads(observation)["date"]
+                if date in days:
+                    time.sleep(0.002)
+                    shown.append("first" if date >= "2020" else "second")
+                return answer(observation)
+
+            session.answer = watched  # type: ignore[method-assign]
+            return session
+
+    days = {day for place in mixed.places if not place.sealed for day in place.dataset.dates[place.start : place.end]}
+    made = mixed.run(Watching(10_000), jobs=4)
+    assert shown == sorted(shown)
+    assert made == mixed.run(Cutting(10_000))
 
 
 def test_a_fault_of_one_market_stops_the_others() -> None:

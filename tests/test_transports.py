@@ -83,7 +83,10 @@ def test_a_command_that_could_not_begin_is_an_error_before_the_run(code: int) ->
     with pytest.raises(AgentError, match=f"received its end, exit code {code}, before it was asked"):
         python(f"import sys; sys.exit({code})").check()
     # What a program makes of no input at all is its own affair.
-    python("import sys; sys.exit(3)").check()
+    python("import sys; sys.stdin.read(); sys.exit(3)").check()
+    # That it ends before its input does is not.
+    with pytest.raises(AgentError, match="received its end, exit code 3, before it was asked"):
+        python("import sys; sys.exit(3)").check()
     with pytest.raises(oo.OpenOutcryError, match="must be a program that can be run; received 'no-such-program'"):
         connect("cmd:no-such-program").check()
 
@@ -259,6 +262,16 @@ def test_a_fault_that_passes_is_no_step_towards_the_end() -> None:
         faults = [agent.answer("{}").fault for _ in range(15)]
     assert faults == [None, None, "agent_died"] * 5
     assert len(told) == 5
+
+
+def test_an_agent_that_is_begun_anew_writes_no_more_to_its_standard_error() -> None:
+    shown: list[str] = []
+    text = "import sys, os\nsys.stderr.write('x' * 150 + chr(10))\nsys.stderr.flush()\nif input() == 'a': print()\n"
+    agent = CommandAgent([sys.executable, "-u", "-c", text], bounds=Bounds(stderr_bytes=250), show=shown.append)
+    with Supervised(agent) as session:
+        assert [session.answer(each).fault for each in "abab"] == [None, "agent_died", None, "agent_died"]
+    left_out = "... what the agent writes from here on is left out"
+    assert "\n".join(shown).split("\n") == ["x" * 150, "x" * 99, left_out]
 
 
 def test_a_run_that_is_stopped_has_no_fault() -> None:

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 from openoutcry import openoutcry_py as native
 from openoutcry.agents import Answer
 from openoutcry.errors import refusal
-from openoutcry.line_sink import LineSink, check_place
+from openoutcry.line_sink import LineSink, check_place, lines_of
 from openoutcry.record import RunRecord
 
 _ABOUT = "evaluation.json"
@@ -54,13 +54,26 @@ class Journal:
     def _check(self) -> None:
         place = self._folder / _ABOUT
         if not place.exists():
-            place.write_text(json.dumps(self._about, indent=1), encoding="utf-8")
+            # Whole or not there at all, whatever happens meanwhile.
+            begun = place.with_suffix(".tmp")
+            begun.write_text(json.dumps(self._about, indent=1), encoding="utf-8")
+            begun.replace(place)
             return
-        found = json.loads(place.read_text(encoding="utf-8"))
+        found = self._found(place)
         for name in sorted({*found, *self._about}):
             if found.get(name) != self._about.get(name):
                 wanted = f"an evaluation must go on as it began, with `{name}` {found.get(name)!r}"
                 raise refusal("argument_invalid", f"{wanted}; received {self._about.get(name)!r}")
+
+    def _found(self, place: Path) -> dict[str, Any]:
+        try:
+            found = json.loads(place.read_text(encoding="utf-8"))
+        except ValueError:
+            found = None
+        if isinstance(found, dict):
+            return found
+        wanted = f"an evaluation that was cut must have its `{_ABOUT}`"
+        raise refusal("argument_invalid", f"{wanted}; received '{place}', which is torn")
 
     def part(self, run: int) -> Part:
         """Return the place of a run, by its number in the record."""
@@ -97,7 +110,7 @@ class Part(LineSink):
         if found.unfinished is None and len(found) == 1:
             self.record = found
             return
-        self._lines.extend(whole.decode("utf-8").splitlines(keepends=True)[1:])
+        self._lines.extend(lines_of(whole.decode("utf-8"))[1:])
         if len(found):
             self.answers = [Answer(text, fault) for text, fault in found._core.decisions[0]]
 
@@ -116,7 +129,7 @@ class Part(LineSink):
             self._sync(file)
 
     def _open(self) -> BinaryIO:
-        first = native.Record.join(self._agent_id, self._trials, []).to_lines().splitlines(keepends=True)[0].encode()
+        first = lines_of(native.Record.join(self._agent_id, self._trials, []).to_lines())[0].encode()
         kept = first + "".join(self._lines).encode()
         self._file = self._path.open("r+b" if self._path.exists() else "xb")
         self._file.truncate(len(kept))
@@ -132,7 +145,7 @@ class Part(LineSink):
         self.record = RunRecord(record)
         done = native.Record.join(self._agent_id, self._trials, [record])
         with self._file or self._open() as file:
-            file.write(done.to_lines().splitlines(keepends=True)[-1].encode())
+            file.write(lines_of(done.to_lines())[-1].encode())
             file.flush()
             self._sync(file)
             check_place(self._path, file)
@@ -140,7 +153,7 @@ class Part(LineSink):
 
     def add(self, record: RunRecord) -> None:
         """Write a run that was made at once."""
-        for line in record._core.to_lines().splitlines(keepends=True)[1:-1]:
+        for line in lines_of(record._core.to_lines())[1:-1]:
             self.tell(line)
         self.told(record._core)
 

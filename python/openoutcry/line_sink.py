@@ -43,3 +43,11 @@ def check_place(path: Path, file: BinaryIO) -> None:
         wanted = "`path` must stay the file that a record is written to until the record is finished"
         hint = "hint: write it where the agent cannot, such as beside a jail that hides it"
         raise refusal("argument_invalid", f"{wanted}; received '{path}', removed or replaced; {hint}")
+
+
+def lines_of(text: str) -> list[str]:
+    """Return lines with their ends.
+
+    Texts of agents hold what `str.splitlines` would end a line at, too, such as U+2028.
+    """
+    return [f"{line}\n" for line in text.split("\n")[:-1]]

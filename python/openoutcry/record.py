@@ -14,7 +14,7 @@ from typing import Any
 
 from openoutcry import openoutcry_py as native
 from openoutcry.errors import refusal
-from openoutcry.line_sink import LineSink, check_place
+from openoutcry.line_sink import LineSink, check_place, lines_of
 
 SUFFIXES = (".json", ".json.zst", ".jsonl", ".jsonl.zst")
 
@@ -297,7 +297,7 @@ class RecordWriter(LineSink):
         self._agent_id, self._trials = agent_id, _trials(in_sample_trials)
         self._waiting: list[str] = []
         self._is_open_run = False
-        first_line = native.Record.join(agent_id, self._trials, []).to_lines().splitlines(keepends=True)[0]
+        first_line = lines_of(native.Record.join(agent_id, self._trials, []).to_lines())[0]
         self._path = Path(path).absolute()
         try:
             self._file = self._path.open("xb")
@@ -311,7 +311,7 @@ class RecordWriter(LineSink):
     def add(self, record: RunRecord) -> None:
         """Write the runs of a record that is finished."""
         self._check()
-        lines = record._core.to_lines().splitlines(keepends=True)
+        lines = lines_of(record._core.to_lines())
         if record.unfinished:
             raise refusal("record_unfinished", f"a finished record is required; received one {record.unfinished}")
         for line in lines[1:-1]:
@@ -364,7 +364,7 @@ class RecordWriter(LineSink):
         if not self._is_open_run:
             core = native.Record.join(self._agent_id, self._trials, self._records)
             core = core.signed(self._private_key) if self._private_key else core
-            self._waiting.append(core.to_lines().splitlines(keepends=True)[-1])
+            self._waiting.append(lines_of(core.to_lines())[-1])
             record = RunRecord(core)
         self.flush()
         if self._frame:

@@ -7,7 +7,6 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import groupby
 from typing import TypeAlias
 
 from openoutcry.agents import Agent, Answer, Harness, TextAgent
@@ -17,6 +16,7 @@ from openoutcry.errors import tell
 from openoutcry.harness import AgentError, Launcher, Supervised
 from openoutcry.harness.lockstep import Stopped
 from openoutcry.harness.stop import Stop
+from openoutcry.harness.supervised import GONE
 from openoutcry.harness.together import run_together
 from openoutcry.journal import Journal, Part
 from openoutcry.openoutcry_py import CostModel, Limits, OpenOutcryError
@@ -118,21 +118,23 @@ class Order:
         that is later tells of one before; so do all real markets, whose days are the same. Markets drawn from keys of
         their own tell nothing of each other: those are run at the same time, as many as there are `jobs`.
         """
-        numbered = list(enumerate(self.places))
-        chains = [list(chain) for _, chain in groupby(numbered, key=lambda each: each[1].sealed and each[1].market)]
+        chains: dict[str | None, list[int]] = {}
+        for index, place in enumerate(self.places):
+            chains.setdefault(place.market if place.sealed else None, []).append(index)
         with ThreadPoolExecutor(self.jobs) as threads:
-            made = [threads.submit(self._chain, launcher, chain) for chain in chains]
+            made = [threads.submit(self._chain, launcher, chain) for chain in chains.values()]
             try:
                 wait(made)
             except BaseException:
                 # Ctrl-C comes to this thread alone.
                 self.stop.set()
                 raise
-        return _all_of(made)
+        runs = _all_of(made)
+        return [record for index in range(len(self.places)) for record in runs[index]]
 
-    def _chain(self, launcher: Launcher, chain: Sequence[tuple[int, Place]]) -> list[RunRecord]:
+    def _chain(self, launcher: Launcher, chain: Sequence[int]) -> dict[int, list[RunRecord]]:
         try:
-            return [record for index, place in chain for record in self._window(launcher, index, place)]
+            return {index: self._window(launcher, index, self.places[index]) for index in chain}
         except BaseException:
             self.stop.set()
             raise
@@ -204,26 +206,31 @@ class _Task:
 class _GoingOn(TextAgent):
     """An agent whose first answers were given before.
 
-    It is shown those bars again, so that it knows what it knew; what it answers to them now is nothing.
+    It is shown those bars again, so that it knows what it knew; what it answers to them now is nothing. One that was
+    given up stays so.
     """
 
     def __init__(self, agent: TextAgent, answers: Sequence[Answer]) -> None:
         self._agent = agent
         self._answers = list(reversed(answers))
+        last = answers[-1]
+        self._gone = last if last.fault in GONE else None
 
     @property
     def harness(self) -> Harness | None:
         return self._agent.harness
 
     def answer(self, observation: str) -> str | Answer:
+        if self._gone is not None:
+            return self._answers.pop() if self._answers else self._gone
         now = self._agent.answer(observation)
         return self._answers.pop() if self._answers else now
 
 
-def _all_of(made: Sequence[Future[list[RunRecord]]]) -> list[RunRecord]:
+def _all_of(made: Sequence[Future[dict[int, list[RunRecord]]]]) -> dict[int, list[RunRecord]]:
     errors = [error for each in made if (error := each.exception()) is not None]
     for error in errors:
         # What stopped the others is what has happened.
         if not isinstance(error, Stopped):
             raise error
-    return [record for each in made for record in each.result()]
+    return {index: runs for each in made for index, runs in each.result().items()}

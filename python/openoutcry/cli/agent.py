@@ -14,7 +14,8 @@ import typer
 from openoutcry.cli.sandbox import opened
 from openoutcry.errors import refusal
 from openoutcry.harness import AgentError, Bounds, Launcher, connect
-from openoutcry.harness.connecting import is_process
+from openoutcry.harness.connecting import SERVERS, is_process
+from openoutcry.harness.http import without_password
 
 PANEL = "An agent that is a process or a server"
 
@@ -79,6 +80,11 @@ class Asked:
             agent = connect(name, pass_on=pass_on, bounds=bounds, show=self.show, jail=cell)
         agent.check()
         return agent
+
+
+def called(agent: str) -> str:
+    """Return what boards call an agent: a server by its URL without a password."""
+    return without_password(agent) if agent.startswith(SERVERS) else agent
 
 
 @contextmanager

@@ -26,6 +26,7 @@ from openoutcry.cli.agent import (
     START_TIMEOUT,
     TIMEOUT,
     Asked,
+    called,
     first_faults,
     telling_faults,
     told_faults,
@@ -113,10 +114,10 @@ def run(
     dataset = open_dataset(source, periods_per_year)
     hidden = [each for each in (record, report, Path(source)) if each is not None]
     how = Asked(env or (), timeout, start_timeout, jail, allow_net, hidden, lambda text: typer.echo(text, err=True))
-    with _asked(agent, seed, how) as asked, _recording(record, agent, trials, force) as writer:
+    with _asked(agent, seed, how) as asked, _recording(record, called(agent), trials, force) as writer:
         # A report shows every decision, so it needs the record, too.
         captured = writer or bool(record or report)
-        done = run_backtest(dataset, asked, window, *rules, seed, name=agent, capture=captured)
+        done = run_backtest(dataset, asked, window, *rules, seed, name=called(agent), capture=captured)
     _keep(done, record, report, trials, source)
     _show(done, report, as_json)
 
@@ -140,9 +141,14 @@ def _keep(done: Run, record: Path | None, report: Path | None, trials: int, sour
         return
     from openoutcry.picture import Origin, write_run_report
 
-    origin = Origin(f"openoutcry {shlex.join(sys.argv[1:])}", record, source, declared.digest or "")
+    origin = Origin(f"openoutcry {shlex.join(map(_argument, sys.argv[1:]))}", record, source, declared.digest or "")
     # The trials before, and this one.
     write_run_report(done, report, trials + 1, origin)
+
+
+def _argument(word: str) -> str:
+    name, is_one, value = word.partition("=") if word.startswith("--agent=") else ("", "", word)
+    return f"{name}{is_one}{called(value)}"
 
 
 @contextmanager

@@ -24,6 +24,7 @@ from openoutcry.cli.agent import (
     START_TIMEOUT,
     TIMEOUT,
     Asked,
+    called,
     first_faults,
     telling_faults,
     told_faults,
@@ -179,7 +180,7 @@ def run(
         with _telling_what_it_saw(evaluation) if isinstance(asked, Launcher) else nullcontext():
             made = evaluation.run(
                 asked,
-                name or agent,
+                name or called(agent),
                 in_sample_trials=trials,
                 record=record,
                 resume=resume,
@@ -187,7 +188,7 @@ def run(
                 on_run=lambda: bar.advance(task),
                 on_fault=lambda fault: tell_fault(str(fault)),
             )
-    told = [f"{evaluation.n_runs} runs of {name or agent}: {record}, digest {made.digest}"]
+    told = [f"{evaluation.n_runs} runs of {name or called(agent)}: {record}, digest {made.digest}"]
     typer.echo("; ".join([*told, *told_faults(made.faults)]))
 
 

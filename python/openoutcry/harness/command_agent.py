@@ -14,6 +14,8 @@ from openoutcry.openoutcry_py import OpenOutcryError
 
 _NOT_BEGUN = (125, 126, 127)
 """Exit codes of a launcher whose locks were refused, and of what finds no program, or one that cannot be run."""
+_TIMES = 3.0
+"""Times what a program took to begin and end, after which one that has not ended waits to be asked."""
 
 
 class CommandAgent(ProcessAgent):
@@ -58,9 +60,19 @@ class CommandAgent(ProcessAgent):
     def _jailed(self, jail: Jail) -> Launch:
         return jail.command(self._words)
 
-    def _fault_of_end(self, code: int, told: str) -> OpenOutcryError | None:
+    def _fault_of_end(self, code: int, told: str, seconds: float) -> OpenOutcryError | None:
         # How a program ends without input is its own affair; that it could not begin is not.
-        return ended(code) if code in _NOT_BEGUN else None
+        if code == 0:
+            return None
+        return ended(code) if code in _NOT_BEGUN or self._ends_unasked(_TIMES * seconds) else None
+
+    def _ends_unasked(self, seconds: float) -> bool:
+        """Return whether it ends though its input does not.
+
+        So does a script that is not there.
+        """
+        with self._begin(lambda text: None) as session:
+            return session.ends_within(seconds)
 
     def __repr__(self) -> str:
         return f"CommandAgent({self.name!r})"

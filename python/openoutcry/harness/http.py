@@ -7,6 +7,7 @@ import secrets
 import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import CancelledError, Future
+from contextlib import suppress
 from functools import partial
 from ipaddress import ip_address
 from time import monotonic
@@ -27,7 +28,7 @@ _OK = 200
 _OVERLOADED = (429, 502, 503, 504)
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0
 _REACH_SECONDS = 5.0
-_TOLD_BYTES = 200
+_TOLD_BYTES, _TOLD_SECONDS = 200, 0.2
 
 
 class HttpAgent(Launcher):
@@ -45,20 +46,17 @@ class HttpAgent(Launcher):
     """
 
     def __init__(self, url: str, bounds: Bounds | None = None) -> None:
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
-            raise refusal("argument_invalid", f"an agent's URL must be `http://HOST:PORT`; received {url!r}")
         self._httpx = _httpx()
+        host = _host(url, self._httpx)
         self._url = url.rstrip("/")
         # A proxy between us and this machine is none that was meant.
-        self._trust_env = not _is_of_this_machine(parts.hostname)
+        self._trust_env = not _is_of_this_machine(host)
         self._bounds = bounds or Bounds()
 
     @property
     def name(self) -> str:
         """The URL, without the name and password that may be in it."""
-        parts = urlsplit(self._url)
-        return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+        return without_password(self._url)
 
     @property
     def bounds(self) -> Bounds:
@@ -135,7 +133,7 @@ class HttpSession(Session):
         """Wait until the server answers anything at all.
 
         Raises:
-            AgentError: it does not, in the time that it may take to begin.
+            AgentError: it does not, for five seconds.
         """
         self._asked(
             self._answer(partial(self._client.build_request, "OPTIONS", self._url), is_any=True), _REACH_SECONDS
@@ -143,13 +141,16 @@ class HttpSession(Session):
 
     def _asked(self, coroutine: Coroutine[Any, Any, str], seconds: float) -> str:
         """Return what comes of a coroutine, which is given so much time."""
-        self._until = monotonic() + seconds
+        self._until, self._is_sent = monotonic() + seconds, False
         self._under_way = asyncio.run_coroutine_threadsafe(asyncio.wait_for(coroutine, seconds), self._loop)
         if self._is_killed:
             self._under_way.cancel()
         try:
             return self._under_way.result()
         except (asyncio.TimeoutError, TimeoutError) as error:
+            if not self._is_sent:
+                wanted = "an agent must be a server that can be reached"
+                raise AgentError("agent_unreachable", f"{wanted}; received no connection for {seconds:g} s") from error
             raise AgentError(
                 "agent_late", f"an agent must answer within {seconds:g} s; received nothing whole"
             ) from error
@@ -171,7 +172,12 @@ class HttpSession(Session):
                 await asyncio.sleep(wait)
             pause = min(2.0 * pause, _LONGEST_PAUSE)
 
+    async def _trace(self, event: str, told: Any) -> None:
+        self._is_sent = self._is_sent or event.startswith("http11.send_request")
+
     async def _sent(self, request: httpx.Request, *, is_any: bool) -> str:
+        self._is_sent = False
+        request.extensions = {**request.extensions, "trace": self._trace}
         try:
             response = await self._client.send(request, stream=True)
         except self._httpx.TransportError as error:
@@ -189,13 +195,13 @@ class HttpSession(Session):
 
     async def _text(self, response: httpx.Response) -> str:
         if response.status_code != _OK:
-            told = written_out((await self._body(response))[:_TOLD_BYTES].decode("utf-8", "replace"))
+            told = written_out(await self._told(response))
             message = f"an answer must have status {_OK}; received {response.status_code}: {told}"
             if response.status_code in _OVERLOADED:
                 after = response.headers.get("retry-after", "")
                 raise _Again("agent_unavailable", message, float(after) if after.isdecimal() else 0.0)
             raise AgentError("answer_status", message)
-        encoding = response.headers.get("content-encoding", "identity")
+        encoding = response.headers.get("content-encoding", "identity").lower()
         if encoding != "identity":
             raise AgentError("answer_not_text", f"an answer must be UTF-8 as it is; received {encoding!r} of it")
         body = await self._body(response)
@@ -204,6 +210,18 @@ class HttpSession(Session):
         except UnicodeDecodeError as error:
             message = f"an answer must be UTF-8; received {error.reason} at byte {error.start}"
             raise AgentError("answer_not_text", message) from error
+
+    async def _told(self, response: httpx.Response) -> str:
+        """Return the beginning of what is no answer, as far as it comes at once."""
+
+        async def begun() -> bytes:
+            async for chunk in response.aiter_raw():
+                return chunk[:_TOLD_BYTES]
+            return b""
+
+        with suppress(asyncio.TimeoutError, TimeoutError, self._httpx.TransportError):
+            return (await asyncio.wait_for(begun(), _TOLD_SECONDS)).decode("utf-8", "replace")
+        return ""
 
     async def _body(self, response: httpx.Response) -> bytes:
         body = b""
@@ -227,10 +245,15 @@ class HttpSession(Session):
         """Close the connection."""
         if self._loop.is_closed():
             return
-        asyncio.run_coroutine_threadsafe(self._client.aclose(), self._loop).result()
+        asyncio.run_coroutine_threadsafe(self._ended(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
+
+    async def _ended(self) -> None:
+        await self._client.aclose()
+        # Bodies that were not read to their end.
+        await self._loop.shutdown_asyncgens()
 
 
 class _Again(Exception):  # noqa: N818 what it holds is the error
@@ -251,8 +274,30 @@ def _httpx() -> ModuleType:
     return httpx
 
 
+def without_password(url: str) -> str:
+    """Return a URL without the name and password that may be in it."""
+    parts = urlsplit(url)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+
+
+def _host(url: str, library: ModuleType) -> str:
+    try:
+        parts, _ = urlsplit(url), library.URL(url)
+        is_one = parts.scheme in ("http", "https") and not parts.query and not parts.fragment and parts.port != 0
+    except (ValueError, library.InvalidURL):
+        is_one = False
+    if not is_one or not parts.hostname:
+        raise refusal("argument_invalid", f"an agent's URL must be `http://HOST:PORT`; received {url!r}")
+    if parts.path.rstrip("/").endswith("/decide"):
+        wanted = "an agent's URL must be what stands before `/decide`"
+        raise refusal("argument_invalid", f"{wanted}; received {url!r}; hint: leave `/decide` out")
+    return parts.hostname
+
+
 def _is_of_this_machine(host: str) -> bool:
     try:
-        return ip_address(host).is_loopback
+        address = ip_address(host)
     except ValueError:
         return host == "localhost" or host.endswith(".localhost")
+    # What servers say that listen on every address, 0.0.0.0, is this machine, too.
+    return address.is_loopback or address.is_unspecified

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from time import monotonic
 from typing import Any
 
 from openoutcry.agents import Harness
@@ -83,11 +84,12 @@ class ProcessAgent(Launcher):
             AgentError: it cannot be begun.
         """
         texts: list[str] = []
+        began = monotonic()
         with self._begin(texts.append) as session:
             code = session.run_out()
             stderr = session.stderr
         told = "\n".join(texts)
-        if fault := self._fault_of_end(code, told):
+        if fault := self._fault_of_end(code, told, monotonic() - began):
             if told and isinstance(fault, AgentError):
                 self._show(told)
                 fault.stderr = stderr
@@ -96,8 +98,11 @@ class ProcessAgent(Launcher):
             self._show(told)
 
     @abstractmethod
-    def _fault_of_end(self, code: int, told: str) -> OpenOutcryError | None:
-        """Return what an exit code says of an agent that was asked nothing."""
+    def _fault_of_end(self, code: int, told: str, seconds: float) -> OpenOutcryError | None:
+        """Return what an exit code says of an agent that was asked nothing.
+
+        It ended in so many seconds.
+        """
 
 
 def ended(code: int) -> AgentError:

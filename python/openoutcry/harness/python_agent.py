@@ -53,7 +53,7 @@ class PythonAgent(ProcessAgent):
     def _jailed(self, jail: Jail) -> Launch:
         return jail.script(worker.__file__, [self._name])
 
-    def _fault_of_end(self, code: int, told: str) -> OpenOutcryError | None:
+    def _fault_of_end(self, code: int, told: str, seconds: float) -> OpenOutcryError | None:
         if code == worker.NOT_FOUND:
             return refusal("unknown_agent", told.rpartition("\n")[2])
         return ended(code) if code != 0 else None

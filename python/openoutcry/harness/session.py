@@ -49,6 +49,9 @@ class Session(TextAgent):
     outlives_faults = False
     """Whether it can be asked again after a fault; else what is left of it answers another bar."""
 
+    def go_on_from(self, before: Session) -> None:
+        """Take over what is left of the bounds of the run, after a fault."""
+
     @abstractmethod
     def finish(self) -> None:
         """Tell the agent that the run is over, and do not wait for it."""

@@ -26,7 +26,8 @@ class Errors:
 
     def __init__(self, show: Show, n_bytes: int) -> None:
         self._show = show
-        self._left = n_bytes
+        self.left = n_bytes
+        """Bytes that are still passed on."""
         self._begun = b""
         self._tail = b""
 
@@ -38,13 +39,13 @@ class Errors:
     def feed(self, chunk: bytes) -> None:
         """Take what was written."""
         self._tail = (self._tail + chunk)[-_TAIL_BYTES:]
-        if self._left <= 0:
+        if self.left <= 0:
             return
-        kept, self._left = chunk[: self._left], self._left - len(chunk)
+        kept, self.left = chunk[: self.left], self.left - len(chunk)
         *lines, self._begun = (self._begun + kept).split(b"\n")
         if lines:
             self._show("\n".join(map(_plain, lines)))
-        if self._left <= 0:
+        if self.left <= 0:
             self.end()
             self._show("... what the agent writes from here on is left out")
 

@@ -24,6 +24,7 @@ _MOST_BYTES = 2**20
 _OF_THE_HOST = (errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM)
 # A fork of the agent holds its pipes open when it has ended, so that they alone do not tell.
 _LOOK_SECONDS = 0.2
+_HINT = "hint: it must read a line at a time, and flush each that it writes"
 _NAP_SECONDS = 0.005
 
 
@@ -115,6 +116,11 @@ class StdioSession(Session):
             self._received = line
             self._fail("answer_not_text", f"an answer must be UTF-8; received {error.reason} at byte {error.start}")
 
+    def go_on_from(self, before: Session) -> None:
+        """Write no more to its standard error than the process before it left."""
+        if isinstance(before, StdioSession):
+            self._errors.left = before._errors.left
+
     def _check_silence(self) -> None:
         for descriptor, _ in self._poll.poll(0):
             self._read(descriptor)
@@ -147,7 +153,7 @@ class StdioSession(Session):
                 self._fail_as_dead()
             now = monotonic()
             if now > until:
-                came = f"{len(self._received):,} bytes of a line" if self._received else "nothing"
+                came = f"{len(self._received):,} bytes of a line" if self._received else f"nothing; {_HINT}"
                 self._fail("agent_late", f"an agent must answer within {seconds:g} s; received {came}")
             if now >= look:
                 look, has_ended = now + _LOOK_SECONDS, self._is_killed or self._has_ended()
@@ -282,6 +288,10 @@ class StdioSession(Session):
             sleep(_NAP_SECONDS)
         return has_ended
 
+    def ends_within(self, seconds: float) -> bool:
+        """Return whether the process ends in time though it is asked nothing."""
+        return self._ends_until(monotonic() + seconds)
+
     def run_out(self) -> int:
         """Return the exit code of a process that is asked nothing.
 
@@ -292,7 +302,7 @@ class StdioSession(Session):
         seconds = self._bounds.start_seconds
         if not self._drain(self._stdout, seconds):
             self._fail(
-                "agent_late", f"an agent must begin, and end with its input, within {seconds:g} s; received nothing"
+                "agent_late", f"an agent must begin, and end with its input, within {seconds:g} s; received no end"
             )
         self._drain(self._stderr, self._bounds.end_seconds)
         self.kill()

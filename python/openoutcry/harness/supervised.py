@@ -9,6 +9,9 @@ from openoutcry.harness.faults import AgentError
 from openoutcry.harness.session import Launcher, Session
 from openoutcry.openoutcry_py import OpenOutcryError
 
+GONE = ("agent_given_up", "agent_lost")
+"""Slugs of the holds of an agent that is asked no more."""
+
 Tell = Callable[[AgentError, int], object]
 """What is given each fault when it happens, and the step of the run."""
 
@@ -30,6 +33,7 @@ class Supervised(Session):
         self._launcher = launcher
         self._tell = tell
         self._session: Session | None = launcher.begin()
+        self._failed: Session | None = None
         self._n_asked = self._n_bytes = self._in_a_row = 0
         self._gone = ""
         self._is_killed = False
@@ -47,6 +51,8 @@ class Supervised(Session):
         try:
             if self._session is None:
                 self._session = self._begun()
+                if self._failed is not None:
+                    self._session.go_on_from(self._failed)
                 # `kill` may have come while there was nothing to kill.
                 if self._is_killed:
                     self._session.kill()
@@ -89,7 +95,7 @@ class Supervised(Session):
         return Answer("", fault.slug)
 
     def _end(self, session: Session) -> None:
-        self._session = None
+        self._session, self._failed = None, session
         session.kill()
         session.close()
 

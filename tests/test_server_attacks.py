@@ -1,0 +1,124 @@
+"""Servers that answer with anything but HTTP as it was meant: each is a fault with a name, in time."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+import pytest
+
+import openoutcry as oo
+from openoutcry.harness import AgentError, Bounds, HttpAgent, connect
+
+pytestmark = pytest.mark.once
+
+QUICK = Bounds(start_seconds=0.2, answer_seconds=0.4, answer_bytes=1000)
+OK = b"HTTP/1.1 200 OK\r\n"
+BUSY = b"HTTP/1.1 503 Busy\r\nRetry-After: 9\r\nContent-Length: 100000\r\n\r\n"
+CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
+
+
+@contextmanager
+def saying(first: bytes, again: bytes = b"") -> Iterator[str]:
+    """Serve bytes in answer to each post, and others for as long as they are taken."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=_serve, args=(server, first, again), daemon=True).start()
+        yield f"http://127.0.0.1:{server.getsockname()[1]}"
+        server.shutdown(socket.SHUT_RDWR)
+
+
+def _serve(server: socket.socket, first: bytes, again: bytes) -> None:
+    with suppress(OSError):
+        while True:
+            peer, _ = server.accept()
+            threading.Thread(target=_say, args=(peer, first, again), daemon=True).start()
+
+
+def _say(peer: socket.socket, first: bytes, again: bytes) -> None:
+    with peer, suppress(OSError):
+        while peer.recv(2**16):
+            peer.sendall(first)
+            while again:
+                peer.sendall(again)
+                time.sleep(0.01)
+
+
+@pytest.mark.parametrize(
+    ("first", "again", "slug"),
+    [
+        (b"", b"HTTP/1.1 103 Early Hints\r\n\r\n", "agent_late"),
+        (OK + (b"X: " + b"a" * 9000 + b"\r\n") * 20, b"", "agent_unreachable"),
+        (OK + b"X: ", b"a", "agent_late"),
+        (b"HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n", b"", "agent_unreachable"),
+        (b"HTTP/1.1 204 None\r\n\r\n", b"", "answer_status"),
+        (b"HTTP/1.1 999 None\r\nContent-Length: 0\r\n\r\n", b"", "answer_status"),
+        (b"\x16\x03\x01\x00\n" * 9, b"", "agent_unreachable"),
+        (OK + b"Content-Length: -5\r\n\r\n{}", b"", "agent_unreachable"),
+        (OK + b"X: a\x00b\r\nContent-Length: 2\r\n\r\n{}", b"", "agent_unreachable"),
+        (CHUNKED, b"1\r\n \r\n", "agent_late"),
+        (CHUNKED + b"1;" + b"a" * 180_000, b"", "answer_cut_short"),
+        (CHUNKED + b"zz\r\n", b"", "answer_cut_short"),
+        (CHUNKED + b"2\r\n{}\r\n0\r\n", b"X: a\r\n", "agent_late"),
+        (b"HTTP/1.1 302 Away\r\nLocation: http://[::1\r\nContent-Length: 0\r\n\r\n", b"", "agent_unreachable"),
+        # What a gateway says of itself is no answer that is too long or late.
+        (BUSY + b" " * 100_000, b"", "agent_unavailable"),
+        (BUSY, b" ", "agent_unavailable"),
+        (BUSY, b"", "agent_unavailable"),
+        (BUSY.replace(b"503 Busy", b"500 Broken") + b" " * 100_000, b"", "answer_status"),
+    ],
+)
+def test_whatever_a_server_says_is_a_fault_in_time(
+    first: bytes, again: bytes, slug: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    n_threads = threading.active_count()
+    with saying(first, again) as url, HttpAgent(url, QUICK).begin() as session:
+        began = time.monotonic()
+        with pytest.raises(AgentError) as caught:
+            session.answer("{}")
+        assert caught.value.slug == slug, caught.value
+        assert time.monotonic() - began < 5.0
+    assert threading.active_count() <= n_threads + 3
+    # Nothing is left in the loop that would complain of its end.
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    "head", [b"X: \xff\xfe\r\n", b"Set-Cookie: a=b; Domain=\xff\r\n", b"Content-Encoding: Identity\r\n"]
+)
+def test_heads_that_are_odd_are_no_fault(head: bytes) -> None:
+    with saying(OK + head + b"Content-Length: 2\r\n\r\n{}") as url, HttpAgent(url, QUICK).begin() as session:
+        assert [session.answer("{}"), session.answer("{}")] == ["{}", "{}"]
+
+
+def test_a_server_that_takes_no_connection_was_not_reached() -> None:
+    waiting = []
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        server.listen(0)
+        # A full queue: who comes now waits for a connection, and never has one.
+        for _ in range(4):
+            client = socket.socket()
+            client.setblocking(False)
+            client.connect_ex(server.getsockname())
+            waiting.append(client)
+        agent = HttpAgent(f"http://127.0.0.1:{server.getsockname()[1]}", QUICK)
+        with agent.begin() as session, pytest.raises(AgentError, match=r"received no connection for 0\.6 s") as caught:
+            session.answer("{}")
+    for client in waiting:
+        client.close()
+    assert (caught.value.slug, caught.value.is_of_infrastructure) == ("agent_unreachable", True)
+
+
+@pytest.mark.parametrize("url", ["http://[::1", "http://a:99999", "http://a:b", "http://a:0", "http://a/\x00"])
+def test_what_is_no_url_is_refused_at_once(url: str) -> None:
+    with pytest.raises(oo.OpenOutcryError, match="an agent's URL must be `http://HOST:PORT`; received"):
+        connect(url)
+
+
+def test_the_path_that_is_appended_is_left_out() -> None:
+    with pytest.raises(oo.OpenOutcryError, match="hint: leave `/decide` out"):
+        connect("http://localhost:8000/decide/")
+    assert connect("http://localhost:8000/v1").name == "http://localhost:8000/v1"
