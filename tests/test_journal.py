@@ -180,13 +180,27 @@ def test_another_evaluation_does_not_go_on_with_it(tmp_path: Path) -> None:
         Evaluation(suite, keys).run(Cutting(5), record=record, resume=True)
 
 
+def test_one_evaluation_is_gone_on_with_once_at_a_time_and_never_without_its_runs(tmp_path: Path) -> None:
+    with Journal(tmp_path / "j", ABOUT) as journal:
+        with pytest.raises(oo.OpenOutcryError, match="which is in use"):
+            Journal(tmp_path / "j", ABOUT, resume=True)
+        journal.part(0)
+    with Journal(tmp_path / "j", ABOUT, resume=True) as journal:
+        journal.remove()
+    with pytest.raises(oo.OpenOutcryError, match="is required to go on with it; received"):
+        Journal(tmp_path / "j", ABOUT, resume=True)
+    assert not (tmp_path / "j").exists()
+
+
 def test_a_part_refuses_lines_that_are_not_those_that_are_there(tmp_path: Path) -> None:
     lines = evaluation().run("momentum").runs()[0]._core.to_lines().splitlines(keepends=True)
-    part = Journal(tmp_path / "j", ABOUT).part(0)
-    for line in lines[1:4]:
-        part.tell(line)
-    part.close()
-    part = Journal(tmp_path / "j", ABOUT, resume=True).part(0)
+    with Journal(tmp_path / "j", ABOUT) as journal:
+        part = journal.part(0)
+        for line in lines[1:4]:
+            part.tell(line)
+        part.close()
+    with Journal(tmp_path / "j", ABOUT, resume=True) as journal:
+        part = journal.part(0)
     assert len(part.answers) == 2
     part.tell(lines[1])
     with pytest.raises(oo.OpenOutcryError, match="a run must go on as it began, with"):
@@ -248,8 +262,8 @@ def test_an_agent_that_was_given_up_is_not_asked_after_a_cut_either(tmp_path: Pa
 
 @pytest.mark.parametrize("torn", ["", '{"suite": "0', "[]"])
 def test_a_torn_beginning_of_an_evaluation_is_refused_in_words(tmp_path: Path, torn: str) -> None:
-    Journal(tmp_path / "j", ABOUT)
-    assert sorted(path.name for path in (tmp_path / "j").iterdir()) == ["evaluation.json"]
+    with Journal(tmp_path / "j", ABOUT):
+        assert sorted(path.name for path in (tmp_path / "j").iterdir()) == ["evaluation.json", "lock"]
     (tmp_path / "j" / "evaluation.json").write_text(torn, encoding="utf-8")
     with pytest.raises(oo.OpenOutcryError, match=r"must have its `evaluation\.json`; received .* is torn"):
         Journal(tmp_path / "j", ABOUT, resume=True)

@@ -6,6 +6,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from contextlib import nullcontext
 from dataclasses import replace
 from itertools import chain, count, pairwise
 from typing import Any
@@ -151,19 +152,20 @@ class Evaluation:
         else:
             name, harness = name or name_of(agent), None
         about = {"suite": self.suite.digest, "agent": name, "in_sample_trials": in_sample_trials, "harness": harness}
-        kept = None if record is None else Journal(journal_of(record), about, resume=resume)
         seeds, rules, lookback = self.suite.seeds, self.rules(), self.suite.lookback
         jobs = whole("jobs", jobs, 1, 256)
-        order = Order(self._places, seeds, rules, lookback, name, kept, jobs, on_run, on_fault)
-        if isinstance(agent, Launcher):
-            with closed_to_others():
-                records = order.side_by_side(agent)
-        else:
-            records = order.one_by_one(agent)
-        made = RunRecord.join(name, records, in_sample_trials)
-        if kept is not None and record is not None:
-            made.save(record)
-            kept.remove()
+        journal = nullcontext() if record is None else Journal(journal_of(record), about, resume=resume)
+        with journal as kept:
+            order = Order(self._places, seeds, rules, lookback, name, kept, jobs, on_run, on_fault)
+            if isinstance(agent, Launcher):
+                with closed_to_others():
+                    records = order.side_by_side(agent)
+            else:
+                records = order.one_by_one(agent)
+            made = RunRecord.join(name, records, in_sample_trials)
+            if kept is not None and record is not None:
+                made.save(record)
+                kept.remove()
         return made
 
     def luck_floor(self, beside: Iterable[str] = ()) -> list[Submission]:

@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Mapping
 from pathlib import Path
 from time import monotonic
+from types import TracebackType
 from typing import Any, BinaryIO
 
 from openoutcry import openoutcry_py as native
@@ -17,7 +18,7 @@ from openoutcry.errors import refusal
 from openoutcry.line_sink import LineSink, check_place, lines_of
 from openoutcry.record import RunRecord
 
-_ABOUT = "evaluation.json"
+_ABOUT, _LOCK = "evaluation.json", "lock"
 _SYNC_SECONDS = 1.0
 
 
@@ -39,7 +40,8 @@ class Journal:
         resume: Go on with what is there.
 
     Raises:
-        OpenOutcryError: there is something, and `resume` is False; or it is of another evaluation.
+        OpenOutcryError: there is something and `resume` is False, or nothing and it is True; or it is of another
+            evaluation, or of one that is under way.
     """
 
     def __init__(self, folder: str | os.PathLike[str], about: Mapping[str, Any], *, resume: bool = False) -> None:
@@ -48,8 +50,41 @@ class Journal:
         if self._folder.exists() and not resume:
             wanted = "a folder without an evaluation that was cut is required"
             raise refusal("argument_invalid", f"{wanted}; received '{folder}'; hint: go on with it, or remove it")
+        if resume and not self._folder.exists():
+            # Begun anew under a wrong name, it would show the agent all windows a second time.
+            wanted = "the folder of an evaluation that was cut is required to go on with it"
+            raise refusal("argument_invalid", f"{wanted}; received '{folder}', which is not there")
         self._folder.mkdir(exist_ok=True)
-        self._check()
+        self._lock = self._locked()
+        try:
+            self._check()
+        except BaseException:
+            self._lock.close()
+            raise
+
+    def _locked(self) -> BinaryIO:
+        """Return a file that nobody else has locked while it is open."""
+        file = (self._folder / _LOCK).open("wb")
+        try:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except ModuleNotFoundError:
+            # Windows, where no stranger's agent runs.
+            return file
+        except OSError as error:
+            file.close()
+            wanted = "an evaluation that nobody else goes on with is required"
+            raise refusal("argument_invalid", f"{wanted}; received '{self._folder}', which is in use") from error
+        return file
+
+    def __enter__(self) -> Journal:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._lock.close()
 
     def _check(self) -> None:
         place = self._folder / _ABOUT

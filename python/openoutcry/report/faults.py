@@ -41,7 +41,7 @@ def run_faults(view: RunView) -> str:
     ]
     table = (
         '<table class="metrics faults"><caption><span>Faults of the run; everything was held instead.</span></caption>'
-        '<thead><tr><th scope="col">Fault</th><th scope="col">Count</th><th scope="col" class="help">What it is</th></tr>'
-        f"</thead><tbody>{''.join(rows)}</tbody></table>"
+        '<thead><tr><th scope="col">Fault</th><th scope="col">Count</th>'
+        f'<th scope="col" class="help">What it is</th></tr></thead><tbody>{"".join(rows)}</tbody></table>'
     )
     return scroll(table, "Faults")
