@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -13,6 +15,7 @@ from openoutcry.cli import app
 
 pytestmark = pytest.mark.once
 
+COMMAND = Path(sys.executable).with_name("openoutcry")
 SMALL = ["--windows", "1", "--bars", "64", "--repeats", "1", "--twins", "2"]
 AGENT = """
 from openoutcry import data
@@ -57,6 +60,22 @@ def test_one_who_remembers_exits_with_1_in_a_process_of_its_own(folder: Path) ->
     texts = [each.text for each in svg.iter("{http://www.w3.org/2000/svg}text")]
     assert "remembering:decide on ecb-fx: remembered by name and path" in texts
     assert {"as it is", "in disguise", "2 twins"} <= set(texts)
+
+
+@pytest.mark.parametrize("agent", ["plain:decide", "cmd:python3 plain.py"])
+def test_nothing_of_the_agents_folder_is_run_outside_of_its_process(tmp_path: Path, agent: str) -> None:
+    """A module of its own that is called like one of the standard library would decide over the verdict."""
+    mark = tmp_path / "mark"
+    for name in ("statistics", "secrets", "resource"):
+        (tmp_path / f"{name}.py").write_text(f"open({str(mark)!r}, 'w')\nraise SystemExit(9)\n", encoding="utf-8")
+    text = "import sys\ndef decide(seen): return {'orders': []}\n"
+    loop = "if __name__ == '__main__':\n    for line in sys.stdin: print('{\"orders\":[]}', flush=True)\n"
+    (tmp_path / "plain.py").write_text(text + loop, encoding="utf-8")
+    command = [COMMAND, "contamination", "--agent", agent, "--jail", "none", *SMALL]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert not mark.exists()
+    assert "the harness finds modules of its own in the agent's folder" not in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -69,8 +68,6 @@ def contamination(
     bars in another order, what the path is worth. Each run is by an agent begun for it, in an order that the seed
     fixes. An agent without memory earns the same.
     """
-    # `module:function` means the caller's own file first, as `python -m` would find it.
-    sys.path.insert(0, "")
     if picture is not None:
         _picture_to_write(picture)
     hidden = [Path(source)] if Path(source).exists() else []
