@@ -98,6 +98,32 @@ def test_a_line_that_was_cut_short_is_told_from_none() -> None:
         assert caught.value.slug == slug
 
 
+AHEAD = """
+import sys, time
+for k, line in enumerate(sys.stdin):
+    for _ in range(6 if k == 0 else 1):
+        print('{"orders":[],"reasoning":"written at %d"}' % k)
+        time.sleep(0.002)
+"""
+
+
+def test_lines_ahead_are_found_though_they_come_at_the_pace_of_the_questions() -> None:
+    with Supervised(python(AHEAD)) as agent:
+        first, second = agent.answer(HOLD), agent.answer(HOLD)
+    assert "written at 0" in first.text
+    # Its surplus comes before it has read what it would answer.
+    assert second == Answer("", "answer_too_early")
+
+
+def test_an_answer_of_who_reads_no_more_is_none() -> None:
+    text = "import os; input(); print('{}'); os.close(0); import time; time.sleep(0.3); print('{}'); time.sleep(9)"
+    with python(text).begin() as session:
+        session.answer(HOLD)
+        time.sleep(0.2)
+        with pytest.raises(AgentError, match=f"received one with {len(HOLD) + 1} bytes of it not read"):
+            session.answer(HOLD)
+
+
 # Servers
 
 
