@@ -240,7 +240,13 @@ def test_runs_leave_no_descriptor_and_no_thread() -> None:
 
 def supervised(agent: CommandAgent | HttpAgent) -> tuple[Supervised, list[tuple[str, int]]]:
     told: list[tuple[str, int]] = []
-    return Supervised(agent, lambda fault, step: told.append((fault.slug, step))), told
+
+    def tell(fault: AgentError, step: int) -> None:
+        # Few answers of these tests are decisions.
+        if fault.slug != "malformed":
+            told.append((fault.slug, step))
+
+    return Supervised(agent, tell), told
 
 
 def test_an_agent_is_begun_anew_after_a_fault_and_answers_the_next_bar() -> None:
@@ -288,6 +294,50 @@ def test_a_fault_that_passes_is_no_step_towards_the_end() -> None:
         faults = [agent.answer("{}").fault for _ in range(15)]
     assert faults == [None, None, "agent_died"] * 5
     assert len(told) == 5
+
+
+def test_what_is_wrong_with_an_answer_is_told_at_its_bar_and_the_agent_goes_on() -> None:
+    told: list[str] = []
+    text = 'import sys\nfor at, line in enumerate(sys.stdin):\n    print(\'{"orders":[], "a":1}\' if at < 4 else line.strip())\n'
+    with Supervised(python(text), lambda fault, step: told.append(f"{step} {fault}")) as agent:
+        answers = [agent.answer(HOLD) for _ in range(6)]
+    # All of one process: no answer that came is a step towards the end.
+    assert [answer.fault for answer in answers] == [None] * 6
+    assert [each[:26] for each in told] == [f"{step} malformed: unknown_field" for step in range(4)]
+
+
+def test_bars_that_were_answered_before_are_shown_again_and_count_for_nothing() -> None:
+    """As many faults as give it up, while it is shown what it had been shown: its answers stand, and it is asked on."""
+    text = (
+        "import json, sys\nseen = []\nfor line in sys.stdin:\n    seen.append(json.loads(line)['bar'])\n"
+        "    if seen[-1] in (1, 2): sys.exit(1)\n"
+        "    print(json.dumps({'orders': [], 'reasoning': str(seen)}))\n"
+    )
+    told: list[str] = []
+    before = [Answer(HOLD) for _ in range(5)]
+    with Supervised(python(text), lambda fault, step: told.append(f"{step} {fault.slug}"), before) as agent:
+        answers = [agent.answer(f'{{"bar":{bar}}}') for bar in range(7)]
+    assert answers[:5] == before
+    assert ["[3, 4, 5]" in answers[5].text, "[3, 4, 5, 6]" in answers[6].text] == [True, True]
+    assert told == ["1 agent_died", "2 agent_died"]
+
+
+@pytest.mark.parametrize(("n_faults", "n_asked"), [(2, 1), (3, 0)])
+def test_faults_in_a_row_before_a_cut_go_on_after_it(n_faults: int, n_asked: int) -> None:
+    told: list[int] = []
+    before = [Answer(HOLD), *[Answer("", "agent_died")] * n_faults]
+    with Supervised(python("input()"), lambda fault, step: told.append(step), before) as agent:
+        answers = [agent.answer(HOLD) for _ in range(len(before) + 3)]
+    assert answers[: len(before)] == before
+    assert answers[len(before) :] == [Answer("", "agent_died")] * n_asked + [GONE] * (3 - n_asked)
+    assert len([step for step in told if step >= len(before)]) == n_asked
+
+
+def test_an_agent_that_fails_whatever_it_is_shown_again_does_not_take_the_time_of_all_its_bars() -> None:
+    told: list[int] = []
+    with Supervised(python("input()"), lambda fault, step: told.append(step), [Answer(HOLD)] * 9) as agent:
+        assert [agent.answer(HOLD).fault for _ in range(9)] == [None] * 9
+    assert told == [0, 1, 2]
 
 
 def test_an_agent_that_is_begun_anew_writes_no_more_to_its_standard_error() -> None:
