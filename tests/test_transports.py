@@ -155,6 +155,7 @@ def test_a_server_is_posted_observations_over_one_connection() -> None:
         (partial(Post.answer, body=b" " * 1001), "answer_too_long", "at most 1,000 bytes; received more"),
         (partial(Post.answer, body=b"\xff"), "answer_not_text", "received invalid start byte at byte 0"),
         (partial(Post.answer, body=b"x", content_encoding="gzip"), "answer_not_text", "received 'gzip' of it"),
+        (servers.no_http, "answer_status", "received RemoteProtocolError illegal status line"),
         (servers.silent, "agent_unreachable", "RemoteProtocolError"),
         (partial(Post.answer, status=503, body=b"busy"), "agent_unavailable", "received 503: busy"),
         (partial(Post.answer, status=429, retry_after="3600"), "agent_unavailable", "received 429"),
@@ -168,6 +169,18 @@ def test_what_a_server_does_wrong_has_a_name(handle: Callable[[Post], None], slu
         assert (caught.value.slug, told in str(caught.value)) == (slug, True), caught.value
         assert caught.value.is_of_infrastructure == (slug in ("agent_unreachable", "agent_unavailable"))
         assert time.monotonic() - began < 5.0
+
+
+def test_an_answer_that_a_server_gave_before_it_was_asked_is_none() -> None:
+    """What follows a response at once would answer the next post."""
+    told: list[tuple[str, int]] = []
+    with serving(servers.twice) as server:
+        agent = Supervised(HttpAgent(server.url, QUICK), lambda fault, step: told.append((fault.slug, step)))
+        with agent:
+            answers = [agent.answer(HOLD) for _ in range(6)]
+    assert [answer.fault for answer in answers] == [None, "answer_too_early"] * 3
+    assert [answer.text[-3] for answer in answers if answer.text] == ["1", "3", "5"]
+    assert told == [("answer_too_early", step) for step in (1, 3, 5)]
 
 
 def test_what_may_pass_is_tried_again_and_the_agent_can_tell() -> None:
@@ -298,7 +311,8 @@ def test_a_fault_that_passes_is_no_step_towards_the_end() -> None:
 
 def test_what_is_wrong_with_an_answer_is_told_at_its_bar_and_the_agent_goes_on() -> None:
     told: list[str] = []
-    text = 'import sys\nfor at, line in enumerate(sys.stdin):\n    print(\'{"orders":[], "a":1}\' if at < 4 else line.strip())\n'
+    wrong = "line.replace('}', ',\"a\":1}' if at < 4 else '}')"
+    text = f"import sys\nfor at, line in enumerate(sys.stdin): print({wrong}.strip())\n"
     with Supervised(python(text), lambda fault, step: told.append(f"{step} {fault}")) as agent:
         answers = [agent.answer(HOLD) for _ in range(6)]
     # All of one process: no answer that came is a step towards the end.
