@@ -162,13 +162,19 @@ class StdioSession(Session):
                 look, has_ended = now + _LOOK_SECONDS, self._is_killed or self._has_ended()
 
     def _check_read(self, unsent: bytes) -> None:
-        """See that the agent has read what it answers: of answers that come at our pace the pipe shows no surplus."""
+        """See that the agent has read what it answers.
+
+        Of surplus lines that come at the pace of the questions its output shows none.
+        """
         if n_unread := len(unsent) + self._n_refused + self._in_pipe():
             came = f"one with {n_unread:,} bytes of it not read"
             self._fail("answer_too_early", f"an answer must come after its observation; received {came}")
 
     def _in_pipe(self) -> int:
-        """Return how many bytes the agent has been sent and not read, as far as the system tells."""
+        """Return how many bytes the agent was sent and has not read.
+
+        0 where the system does not tell.
+        """
         # Not at the top: Windows has neither.
         import fcntl
         import termios
