@@ -81,30 +81,34 @@ def served(folder: Path, log: Path) -> Iterator[Wire]:
             process.kill()
 
 
-@pytest.mark.parametrize("end", [None, signal.SIGTERM, signal.SIGKILL], ids=str)
-def test_the_server_ends_with_its_client_and_leaves_what_was_traded(end: signal.Signals | None, tmp_path: Path) -> None:
-    log = tmp_path / "log"
-    with served(tmp_path, log) as wire:
-        session = wire.asked(READY, called(2, "reset"))["structuredContent"]["session"]
-        assert wire.asked(called(3, "step", session=session, decision=HOLD))["structuredContent"]["reward"] == 0.0
-        assert wire.process.stdin is not None
-        if end is None:
-            wire.process.stdin.close()
-        else:
-            wire.process.send_signal(end)
-        ended = {None: 0, signal.SIGTERM: 128 + signal.SIGTERM, signal.SIGKILL: -signal.SIGKILL}
-        assert wire.process.wait(SECONDS) == ended[end]
-    assert log.read_text() == ""
-    record = RunRecord.load(tmp_path / "kept" / f"{session}.jsonl")
+def begun(wire: Wire) -> str:
+    """Begin a session, make a decision in it, and return its id."""
+    session: str = wire.asked(READY, called(2, "reset"))["structuredContent"]["session"]
+    assert wire.asked(called(3, "step", session=session, decision=HOLD))["structuredContent"]["reward"] == 0.0
+    return session
+
+
+def check_left(folder: Path, session: str) -> None:
+    record = RunRecord.load(folder / "kept" / f"{session}.jsonl")
     assert record.unfinished
     assert replay(record, oo.data.load("us-treasury")).n_steps == 1
+
+
+@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL], ids=str)
+def test_a_server_that_is_ended_leaves_what_was_traded(end: signal.Signals, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    with served(tmp_path, log) as wire:
+        session = begun(wire)
+        wire.process.send_signal(end)
+        assert wire.process.wait(SECONDS) == (128 + end if end == signal.SIGTERM else -end)
+    assert log.read_text() == ""
+    check_left(tmp_path, session)
 
 
 def test_a_server_ends_when_its_records_cannot_be_kept(tmp_path: Path) -> None:
     log = tmp_path / "log"
     with served(tmp_path, log) as wire:
-        session = wire.asked(READY, called(2, "reset"))["structuredContent"]["session"]
-        wire.asked(called(3, "step", session=session, decision=HOLD))
+        begun(wire)
         (tmp_path / "kept").rename(tmp_path / "away")
         wire.process.send_signal(signal.SIGTERM)
         assert wire.process.wait(SECONDS) == 128 + signal.SIGTERM
@@ -126,16 +130,20 @@ REFUSED = [
 ]
 
 
-def test_a_line_that_is_no_request_is_answered(tmp_path: Path) -> None:
+def test_a_line_that_is_no_request_is_answered_and_the_server_ends_with_its_client(tmp_path: Path) -> None:
     log = tmp_path / "log"
     with served(tmp_path, log) as wire:
-        session = wire.asked(READY, called(2, "reset"))["structuredContent"]["session"]
+        session = begun(wire)
         for line, number, code in REFUSED:
             answer = wire.answered(line)
             assert (answer["id"], answer["error"]["code"]) == (number, code), line[:80]
             assert answer["error"]["message"].startswith("a line must be a request of JSON-RPC; received ")
         assert not wire.asked(called(4, "observe", session=session))["structuredContent"]["done"]
+        assert wire.process.stdin is not None
+        wire.process.stdin.close()
+        assert wire.process.wait(SECONDS) == 0
     assert log.read_text().count("a line of the client was refused") == len(REFUSED)
+    check_left(tmp_path, session)
 
 
 @pytest.mark.parametrize(
