@@ -14,6 +14,7 @@ from recorded import DATA, trend
 import openoutcry as oo
 from openoutcry.cli.source import open_dataset
 from openoutcry.mcp import Bounds, Floor, Market, Records, offered
+from openoutcry.mcp.sights import bars_in_both
 from openoutcry.record import RunRecord
 from openoutcry.replaying import replay
 
@@ -180,6 +181,26 @@ def test_trials_are_counted_by_data_and_not_by_name(other: Market, window: str, 
     for answer in answers:
         played(floor, answer, lambda seen: HOLD)
     assert [trials_of(tmp_path, each) for each in answers] == [n_trials, n_trials]
+
+
+def series(returns: list[float]) -> oo.Dataset:
+    close = 50.0 * np.cumprod([1.0, *(1.0 + each for each in returns)])
+    return oo.Dataset.from_arrays(DATA.dates[: len(close)], ["A"], close[:, np.newaxis])
+
+
+@pytest.mark.parametrize(
+    ("other", "n_bars"),
+    [
+        ([0.0, 0.1, 0.0, 0.0, -0.1, 0.0, 0.0], 8),
+        ([0.0, 0.1, 0.0, 0.0, -0.1, 0.0, 0.2], 8),
+        ([0.0, 0.1, 0.0, 0.0, 0.2, 0.0, 0.0], 0),
+        ([0.1, 0.0, 0.0, -0.1, 0.0, 0.0, 0.0], 0),
+        ([0.0] * 7, 0),
+    ],
+)
+def test_series_are_the_same_that_move_alike_at_most_bars_at_which_they_move(other: list[float], n_bars: int) -> None:
+    bars, others = bars_in_both(series([0.0, 0.1, 0.0, 0.0, -0.1, 0.0, 0.0]), series(other))
+    assert bars.tolist() == others.tolist() == list(range(n_bars))
 
 
 def test_bundled_markets_of_the_same_rates_are_the_same_data(tmp_path: Path) -> None:
