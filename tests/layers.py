@@ -95,7 +95,10 @@ LAYERS = {
         {"numpy"},
     ),
     "mcp": Layer(
-        ("openoutcry.mcp", "openoutcry.mcp.*"), {*CORE, "mcp"}, {"anyio", "mcp", "mcp_types"}, frozenset({"root"})
+        ("openoutcry.mcp", "openoutcry.mcp.*"),
+        {*CORE, "harness", "mcp"},
+        {"anyio", "mcp", "mcp_types", "numpy", "pydantic"},
+        frozenset({"root"}),
     ),
     "reidentify": Layer(("openoutcry.reidentify",), {*CORE, "reidentify"}, {"numpy"}),
     "sb3": Layer(("openoutcry.sb3",), {"errors"}, {"gymnasium", "numpy", "stable_baselines3"}),

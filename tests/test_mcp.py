@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import signal
-import subprocess
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -22,7 +20,7 @@ import openoutcry as oo
 from openoutcry import openoutcry_py as native
 from openoutcry.cli.mcp import EXAMPLES
 from openoutcry.cli.mcp import mcp as command
-from openoutcry.mcp import Records, schemas
+from openoutcry.mcp import Floor, Records, offered, schemas
 from openoutcry.record import RunRecord
 from openoutcry.replaying import replay
 
@@ -93,7 +91,6 @@ def test_an_episode_in_memory_is_the_backtest_of_its_decisions(mode: str) -> Non
 
 def test_an_episode_over_stdio_is_the_backtest_of_its_decisions(tmp_path: Path) -> None:
     async def talk() -> list[dict[str, Any]]:
-        (tmp_path / "kept").mkdir()
         options = ["--data", "ecb-fx", "--records", "kept"]
         async with mcp.Client(stdio(*options, cwd=tmp_path), mode="legacy") as client:
             return await traded(client, window=WINDOW, agent="trend")
@@ -159,19 +156,55 @@ def test_a_tool_that_is_none_is_an_error_of_the_protocol(mode: str) -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_a_fault_of_the_server_tells_the_client_nothing(mode: str, tmp_path: Path) -> None:
-    folder = tmp_path / "records"
-    folder.mkdir()
-    floor = floor_of(records=Records(folder))
+    def stopped() -> float:
+        raise OSError(str(tmp_path))
 
     async def talk() -> None:
-        async with mcp.Client(server_of(floor), mode=mode) as client:
-            first = await told(client, "reset", window="+19:+21")
-            folder.rmdir()
+        async with mcp.Client(server_of(floor_of(clock=stopped)), mode=mode) as client:
             with pytest.raises(mcp.MCPError, match="a fault of the server") as caught:
-                await client.call_tool("step", {"session": first["session"], "decision": HOLD})
+                await client.call_tool("reset", {})
             assert str(tmp_path) not in str(caught.value)
 
     over(talk)
+
+
+def test_the_step_that_ends_an_episode_is_answered_whatever_becomes_of_its_record(tmp_path: Path) -> None:
+    folder, away = tmp_path / "records", tmp_path / "away"
+    floor = floor_of(records=Records(folder))
+
+    async def talk() -> None:
+        async with mcp.Client(server_of(floor)) as client:
+            session = (await told(client, "reset", window="+19:+21"))["session"]
+            folder.rename(away)
+            assert (await told(client, "step", session=session, decision=HOLD))["reward"] == 0.0
+            lost = (await told(client, "score", session=session))["record"]
+            assert "could not be written" in lost["fault"]
+            assert str(tmp_path) not in lost["fault"]
+            away.rename(folder)
+            assert (await told(client, "score", session=session))["record"]["fault"] is None
+
+    over(talk)
+
+
+def test_other_calls_are_answered_while_a_score_is_computed() -> None:
+    floor = floor_of(oo.data.load("ecb-fx"))
+    session = {"session": floor.reset({})["session"]}
+    while floor.step({**session, "decision": HOLD})["n_left"] > 5000:
+        pass
+    came = []
+
+    async def talk() -> None:
+        async with mcp.Client(server_of(floor)) as client, anyio.create_task_group() as tasks:
+
+            async def asked(tool: str) -> None:
+                came.append((tool, (await told(client, tool, **session))["n_left"]))
+
+            tasks.start_soon(asked, "score")
+            await anyio.sleep(0.05)
+            tasks.start_soon(asked, "observe")
+
+    over(talk)
+    assert came == [("observe", 5000), ("score", 5000)]
 
 
 def test_what_is_left_is_kept_when_the_client_goes(tmp_path: Path) -> None:
@@ -236,50 +269,13 @@ def test_the_schemas_of_the_package_are_the_contracts() -> None:
         assert text == (CONTRACT / f"{name}.schema.json").read_text("utf-8")
 
 
-HELLO = {
-    "jsonrpc": "2.0",
-    "id": 1,
-    "method": "initialize",
-    "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}},
-}
-READY = {"jsonrpc": "2.0", "method": "notifications/initialized"}
-
-
-def called(number: int, tool: str, **given: Any) -> dict[str, Any]:
-    return {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": {"name": tool, "arguments": given}}
-
-
-@pytest.mark.parametrize("end", [None, signal.SIGTERM], ids=str)
-def test_the_server_ends_with_its_client_and_keeps_what_was_traded(end: signal.Signals | None, tmp_path: Path) -> None:
-    words = [sys.executable, "-m", "openoutcry", "mcp", "--data", "us-treasury", "--records", "."]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(words, cwd=tmp_path, text=True, env=dict(os.environ), **pipes) as server:  # type: ignore[call-overload]
-
-        def asked(*messages: dict[str, Any]) -> dict[str, Any]:
-            server.stdin.write("".join(json.dumps(each) + "\n" for each in messages))
-            server.stdin.flush()
-            answer: dict[str, Any] = json.loads(server.stdout.readline())["result"]
-            return answer
-
-        assert asked(HELLO)["serverInfo"]["name"] == "openoutcry"
-        session = asked(READY, called(2, "reset"))["structuredContent"]["session"]
-        assert asked(called(3, "step", session=session, decision=HOLD))["structuredContent"]["reward"] == 0.0
-        if end is None:
-            server.stdin.close()
-        else:
-            server.send_signal(end)
-        assert server.wait(SECONDS) == (0 if end is None else 128 + end)
-        assert server.stderr.read() == ""
-    assert RunRecord.load(tmp_path / f"{session}.jsonl").unfinished
-
-
 @pytest.mark.parametrize(
     ("changed", "slug"),
     [
         ({"source": ["crypto.csv"]}, "unknown_dataset"),
         ({"source": ["us-treasury", "us-treasury"]}, "argument_invalid"),
         ({"mask": "little"}, "argument_invalid"),
-        ({"records": Path("nowhere")}, "argument_invalid"),
+        ({"records": Path(__file__)}, "argument_invalid"),
         ({"idle": 0.0}, "argument_invalid"),
     ],
 )
@@ -288,6 +284,16 @@ def test_the_command_refuses_what_it_cannot_serve(changed: dict[str, Any], slug:
     with pytest.raises(oo.OpenOutcryError) as caught:
         command(periods_per_year=None, **options | changed)
     assert caught.value.slug == slug
+    # By the name that the command has for it.
+    assert all(f"`--{name}`" in str(caught.value) for name in changed if name in ("records", "idle"))
+
+
+@pytest.mark.parametrize("mask", [None, "levels", "calendar", "full"])
+def test_a_window_is_told_in_the_form_that_it_can_have(mask: str | None) -> None:
+    told = schemas.inputs(offered([DATA], mask))["reset"]["properties"]["window"]["description"]
+    assert ("ISO dates" in told) == (mask in (None, "levels"))
+    floor = Floor(offered([oo.data.load("us-treasury")], mask))
+    assert floor.reset({"window": re.findall(r"`(\S+:\S+)`", told)[-1]})["n_decisions"] > 1
 
 
 def test_the_help_shows_settings_of_a_client() -> None:

@@ -9,12 +9,24 @@ from typing import Any
 
 import numpy as np
 import pytest
-from floors import HOLD, WINDOW, Decide, backtest, begun, bought, floor_of, played, refused, stepped, without_session
-from recorded import DATA, trend
+from floors import (
+    HOLD,
+    WINDOW,
+    backtest,
+    begun,
+    bought,
+    floor_of,
+    market_with,
+    played,
+    refused,
+    stepped,
+    without_session,
+)
+from recorded import DATA
 
 import openoutcry as oo
 from openoutcry import openoutcry_py as native
-from openoutcry.mcp import Records
+from openoutcry.mcp import Bounds, Records
 from openoutcry.record import RunRecord
 from openoutcry.replaying import replay
 
@@ -41,7 +53,12 @@ def test_an_episode_is_the_backtest_of_its_decisions_to_the_bit(tmp_path: Path) 
         beside = backtest(DATA, agent=agent)
         assert score["benchmarks"][name] == {"metrics": beside.metrics, "undefined": beside.undefined}
     record = RunRecord.load(tmp_path / score["record"]["file"])
-    assert score["record"] == {"file": f"{first['session']}.jsonl", "digest": record.digest, "market": None}
+    assert score["record"] == {
+        "file": f"{first['session']}.jsonl",
+        "digest": record.digest,
+        "market": None,
+        "fault": None,
+    }
     # How whoever trades is spoken to is bound beside them.
     assert record.run_digests == run.record.run_digests
     assert replay(record, DATA).verified
@@ -59,54 +76,6 @@ def test_the_record_says_what_was_shown_and_how_the_agent_was_spoken_to(tmp_path
     shown = [held["steps"][place + 1]["observation"] for place in range(len(steps) - 1)] + [held["end"]["observation"]]
     said = [native.canonicalize(json.dumps(step["observation"])) for step in steps]
     assert shown == [hashlib.sha256(text.encode()).hexdigest() for text in said]
-
-
-def changed_after(bar: int) -> oo.Dataset:
-    """Return the market with other prices, and other symbols, after a bar."""
-    close, opens = DATA.close.copy(), DATA.open.copy()
-    close[bar + 1 :] = close[bar + 1 :][::-1] * 3.0 + 1.0
-    opens[bar + 1 :] = opens[bar + 1 :][::-1] * 3.0 + 1.0
-    late = np.full((DATA.n_bars, 1), np.nan)
-    late[bar + 1 :] = 5.0
-    volume = np.column_stack([DATA.volume, late])
-    tables = np.column_stack([close, late]), np.column_stack([opens, late])
-    symbols = (*DATA.symbols, "LATE")
-    return oo.Dataset.from_arrays(DATA.dates, symbols, *tables, volume=volume, name="other", notices=["it fell"])
-
-
-@pytest.mark.parametrize("bar", [19, 23, 30])
-def test_no_answer_tells_of_a_later_bar(bar: int) -> None:
-    plain = oo.Dataset.from_arrays(DATA.dates, DATA.symbols, DATA.close, DATA.open, volume=DATA.volume)
-    told = []
-    for dataset in (plain, changed_after(bar)):
-        floor = floor_of(dataset)
-        answers = [begun(floor)]
-        session = {"session": answers[0]["session"]}
-        for _ in range(bar - WINDOW[0]):
-            answers.append(stepped(floor, answers[-1]))
-            answers += [floor.score(session), floor.observe(session)]
-        told.append(without_session(answers))
-    assert told[0] == told[1]
-
-
-def test_the_bar_after_is_told_by_the_next_step() -> None:
-    plain = oo.Dataset.from_arrays(DATA.dates, DATA.symbols, DATA.close, DATA.open, volume=DATA.volume)
-    floors = [floor_of(plain), floor_of(changed_after(19))]
-    first, second = (stepped(floor, begun(floor)) for floor in floors)
-    assert first["observation"] != second["observation"]
-
-
-def test_sessions_do_not_touch() -> None:
-    floor, apart = floor_of(), [floor_of(), floor_of()]
-    agents: list[Decide] = [trend, lambda seen: HOLD]
-    alone = [played(each, begun(each), decide) for each, decide in zip(apart, agents, strict=True)]
-    sessions = [[begun(floor)], [begun(floor)]]
-    assert sessions[0][0]["session"] != sessions[1][0]["session"]
-    while not sessions[0][-1].get("done"):
-        for steps, decide in zip(sessions, agents, strict=True):
-            steps.append(stepped(floor, steps[-1], decide))
-    for together, each in zip(sessions, alone, strict=True):
-        assert without_session(together[1:]) == without_session(each)
 
 
 NEGATIVE = json.loads((CONTRACT / "conformance/negative.json").read_text("utf-8"))
@@ -144,6 +113,7 @@ def test_there_are_malformed_decisions_of_every_kind() -> None:
         ({"orders": [{"symbol": "S000", "action": "buy", "target_weight": float("nan")}]}, "weight_not_finite"),
         ({"orders": [{"symbol": "S000", "action": "buy", "target_weight": 10**400}]}, "bad_json"),
         ({"orders": [], "reasoning": "why" * 2**19}, "answer_too_long"),
+        ({"orders": [], "reasoning": "\ud800"}, "bad_json"),
     ],
 )
 def test_what_json_alone_could_not_say_is_refused_too(decision: Any, slug: str) -> None:
@@ -155,7 +125,7 @@ def test_what_json_alone_could_not_say_is_refused_too(decision: Any, slug: str) 
 def test_an_order_for_a_symbol_to_come_is_refused_as_one_for_none() -> None:
     said = []
     for symbol in ("LATE", "NONE"):
-        floor = floor_of(changed_after(30))
+        floor = floor_of(market_with("listing", bar=30))
         came = stepped(floor, begun(floor), lambda seen, name=symbol: bought(name))  # type: ignore[misc]
         assert came["info"]["events"][0]["reason"] == "unknown_symbol"
         said.append(json.dumps(without_session([came])).replace(symbol, "?"))
@@ -202,3 +172,15 @@ def test_a_score_so_far_is_that_of_the_bars_so_far() -> None:
     score = floor.score({"session": answer["session"]})
     assert score["metrics"] == backtest(DATA, (WINDOW[0], WINDOW[0] + 8)).metrics
     assert (score["record"], score["data"], score["n_made"]) == (None, None, 7)
+
+
+def test_the_decisions_of_a_session_are_bounded_together() -> None:
+    floor = floor_of(bounds=Bounds(run_bytes=1000))
+    first = begun(floor)
+    session = {"session": first["session"]}
+    said = {"orders": [], "reasoning": "x" * 400}
+    for _ in range(2):
+        answer = floor.step(session | {"decision": said})
+    assert refused(lambda: floor.step(session | {"decision": said})).slug == "answer_too_long"
+    assert floor.observe(session)["observation"] == answer["observation"]
+    assert floor.step(session | {"decision": HOLD})["n_left"] == answer["n_left"] - 1

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
-from floors import HOLD, begun, floor_of, played, refused, stepped
+from floors import HOLD, begun, floor_of, played, refused
 from recorded import DATA
 
-import openoutcry as oo
 from openoutcry.cli.source import open_dataset
 from openoutcry.mcp import Bounds, Floor, Market, Records, bundled, offered
 from openoutcry.record import RunRecord
@@ -46,6 +46,7 @@ pytestmark = pytest.mark.once
         ({"limits": {"max_weight": -1}}, "limit_invalid"),
         ({"agent": ""}, "argument_invalid"),
         ({"agent": "a" * 201}, "argument_invalid"),
+        ({"agent": "half a pair: \ud800"}, "argument_invalid"),
         ({"replaces": "x"}, "unknown_session"),
         ({"fill_key": "00"}, "argument_invalid"),
     ],
@@ -97,25 +98,12 @@ def test_a_session_that_nobody_calls_is_given_up() -> None:
     assert refused(lambda: floor.observe({"session": second["session"]})).slug == "unknown_session"
 
 
-@pytest.mark.parametrize("given", [{"sessions": 0}, {"sessions": True}, {"idle_seconds": float("inf")}])
+@pytest.mark.parametrize(
+    "given",
+    [{"sessions": 0}, {"sessions": True}, {"idle_seconds": float("inf")}, {"run_bytes": 0}, {"answer_bytes": -1}],
+)
 def test_bounds_are_numbers_above_0(given: dict[str, Any]) -> None:
     assert refused(lambda: Bounds(**given)).slug == "argument_invalid"
-
-
-def test_an_episode_that_is_left_has_an_unfinished_record(tmp_path: Path) -> None:
-    market = oo.Dataset.synthetic(3, 60, 5)
-    floor = floor_of(market, records=Records(tmp_path))
-    answer, untouched = begun(floor), begun(floor)
-    for _ in range(3):
-        answer = stepped(floor, answer)
-    assert list(tmp_path.iterdir()) == []
-    floor.close()
-    assert [path.name for path in tmp_path.iterdir()] == [f"{answer['session']}.jsonl"]
-    record = RunRecord.load(tmp_path / f"{answer['session']}.jsonl")
-    made = replay(record, market)
-    assert (made.n_steps, made.differences) == (3, ())
-    assert record.unfinished
-    assert untouched["session"] != answer["session"]
 
 
 def test_a_synthetic_market_is_another_each_time_and_its_record_is_replayed_on_its_snapshot(tmp_path: Path) -> None:
@@ -123,7 +111,6 @@ def test_a_synthetic_market_is_another_each_time_and_its_record_is_replayed_on_i
     given = {"scenario": "hard", "window": "+30:+40"}
     first, second = floor.reset(given), floor.reset(given)
     assert first["observation"]["symbols"] != second["observation"]["symbols"]
-    assert list(tmp_path.iterdir()) == []
     played(floor, first)
     score = floor.score({"session": first["session"]})
     market = open_dataset(str(tmp_path / score["record"]["market"]))
@@ -152,6 +139,7 @@ def test_a_market_in_disguise_has_no_name_and_another_disguise_each_time(tmp_pat
     assert "ecb-fx" not in told
     assert "USD" not in told
     kept = floor.score({"session": first["session"]})["record"]
+    floor.close()
     assert replay(RunRecord.load(tmp_path / kept["file"]), open_dataset(str(tmp_path / kept["market"]))).verified
 
 
@@ -168,28 +156,17 @@ def test_a_disguise_of_dates_hides_the_span(mask: str) -> None:
     assert DATA.dates[0] in Market("market", DATA, "names").told
 
 
-def trials_of(folder: Path, session: str) -> int:
-    return RunRecord.load(folder / f"{session}.jsonl").in_sample_trials
-
-
-def test_a_record_counts_the_episodes_that_have_shown_its_bars(tmp_path: Path) -> None:
-    floor = floor_of(records=Records(tmp_path))
-    windows = ["+19:+30", "+40:+50", "+25:+45", "+60:+70"]
-    firsts = [floor.reset({"window": window, "lookback": 5}) for window in windows]
-    sealed = floor.reset({"scenario": "hard", "window": "+19:+30"})
-    for answer in (*firsts, sealed):
-        played(floor, answer, lambda seen: HOLD)
-    assert [trials_of(tmp_path, each["session"]) for each in (*firsts, sealed)] == [0, 0, 2, 0, 0]
-
-
-def test_a_record_that_cannot_be_written_names_no_folder(tmp_path: Path) -> None:
-    folder = tmp_path / "records"
-    folder.mkdir()
-    floor = floor_of(records=Records(folder))
-    answer = begun(floor)
-    folder.rmdir()
-    with pytest.raises(RuntimeError) as caught:
-        played(floor, answer)
-    assert "records" not in str(caught.value)
-    assert floor.observe({"session": answer["session"]})["done"]
-    assert refused(lambda: Records(folder)).slug == "argument_invalid"
+@pytest.mark.parametrize("mask", [None, "levels", "calendar", "full"])
+def test_a_window_is_of_indices_where_dates_are_made_up(mask: str | None) -> None:
+    floor = Floor(offered([DATA], mask))
+    assert floor.reset({"window": "+40:+50"})["n_decisions"] == 9
+    window = f"{DATA.dates[40]}:{DATA.dates[50]}"
+    if mask in (None, "levels"):
+        assert floor.reset({"window": window})["n_decisions"] == 9
+        return
+    for asked in (window, f"{DATA.dates[40]}:", "2224-10-08:+50"):
+        error = refused(lambda asked=asked: floor.reset({"window": asked}))  # type: ignore[misc]
+        assert error.slug == "window_invalid"
+        # Neither the dates of the market nor those of a disguise that is thrown away.
+        assert re.findall(r"\d{4}-\d\d", str(error)) == re.findall(r"\d{4}-\d\d", asked)
+    assert "-" not in str(refused(lambda: floor.reset({"window": "+70:+99"}))).partition(": ")[2]

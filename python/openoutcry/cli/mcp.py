@@ -20,7 +20,7 @@ EXAMPLES = """
 `openoutcry mcp --data ecb-fx --mask full --records episodes`
 
 `openoutcry replay episodes/SESSION.jsonl --data ecb-fx` verifies the record of an episode; of a synthetic market or one
-in disguise, `--data episodes/markets/FINGERPRINT.json`.
+in disguise, `--data episodes/markets/FINGERPRINT.json`. One in disguise is there when the server has ended.
 
 **In a client** such as Claude Desktop, whose file of settings is JSON:
 
@@ -48,7 +48,7 @@ def mcp(
     mask: str | None = typer.Option(
         None, help=f"Show markets in disguise, another in each session: {', '.join(LEVELS)} (`docs/masking.md`)."
     ),
-    records: Path | None = typer.Option(None, help="Folder for a record of each session; it must be there."),
+    records: Path | None = typer.Option(None, help="Folder for a record of each session; made where it is missing."),
     sessions: int = typer.Option(16, min=1, help="Sessions at a time."),
     idle: float = typer.Option(3600.0, help="Seconds without a call, after which a session is given up."),
 ) -> None:
@@ -64,6 +64,8 @@ def mcp(
         raise refusal("argument_invalid", message) from error
     from openoutcry.mcp import Bounds, Floor, Records, bundled, offered
 
+    if not 0.0 < idle < float("inf"):
+        raise refusal("argument_invalid", f"`--idle` must be a number of seconds above 0; received {idle}")
     datasets = [open_dataset(each, periods_per_year) for each in source or ()]
     markets = offered(datasets, mask) if datasets else bundled(mask)
     floor = Floor(markets, Bounds(sessions, idle), None if records is None else Records(records))

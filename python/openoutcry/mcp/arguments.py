@@ -12,16 +12,16 @@ from openoutcry.answers import decision_text
 from openoutcry.arguments import text, whole
 from openoutcry.dataset import Dataset
 from openoutcry.errors import refusal
-from openoutcry.mcp.episode import Rules
+from openoutcry.mcp.decided import Rules
 from openoutcry.openoutcry_py import CostModel, Limits
 from openoutcry.scenario import NAMES
 from openoutcry.settings import settings_of
+from openoutcry.window import Window
 
 # Past it, numbers of JSON are not whole in every language.
 MOST_SEED = 2**53 - 1
 MOST_LOOKBACK = 5_000
 MOST_AGENT = 200
-MOST_DECISION_BYTES = 2**20
 AGENT = "mcp client"
 RESET = ("dataset", "scenario", "window", "seed", "lookback", "costs", "limits", "agent", "replaces")
 UNBOUND = ("max_weight", "max_gross")
@@ -42,15 +42,23 @@ def taken(tool: str, given: Mapping[str, Any], required: Sequence[str], optional
             raise refusal("argument_invalid", f"{wanted}; received {name!r}")
 
 
-def rules(dataset: Dataset, given: Mapping[str, Any]) -> Rules:
-    """Return what an episode is traded under, by the arguments of `reset`."""
-    window = text("window", given["window"]) if "window" in given else None
+def rules(dataset: Dataset, given: Mapping[str, Any], hides_dates: bool) -> Rules:
+    """Return what an episode is traded under, by the arguments of `reset`.
+
+    Where dates are made up, anew in each session, a window is of indices.
+    """
+    window = Window.parse(text("window", given["window"])) if "window" in given else None
+    if hides_dates and window is not None and any(isinstance(edge, str) for edge in (window.start, window.end)):
+        wanted = "a window of a market whose dates are made up must be of indices, such as `+100:+140`"
+        raise refusal("window_invalid", f"{wanted}; received {given['window']!r}")
     costs, limits = _object("costs", CostModel, given), _object("limits", Limits, given)
     lookback = whole("lookback", given.get("lookback", native.DEFAULT_LOOKBACK), 1, MOST_LOOKBACK)
     agent = text("agent", given.get("agent", AGENT))
     if not 0 < len(agent) <= MOST_AGENT:
         wanted = f"`agent` must be a name of at most {MOST_AGENT} characters"
         raise refusal("argument_invalid", f"{wanted}; received {len(agent)} characters")
+    if any("\ud800" <= letter <= "\udfff" for letter in agent):
+        raise refusal("argument_invalid", f"`agent` must be a text of Unicode; received {agent!r}, with half a pair")
     return Rules(agent, settings_of(dataset, window, (costs, limits), seed(given), lookback))
 
 
@@ -70,12 +78,12 @@ def choice(given: Mapping[str, Any], markets: Sequence[str]) -> tuple[str, bool]
     return chosen, name == "scenario"
 
 
-def decision(given: Any) -> str:
+def decision(given: Any, most_bytes: int) -> str:
     """Return a decision as the JSON text that the engine reads."""
     # A text would be read as JSON; here it stands where an object must.
     told = json.dumps(given) if isinstance(given, str) else decision_text(given)
-    if len(told) > MOST_DECISION_BYTES:
-        message = f"an answer must be a line of at most {MOST_DECISION_BYTES:,} bytes; received more"
+    if len(told) > most_bytes:
+        message = f"an answer must be a line of at most {most_bytes:,} bytes; received {len(told):,}"
         raise refusal("answer_too_long", message)
     return told
 

@@ -33,21 +33,25 @@ class Market:
         if self.mask is not None and self.mask not in LEVELS:
             raise refusal("argument_invalid", f"`mask` must be one of {', '.join(LEVELS)}; received {self.mask!r}")
 
-    def drawn(self) -> Dataset:
-        """Return the market as one session sees it.
+    def under(self, key: bytes) -> Dataset:
+        """Return the market as the session of a key sees it."""
+        return self.dataset if self.mask is None else self.dataset.masked(key, self.mask)
 
-        A disguise is drawn under a key of its own, which is kept nowhere.
-        """
-        if self.mask is None:
-            return self.dataset
-        return self.dataset.masked(secrets.token_bytes(_KEY_BYTES), self.mask)
+    @property
+    def hides_dates(self) -> bool:
+        """Whether dates of it are made up."""
+        return self.mask in LEVELS[LEVELS.index("calendar") :]
 
     @property
     def told(self) -> str:
         """What clients are told of it: its bars, and dates where they are no secret."""
         dates = self.dataset.dates
-        hidden = self.mask in LEVELS[LEVELS.index("calendar") :]
-        return f"{self.dataset.n_bars} bars" + ("" if hidden else f", {dates[0]} to {dates[-1]}")
+        return f"{self.dataset.n_bars} bars" + ("" if self.hides_dates else f", {dates[0]} to {dates[-1]}")
+
+
+def drawn_key() -> bytes:
+    """Return a key for the disguise of one session."""
+    return secrets.token_bytes(_KEY_BYTES)
 
 
 def offered(datasets: Iterable[Dataset], mask: str | None = None) -> tuple[Market, ...]:

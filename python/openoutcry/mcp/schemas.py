@@ -65,7 +65,10 @@ def inputs(markets: Sequence[Market]) -> dict[str, Schema]:
 
 def _reset(markets: Sequence[Market]) -> Schema:
     told = "; ".join(f"`{market.name}`: {market.told}" for market in markets)
-    window = "Bars `START:END`, as ISO dates or indices, END left out, either side optional: `2010-01-01:2010-04-01`."
+    forms, example = "ISO dates or indices", "2010-01-01:2010-04-01"
+    if any(market.hides_dates for market in markets):
+        forms, example = "indices, since dates are made up", "+100:+140"
+    window = f"Bars `START:END`, as {forms}, END left out, either side optional: `{example}`."
     seed = "Key of the noise of slippage, 0 by default; with `scenario` which of its markets, secret by default."
     return _object(
         {
@@ -149,7 +152,8 @@ def _score() -> dict[str, Schema]:
         "undefined": {**_TEXTS, "description": "Why each metric that is null is undefined."},
     }
     name: Schema = {"type": ["string", "null"]}
-    record: dict[str, Schema] = {"file": {"type": "string"}, "digest": {"type": "string"}, "market": name}
+    fault: Schema = {"description": "Why there is none, though there should be.", **name}
+    record: dict[str, Schema] = {"file": name, "digest": name, "market": name, "fault": fault}
     notices: Schema = {"type": "array", "items": {"type": "string"}}
     data: dict[str, Schema] = {"name": {"type": "string"}, "fingerprint": {"type": "string"}, "notices": notices}
     return {

@@ -23,6 +23,8 @@ try:
     from mcp.server.lowlevel import Server
     from mcp.server.stdio import stdio_server
     from mcp.shared.exceptions import MCPError
+
+    from openoutcry.mcp.refused import Read, pass_on
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError("openoutcry.mcp.server needs `pip install openoutcry[mcp]`", name=error.name) from error
 
@@ -65,7 +67,7 @@ _TOLD = {
 def server_of(floor: Floor) -> Server[Any]:
     """Return a server of a floor, whose sessions end with it."""
     tools = _tools(floor)
-    calls = {"reset": floor.reset, "observe": floor.observe, "step": floor.step, "score": floor.score}
+    scoring = anyio.Lock()
 
     async def listed(
         context: ServerRequestContext[Any], asked: types.PaginatedRequestParams | None
@@ -73,11 +75,11 @@ def server_of(floor: Floor) -> Server[Any]:
         return types.ListToolsResult(tools=tools)
 
     async def called(context: ServerRequestContext[Any], asked: types.CallToolRequestParams) -> types.CallToolResult:
-        if asked.name not in calls:
-            known = ", ".join(calls)
+        if asked.name not in _TITLES:
+            known = ", ".join(_TITLES)
             raise MCPError(types.INVALID_PARAMS, f"a tool must be one of {known}; received {asked.name!r}")
         try:
-            answer = calls[asked.name](asked.arguments or {})
+            answer = await _answered(floor, scoring, asked.name, asked.arguments or {})
         except OpenOutcryError as error:
             return types.CallToolResult(content=[types.TextContent(text=str(error))], is_error=True)
         except Exception as error:
@@ -95,17 +97,30 @@ def server_of(floor: Floor) -> Server[Any]:
         finally:
             floor.close()
 
-    from openoutcry import __version__
-
     return Server(
         "openoutcry",
-        version=__version__,
+        version=_version(),
         title="OpenOutcry",
         instructions=INSTRUCTIONS,
         lifespan=living,
         on_list_tools=listed,
         on_call_tool=called,
     )
+
+
+async def _answered(floor: Floor, scoring: anyio.Lock, tool: str, given: dict[str, Any]) -> dict[str, Any]:
+    if tool == "score":
+        # Backtests of all decisions: meanwhile other calls are served, and signals.
+        async with scoring:
+            return await anyio.to_thread.run_sync(floor.scoring(given))
+    calls = {"reset": floor.reset, "observe": floor.observe, "step": floor.step}
+    return calls[tool](given)
+
+
+def _version() -> str:
+    from openoutcry import __version__
+
+    return __version__
 
 
 def serve(floor: Floor) -> None:
@@ -122,7 +137,9 @@ async def _served(floor: Floor) -> None:
         if sys.platform != "win32":
             tasks.start_soon(_end_by_signal, floor)
         async with stdio_server() as (read, write):
-            await server.run(read, write, server.create_initialization_options())
+            send, requests = anyio.create_memory_object_stream[Read](0)
+            tasks.start_soon(pass_on, read, write, send)
+            await server.run(requests, write, server.create_initialization_options())
         tasks.cancel_scope.cancel()
 
 
@@ -131,10 +148,11 @@ async def _end_by_signal(floor: Floor) -> None:
         async for number in signals:
             try:
                 floor.close()
-            except RuntimeError:
-                _LOG.exception("not every record could be written")
-            # A thread waits for the client's next line, and nothing but that line would end it.
-            os._exit(128 + number)
+            except Exception:  # noqa: BLE001 whatever it is, the process must end
+                _LOG.exception("the sessions did not end as they should")
+            finally:
+                # A thread waits for the client's next line, and nothing but that line would end it.
+                os._exit(128 + number)
 
 
 def _tools(floor: Floor) -> list[types.Tool]:
