@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
-from openoutcry.conformance import Report, examine
+from openoutcry.conformance import Report, check_agent, examine
 from openoutcry.conformance.kit import Case, Kit, kit
 from openoutcry.harness import Bounds, CommandAgent
 
@@ -57,3 +58,26 @@ def judged(asked: CommandAgent, of_kit: Kit | None = None, *, deterministic: boo
 
 def case(name: str) -> Case:
     return next(each for each in kit().cases if each.name == name)
+
+
+@cache
+def passed() -> Report:
+    """Return the report of an agent that passes the whole kit."""
+    return examine(agent(), deterministic=True)
+
+
+@cache
+def failed() -> Report:
+    """Return that of one that ends where it is asked first."""
+    return judged(agent("sys.exit('no idea')"), kit())
+
+
+@cache
+def in_process() -> Report:
+    """Return that of a callable in this process."""
+    return check_agent(hold)
+
+
+def hold(observation: dict[str, Any]) -> dict[str, Any]:
+    """Hold everything."""
+    return {"orders": []}

@@ -7,6 +7,7 @@ import string
 from pathlib import Path
 
 from openoutcry import agents, data
+from openoutcry.cli.hints import hinting
 from openoutcry.data import frozen
 from openoutcry.data.universe import NAMES
 from openoutcry.dataset import Dataset
@@ -55,6 +56,11 @@ def load_agent(name: str, seed: int) -> agents.Agent:
     Raises:
         OpenOutcryError: there is no such baseline, module or callable. What else a module raises passes.
     """
+    with hinting(name):
+        return _loaded(name, seed)
+
+
+def _loaded(name: str, seed: int) -> agents.Agent:
     module = name.partition(":")[0]
     try:
         return agents.load(name, seed)

@@ -9,6 +9,7 @@ from time import perf_counter
 from openoutcry.conformance.advice import Advice, advise
 from openoutcry.conformance.checks import CLAIM, PROCESS, Check, checks_of
 from openoutcry.conformance.duties import Failure
+from openoutcry.conformance.files import files_of, unchanged
 from openoutcry.conformance.kit import Kit, kit
 from openoutcry.conformance.report import FAILED, NOT_APPLICABLE, NOT_CLAIMED, NOT_RUN, PASSED, Finding, Report
 from openoutcry.conformance.subject import Subject
@@ -37,6 +38,7 @@ def examine(
     """
     subject = Subject(launcher, with_kit or kit())
     date = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    files = files_of(launcher)
     transport = launcher.harness and launcher.harness["transport"]
     findings: list[Finding] = []
     for check in checks_of(subject.kit):
@@ -64,6 +66,7 @@ def examine(
         tuple(findings),
         tuple(advice),
         subject.times,
+        None if files is None else unchanged(files, files_of(launcher) or {}),
     )
 
 

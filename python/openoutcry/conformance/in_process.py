@@ -10,7 +10,7 @@ from openoutcry.conformance.examination import examine
 from openoutcry.conformance.report import Report
 from openoutcry.conformance.words import failure_text
 from openoutcry.errors import refusal
-from openoutcry.harness import CallableAgent
+from openoutcry.harness import Bounds, CallableAgent
 
 
 class ConformanceError(AssertionError):
@@ -48,12 +48,13 @@ def check_agent(agent: Agent | type, *, deterministic: bool = False) -> Report:
     return report
 
 
-def launcher_of(agent: Agent | type, name: str = "") -> CallableAgent:
+def launcher_of(agent: Agent | type, name: str = "", bounds: Bounds | None = None) -> CallableAgent:
     """Return what begins a callable anew, as far as it lets itself be begun.
 
     Args:
         agent: The callable; a class is called for one, and what has a method `reset` is reset.
         name: What it is called; by default what it calls itself.
+        bounds: What it may take.
 
     Raises:
         OpenOutcryError: `unknown_agent`: this cannot be called.
@@ -61,7 +62,7 @@ def launcher_of(agent: Agent | type, name: str = "") -> CallableAgent:
     if not callable(agent):
         raise refusal("unknown_agent", f"an agent must be a callable or a class of one; received {agent!r}")
     make: Callable[[], Agent] = agent if isinstance(agent, type) else partial(_anew, agent)
-    return CallableAgent(make, name or str(getattr(agent, "__qualname__", None) or repr(agent)))
+    return CallableAgent(make, name or str(getattr(agent, "__qualname__", None) or repr(agent)), bounds)
 
 
 def _anew(agent: Agent) -> Agent:

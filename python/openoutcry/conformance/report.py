@@ -70,6 +70,7 @@ class Report:
         findings: What each check found, in order.
         advice: What it does with wrong input, which nothing asks of it.
         times: Seconds that its answers took.
+        files: What it was begun with, as `files.unchanged` tells it; None for what is not begun by us.
     """
 
     agent: str
@@ -81,6 +82,7 @@ class Report:
     findings: tuple[Finding, ...]
     advice: tuple[Advice, ...]
     times: Times
+    files: Sequence[Mapping[str, str | None]] | None = None
 
     @property
     def failure(self) -> Finding | None:
@@ -130,7 +132,8 @@ class Report:
             "advice": [{"sent": each.sent, "did": each.did, "holds": each.is_hold} for each in self.advice],
         }
         if self.harness is not None:
-            told["harness"] = dict(self.harness)
+            files = {} if self.files is None else {"files": [dict(each) for each in self.files]}
+            told["harness"] = {**self.harness, **files}
         if self.conforms:
             told["badge"] = BADGE
         return signed(told, private_key)
