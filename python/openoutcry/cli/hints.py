@@ -31,8 +31,8 @@ def hinting(name: str) -> Iterator[None]:
 def meant_by(name: str) -> str | None:
     """Return the name of the agent that was meant.
 
-    None if there is nothing to tell it by. It is a file or a command without `cmd:`, a module without its function, a file in place of a module, or a server
-    without `http://`.
+    None if there is nothing to tell it by. It is a file or a command without `cmd:`, a module without its function, a
+    file in place of a module, or a server without `http://`.
     """
     if name in agents.NAMES or name.startswith(("cmd:", "http://", "https://")):
         return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import string
+import sys
 from pathlib import Path
 
 from openoutcry import agents, data
@@ -48,6 +49,15 @@ def open_dataset(source: str, periods_per_year: float | None = None) -> Dataset:
         raise refusal(
             "argument_invalid", f"a dataset must be CSV here, as Parquet {error}; received {source!r}"
         ) from error
+
+
+def find_modules_here() -> None:
+    """Let the modules of the working folder be found, for `module:function` of who runs the command.
+
+    They are found last: earlier, a file called as a module of Python would stand in for it in whatever is imported
+    from here on.
+    """
+    sys.path.append("")
 
 
 def load_agent(name: str, seed: int) -> agents.Agent:
