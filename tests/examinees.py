@@ -10,7 +10,7 @@ from openoutcry.conformance import Report, examine
 from openoutcry.conformance.kit import Case, Kit, kit
 from openoutcry.harness import Bounds, CommandAgent
 
-QUICK = Bounds(start_seconds=5.0, answer_seconds=2.0, end_seconds=1.0)
+QUICK = Bounds(start_seconds=5.0, answer_seconds=5.0, end_seconds=1.0)
 GENERATED = ("huge_history", "long_history", "many_symbols")
 
 AGENT = """

@@ -120,6 +120,26 @@ FAULTS = {
         "case.awkward_news",
         "agent_died",
     ),
+    "writes a line for each headline": (
+        agent("[print('news:', each) for view in seen['symbols'] for each in view.get('news', [])]"),
+        "case.awkward_news",
+        "bad_json",
+    ),
+    "writes a line for each headline, later": (
+        agent(change_text="text = '\\n'.join([text, *(each for v in seen['symbols'] for each in v.get('news', []))])"),
+        "case.awkward_news",
+        "bytes more",
+    ),
+    "holds what it splits": (
+        agent(change_text="if len(line.splitlines()) > 1: text = '\\n'.join(['{\"orders\": []}'] * 5)"),
+        "case.awkward_news",
+        "60 bytes more",
+    ),
+    "dies of headlines when it has answered": (
+        agent(after="if 'news' in line: sys.exit(5)"),
+        "case.awkward_news",
+        "exit code 5",
+    ),
     "needs a symbol": (agent("names[0]"), "case.empty_universe", "IndexError"),
     "weighs by one over the price": (
         agent(
@@ -167,6 +187,15 @@ FAULTS = {
 }
 
 
+def test_the_time_to_begin_is_no_time_to_answer_what_is_large() -> None:
+    bounds = replace(QUICK, answer_seconds=1.0)
+    slow = agent("time.sleep(60 if len(line) > 20_000 else 0)", bounds=bounds)
+    report = judged(slow, replace(kit(), cases=(case("empty_start"), case("many_symbols"))))
+    assert report.failure is not None
+    assert report.failure.check == "case.many_symbols"
+    assert "agent_late: an agent must answer within 1 s" in failure_text(report.failure)
+
+
 @pytest.mark.parametrize(("asked", "check", "told"), FAULTS.values(), ids=FAULTS)
 def test_a_fault_is_found_by_the_check_that_is_there_for_it(asked: CommandAgent, check: str, told: str) -> None:
     report = judged(asked, small() if check.startswith("case.") else tiny())
@@ -197,7 +226,7 @@ def test_a_failure_tells_the_bytes_exchanged_in_plain_characters() -> None:
     told = failure_text(report.failure)
     assert told.isascii()
     assert r"0.25}]}\x1b[2J" in told
-    assert f"sent, {len(case('empty_start').text)} bytes: {case('empty_start').text}" in told
+    assert f"sent, {len(kit().opening)} bytes: {kit().opening}" in told
     assert "first_answer: bad_json: a decision must be one JSON object; received text that is not JSON" in told
 
 

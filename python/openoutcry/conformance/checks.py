@@ -60,13 +60,9 @@ def _check_silent_before(subject: Subject) -> None:
 
 def _check_first_answer(subject: Subject) -> None:
     with subject.session() as watched:
-        watched.answer(_first(subject).text)
+        watched.answer(subject.kit.opening)
         subject.first = watched.end()
         subject.said["first_answer"] = watched.said
-
-
-def _first(subject: Subject) -> Case:
-    return next(case for case in subject.kit.cases if case.name == "empty_start")
 
 
 def _check_one_line_each(subject: Subject) -> None:

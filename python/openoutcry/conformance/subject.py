@@ -73,6 +73,12 @@ class Watched(TextAgent):
         with told(None):
             return self.session.end()
 
+    def check_end(self) -> None:
+        """End the agent, and raise a failure if it does not end with its input, and well."""
+        ending = self.end()
+        if ending is not None:
+            check_ending(ending, self.said[-1])
+
 
 @contextmanager
 def told(sent: str | None) -> Iterator[None]:
@@ -114,13 +120,21 @@ class Subject:
                 self.n_answers += len(watched.said)
 
     def ask(self, text: str) -> Said:
-        """Return the one answer of a fresh session."""
+        """Return the answers of a fresh session to the opening, then to this text.
+
+        So the time to answer this is none of the time to begin in.
+
+        Raises:
+            Failure: one is no good answer, or the agent does not end as it must.
+        """
         with self.session() as watched:
+            watched.answer(self.kit.opening)
             watched.answer(text)
+            watched.check_end()
             return watched.said
 
     def ask_case(self, case: Case) -> Said:
-        """Return the answer to a case, kept under its name the first time."""
+        """Return the answers to a case, kept under its name the first time."""
         said = self.ask(case.text)
         self.said.setdefault(case.name, said)
         return said
@@ -133,10 +147,8 @@ class Subject:
         """
         with self.session() as watched:
             run_backtest(episode(), watched, EPISODE)
-            ending = watched.end()
+            watched.check_end()
         self.said.setdefault("episode", watched.said)
-        if ending is not None:
-            check_ending(ending, watched.said[-1])
         return watched.said
 
 
