@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+import time
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -21,6 +22,8 @@ from openoutcry.conformance import BADGE, Report, examine, launcher_of, verify_r
 from openoutcry.conformance.checks import checks_of
 from openoutcry.conformance.kit import kit
 from openoutcry.conformance.report import signed
+from openoutcry.conformance.words import failure_text
+from openoutcry.harness import Bounds, CallableAgent
 from openoutcry.testing import ConformanceError, check_agent
 
 pytestmark = pytest.mark.once
@@ -231,6 +234,49 @@ def test_what_a_callable_raises_is_the_cause_and_its_text_is_told() -> None:
     while cause is not None and not isinstance(cause, KeyError):
         cause = cause.__cause__
     assert cause is not None
+
+
+def test_who_is_called_has_as_much_time_as_the_report_says() -> None:
+    def slow(observation: dict[str, Any]) -> dict[str, Any]:
+        time.sleep(0.03)
+        return {"orders": []}
+
+    def slow_to_begin() -> Callable[[dict[str, Any]], dict[str, Any]]:
+        time.sleep(0.03)
+        return hold
+
+    late = examine(launcher_of(slow, bounds=Bounds(answer_seconds=0.001)), with_kit=tiny())
+    assert late.failure is not None
+    assert late.failure.check == "case.empty_start"
+    assert "agent_late: an agent must answer within 0.001 s; received its answer after 0.0" in failure_text(
+        late.failure
+    )
+    assert verify_report(late.to_json())[0].startswith("it must have the ")
+    begun = CallableAgent(slow_to_begin, bounds=Bounds(start_seconds=0.01, answer_seconds=0.01))
+    late = examine(begun, with_kit=tiny())
+    assert late.failure is not None
+    assert late.failure.check == "first_answer"
+    kept = {"start_seconds": 60.0, "answer_seconds": 60.0, "answer_bytes": 2**20}
+    assert check_agent(hold).to_dict()["bounds"] == kept
+    assert passed().to_dict()["bounds"].keys() == {*kept, "end_seconds"}
+
+
+@pytest.mark.parametrize("where", ["asked", "made", "reset"])
+def test_an_agent_that_exits_does_not_end_who_examines_it(where: str) -> None:
+    class Exits:
+        def __init__(self) -> None:
+            if where == "made":
+                sys.exit(0)
+
+        def reset(self) -> None:
+            sys.exit(0)
+
+        def __call__(self, observation: dict[str, Any]) -> dict[str, Any]:
+            sys.exit(0)
+
+    with pytest.raises(ConformanceError, match="received its end, SystemExit: 0") as caught:
+        check_agent(Exits() if where == "reset" else Exits)
+    assert caught.value.check == "first_answer"
 
 
 def test_what_cannot_be_called_is_refused() -> None:

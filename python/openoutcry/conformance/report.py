@@ -106,6 +106,13 @@ class Report:
             "answer_max_seconds": _percentile(answers, 1.0),
         }
 
+    def _kept_bounds(self) -> dict[str, float]:
+        names = ["start_seconds", "answer_seconds", "end_seconds", "answer_bytes"]
+        if self.harness is None or self.harness["transport"] != "stdio":
+            # Only a program is told that its run is over.
+            names.remove("end_seconds")
+        return {name: getattr(self.bounds, name) for name in names}
+
     def to_dict(self, private_key: bytes | None = None) -> dict[str, Any]:
         """Return the report with its digest, signed if there is a key."""
         from openoutcry import __version__
@@ -118,12 +125,7 @@ class Report:
             "agent": self.agent,
             "date": self.date,
             "deterministic": self.is_deterministic,
-            "bounds": {
-                "start_seconds": self.bounds.start_seconds,
-                "answer_seconds": self.bounds.answer_seconds,
-                "end_seconds": self.bounds.end_seconds,
-                "answer_bytes": self.bounds.answer_bytes,
-            },
+            "bounds": self._kept_bounds(),
             "conforms": self.conforms,
             "checks": [each.to_dict() for each in self.findings],
             "timing": self.timing,

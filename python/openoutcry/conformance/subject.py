@@ -12,7 +12,8 @@ from openoutcry.agents import Answer, TextAgent
 from openoutcry.backtest import run_backtest
 from openoutcry.conformance.duties import Failure, complaint
 from openoutcry.conformance.kit import EPISODE, Case, Kit, episode
-from openoutcry.harness import AgentError, Launcher, Session
+from openoutcry.harness import AgentError, Bounds, Launcher, Session
+from openoutcry.harness.callable_agent import CallableSession
 from openoutcry.harness.stdio import Ending, StdioSession
 
 Said = list[tuple[str, str]]
@@ -35,13 +36,20 @@ class Times:
 class Watched(TextAgent):
     """A session whose answers are timed, kept and judged.
 
+    Args:
+        session: The session.
+        bounds: What its agent may take.
+        begun: When the agent was begun.
+        times: What the times of its answers are added to.
+
     Attributes:
         said: What it was asked and answered.
     """
 
-    def __init__(self, session: Session, begun: float, times: Times) -> None:
+    def __init__(self, session: Session, bounds: Bounds, begun: float, times: Times) -> None:
         self.session = session
         self.said: Said = []
+        self._bounds = bounds
         self._begun = begun
         self._times = times
 
@@ -56,15 +64,26 @@ class Watched(TextAgent):
             text = self.session.answer(observation)
         now = perf_counter()
         answer = text.text if isinstance(text, Answer) else text
-        if self.said:
-            self._times.answers.append(now - asked)
-        else:
-            self._times.starts.append(now - self._begun)
+        late = self._timed(now - asked) if self.said else self._timed_start(now - self._begun)
         symbols = {view["symbol"] for view in json.loads(observation)["symbols"]}
-        if wrong := complaint(answer, symbols):
+        if wrong := late or complaint(answer, symbols):
             raise Failure(wrong, observation, answer)
         self.said.append((observation, answer))
         return answer
+
+    def _timed_start(self, seconds: float) -> str | None:
+        self._times.starts.append(seconds)
+        return self._late(seconds, self._bounds.start_seconds + self._bounds.answer_seconds)
+
+    def _timed(self, seconds: float) -> str | None:
+        self._times.answers.append(seconds)
+        return self._late(seconds, self._bounds.answer_seconds)
+
+    def _late(self, seconds: float, most: float) -> str | None:
+        # Others are cut off when their time is over; who is called cannot be.
+        if seconds <= most or not isinstance(self.session, CallableSession):
+            return None
+        return f"agent_late: an agent must answer within {most:g} s; received its answer after {seconds:.3g} s"
 
     def end(self) -> Ending | None:
         """Return how the agent takes the end of its input; None for one that has none."""
@@ -88,6 +107,12 @@ def told(sent: str | None) -> Iterator[None]:
     except AgentError as error:
         received = error.received.decode("utf-8", "surrogateescape") if error.received else None
         raise Failure(str(error), sent, received, stderr=error.stderr) from error
+    except SystemExit as error:
+        # Of a callable, where it is made: who examines it goes on.
+        came = f"its end, SystemExit: {error.code}"
+        raise Failure(
+            f"agent_died: an agent must begin, and answer until its run ends; received {came}", sent
+        ) from error
 
 
 @dataclass
@@ -113,7 +138,7 @@ class Subject:
         with told(None):
             session = self.launcher.begin()
         with session:
-            watched = Watched(session, begun, self.times)
+            watched = Watched(session, self.launcher.bounds, begun, self.times)
             try:
                 yield watched
             finally:
