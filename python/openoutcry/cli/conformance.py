@@ -36,6 +36,12 @@ exchanged. 2: there is no such agent, or the input was refused.
 """
 AGENT = "`cmd:PROGRAM ARGUMENTS`, `http://HOST:PORT`, `module:function`, or a baseline."
 REPORTS = "Reports"
+SEED = typer.Option(
+    None,
+    min=0,
+    help="Play the second episode on this market, as a report says it; else on one that nobody knows.",
+    show_default=False,
+)
 _MARKS = {
     "passed": "[green]✓[/green]",
     "failed": "[bold red]✗[/bold red]",
@@ -44,7 +50,7 @@ _MARKS = {
     "not_run": "[dim]·[/dim]",
 }
 _WHY = {
-    "not_applicable": "not applicable: it is no program with pipes",
+    "not_applicable": "not applicable to what it is",
     "not_claimed": "not claimed: `--deterministic` does",
 }
 
@@ -54,6 +60,7 @@ def conformance(
     deterministic: bool = typer.Option(
         False, "--deterministic", help="It answers the same bytes whenever it is asked the same: hold it to that."
     ),
+    seed: int | None = SEED,
     timeout: float = typer.Option(10.0, help="Seconds that it may take for an answer."),
     start_timeout: float = START_TIMEOUT,
     env: list[str] | None = ENV,
@@ -86,7 +93,7 @@ def conformance(
     # What it writes to its standard error is shown where it fails.
     asked = Asked(env or (), timeout, start_timeout, jail, allow_net, hidden, lambda text: None)
     console = Console(quiet=as_json)
-    found = _examined(agent, asked, console, deterministic=deterministic)
+    found = _examined(agent, asked, console, deterministic=deterministic, seed=seed)
     text = found.to_json(key)
     if report is not None:
         report.write_text(text, encoding="utf-8")
@@ -96,14 +103,15 @@ def conformance(
     raise typer.Exit(0 if found.conforms else 1)
 
 
-def _examined(agent: str, asked: Asked, console: Console, *, deterministic: bool) -> Report:
+def _examined(agent: str, asked: Asked, console: Console, *, deterministic: bool, seed: int | None) -> Report:
     from openoutcry.conformance import examine
 
     with telling_faults():
         launcher = _launcher(agent, asked)
         told = f"{plain(launcher.name)}: does it conform to the OpenOutcry Agent Interface v{CONTRACT_VERSION}?"
         console.print(told, style="bold", highlight=False, soft_wrap=True)
-        return examine(launcher, deterministic=deterministic, show=partial(_show_finding, console))
+        show = partial(_show_finding, console)
+        return examine(launcher, deterministic=deterministic, show=show, seed=seed)
 
 
 def _launcher(agent: str, asked: Asked) -> Launcher:
@@ -152,6 +160,8 @@ def _show_finding(console: Console, found: Finding) -> None:
 
 
 def _show(console: Console, found: Report, path: Path | None) -> None:
+    from openoutcry.conformance.words import advice_texts, failure_text
+
     timing = found.timing
     if timing["answer_p50_seconds"] is not None:
         words = [f"{name} {_seconds(timing[f'{name}_seconds'])}" for name in ("answer_p50", "answer_p99", "answer_max")]
@@ -160,10 +170,8 @@ def _show(console: Console, found: Report, path: Path | None) -> None:
         console.print(
             f"  {timing['n_answers']} answers: {told}; {start}, its start included", highlight=False, soft_wrap=True
         )
-    for advice in found.advice:
-        if not advice.is_hold:
-            told = f"  advice: shown {plain(advice.sent)}, it had better hold everything; it gave {plain(advice.did)}"
-            console.print(told, style="dim", highlight=False, soft_wrap=True)
+    for told in advice_texts(found):
+        console.print(f"  advice: {plain(told, 200)}", style="dim", highlight=False, soft_wrap=True)
     if path is not None:
         console.print(f"  report: {plain(str(path), 200)}", highlight=False, soft_wrap=True)
     if found.failure is None:
@@ -171,9 +179,7 @@ def _show(console: Console, found: Report, path: Path | None) -> None:
 
         console.print(BADGE, style="bold green", highlight=False)
         return
-    from openoutcry.conformance.words import failure_text
-
-    console.print(failure_text(found.failure), markup=False, highlight=False, soft_wrap=True)
+    console.print(failure_text(found.failure, found.seed), markup=False, highlight=False, soft_wrap=True)
 
 
 def _seconds(value: float | int | None) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 from openoutcry import data
 from openoutcry import openoutcry_py as native
-from openoutcry.conformance import generated
+from openoutcry.conformance import drawn, generated
 from openoutcry.dataset import Dataset
 from openoutcry.errors import refusal
 
@@ -61,12 +61,14 @@ class Kit:
         accepted: Name, text of a decision, and what it must parse to.
         refused: Name, text, and the slug that must refuse it.
         digest: SHA-256 over all of it.
+        n_drawn: Bars of the second episode.
     """
 
     cases: tuple[Case, ...]
     accepted: tuple[tuple[str, str, Mapping[str, Any]], ...]
     refused: tuple[tuple[str, str, str], ...]
     digest: str
+    n_drawn: int = drawn.N_BARS
 
     @property
     def opening(self) -> str:
@@ -125,5 +127,6 @@ def _digest(files: Mapping[str, str], cases: list[Case]) -> str:
         "files": {name: hashlib.sha256(text.encode()).hexdigest() for name, text in texts.items()},
         "opening": _OPENING,
         "episode": [episode().fingerprint, *EPISODE],
+        "drawn": drawn.market(0).fingerprint,
     }
     return hashlib.sha256(native.canonicalize(json.dumps(told)).encode()).hexdigest()

@@ -52,8 +52,10 @@ class Finding:
             return told
         texts = {name: getattr(self.failure, name) for name in ("sent", "received", "expected")}
         kept = {name: shown(text) for name, text in texts.items() if text is not None}
-        stderr = {"stderr": shown(self.failure.stderr[-_STDERR:], _STDERR)} if self.failure.stderr else {}
-        return told | {"reason": shown(self.failure.reason, 1_000)} | kept | stderr
+        more: dict[str, Any] = {"infrastructure": True} if self.failure.is_of_infrastructure else {}
+        if self.failure.stderr:
+            more["stderr"] = shown(self.failure.stderr[-_STDERR:], _STDERR)
+        return told | {"reason": shown(self.failure.reason, 1_000)} | kept | more
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,8 @@ class Report:
         findings: What each check found, in order.
         advice: What it does with wrong input, which nothing asks of it.
         times: Seconds that its answers took.
+        seed: Which market its second episode was played on.
+        n_orders: Orders in all answers that were judged.
     """
 
     agent: str
@@ -81,6 +85,8 @@ class Report:
     findings: tuple[Finding, ...]
     advice: tuple[Advice, ...]
     times: Times
+    seed: int = 0
+    n_orders: int = 0
 
     @property
     def failure(self) -> Finding | None:
@@ -122,12 +128,14 @@ class Report:
             "contract_version": native.CONTRACT_VERSION,
             "package_version": __version__,
             "kit": self.kit,
+            "seed": self.seed,
             "agent": self.agent,
             "date": self.date,
             "deterministic": self.is_deterministic,
             "bounds": self._kept_bounds(),
             "conforms": self.conforms,
             "checks": [each.to_dict() for each in self.findings],
+            "n_orders": self.n_orders,
             "timing": self.timing,
             "advice": [{"sent": each.sent, "did": each.did, "holds": each.is_hold} for each in self.advice],
         }

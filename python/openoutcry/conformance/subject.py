@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from time import perf_counter
 
+from openoutcry import openoutcry_py as native
 from openoutcry.agents import Answer, TextAgent
 from openoutcry.backtest import run_backtest
+from openoutcry.conformance import drawn
 from openoutcry.conformance.duties import Failure, complaint
 from openoutcry.conformance.kit import EPISODE, Case, Kit, episode
+from openoutcry.dataset import Dataset
 from openoutcry.harness import AgentError, Bounds, Launcher, Session
 from openoutcry.harness.callable_agent import CallableSession
 from openoutcry.harness.stdio import Ending, StdioSession
+from openoutcry.settings import settings_of
+from openoutcry.window import Edge
 
 Said = list[tuple[str, str]]
 """Observations and the answers to them, in order."""
@@ -44,11 +50,13 @@ class Watched(TextAgent):
 
     Attributes:
         said: What it was asked and answered.
+        n_orders: Orders in its answers.
     """
 
     def __init__(self, session: Session, bounds: Bounds, begun: float, times: Times) -> None:
         self.session = session
         self.said: Said = []
+        self.n_orders = 0
         self._bounds = bounds
         self._begun = begun
         self._times = times
@@ -69,6 +77,7 @@ class Watched(TextAgent):
         if wrong := late or complaint(answer, symbols):
             raise Failure(wrong, observation, answer)
         self.said.append((observation, answer))
+        self.n_orders += len(json.loads(answer)["orders"])
         return answer
 
     def _timed_start(self, seconds: float) -> str | None:
@@ -106,7 +115,8 @@ def told(sent: str | None) -> Iterator[None]:
         yield
     except AgentError as error:
         received = error.received.decode("utf-8", "surrogateescape") if error.received else None
-        raise Failure(str(error), sent, received, stderr=error.stderr) from error
+        blame = error.is_of_infrastructure
+        raise Failure(str(error), sent, received, stderr=error.stderr, is_of_infrastructure=blame) from error
     except SystemExit as error:
         # Of a callable, where it is made: who examines it goes on.
         came = f"its end, SystemExit: {error.code}"
@@ -120,16 +130,23 @@ class Subject:
     """An agent under examination, begun anew for everything that it is asked.
 
     Attributes:
+        seed: Which market its second episode is played on.
         said: What it answered in each session, by what it was asked for.
+        interleaved: What it answered in each of two episodes at a time, by the name of the episode.
         first: How the session of the first question ended.
+        n_answers: Answers that were judged.
+        n_orders: Orders in them.
     """
 
     launcher: Launcher
     kit: Kit
+    seed: int = 0
     times: Times = field(default_factory=Times)
     said: dict[str, Said] = field(default_factory=dict)
+    interleaved: dict[str, Said] = field(default_factory=dict)
     first: Ending | None = None
     n_answers: int = 0
+    n_orders: int = 0
 
     @contextmanager
     def session(self) -> Iterator[Watched]:
@@ -143,6 +160,7 @@ class Subject:
                 yield watched
             finally:
                 self.n_answers += len(watched.said)
+                self.n_orders += watched.n_orders
 
     def ask(self, text: str) -> Said:
         """Return the answers of a fresh session to the opening, then to this text.
@@ -164,17 +182,53 @@ class Subject:
         self.said.setdefault(case.name, said)
         return said
 
-    def play(self) -> Said:
-        """Return the answers of an episode, kept the first time.
+    @cached_property
+    def episodes(self) -> dict[str, tuple[Dataset, tuple[Edge, Edge]]]:
+        """Market and window of each episode, by the name of its check."""
+        return {"episode": (episode(), EPISODE), "drawn_episode": (drawn.market(self.seed), (0, self.kit.n_drawn))}
+
+    def play(self, name: str) -> Said:
+        """Return the answers of an episode, kept under its name the first time.
 
         Raises:
             Failure: a bar has no good answer, or the agent does not end as it must.
         """
         with self.session() as watched:
-            run_backtest(episode(), watched, EPISODE)
+            run_backtest(self.episodes[name][0], watched, self.episodes[name][1])
             watched.check_end()
-        self.said.setdefault("episode", watched.said)
+        self.said.setdefault(name, watched.said)
         return watched.said
+
+    def interleave(self) -> None:
+        """Play both episodes at a time, a bar of each in turn, until one has ended.
+
+        Raises:
+            Failure: a bar has no good answer.
+        """
+        with ExitStack() as stack:
+            runs = [
+                (name, stack.enter_context(self.session()), _door(market, window))
+                for name, (market, window) in self.episodes.items()
+            ]
+            seen = [door.reset() for _, _, door in runs]
+            is_over = False
+            while not is_over:
+                for at, (_, watched, door) in enumerate(runs):
+                    seen[at], _, done, _ = door.step(watched.answer(seen[at]))
+                    is_over = is_over or done
+        self.interleaved = {name: watched.said for name, watched, _ in runs}
+
+
+def _door(market: Dataset, window: tuple[Edge, Edge]) -> native.TradingEnv:
+    rules = settings_of(market, window, (None, None), 0, native.DEFAULT_LOOKBACK)
+    return native.TradingEnv.from_dataset(
+        market._core,
+        window=rules["window"],
+        costs=rules["costs"],
+        limits=rules["limits"],
+        lookback=rules["lookback"],
+        seed=rules["seed"],
+    )
 
 
 def check_silence(ending: Ending, last: tuple[str, str] | None) -> None:
