@@ -47,7 +47,7 @@ def market(seed: int) -> Dataset:
 
 
 def is_lively(of: Dataset) -> bool:
-    """Return whether a symbol is listed late, one is delisted, and one is halted in between."""
+    """Return whether symbols are listed late, delisted, and halted in between."""
     is_known = np.isfinite(of.close)
     was_known = np.maximum.accumulate(is_known, axis=0)
     will_be_known = np.maximum.accumulate(is_known[::-1], axis=0)[::-1]
