@@ -96,6 +96,18 @@ def cut_short(post: Post) -> None:
     post.close_connection = True
 
 
+def twice(post: Post) -> None:
+    """Answer twice at once, as who answers the next post before it has come."""
+    body = b'{"orders":[],"reasoning":"%d"}' % len(post.server.posts)
+    post.wfile.write(b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n%b" % (len(body), body) * 2)
+
+
+def no_http(post: Post) -> None:
+    """Answer with what is no HTTP."""
+    post.wfile.write(b"all of it\r\n\r\n")
+    post.close_connection = True
+
+
 def silent(post: Post) -> None:
     """Hang up instead of an answer."""
     post.close_connection = True

@@ -234,6 +234,26 @@ MUTANTS: dict[str, tuple[str, Callable[[dict[str, Any]], object], str]] = {
         lambda report: report["harness"].pop("files"),
         "its files must be told of a program, and of no server; received none",
     ),
+    "a time to end in without a program": (
+        "in_process",
+        lambda report: report["bounds"].update(end_seconds=1.0),
+        "a program, and nothing else, must have a time to end in; received one",
+    ),
+    "a program without a time to end in": (
+        "passed",
+        lambda report: report["bounds"].pop("end_seconds"),
+        "a program, and nothing else, must have a time to end in; received none",
+    ),
+    "infrastructure to blame for nothing": (
+        "passed",
+        lambda report: report["checks"][2].update(infrastructure=True),
+        "first_answer must have a reason where it failed, and only there; received passed and ['infrastructure']",
+    ),
+    "orders of no answer": (
+        "failed",
+        lambda report: report.update(n_orders=1),
+        "orders must be of an answer; received 1 of none",
+    ),
     "advice for who failed": (
         "failed",
         lambda report: report.update(advice=[{"sent": "a", "did": "b", "holds": True}]),
@@ -279,7 +299,18 @@ def test_the_checks_that_ask_nothing_are_those_without_an_answer() -> None:
 
 def test_a_report_is_told_in_its_own_words() -> None:
     lines = summary(report_of("passed"))
-    heads = ["agent:", "files,", "", "examined:", "asked:", "allowed:", "answers:", "deterministic:", "signed:"]
+    heads = [
+        "agent:",
+        "files,",
+        "",
+        "examined:",
+        "asked:",
+        "allowed:",
+        "answers:",
+        "orders:",
+        "deterministic:",
+        "signed:",
+    ]
     assert [line.split(" ")[0] for line in lines] == heads
     assert sum(line.startswith("  ") for line in lines) == 1
     assert lines[-1] == "signed: by nobody, so by whoever wrote it"
@@ -287,7 +318,8 @@ def test_a_report_is_told_in_its_own_words() -> None:
     lost = report_of("failed")
     assert conclusion(lost).startswith("does not conform: first_answer: agent_died: ")
     assert "deterministic: claimed, and held to it" in summary(lost)
-    assert "asked: in the process of the examiner" in summary(report_of("in_process"))
+    called = summary(report_of("in_process"))
+    assert {"asked: in the process of the examiner", "orders: 0, so nothing shows that it can read"} <= set(called)
 
 
 def test_nothing_of_a_report_moves_the_cursor_of_who_reads_it() -> None:

@@ -165,6 +165,10 @@ def test_a_line_that_was_torn_is_decided_again(tmp_path: Path, torn: bytes) -> N
     assert evaluation().run(Cutting(10_000), record=record, resume=True) == whole()
 
 
+def cut() -> None:
+    raise Cut
+
+
 def test_another_evaluation_does_not_go_on_with_it(tmp_path: Path) -> None:
     record = tmp_path / "r.json"
     with pytest.raises(Cut):
@@ -175,6 +179,11 @@ def test_another_evaluation_does_not_go_on_with_it(tmp_path: Path) -> None:
         evaluation().run(Cutting(5), "falling", record=record, resume=True)
     with pytest.raises(oo.OpenOutcryError, match="must go on as it began, with `in_sample_trials` 0; received 7"):
         evaluation().run(Cutting(5), record=record, in_sample_trials=7, resume=True)
+    drawn = tmp_path / "drawn.json"
+    with pytest.raises(Cut):
+        evaluation().run(oo.agents.random(3), record=drawn, on_run=cut)
+    with pytest.raises(oo.OpenOutcryError, match="must go on as it began, with `agent_seed` 3; received 4"):
+        evaluation().run(oo.agents.random(4), record=drawn, resume=True)
     suite, keys = suite_of(1).seal()
     with pytest.raises(oo.OpenOutcryError, match="must go on as it began, with `suite` "):
         Evaluation(suite, keys).run(Cutting(5), record=record, resume=True)

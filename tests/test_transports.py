@@ -10,28 +10,20 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 import servers
+from programs import HOLD, QUICK, python
 from servers import Post, serving
 
 import openoutcry as oo
 from openoutcry.agents import Answer
-from openoutcry.harness import AgentError, Bounds, CallableAgent, CommandAgent, HttpAgent, Supervised, connect
-from openoutcry.harness.stop import Stop
+from openoutcry.harness import AgentError, Bounds, HttpAgent, Supervised, connect
 
 pytestmark = pytest.mark.once
 
-QUICK = Bounds(start_seconds=0.2, answer_seconds=0.5, end_seconds=0.3, answer_bytes=1000)
-HOLD = '{"orders":[]}'
 GONE = Answer("", "agent_given_up")
 LOST = Answer("", "agent_lost")
-
-
-def python(text: str, bounds: Bounds = QUICK) -> CommandAgent:
-    """Return an agent that is a program of Python."""
-    return CommandAgent([sys.executable, "-u", "-c", text], bounds=Bounds(20.0, bounds.answer_seconds, 0.3, 1000))
 
 
 # Names
@@ -98,6 +90,32 @@ def test_a_line_that_was_cut_short_is_told_from_none() -> None:
         assert caught.value.slug == slug
 
 
+AHEAD = """
+import sys, time
+for k, line in enumerate(sys.stdin):
+    for _ in range(6 if k == 0 else 1):
+        print('{"orders":[],"reasoning":"written at %d"}' % k)
+        time.sleep(0.002)
+"""
+
+
+def test_lines_ahead_are_found_though_they_come_at_the_pace_of_the_questions() -> None:
+    with Supervised(python(AHEAD)) as agent:
+        first, second = agent.answer(HOLD), agent.answer(HOLD)
+    assert "written at 0" in first.text
+    # Its surplus comes before it has read what it would answer.
+    assert second == Answer("", "answer_too_early")
+
+
+def test_an_answer_of_who_reads_no_more_is_none() -> None:
+    text = "import os; input(); print('{}'); os.close(0); import time; time.sleep(0.3); print('{}'); time.sleep(9)"
+    with python(text).begin() as session:
+        session.answer(HOLD)
+        time.sleep(0.2)
+        with pytest.raises(AgentError, match=f"received one with {len(HOLD) + 1} bytes of it not read"):
+            session.answer(HOLD)
+
+
 # Servers
 
 
@@ -129,6 +147,7 @@ def test_a_server_is_posted_observations_over_one_connection() -> None:
         (partial(Post.answer, body=b" " * 1001), "answer_too_long", "at most 1,000 bytes; received more"),
         (partial(Post.answer, body=b"\xff"), "answer_not_text", "received invalid start byte at byte 0"),
         (partial(Post.answer, body=b"x", content_encoding="gzip"), "answer_not_text", "received 'gzip' of it"),
+        (servers.no_http, "answer_status", "received RemoteProtocolError illegal status line"),
         (servers.silent, "agent_unreachable", "RemoteProtocolError"),
         (partial(Post.answer, status=503, body=b"busy"), "agent_unavailable", "received 503: busy"),
         (partial(Post.answer, status=429, retry_after="3600"), "agent_unavailable", "received 429"),
@@ -142,6 +161,18 @@ def test_what_a_server_does_wrong_has_a_name(handle: Callable[[Post], None], slu
         assert (caught.value.slug, told in str(caught.value)) == (slug, True), caught.value
         assert caught.value.is_of_infrastructure == (slug in ("agent_unreachable", "agent_unavailable"))
         assert time.monotonic() - began < 5.0
+
+
+def test_an_answer_that_a_server_gave_before_it_was_asked_is_none() -> None:
+    """What follows a response at once would answer the next post."""
+    told: list[tuple[str, int]] = []
+    with serving(servers.twice) as server:
+        agent = Supervised(HttpAgent(server.url, QUICK), lambda fault, step: told.append((fault.slug, step)))
+        with agent:
+            answers = [agent.answer(HOLD) for _ in range(6)]
+    assert [answer.fault for answer in answers] == [None, "answer_too_early"] * 3
+    assert [answer.text[-3] for answer in answers if answer.text] == ["1", "3", "5"]
+    assert told == [("answer_too_early", step) for step in (1, 3, 5)]
 
 
 def test_what_may_pass_is_tried_again_and_the_agent_can_tell() -> None:
@@ -207,134 +238,3 @@ def test_runs_leave_no_descriptor_and_no_thread() -> None:
         while left() != before and time.monotonic() < until:
             time.sleep(0.01)
         assert left() <= before
-
-
-# Faults are holds
-
-
-def supervised(agent: CommandAgent | HttpAgent) -> tuple[Supervised, list[tuple[str, int]]]:
-    told: list[tuple[str, int]] = []
-    return Supervised(agent, lambda fault, step: told.append((fault.slug, step))), told
-
-
-def test_an_agent_is_begun_anew_after_a_fault_and_answers_the_next_bar() -> None:
-    """A late answer never comes to be that of another bar."""
-    text = (
-        "import json, os, sys, time\n"
-        "for line in sys.stdin:\n"
-        "    bar = json.loads(line)['bar']\n"
-        "    if bar == 1: time.sleep(0.8)\n"
-        "    if bar == 3: sys.exit(1)\n"
-        "    if bar == 5:\n        os.write(1, b'{}' + bytes([10]) + b'{}' + bytes([10]))\n        continue\n"
-        "    if bar == 8: print('x' * 2000)\n"
-        "    print(json.dumps({'bar': bar, 'first': locals().setdefault('first', bar)}))\n"
-    )
-    agent, told = supervised(python(text))
-    with agent:
-        answers = [agent.answer(f'{{"bar":{bar}}}') for bar in range(10)]
-    faults = {bar: answer.fault for bar, answer in enumerate(answers) if answer.fault}
-    assert faults == {1: "agent_late", 3: "agent_died", 6: "answer_too_early", 8: "answer_too_long"}
-    assert told == [(slug, bar) for bar, slug in faults.items()]
-    for bar, answer in enumerate(answers):
-        if bar not in faults and bar != 5:
-            assert f'"bar": {bar}' in answer.text
-    firsts = [answer.text.rpartition(" ")[2] for bar, answer in enumerate(answers) if bar not in faults and bar != 5]
-    assert firsts == ["0}", "2}", "4}", "7}", "9}"]
-
-
-def test_an_agent_that_fails_three_times_running_is_asked_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    agent, told = supervised(python("input()"))
-    with agent:
-        assert [agent.answer("{}") for _ in range(6)] == [Answer("", "agent_died")] * 3 + [GONE] * 3
-    assert len(told) == 3
-    with serving(partial(Post.answer, status=502)) as server:
-        monkeypatch.setattr("openoutcry.harness.http._FIRST_PAUSE", 60.0)
-        agent, _ = supervised(HttpAgent(server.url, Bounds(9.0, 9.0)))
-        with agent:
-            assert [agent.answer("{}") for _ in range(5)] == [Answer("", "agent_unavailable")] * 3 + [LOST] * 2
-        assert len(server.posts) == 3
-
-
-def test_a_fault_that_passes_is_no_step_towards_the_end() -> None:
-    text = "import sys\nfor at, line in enumerate(sys.stdin):\n    print('{}')\n    if at == 1: sys.exit(0)\n"
-    agent, told = supervised(python(text))
-    with agent:
-        faults = [agent.answer("{}").fault for _ in range(15)]
-    assert faults == [None, None, "agent_died"] * 5
-    assert len(told) == 5
-
-
-def test_an_agent_that_is_begun_anew_writes_no_more_to_its_standard_error() -> None:
-    shown: list[str] = []
-    text = "import sys, os\nsys.stderr.write('x' * 150 + chr(10))\nsys.stderr.flush()\nif input() == 'a': print()\n"
-    agent = CommandAgent([sys.executable, "-u", "-c", text], bounds=Bounds(stderr_bytes=250), show=shown.append)
-    with Supervised(agent) as session:
-        assert [session.answer(each).fault for each in "abab"] == [None, "agent_died", None, "agent_died"]
-    left_out = "... what the agent writes from here on is left out"
-    assert "\n".join(shown).split("\n") == ["x" * 150, "x" * 99, left_out]
-
-
-def test_a_run_that_is_stopped_has_no_fault() -> None:
-    agent, told = supervised(python("import time; input(); time.sleep(60)", Bounds(answer_seconds=60.0)))
-    with agent:
-        timer = threading.Timer(0.3, agent.kill)
-        timer.start()
-        with pytest.raises(AgentError):
-            agent.answer("{}")
-        timer.join()
-    assert told == []
-
-
-def test_a_host_without_descriptors_is_no_fault_of_the_agent() -> None:
-    import resource
-
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    agent, _ = supervised(python("input()"))
-    with agent:
-        agent.answer("{}")
-        resource.setrlimit(resource.RLIMIT_NOFILE, (sum(1 for _ in Path("/dev/fd").iterdir()), hard))
-        try:
-            answer = agent.answer("{}")
-        finally:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    assert answer == Answer("", "agent_not_started")
-
-
-def test_what_a_callable_raises_is_a_fault_like_any_other() -> None:
-    class Sometimes:
-        def __init__(self) -> None:
-            self.n_asked = 0
-
-        def __call__(self, observation: dict[str, object]) -> object:
-            self.n_asked += 1
-            if self.n_asked == 3:
-                raise ValueError("three")
-            return {"orders": [], "reasoning": "x" * (2000 if observation == {"long": 1} else self.n_asked)}
-
-    faults: list[AgentError] = []
-    agent = CallableAgent(Sometimes, bounds=QUICK)
-    assert (agent.name, agent.harness) == ("Sometimes", None)
-    with Supervised(agent, lambda fault, step: faults.append(fault)) as session:
-        answers = [session.answer("{}") for _ in range(4)] + [session.answer('{"long": 1}')]
-    assert [answer.fault for answer in answers] == [None, None, "agent_died", None, "answer_too_long"]
-    assert '"reasoning": "x"}' in answers[3].text
-    assert str(faults[0]).endswith("received its end, ValueError: three")
-    assert 'raise ValueError("three")' in faults[0].stderr
-    # Not a fault of an agent's: whoever stops us is obeyed.
-    with Supervised(CallableAgent(lambda: interrupt, "stop")) as session, pytest.raises(KeyboardInterrupt):
-        session.answer("{}")
-
-
-def interrupt(observation: object) -> Any:
-    raise KeyboardInterrupt
-
-
-def test_a_stop_calls_what_is_there_and_what_comes_after() -> None:
-    stop, called = Stop(), []
-    with stop.calling(lambda: called.append("before")):
-        with stop.calling(lambda: called.append("gone")):
-            pass
-        stop.set()
-    with stop.calling(lambda: called.append("after")):
-        assert stop.is_set
-    assert called == ["before", "after"]

@@ -77,6 +77,11 @@ class Baseline:
         """Name of the baseline."""
         return self._core.name
 
+    @property
+    def seed(self) -> int:
+        """Seed of its draws, which only `random` makes."""
+        return self._core.seed
+
     def reset(self) -> None:
         """Forget what was seen."""
         self._session = self._core.session()
@@ -90,7 +95,7 @@ class Baseline:
 
     def __reduce__(self) -> Any:
         # A copy begins anew, as every run does.
-        return Baseline, (self.name, self._core.seed)
+        return Baseline, (self.name, self.seed)
 
 
 def hold_cash() -> Baseline:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from openoutcry import data
 from openoutcry import openoutcry_py as native
-from openoutcry.agents import Agent
+from openoutcry.agents import Agent, Baseline
 from openoutcry.arguments import whole
 from openoutcry.backtest import name_of
 from openoutcry.dataset import Dataset
@@ -152,6 +152,7 @@ class Evaluation:
         else:
             name, harness = name or name_of(agent), None
         about = {"suite": self.suite.digest, "agent": name, "in_sample_trials": in_sample_trials, "harness": harness}
+        about["agent_seed"] = agent.seed if isinstance(agent, Baseline) else 0
         seeds, rules, lookback = self.suite.seeds, self.rules(), self.suite.lookback
         jobs = whole("jobs", jobs, 1, 256)
         journal = nullcontext() if record is None else Journal(journal_of(record), about, resume=resume)

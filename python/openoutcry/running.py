@@ -9,14 +9,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeAlias
 
-from openoutcry.agents import Agent, Answer, Harness, TextAgent
+from openoutcry.agents import Agent, Answer, TextAgent
 from openoutcry.backtest import run_backtest
 from openoutcry.dataset import Dataset
 from openoutcry.errors import tell
 from openoutcry.harness import AgentError, Launcher, Supervised
 from openoutcry.harness.lockstep import Stopped
 from openoutcry.harness.stop import Stop
-from openoutcry.harness.supervised import GONE
 from openoutcry.harness.together import run_together
 from openoutcry.journal import Journal, Part
 from openoutcry.openoutcry_py import CostModel, Limits, OpenOutcryError
@@ -56,17 +55,20 @@ class Fault:
         seed: Key of the slippage noise of the run.
         bar: The bar that it was asked about.
         error: What it did.
+        is_again: Whether the bar was only shown again: it was answered before the run was cut, and that stands.
     """
 
     place: Place
     seed: int
     bar: int
     error: AgentError
+    is_again: bool = False
 
     def __str__(self) -> str:
         date = self.place.dataset.dates[self.bar]
         where = f"at the close of bar {self.bar} ({date}), window {self.place.bars} of `{self.place.market}`"
-        return f"held: {self.error}; {where} under seed {self.seed}"
+        what = "shown again, and the answer of before stands" if self.is_again else "held"
+        return f"{what}: {self.error}; {where} under seed {self.seed}"
 
 
 OnFault: TypeAlias = Callable[[Fault], object]
@@ -145,7 +147,7 @@ class Order:
         tasks = self._tasks(index, place)
         left = [task for task in tasks if task.done is None]
         if left:
-            begins = [partial(Supervised, launcher, partial(self._tell, task)) for task in left]
+            begins = [partial(Supervised, launcher, partial(self._tell, task), task.before) for task in left]
             made = run_together(begins, [partial(self._asked, task) for task in left], self.stop)
             for task, record in zip(left, made, strict=True):
                 task.done = record
@@ -163,12 +165,11 @@ class Order:
         return tasks
 
     def _tell(self, task: _Task, error: AgentError, step: int) -> None:
-        self.on_fault(Fault(task.place, task.seed, task.place.start + step, error))
+        self.on_fault(Fault(task.place, task.seed, task.place.start + step, error, step < len(task.before)))
 
     def _asked(self, task: _Task, agent: TextAgent) -> RunRecord:
-        answers = task.part.answers if task.part else []
         try:
-            record = self._run(task, _GoingOn(agent, answers) if answers else agent)
+            record = self._run(task, agent)
         except OpenOutcryError as error:
             tell(error, f"in the window {task.place.bars} of `{task.place.market}` under seed {task.seed}")
             raise
@@ -202,29 +203,10 @@ class _Task:
     part: Part | None
     done: RunRecord | None
 
-
-class _GoingOn(TextAgent):
-    """An agent whose first answers were given before.
-
-    It is shown those bars again, so that it knows what it knew; what it answers to them now is nothing. One that was
-    given up stays so.
-    """
-
-    def __init__(self, agent: TextAgent, answers: Sequence[Answer]) -> None:
-        self._agent = agent
-        self._answers = list(reversed(answers))
-        last = answers[-1]
-        self._gone = last if last.fault in GONE else None
-
     @property
-    def harness(self) -> Harness | None:
-        return self._agent.harness
-
-    def answer(self, observation: str) -> str | Answer:
-        if self._gone is not None:
-            return self._answers.pop() if self._answers else self._gone
-        now = self._agent.answer(observation)
-        return self._answers.pop() if self._answers else now
+    def before(self) -> list[Answer]:
+        """What was answered before the run was cut."""
+        return self.part.answers if self.part else []
 
 
 def _all_of(made: Sequence[Future[dict[int, list[RunRecord]]]]) -> dict[int, list[RunRecord]]:

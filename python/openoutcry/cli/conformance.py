@@ -40,6 +40,12 @@ machine cannot begin it, or the input was refused.
 AGENT = "`cmd:PROGRAM ARGUMENTS`, `http://HOST:PORT`, `module:function`, or a baseline."
 REPORTS = "Reports"
 _KEY_BYTES = 100
+SEED = typer.Option(
+    None,
+    min=0,
+    help="Play the second episode on this market, as a report says it; else on one that nobody knows.",
+    show_default=False,
+)
 _MARKS = {
     "passed": "[green]✓[/green]",
     "failed": "[bold red]✗[/bold red]",
@@ -48,7 +54,7 @@ _MARKS = {
     "not_run": "[dim]·[/dim]",
 }
 _WHY = {
-    "not_applicable": "not applicable: it is no program with pipes",
+    "not_applicable": "not applicable to what it is",
     "not_claimed": "not claimed: `--deterministic` does",
 }
 
@@ -59,6 +65,7 @@ def conformance(
     deterministic: bool = typer.Option(
         False, "--deterministic", help="It answers the same bytes whenever it is asked the same: hold it to that."
     ),
+    seed: int | None = SEED,
     timeout: float = typer.Option(10.0, help="Seconds that it may take for an answer.", callback=above_zero),
     start_timeout: float = START_TIMEOUT,
     env: list[str] | None = ENV,
@@ -93,7 +100,7 @@ def conformance(
     asked = Asked(env or (), timeout, start_timeout, jail, allow_net, hidden, lambda text: None)
     console = Console(quiet=as_json)
     with closed_to_others():
-        found = _examined(name, asked, console, deterministic=deterministic)
+        found = _examined(name, asked, console, deterministic=deterministic, seed=seed)
         # Not before: what this process has not read, no agent finds in it.
         text = found.to_json(None if private_key is None else _private_key(private_key))
     if report is not None:
@@ -113,14 +120,15 @@ def _required(agent: str | None, public_key: str | None) -> str:
     return agent
 
 
-def _examined(agent: str, asked: Asked, console: Console, *, deterministic: bool) -> Report:
+def _examined(agent: str, asked: Asked, console: Console, *, deterministic: bool, seed: int | None) -> Report:
     from openoutcry.conformance import examine
 
     with telling_faults(infrastructure=2):
         launcher = _launcher(agent, asked)
         told = f"{plain(launcher.name)}: does it conform to the OpenOutcry Agent Interface v{CONTRACT_VERSION}?"
         console.print(told, style="bold", highlight=False, soft_wrap=True)
-        return examine(launcher, deterministic=deterministic, show=partial(_show_finding, console))
+        show = partial(_show_finding, console)
+        return examine(launcher, deterministic=deterministic, show=show, seed=seed)
 
 
 def _launcher(agent: str, asked: Asked) -> Launcher:
@@ -197,6 +205,8 @@ def _show_finding(console: Console, found: Finding) -> None:
 
 
 def _show(console: Console, found: Report, path: Path | None) -> None:
+    from openoutcry.conformance.words import advice_texts, failure_text
+
     timing = found.timing
     if timing["answer_p50_seconds"] is not None:
         words = [f"{name} {_seconds(timing[f'{name}_seconds'])}" for name in ("answer_p50", "answer_p99", "answer_max")]
@@ -205,10 +215,8 @@ def _show(console: Console, found: Report, path: Path | None) -> None:
         console.print(
             f"  {timing['n_answers']} answers: {told}; {start}, its start included", highlight=False, soft_wrap=True
         )
-    for advice in found.advice:
-        if not advice.is_hold:
-            told = f"  advice: shown {plain(advice.sent)}, it had better hold everything; it gave {plain(advice.did)}"
-            console.print(told, style="dim", highlight=False, soft_wrap=True)
+    for told in advice_texts(found):
+        console.print(f"  advice: {plain(told, 200)}", style="dim", highlight=False, soft_wrap=True)
     if path is not None:
         console.print(f"  report: {plain(str(path), 200)}", highlight=False, soft_wrap=True)
     if found.failure is None:
@@ -216,9 +224,7 @@ def _show(console: Console, found: Report, path: Path | None) -> None:
 
         console.print(BADGE, style="bold green", highlight=False)
         return
-    from openoutcry.conformance.words import failure_text
-
-    console.print(failure_text(found.failure), markup=False, highlight=False, soft_wrap=True)
+    console.print(failure_text(found.failure, found.seed), markup=False, highlight=False, soft_wrap=True)
 
 
 def _seconds(value: float | int | None) -> str:

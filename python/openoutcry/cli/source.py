@@ -52,10 +52,10 @@ def open_dataset(source: str, periods_per_year: float | None = None) -> Dataset:
 
 
 def find_modules_here() -> None:
-    """Let the modules of the working folder be found, for `module:function` of who runs the command.
+    """Let modules of the working folder be found, after all others.
 
-    They are found last: earlier, a file called as a module of Python would stand in for it in whatever is imported
-    from here on.
+    It is for `module:function` of who runs the command. Earlier on the path, a file called as a module of Python would
+    stand in for that in whatever is imported from here on.
     """
     sys.path.append("")
 

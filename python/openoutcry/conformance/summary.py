@@ -12,9 +12,10 @@ from openoutcry.conformance.report import FAILED
 def summary(report: Mapping[str, Any]) -> list[str]:
     """Return a report of its schema in lines of ASCII, but for its conclusion."""
     bounds, timing = report["bounds"], report["timing"]
-    kept = f"contract {shown(report['contract_version'], 20)}, kit {report['kit'][:12]}"
+    kept = f"contract {shown(report['contract_version'], 20)}, kit {report['kit'][:12]}, seed {report['seed']}"
     allowed = f"{bounds['answer_seconds']:g} s for an answer, {bounds['start_seconds']:g} s more to begin"
-    allowed += f", {bounds['end_seconds']:g} s to end, {bounds['answer_bytes']:,} bytes an answer"
+    allowed += f", {bounds['end_seconds']:g} s to end" if "end_seconds" in bounds else ""
+    allowed += f", {bounds['answer_bytes']:,} bytes an answer"
     signature = report.get("signature")
     whose = "by nobody, so by whoever wrote it" if signature is None else f"by the key {signature['public_key']}"
     return [
@@ -24,6 +25,7 @@ def summary(report: Mapping[str, Any]) -> list[str]:
         f"asked: {_asked(report.get('harness'))}",
         f"allowed: {allowed}",
         f"answers: {timing['n_answers']:,} in {timing['n_sessions']:,} sessions{_longest(timing)}",
+        f"orders: {report['n_orders']:,}{'' if report['n_orders'] else ', so nothing shows that it can read'}",
         f"deterministic: {'claimed, and held to it' if report['deterministic'] else 'not claimed'}",
         f"signed: {whose}",
     ]

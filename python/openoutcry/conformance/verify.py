@@ -8,14 +8,12 @@ from datetime import datetime
 from typing import Any
 
 from openoutcry import openoutcry_py as native
-from openoutcry.conformance.checks import CLAIM, PROCESS, checks_of
+from openoutcry.conformance.checks import checks_of
 from openoutcry.conformance.duties import shown
 from openoutcry.conformance.kit import Kit, kit
 from openoutcry.conformance.report import (
     BADGE,
     FAILED,
-    NOT_APPLICABLE,
-    NOT_CLAIMED,
     NOT_RUN,
     PASSED,
     digest_of,
@@ -101,8 +99,7 @@ def _of_checks(report: Mapping[str, Any], of_kit: Kit) -> list[str]:
     transport = report.get("harness", {}).get("transport")
     has_failed = False
     for check, each in zip(checks_of(of_kit), report["checks"], strict=True):
-        exempt = {PROCESS: transport != "stdio" and NOT_APPLICABLE, CLAIM: not report["deterministic"] and NOT_CLAIMED}
-        state = exempt.get(check.needs) or PASSED
+        state = check.excuse(transport, deterministic=report["deterministic"]) or PASSED
         known = [NOT_RUN] if has_failed else [state] if state != PASSED else [PASSED, FAILED]
         if each["state"] in known:
             found += _of_check(each)
@@ -116,7 +113,7 @@ def _of_checks(report: Mapping[str, Any], of_kit: Kit) -> list[str]:
 
 def _of_check(each: Mapping[str, Any]) -> Iterator[str]:
     name, state = each["check"], each["state"]
-    told = [field for field in ("reason", "sent", "received", "expected", "stderr") if field in each]
+    told = [field for field in ("reason", "sent", "received", "expected", "infrastructure", "stderr") if field in each]
     if (state == FAILED) != ("reason" in each) or (state != FAILED and told):
         yield f"{name} must have a reason where it failed, and only there; received {state} and {told or 'none'}"
     if state == PASSED and (each["n_answers"] == 0) != (name in UNASKED):
@@ -132,6 +129,9 @@ def _of_harness(report: Mapping[str, Any]) -> Iterator[str]:
     except ValueError:
         yield f"its date must be one; received {report['date']}"
     harness = report.get("harness")
+    is_program = harness is not None and harness["transport"] == "stdio"
+    if is_program != ("end_seconds" in report["bounds"]):
+        yield "a program, and nothing else, must have a time to end in; received " + ("none" if is_program else "one")
     if harness is None:
         return
     is_server = harness["transport"] == "http"
@@ -148,6 +148,8 @@ def _of_numbers(report: Mapping[str, Any]) -> Iterator[str]:
     # The answer of a check that failed was timed, and is none that passed.
     if not 0 <= timing["n_answers"] - n_judged <= (not report["conforms"]):
         yield f"it must have as many answers as its checks, {n_judged:,}; received {timing['n_answers']:,}"
+    if report["n_orders"] and not n_judged:
+        yield f"orders must be of an answer; received {report['n_orders']:,} of none"
     starts = [timing[f"start_{each}_seconds"] for each in ("p50", "max")]
     answers = [timing[f"answer_{each}_seconds"] for each in ("p50", "p99", "max")]
     of_answers, of_starts = bounds["answer_seconds"], bounds["start_seconds"] + bounds["answer_seconds"]

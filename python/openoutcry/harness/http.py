@@ -105,6 +105,7 @@ class HttpSession(Session):
         self._extra_seconds = bounds.start_seconds
         self._under_way: Future[str] | None = None
         self._is_killed = False
+        self._reads = _Reads()
         # A loop in a thread of its own: that of the caller may have one already, as notebooks do.
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
@@ -176,16 +177,22 @@ class HttpSession(Session):
         self._is_sent = self._is_sent or event.startswith("http11.send_request")
 
     async def _sent(self, request: httpx.Request, *, is_any: bool) -> str:
-        self._is_sent = False
+        self._is_sent, self._reads.n_since_asked = False, 0
         request.extensions = {**request.extensions, "trace": self._trace}
         try:
             response = await self._client.send(request, stream=True)
         except self._httpx.TransportError as error:
             what = f"{type(error).__name__} {error}".strip()
+            if _is_no_http(error):
+                raise AgentError("answer_status", f"an answer must have status {_OK}; received {what}") from error
             raise _Again(
                 "agent_unreachable", f"an agent must be a server that can be reached; received {what}"
             ) from error
         try:
+            if not self._reads.watch(response.extensions["network_stream"]):
+                # The response that was asked for is still to come: the connection, left unread, is closed.
+                wanted = "an answer must come after its observation"
+                raise AgentError("answer_too_early", f"{wanted}; received one with the answer before it")
             return "" if is_any else await self._text(response)
         except self._httpx.TransportError as error:
             message = f"an answer must come whole; received its beginning, and {type(error).__name__} {error}"
@@ -256,6 +263,31 @@ class HttpSession(Session):
         await self._loop.shutdown_asyncgens()
 
 
+class _Reads:
+    """What was read of a connection since it was last asked.
+
+    The library keeps what it has read beyond a response, and would take it for the next one.
+    """
+
+    def __init__(self) -> None:
+        self.n_since_asked = 0
+        self._stream: Any = None
+
+    def watch(self, stream: Any) -> bool:
+        """Return whether a response of a connection was read after it was asked for."""
+        if stream is self._stream:
+            return self.n_since_asked > 0
+        self._stream, read = stream, stream.read
+
+        async def counted(*args: Any, **options: Any) -> bytes:
+            self.n_since_asked += 1
+            chunk: bytes = await read(*args, **options)
+            return chunk
+
+        stream.read = counted
+        return True
+
+
 class _Again(Exception):  # noqa: N818 what it holds is the error
     """A fault of infrastructure, after which it is tried again."""
 
@@ -272,6 +304,11 @@ def _httpx() -> ModuleType:
         message = "an agent at a URL needs httpx, `pip install openoutcry[http]`; received none"
         raise refusal("argument_invalid", message) from error
     return httpx
+
+
+def _is_no_http(error: Exception) -> bool:
+    """Return whether what came is no HTTP, and not a connection that broke."""
+    return type(error).__name__ == "RemoteProtocolError" and "disconnected" not in str(error)
 
 
 def without_password(url: str) -> str:

@@ -8,6 +8,7 @@ import select
 import signal
 import subprocess
 import sys
+from array import array
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from time import monotonic, sleep
@@ -91,6 +92,8 @@ class StdioSession(Session):
         self._poll.register(self._stderr, select.POLLIN)
         self._errors = Errors(show, self._bounds.stderr_bytes)
         self._received = b""
+        self._n_refused = 0
+        self._n_waiting = array("i", [0])
         self._extra_seconds = self._bounds.start_seconds
         self._is_over = False
         self._is_killed = False
@@ -159,9 +162,26 @@ class StdioSession(Session):
                 look, has_ended = now + _LOOK_SECONDS, self._is_killed or self._has_ended()
 
     def _check_read(self, unsent: bytes) -> None:
-        if unsent:
-            came = f"one with {len(unsent):,} bytes of it not yet read"
+        """See that the agent has read what it answers.
+
+        Of surplus lines that come at the pace of the questions its output shows none.
+        """
+        if n_unread := len(unsent) + self._n_refused + self._in_pipe():
+            came = f"one with {n_unread:,} bytes of it not read"
             self._fail("answer_too_early", f"an answer must come after its observation; received {came}")
+
+    def _in_pipe(self) -> int:
+        """Return how many bytes the agent was sent and has not read.
+
+        0 where the system does not tell.
+        """
+        # Not at the top: Windows has neither.
+        import fcntl
+        import termios
+
+        with suppress(OSError):
+            fcntl.ioctl(self._stdin, termios.FIONREAD, self._n_waiting)
+        return self._n_waiting[0]
 
     def _taken(self) -> bytes | None:
         """Return the answer, once its line has come."""
@@ -191,7 +211,8 @@ class StdioSession(Session):
         except BlockingIOError:
             return unsent
         except BrokenPipeError:
-            # It reads no more. Whether it lives, and answers, its standard output tells.
+            # It reads no more. Whether it lives, its standard output tells.
+            self._n_refused = len(unsent)
             return b""
 
     def _read(self, descriptor: int) -> None:
