@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from itertools import pairwise
 from typing import Any
 
@@ -11,6 +12,7 @@ from examinees import SEED, agent, judged, played, tiny
 from support import count
 
 import openoutcry as oo
+from openoutcry.cli import main
 from openoutcry.conformance import ConformanceError, check_agent, examine, launcher_of
 from openoutcry.conformance.drawn import N_BARS, N_SYMBOLS, draw, is_lively, market
 from openoutcry.conformance.kit import kit, read
@@ -79,6 +81,21 @@ def test_a_failure_is_found_again_with_its_seed() -> None:
         check_agent(stumbles, seed=SEED)
     assert caught.value.check == "drawn_episode"
     assert f"  with the seed {SEED}" in str(caught.value).splitlines()
+
+
+def test_the_command_takes_a_seed_and_gives_advice_to_who_never_orders(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for words in (["--seed", "5", "--json"], ["--seed", "5"]):
+        monkeypatch.setattr(sys, "argv", ["openoutcry", "conformance", "hold-cash", *words])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        assert ended.value.code == 0
+        out = capsys.readouterr().out
+        if "--json" in words:
+            assert json.loads(out)["seed"] == 5
+        else:
+            assert "  advice: it never ordered anything, so nothing shows that it can read" in out
 
 
 def test_an_agent_that_never_orders_is_told_that_nothing_shows_that_it_reads() -> None:
