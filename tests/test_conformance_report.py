@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import resource
 import sys
@@ -318,6 +319,12 @@ def test_the_key_is_read_when_the_agent_is_gone(folder: Path, ran: Callable[...,
     done = ran(*words)
     assert done.code == 0, done.out + done.err
     assert verify_report((folder / "report.json").read_text("utf-8"), record.public_key(OTHER)) == []
+    read, write = os.pipe()
+    os.write(write, KEY.hex().encode())
+    os.close(write)
+    done = ran("hold-cash", "--seed", str(SEED), "--report", "report.json", "--private-key", f"/dev/fd/{read}")
+    os.close(read)
+    assert verify_report((folder / "report.json").read_text("utf-8"), record.public_key(KEY)) == []
     (folder / "key").write_text("0" * 63, encoding="utf-8")
     refused = ran(*words)
     assert (refused.code, refused.out) == (2, "")

@@ -175,8 +175,10 @@ def _verify(path: Path, public_key: str | None) -> None:
 
 
 def _check_key(path: Path) -> None:
-    """Refuse what cannot be a key, without reading it."""
-    if not (path.is_file() and os.access(path, os.R_OK) and 64 <= path.stat().st_size <= _KEY_BYTES):
+    """Refuse what cannot be a key, without reading it; it may be a pipe."""
+    if path.is_dir() or not os.access(path, os.R_OK):
+        raise _no_key(path)
+    if path.is_file() and not 64 <= path.stat().st_size <= _KEY_BYTES:
         raise _no_key(path)
 
 
