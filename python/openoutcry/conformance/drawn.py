@@ -52,5 +52,6 @@ def is_lively(of: Dataset) -> bool:
     was_known = np.maximum.accumulate(is_known, axis=0)
     will_be_known = np.maximum.accumulate(is_known[::-1], axis=0)[::-1]
     is_halted = was_known & will_be_known & ~is_known
-    is_delisted = of.delistings is not None and bool(np.isfinite(of.delistings).any())
+    # At the last bar nobody is asked.
+    is_delisted = of.delistings is not None and bool(np.isfinite(of.delistings[:-1]).any())
     return is_delisted and bool(is_halted.any()) and not bool(is_known[0].all()) and bool(is_known[0].any())
