@@ -19,6 +19,7 @@ from jsonschema import Draft202012Validator
 
 import openoutcry as oo
 from openoutcry import agents, record
+from openoutcry import openoutcry_py as native
 from openoutcry.cli import main
 from openoutcry.conformance import BADGE, examine, launcher_of, verify_report
 from openoutcry.conformance.checks import checks_of
@@ -57,6 +58,7 @@ def test_the_whole_kit_is_passed_by_a_good_agent() -> None:
 
 
 def test_a_report_is_of_its_schema_and_is_whole() -> None:
+    assert json.loads(native.CONFORMANCE_REPORT_SCHEMA) == SCHEMA.schema
     reports = (passed(), failed(), in_process())
     for report in reports:
         for key in (None, KEY):
