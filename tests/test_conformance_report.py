@@ -217,6 +217,8 @@ def test_an_agent_that_exits_does_not_end_who_examines_it(where: str) -> None:
     with pytest.raises(ConformanceError, match="received its end, SystemExit: 0") as caught:
         check_agent(Exits() if where == "reset" else Exits)
     assert caught.value.check == "first_answer"
+    # Where it was asked it is a fault as any other, and its traceback is told.
+    assert ("in __call__" in str(caught.value)) == (where == "asked")
 
 
 def test_what_cannot_be_called_is_refused() -> None:
