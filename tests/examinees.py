@@ -5,12 +5,16 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
-from openoutcry.conformance import Report, examine
+from openoutcry.conformance import Report, check_agent, examine
+from openoutcry.conformance.drawn import N_BARS
 from openoutcry.conformance.kit import Case, Kit, kit
 from openoutcry.harness import Bounds, CommandAgent
 
-QUICK = Bounds(start_seconds=5.0, answer_seconds=2.0, end_seconds=1.0)
+QUICK = Bounds(start_seconds=5.0, answer_seconds=5.0, end_seconds=1.0)
+SEED = 9
+"""Of the second episode: that of an examination is drawn."""
 GENERATED = ("huge_history", "long_history", "many_symbols")
 
 AGENT = """
@@ -41,19 +45,48 @@ def agent(
 
 @cache
 def small() -> Kit:
-    """Return the kit without its observations of megabytes."""
-    return replace(kit(), cases=tuple(case for case in kit().cases if case.name not in GENERATED))
+    """Return the kit without its observations of megabytes, and with a shorter second episode."""
+    return replace(kit(), cases=tuple(case for case in kit().cases if case.name not in GENERATED), n_drawn=80)
 
 
 @cache
 def tiny() -> Kit:
-    """Return the kit with two cases."""
-    return replace(kit(), cases=(case("empty_start"), case("unknown_fields_everywhere")))
+    """Return the kit with two cases, and a second episode that is shorter than the first."""
+    return replace(kit(), cases=(case("empty_start"), case("unknown_fields_everywhere")), n_drawn=40)
+
+
+@cache
+def played() -> Kit:
+    """Return the kit with two cases, and all of its second episode."""
+    return replace(tiny(), n_drawn=N_BARS)
 
 
 def judged(asked: CommandAgent, of_kit: Kit | None = None, *, deterministic: bool = True) -> Report:
-    return examine(asked, deterministic=deterministic, with_kit=of_kit or small())
+    return examine(asked, deterministic=deterministic, with_kit=of_kit or small(), seed=SEED)
 
 
 def case(name: str) -> Case:
     return next(each for each in kit().cases if each.name == name)
+
+
+@cache
+def passed() -> Report:
+    """Return the report of an agent that passes the whole kit."""
+    return examine(agent(), deterministic=True, seed=SEED)
+
+
+@cache
+def failed() -> Report:
+    """Return that of one that ends where it is asked first."""
+    return judged(agent("sys.exit('no idea')"), kit())
+
+
+@cache
+def in_process() -> Report:
+    """Return that of a callable in this process."""
+    return check_agent(hold, seed=SEED)
+
+
+def hold(observation: dict[str, Any]) -> dict[str, Any]:
+    """Hold everything."""
+    return {"orders": []}

@@ -109,7 +109,7 @@ LAYERS = {
     "conformance": Layer(
         ("openoutcry.conformance", "openoutcry.conformance.*"),
         {*CORE, "conformance", "harness"},
-        set(),
+        {"numpy"},
         frozenset({"root"}),
     ),
     "leakcheck": Layer(

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from dataclasses import replace
 
 import pytest
-from examinees import QUICK, agent, case, judged, small, tiny
-from servers import Post, serving
+from examinees import QUICK, SEED, agent, case, judged, played, small, tiny
 from support import count
 
 from openoutcry import openoutcry_py as native
@@ -19,7 +17,7 @@ from openoutcry.conformance.checks import checks_of
 from openoutcry.conformance.kit import kit
 from openoutcry.conformance.subject import Subject
 from openoutcry.conformance.words import failure_text
-from openoutcry.harness import CommandAgent, HttpAgent
+from openoutcry.harness import CommandAgent
 
 pytestmark = pytest.mark.once
 
@@ -29,9 +27,12 @@ pytestmark = pytest.mark.once
 
 def test_a_good_agent_passes_every_check() -> None:
     shown: list[str] = []
-    report = examine(agent(), deterministic=True, show=lambda each: shown.append(each.check), with_kit=small())
+    report = examine(
+        agent(), deterministic=True, show=lambda each: shown.append(each.check), with_kit=small(), seed=SEED
+    )
     assert report.conforms, report.failure and failure_text(report.failure)
-    assert {finding.state for finding in report.findings} == {"passed"}
+    states = {finding.check: finding.state for finding in report.findings}
+    assert {check: state for check, state in states.items() if state != "passed"} == {"interleaved": "not_applicable"}
     assert shown == [check.name for check in checks_of(small())]
     assert sum(finding.n_answers for finding in report.findings) == report.timing["n_answers"]
 
@@ -46,7 +47,7 @@ def test_what_an_agent_does_not_claim_and_cannot_do_is_left_out_by_name() -> Non
 
 def test_an_agent_that_waits_for_nothing_but_its_answer_is_timed() -> None:
     timing = judged(agent("time.sleep(0.002)"), tiny(), deterministic=False).timing
-    assert timing["n_sessions"] == 4
+    assert timing["n_sessions"] == 5
     assert 0.002 <= timing["answer_p50_seconds"] <= timing["answer_p99_seconds"] <= timing["answer_max_seconds"]
     assert 0.002 <= timing["start_p50_seconds"] <= timing["start_max_seconds"]
 
@@ -120,6 +121,26 @@ FAULTS = {
         "case.awkward_news",
         "agent_died",
     ),
+    "writes a line for each headline": (
+        agent("[print('news:', each) for view in seen['symbols'] for each in view.get('news', [])]"),
+        "case.awkward_news",
+        "bad_json",
+    ),
+    "writes a line for each headline, later": (
+        agent(change_text="text = '\\n'.join([text, *(each for v in seen['symbols'] for each in v.get('news', []))])"),
+        "case.awkward_news",
+        "bytes more",
+    ),
+    "holds what it splits": (
+        agent(change_text="if len(line.splitlines()) > 1: text = '\\n'.join(['{\"orders\": []}'] * 5)"),
+        "case.awkward_news",
+        "60 bytes more",
+    ),
+    "dies of headlines when it has answered": (
+        agent(after="if 'news' in line: sys.exit(5)"),
+        "case.awkward_news",
+        "exit code 5",
+    ),
     "needs a symbol": (agent("names[0]"), "case.empty_universe", "IndexError"),
     "weighs by one over the price": (
         agent(
@@ -149,6 +170,20 @@ FAULTS = {
     "ends badly when it was long": (agent(after="sys.exit(4 if n > 40 else 0)"), "episode", "exit code 4"),
     "says goodbye when it was long": (agent(after="if n > 40: print('bye')"), "episode", "4 bytes more"),
     "says one thing twice": (agent(change_text="print(text) if n == 40 else None"), "episode", "answer_too_early"),
+    "keeps the names of a bar": (
+        agent(
+            "kept = names if n < 6 else [*kept, *(each for each in names if each not in kept)]\n    "
+            "answer = {'orders': [{'symbol': each, 'action': 'buy', 'target_weight': 0.1} for each in kept]}"
+        ),
+        "drawn_episode",
+        "every order must name a symbol",
+    ),
+    "tires when it was long": (agent("sys.exit() if n == 100 else None"), "drawn_episode", "agent_died"),
+    "knows every field but news": (
+        agent("assert n < 3 or not any('news' in view for view in seen['symbols'])"),
+        "drawn_episode",
+        "AssertionError",
+    ),
     "draws lots at first": (
         agent("answer['reasoning'] = os.urandom(8).hex() if n == 1 else ''"),
         "deterministic",
@@ -167,14 +202,24 @@ FAULTS = {
 }
 
 
+def test_the_time_to_begin_is_no_time_to_answer_what_is_large() -> None:
+    bounds = replace(QUICK, answer_seconds=1.0)
+    slow = agent("time.sleep(60 if len(line) > 20_000 else 0)", bounds=bounds)
+    report = judged(slow, replace(kit(), cases=(case("empty_start"), case("many_symbols"))))
+    assert report.failure is not None
+    assert report.failure.check == "case.many_symbols"
+    assert "agent_late: an agent must answer within 1 s" in failure_text(report.failure)
+
+
 @pytest.mark.parametrize(("asked", "check", "told"), FAULTS.values(), ids=FAULTS)
 def test_a_fault_is_found_by_the_check_that_is_there_for_it(asked: CommandAgent, check: str, told: str) -> None:
-    report = judged(asked, small() if check.startswith("case.") else tiny())
+    kits = {"case": small(), "drawn_episode": played()}
+    report = judged(asked, kits.get(check.partition(".")[0], tiny()))
     assert report.failure is not None
     assert report.failure.check == check
     assert told in failure_text(report.failure)
     states = [finding.state for finding in report.findings]
-    assert set(states[: states.index("failed")]) == {"passed"}
+    assert set(states[: states.index("failed")]) <= {"passed", "not_applicable"}
     assert set(states[states.index("failed") + 1 :]) <= {"not_run"}
 
 
@@ -186,9 +231,7 @@ def test_what_fails_one_case_alone_fails_there(name: str) -> None:
         agent(change_text=f"text = '{{}}' if hashlib.sha256(line.encode()).hexdigest() == '{digest}' else text"), kit()
     )
     assert report.failure is not None
-    # The first question is the observation of `empty_start`, too.
-    wanted = "first_answer" if chosen.name == "empty_start" else f"case.{chosen.name}"
-    assert report.failure.check == wanted
+    assert report.failure.check == f"case.{chosen.name}"
 
 
 def test_a_failure_tells_the_bytes_exchanged_in_plain_characters() -> None:
@@ -197,7 +240,7 @@ def test_a_failure_tells_the_bytes_exchanged_in_plain_characters() -> None:
     told = failure_text(report.failure)
     assert told.isascii()
     assert r"0.25}]}\x1b[2J" in told
-    assert f"sent, {len(case('empty_start').text)} bytes: {case('empty_start').text}" in told
+    assert f"sent, {len(kit().opening)} bytes: {kit().opening}" in told
     assert "first_answer: bad_json: a decision must be one JSON object; received text that is not JSON" in told
 
 
@@ -220,45 +263,3 @@ def test_what_an_agent_wrote_before_it_died_is_told() -> None:
     report = judged(agent("raise ValueError('no idea')"))
     assert report.failure is not None
     assert "    ValueError: no idea" in failure_text(report.failure)
-
-
-# Servers
-
-
-def decided(post: Post) -> None:
-    """Answer a post as the good agent does, and what is no observation by status 400."""
-    try:
-        names = [view["symbol"] for view in json.loads(post.body)["symbols"] if view["close_history"]]
-    except (KeyError, ValueError):
-        post.answer(b"no observation", 400)
-        return
-    parts = [{"symbol": name, "action": "buy", "target_weight": 0.5 / len(names)} for name in names]
-    post.answer(json.dumps({"orders": parts}).encode())
-
-
-def test_a_server_is_asked_all_but_what_only_programs_can_do() -> None:
-    with serving(decided) as there:
-        report = examine(
-            HttpAgent(there.url, QUICK),
-            deterministic=True,
-            with_kit=tiny(),
-        )
-    assert report.conforms
-    states = {finding.check: finding.state for finding in report.findings}
-    assert {name for name, state in states.items() if state == "not_applicable"} == {
-        "silent_before",
-        "one_line_each",
-        "ends",
-    }
-    assert states["deterministic"] == "passed"
-    assert {each.did for each in report.advice} == {"no answer: answer_status"}
-
-
-def test_a_server_that_fails_is_told_with_its_status() -> None:
-    with serving(lambda post: post.answer(b"of its own doing", 500)) as there:
-        report = examine(HttpAgent(there.url, QUICK), with_kit=tiny())
-    assert report.failure is not None
-    assert report.failure.check == "first_answer"
-    assert "answer_status: an answer must have status 200; received 500: of its own doing" in failure_text(
-        report.failure
-    )

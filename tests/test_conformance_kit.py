@@ -45,6 +45,14 @@ def test_the_observations_of_the_kit_are_what_the_contract_says_and_as_large_as_
     assert len(case("many_symbols").observation["symbols"]) == 2_500
 
 
+def test_the_opening_comes_before_all_cases_and_is_part_of_the_kit(monkeypatch: pytest.MonkeyPatch) -> None:
+    opening = json.loads(kit().opening)
+    assert opening == {**case("empty_start").observation, "date": opening["date"]}
+    assert opening["date"] < min(each.observation["date"] for each in kit().cases)
+    monkeypatch.setattr("openoutcry.conformance.kit._OPENING", "2024-01-03")
+    assert read(native.conformance_files()).digest != kit().digest
+
+
 def test_the_kit_holds_what_breaks_readers() -> None:
     texts = {each.name: each.text for each in kit().cases}
     assert {"\u2028", "\u2029", '\\"', "\\\\", "\\u0000"} <= {
@@ -137,7 +145,8 @@ def test_what_agents_answered_to_the_kit_validates() -> None:
     subject = Subject(agent(), small())
     for each in small().cases:
         subject.ask_case(each)
-    subject.play()
+    for name in subject.episodes:
+        subject.play(name)
     answers = [answer for said in subject.said.values() for _, answer in said]
-    assert len(answers) > len(small().cases) + 50
+    assert len(answers) > len(small().cases) + 130
     assert all(VALIDATOR.is_valid(json.loads(answer)) for answer in answers)

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 import re
+import resource
 import sys
+import time
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from examinees import AGENT, agent, judged, tiny
+from examinees import AGENT, SEED, failed, hold, in_process, passed, tiny
 from jsonschema import Draft202012Validator
 
 import openoutcry as oo
 from openoutcry import agents, record
+from openoutcry import openoutcry_py as native
 from openoutcry.cli import main
-from openoutcry.conformance import BADGE, Report, examine, launcher_of, verify_report
+from openoutcry.conformance import BADGE, examine, launcher_of, verify_report
 from openoutcry.conformance.checks import checks_of
 from openoutcry.conformance.kit import kit
-from openoutcry.conformance.report import signed
+from openoutcry.conformance.words import failure_text
+from openoutcry.harness import Bounds, CallableAgent
 from openoutcry.testing import ConformanceError, check_agent
 
 pytestmark = pytest.mark.once
@@ -38,45 +43,36 @@ class Ran(NamedTuple):
     err: str
 
 
-def hold(observation: dict[str, Any]) -> dict[str, Any]:
-    return {"orders": []}
-
-
-@cache
-def passed() -> Report:
-    return examine(agent(), deterministic=True)
-
-
-@cache
-def failed() -> Report:
-    return judged(agent("sys.exit('no idea')"), kit())
-
-
-def told(report: Report, **changes: Any) -> str:
-    """Return a report that somebody has changed and given the digest of what it is now."""
-    content = {name: value for name, value in report.to_dict().items() if name != "digest"}
-    return json.dumps(signed({name: value for name, value in {**content, **changes}.items() if value is not None}))
+def sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 # The report
 
 
 def test_the_whole_kit_is_passed_by_a_good_agent() -> None:
-    assert [each.check for each in passed().findings if each.state != "passed"] == []
+    assert {each.check: each.state for each in passed().findings if each.state != "passed"} == {
+        "interleaved": "not_applicable"
+    }
     assert [each.check for each in passed().findings] == [check.name for check in checks_of(kit())]
 
 
 def test_a_report_is_of_its_schema_and_is_whole() -> None:
-    in_process = check_agent(hold)
-    for report in (passed(), failed(), in_process):
+    assert json.loads(native.CONFORMANCE_REPORT_SCHEMA) == SCHEMA.schema
+    reports = (passed(), failed(), in_process())
+    for report in reports:
         for key in (None, KEY):
             text = report.to_json(key)
             assert text.isascii()
             SCHEMA.validate(json.loads(text))
             assert verify_report(text) == []
-    assert [each.to_dict().get("badge") for each in (passed(), failed(), in_process)] == [BADGE, None, BADGE]
-    assert passed().to_dict()["harness"] == {"transport": "stdio", "tier": "T0", "allow_net": True}
-    assert "harness" not in in_process.to_dict()
+    assert [each.to_dict().get("badge") for each in reports] == [BADGE, None, BADGE]
+    harness = passed().to_dict()["harness"]
+    assert harness.pop("files") == [
+        {"name": sys.executable, "sha256": hashlib.sha256(Path(sys.executable).read_bytes()).hexdigest()}
+    ]
+    assert harness == {"transport": "stdio", "tier": "T0", "allow_net": True}
+    assert "harness" not in in_process().to_dict()
 
 
 def test_the_badge_is_that_of_the_governance() -> None:
@@ -137,59 +133,6 @@ def test_whatever_is_changed_in_a_report_shows(change: Callable[[dict[str, Any]]
     ]
 
 
-def test_a_conclusion_that_its_checks_do_not_bear_shows_though_the_digest_is_right() -> None:
-    checks = passed().to_dict()["checks"]
-    conclusion = "its conclusion must be that of its checks; received another"
-    missed = [*checks[:-1], checks[-1] | {"state": "not_run"}]
-    assert verify_report(told(passed(), checks=missed)) == [conclusion]
-    assert verify_report(told(failed(), conforms=True, badge=BADGE)) == [conclusion]
-    assert verify_report(told(passed(), badge=None)) == [conclusion]
-    assert verify_report(told(passed(), checks=checks[1:]))[0].startswith("it must have the ")
-    assert verify_report(told(passed(), checks=checks[::-1]))[0].startswith("it must have the ")
-    excused = [each | ({"state": "not_applicable"} if each["check"] == "ends" else {}) for each in checks]
-    assert verify_report(told(passed(), checks=excused)) == [
-        "ends must be passed, failed or not_run; received not_applicable"
-    ]
-    excused = [each | ({"state": "not_claimed"} if each["check"] == "deterministic" else {}) for each in checks]
-    assert "received not_claimed" in verify_report(told(passed(), checks=excused))[0]
-
-
-def test_a_report_of_another_kit_is_said_to_be_one() -> None:
-    faults = verify_report(told(passed(), kit="0" * 64))
-    assert len(faults) == 1
-    assert faults[0].endswith("received 1.0 and 000000000000")
-    assert verify_report(judged(agent(), tiny()).to_json())[0].startswith("it must have the ")
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"surprise": 1},
-        {"agent": 3},
-        {"conforms": 1},
-        {"report_version": "2.0"},
-        {"badge": "conforms to nothing"},
-        {"checks": [{"check": "kit"}]},
-        {"signature": {"algorithm": "ed25519", "public_key": "ab", "signature": "cd"}},
-        {"date": None},
-    ],
-    ids=str,
-)
-def test_a_report_of_another_form_is_refused(changes: dict[str, Any]) -> None:
-    check_refused(told(failed(), **changes))
-
-
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"agent": 1, "agent": 1}', '{"agent": "\\ud800"}', "\ud800"])
-def test_what_is_no_report_is_refused(text: str) -> None:
-    check_refused(text)
-
-
-def check_refused(text: str) -> None:
-    with pytest.raises(oo.OpenOutcryError, match="a report must be JSON as") as refused:
-        verify_report(text)
-    assert refused.value.slug == "argument_invalid"
-
-
 # In process
 
 
@@ -203,9 +146,9 @@ def test_a_callable_a_class_and_a_baseline_are_checked_in_process() -> None:
 
     assert check_agent(hold, deterministic=True).agent == "hold"
     for each in (Counting, *map(agents.load, agents.NAMES)):
-        found = examine(launcher_of(each), deterministic=True, with_kit=tiny())
+        found = examine(launcher_of(each), deterministic=True, with_kit=tiny(), seed=SEED)
         assert found.conforms, found.failure
-    found = examine(launcher_of(Counting()), deterministic=True, with_kit=tiny())
+    found = examine(launcher_of(Counting()), deterministic=True, with_kit=tiny(), seed=SEED)
     assert found.failure is not None
     assert found.failure.check == "deterministic"
 
@@ -231,6 +174,51 @@ def test_what_a_callable_raises_is_the_cause_and_its_text_is_told() -> None:
     while cause is not None and not isinstance(cause, KeyError):
         cause = cause.__cause__
     assert cause is not None
+
+
+def test_who_is_called_has_as_much_time_as_the_report_says() -> None:
+    def slow(observation: dict[str, Any]) -> dict[str, Any]:
+        time.sleep(0.03)
+        return {"orders": []}
+
+    def slow_to_begin() -> Callable[[dict[str, Any]], dict[str, Any]]:
+        time.sleep(0.03)
+        return hold
+
+    late = examine(launcher_of(slow, bounds=Bounds(answer_seconds=0.001)), with_kit=tiny(), seed=SEED)
+    assert late.failure is not None
+    assert late.failure.check == "case.empty_start"
+    assert "agent_late: an agent must answer within 0.001 s; received its answer after 0.0" in failure_text(
+        late.failure
+    )
+    assert verify_report(late.to_json())[0].startswith("it must have the ")
+    begun = CallableAgent(slow_to_begin, bounds=Bounds(start_seconds=0.01, answer_seconds=0.01))
+    late = examine(begun, with_kit=tiny(), seed=SEED)
+    assert late.failure is not None
+    assert late.failure.check == "first_answer"
+    kept = {"start_seconds": 60.0, "answer_seconds": 60.0, "answer_bytes": 2**20}
+    assert check_agent(hold).to_dict()["bounds"] == kept
+    assert passed().to_dict()["bounds"].keys() == {*kept, "end_seconds"}
+
+
+@pytest.mark.parametrize("where", ["asked", "made", "reset"])
+def test_an_agent_that_exits_does_not_end_who_examines_it(where: str) -> None:
+    class Exits:
+        def __init__(self) -> None:
+            if where == "made":
+                sys.exit(0)
+
+        def reset(self) -> None:
+            sys.exit(0)
+
+        def __call__(self, observation: dict[str, Any]) -> dict[str, Any]:
+            sys.exit(0)
+
+    with pytest.raises(ConformanceError, match="received its end, SystemExit: 0") as caught:
+        check_agent(Exits() if where == "reset" else Exits)
+    assert caught.value.check == "first_answer"
+    # Where it was asked it is a fault as any other, and its traceback is told.
+    assert ("in __call__" in str(caught.value)) == (where == "asked")
 
 
 def test_what_cannot_be_called_is_refused() -> None:
@@ -276,14 +264,75 @@ def test_the_command_prints_each_check_and_the_badge_and_writes_a_signed_report(
     assert done.code == 0, done.out + done.err
     lines = done.out.splitlines()
     assert lines[-1] == BADGE
-    assert sum(line.startswith("✓ ") for line in lines) == len(passed().findings) - 2
+    assert sum(line.startswith("✓ ") for line in lines) == len(passed().findings) - 3
     assert re.search(r"\d+ answers: p50 .* (us|ms), p99 .*, longest ", done.out)
     assert verify_report((folder / "report.json").read_text("utf-8"), record.public_key(KEY)) == []
     checked = ran("--verify", "report.json", "--public-key", "key.pub")
-    assert (checked.code, checked.out.count("\n")) == (0, 1)
+    assert checked.code == 0, checked.out
+    assert checked.out.splitlines()[-1] == BADGE
+    assert f"  {sha256(folder / 'good.py')}  good.py\n" in checked.out
+    assert f"signed: by the key {record.public_key(KEY).hex()}\n" in checked.out
     changed = (folder / "report.json").read_text("utf-8").replace('"passed"', '"failed"', 1)
     (folder / "report.json").write_text(changed, encoding="utf-8")
-    assert ran("--verify", "report.json").code == 1
+    checked = ran("--verify", "report.json")
+    assert checked.code == 1
+    assert BADGE not in checked.out
+
+
+def test_a_whole_report_of_an_agent_that_failed_is_no_success(folder: Path, ran: Callable[..., Ran]) -> None:
+    (folder / "report.json").write_text(failed().to_json(), encoding="utf-8")
+    checked = ran("--verify", "report.json")
+    assert checked.code == 1
+    assert "whole: its digest" in checked.out
+    assert checked.out.splitlines()[-1].startswith("does not conform: first_answer: agent_died")
+
+
+BESIDE = [
+    ["momentum"],
+    ["--deterministic"],
+    ["--json"],
+    ["--seed", "1"],
+    ["--timeout", "10"],
+    ["--start-timeout", "60"],
+    ["--env", "HOME"],
+    ["--jail", "none"],
+    ["--allow-net"],
+    ["--report", "other.json"],
+    ["--private-key", "key"],
+]
+
+
+@pytest.mark.parametrize("words", BESIDE, ids=" ".join)
+def test_what_means_nothing_beside_a_report_is_refused_beside_it(
+    folder: Path, ran: Callable[..., Ran], words: list[str]
+) -> None:
+    (folder / "report.json").write_text(failed().to_json(), encoding="utf-8")
+    done = ran("--verify", "report.json", *words)
+    assert done.code == 2
+    named = words[0] if words[0].startswith("--") else f"`{words[0]}`"
+    assert f"`--verify` must come alone, or with `--public-key`; received {named}, too" in done.err
+
+
+def test_the_key_is_read_when_the_agent_is_gone(folder: Path, ran: Callable[..., Ran]) -> None:
+    (folder / "key").write_text("0" * 63 + "-\n", encoding="utf-8")
+    writing = f"import sys; open('key', 'w').write('{OTHER.hex()}')"
+    (folder / "agent.py").write_text(
+        f"{writing}\nfor line in sys.stdin: print('{{\"orders\": []}}', flush=True)\n", encoding="utf-8"
+    )
+    words = [f"cmd:{sys.executable} agent.py", "--jail", "none", "--report", "report.json", "--private-key", "key"]
+    done = ran(*words)
+    assert done.code == 0, done.out + done.err
+    assert verify_report((folder / "report.json").read_text("utf-8"), record.public_key(OTHER)) == []
+    read, write = os.pipe()
+    os.write(write, KEY.hex().encode())
+    os.close(write)
+    done = ran("hold-cash", "--seed", str(SEED), "--report", "report.json", "--private-key", f"/dev/fd/{read}")
+    os.close(read)
+    assert verify_report((folder / "report.json").read_text("utf-8"), record.public_key(KEY)) == []
+    (folder / "key").write_text("0" * 63, encoding="utf-8")
+    refused = ran(*words)
+    assert (refused.code, refused.out) == (2, "")
+    assert refused.err.startswith("error: key_invalid: `--private-key` must be a file of 64 hexadecimal digits")
 
 
 def test_the_command_prints_the_first_failure_with_the_bytes_exchanged(ran: Callable[..., Ran]) -> None:
@@ -303,15 +352,18 @@ def test_the_command_prints_the_first_failure_with_the_bytes_exchanged(ran: Call
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ([], "argument_invalid: an agent is required"),
+        ([], 'an agent is required, such as `openoutcry conformance "cmd:python agent.py"`'),
         (["unheard-of"], "unknown_agent"),
         (["unheard_of:decide"], "unknown_agent"),
         (["cmd:/unheard/of"], "unknown_agent"),
         (["momentum", "--report", "no/such/folder.json"], "`--report` must be a file"),
         (["momentum", "--private-key", "good.py"], "key_invalid"),
-        (["momentum", "--verify", "report.json"], "`--verify` must come with no agent"),
+        (["momentum", "--public-key", "key.pub"], "`--public-key` must come with `--verify`"),
         (["--verify", "good.py"], "a report must be JSON"),
-        (["cmd:true", "--timeout", "0"], "`answer_seconds` must be a number above 0"),
+        (["cmd:true", "--timeout", "0"], "`--timeout` must be a number above 0; received 0.0"),
+        (["momentum", "--timeout", "-5"], "`--timeout` must be a number above 0; received -5.0"),
+        (["momentum", "--start-timeout", "nan"], "`--start-timeout` must be a number above 0; received nan"),
+        (["good.py"], 'hint: `"cmd:python good.py"`, or `good:decide` for a function of it'),
     ],
 )
 def test_the_command_refuses_what_it_cannot_examine(ran: Callable[..., Ran], words: list[str], told: str) -> None:
@@ -319,3 +371,20 @@ def test_the_command_refuses_what_it_cannot_examine(ran: Callable[..., Ran], wor
     assert done.code == 2, done.out + done.err
     assert told in done.err
     assert "Traceback" not in done.err
+
+
+def test_what_the_agent_need_not_be_to_blame_for_is_no_verdict(
+    ran: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("openoutcry.harness.http._REACH_SECONDS", 0.3)
+    done = ran("http://127.0.0.1:1")
+    assert (done.code, done.err.startswith("error: agent_unreachable: ")) == (2, True)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (sum(1 for _ in Path("/dev/fd").iterdir()) + 2, hard))
+    try:
+        done = ran("cmd:true", "--jail", "none")
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert (done.code, done.err.startswith("error: agent_not_started: ")) == (2, True), done.err
+    # One that is to blame.
+    assert ran("cmd:sh -c 'exit 126'", "--jail", "none").code == 1

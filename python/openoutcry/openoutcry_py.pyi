@@ -14,6 +14,7 @@ from openoutcry.agents import Harness
 
 __all__ = [
     "BASELINES",
+    "CONFORMANCE_REPORT_SCHEMA",
     "CONTRACT_VERSION",
     "DECISION_SCHEMA",
     "DEFAULT_LOOKBACK",
@@ -95,6 +96,7 @@ __all__ = [
     "trials",
 ]
 
+CONFORMANCE_REPORT_SCHEMA: str
 CONTRACT_VERSION: str
 DECISION_SCHEMA: str
 OBSERVATION_SCHEMA: str

@@ -6,11 +6,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
 import typer
 
+from openoutcry.cli.hints import hinting
 from openoutcry.cli.sandbox import opened
 from openoutcry.errors import refusal
 from openoutcry.harness import AgentError, Bounds, Launcher, connect
@@ -27,8 +29,21 @@ ENV = typer.Option(
     help="An environment variable that the agent is shown, such as the key of a model; may be given again.",
     rich_help_panel=PANEL,
 )
-TIMEOUT = typer.Option(60.0, help="Seconds that the agent may take for an answer.", rich_help_panel=PANEL)
-START_TIMEOUT = typer.Option(60.0, help="Seconds that it may take to begin, beside those.", rich_help_panel=PANEL)
+
+
+def above_zero(option: typer.CallbackParam, value: float) -> float:
+    """Return the value of an option that must be a number above 0."""
+    if not (isfinite(value) and value > 0.0):
+        raise refusal("argument_invalid", f"`{option.opts[0]}` must be a number above 0; received {value!r}")
+    return value
+
+
+TIMEOUT = typer.Option(
+    60.0, help="Seconds that the agent may take for an answer.", rich_help_panel=PANEL, callback=above_zero
+)
+START_TIMEOUT = typer.Option(
+    60.0, help="Seconds that it may take to begin, beside those.", rich_help_panel=PANEL, callback=above_zero
+)
 JAIL = typer.Option(
     "auto",
     help="What a process is locked in: `auto` for the best that this machine has, at least `T1`, `T2` or `T3`, or "
@@ -62,22 +77,30 @@ class Asked:
     hidden: Sequence[Path]
     show: Callable[[str], Any]
 
+    @property
+    def bounds(self) -> Bounds:
+        """What the agent may take."""
+        return Bounds(start_seconds=self.start_seconds, answer_seconds=self.answer_seconds)
+
     def launcher(self, name: str) -> Launcher:
         """Return what begins an agent, once it has been begun and asked nothing.
 
         What cannot even begin leaves no file.
         """
-        bounds = Bounds(start_seconds=self.start_seconds, answer_seconds=self.answer_seconds)
+        with hinting(name):
+            return self._launcher(name)
+
+    def _launcher(self, name: str) -> Launcher:
         if not is_process(name):
             if self.jail not in ("auto", "none") or self.allow_net or self.pass_on:
                 wanted = "`--jail`, `--allow-net` and `--env` must be left out for a server, which is begun elsewhere"
                 raise refusal("argument_invalid", f"{wanted}; received {name!r}")
-            agent = connect(name, bounds=bounds)
+            agent = connect(name, bounds=self.bounds)
         else:
             cell = opened(self.jail, self.pass_on, self.hidden, allow_net=self.allow_net)
             # Those of a jail are in its profile.
             pass_on = self.pass_on if cell is None else ()
-            agent = connect(name, pass_on=pass_on, bounds=bounds, show=self.show, jail=cell)
+            agent = connect(name, pass_on=pass_on, bounds=self.bounds, show=self.show, jail=cell)
         agent.check()
         return agent
 
@@ -88,13 +111,17 @@ def called(agent: str) -> str:
 
 
 @contextmanager
-def telling_faults() -> Iterator[None]:
-    """Exit with 1 where an agent does not even begin; its traceback has been shown."""
+def telling_faults(*, infrastructure: int = 1) -> Iterator[None]:
+    """Exit with 1 where an agent does not even begin; its traceback has been shown.
+
+    Args:
+        infrastructure: Exit code where the agent need not be to blame: nobody listens, or the host begins no more.
+    """
     try:
         yield
     except AgentError as error:
         typer.echo("; ".join([f"error: {error}", *getattr(error, "__notes__", [])]), err=True)
-        raise typer.Exit(1) from error
+        raise typer.Exit(infrastructure if error.is_of_infrastructure else 1) from error
 
 
 def first_faults(show: Callable[[str], Any]) -> Callable[[str], None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import string
 from functools import partial
 from pathlib import Path
@@ -10,11 +11,12 @@ from typing import TYPE_CHECKING
 import typer
 from rich.console import Console
 
-from openoutcry.cli.agent import ALLOW_NET, ENV, JAIL, START_TIMEOUT, Asked, telling_faults
+from openoutcry.cli.agent import ALLOW_NET, ENV, JAIL, START_TIMEOUT, Asked, above_zero, telling_faults
 from openoutcry.cli.source import load_agent, page_to_write, public_key_of
 from openoutcry.cli.table import plain
 from openoutcry.errors import refusal
-from openoutcry.openoutcry_py import CONTRACT_VERSION
+from openoutcry.harness.privacy import closed_to_others
+from openoutcry.openoutcry_py import CONTRACT_VERSION, OpenOutcryError
 
 if TYPE_CHECKING:
     from openoutcry.conformance import Finding, Report
@@ -31,11 +33,19 @@ EXAMPLES = """
 
 `openoutcry conformance --verify conformance.json --public-key maker.pub`
 
-**Exit codes** 0: the agent conforms, and may say so. 1: it does not; the first check that failed is shown with what was
-exchanged. 2: there is no such agent, or the input was refused.
+**Exit codes** 0: the agent conforms, and may say so; with `--verify`, a whole report says that it does. 1: it does not;
+the first check that failed is shown with what was exchanged. 2: there is no such agent, nobody listens at its URL, this
+machine cannot begin it, or the input was refused.
 """
 AGENT = "`cmd:PROGRAM ARGUMENTS`, `http://HOST:PORT`, `module:function`, or a baseline."
 REPORTS = "Reports"
+_KEY_BYTES = 100
+SEED = typer.Option(
+    None,
+    min=0,
+    help="Play the second episode on this market, as a report says it; else on one that nobody knows.",
+    show_default=False,
+)
 _MARKS = {
     "passed": "[green]✓[/green]",
     "failed": "[bold red]✗[/bold red]",
@@ -44,27 +54,32 @@ _MARKS = {
     "not_run": "[dim]·[/dim]",
 }
 _WHY = {
-    "not_applicable": "not applicable: it is no program with pipes",
+    "not_applicable": "not applicable to what it is",
     "not_claimed": "not claimed: `--deterministic` does",
 }
 
 
 def conformance(
+    context: typer.Context,
     agent: str | None = typer.Argument(None, help=AGENT),
     deterministic: bool = typer.Option(
         False, "--deterministic", help="It answers the same bytes whenever it is asked the same: hold it to that."
     ),
-    timeout: float = typer.Option(10.0, help="Seconds that it may take for an answer."),
+    seed: int | None = SEED,
+    timeout: float = typer.Option(10.0, help="Seconds that it may take for an answer.", callback=above_zero),
     start_timeout: float = START_TIMEOUT,
     env: list[str] | None = ENV,
     jail: str = JAIL,
     allow_net: bool = ALLOW_NET,
     report: Path | None = typer.Option(None, help="Write the report here, as JSON.", rich_help_panel=REPORTS),
     private_key: Path | None = typer.Option(
-        None, help="Sign the report with the key in this file, 64 hexadecimal digits.", rich_help_panel=REPORTS
+        None,
+        help="Sign the report with the key in this file, 64 hexadecimal digits. It belongs to another user, or another "
+        "machine, than the agent's: outside of the jail an agent reads whatever you may.",
+        rich_help_panel=REPORTS,
     ),
     verify: Path | None = typer.Option(
-        None, help="Check a report, instead of an agent.", rich_help_panel=REPORTS, show_default=False
+        None, help="Check a report, and say what it says.", rich_help_panel=REPORTS, show_default=False
     ),
     public_key: str | None = typer.Option(
         None, help="Key that must have signed it: 64 digits, or a file of them.", rich_help_panel=REPORTS
@@ -73,21 +88,21 @@ def conformance(
 ) -> None:
     """Ask an agent everything in the kit, and print the badge or what failed first."""
     if verify is not None:
-        if agent is not None or report is not None or private_key is not None:
-            raise refusal("argument_invalid", "`--verify` must come with no agent to examine; received one, too")
+        _check_alone(context)
         _verify(verify, public_key)
-    if agent is None or public_key is not None:
-        wanted = "an agent is required, or `--verify`, which `--public-key` is for"
-        raise refusal("argument_invalid", f"{wanted}; received {agent!r} and {public_key!r}")
-    key = None if private_key is None else _private_key(private_key)
+    name = _required(agent, public_key)
+    if private_key is not None:
+        _check_key(private_key)
     if report is not None:
         page_to_write(report, "--report")
     hidden = [each for each in (report, private_key) if each is not None and each.exists()]
     # What it writes to its standard error is shown where it fails.
     asked = Asked(env or (), timeout, start_timeout, jail, allow_net, hidden, lambda text: None)
     console = Console(quiet=as_json)
-    found = _examined(agent, asked, console, deterministic=deterministic)
-    text = found.to_json(key)
+    with closed_to_others():
+        found = _examined(name, asked, console, deterministic=deterministic, seed=seed)
+        # Not before: what this process has not read, no agent finds in it.
+        text = found.to_json(None if private_key is None else _private_key(private_key))
     if report is not None:
         report.write_text(text, encoding="utf-8")
     if as_json:
@@ -96,14 +111,24 @@ def conformance(
     raise typer.Exit(0 if found.conforms else 1)
 
 
-def _examined(agent: str, asked: Asked, console: Console, *, deterministic: bool) -> Report:
+def _required(agent: str | None, public_key: str | None) -> str:
+    if agent is None:
+        wanted = 'an agent is required, such as `openoutcry conformance "cmd:python agent.py"`, or `--verify`'
+        raise refusal("argument_invalid", f"{wanted}; received none")
+    if public_key is not None:
+        raise refusal("argument_invalid", f"`--public-key` must come with `--verify`; received {public_key!r} alone")
+    return agent
+
+
+def _examined(agent: str, asked: Asked, console: Console, *, deterministic: bool, seed: int | None) -> Report:
     from openoutcry.conformance import examine
 
-    with telling_faults():
+    with telling_faults(infrastructure=2):
         launcher = _launcher(agent, asked)
         told = f"{plain(launcher.name)}: does it conform to the OpenOutcry Agent Interface v{CONTRACT_VERSION}?"
         console.print(told, style="bold", highlight=False, soft_wrap=True)
-        return examine(launcher, deterministic=deterministic, show=partial(_show_finding, console))
+        show = partial(_show_finding, console)
+        return examine(launcher, deterministic=deterministic, show=show, seed=seed)
 
 
 def _launcher(agent: str, asked: Asked) -> Launcher:
@@ -111,11 +136,25 @@ def _launcher(agent: str, asked: Asked) -> Launcher:
         return asked.launcher(agent)
     from openoutcry.conformance import launcher_of
 
-    return launcher_of(load_agent(agent, 0), agent)
+    return launcher_of(load_agent(agent, 0), agent, asked.bounds)
+
+
+def _check_alone(context: typer.Context) -> None:
+    """Refuse what is told beside `--verify` and says nothing there."""
+    beside = [
+        option.opts[0] if option.param_type_name == "option" else f"`{context.params[name]}`"
+        for option in context.command.params
+        if (name := option.name or "") not in {"verify", "public_key"}
+        and getattr(context.get_parameter_source(name), "name", "") == "COMMANDLINE"
+    ]
+    if beside:
+        wanted = "`--verify` must come alone, or with `--public-key`"
+        raise refusal("argument_invalid", f"{wanted}; received {', '.join(beside)}, too")
 
 
 def _verify(path: Path, public_key: str | None) -> None:
-    from openoutcry.conformance import verify_report
+    from openoutcry.conformance.summary import conclusion, summary
+    from openoutcry.conformance.verify import read_report, verify_report
 
     key = None if public_key is None else bytes.fromhex(public_key_of(public_key))
     try:
@@ -124,11 +163,23 @@ def _verify(path: Path, public_key: str | None) -> None:
         message = f"`--verify` must be the file of a report; received '{path}': {error}"
         raise refusal("argument_invalid", message) from error
     faults = verify_report(text, key)
+    report = read_report(text)
+    for line in summary(report):
+        typer.echo(line)
     for fault in faults:
-        typer.echo(fault)
+        typer.echo(f"not whole: {fault}")
     if not faults:
-        typer.echo("the report is whole" + (", signed by that key," if key else "") + " and says what its checks do")
-    raise typer.Exit(1 if faults else 0)
+        typer.echo("whole: its digest, its checks, its numbers and its conclusion agree")
+        typer.echo(conclusion(report))
+    raise typer.Exit(0 if report["conforms"] and not faults else 1)
+
+
+def _check_key(path: Path) -> None:
+    """Refuse what cannot be a key, without reading it; it may be a pipe."""
+    if path.is_dir() or not os.access(path, os.R_OK):
+        raise _no_key(path)
+    if path.is_file() and not 64 <= path.stat().st_size <= _KEY_BYTES:
+        raise _no_key(path)
 
 
 def _private_key(path: Path) -> bytes:
@@ -137,9 +188,13 @@ def _private_key(path: Path) -> bytes:
     except (OSError, UnicodeDecodeError):
         held = ""
     if len(held) != 64 or set(held) - set(string.hexdigits):
-        wanted = "`--private-key` must be a file of 64 hexadecimal digits"
-        raise refusal("key_invalid", f"{wanted}; received '{path}'")
+        raise _no_key(path)
     return bytes.fromhex(held)
+
+
+def _no_key(path: Path) -> OpenOutcryError:
+    wanted = "`--private-key` must be a file of 64 hexadecimal digits"
+    return refusal("key_invalid", f"{wanted}; received '{path}'")
 
 
 def _show_finding(console: Console, found: Finding) -> None:
@@ -152,6 +207,8 @@ def _show_finding(console: Console, found: Finding) -> None:
 
 
 def _show(console: Console, found: Report, path: Path | None) -> None:
+    from openoutcry.conformance.words import advice_texts, failure_text
+
     timing = found.timing
     if timing["answer_p50_seconds"] is not None:
         words = [f"{name} {_seconds(timing[f'{name}_seconds'])}" for name in ("answer_p50", "answer_p99", "answer_max")]
@@ -160,10 +217,8 @@ def _show(console: Console, found: Report, path: Path | None) -> None:
         console.print(
             f"  {timing['n_answers']} answers: {told}; {start}, its start included", highlight=False, soft_wrap=True
         )
-    for advice in found.advice:
-        if not advice.is_hold:
-            told = f"  advice: shown {plain(advice.sent)}, it had better hold everything; it gave {plain(advice.did)}"
-            console.print(told, style="dim", highlight=False, soft_wrap=True)
+    for told in advice_texts(found):
+        console.print(f"  advice: {plain(told, 200)}", style="dim", highlight=False, soft_wrap=True)
     if path is not None:
         console.print(f"  report: {plain(str(path), 200)}", highlight=False, soft_wrap=True)
     if found.failure is None:
@@ -171,9 +226,7 @@ def _show(console: Console, found: Report, path: Path | None) -> None:
 
         console.print(BADGE, style="bold green", highlight=False)
         return
-    from openoutcry.conformance.words import failure_text
-
-    console.print(failure_text(found.failure), markup=False, highlight=False, soft_wrap=True)
+    console.print(failure_text(found.failure, found.seed), markup=False, highlight=False, soft_wrap=True)
 
 
 def _seconds(value: float | int | None) -> str:

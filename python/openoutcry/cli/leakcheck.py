@@ -17,7 +17,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from openoutcry import data
-from openoutcry.cli.source import open_dataset, page_to_write
+from openoutcry.cli.source import find_modules_here, open_dataset, page_to_write
 from openoutcry.cli.watch import Progress, watched
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import OpenOutcryError
@@ -59,8 +59,6 @@ def leakcheck(
 ) -> None:
     """Replace the future, and name every column that changes before it."""
     watched()
-    # `module:function` means the caller's own file first, as `python -m` would find it.
-    sys.path.insert(0, "")
     try:
         if picture is not None:
             _picture_to_write(picture)
@@ -121,6 +119,7 @@ def _checked(name: str, kind: str | None, market: _Market, settings: dict[str, A
     from openoutcry.leakcheck.source import source_of
     from openoutcry.leakcheck.target import checked_kind, guess, load, reloaded
 
+    find_modules_here()
     function = load(name)
     layouts = (source_of(market.frame(each)) for each in ("pipeline", "agent"))
     guessed = checked_kind(kind) or guess(function, layouts)

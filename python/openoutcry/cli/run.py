@@ -31,7 +31,15 @@ from openoutcry.cli.agent import (
     telling_faults,
     told_faults,
 )
-from openoutcry.cli.source import is_streamed, load_agent, open_dataset, page_to_write, record_to_write, writer_of
+from openoutcry.cli.source import (
+    find_modules_here,
+    is_streamed,
+    load_agent,
+    open_dataset,
+    page_to_write,
+    record_to_write,
+    writer_of,
+)
 from openoutcry.cli.table import metrics_table
 from openoutcry.harness import Supervised
 from openoutcry.harness.connecting import COMMAND, SERVERS
@@ -155,8 +163,8 @@ def _argument(word: str) -> str:
 def _asked(name: str, seed: int, how: Asked) -> Iterator[agents.Agent | agents.TextAgent]:
     """Yield what answers; a stranger is begun for the one run."""
     if not name.startswith((COMMAND, *SERVERS)):
-        # The caller's own file first, as `python -m` would find it. Of a stranger's folder nothing is imported.
-        sys.path.insert(0, "")
+        # Of a stranger's folder nothing is imported.
+        find_modules_here()
         watched = _Watched(load_agent(name, seed))
         with watched.to_its_end():
             yield watched.asked

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import string
+import sys
 from pathlib import Path
 
 from openoutcry import agents, data
+from openoutcry.cli.hints import hinting
 from openoutcry.data import frozen
 from openoutcry.data.universe import NAMES
 from openoutcry.dataset import Dataset
@@ -49,12 +51,26 @@ def open_dataset(source: str, periods_per_year: float | None = None) -> Dataset:
         ) from error
 
 
+def find_modules_here() -> None:
+    """Let modules of the working folder be found, after all others.
+
+    It is for `module:function` of who runs the command. Earlier on the path, a file called as a module of Python would
+    stand in for that in whatever is imported from here on.
+    """
+    sys.path.append("")
+
+
 def load_agent(name: str, seed: int) -> agents.Agent:
     """Return a baseline by name, or the callable at `module:function`.
 
     Raises:
         OpenOutcryError: there is no such baseline, module or callable. What else a module raises passes.
     """
+    with hinting(name):
+        return _loaded(name, seed)
+
+
+def _loaded(name: str, seed: int) -> agents.Agent:
     module = name.partition(":")[0]
     try:
         return agents.load(name, seed)

@@ -11,7 +11,7 @@ from rich.table import Table
 from openoutcry.backtest import Run
 from openoutcry.harness.stderr import written_out
 
-LONGEST_NAME = 60
+LONGEST_NAME, LONGEST_AGENT = 60, 200
 
 
 def plain(text: str, longest: int = LONGEST_NAME) -> str:
@@ -28,12 +28,13 @@ def metrics_table(title: str, runs: Iterable[Run], *, ranked: bool) -> Table:
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     if ranked:
         table.add_column("#", justify="right", style="dim")
-    table.add_column("agent", no_wrap=True)
+    # The one column that gives way: a long name takes more lines before any number is cut.
+    table.add_column("agent", overflow="fold")
     for head in ("return", "vol", "Sharpe ± s.e.", "max DD", "turn/y", "cost/y"):
         table.add_column(head, justify="right", no_wrap=True)
     for place, run in enumerate(runs, 1):
         rank = "—" if run.metrics["sharpe"] is None or "sharpe" in run.caveats else str(place)
-        table.add_row(*([rank] if ranked else []), run.name, *_cells(run.metrics))
+        table.add_row(*([rank] if ranked else []), plain(run.name, LONGEST_AGENT), *_cells(run.metrics))
     return table
 
 

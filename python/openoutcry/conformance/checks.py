@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from openoutcry.conformance.duties import Failure
 from openoutcry.conformance.kit import Case, Kit
 from openoutcry.conformance.reader import check_reader
+from openoutcry.conformance.report import NOT_APPLICABLE, NOT_CLAIMED
 from openoutcry.conformance.subject import Said, Subject, check_ending, check_silence, told
 from openoutcry.harness.stdio import StdioSession
 
-PROCESS, CLAIM = "process", "claim"
+PROCESS, SERVER, CLAIM = "process", "server", "claim"
+_TRANSPORTS = {PROCESS: "stdio", SERVER: "http"}
 IGNORE = "ignore_unknown_fields"
 
 
@@ -23,14 +25,25 @@ class Check:
         name: What reports call it.
         wanted: What it asks for, in words.
         run: Raises `Failure` if the agent does something else.
-        needs: `process` for what only a program with pipes can do, `claim` for what only an agent that claims to be
-            deterministic must.
+        needs: `process` for what only a program with pipes can do, `server` for what only a server can, `claim` for
+            what only an agent that claims to be deterministic must.
     """
 
     name: str
     wanted: str
     run: Callable[[Subject], None]
     needs: str = ""
+
+    def excuse(self, transport: object, *, deterministic: bool) -> str | None:
+        """Return the state of the check for an agent that is not asked for it.
+
+        Args:
+            transport: How the agent is asked; None in process.
+            deterministic: Whether it claims to be.
+        """
+        if self.needs in _TRANSPORTS and transport != _TRANSPORTS[self.needs]:
+            return NOT_APPLICABLE
+        return NOT_CLAIMED if self.needs == CLAIM and not deterministic else None
 
 
 def checks_of(kit: Kit) -> list[Check]:
@@ -44,7 +57,13 @@ def checks_of(kit: Kit) -> list[Check]:
     ]
     cases = [Check(f"case.{case.name}", case.describes, _check_of(case)) for case in kit.cases]
     last = [
-        Check("episode", "it answers every bar of an episode in one session, and then ends", _check_episode),
+        Check("episode", "it answers every bar of an episode in one session, and then ends", _check_of_play("episode")),
+        Check(
+            "drawn_episode",
+            "it answers a second episode, drawn for it, whose symbols come, are halted and go, and then ends",
+            _check_of_play("drawn_episode"),
+        ),
+        Check("interleaved", "it answers two runs at a time, a bar of each in turn", Subject.interleave, SERVER),
         Check("deterministic", "fresh sessions that are asked the same answer the same bytes", _check_same, CLAIM),
         Check(IGNORE, "it answers as if the fields that it cannot know were not there", _check_ignores, CLAIM),
     ]
@@ -60,13 +79,9 @@ def _check_silent_before(subject: Subject) -> None:
 
 def _check_first_answer(subject: Subject) -> None:
     with subject.session() as watched:
-        watched.answer(_first(subject).text)
+        watched.answer(subject.kit.opening)
         subject.first = watched.end()
         subject.said["first_answer"] = watched.said
-
-
-def _first(subject: Subject) -> Case:
-    return next(case for case in subject.kit.cases if case.name == "empty_start")
 
 
 def _check_one_line_each(subject: Subject) -> None:
@@ -86,14 +101,20 @@ def _check_of(case: Case) -> Callable[[Subject], None]:
     return check
 
 
-def _check_episode(subject: Subject) -> None:
-    subject.play()
+def _check_of_play(name: str) -> Callable[[Subject], None]:
+    def check(subject: Subject) -> None:
+        subject.play(name)
+
+    return check
 
 
 def _check_same(subject: Subject) -> None:
     for case in subject.kit.cases:
         _compare(subject.said[case.name], subject.ask_case(case), "the same observation")
-    _compare(subject.said["episode"], subject.play(), "the same episode")
+    for name in subject.episodes:
+        _compare(subject.said[name], subject.play(name), "the same episode")
+    for name, said in subject.interleaved.items():
+        _compare(subject.said[name], said, "the same episode, alone or beside another,")
 
 
 def _check_ignores(subject: Subject) -> None:
@@ -103,7 +124,7 @@ def _check_ignores(subject: Subject) -> None:
 
 
 def _compare(wanted: Said, received: Said, what: str) -> None:
-    # The same answers make the same episode, of one length.
+    # The same answers make the same episode, of one length; of two at a time the longer one is cut off.
     for (_, expected), (sent, answer) in zip(wanted, received, strict=False):
         if answer != expected:
             raise Failure(f"{what} must have the same answer; received another", sent, answer, expected)

@@ -20,6 +20,7 @@ class Failure(Exception):  # noqa: N818 a finding about an agent, and no error o
         received: What it answered, or what it had written of an answer.
         expected: What it should have answered, where there is one such text.
         stderr: The end of what it has written to its standard error.
+        is_of_infrastructure: The fault lies between harness and agent.
     """
 
     def __init__(
@@ -29,6 +30,8 @@ class Failure(Exception):  # noqa: N818 a finding about an agent, and no error o
         received: str | None = None,
         expected: str | None = None,
         stderr: str = "",
+        *,
+        is_of_infrastructure: bool = False,
     ) -> None:
         super().__init__(reason)
         self.reason = reason
@@ -36,6 +39,7 @@ class Failure(Exception):  # noqa: N818 a finding about an agent, and no error o
         self.received = received
         self.expected = expected
         self.stderr = stderr
+        self.is_of_infrastructure = is_of_infrastructure
 
 
 def complaint(answer: str, symbols: Collection[str]) -> str | None:

@@ -7,10 +7,12 @@ from datetime import datetime, timezone
 from time import perf_counter
 
 from openoutcry.conformance.advice import Advice, advise
-from openoutcry.conformance.checks import CLAIM, PROCESS, Check, checks_of
+from openoutcry.conformance.checks import Check, checks_of
+from openoutcry.conformance.drawn import draw
 from openoutcry.conformance.duties import Failure
+from openoutcry.conformance.files import files_of, unchanged
 from openoutcry.conformance.kit import Kit, kit
-from openoutcry.conformance.report import FAILED, NOT_APPLICABLE, NOT_CLAIMED, NOT_RUN, PASSED, Finding, Report
+from openoutcry.conformance.report import FAILED, NOT_RUN, PASSED, Finding, Report
 from openoutcry.conformance.subject import Subject
 from openoutcry.harness import Launcher
 
@@ -23,6 +25,7 @@ def examine(
     deterministic: bool = False,
     show: Show = lambda finding: None,
     with_kit: Kit | None = None,
+    seed: int | None = None,
 ) -> Report:
     """Return what the kit finds about an agent, up to the first check that fails.
 
@@ -31,23 +34,22 @@ def examine(
         deterministic: The agent claims to answer the same bytes whenever it is asked the same, which is checked.
         show: What is given each finding when it is made.
         with_kit: The kit; None for that of this package.
+        seed: Which market the second episode is played on, as a report says it; None for one that nobody knows.
 
     Raises:
         OpenOutcryError: the agent cannot be begun, since there is none of that name.
     """
-    subject = Subject(launcher, with_kit or kit())
+    subject = Subject(launcher, with_kit or kit(), draw() if seed is None else seed)
     date = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    files = files_of(launcher)
     transport = launcher.harness and launcher.harness["transport"]
     findings: list[Finding] = []
     for check in checks_of(subject.kit):
-        state = PASSED
         if any(each.state == FAILED for each in findings):
-            state = NOT_RUN
-        elif check.needs == PROCESS and transport != "stdio":
-            state = NOT_APPLICABLE
-        elif check.needs == CLAIM and not deterministic:
-            state = NOT_CLAIMED
-        found = _checked(check, subject) if state == PASSED else Finding(check.name, check.wanted, state)
+            state: str | None = NOT_RUN
+        else:
+            state = check.excuse(transport, deterministic=deterministic)
+        found = _checked(check, subject) if state is None else Finding(check.name, check.wanted, state)
         findings.append(found)
         show(found)
     advice: list[Advice] = []
@@ -64,6 +66,9 @@ def examine(
         tuple(findings),
         tuple(advice),
         subject.times,
+        files=None if files is None else unchanged(files, files_of(launcher) or {}),
+        seed=subject.seed,
+        n_orders=subject.n_orders,
     )
 
 

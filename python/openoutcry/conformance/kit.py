@@ -11,7 +11,7 @@ from typing import Any
 
 from openoutcry import data
 from openoutcry import openoutcry_py as native
-from openoutcry.conformance import generated
+from openoutcry.conformance import drawn, generated
 from openoutcry.dataset import Dataset
 from openoutcry.errors import refusal
 
@@ -21,6 +21,7 @@ DUTIES = ("answer_a_decision", "name_listed_symbols_only", "ignore_unknown_field
 EPISODE = ("2020-01-02", "2020-03-31")
 """First and last date, the last one left out, of the episode on `ecb-fx` that is played bar by bar."""
 
+_OPENING = "2024-01-04"
 _KNOWN = {
     "": {"date", "cash", "symbols", "portfolio"},
     "symbols": {"symbol", "close_history", "fundamentals", "news"},
@@ -60,12 +61,26 @@ class Kit:
         accepted: Name, text of a decision, and what it must parse to.
         refused: Name, text, and the slug that must refuse it.
         digest: SHA-256 over all of it.
+        n_drawn: Bars of the second episode.
     """
 
     cases: tuple[Case, ...]
     accepted: tuple[tuple[str, str, Mapping[str, Any]], ...]
     refused: tuple[tuple[str, str, str], ...]
     digest: str
+    n_drawn: int = drawn.N_BARS
+
+    @property
+    def opening(self) -> str:
+        """What sessions are asked first: the start of an episode.
+
+        Its date is before those of all cases.
+        """
+        return _opening({case.name: case for case in self.cases}["empty_start"])
+
+
+def _opening(start: Case) -> str:
+    return native.canonicalize(json.dumps({**start.observation, "date": _OPENING}))
 
 
 @cache
@@ -110,6 +125,8 @@ def _digest(files: Mapping[str, str], cases: list[Case]) -> str:
     texts = dict(files) | {f"{case.name} generated": case.text for case in cases if f"{case.name}.json" not in files}
     told = {
         "files": {name: hashlib.sha256(text.encode()).hexdigest() for name, text in texts.items()},
+        "opening": _OPENING,
         "episode": [episode().fingerprint, *EPISODE],
+        "drawn": drawn.market(0).fingerprint,
     }
     return hashlib.sha256(native.canonicalize(json.dumps(told)).encode()).hexdigest()

@@ -52,8 +52,10 @@ class Finding:
             return told
         texts = {name: getattr(self.failure, name) for name in ("sent", "received", "expected")}
         kept = {name: shown(text) for name, text in texts.items() if text is not None}
-        stderr = {"stderr": shown(self.failure.stderr[-_STDERR:], _STDERR)} if self.failure.stderr else {}
-        return told | {"reason": shown(self.failure.reason, 1_000)} | kept | stderr
+        more: dict[str, Any] = {"infrastructure": True} if self.failure.is_of_infrastructure else {}
+        if self.failure.stderr:
+            more["stderr"] = shown(self.failure.stderr[-_STDERR:], _STDERR)
+        return told | {"reason": shown(self.failure.reason, 1_000)} | kept | more
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,9 @@ class Report:
         findings: What each check found, in order.
         advice: What it does with wrong input, which nothing asks of it.
         times: Seconds that its answers took.
+        seed: Which market its second episode was played on.
+        n_orders: Orders in all answers that were judged.
+        files: What it was begun with, as `files.unchanged` tells it; None for what is not begun by us.
     """
 
     agent: str
@@ -81,6 +86,9 @@ class Report:
     findings: tuple[Finding, ...]
     advice: tuple[Advice, ...]
     times: Times
+    seed: int = 0
+    n_orders: int = 0
+    files: Sequence[Mapping[str, str | None]] | None = None
 
     @property
     def failure(self) -> Finding | None:
@@ -106,6 +114,13 @@ class Report:
             "answer_max_seconds": _percentile(answers, 1.0),
         }
 
+    def _kept_bounds(self) -> dict[str, float]:
+        names = ["start_seconds", "answer_seconds", "end_seconds", "answer_bytes"]
+        if self.harness is None or self.harness["transport"] != "stdio":
+            # Only a program is told that its run is over.
+            names.remove("end_seconds")
+        return {name: getattr(self.bounds, name) for name in names}
+
     def to_dict(self, private_key: bytes | None = None) -> dict[str, Any]:
         """Return the report with its digest, signed if there is a key."""
         from openoutcry import __version__
@@ -115,22 +130,20 @@ class Report:
             "contract_version": native.CONTRACT_VERSION,
             "package_version": __version__,
             "kit": self.kit,
+            "seed": self.seed,
             "agent": self.agent,
             "date": self.date,
             "deterministic": self.is_deterministic,
-            "bounds": {
-                "start_seconds": self.bounds.start_seconds,
-                "answer_seconds": self.bounds.answer_seconds,
-                "end_seconds": self.bounds.end_seconds,
-                "answer_bytes": self.bounds.answer_bytes,
-            },
+            "bounds": self._kept_bounds(),
             "conforms": self.conforms,
             "checks": [each.to_dict() for each in self.findings],
+            "n_orders": self.n_orders,
             "timing": self.timing,
             "advice": [{"sent": each.sent, "did": each.did, "holds": each.is_hold} for each in self.advice],
         }
         if self.harness is not None:
-            told["harness"] = dict(self.harness)
+            files = {} if self.files is None else {"files": [dict(each) for each in self.files]}
+            told["harness"] = {**self.harness, **files}
         if self.conforms:
             told["badge"] = BADGE
         return signed(told, private_key)

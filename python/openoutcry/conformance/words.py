@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from openoutcry.conformance.duties import shown
-from openoutcry.conformance.report import Finding
+from openoutcry.conformance.report import Finding, Report
+
+_BEFORE = ("kit", "silent_before", "first_answer", "one_line_each", "ends", "episode")
 
 
-def failure_text(finding: Finding) -> str:
-    """Return what a check wanted and received, with the bytes exchanged, a line each."""
+def failure_text(finding: Finding, seed: int | None = None) -> str:
+    """Return what a check wanted and received, with the bytes exchanged, a line each.
+
+    Args:
+        finding: What it found.
+        seed: Which market the second episode was played on, told where it matters.
+    """
     failure = finding.failure
     if failure is None:
         return f"{finding.check}: {finding.wanted}"
@@ -16,9 +23,25 @@ def failure_text(finding: Finding) -> str:
         text = getattr(failure, name)
         if text is not None:
             lines.append(f"  {name}, {len(text.encode('utf-8', 'surrogateescape')):,} bytes: {shown(text)}")
+    if failure.is_of_infrastructure:
+        lines.append("  a fault of infrastructure, between harness and agent: it need not be the agent's")
+    if seed is not None and finding.check not in _BEFORE and not finding.check.startswith("case."):
+        lines.append(f"  with the seed {seed}")
     if failure.stderr:
         lines += [
             "  it wrote to standard error:",
             *(f"    {shown(line, 300)}" for line in failure.stderr.splitlines()[-8:]),
         ]
     return "\n".join(lines)
+
+
+def advice_texts(report: Report) -> list[str]:
+    """Return what an agent had better do, though nothing asks it to, a line each."""
+    told = [
+        f"shown {each.sent}, it had better hold everything; it gave {each.did}"
+        for each in report.advice
+        if not each.is_hold
+    ]
+    if report.conforms and report.n_orders == 0:
+        told.append("it never ordered anything, so nothing shows that it can read what it is sent")
+    return told

@@ -30,6 +30,7 @@ use pyo3::prelude::*;
 /// The native module: the JSON door, and what the Python core is made of.
 #[pymodule]
 fn openoutcry_py(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("CONFORMANCE_REPORT_SCHEMA", include_str!("../../../contract/conformance-report.schema.json"))?;
     module.add("CONTRACT_VERSION", openoutcry::CONTRACT_VERSION)?;
     module.add("DECISION_SCHEMA", include_str!("../../../contract/decision.schema.json"))?;
     module.add("DEFAULT_LOOKBACK", openoutcry::DEFAULT_LOOKBACK)?;
