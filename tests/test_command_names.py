@@ -101,10 +101,11 @@ def test_a_time_that_is_none_is_named_by_its_option(ran: Callable[..., str], age
 @pytest.mark.parametrize(
     "command", [["run", "--window", ":+60", "--agent"], ["leakcheck", "--cuts", "1", "--bars", "40"]], ids=" ".join
 )
-def test_no_file_of_the_folder_stands_in_for_a_module_of_python(folder: Path, command: list[str]) -> None:
+def test_the_folder_is_first_for_its_own_modules_and_last_for_all_others(folder: Path, command: list[str]) -> None:
     (folder / "sched.py").write_text("open('mark', 'w').close()\n", encoding="utf-8")
-    (folder / "of_mine.py").write_text("", encoding="utf-8")
-    text = "import sched\nimport of_mine\n\ndef decide(seen):\n    return {'orders': []}\n"
+    # Installed here, too.
+    (folder / "pluggy.py").write_text("MINE = True\n", encoding="utf-8")
+    text = "from pluggy import MINE\n\ndef decide(seen):\n    import sched\n    return {'orders': []}\n"
     (folder / "mine.py").write_text(text, encoding="utf-8")
     done = subprocess.run([COMMAND, *command, "mine:decide"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -17,7 +17,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from openoutcry import data
-from openoutcry.cli.source import find_modules_here, open_dataset, page_to_write
+from openoutcry.cli.source import modules_here, open_dataset, page_to_write
 from openoutcry.cli.watch import Progress, watched
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import OpenOutcryError
@@ -119,8 +119,8 @@ def _checked(name: str, kind: str | None, market: _Market, settings: dict[str, A
     from openoutcry.leakcheck.source import source_of
     from openoutcry.leakcheck.target import checked_kind, guess, load, reloaded
 
-    find_modules_here()
-    function = load(name)
+    with modules_here():
+        function = load(name)
     layouts = (source_of(market.frame(each)) for each in ("pipeline", "agent"))
     guessed = checked_kind(kind) or guess(function, layouts)
     return check(function, market.frame(guessed), kind=guessed, name=name, fresh=partial(reloaded, name), **settings)

@@ -32,9 +32,9 @@ from openoutcry.cli.agent import (
     told_faults,
 )
 from openoutcry.cli.source import (
-    find_modules_here,
     is_streamed,
     load_agent,
+    modules_here,
     open_dataset,
     page_to_write,
     record_to_write,
@@ -164,8 +164,8 @@ def _asked(name: str, seed: int, how: Asked) -> Iterator[agents.Agent | agents.T
     """Yield what answers; a stranger is begun for the one run."""
     if not name.startswith((COMMAND, *SERVERS)):
         # Of a stranger's folder nothing is imported.
-        find_modules_here()
-        watched = _Watched(load_agent(name, seed))
+        with modules_here():
+            watched = _Watched(load_agent(name, seed))
         with watched.to_its_end():
             yield watched.asked
         return

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import string
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from openoutcry import agents, data
@@ -51,13 +53,19 @@ def open_dataset(source: str, periods_per_year: float | None = None) -> Dataset:
         ) from error
 
 
-def find_modules_here() -> None:
-    """Let modules of the working folder be found, after all others.
+@contextmanager
+def modules_here() -> Iterator[None]:
+    """Find modules of the working folder before all others, as `python -m` does; after the block, after them.
 
-    It is for `module:function` of who runs the command. Earlier on the path, a file called as a module of Python would
-    stand in for that in whatever is imported from here on.
+    It is for `module:function` of who runs the command. Were the folder to stay in front, a file called as a module of
+    Python would stand in for that in whatever this package imports from here on.
     """
-    sys.path.append("")
+    sys.path.insert(0, "")
+    try:
+        yield
+    finally:
+        sys.path.remove("")
+        sys.path.append("")
 
 
 def load_agent(name: str, seed: int) -> agents.Agent:
