@@ -265,7 +265,7 @@ ROWS = {
 }
 
 TABLES = {"clean": clean, "honest": honest, "recall": recall, "events": events, "memories": memories}
-SHARES = {"clean": 1.0, "honest": 0.5, "recall": 0.1, "events": 0.05, "memories": 0.05}
+SHARES = {"clean": 1.0, "honest": 0.5, "recall": 0.05, "events": 0.05, "memories": 0.04}
 """Draws of a table as a share of those that are asked for."""
 
 
