@@ -30,7 +30,8 @@ EXIT_CODES = """
 the markets of `data diff` or the records of `diff` differ, a record is not what `replay` makes of it, an attack of
 `score --attack` won, `sandbox doctor` found no tight jail, `conformance` found an agent that does not conform,
 `leakcheck` found a leak, `realism` found what real markets are not, a bot of `martingale` gained, or `contamination`
-was found. 2: the input was refused, with one line that says what is required and what came.
+was found. 2: the input was refused, with one line that says what is required and what came. 3: `contamination` was
+found by one of its two tests alone.
 """
 
 app = typer.Typer(

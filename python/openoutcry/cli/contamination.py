@@ -14,9 +14,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemaining
 from rich.table import Table
 
 from openoutcry.cli.agent import AGENT, ALLOW_NET, ENV, JAIL, START_TIMEOUT, TIMEOUT, Asked
-from openoutcry.cli.source import open_dataset, page_to_write
+from openoutcry.cli.source import load_agent, open_dataset, picture_to_write
 from openoutcry.cli.table import plain
 from openoutcry.errors import refusal
+from openoutcry.harness.connecting import SERVERS
 from openoutcry.masking import LEVELS
 from openoutcry.openoutcry_py import OpenOutcryError
 
@@ -34,8 +35,9 @@ EXAMPLES = """
 
 `openoutcry contamination --agent momentum --picture arms.svg`
 
-**Exit codes** 0: no contamination found. 1: found at the level. 2: it could not be judged: too few bars, too many
-faults, an agent that raises, or an input that is refused.
+**Exit codes** 0: no contamination found. 1: found at the level, in disguise and on twins. 2: it could not be judged:
+too few bars, too many faults, later runs that know of earlier ones, an agent that raises, or an input that is refused.
+3: found in one of the two alone, as of an agent without memory that follows trends, or trades only names it knows.
 """
 
 
@@ -45,13 +47,13 @@ def contamination(
     window: list[str] = typer.Option([], help="`START:END`, bars or ISO dates; may be given again."),
     windows: int = typer.Option(4, min=1, help="Windows spread over the market, where none is given."),
     bars: int = typer.Option(126, min=3, help="Bars of each of those."),
-    repeats: int = typer.Option(2, min=1, help="Runs of a window as it is, and as many in disguise."),
+    repeats: int | None = typer.Option(None, min=1, help="Runs as it is, and in disguise: 2, or 1 of a server."),
     twins: int = typer.Option(9, min=1, help="Twins of a window."),
     block: float = typer.Option(5.0, min=1.0, help="Bars of a block of a twin, on average."),
     masking: str = typer.Option("full", help=f"Disguise: {', '.join(LEVELS)}."),
     level: float = typer.Option(0.05, help="How often a clean agent may be found contaminated."),
     lookback: int = typer.Option(20, min=1, help="Closes that the agent is shown of a symbol."),
-    seed: int = typer.Option(0, min=0, help="Fixes disguises, twins, the order of runs and resamples."),
+    seed: int | None = typer.Option(None, min=0, help="Fixes all that is drawn; by default drawn itself, and told."),
     periods_per_year: float | None = typer.Option(None, help="Bars a year of a file; 252 by default."),
     jobs: int = typer.Option(1, min=1, max=256, help="Runs at the same time, of a process or server."),
     picture: Path | None = typer.Option(None, help="Write a picture of the arms to this SVG file."),
@@ -65,15 +67,18 @@ def contamination(
     """Run an agent on a market as it is, in disguise, and on twins of it.
 
     What it earns under real names and dates beyond a disguise is what the name is worth to it; beyond twins, its own
-    bars in another order, what the path is worth. Each run is by an agent begun for it, in an order that the seed
-    fixes. An agent without memory earns the same.
+    bars in another order, what the path is worth. One that remembers earns more than on both; where nothing can be
+    followed, one that does not earns the same. Each run is by an agent begun for it, in an order that the seed fixes; a
+    server is not begun anew, and what it learns in one run it has in the next. Each window is run 2 x repeats + twins
+    times: by default 13 times 4 windows of 125 decisions, 6,500 decisions.
     """
     if picture is not None:
-        _picture_to_write(picture)
+        picture_to_write(picture)
     hidden = [Path(source)] if Path(source).exists() else []
     how = Asked(env or (), timeout, start_timeout, jail, allow_net, hidden, _on_stderr)
-    design = {"n_repeats": repeats, "n_twins": twins, "block_bars": block, "masking": masking, "level": level}
-    design |= {"lookback": lookback, "seed": seed}
+    n_repeats = repeats if repeats is not None else 1 if agent.startswith(SERVERS) else 2
+    design = {"n_repeats": n_repeats, "n_twins": twins, "block_bars": block, "masking": masking, "level": level}
+    design |= {"lookback": lookback} | ({} if seed is None else {"seed": seed})
     market = (source, periods_per_year), window, (windows, bars)
     try:
         verdict = _verdict(agent, how, market, design, jobs)
@@ -90,16 +95,23 @@ def contamination(
         _show(verdict, picture)
     if verdict.complaint is not None:
         raise refusal("argument_invalid", verdict.complaint)
-    raise typer.Exit(1 if verdict.is_contaminated else 0)
+    raise typer.Exit(verdict.exit_code)
 
 
 def _verdict(agent: str, how: Asked, market: Any, design: dict[str, Any], jobs: int) -> Verdict:
     from openoutcry.contamination import Design, check, spread
+    from openoutcry.contamination.design import resolved
+    from openoutcry.contamination.paired import MIN_BARS
 
     (source, periods_per_year), window, (windows, bars) = market
     dataset, planned = open_dataset(source, periods_per_year), Design(**design)
     chosen = window or spread(dataset, windows, bars, planned.lookback)
+    n_bars = sum(end - start - 1 for start, end in resolved(dataset, chosen, planned.lookback))
+    if n_bars < MIN_BARS:
+        raise refusal("argument_invalid", f"at least {MIN_BARS} bars in all are required; received {n_bars}")
     asked = how.launcher(agent) if ":" in agent else agent
+    if isinstance(asked, str):
+        load_agent(asked, 0)
     console = Console(stderr=True)
     columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
@@ -111,17 +123,11 @@ def _on_stderr(text: object) -> None:
     Console(stderr=True).out(text, highlight=False)
 
 
-def _picture_to_write(path: Path) -> None:
-    if path.suffix.lower() != ".svg":
-        raise refusal("argument_invalid", f"`--picture` must be a path that ends in `.svg`; received '{path}'")
-    page_to_write(path, "--picture")
-
-
 def _keep(verdict: Verdict, picture: Path | None) -> None:
     if picture is not None:
-        from openoutcry.contamination.picture import write
+        from openoutcry.contamination.picture import picture_of
 
-        write(verdict, picture)
+        picture.write_text(picture_of(verdict), encoding="utf-8")
 
 
 def _show(verdict: Verdict, picture: Path | None) -> None:
@@ -129,11 +135,11 @@ def _show(verdict: Verdict, picture: Path | None) -> None:
     console.width = max(console.width, 100)
     told = f"{plain(verdict.agent)} on {plain(verdict.dataset)}, {len(verdict.tracks)} windows, {verdict.n_bars} bars"
     runs = f"{design.n_repeats} runs as it is, {design.n_repeats} in disguise, {design.n_twins} twins of each"
-    console.print(f"{told}; {runs}; seed {design.seed}", highlight=False)
+    console.print(f"{told}; {runs}; seed {design.seed}", highlight=False, markup=False, soft_wrap=True)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     table.add_column("basis points a bar")
     share = f"{100.0 * (1.0 - 2.0 * design.level):g} % interval"
-    for head in ("difference", share, "p (Holm)", "found 4 times in 5 from"):
+    for head in ("difference", share, "p (Hochberg)", "found 4 times in 5 from"):
         table.add_column(head, justify="right", no_wrap=True)
     table.add_row("as it is, less in disguise", *_cells(verdict.name, verdict.adjusted["name"]))
     table.add_row("as it is, less on twins", *_cells(verdict.path, verdict.adjusted["path"]))
@@ -161,6 +167,9 @@ def _notes(verdict: Verdict) -> list[str]:
         low, high = (basis_points(value) for value in (min(means), max(means)))
         notes.append(f"{arm}: {low} to {high} bp a bar over {len(means)} runs of each window")
     notes.append(f"more was earned as it is than on {verdict.n_twins_below} of {verdict.design.n_twins} twins")
+    if verdict.gross_told and not verdict.found:
+        # Where something is found, it is part of the sentence.
+        notes.append(verdict.gross_told)
     for arm, counts in verdict.faults.items():
         notes.append(f"{arm}: held for faults: {', '.join(f'{count:,} {slug}' for slug, count in counts.items())}")
     return [*notes, *verdict.notices]

@@ -17,7 +17,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from openoutcry import data
-from openoutcry.cli.source import modules_here, open_dataset, page_to_write
+from openoutcry.cli.source import modules_here, open_dataset, picture_to_write
 from openoutcry.cli.watch import Progress, watched
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import OpenOutcryError
@@ -61,7 +61,7 @@ def leakcheck(
     watched()
     try:
         if picture is not None:
-            _picture_to_write(picture)
+            picture_to_write(picture)
         market = _Market(source, frame, bars, symbols)
         settings: dict[str, Any] = {"n_cuts": cuts, "start": start, "rtol": rtol, "periods_per_year": periods_per_year}
         settings |= {"without": without, "progress": Progress(sys.stderr)}
@@ -69,9 +69,9 @@ def leakcheck(
         with redirect_stdout(sys.stderr):
             report = _checked(target, kind, market, settings)
         if picture is not None:
-            from openoutcry.leakcheck.picture import write
+            from openoutcry.leakcheck.picture import picture_of
 
-            write(report, picture)
+            picture.write_text(picture_of(report), encoding="utf-8")
     except OpenOutcryError as error:
         if error.__cause__ is not None and not isinstance(
             error.__cause__, OpenOutcryError | OSError | ModuleNotFoundError
@@ -124,12 +124,6 @@ def _checked(name: str, kind: str | None, market: _Market, settings: dict[str, A
     layouts = (source_of(market.frame(each)) for each in ("pipeline", "agent"))
     guessed = checked_kind(kind) or guess(function, layouts)
     return check(function, market.frame(guessed), kind=guessed, name=name, fresh=partial(reloaded, name), **settings)
-
-
-def _picture_to_write(path: Path) -> None:
-    if path.suffix.lower() != ".svg":
-        raise refusal("argument_invalid", f"`--picture` must be a path that ends in `.svg`; received '{path}'")
-    page_to_write(path, "--picture")
 
 
 def _show(report: Report, picture: Path | None) -> None:

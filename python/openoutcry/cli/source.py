@@ -154,3 +154,14 @@ def page_to_write(path: Path, option: str = "--report") -> Path:
         message = f"`{option}` must be a file that can be written, in a folder that is there; received '{path}'"
         raise refusal("argument_invalid", message)
     return path
+
+
+def picture_to_write(path: Path) -> Path:
+    """Return the path of `--picture`, once it is sure that one can be written there.
+
+    Raises:
+        OpenOutcryError: it does not end in `.svg`, or as of `page_to_write`.
+    """
+    if path.suffix.lower() != ".svg":
+        raise refusal("argument_invalid", f"`--picture` must be a path that ends in `.svg`; received '{path}'")
+    return page_to_write(path, "--picture")

@@ -18,10 +18,12 @@ from openoutcry.contamination.runs import Trial
 from openoutcry.contamination.verdict import Verdict, judged
 from openoutcry.dataset import Dataset
 from openoutcry.errors import refusal
-from openoutcry.harness import Launcher, connect
+from openoutcry.harness import HttpAgent, Launcher, connect
 from openoutcry.openoutcry_py import CostModel, Limits
 
 __all__ = ["Design", "Difference", "Verdict", "check", "spread"]
+
+_SERVER = "a server is not begun anew: what it learns in one run it has in the next"
 
 
 def check(
@@ -39,10 +41,11 @@ def check(
     Args:
         agent: The name of a baseline, what `harness.connect` takes, such as `module:function`, or a launcher: each run
             is by one that was begun for it, and a fault of it is a hold. A callable is trusted: the same object makes
-            all runs, one after the other, and what it keeps between them is its own to forget.
+            all runs, one after the other, and what it keeps between them is its own to forget, as it is a
+            server's.
         market: The market that it may remember.
         windows: Bars or dates, as of `run_backtest`; `spread` makes some.
-        design: How it is tried.
+        design: How it is tried; by default as `Design` says, a server with one run of a window as it is.
         rules: Costs and limits; None for the defaults.
         n_jobs: Runs at the same time, of agents that are begun for each.
         on_run: Called after each of `len(windows) * design.runs_a_window` runs, from any thread.
@@ -52,14 +55,15 @@ def check(
             or there is no such agent, or it cannot be begun.
         Exception: what a callable raises.
     """
-    design = design or Design()
-    spans = resolved(market, windows, design.lookback)
     if isinstance(agent, str) and ":" in agent:
         agent = connect(agent)
+    is_server = isinstance(agent, HttpAgent)
+    design = design or Design(n_repeats=1 if is_server else 2)
+    spans = resolved(market, windows, design.lookback)
     if whole("n_jobs", n_jobs, 1, 256) > 1 and not isinstance(agent, Launcher):
         raise refusal("argument_invalid", f"`n_jobs` must be 1 for an agent of this process; received {n_jobs}")
     trial = Trial([Place.of(market, span, design.lookback) for span in spans], design, rules, n_jobs, on_run)
-    return judged(_name_of(agent), market, trial, trial.tracks(agent))
+    return judged(_name_of(agent), market, trial, trial.tracks(agent), [_SERVER] if is_server else [])
 
 
 def _name_of(agent: Agent | Launcher | str) -> str:

@@ -26,7 +26,9 @@ _ORDER, _RUNS, _TWINS = 1, 2, 3
 
 @dataclass(frozen=True, eq=False)
 class Tracks:
-    """What an agent earned on a window, a row a run, a column a bar; simple returns.
+    """What an agent earned on a window, a row a run, a column a bar.
+
+    All are simple returns; runs are in the order in which they were begun.
 
     Attributes:
         first_date: Of the first decision.
@@ -35,6 +37,7 @@ class Tracks:
         masked: In disguise. Shape `(n_repeats, n_bars)`.
         twins: On its twins, by their own bars. Shape `(n_twins, n_bars)`.
         sources: Place in the window of each bar of a twin. Shape `(n_twins, n_bars)`.
+        gross: Mean gross exposure at the closes, by arm, as a share of NAV.
     """
 
     first_date: str
@@ -43,6 +46,7 @@ class Tracks:
     masked: Table
     twins: Table
     sources: Bars
+    gross: dict[str, float]
 
     @property
     def twins_by_source(self) -> Table:

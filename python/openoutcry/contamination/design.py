@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
+from functools import partial
 from itertools import pairwise
 from math import isfinite
 from typing import Any
@@ -31,7 +33,8 @@ class Design:
         masking: Level of the disguise, one of `masking.LEVELS`.
         level: How often a clean agent may be taken for a contaminated one, by the two tests together.
         lookback: Closes that an agent is shown of a symbol at most.
-        seed: Fixes disguises, twins, the order of runs and resamples.
+        seed: Fixes disguises, twins, the order of runs and resamples. It is drawn by default: who computes rather than
+            remembers could scan those that anyone would guess.
         n_draws: Resamples of the intervals.
     """
 
@@ -41,7 +44,8 @@ class Design:
     masking: str = "full"
     level: float = 0.05
     lookback: int = DEFAULT_LOOKBACK
-    seed: int = 0
+    # Readers of JSON in other languages know integers to 53 bits.
+    seed: int = field(default_factory=partial(secrets.randbits, 53))
     n_draws: int = 2_000
 
     def __post_init__(self) -> None:

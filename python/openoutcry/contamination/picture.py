@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from openoutcry.contamination.paired import Difference
 from openoutcry.contamination.verdict import Verdict
-from openoutcry.contamination.words import basis_points
-from openoutcry.errors import refusal
+from openoutcry.contamination.words import SHORT, basis_points
 from openoutcry.report import series
 from openoutcry.report.scales import DateScale, Tick, ValueScale, value_scale
 from openoutcry.report.svg import Canvas, EndLabel, line_path, place, standalone
@@ -78,22 +75,8 @@ def _path(nav: Floats, bars: WindowScale, values: ValueScale, classes: str, name
     return line_path(bars.units(kept.astype(np.int64)), values.units(nav[kept]), classes, name)
 
 
-def write(verdict: Verdict, path: str | os.PathLike[str]) -> None:
-    """Write the picture to an SVG file.
-
-    Raises:
-        OpenOutcryError: the path does not end in `.svg`.
-    """
-    target = Path(path)
-    if target.suffix.lower() != ".svg":
-        raise refusal("argument_invalid", f"a picture must be a path that ends in `.svg`; received '{target}'")
-    target.write_text(picture_of(verdict), encoding="utf-8")
-
-
 def _found(verdict: Verdict) -> str:
-    if verdict.complaint is not None:
-        return "cannot be judged"
-    return f"remembered by {' and '.join(verdict.found)}" if verdict.found else "no contamination found"
+    return "cannot be judged" if verdict.complaint is not None else SHORT[verdict.found]
 
 
 def _nav(returns: Floats) -> Floats:

@@ -19,9 +19,11 @@ from openoutcry.harness import AgentError, Launcher, Supervised
 from openoutcry.harness.lockstep import Stopped
 from openoutcry.harness.privacy import closed_to_others
 from openoutcry.harness.stop import Stop
-from openoutcry.openoutcry_py import CostModel, Limits
+from openoutcry.openoutcry_py import CostModel, Limits, gross_exposure
 
-Row = npt.NDArray[np.float64]
+Row = tuple[npt.NDArray[np.float64], float]
+"""What a run earned, a bar each, and its mean gross exposure."""
+
 Rules = tuple[CostModel | None, Limits | None]
 
 
@@ -53,9 +55,9 @@ class Trial:
                 rows = self._by_launcher(agent, jobs)
         else:
             rows = [self._run(agent, job) for job in jobs]
-        earned = {(job.window, job.arm, job.number): row for job, row in zip(jobs, rows, strict=True)}
-        moved = {(job.window, job.number): job.sources for job in jobs if job.sources is not None}
-        return [self._gathered(window, earned, moved) for window in range(len(self.places))]
+        made = list(zip(jobs, rows, strict=True))
+        windows = range(len(self.places))
+        return [self._gathered(window, [each for each in made if each[0].window == window]) for window in windows]
 
     def faults_of(self, arm: str) -> dict[str, int]:
         """Return how many answers of the runs made so far were held for a fault, by slug."""
@@ -105,16 +107,13 @@ class Trial:
         if is_asked:
             self._faults.update((job.arm, slug) for slug in done.record.faults[0].values())
         self.on_run()
-        return np.asarray(done.returns)
+        # Nothing can be held at the first close.
+        return np.asarray(done.returns), float(np.mean(gross_exposure(done.weights)[1:]))
 
-    def _gathered(
-        self, window: int, earned: dict[tuple[int, str, int], Row], moved: dict[tuple[int, int], npt.NDArray[np.int64]]
-    ) -> Tracks:
-        place, design = self.places[window], self.design
-        counts = (design.n_repeats, design.n_repeats, design.n_twins)
-        named, masked, twins = (
-            np.stack([earned[window, arm, number] for number in range(n)]) for arm, n in zip(ARMS, counts, strict=True)
-        )
-        sources = np.stack([moved[window, number] for number in range(design.n_twins)]) - place.start - 1
+    def _gathered(self, window: int, made: Sequence[tuple[Job, Row]]) -> Tracks:
+        place = self.places[window]
+        earned = {arm: np.stack([row for job, (row, _) in made if job.arm == arm]) for arm in ARMS}
+        gross = {arm: float(np.mean([held for job, (_, held) in made if job.arm == arm])) for arm in ARMS}
+        sources = np.stack([job.sources for job, _ in made if job.sources is not None]) - place.start - 1
         dates = place.market.dates
-        return Tracks(dates[place.start], dates[place.start + 1 : place.end], named, masked, twins, sources)
+        return Tracks(dates[place.start], dates[place.start + 1 : place.end], **earned, sources=sources, gross=gross)

@@ -14,13 +14,21 @@ from openoutcry.contamination.paired import Difference, difference_of
 from openoutcry.contamination.runs import Trial
 from openoutcry.contamination.words import basis_points, sentence
 from openoutcry.dataset import Dataset
-from openoutcry.field import holm
 
 KINDS = ("name", "path")
 """As it is less in disguise: what knowing the name is worth. Less on twins: what knowing the path is worth."""
 
+CONCLUSIONS = ("not_found", "contaminated", "not_judged", "unclear")
+"""Nothing was found; both kinds were; it cannot be judged; one kind was, which who remembers nothing may earn, too.
+
+In the order of the exit codes of `openoutcry contamination`.
+"""
+
 MOST_FAULTS = 0.05
 """Share of an arm's answers above which it tells of faults, not of what an agent knows."""
+
+GROSS_APART = 0.05
+"""Shares of NAV by which arms differ in what is held before it is said."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +43,8 @@ class Verdict:
         tracks: What it earned on each window.
         name: What a bar earned as it is, less in disguise.
         path: What a bar earned as it is, less on twins by the bar that moved them.
-        adjusted: p-values by kind, by Holm over those there are; None where there is none.
+        adjusted: p-values by kind, by Hochberg over those there are; None where there is none.
+        learning: What a bar earned in later runs of the windows as they are, less in the first; None for one run.
         faults: Answers that were held for a fault, by arm and slug.
         notices: What a reader must know of the trial.
     """
@@ -48,6 +57,7 @@ class Verdict:
     name: Difference
     path: Difference
     adjusted: dict[str, float | None]
+    learning: Difference | None
     faults: dict[str, dict[str, int]]
     notices: tuple[str, ...]
 
@@ -55,19 +65,21 @@ class Verdict:
     def found(self) -> tuple[str, ...]:
         """Kinds whose adjusted p-value is at most the level.
 
-        None where so many answers were faults that the arms cannot be compared.
+        None where the arms cannot be compared, for so many answers were faults, or later runs knew of earlier ones.
         """
-        if self._too_faulty is not None:
-            return ()
+        return () if self._too_faulty is not None or self._too_learned is not None else self._rejected
+
+    @property
+    def _rejected(self) -> tuple[str, ...]:
         return tuple(kind for kind, p in self.adjusted.items() if p is not None and p <= self.design.level)
 
     @property
     def complaint(self) -> str | None:
         """Why the agent cannot be judged; None if it can."""
         undefined = [each for each in (self.name, self.path) if each.p_value is None and not each.is_rounding]
-        if self._too_faulty is not None or self.found or not undefined:
-            return self._too_faulty
-        return undefined[0].undefined["p_value"]
+        if undefined and not self._rejected:
+            return self._too_faulty or undefined[0].undefined["p_value"]
+        return self._too_faulty or self._too_learned
 
     @property
     def _too_faulty(self) -> str | None:
@@ -79,16 +91,38 @@ class Verdict:
         return None
 
     @property
+    def _too_learned(self) -> str | None:
+        each = self.learning
+        if not self._rejected or each is None or each.p_value is None or each.p_value > self.design.level:
+            return None
+        received = f"{basis_points(each.mean)} bp a bar in later ones than in the first (p = {each.p_value:.2g})"
+        hint = "it learns from run to run; begin it anew for each, or run each window once (`n_repeats`, `--repeats`)"
+        return f"runs of the same path must earn no more for having been made later; received {received}; hint: {hint}"
+
+    @property
+    def conclusion(self) -> str:
+        """What is to be made of it, one of `CONCLUSIONS`."""
+        if self.complaint is not None:
+            return "not_judged"
+        return ("not_found", "unclear", "contaminated")[len(self.found)]
+
+    @property
+    def exit_code(self) -> int:
+        """The conclusion as a number."""
+        return CONCLUSIONS.index(self.conclusion)
+
+    @property
     def is_contaminated(self) -> bool:
-        """Return whether knowing the name or the path is worth something."""
-        return bool(self.found)
+        """Return whether knowing the name and knowing the path are both worth something."""
+        return self.conclusion == "contaminated"
 
     @property
     def sentence(self) -> str:
         """The verdict in a sentence."""
         if self.complaint is not None:
             return f"{self.agent} cannot be judged: {self.complaint}"
-        return sentence(self.agent, (self.name, self.path), self.found, self.design)
+        told = sentence(self.agent, (self.name, self.path), self.found, self.design)
+        return f"{told}; {self.gross_told}" if self.found and self.gross_told else told
 
     @property
     def windows(self) -> tuple[tuple[str, str], ...]:
@@ -114,6 +148,21 @@ class Verdict:
         }
 
     @property
+    def gross(self) -> dict[str, float]:
+        """Mean gross exposure at the closes of all windows, by arm, as a share of NAV."""
+        sizes = [len(each.dates) for each in self.tracks]
+        return {arm: float(np.average([each.gross[arm] for each in self.tracks], weights=sizes)) for arm in ARMS}
+
+    @property
+    def gross_told(self) -> str:
+        """What is held in each arm, in words; empty where it is the same."""
+        gross = self.gross
+        if max(gross.values()) - min(gross.values()) <= GROSS_APART:
+            return ""
+        named, masked, twins = (f"{gross[arm]:.2f}" for arm in ARMS)
+        return f"it holds {named} of NAV as it is, {masked} in disguise and {twins} on twins"
+
+    @property
     def n_twins_below(self) -> int:
         """Twins on which less was earned than on the windows as they are."""
         named = float(np.mean(self.means["named"]))
@@ -130,12 +179,15 @@ class Verdict:
             "periods_per_year": self.periods_per_year,
             "design": self.design.to_dict(),
             "means": {arm: list(means) for arm, means in self.means.items()},
+            "gross": self.gross,
             "n_twins_below": self.n_twins_below,
             "differences": {
                 kind: differences[kind].to_dict() | {"adjusted_p_value": self.adjusted[kind]} for kind in KINDS
             },
+            "learning": None if self.learning is None else self.learning.to_dict(),
             "faults": self.faults,
             "complaint": self.complaint,
+            "conclusion": self.conclusion,
             "found": list(self.found),
             "is_contaminated": self.is_contaminated,
             "verdict": self.sentence,
@@ -153,7 +205,7 @@ class Verdict:
         return f"{kind:6} {basis_points(each.mean):>8}  [{interval}]  p {p_value}"
 
 
-def judged(agent: str, market: Dataset, trial: Trial, tracks: Sequence[Tracks]) -> Verdict:
+def judged(agent: str, market: Dataset, trial: Trial, tracks: Sequence[Tracks], notices: Sequence[str]) -> Verdict:
     """Return the verdict on what an agent earned.
 
     Args:
@@ -161,18 +213,19 @@ def judged(agent: str, market: Dataset, trial: Trial, tracks: Sequence[Tracks]) 
         market: The market that it may remember.
         trial: How it was tried.
         tracks: What it earned on each window.
+        notices: What a reader must know of the agent.
     """
     design, sizes = trial.design, [len(each.dates) for each in tracks]
     less = {
         "name": [each.named.mean(axis=0) - each.masked.mean(axis=0) for each in tracks],
         "path": [each.named.mean(axis=0) - each.twins_by_source.mean(axis=0) for each in tracks],
     }
+    if design.n_repeats > 1:
+        less["learning"] = [each.named[1:].mean(axis=0) - each.named[0] for each in tracks]
     found = {
         kind: difference_of(np.concatenate(rows), sizes, design.level, design.n_draws, design.seed)
         for kind, rows in less.items()
     }
-    p_values = {kind: each.p_value for kind, each in found.items() if each.p_value is not None}
-    by_holm = dict(zip(p_values, holm(list(p_values.values())).tolist(), strict=True)) if p_values else {}
     return Verdict(
         agent=agent,
         dataset=market.name,
@@ -181,10 +234,24 @@ def judged(agent: str, market: Dataset, trial: Trial, tracks: Sequence[Tracks]) 
         tracks=tuple(tracks),
         name=found["name"],
         path=found["path"],
-        adjusted={kind: by_holm.get(kind) for kind in KINDS},
+        adjusted=dict(zip(KINDS, adjusted(found["name"].p_value, found["path"].p_value), strict=True)),
+        learning=found.get("learning"),
         faults={arm: trial.faults_of(arm) for arm in ARMS if trial.faults_of(arm)},
-        notices=tuple(_notices(market)),
+        notices=(*notices, *_notices(market)),
     )
+
+
+def adjusted(name: float | None, path: float | None) -> tuple[float | None, float | None]:
+    """Return p-values so that either is at most the level as rarely as the level says.
+
+    Where both were at most the level, both are. This holds of tests that depend positively, as two do that share an
+    arm; that both are at most the level where either should not be is as rare whatever they depend on.
+
+    Source: Hochberg (1988).
+    """
+    if name is None or path is None:
+        return name, path
+    return min(2.0 * name, max(name, path)), min(2.0 * path, max(name, path))
 
 
 def _notices(market: Dataset) -> list[str]:

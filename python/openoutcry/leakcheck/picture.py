@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from openoutcry.errors import refusal
 from openoutcry.leakcheck.report import Leak, Report
 from openoutcry.leakcheck.search import Glimpse
 from openoutcry.report import series
@@ -47,18 +44,6 @@ def picture_of(report: Report) -> str:
     told += "" if report.ending is None else f"; {report.ending}"
     charts = (_chart(leak, leak.glimpse, report.source.dates) for leak in shown if leak.glimpse is not None)
     return standalone(*charts, title=told)
-
-
-def write(report: Report, path: str | os.PathLike[str]) -> None:
-    """Write the picture to an SVG file.
-
-    Raises:
-        OpenOutcryError: the path does not end in `.svg`.
-    """
-    target = Path(path)
-    if target.suffix.lower() != ".svg":
-        raise refusal("argument_invalid", f"a picture must be a path that ends in `.svg`; received '{target}'")
-    target.write_text(picture_of(report), encoding="utf-8")
 
 
 def _chart(leak: Leak, glimpse: Glimpse, dates: tuple[str, ...] | None) -> str:
