@@ -55,9 +55,9 @@ def open_dataset(source: str, periods_per_year: float | None = None) -> Dataset:
 
 @contextmanager
 def modules_here() -> Iterator[None]:
-    """Find modules of the working folder before all others, as `python -m` does; after the block, after them.
+    """Find modules of the working folder before all others, as `python -m` does.
 
-    It is for `module:function` of who runs the command. Were the folder to stay in front, a file called as a module of
+    After the block they are found after all others. It is for `module:function` of who runs the command. Were the folder to stay in front, a file called as a module of
     Python would stand in for that in whatever this package imports from here on.
     """
     sys.path.insert(0, "")
