@@ -1,8 +1,13 @@
-"""Fix how random tests draw, so that a run of the suite is the same everywhere."""
+"""Fix how random tests draw, and what Ctrl-C does, so that a run of the suite is the same everywhere."""
 
 from __future__ import annotations
 
+import signal
+
 from hypothesis import HealthCheck, settings
+
+# A shell that runs the tests in the background has Ctrl-C ignored, and so would every command that they begin.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Derandomized: the same examples on every machine. A drawn market costs milliseconds, far above hypothesis' own limits.
 settings.register_profile(

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import sys
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -186,25 +187,39 @@ def test_the_step_that_ends_an_episode_is_answered_whatever_becomes_of_its_recor
     over(talk)
 
 
-def test_other_calls_are_answered_while_a_score_is_computed() -> None:
-    floor = floor_of(oo.data.load("ecb-fx"))
+def test_other_calls_are_answered_while_a_score_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    floor = floor_of()
     session = {"session": floor.reset({})["session"]}
-    while floor.step({**session, "decision": HOLD})["n_left"] > 5000:
-        pass
-    came = []
+    n_left = floor.step({**session, "decision": HOLD})["n_left"]
+    is_begun, is_observed = threading.Event(), threading.Event()
+    scoring = floor.scoring
+
+    def slowly(given: dict[str, Any]) -> Callable[[], dict[str, Any]]:
+        score = scoring(given)
+
+        def wait() -> dict[str, Any]:
+            is_begun.set()
+            assert is_observed.wait(30.0), "nothing else was answered meanwhile"
+            return score()
+
+        return wait
+
+    monkeypatch.setattr(floor, "scoring", slowly)
 
     async def talk() -> None:
         async with mcp.Client(server_of(floor)) as client, anyio.create_task_group() as tasks:
+            tasks.start_soon(told_of, client)
+            while not is_begun.is_set():
+                await anyio.sleep(0.01)
+            came.append((await told(client, "observe", **session))["n_left"])
+            is_observed.set()
 
-            async def asked(tool: str) -> None:
-                came.append((tool, (await told(client, tool, **session))["n_left"]))
+    async def told_of(client: mcp.Client) -> None:
+        came.append((await told(client, "score", **session))["n_left"])
 
-            tasks.start_soon(asked, "score")
-            await anyio.sleep(0.05)
-            tasks.start_soon(asked, "observe")
-
+    came: list[int] = []
     over(talk)
-    assert came == [("observe", 5000), ("score", 5000)]
+    assert came == [n_left, n_left]
 
 
 def test_what_is_left_is_kept_when_the_client_goes(tmp_path: Path) -> None:
