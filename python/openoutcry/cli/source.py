@@ -57,8 +57,9 @@ def open_dataset(source: str, periods_per_year: float | None = None) -> Dataset:
 def modules_here() -> Iterator[None]:
     """Find modules of the working folder before all others, as `python -m` does.
 
-    After the block they are found after all others. It is for `module:function` of who runs the command. Were the folder to stay in front, a file called as a module of
-    Python would stand in for that in whatever this package imports from here on.
+    After the block they are found after all others. It is for `module:function` of who runs the command. Were the
+    folder to stay in front, a file called as a module of Python would stand in for that in whatever this package
+    imports from here on.
     """
     sys.path.insert(0, "")
     try:
