@@ -36,7 +36,11 @@ NAMED = {
     "localhost:8000": "`http://localhost:8000`",
     ":8000": "`http://127.0.0.1:8000`",
     "momentum": None,
-    "cmd:agent.py": None,
+    "cmd:agent.py": '`"cmd:python agent.py"`',
+    "cmd:./agent.js --fast": '`"cmd:node ./agent.js --fast"`',
+    "cmd:none.py": None,
+    "cmd:agent.txt": None,
+    "cmd: ": None,
     "http://agent.py": None,
     "unheard-of": None,
     "unheard_of:decide": None,
@@ -81,13 +85,23 @@ def test_a_name_tells_what_was_meant(folder: Path, name: str, meant: str | None)
 
 
 @pytest.mark.parametrize("command", [["run", "--agent"], ["conformance"]])
-@pytest.mark.parametrize("name", ["python agent.py", "agent.py", "localhost:8000", "agent.py:trade"])
+@pytest.mark.parametrize("name", ["python agent.py", "agent.py", "localhost:8000", "agent.py:trade", "cmd:agent.py"])
 def test_a_name_of_no_agent_is_refused_with_what_was_meant(
     ran: Callable[..., str], command: list[str], name: str
 ) -> None:
     told = ran(*command, name)
     assert "error: unknown_agent: " in told
     assert told.endswith(f"; hint: {meant_by(name)}\n")
+
+
+@pytest.mark.parametrize("command", [["run", "--agent"], ["conformance"]])
+def test_a_program_that_ends_unasked_is_told_with_what_it_wrote(
+    ran: Callable[..., str], folder: Path, command: list[str]
+) -> None:
+    (folder / "early.py").write_text("raise ValueError('no idea')\n", encoding="utf-8")
+    told = ran(*command, f"cmd:{sys.executable} early.py", "--jail", "none", code=1).splitlines()
+    assert told[-1].startswith("error: agent_died: ")
+    assert told[-2].strip() == "ValueError: no idea"
 
 
 @pytest.mark.parametrize("agent", ["momentum", "cmd:true", "http://127.0.0.1:1", "agent:decide"])

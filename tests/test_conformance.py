@@ -14,6 +14,7 @@ from openoutcry import openoutcry_py as native
 from openoutcry.conformance import examine
 from openoutcry.conformance.advice import advise
 from openoutcry.conformance.checks import checks_of
+from openoutcry.conformance.duties import complaint
 from openoutcry.conformance.kit import kit
 from openoutcry.conformance.subject import Subject
 from openoutcry.conformance.words import failure_text
@@ -263,3 +264,19 @@ def test_what_an_agent_wrote_before_it_died_is_told() -> None:
     report = judged(agent("raise ValueError('no idea')"))
     assert report.failure is not None
     assert "    ValueError: no idea" in failure_text(report.failure)
+
+
+@pytest.mark.parametrize(
+    ("answer", "hint"),
+    [
+        ('{"orders": [', "; hint: a program's decision is one line, without line ends inside"),
+        ('{"orders": [{"target_weight": NaN', "; hint: JSON has neither NaN nor Infinity"),
+        ('{"orders": [{"target_weight":-Infinity}]}', "; hint: JSON has neither NaN nor Infinity"),
+        ("orders", ""),
+        ('{"orders": [{"symbol": "EOF while parsing: NaN"}]}', ""),
+    ],
+)
+def test_what_beginners_write_that_is_no_json_has_a_hint(answer: str, hint: str) -> None:
+    told = complaint(answer, ["AAA"])
+    assert told is not None
+    assert told.partition("; hint: ")[1:] == hint.partition("; hint: ")[1:]

@@ -31,7 +31,7 @@ HIDDEN: dict[str, Any] = {
     "windows": [[20, 40]],
 }
 SEEN = (
-    "the agent has seen sealed windows, up to where it failed, so begun anew under this suite it is not out of sample"
+    "the agent has seen sealed windows, up to where it stopped, so begun anew under this suite it is not out of sample"
 )
 
 

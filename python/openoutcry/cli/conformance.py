@@ -15,6 +15,7 @@ from openoutcry.cli.agent import ALLOW_NET, ENV, JAIL, START_TIMEOUT, Asked, abo
 from openoutcry.cli.source import load_agent, page_to_write, public_key_of
 from openoutcry.cli.table import plain
 from openoutcry.errors import refusal
+from openoutcry.harness import AgentError
 from openoutcry.harness.privacy import closed_to_others
 from openoutcry.openoutcry_py import CONTRACT_VERSION, OpenOutcryError
 
@@ -34,8 +35,9 @@ EXAMPLES = """
 `openoutcry conformance --verify conformance.json --public-key maker.pub`
 
 **Exit codes** 0: the agent conforms, and may say so; with `--verify`, a whole report says that it does. 1: it does not;
-the first check that failed is shown with what was exchanged. 2: there is no such agent, nobody listens at its URL, this
-machine cannot begin it, or the input was refused.
+the first check that failed is shown with what was exchanged, or what it wrote to standard error where it ended before
+it was asked anything. 2: there is no such agent, nobody listens at its URL, this machine cannot begin it, or the input
+was refused.
 """
 AGENT = "`cmd:PROGRAM ARGUMENTS`, `http://HOST:PORT`, `module:function`, or a baseline."
 REPORTS = "Reports"
@@ -133,10 +135,22 @@ def _examined(agent: str, asked: Asked, console: Console, *, deterministic: bool
 
 def _launcher(agent: str, asked: Asked) -> Launcher:
     if ":" in agent:
-        return asked.launcher(agent)
+        try:
+            return asked.launcher(agent)
+        except AgentError as error:
+            _show_stderr(error.stderr)
+            raise
     from openoutcry.conformance import launcher_of
 
     return launcher_of(load_agent(agent, 0), agent, asked.bounds)
+
+
+def _show_stderr(text: str) -> None:
+    """Show the end of what an agent wrote that ended unasked."""
+    from openoutcry.conformance.words import last_lines
+
+    for line in last_lines(text):
+        typer.echo(line, err=True)
 
 
 def _check_alone(context: typer.Context) -> None:

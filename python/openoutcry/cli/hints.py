@@ -34,7 +34,9 @@ def meant_by(name: str) -> str | None:
     None if there is nothing to tell it by. It is a file or a command without `cmd:`, a module without its function, a
     file in place of a module, or a server without `http://`.
     """
-    if name in agents.NAMES or name.startswith(("cmd:", "http://", "https://")):
+    if name.startswith("cmd:"):
+        return _meant_by_command(name.removeprefix("cmd:"))
+    if name in agents.NAMES or name.startswith(("http://", "https://")):
         return None
     host, colon, port = name.rpartition(":")
     if colon and port.isdecimal() and not any(map(str.isspace, host)) and not _is_file(name):
@@ -48,6 +50,13 @@ def meant_by(name: str) -> str | None:
         return f'`"cmd:{name}"`' if is_command else None
     path, _, function = (name, "", "") if _is_file(name) else name.partition(":")
     return _meant_by_file(path, function) if words else None
+
+
+def _meant_by_command(command: str) -> str | None:
+    """Return the command that was meant by one whose program is a script."""
+    script = command.split(maxsplit=1)[0] if command.strip() else ""
+    runs = _RUNS.get(Path(script).suffix)
+    return None if runs is None or not _is_file(script) else f'`"cmd:{runs} {command.strip()}"`'
 
 
 def _meant_by_file(path: str, function: str) -> str | None:

@@ -76,8 +76,8 @@ RUN_EXAMPLES = """
 
 # What an agent keeps of a run that fails, it can use in the next one, and no record shows that there was another.
 SEEN = (
-    "the agent has seen sealed windows, up to where it failed, so begun anew under this suite it is not out of sample; "
-    "hint: go on with `--resume`, with all answers as they stand, or `openoutcry suite seal` the suite anew"
+    "the agent has seen sealed windows, up to where it stopped, so begun anew under this suite it is not out of sample"
+    "; hint: go on with `--resume`, with all answers as they stand, or `openoutcry suite seal` the suite anew"
 )
 
 

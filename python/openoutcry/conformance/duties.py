@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Collection
 
@@ -52,7 +53,7 @@ def complaint(answer: str, symbols: Collection[str]) -> str | None:
     except UnicodeEncodeError as error:
         return f"bad_json: a decision must be one JSON object; received a text with a lone surrogate: {error.reason}"
     except native.OpenOutcryError as error:
-        return str(error)
+        return f"{error}{_hint(answer, str(error))}"
     named = Counter(order["symbol"] for order in decision["orders"])
     wanted = "every order must name a symbol of `symbols[]`, each at most once"
     for name, n_orders in named.items():
@@ -61,6 +62,17 @@ def complaint(answer: str, symbols: Collection[str]) -> str | None:
         if n_orders > 1:
             return f"{wanted}; received {n_orders} orders for `{name[:60]}`"
     return None
+
+
+def _hint(answer: str, refused: str) -> str:
+    """Return what a beginner most often did who wrote what is no JSON."""
+    if not refused.startswith("bad_json"):
+        return ""
+    if re.search(r":\s*-?(NaN|Infinity)\b", answer):
+        return "; hint: JSON has neither NaN nor Infinity"
+    if "EOF while parsing" in refused:
+        return "; hint: a program's decision is one line, without line ends inside"
+    return ""
 
 
 def shown(text: str, most: int = _HEAD + _TAIL) -> str:

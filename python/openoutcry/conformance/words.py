@@ -27,12 +27,13 @@ def failure_text(finding: Finding, seed: int | None = None) -> str:
         lines.append("  a fault of infrastructure, between harness and agent: it need not be the agent's")
     if seed is not None and finding.check not in _BEFORE and not finding.check.startswith("case."):
         lines.append(f"  with the seed {seed}")
-    if failure.stderr:
-        lines += [
-            "  it wrote to standard error:",
-            *(f"    {shown(line, 300)}" for line in failure.stderr.splitlines()[-8:]),
-        ]
-    return "\n".join(lines)
+    return "\n".join(lines + last_lines(failure.stderr))
+
+
+def last_lines(stderr: str) -> list[str]:
+    """Return the end of what was written to standard error, and a line before it."""
+    lines = [f"    {shown(line, 300)}" for line in stderr.splitlines()[-8:]]
+    return ["  it wrote to standard error:", *lines] if lines else []
 
 
 def advice_texts(report: Report) -> list[str]:
