@@ -1,12 +1,14 @@
-"""`openoutcry suite run` with agents that fail, and that are stopped."""
+"""`openoutcry run` and `suite run` with agents that fail, are stopped, or do nothing."""
 
 from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -102,3 +104,41 @@ def test_a_program_that_cannot_begin_is_an_error_and_leaves_no_file(tmp_path: Pa
     done = subprocess.run(base, capture_output=True, text=True, check=False)
     assert (done.returncode, "exit code 2" in done.stderr, record.exists()) == (1, True, False), done.stderr
     assert "no-such-file.py" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        ('{"orders":[]}', "it never ordered anything"),
+        ('{"order":[]}', "no answer was a decision: `openoutcry conformance` shows what is wrong with one"),
+    ],
+)
+def test_an_agent_that_does_nothing_is_told_of(answer: str, told: str) -> None:
+    text = f"import sys\nfor line in sys.stdin: print({answer!r}, flush=True)"
+    agent = f"cmd:{shlex.join([sys.executable, '-c', text])}"
+    base = [COMMAND, "run", "--window", "+20:+40", "--agent"]
+    done = subprocess.run(
+        [*base, agent], capture_output=True, text=True, check=True, env={**os.environ, "COLUMNS": "200"}
+    )
+    assert f"  · {told}\n" in done.stdout
+    # Who means to hold cash is told nothing.
+    done = subprocess.run([*base, "hold-cash"], capture_output=True, text=True, check=True)
+    assert told not in done.stdout
+
+
+@linux
+def test_a_terminal_shows_how_many_decisions_are_made() -> None:
+    terminal, other = os.openpty()
+    text = "import sys\nfor line in sys.stdin: print('{}', flush=True)"
+    agent = f"cmd:{shlex.join([sys.executable, '-c', text])}"
+    command = [COMMAND, "run", "--window", "+20:+40", "--agent", agent]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=other) as running:
+        os.close(other)
+        shown = b""
+        # The end of a terminal is an error.
+        with suppress(OSError):
+            while chunk := os.read(terminal, 2**16):
+                shown += chunk
+        running.wait(30.0)
+    os.close(terminal)
+    assert b"19/19" in shown

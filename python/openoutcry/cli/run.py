@@ -7,7 +7,7 @@ import shlex
 import sys
 import traceback
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from math import inf
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import Any
 
 import typer
 from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
 from openoutcry import agents
 from openoutcry.backtest import Run, run_backtest
@@ -44,8 +45,9 @@ from openoutcry.cli.table import metrics_table
 from openoutcry.harness import Supervised
 from openoutcry.harness.connecting import COMMAND, SERVERS
 from openoutcry.harness.privacy import closed_to_others
-from openoutcry.openoutcry_py import CostModel, Limits
+from openoutcry.openoutcry_py import DEFAULT_LOOKBACK, CostModel, Limits
 from openoutcry.record import RecordWriter, RunRecord
+from openoutcry.window import as_window
 
 EXAMPLES = """
 **Examples**
@@ -122,7 +124,12 @@ def run(
     dataset = open_dataset(source, periods_per_year)
     hidden = [each for each in (record, report, Path(source)) if each is not None]
     how = Asked(env or (), timeout, start_timeout, jail, allow_net, hidden, lambda text: typer.echo(text, err=True))
-    with _asked(agent, seed, how) as asked, _recording(record, called(agent), trials, force) as writer:
+    start, end = as_window(window).resolve(dataset, DEFAULT_LOOKBACK)
+    with (
+        _counting(end - start - 1) as count,
+        _asked(agent, seed, how, count) as asked,
+        _recording(record, called(agent), trials, force) as writer,
+    ):
         # A report shows every decision, so it needs the record, too.
         captured = writer or bool(record or report)
         done = run_backtest(dataset, asked, window, *rules, seed, name=called(agent), capture=captured)
@@ -160,12 +167,26 @@ def _argument(word: str) -> str:
 
 
 @contextmanager
-def _asked(name: str, seed: int, how: Asked) -> Iterator[agents.Agent | agents.TextAgent]:
+def _counting(n_decisions: int) -> Iterator[Callable[[], object]]:
+    """Yield what is called at each decision, whose share of all a terminal shows."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda: None
+        return
+    with Progress(
+        BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=console, transient=True
+    ) as progress:
+        task = progress.add_task("", total=n_decisions)
+        yield lambda: progress.advance(task)
+
+
+@contextmanager
+def _asked(name: str, seed: int, how: Asked, count: Callable[[], object]) -> Iterator[agents.Agent | agents.TextAgent]:
     """Yield what answers; a stranger is begun for the one run."""
     if not name.startswith((COMMAND, *SERVERS)):
         # Of a stranger's folder nothing is imported.
         with modules_here():
-            watched = _Watched(load_agent(name, seed))
+            watched = _Watched(load_agent(name, seed), count)
         with watched.to_its_end():
             yield watched.asked
         return
@@ -175,16 +196,33 @@ def _asked(name: str, seed: int, how: Asked) -> Iterator[agents.Agent | agents.T
         closed_to_others(),
         Supervised(how.launcher(name), lambda fault, step: told(f"held: {fault}; in decision {step}")) as session,
     ):
-        yield session
+        yield _Counted(session, count)
+
+
+class _Counted(agents.TextAgent):
+    """An agent whose answers are counted."""
+
+    def __init__(self, agent: agents.TextAgent, count: Callable[[], object]) -> None:
+        self._agent = agent
+        self._count = count
+
+    @property
+    def harness(self) -> agents.Harness | None:
+        return self._agent.harness
+
+    def answer(self, observation: str) -> str | agents.Answer:
+        self._count()
+        return self._agent.answer(observation)
 
 
 class _Watched:
     """An agent, and what it raised: shown with its traceback, and an exit with 1."""
 
-    def __init__(self, agent: agents.Agent) -> None:
+    def __init__(self, agent: agents.Agent, count: Callable[[], object]) -> None:
         self.asked: agents.Agent = agent if isinstance(agent, agents.Baseline) else self._ask
         self.raised: Exception | None = None
         self._agent = agent
+        self._count = count
 
     @contextmanager
     def to_its_end(self) -> Iterator[None]:
@@ -199,6 +237,7 @@ class _Watched:
             raise typer.Exit(1) from error
 
     def _ask(self, observation: dict[str, Any]) -> Mapping[str, Any] | str:
+        self._count()
         try:
             return self._agent(observation)
         except Exception as error:
@@ -217,8 +256,8 @@ def _show(done: Run, report: Path | None, as_json: bool) -> None:
     console.print(metrics_table(title, [done], ranked=False))
     told = ", ".join(f"{count:,} {slug}" for slug, count in done.event_counts.items())
     console.print(f"  · events: {told}", style="dim", highlight=False)
-    for held in told_faults([done.faults]):
-        console.print(f"  · {held}", style="yellow", highlight=False)
+    for remark in (*told_faults([done.faults]), *_idle(done)):
+        console.print(f"  · {remark}", style="yellow", highlight=False)
     if done.undefined:
         reasons = dict.fromkeys(done.undefined.values())
         said = "; ".join(f"{_named(done, reason)}: {reason}" for reason in reasons)
@@ -227,6 +266,16 @@ def _show(done: Run, report: Path | None, as_json: bool) -> None:
         console.print(f"  · {notice}", style="dim", highlight=False)
     if report is not None:
         console.print(f"report: {report}", highlight=False)
+
+
+def _idle(done: Run) -> list[str]:
+    """Return what to say of a stranger that did nothing: few mean to."""
+    if any(done.event_counts.values()) or ":" not in done.name:
+        return []
+    n_wrong = sum(slug == "malformed" for slug in done.faults.values())
+    if n_wrong == len(done.returns):
+        return ["no answer was a decision: `openoutcry conformance` shows what is wrong with one"]
+    return ["it never ordered anything"]
 
 
 def _named(done: Run, reason: str) -> str:

@@ -114,10 +114,9 @@ def _row(label: str, each: Difference, row: int, scale: ValueScale) -> str:
     if each.low is not None and each.high is not None:
         low, high = _at(1e4 * each.low, scale), _at(1e4 * each.high, scale)
         whisker = f'<line class="oo-whisker" x1="{low}" x2="{high}" y1="{y}" y2="{y}"/>'
-    is_above = each.low is not None and each.low > 0.0
     told = escape(f"{basis_points(each.mean)} {label}")
     return (
-        f'<g class="{"c-delayed" if is_above else "c-agent"}">{whisker}'
+        f'<g class="c-agent">{whisker}'
         f'<circle class="oo-point" cx="{_at(1e4 * each.mean, scale)}" cy="{y}" r="4.5"/></g>'
         f'<g class="oo-end c-agent"><text x="100%" dx="8" y="{y}" dy=".32em">{told}</text></g>'
     )
