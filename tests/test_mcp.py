@@ -6,7 +6,8 @@ import json
 import os
 import re
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -186,11 +187,20 @@ def test_the_step_that_ends_an_episode_is_answered_whatever_becomes_of_its_recor
     over(talk)
 
 
+class Held(Floor):
+    """A floor whose scores are computed once something else was answered."""
+
+    answered = threading.Event()
+
+    def scoring(self, given: Mapping[str, Any]) -> Callable[[], dict[str, Any]]:
+        score = super().scoring(given)
+        return lambda: score() if self.answered.wait(30.0) else {}
+
+
 def test_other_calls_are_answered_while_a_score_is_computed() -> None:
-    floor = floor_of(oo.data.load("ecb-fx"))
-    session = {"session": floor.reset({})["session"]}
-    while floor.step({**session, "decision": HOLD})["n_left"] > 5000:
-        pass
+    floor = Held(offered([oo.data.load("ecb-fx")]))
+    session = {"session": floor.reset({"window": "+100:+110"})["session"]}
+    floor.step({**session, "decision": HOLD})
     came = []
 
     async def talk() -> None:
@@ -201,10 +211,11 @@ def test_other_calls_are_answered_while_a_score_is_computed() -> None:
 
             tasks.start_soon(asked, "score")
             await anyio.sleep(0.05)
-            tasks.start_soon(asked, "observe")
+            await asked("observe")
+            floor.answered.set()
 
     over(talk)
-    assert came == [("observe", 5000), ("score", 5000)]
+    assert came == [("observe", 8), ("score", 8)]
 
 
 def test_what_is_left_is_kept_when_the_client_goes(tmp_path: Path) -> None:
