@@ -163,3 +163,8 @@ def test_a_line_that_is_no_request_is_answered_and_the_server_ends_with_its_clie
 )
 def test_the_id_of_a_line_is_that_of_its_outermost_object(line: str, found: int | str | None) -> None:
     assert id_of(line) == found
+
+
+def test_the_id_of_a_long_line_whose_text_does_not_end_is_found_at_once() -> None:
+    # Were its end looked for anew from each quote, this would take hours, and no signal would be served.
+    assert id_of('{"id":7,"x":"' + '\\"' * 500_000) == 7

@@ -116,6 +116,13 @@ def test_an_answer_of_who_reads_no_more_is_none() -> None:
             session.answer(HOLD)
 
 
+def test_who_decodes_to_the_last_brace_has_read_the_observation() -> None:
+    """A decoder of JSON may return an object before the end of its line has come."""
+    text = f"import os\nwhile os.read(0, {len(HOLD)}): os.write(1, b'{HOLD}\\n'); os.read(0, 1)"
+    with python(text).begin() as session:
+        assert [session.answer(HOLD) for _ in range(3)] == [HOLD] * 3
+
+
 # Servers
 
 

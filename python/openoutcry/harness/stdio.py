@@ -166,7 +166,9 @@ class StdioSession(Session):
 
         Of surplus lines that come at the pace of the questions its output shows none.
         """
-        if n_unread := len(unsent) + self._n_refused + self._in_pipe():
+        n_unread = len(unsent) + self._n_refused + self._in_pipe()
+        # The observation ends before its line does: a decoder of JSON need not read on to know it.
+        if unsent or n_unread > 1:
             came = f"one with {n_unread:,} bytes of it not read"
             self._fail("answer_too_early", f"an answer must come after its observation; received {came}")
 

@@ -19,7 +19,8 @@ from pydantic import ValidationError
 
 _LOG = logging.getLogger(__name__)
 
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]|[^\s{}\[\]:,"]+')
+# A string that does not end is one token, too: looked for anew from each quote in it, its end would take for ever.
+_TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[{}\[\]:,]|[^\s{}\[\]:,"]+')
 _WHOLE = re.compile(r"-?[0-9]{1,18}")
 
 Read = SessionMessage | Exception
