@@ -42,6 +42,7 @@ from openoutcry.cli.source import (
     writer_of,
 )
 from openoutcry.cli.table import metrics_table
+from openoutcry.dataset import Dataset
 from openoutcry.harness import Supervised
 from openoutcry.harness.connecting import COMMAND, SERVERS
 from openoutcry.harness.privacy import closed_to_others
@@ -124,12 +125,8 @@ def run(
     dataset = open_dataset(source, periods_per_year)
     hidden = [each for each in (record, report, Path(source)) if each is not None]
     how = Asked(env or (), timeout, start_timeout, jail, allow_net, hidden, lambda text: typer.echo(text, err=True))
-    start, end = as_window(window).resolve(dataset, DEFAULT_LOOKBACK)
-    with (
-        _counting(end - start - 1) as count,
-        _asked(agent, seed, how, count) as asked,
-        _recording(record, called(agent), trials, force) as writer,
-    ):
+    asking = _asked(agent, seed, how, _counting(dataset, window))
+    with asking as asked, _recording(record, called(agent), trials, force) as writer:
         # A report shows every decision, so it needs the record, too.
         captured = writer or bool(record or report)
         done = run_backtest(dataset, asked, window, *rules, seed, name=called(agent), capture=captured)
@@ -167,8 +164,9 @@ def _argument(word: str) -> str:
 
 
 @contextmanager
-def _counting(n_decisions: int) -> Iterator[Callable[[], object]]:
+def _counting(dataset: Dataset, window: str) -> Iterator[Callable[[], object]]:
     """Yield what is called at each decision, whose share of all a terminal shows."""
+    start, end = as_window(window).resolve(dataset, DEFAULT_LOOKBACK)
     console = Console(stderr=True)
     if not console.is_terminal:
         yield lambda: None
@@ -176,25 +174,30 @@ def _counting(n_decisions: int) -> Iterator[Callable[[], object]]:
     with Progress(
         BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=console, transient=True
     ) as progress:
-        task = progress.add_task("", total=n_decisions)
+        task = progress.add_task("", total=end - start - 1)
         yield lambda: progress.advance(task)
 
 
 @contextmanager
-def _asked(name: str, seed: int, how: Asked, count: Callable[[], object]) -> Iterator[agents.Agent | agents.TextAgent]:
+def _asked(
+    name: str, seed: int, how: Asked, counting: AbstractContextManager[Callable[[], object]]
+) -> Iterator[agents.Agent | agents.TextAgent]:
     """Yield what answers; a stranger is begun for the one run."""
     if not name.startswith((COMMAND, *SERVERS)):
         # Of a stranger's folder nothing is imported.
         with modules_here():
-            watched = _Watched(load_agent(name, seed), count)
-        with watched.to_its_end():
-            yield watched.asked
+            agent = load_agent(name, seed)
+        with counting as count:
+            watched = _Watched(agent, count)
+            with watched.to_its_end():
+                yield watched.asked
         return
     told = first_faults(how.show)
     with (
         telling_faults(),
         closed_to_others(),
         Supervised(how.launcher(name), lambda fault, step: told(f"held: {fault}; in decision {step}")) as session,
+        counting as count,
     ):
         yield _Counted(session, count)
 
