@@ -6,6 +6,7 @@ Semantics: `contract/README.md`. Gymnasium environments: `openoutcry.gym`.
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from openoutcry.openoutcry_py import CONTRACT_VERSION, CostModel, Limits, OpenOutcryError, TradingEnv
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from openoutcry.scoring import Score, score, score_run
     from openoutcry.sweep import run_sweep
     from openoutcry.vector import OpenOutcryVectorEnv
+    from openoutcry.verifiers_env import VerifiersEnv, VerifiersHarness, VerifiersTaskset
     from openoutcry.window import Window
 
 __version__ = "0.1.0"
@@ -33,6 +35,9 @@ _HOMES = {
     "Run": "openoutcry.backtest",
     "RunRecord": "openoutcry.record",
     "Score": "openoutcry.scoring",
+    "VerifiersEnv": "openoutcry.verifiers_env",
+    "VerifiersHarness": "openoutcry.verifiers_env",
+    "VerifiersTaskset": "openoutcry.verifiers_env",
     "Window": "openoutcry.window",
     "replay": "openoutcry.replaying",
     "run_backtest": "openoutcry.backtest",
@@ -63,6 +68,9 @@ __all__ = [
     "score",
     "score_run",
 ]
+# `vf-eval openoutcry` walks the list, so they are in it where that command can be.
+if find_spec("verifiers") is not None:
+    __all__ += ["VerifiersEnv", "VerifiersHarness", "VerifiersTaskset"]
 
 
 # Hidden from type checkers, which would otherwise believe in any name.

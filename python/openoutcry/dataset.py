@@ -282,6 +282,12 @@ class Dataset:
         """Return the dataset of the first `n_bars` bars."""
         return self._cut(slice(whole("n_bars", n_bars, 2, self.n_bars, "window_invalid")), list(range(self.n_symbols)))
 
+    def between(self, start: int, end: int) -> Dataset:
+        """Return the dataset of the bars `[start, end)`."""
+        start = whole("start", start, 0, self.n_bars - 2, "window_invalid")
+        end = whole("end", end, start + 2, self.n_bars, "window_invalid")
+        return self._cut(slice(start, end), list(range(self.n_symbols)))
+
     def masked(self, key: bytes | int, level: str = "full") -> Dataset:
         """Return the same market in disguise, its returns preserved.
 
@@ -342,8 +348,7 @@ class Dataset:
         symbols = [self.symbols[place] for place in places]
         for name in ("close", *_TABLES, "tradable"):
             cut[name] = None if cut[name] is None else np.ascontiguousarray(cut[name][rows][:, places])
-        cut["dates"] = self.dates[rows]
-        cut["symbols"] = symbols
+        cut |= {"dates": self.dates[rows], "symbols": symbols}
         cut["risk_free"] = None if self.risk_free is None else self.risk_free[rows]
         cut["fundamentals"] = [item for item in cut["fundamentals"] if item[0] in symbols]
         cut["news"] = [item for item in cut["news"] if item[0] in symbols]

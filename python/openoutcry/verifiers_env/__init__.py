@@ -1,0 +1,39 @@
+"""Training and evaluation of language models with PrimeIntellect's `verifiers`.
+
+`load_environment` returns the environment; `vf-eval openoutcry` runs it from the shell. What plays an episode knows
+nothing of the framework: `rows` (what it is about), `markets`, `mandates`, `desk` (its steps), `answering` (what a
+message means), `words` (what a model is told), `outcome`, `rewards`, `keeping` (records), `policies` and `gaming`
+(players without a model). `tasks`, `chat` and `environment` are the framework's three parts.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from openoutcry.verifiers_env.chat import VerifiersHarness
+    from openoutcry.verifiers_env.environment import VerifiersEnv, load_environment
+    from openoutcry.verifiers_env.tasks import VerifiersTaskset
+
+_HOMES = {
+    "VerifiersEnv": "environment",
+    "VerifiersHarness": "chat",
+    "VerifiersTaskset": "tasks",
+    "load_environment": "environment",
+}
+
+__all__ = ["VerifiersEnv", "VerifiersHarness", "VerifiersTaskset", "load_environment"]
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        if name not in _HOMES:
+            raise AttributeError(f"module 'openoutcry.verifiers_env' has no attribute {name!r}")
+        try:
+            home = import_module(f"openoutcry.verifiers_env.{_HOMES[name]}")
+        except ModuleNotFoundError as error:
+            if error.name != "verifiers":
+                raise
+            raise ModuleNotFoundError("needs `pip install openoutcry[verifiers]`", name=error.name) from error
+        return getattr(home, name)

@@ -1,0 +1,89 @@
+"""What a model's message means: a call of a tool, or a decision in its text."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from openoutcry.verifiers_env.desk import Desk
+from openoutcry.verifiers_env.words import TOOLS, unsaid
+
+_NAMES = tuple(tool["function"]["name"] for tool in TOOLS)
+_THOUGHT = re.compile(r"^.*</think>", re.DOTALL)
+_OVER = json.dumps({"error": "the episode is over; nothing was done"})
+
+
+def answer_text(desk: Desk, text: str) -> str:
+    """Carry out the decision in a message, and return what came of it.
+
+    The last JSON object of the message counts, so that reasoning may stand before it.
+    """
+    found = last_object(_THOUGHT.sub("", text))
+    return desk.malformed(unsaid("text"), text[-1_000:]) if found is None else desk.decide(found)[1]
+
+
+def answer_call(desk: Desk, name: str, arguments: str) -> str:
+    """Carry out a call of a tool, and return what came of it.
+
+    Args:
+        desk: The episode.
+        name: What the model called.
+        arguments: The JSON text that it gave.
+    """
+    if desk.done:
+        return _OVER
+    if name == "trade":
+        return desk.decide(arguments)[1]
+    if name not in _NAMES:
+        return desk.malformed(f"tools are {', '.join(_NAMES)}; received `{name[:100]}`")
+    try:
+        given = json.loads(arguments or "{}")
+    except (ValueError, RecursionError) as error:
+        return desk.malformed(f"arguments must be a JSON object; received text that is not JSON: {error}")
+    if not isinstance(given, dict):
+        return desk.malformed(f"arguments must be a JSON object; received {type(given).__name__}")
+    if name == "finish":
+        return desk.finish()
+    return _read(desk, name, given)
+
+
+def last_object(text: str) -> str | None:
+    """Return the last JSON object in a text that is in no other one, as it is written; None if there is none."""
+    decoder, found, start = json.JSONDecoder(), None, text.find("{")
+    n_tries = 0
+    while start >= 0 and n_tries < 1_000:
+        n_tries += 1
+        try:
+            _, end = decoder.raw_decode(text, start)
+        except (ValueError, RecursionError):
+            end = start + 1
+        else:
+            found = text[start:end]
+        start = text.find("{", end)
+    return found
+
+
+def _read(desk: Desk, name: str, given: dict[str, Any]) -> str:
+    fault = _fault(desk, name, given)
+    if fault is not None:
+        return desk.malformed(fault)
+    too_many = desk.read()
+    if too_many is not None:
+        return too_many
+    shown = desk.state() if name == "observe" else desk.history(given.get("symbol"), given.get("n_bars"))
+    return json.dumps(shown, separators=(",", ":"))
+
+
+def _fault(desk: Desk, name: str, given: dict[str, Any]) -> str | None:
+    """Return what is wrong with the arguments of a question; None if nothing."""
+    known = ("symbol", "n_bars") if name == "history" else ()
+    for field in given:
+        if field not in known:
+            return f"arguments of `{name}` must be among {', '.join(known) or 'none'}; received `{field[:100]}`"
+    symbol, n_bars = given.get("symbol"), given.get("n_bars")
+    if symbol is not None and symbol not in desk.state()["closes"]:
+        return f"`symbol` must be one of the market; received {str(symbol)[:100]!r}"
+    if n_bars is not None and (isinstance(n_bars, bool) or not isinstance(n_bars, int) or n_bars < 1):
+        return f"`n_bars` must be an integer of at least 1; received {str(n_bars)[:100]}"
+    return None

@@ -1,0 +1,118 @@
+"""The harness: a model plays its desk in this process, by one growing list of messages.
+
+Every request goes through the endpoint that the framework hands over, which records it. No earlier message is ever
+changed, so that an episode is one branch of its trace and one sample of a trainer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from http import HTTPStatus
+from typing import Any
+
+import aiohttp
+import verifiers.v1 as vf
+from verifiers.v1.harnesses.utils.compaction import CONTEXT_OVERFLOW_MARKERS
+from verifiers.v1.runtimes import ProgramResult, Runtime
+
+from openoutcry.verifiers_env.answering import answer_call, answer_text
+from openoutcry.verifiers_env.desk import Desk
+from openoutcry.verifiers_env.words import TOOLS, unsaid
+
+OVERFLOW = "context_overflow"
+_N_TRIES = 4
+_FIRST_WAIT_S = 0.5
+_OVERFLOWS = (HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+_WORTH_A_RETRY = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS)
+
+
+class VerifiersHarnessConfig(vf.HarnessConfig):
+    """The harness has no settings of its own."""
+
+
+class VerifiersHarness(vf.Harness[VerifiersHarnessConfig]):
+    """Plays the episode of a trace: asks the model, carries out what it says, tells it what came of it."""
+
+    APPENDS_SYSTEM_PROMPT = True
+    EXECUTES_CODE = False
+    NEEDS_CONTAINER = False
+
+    async def launch(
+        self,
+        ctx: vf.ModelContext,
+        trace: vf.Trace,
+        runtime: Runtime,
+        endpoint: str,
+        secret: str,
+        mcp_urls: dict[str, str],
+        data: vf.TaskData,
+    ) -> ProgramResult:
+        """Play the episode to its end, or until the model has no room for more."""
+        desk, style = trace.state.desk, data.style
+        system, prompt = self.resolve_prompt(data)
+        messages: list[dict[str, Any]] = [{"role": "system", "content": system}] if system else []
+        messages.append({"role": "user", "content": prompt})
+        headers = {"Authorization": f"Bearer {secret}"}
+        connector = aiohttp.TCPConnector(limit=0)
+        timeout = aiohttp.ClientTimeout(total=None)
+        async with aiohttp.ClientSession(connector=connector, headers=headers, timeout=timeout) as session:
+            while not desk.done:
+                body: dict[str, Any] = {"model": ctx.model, "messages": messages}
+                if style == "tools":
+                    body["tools"] = TOOLS
+                status, text = await _post(session, f"{endpoint}/chat/completions", body)
+                if status != HTTPStatus.OK:
+                    return _ended(trace, status, text)
+                message = json.loads(text)["choices"][0]["message"]
+                messages.append({name: value for name, value in message.items() if value is not None})
+                messages.extend(_replies(desk, style, message))
+        return ProgramResult(0, "", "")
+
+
+def _replies(desk: Desk, style: str, message: dict[str, Any]) -> list[dict[str, Any]]:
+    """Carry out a message of the model, and return what it is told."""
+    if style == "text":
+        return [{"role": "user", "content": answer_text(desk, message.get("content") or "")}]
+    calls = message.get("tool_calls") or []
+    if not calls:
+        return [{"role": "user", "content": desk.malformed(unsaid("tools"), (message.get("content") or "")[-1_000:])}]
+    return [
+        {
+            "role": "tool",
+            "tool_call_id": call["id"],
+            "content": answer_call(desk, call["function"]["name"], call["function"]["arguments"]),
+        }
+        for call in calls
+    ]
+
+
+async def _post(session: aiohttp.ClientSession, url: str, body: dict[str, Any]) -> tuple[int, str]:
+    """Ask the model; what may pass is tried again.
+
+    The number of the try is said, so that a request of which only the answer was lost is not counted twice.
+    """
+    status, text = 0, ""
+    for attempt in range(_N_TRIES):
+        if attempt:
+            await asyncio.sleep(_FIRST_WAIT_S * 2 ** (attempt - 1))
+        told = {"x-stainless-retry-count": str(attempt)}
+        try:
+            async with session.post(url, json=body, headers=told) as response:
+                status, text = response.status, await response.text()
+        except aiohttp.ClientConnectionError as error:
+            status, text = HTTPStatus.SERVICE_UNAVAILABLE, str(error)
+        if status < HTTPStatus.INTERNAL_SERVER_ERROR and status not in _WORTH_A_RETRY:
+            break
+    return status, text
+
+
+def _ended(trace: vf.Trace, status: int, text: str) -> ProgramResult:
+    """Return how an episode ends whose model cannot answer any more.
+
+    Where its context is full, what it holds is held to the end and is paid.
+    """
+    if status in _OVERFLOWS and any(marker in text.casefold() for marker in CONTEXT_OVERFLOW_MARKERS):
+        trace.stop(OVERFLOW)
+        return ProgramResult(0, "", "")
+    return ProgramResult(1, "", f"the model answered with status {status}: {text[:1_000]}")

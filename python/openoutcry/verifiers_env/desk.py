@@ -1,0 +1,185 @@
+"""A desk: the episode of one rollout, as its model plays it.
+
+Every answer moves it on by a bar: one that is no decision is a hold, and the model is told what was wrong with it. So
+no answer can end an episode early, stall it, or sell what is held.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from openoutcry import openoutcry_py as native
+from openoutcry.agents import Answer
+from openoutcry.dataset import Dataset
+from openoutcry.openoutcry_py import Limits, OpenOutcryError
+from openoutcry.verifiers_env import markets
+from openoutcry.verifiers_env.rows import Row
+
+# Questions about the market that a bar allows; each further one is a hold, so that asking cannot stall an episode.
+MOST_READS = 4
+# What is kept of an answer: a record is to stay small, whatever a model writes.
+MOST_CHARACTERS = 20_000
+HOLD = '{"orders":[]}'
+_N_DIGITS = 6
+
+
+@dataclass
+class Window:
+    """One window of an episode.
+
+    Args:
+        dataset: Its market.
+        answers: What was decided at each close so far, in the model's own words.
+    """
+
+    dataset: Dataset
+    answers: list[Answer] = field(default_factory=list)
+
+
+class Desk:
+    """The episode of a rollout.
+
+    Args:
+        row: What it is about.
+
+    Raises:
+        OpenOutcryError: a market of the row cannot be drawn.
+    """
+
+    def __init__(self, row: Row) -> None:
+        self.row = row
+        self.windows: list[Window] = []
+        self.n_malformed = 0
+        self.n_reads = 0
+        self.n_refused = 0
+        self.has_finished = False
+        self._open()
+
+    @property
+    def done(self) -> bool:
+        """Whether no answer is asked for any more."""
+        return self.has_finished or (self._is_over and len(self.windows) == self.row.n_windows)
+
+    @property
+    def n_left(self) -> int:
+        """Decisions left in this window."""
+        return 0 if self._is_over else self.row.horizon - len(self.windows[-1].answers)
+
+    @property
+    def n_answers(self) -> int:
+        """Answers that were given so far, each of which moved the episode on by a bar."""
+        return sum(len(window.answers) for window in self.windows)
+
+    @property
+    def observation(self) -> str:
+        """What the market shows, a `MarketObservation` of the contract in JSON."""
+        return self._observation
+
+    def state(self) -> dict[str, Any]:
+        """Return the account and the last closes, as a model is shown them."""
+        seen = json.loads(self._observation)
+        closes = {each["symbol"]: _short(each["close_history"][-1]) for each in seen["symbols"]}
+        shares = {each["symbol"]: each["shares"] for each in seen["portfolio"]}
+        nav = self._env.nav
+        weights = {name: _short(held * closes[name] / nav) for name, held in shares.items() if nav > 0}
+        state = {"bars_left": self.n_left, "nav": _short(nav), "cash": _short(seen["cash"])}
+        if self.row.n_windows > 1:
+            state = {"window": f"{len(self.windows)} of {self.row.n_windows}"} | state
+        return state | {"weights": weights, "closes": closes}
+
+    def history(self, symbol: str | None = None, n_bars: int | None = None) -> dict[str, list[float]]:
+        """Return closes of each symbol, oldest first, or of one."""
+        seen = json.loads(self._observation)
+        return {
+            each["symbol"]: [_short(close) for close in each["close_history"][-(n_bars or self.row.lookback) :]]
+            for each in seen["symbols"]
+            if symbol in (None, each["symbol"])
+        }
+
+    def read(self) -> str | None:
+        """Count a question about the market, and return why it was one too many, if so.
+
+        One too many is a hold.
+        """
+        self.n_reads += 1
+        self._reads_of_bar += 1
+        if self._reads_of_bar <= MOST_READS:
+            return None
+        return self.malformed(f"at most {MOST_READS} questions are answered per bar; received one more")
+
+    def decide(self, text: str) -> tuple[bool, str]:
+        """Carry out a decision, and return whether it was one, and what came of it.
+
+        A text that is no decision is a hold.
+        """
+        if len(text) > MOST_CHARACTERS:
+            wanted = f"a decision must have at most {MOST_CHARACTERS:,} characters"
+            return False, self.malformed(f"{wanted}; received {len(text):,}")
+        try:
+            stepped = self._env.step(text)
+        except OpenOutcryError as error:
+            return False, self.malformed(str(error), text)
+        return True, self._told(self._moved(Answer(text), stepped))
+
+    def malformed(self, fault: str, text: str = "") -> str:
+        """Hold everything for a bar, in place of an answer that is no decision."""
+        self.n_malformed += 1
+        # What cannot be read in a record holds everything there, too.
+        answer = Answer(text if _is_unicode(text) else "")
+        told = self._moved(answer, self._env.step(HOLD))
+        return self._told({"error": f"{fault}. Everything was held for this bar."} | told)
+
+    def finish(self) -> str:
+        """Leave the rest of the episode to what is held now."""
+        self.has_finished = True
+        return json.dumps({"finished": True})
+
+    def _open(self) -> None:
+        window = Window(markets.draw(self.row, len(self.windows)))
+        self._env = native.TradingEnv.from_dataset(window.dataset._core, **settings(self.row))
+        self._observation = self._env.reset()
+        self._is_over = False
+        self._reads_of_bar = 0
+        self.windows.append(window)
+
+    def _moved(self, answer: Answer, stepped: tuple[str, float, bool, str]) -> dict[str, Any]:
+        """Take note of a step, and return what happened in it."""
+        self._observation, _, self._is_over, info = stepped
+        self._reads_of_bar = 0
+        self.windows[-1].answers.append(answer)
+        events = json.loads(info)["events"]
+        self.n_refused += sum(event["slug"] == "refused" for event in events)
+        # Fills show in the weights; the rest would surprise whoever was not told of it.
+        told = [event for event in events if event["slug"] != "filled"]
+        return {"events": told} if told else {}
+
+    def _told(self, came: dict[str, Any]) -> str:
+        if not self._is_over:
+            return json.dumps(came | self.state(), separators=(",", ":"))
+        ended = came | {"window_over": True, "nav": _short(self._env.nav)}
+        if self.done:
+            return json.dumps(ended, separators=(",", ":"))
+        self._open()
+        begun = {"next_window": self.state(), "history": self.history()}
+        return json.dumps(ended | begun, separators=(",", ":"))
+
+
+def settings(row: Row) -> dict[str, Any]:
+    """Return what a window of the row is traded under."""
+    return {
+        "window": row.window,
+        "costs": row.cost_model,
+        "limits": Limits(),
+        "lookback": row.lookback,
+        "seed": 0,
+    }
+
+
+def _is_unicode(text: str) -> bool:
+    return not any("\ud800" <= letter <= "\udfff" for letter in text)
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.{_N_DIGITS}g}")

@@ -1,0 +1,41 @@
+"""The environment of the framework, which runs without a sandbox and without a network of its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import verifiers.v1 as vf
+
+NAME = "openoutcry"
+
+
+class VerifiersEnvConfig(vf.EnvConfig):
+    """One seat, in a process of this machine: models trade and run no code."""
+
+    agent: vf.AgentConfig = vf.AgentConfig(runtime={"type": "subprocess"})  # type: ignore[arg-type]
+    """Who trades."""
+
+
+class VerifiersEnv(vf.Env[VerifiersEnvConfig]):
+    """One agent plays one task, as one trace."""
+
+    async def run(self, task: vf.Task[Any, Any, Any], agents: vf.Agents) -> None:
+        """Play the task."""
+        await agents.agent.run(task)
+
+
+def load_environment(
+    *, agent: dict[str, Any] | None = None, task: dict[str, Any] | None = None, **taskset: Any
+) -> vf.Env[Any]:
+    """Return the environment of a configuration, resolved.
+
+    Args:
+        agent: Fields of the seat, such as `max_turns`.
+        task: Fields of `TradingTaskConfig`, such as `records`, or `rewards={"pass_k_reward": {"weight": 1}}`.
+        **taskset: Fields of `VerifiersTasksetConfig`, such as `market="ecb-fx"`.
+
+    Raises:
+        ValidationError: a field is unknown, or its value is of another type.
+    """
+    rows = {"id": NAME} | taskset | ({"task": task} if task else {})
+    return vf.load_environment(vf.resolve_env_config({"taskset": rows} | ({"agent": agent} if agent else {})))

@@ -1,0 +1,83 @@
+"""Records of episodes, and the markets they were played on, in a folder of the worker's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from openoutcry import __version__
+from openoutcry.data.frozen import freeze
+from openoutcry.openoutcry_py import CONTRACT_VERSION
+from openoutcry.record import RunRecord
+from openoutcry.verifiers_env.outcome import Outcome
+
+MARKETS = "markets"
+
+
+@dataclass
+class Keeping:
+    """A folder of records, which `openoutcry replay` verifies. It is made where it is missing.
+
+    Args:
+        folder: Where they are kept.
+    """
+
+    folder: Path
+    _frozen: set[str] = field(default_factory=set)
+    _lock: Lock = field(default_factory=Lock)
+
+    def keep(self, name: str, record: RunRecord, outcome: Outcome) -> dict[str, Any]:
+        """Write the record of an episode and the snapshots of its markets, and return where they are.
+
+        Rollouts of one task share the snapshots, which are written once.
+        """
+        self.folder.mkdir(parents=True, exist_ok=True)
+        path = self.folder / f"{name}.json"
+        record.save(path)
+        markets = [self._freeze(outcome, place) for place in range(len(outcome.played))]
+        return {"record": str(path), "markets": markets, "replay": _command(path, markets)}
+
+    def _freeze(self, outcome: Outcome, place: int) -> str:
+        dataset = outcome.played[place].run.dataset
+        path = self.folder / MARKETS / f"{dataset.fingerprint}.json"
+        with self._lock:
+            if dataset.fingerprint not in self._frozen:
+                freeze(dataset, path.parent, "an episode of the verifiers environment")
+                self._frozen.add(dataset.fingerprint)
+        return str(path)
+
+
+def facts(outcome: Outcome, record: RunRecord) -> dict[str, Any]:
+    """Return what a trace says of an episode: plain JSON, all of it recomputed from the record by whoever has it."""
+    windows = [
+        {
+            "fingerprint": each.run.dataset.fingerprint,
+            "nav": float(each.run.nav[-1]),
+            "benchmark_nav": float(each.benchmark.nav[-1]),
+            "excess": float(each.excess.sum()) / each.scale,
+            "breaches": int(each.breaches.sum()),
+            "ending": each.run.ending or None,
+        }
+        for each in outcome.played
+    ]
+    return {
+        "row": outcome.row.key,
+        "digest": record.digest,
+        "engine_version": __version__,
+        "contract_version": CONTRACT_VERSION,
+        "windows": windows,
+        "n_answers": outcome.n_answers,
+        "n_malformed": outcome.n_malformed,
+        "has_finished": outcome.has_finished,
+    }
+
+
+def record_of(outcome: Outcome, agent: str) -> RunRecord:
+    """Return the record of an episode: a run for each of its windows."""
+    return RunRecord.join(agent, [each.run.record for each in outcome.played])
+
+
+def _command(path: Path, markets: list[str]) -> str:
+    return " ".join(["openoutcry", "replay", str(path), *(f"--data {market}" for market in markets)])

@@ -1,0 +1,94 @@
+"""The markets of a row: scenarios by their key, or a piece of real data in disguise."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from openoutcry import data
+from openoutcry.data import frozen
+from openoutcry.dataset import Dataset
+from openoutcry.errors import refusal
+from openoutcry.scenario import NAMES, Scenario, ScenarioSpec
+from openoutcry.verifiers_env.rows import Row, market_key
+
+# Where the splits of real data end, as shares of its bars. An episode lies in one of them, with all that it shows.
+_ENDS = {"train": (0.0, 0.6), "validation": (0.6, 0.8), "held-out": (0.8, 1.0)}
+
+
+def digest_of(market: str, n_symbols: int, n_bars: int) -> str:
+    """Return what binds a row to its market: digest of the spec, or fingerprint.
+
+    Raises:
+        OpenOutcryError: there is no such scenario, dataset or file.
+    """
+    return _spec(market, n_symbols, n_bars).digest if market in NAMES else _source(market).fingerprint
+
+
+def draw(row: Row, window: int) -> Dataset:
+    """Return the market of a window, the same one for the same row and secret.
+
+    Raises:
+        OpenOutcryError: the secret of the split is missing, the data is another than the row's, or too short.
+    """
+    if digest_of(row.market, row.n_symbols, _n_bars(row)) != row.digest:
+        message = f"the market of a row must have the digest {row.digest[:12]}"
+        raise refusal("value_invalid", f"{message}; received another `{row.market}`, of another version or edited")
+    key = market_key(row, window)
+    if row.market not in NAMES:
+        return _piece(row, key)
+    made = Scenario.revealed(_spec(row.market, row.n_symbols, _n_bars(row)), key.hex()).dataset()
+    # Its commitment is of use only where the key will be revealed, and that of this one never is.
+    return Dataset(made._core, name=made.name, notices=made.notices)
+
+
+def _n_bars(row: Row) -> int:
+    return row.window[1]
+
+
+@lru_cache(maxsize=64)
+def _spec(market: str, n_symbols: int, n_bars: int) -> ScenarioSpec:
+    return ScenarioSpec(market, n_symbols=n_symbols, n_days=n_bars)
+
+
+@lru_cache(maxsize=4)
+def _source(market: str) -> Dataset:
+    """Return real data, read once by each worker."""
+    if market in data.names():
+        return data.load(market)
+    path = Path(market)
+    try:
+        if path.suffix in frozen.SUFFIXES:
+            return frozen.load(path)
+        return Dataset.from_parquet(path) if path.suffix == ".parquet" else Dataset.from_csv(path)
+    except OSError as error:
+        known = ", ".join((*NAMES, *data.names()))
+        message = f"`market` must be one of {known}, or a CSV or Parquet file or a snapshot"
+        raise refusal("unknown_dataset", f"{message}; received {market!r}: {error.strerror}") from error
+
+
+def _piece(row: Row, key: bytes) -> Dataset:
+    source, n_bars = _source(row.market), _n_bars(row)
+    first, last = (round(share * source.n_bars) for share in _ENDS[row.split])
+    if last - first < n_bars:
+        wanted = f"the {row.split} part of `{row.market}` must have at least {n_bars} bars"
+        raise refusal("window_invalid", f"{wanted}; received {last - first} of {source.n_bars}")
+    start = first + _draw(key, "start") % (last - first - n_bars + 1)
+    cut = source.between(start, start + n_bars)
+    # Those that can be traded on the first bar, as far as that bar can tell.
+    known = np.isfinite(cut.close[: row.lookback]).any(axis=0)
+    names = [name for name, is_known in zip(cut.symbols, known, strict=True) if is_known]
+    names.sort(key=lambda name: _draw(key, f"symbol\0{name}"))
+    if not names:
+        wanted = f"a symbol of `{row.market}` must be known on some bar of each piece"
+        raise refusal("value_invalid", f"{wanted}; received none in bars {start} to {start + row.lookback}")
+    chosen = cut.select(sorted(names[: row.n_symbols], key=cut.symbols.index))
+    return chosen.masked(key) if row.disguise else chosen
+
+
+def _draw(key: bytes, what: str) -> int:
+    return int.from_bytes(hmac.new(key, what.encode(), hashlib.sha256).digest()[:8], "little")

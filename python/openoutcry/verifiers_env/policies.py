@@ -1,0 +1,115 @@
+"""Policies that play rows without a model: baselines, an oracle, and what a sound task must tell apart."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from openoutcry import openoutcry_py as native
+from openoutcry.verifiers_env.desk import HOLD, Desk
+from openoutcry.verifiers_env.outcome import Outcome, outcome_of
+from openoutcry.verifiers_env.rewards import excess_return_reward
+from openoutcry.verifiers_env.rows import Row
+
+Policy = Callable[[Desk], str]
+"""What says the text of the next decision, given the episode so far."""
+
+BASELINES = ("random", "do-nothing", "equal-weight", "momentum", "oracle")
+_NATIVE = {"do-nothing": "hold-cash", "buy-and-hold": "buy-and-hold"}
+
+
+def play(row: Row, policy: Policy, *, n_most: int | None = None) -> Outcome:
+    """Return what a policy makes of a row.
+
+    Args:
+        row: The episode.
+        policy: It is asked for a decision on every bar.
+        n_most: Answers after which it is asked no more; None for all.
+    """
+    desk = Desk(row)
+    while not desk.done and (n_most is None or desk.n_answers < n_most):
+        desk.decide(policy(desk))
+    return outcome_of(desk)
+
+
+def baseline(name: str, row: Row) -> Policy:
+    """Return one of `BASELINES`, or any baseline of the package, for an episode of a row."""
+    if name == "oracle":
+        return oracle
+    sessions: dict[int, native.Session] = {}
+
+    def policy(desk: Desk) -> str:
+        window = len(desk.windows)
+        if window not in sessions:
+            sessions[window] = native.Baseline(_NATIVE.get(name, name), row.index * 64 + window).session()
+        return sessions[window].decide(desk.observation)
+
+    return policy
+
+
+def oracle(desk: Desk) -> str:
+    """Decide with knowledge of the next prices, within the mandate: what no agent can be."""
+    window = desk.windows[-1]
+    bar = desk.row.window[0] + len(window.answers)
+    gains = _gains(desk, bar)
+    names, weights = window.dataset.symbols, dict.fromkeys(window.dataset.symbols, 0.0)
+    best, worst = int(np.argmax(gains)), int(np.argmin(gains))
+    cost = 2e-4 * (desk.row.cost_model.fee_bps + desk.row.cost_model.slippage_bps)
+    if desk.row.mandate == "market-neutral":
+        if gains[best] - gains[worst] > cost:
+            weights |= {names[best]: 0.5, names[worst]: -0.5}
+    elif desk.row.mandate == "long-only" or gains[best] >= -gains[worst]:
+        weights[names[best]] = float(gains[best] > cost)
+    else:
+        weights[names[worst]] = -float(-gains[worst] > cost)
+    return decision(weights)
+
+
+def decision(weights: Mapping[str, float]) -> str:
+    """Return the decision that trades to weights, as JSON."""
+    orders = [
+        {"symbol": name, "action": "buy" if weight > 0 else "sell" if weight < 0 else "close", "target_weight": weight}
+        for name, weight in weights.items()
+    ]
+    return json.dumps({"orders": orders})
+
+
+def is_sound(row: Row) -> bool:
+    """Return whether a task tells knowledge from none, and none from waste.
+
+    An oracle must be paid more than who does nothing. Who turns the account over on every bar must end below who does
+    nothing: half of it long or short in turns, begun either way, so that what the market pays one of the two it takes
+    from the other, and the mean of their growth is what trading costs.
+    """
+    nothing = play(row, lambda desk: HOLD)
+    churns = [play(row, churn(sign)) for sign in (1.0, -1.0)]
+    growth = sum(float(each.log_returns.sum()) for outcome in churns for each in outcome.played)
+    kept = sum(2.0 * float(each.log_returns.sum()) for each in nothing.played)
+    return excess_return_reward(play(row, oracle)) > excess_return_reward(nothing) and kept > growth
+
+
+def churn(sign: float) -> Policy:
+    """Return a policy that is half long on every second bar, and half short on the others."""
+
+    def policy(desk: Desk) -> str:
+        turn = sign if len(desk.windows[-1].answers) % 2 == 0 else -sign
+        names = list(desk.history())
+        return decision(dict.fromkeys(names, 0.5 * turn / len(names)))
+
+    return policy
+
+
+def _gains(desk: Desk, bar: int) -> np.ndarray:  # type: ignore[type-arg]
+    """Return what each symbol gains from the fill of a decision to that of the next, 0 where it cannot be had."""
+    dataset, last = desk.windows[-1].dataset, desk.row.window[1] - 1
+    close, opened = dataset.close, dataset.open
+    if opened is None:
+        gains = close[bar + 1] / close[bar] - 1.0
+    else:
+        end = close[bar + 1] if bar + 1 == last else opened[bar + 2]
+        gains = end / opened[bar + 1] - 1.0
+    shown = {each["symbol"] for each in json.loads(desk.observation)["symbols"]}
+    is_shown = np.array([name in shown for name in dataset.symbols])
+    return np.where(np.isfinite(gains) & is_shown, gains, 0.0)

@@ -1,0 +1,244 @@
+"""What an episode is paid: pure functions of its outcome, each bounded and finite.
+
+All of them measure the whole window with its costs, the answers being replayed; none reads a word that a model wrote.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from math import exp, tanh
+
+import numpy as np
+import numpy.typing as npt
+
+from openoutcry import openoutcry_py as native
+from openoutcry.verifiers_env.outcome import Outcome, Played
+
+# The least that a result is paid: far enough below 0 that to lose all is no cheap way to win a little more often.
+FLOOR = 4.0
+MALFORMED = 0.05
+RATE = 0.1
+DRAWDOWN = 1.0
+TURNOVER = 0.002
+BAR = 0.25
+N_TRIALS = 10
+
+
+def utility(excess: float) -> float:
+    """Return what an excess is worth: from above -4 to below 1, rising throughout, and concave above -1.2.
+
+    It is `-4 tanh((exp(-x) - 1) / 4)`, in which 0 is worth 0 and a little more than 0 as much more. A loss costs more
+    than a gain of its size brings, so that a gamble without an edge is worth less than none.
+
+    Args:
+        excess: Log return over the benchmark's, in volatilities of the market over the window.
+    """
+    return -FLOOR * tanh((exp(min(-excess, 50.0)) - 1.0) / FLOOR)
+
+
+def excess_return_reward(outcome: Outcome) -> float:
+    """Return the utility of the return over the benchmark's, mean of all windows."""
+    return _mean(outcome, lambda played: float(played.excess.sum()) / played.scale)
+
+
+def drawdown_penalised_reward(outcome: Outcome) -> float:
+    """Return the same less what the deepest drawdown is deeper than the benchmark's."""
+
+    def measure(played: Played) -> float:
+        deeper = max(0.0, _drawdown(played.log_returns) - _drawdown(played.log_returns - played.excess))
+        return (float(played.excess.sum()) - DRAWDOWN * deeper) / played.scale
+
+    return _mean(outcome, measure)
+
+
+def turnover_penalised_reward(outcome: Outcome) -> float:
+    """Return the same less 20 bps of what is traded beyond the benchmark's turnover."""
+
+    def measure(played: Played) -> float:
+        more = max(0.0, float(played.run.turnover.sum() - played.benchmark.turnover.sum()))
+        return (float(played.excess.sum()) - TURNOVER * more) / played.scale
+
+    return _mean(outcome, measure)
+
+
+def differential_sharpe_reward(outcome: Outcome) -> float:
+    """Return the utility of the exponentially weighted Sharpe ratio of the excess.
+
+    It is what the differential Sharpe ratios of all bars add up to. Source: Moody and Saffell (2001), eq. 12.
+    """
+    return _mean(outcome, lambda played: weighted_sharpe(played.excess, RATE))
+
+
+def deflated_sharpe_reward(outcome: Outcome, n_trials: int = N_TRIALS) -> float:
+    """Return how surely the Sharpe ratio of the excess is above the best of `n_trials` without skill.
+
+    It is a probability; 0, the least, where the excess has no volatility, so that the ratio is undefined. Over several
+    windows it is that of all their bars together. Source: Bailey and Lopez de Prado (2014).
+    """
+    excess = np.concatenate([played.excess / played.scale for played in outcome.played])
+    if native.is_riskless(excess):
+        return 0.0
+    moments = native.moments(excess)
+    best = native.expected_max(max(n_trials, 2)) * len(excess) ** -0.5 if n_trials > 1 else 0.0
+    sure = native.probabilistic_sharpe(moments, best)[0]
+    return _kept(outcome, sure) if np.isfinite(sure) else 0.0
+
+
+def pass_k_reward(outcome: Outcome, bar: float = BAR) -> float:
+    """Return 1 if the excess of every window is above a bar and its mandate was kept, else 0.
+
+    Args:
+        outcome: The episode.
+        bar: In volatilities of the market over the window.
+    """
+    cleared = (float(each.excess.sum()) / each.scale > bar and not each.breaches.any() for each in outcome.played)
+    return float(all(cleared))
+
+
+def process_check_reward(outcome: Outcome) -> float:
+    """Return the share of five checks of conduct that an episode passed.
+
+    They are: an answer was given on every bar, each was a decision, no order was refused, the mandate was kept at
+    every close, and the account was neither ruined nor liquidated.
+    """
+    is_alive = all(each.run.terminated_at is None for each in outcome.played)
+    checks = (
+        outcome.n_answers == outcome.row.horizon * outcome.row.n_windows or not is_alive,
+        outcome.n_malformed == 0,
+        outcome.n_refused == 0,
+        not any(each.breaches.any() for each in outcome.played),
+        is_alive,
+    )
+    return sum(checks) / len(checks)
+
+
+def format_penalty(outcome: Outcome) -> float:
+    """Return -0.05 for each answer that was no decision, at least -1."""
+    return 0.0 - min(1.0, MALFORMED * outcome.n_malformed)
+
+
+def weighted_sharpe(returns: npt.NDArray[np.float64], rate: float) -> float:
+    """Return the exponentially weighted Sharpe ratio after the last bar, both moments having begun at 0.
+
+    It is 0 while there is no variance to divide by, as in the rewards of vector environments.
+    """
+    weights = rate * (1.0 - rate) ** np.arange(len(returns))[::-1]
+    mean, square = float(weights @ returns), float(weights @ returns**2)
+    variance = square - mean * mean
+    return mean / variance**0.5 if variance > 0.0 else 0.0
+
+
+@dataclass(frozen=True)
+class Paid:
+    """A reward by its name.
+
+    Args:
+        reward: The function.
+        weight: What it counts unless a configuration says otherwise.
+        words: What a prompt says of it.
+        range: Its least and its most.
+    """
+
+    reward: Callable[[Outcome], float]
+    weight: float
+    words: str
+    range: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What an episode is paid by.
+
+    Args:
+        weights: What each reward counts, by its name.
+        bar: That of `pass_k_reward`.
+        n_trials: Those of `deflated_sharpe_reward`.
+    """
+
+    weights: Mapping[str, float] = field(default_factory=lambda: {name: paid.weight for name, paid in REWARDS.items()})
+    bar: float = BAR
+    n_trials: int = N_TRIALS
+
+    def pay(self, name: str, outcome: Outcome) -> float:
+        """Return a reward of an episode by its name, before its weight."""
+        if name == "pass_k_reward":
+            return pass_k_reward(outcome, self.bar)
+        if name == "deflated_sharpe_reward":
+            return deflated_sharpe_reward(outcome, self.n_trials)
+        return REWARDS[name].reward(outcome)
+
+    def words(self) -> list[str]:
+        """Return what is paid, in words, of each reward that counts."""
+        told = {name: REWARDS[name].words.format(bar=self.bar, n_trials=self.n_trials) for name in self.weights}
+        return [f"{weight:g} times {told[name]}" for name, weight in self.weights.items() if weight]
+
+
+_X = "the log return of the account over the window less that of the benchmark"
+_PER = "divided by the market's volatility"
+_U = "u(x), where x is"
+REWARDS = {
+    "excess_return_reward": Paid(excess_return_reward, 1.0, f"{_U} {_X}, {_PER}", (-FLOOR, 1.0)),
+    "format_penalty": Paid(
+        format_penalty, 1.0, f"-{MALFORMED:g} for each answer that is no decision, at least -1", (-1.0, 0.0)
+    ),
+    "differential_sharpe_reward": Paid(
+        differential_sharpe_reward,
+        0.0,
+        f"{_U} the exponentially weighted Sharpe ratio (rate {RATE:g} per bar) of the log returns of the account less"
+        " those of the benchmark",
+        (-FLOOR, 1.0),
+    ),
+    "drawdown_penalised_reward": Paid(
+        drawdown_penalised_reward,
+        0.0,
+        f"{_U} {_X} and less what its deepest fall below a peak, in logs, is deeper than the benchmark's, {_PER}",
+        (-FLOOR, 1.0),
+    ),
+    "turnover_penalised_reward": Paid(
+        turnover_penalised_reward,
+        0.0,
+        f"{_U} {_X} and less {TURNOVER * 1e4:g} bps of what is traded, in account values, beyond the benchmark, {_PER}",
+        (-FLOOR, 1.0),
+    ),
+    "deflated_sharpe_reward": Paid(
+        deflated_sharpe_reward,
+        0.0,
+        "the probability that the Sharpe ratio of the log returns of the account less those of the benchmark beats the"
+        " best of {n_trials} tries without skill",
+        (0.0, 1.0),
+    ),
+    "pass_k_reward": Paid(
+        pass_k_reward,
+        0.0,
+        f"1 if in every window {_X}, {_PER}, is above {{bar:g}}, else 0",
+        (0.0, 1.0),
+    ),
+    "process_check_reward": Paid(
+        process_check_reward,
+        0.0,
+        "the share of five checks passed: every bar was answered, no answer was malformed, no order was refused, the"
+        " mandate was kept, the account was not lost",
+        (0.0, 1.0),
+    ),
+}
+
+
+def _mean(outcome: Outcome, measure: Callable[[Played], float]) -> float:
+    values = [_within(each, utility(measure(each))) for each in outcome.played]
+    return sum(values) / len(values)
+
+
+def _within(played: Played, value: float) -> float:
+    """Return a value, at most minus the share of closes outside the mandate."""
+    share = float(played.breaches.mean())
+    return min(value, -share) if share else value
+
+
+def _kept(outcome: Outcome, value: float) -> float:
+    return 0.0 if any(each.breaches.any() for each in outcome.played) else value
+
+
+def _drawdown(log_returns: npt.NDArray[np.float64]) -> float:
+    path = np.concatenate([[0.0], np.cumsum(log_returns)])
+    return float(np.max(np.maximum.accumulate(path) - path))
