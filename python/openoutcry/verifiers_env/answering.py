@@ -49,7 +49,10 @@ def answer_call(desk: Desk, name: str, arguments: str) -> str:
 
 
 def last_object(text: str) -> str | None:
-    """Return the last JSON object in a text that is in no other one, as it is written; None if there is none."""
+    """Return the last JSON object in a text, as it is written; None if there is none.
+
+    One within another is a part of that.
+    """
     decoder, found, start = json.JSONDecoder(), None, text.find("{")
     n_tries = 0
     while start >= 0 and n_tries < 1_000:

@@ -84,7 +84,7 @@ class Desk:
         shares = {each["symbol"]: each["shares"] for each in seen["portfolio"]}
         nav = self._env.nav
         weights = {name: _short(held * closes[name] / nav) for name, held in shares.items() if nav > 0}
-        state = {"bars_left": self.n_left, "nav": _short(nav), "cash": _short(seen["cash"])}
+        state: dict[str, Any] = {"bars_left": self.n_left, "nav": _short(nav), "cash": _short(seen["cash"])}
         if self.row.n_windows > 1:
             state = {"window": f"{len(self.windows)} of {self.row.n_windows}"} | state
         return state | {"weights": weights, "closes": closes}

@@ -1,4 +1,4 @@
-"""Policies that try to be paid without skill: each is an exploit that a reward must not pay for."""
+"""Policies that try to be paid without skill, which no reward must pay."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _all_in(row: Row) -> Policy:
 
 
 def _martingale(row: Row) -> Policy:
-    """Double a bet after each loss, and stop as soon as the account is ahead of where it began."""
+    """Double a bet after each loss, and stop as soon as the account is ahead."""
     draw, state = Random(row.index), {"stake": 0.0, "nav": 1.0, "window": 0.0}
 
     def policy(desk: Desk) -> str:
@@ -57,7 +57,7 @@ def _martingale(row: Row) -> Policy:
 
 
 def _tilt_until_ahead(row: Row) -> Policy:
-    """Hold the benchmark but for a bet on one symbol, and take the bet off as soon as it has gained."""
+    """Hold the benchmark but for one bet, which is off as soon as it has gained."""
     draw, state = Random(row.index), {"window": 0}
 
     def policy(desk: Desk) -> str:
@@ -83,7 +83,7 @@ def _breach(row: Row) -> Policy:
 
 
 def _hedge_and_lever(row: Row) -> Policy:
-    """Ask for four times the account, long one half of the symbols and short the other."""
+    """Ask for four times the account: one half of the symbols long, one short."""
 
     def policy(desk: Desk) -> str:
         names = _names(desk)
