@@ -92,8 +92,8 @@ def _account(row: Row, desk: Desk) -> str:
     return (
         f"You trade a market with an account that is worth 1. {windows}{row.horizon} decisions, one at each close; its "
         f"orders fill {fill}. A target weight is a signed fraction of the account's value: 0.25 holds a quarter of it, "
-        f"-0.25 is short a quarter. A weight above {limits.max_weight:g} in size is cut to it, and what is added is scaled"
-        f" down where all add up to more than {limits.max_gross:g} in size. What has no order is held."
+        f"-0.25 is short a quarter. A weight above {limits.max_weight:g} in size is cut to it, and what is added is "
+        f"scaled down where all add up to more than {limits.max_gross:g} in size. What has no order is held."
     )
 
 
