@@ -126,6 +126,24 @@ def test_history_is_what_the_market_has_shown() -> None:
     assert set(json.loads(answer_call(desk, "history", ""))) == set(dataset.symbols)
 
 
+@pytest.mark.parametrize("market", ["extreme", "hard", "ecb-fx"])
+def test_what_a_model_is_shown_is_the_observation_of_the_contract(market: str) -> None:
+    row = row_of(market, 5, n_symbols=30, horizon=60, lookback=12)
+    desk, policy = Desk(row), baseline("random", row)
+    while not desk.done:
+        seen = json.loads(desk.observation)
+        closes = {each["symbol"]: each["close_history"] for each in seen["symbols"]}
+        assert desk.history() == {name: [float(f"{close:.6g}") for close in each] for name, each in closes.items()}
+        state = desk.state()
+        assert state["closes"] == {name: each[-1] for name, each in desk.history().items()}
+        assert state["cash"] == float(f"{seen['cash']:.6g}")
+        shares = {each["symbol"]: each["shares"] for each in seen["portfolio"]}
+        assert state["weights"] == pytest.approx(
+            {name: held * closes[name][-1] / desk._env.nav for name, held in shares.items()}, rel=1e-5
+        )
+        desk.decide(policy(desk))
+
+
 def test_an_early_finish_holds_what_is_held() -> None:
     early, held = Desk(row_of(n_windows=2)), Desk(row_of(n_windows=2))
     for desk in (early, held):

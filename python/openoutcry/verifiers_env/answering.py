@@ -6,12 +6,12 @@ import json
 import re
 from typing import Any
 
-from openoutcry.verifiers_env.desk import Desk
+from openoutcry.verifiers_env.desk import Desk, text_of
 from openoutcry.verifiers_env.words import TOOLS, unsaid
 
 _NAMES = tuple(tool["function"]["name"] for tool in TOOLS)
 _THOUGHT = re.compile(r"^.*</think>", re.DOTALL)
-_OVER = json.dumps({"error": "the episode is over; nothing was done"})
+_OVER = text_of({"error": "the episode is over; nothing was done"})
 
 
 def answer_text(desk: Desk, text: str) -> str:
@@ -75,7 +75,7 @@ def _read(desk: Desk, name: str, given: dict[str, Any]) -> str:
     if too_many is not None:
         return too_many
     shown = desk.state() if name == "observe" else desk.history(given.get("symbol"), given.get("n_bars"))
-    return json.dumps(shown, separators=(",", ":"))
+    return text_of(shown)
 
 
 def _fault(desk: Desk, name: str, given: dict[str, Any]) -> str | None:

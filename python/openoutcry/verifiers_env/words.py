@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from openoutcry.openoutcry_py import Limits
-from openoutcry.verifiers_env.desk import HOLD, MOST_READS, Desk
+from openoutcry.verifiers_env.desk import HOLD, MOST_READS, Desk, text_of
 from openoutcry.verifiers_env.mandates import MANDATES
 from openoutcry.verifiers_env.rewards import FLOOR, Terms
 from openoutcry.verifiers_env.rows import Row
@@ -76,7 +75,7 @@ def prompt(row: Row, style: str, terms: Terms) -> str:
         terms: What it is paid by.
     """
     desk = Desk(row)
-    start = json.dumps(desk.state() | {"history": desk.history()}, separators=(",", ":"))
+    start = text_of(desk.state() | {"history": desk.history()})
     parts = _account(row, desk), _costs(row), _paid(row, terms), _how(style), f"Now, at the first close:\n{start}"
     return "\n\n".join(parts)
 
