@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 FLOOR := .venv-floor
 TRAIN := .venv-train
+NEXT := .venv-next
 BIN := $(CURDIR)/$(VENV)/bin
 PYTEST := $(BIN)/python -m pytest
 # A file's tests share what they made, so that a file is one process's.
@@ -16,6 +17,8 @@ PIP_FLAGS := --quiet --disable-pip-version-check
 # What `test-train` was last run with, beside the pins; pufferlib-core asks for one version of torch and needs no other.
 TRAINERS := torch==2.13.0 stable-baselines3==2.9.2 psutil==7.2.2
 PUFFER := pufferlib-core==3.0.23
+# A bound that is a pre-release lets pip take others; its `--pre` would take those of all dependencies, too.
+VERIFIERS := verifiers>=0.4.1.dev0
 # The pins are of Python 3.11.2, Debian's; the versions that an older Python can run are pip's to find.
 PINS = $(shell $(PYTHON) -c 'import sys; print("$(CURDIR)/constraints.txt" if sys.version_info >= (3, 11) else "")')
 
@@ -25,10 +28,11 @@ export OPENOUTCRY_FULL
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo build test test-full test-train $(STAGES) format bench instructions platforms pins clean
+.PHONY: help demo build test test-full test-train test-verifiers-next $(STAGES)
+.PHONY: format bench instructions platforms pins clean
 
 help: ## Say what can be made
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-19s %s\n", $$1, $$2 }' Makefile
 
 demo: build ## Rank the baseline agents on real data: a table, and report.html
 	$(BIN)/openoutcry demo
@@ -69,6 +73,12 @@ test-floor: $(FLOOR)/.built ## Test the wheel on the oldest numpy and gymnasium 
 test-train: $(TRAIN)/.built ## Train with Stable-Baselines3 and PufferLib, in an environment of their own
 	$(TRAIN)/bin/python -m pytest tests/train
 
+# Not part of `test`: what is newest changes by the day, and so would the answer. `.ci/nightly` asks.
+test-verifiers-next: $(NEXT)/.built ## Test the environment on the newest pre-release of verifiers (what .ci/nightly runs)
+	$(NEXT)/bin/python -m pip install $(PIP_FLAGS) --upgrade "$(VERIFIERS)"
+	@$(NEXT)/bin/python -m pip freeze | grep '^verifiers=='
+	$(NEXT)/bin/python -m pytest $(PARALLEL) tests/test_verifiers_*.py
+
 docs: $(VENV)/.dev ## Build the site into site/
 	$(BIN)/mkdocs build --strict --quiet
 
@@ -95,7 +105,7 @@ pins: ## Resolve the newest dependencies and rewrite constraints*.txt
 	$(PYTHON) scripts/pins.py
 
 clean: ## Remove everything that was made here
-	rm -rf target dist site report.html $(VENV) $(FLOOR) $(TRAIN) python/openoutcry/*.so
+	rm -rf target dist site report.html $(VENV) $(FLOOR) $(TRAIN) $(NEXT) python/openoutcry/*.so
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 $(VENV)/.venv: scripts/install-system
@@ -145,4 +155,13 @@ $(TRAIN)/.built: $(TRAIN)/.venv dist/.built
 	$(TRAIN)/bin/python -m pip install $(PIP_FLAGS) --no-deps --force-reinstall dist/*.whl
 	PIP_CONSTRAINT=$(PINS) $(TRAIN)/bin/python -m pip install $(PIP_FLAGS) "openoutcry[train]"
 	$(TRAIN)/bin/python -m pip install $(PIP_FLAGS) --no-deps $(PUFFER)
+	@touch $@
+
+$(NEXT)/.venv: scripts/install-system
+	$(PYTHON) -m venv --clear $(NEXT)
+	@touch $@
+
+$(NEXT)/.built: $(NEXT)/.venv dist/.built
+	$(NEXT)/bin/python -m pip install $(PIP_FLAGS) --no-deps --force-reinstall dist/*.whl
+	$(NEXT)/bin/python -m pip install $(PIP_FLAGS) openoutcry hypothesis pytest pytest-xdist
 	@touch $@
