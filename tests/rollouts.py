@@ -52,7 +52,7 @@ def episodes(env: vf.Env[Any], script: Script, n_tasks: int = 1, n_rollouts: int
 def trace(env: vf.Env[Any], script: Script) -> vf.Trace:
     """Return the one trace of the first task as a script plays it, which must have gone well."""
     (episode,) = episodes(env, script)
-    assert episode.ok, episode.errors
+    assert episode.ok, [*episode.errors, *(error for each in episode.traces for error in each.errors)]
     (only,) = episode.traces
     return only
 
