@@ -32,6 +32,7 @@ class Reply:
         error: What a fault says.
         is_dropped: Whether the connection is cut in place of an answer.
         is_cut: Whether it is cut in the middle of an answer.
+        seconds: Time before it comes.
         more: More fields of the message, which come over those above.
     """
 
@@ -41,6 +42,7 @@ class Reply:
     error: str = ""
     is_dropped: bool = False
     is_cut: bool = False
+    seconds: float = 0.0
     more: Body = field(default_factory=dict)
 
 
@@ -73,6 +75,7 @@ class Endpoint:
             self.bodies.append(body)
         fault = fault_of(body["messages"])
         reply = Reply(status=400, error=fault) if fault else self.script(body)
+        await asyncio.sleep(reply.seconds)
         if reply.is_dropped:
             assert request.transport is not None
             request.transport.close()
@@ -157,7 +160,7 @@ async def _streamed(request: web.Request, head: Body, message: Body, reason: str
 async def _begin(endpoint: Endpoint) -> web.AppRunner:
     app = web.Application(client_max_size=2**26)
     app.router.add_post("/v1/chat/completions", endpoint.answer)
-    runner = web.AppRunner(app)
+    runner = web.AppRunner(app, shutdown_timeout=0.1)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     endpoint.url = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"

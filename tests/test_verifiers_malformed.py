@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cache
 from typing import Any
 
 import pytest
@@ -12,11 +13,11 @@ pytest.importorskip("verifiers", reason="needs the extra `verifiers`")
 
 import verifiers.v1 as vf
 from model_endpoint import Body, Reply, turn_of
-from rollouts import decisions, environment, facts, rows, said, scores, spoken, trace
+from rollouts import decisions, environment, episodes, facts, rows, said, scores, spoken, trace
 
 from openoutcry.verifiers_env import policies
 from openoutcry.verifiers_env.desk import MOST_READS
-from openoutcry.verifiers_env.rewards import MALFORMED
+from openoutcry.verifiers_env.rewards import MALFORMED, excess_return_reward
 
 HOLD = '{"orders":[]}'
 BUY = '{"orders":[{"symbol":"S000","action":"buy","target_weight":0.5}]}'
@@ -87,31 +88,36 @@ TEXTS = {
 }
 
 
-def check(each: vf.Trace, wanted: str) -> None:
-    """Hold an episode with one odd answer to one that holds there."""
+CASES = {"tools": TOOLS, "text": TEXTS}
+
+
+@cache
+def played(style: str) -> dict[str, vf.Episode]:
+    """Return an episode for each odd answer of a style, all of them played side by side."""
+    cases = CASES[style]
+    env = environment(style=style, num_tasks=len(cases))
+    prompts = [task.data.prompt for task in env.taskset.take(len(cases))]
+    scripts = {prompt: between(reply) for prompt, (reply, _) in zip(prompts, cases.values(), strict=True)}
+    found = episodes(env, lambda body: scripts[body["messages"][0]["content"]](body), n_tasks=len(cases))
+    return dict(zip(cases, found, strict=True))
+
+
+@pytest.mark.parametrize(("style", "what"), [(style, what) for style, cases in CASES.items() for what in cases])
+def test_what_is_no_decision_is_a_hold_that_is_told_of_and_paid_for(style: str, what: str) -> None:
+    episode = played(style)[what]
+    assert episode.ok, episode
+    (each,) = episode.traces
     state = json.loads(told(each)[-1])
-    assert state["error"].endswith("Everything was held for this bar."), state["error"]
-    assert re.search(wanted, state["error"]), state["error"]
+    assert state["error"].endswith("Everything was held for this bar.")
+    assert re.search(CASES[style][what][1], state["error"]), state["error"]
     assert state["bars_left"] == 10 - PLACE - 1
-    held = trace(environment(style=each.task.data.style), spoken(BUY, HOLD))
-    assert facts(each)["windows"] == facts(held)["windows"]
-    assert scores(each)["excess_return_reward"] == scores(held)["excess_return_reward"]
+    held = policies.play(episode.task.data.row, lambda desk: HOLD if desk.n_answers else BUY)
+    assert [window["nav"] for window in facts(each)["windows"]] == [part.run.nav[-1] for part in held.played]
+    assert scores(each)["excess_return_reward"] == excess_return_reward(held)
     assert scores(each)["format_penalty"] == -MALFORMED
     assert facts(each)["n_malformed"] == 1
     assert facts(each)["n_answers"] == each.num_turns == 10
     assert len(each.branches) == 1
-
-
-@pytest.mark.parametrize("what", TOOLS)
-def test_a_call_that_is_no_decision_is_a_hold_that_is_told_of_and_paid_for(what: str) -> None:
-    reply, wanted = TOOLS[what]
-    check(trace(environment(), between(reply)), wanted)
-
-
-@pytest.mark.parametrize("what", TEXTS)
-def test_a_text_that_is_no_decision_is_a_hold_that_is_told_of_and_paid_for(what: str) -> None:
-    reply, wanted = TEXTS[what]
-    check(trace(environment(style="text"), between(reply)), wanted)
 
 
 def test_an_order_that_cannot_be_is_told_of_and_costs_no_penalty() -> None:

@@ -107,7 +107,7 @@ async def _post(session: aiohttp.ClientSession, url: str, body: dict[str, Any]) 
         try:
             async with session.post(url, data=io.BytesIO(sent), headers=told) as response:
                 status, text = response.status, await response.text()
-        except aiohttp.ClientConnectionError as error:
+        except (aiohttp.ClientConnectionError, aiohttp.ClientPayloadError) as error:
             status, text = HTTPStatus.SERVICE_UNAVAILABLE, str(error)
         if status < HTTPStatus.INTERNAL_SERVER_ERROR and status not in _WORTH_A_RETRY:
             break
