@@ -11,6 +11,9 @@ from openoutcry.verifiers_env.words import TOOLS, unsaid
 
 _NAMES = tuple(tool["function"]["name"] for tool in TOOLS)
 _THOUGHT = re.compile(r"^.*</think>", re.DOTALL)
+# Every rollout of a worker waits while a text is read: what a brace begins is read to its end, and read again from the
+# next brace where it is no object.
+_MOST_SCANNED, _SCANNED_AT_LEAST = 2_000_000, 100
 _OVER = text_of({"error": "the episode is over; nothing was done"})
 
 
@@ -51,20 +54,19 @@ def answer_call(desk: Desk, name: str, arguments: str) -> str:
 def last_object(text: str) -> str | None:
     """Return the last JSON object in a text, as it is written; None if there is none.
 
-    One within another is a part of that.
+    One within another is a part of that. Of a text that takes too long to read there is none.
     """
-    decoder, found, start = json.JSONDecoder(), None, text.find("{")
-    n_tries = 0
-    while start >= 0 and n_tries < 1_000:
-        n_tries += 1
+    decoder, found, start, n_left = json.JSONDecoder(), None, text.find("{"), _MOST_SCANNED
+    while start >= 0 and n_left > 0:
         try:
             _, end = decoder.raw_decode(text, start)
-        except (ValueError, RecursionError):
-            end = start + 1
+        except (ValueError, RecursionError) as error:
+            end, scanned_to = start + 1, getattr(error, "pos", len(text))
         else:
-            found = text[start:end]
+            found, scanned_to = text[start:end], end
+        n_left -= scanned_to - start + _SCANNED_AT_LEAST
         start = text.find("{", end)
-    return found
+    return found if start < 0 else None
 
 
 def _read(desk: Desk, name: str, given: dict[str, Any]) -> str:
@@ -85,7 +87,7 @@ def _fault(desk: Desk, name: str, given: dict[str, Any]) -> str | None:
         if field not in known:
             return f"arguments of `{name}` must be among {', '.join(known) or 'none'}; received `{field[:100]}`"
     symbol, n_bars = given.get("symbol"), given.get("n_bars")
-    if symbol is not None and symbol not in desk.state()["closes"]:
+    if symbol is not None and (not isinstance(symbol, str) or symbol not in desk.state()["closes"]):
         return f"`symbol` must be one of the market; received {str(symbol)[:100]!r}"
     if n_bars is not None and (isinstance(n_bars, bool) or not isinstance(n_bars, int) or n_bars < 1):
         return f"`n_bars` must be an integer of at least 1; received {str(n_bars)[:100]}"

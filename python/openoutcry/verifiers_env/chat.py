@@ -7,6 +7,7 @@ changed, so that an episode is one branch of its trace and one sample of a train
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 from http import HTTPStatus
 from typing import Any
@@ -24,6 +25,7 @@ OVERFLOW = "context_overflow"
 _N_TRIES = 4
 _FIRST_WAIT_S = 0.5
 _OVERFLOWS = (HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+_NO_TOOLS = json.dumps({"error": "there are no tools; nothing was done"})
 _WORTH_A_RETRY = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS)
 
 
@@ -65,26 +67,31 @@ class VerifiersHarness(vf.Harness[VerifiersHarnessConfig]):
                 if status != HTTPStatus.OK:
                     return _ended(trace, status, text)
                 message = json.loads(text)["choices"][0]["message"]
-                messages.append({name: value for name, value in message.items() if value is not None})
+                messages.append(_sent_back(message))
                 messages.extend(_replies(desk, style, message))
         return ProgramResult(0, "", "")
 
 
 def _replies(desk: Desk, style: str, message: dict[str, Any]) -> list[dict[str, Any]]:
     """Carry out a message of the model, and return what it is told."""
+    said, calls = message.get("content") or "", message.get("tool_calls") or []
     if style == "text":
-        return [{"role": "user", "content": answer_text(desk, message.get("content") or "")}]
-    calls = message.get("tool_calls") or []
+        # A renderer finds calls in the text of a model that was offered no tools, and each must have an answer.
+        told = [_result(call, _NO_TOOLS) for call in calls]
+        return [*told, {"role": "user", "content": answer_text(desk, said)}]
     if not calls:
-        return [{"role": "user", "content": desk.malformed(unsaid("tools"), (message.get("content") or "")[-1_000:])}]
-    return [
-        {
-            "role": "tool",
-            "tool_call_id": call["id"],
-            "content": answer_call(desk, call["function"]["name"], call["function"]["arguments"]),
-        }
-        for call in calls
-    ]
+        return [{"role": "user", "content": desk.malformed(unsaid("tools"), said[-1_000:])}]
+    return [_result(call, answer_call(desk, call["function"]["name"], call["function"]["arguments"])) for call in calls]
+
+
+def _result(call: dict[str, Any], content: str) -> dict[str, Any]:
+    return {"role": "tool", "tool_call_id": call["id"], "content": content}
+
+
+def _sent_back(message: dict[str, Any]) -> dict[str, Any]:
+    """Return a message of the model as it goes back to it, with some content: a provider refuses one that has none."""
+    kept = {name: value for name, value in message.items() if value is not None}
+    return kept if kept.get("tool_calls") else {"content": ""} | kept
 
 
 async def _post(session: aiohttp.ClientSession, url: str, body: dict[str, Any]) -> tuple[int, str]:
@@ -92,15 +99,15 @@ async def _post(session: aiohttp.ClientSession, url: str, body: dict[str, Any]) 
 
     The number of the try is said, so that a request of which only the answer was lost is not counted twice.
     """
-    status, text = 0, ""
+    status, text, sent = 0, "", json.dumps(body).encode()
     for attempt in range(_N_TRIES):
         if attempt:
             await asyncio.sleep(_FIRST_WAIT_S * 2 ** (attempt - 1))
-        told = {"x-stainless-retry-count": str(attempt)}
+        told = {"Content-Type": "application/json", "x-stainless-retry-count": str(attempt)}
         try:
-            async with session.post(url, json=body, headers=told) as response:
+            async with session.post(url, data=io.BytesIO(sent), headers=told) as response:
                 status, text = response.status, await response.text()
-        except aiohttp.ClientConnectionError as error:
+        except (aiohttp.ClientConnectionError, aiohttp.ClientPayloadError) as error:
             status, text = HTTPStatus.SERVICE_UNAVAILABLE, str(error)
         if status < HTTPStatus.INTERNAL_SERVER_ERROR and status not in _WORTH_A_RETRY:
             break
