@@ -4,8 +4,8 @@
     scripts/verifiers_audit.py --write docs/verifiers.json
     scripts/verifiers_audit.py --rows 60 --only games
 
-Nothing is drawn at random but by the index of a row, so that the same rows give the same numbers. The tables of the page
-are those of the file, and `tests/test_verifiers_audit.py` compares them.
+Nothing is drawn at random but by the index of a row, so that the same rows give the same numbers. The tables of the
+page are those of the file, and `tests/test_verifiers_audit.py` compares them.
 """
 
 from __future__ import annotations

@@ -84,23 +84,22 @@ def test_nobody_without_an_edge_passes_half_of_the_windows(market: str) -> None:
 def test_who_breaks_a_mandate_is_paid_less_than_who_keeps_it(mandate: str) -> None:
     rows = script.rows_of(script.MANDATE_MARKETS[mandate], N_ROWS, mandate=mandate)
     kept = [script.outcome_by("keeper", row) for row in rows]
-    assert not any(each.breaches.any() for outcome in kept for each in outcome.played)
+    # A market can fall by 3 % between two closes.
+    assert np.mean([outcome.played[0].breaches.any() for outcome in kept]) < 0.1
     paid = REWARDS["excess_return_reward"].reward
     mean = np.mean([paid(outcome) for outcome in kept])
     n_broken = 0
     for name in BREAKERS:
         outcomes = [script.outcome_by(name, row) for row in rows]
-        assert np.mean([paid(outcome) for outcome in outcomes]) < mean
-        for outcome in outcomes:
-            share = outcome.played[0].breaches.mean()
-            if share:
-                n_broken += 1
-                assert paid(outcome) <= -share
-                assert (
-                    REWARDS["pass_k_reward"].reward(outcome) == REWARDS["deflated_sharpe_reward"].reward(outcome) == 0
-                )
-                assert REWARDS["process_check_reward"].reward(outcome) < 1.0
-    assert n_broken > N_ROWS / 2
+        broken = [outcome for outcome in outcomes if outcome.played[0].breaches.any()]
+        n_broken += len(broken)
+        assert not broken or np.mean([paid(outcome) for outcome in outcomes]) < mean
+        for outcome in broken:
+            assert paid(outcome) <= -1.0 - outcome.played[0].breaches.mean()
+            assert REWARDS["pass_k_reward"].reward(outcome) == 0.0
+            assert REWARDS["deflated_sharpe_reward"].reward(outcome) == 0.0
+            assert REWARDS["process_check_reward"].reward(outcome) < 1.0
+    assert n_broken > N_ROWS
 
 
 @pytest.mark.parametrize("name", [*GAMES, *BASELINES])
@@ -134,7 +133,7 @@ def test_what_was_measured_is_what_is_measured(market: str) -> None:
         told = RESULTS["baselines" if name in BASELINES else "games"][market][name]
         told = told if name in BASELINES else told[script.PAID]
         paid = scores(name, market)[script.PAID]
-        if N_ROWS == told["n"]:
+        if told["n"] == N_ROWS:
             assert script.cell(paid) == told
         room = 3.0 * paid.std() / N_ROWS**0.5 + 0.01
         assert told["low"] - room <= paid.mean() <= told["high"] + room

@@ -151,13 +151,14 @@ def _from_next_to_nothing(row: Row) -> Policy:
 
 
 def _breach_once(row: Row) -> Policy:
-    """Hold the benchmark, but for one bar on which everything is in one symbol and a little of another is short."""
+    """Keep the mandate, but for one bar on which almost all is in one symbol and a little of another is short."""
+    gross = 0.0 if row.mandate == "market-neutral" else 1.0
 
     def policy(desk: Desk) -> str:
         place, names = len(desk.windows[-1].answers), _names(desk)
         if place == 1:
             return decision(dict.fromkeys(names, 0.0) | {names[0]: 0.9, names[-1]: -0.1})
-        return _equal(desk) if place in (0, 2) else HOLD
+        return _equal(desk, gross) if place in (0, 2) else HOLD
 
     return policy
 
@@ -222,8 +223,9 @@ KEEPERS: dict[str, Game] = {
 """Who keeps a mandate without skill, by its name."""
 
 BREAKERS: dict[str, Game] = {
+    "as if there were none": _answers(_copy),
     "all short": _answers(_breach),
     "on one bar": _answers(_breach_once),
     "when behind": _answers(_breach_behind),
 }
-"""Who breaks mandates, by how."""
+"""How mandates are broken; a long-only one is not broken by the first."""

@@ -18,6 +18,7 @@ from openoutcry.verifiers_env.outcome import Outcome, Played
 # The least that a result is paid: far enough below 0 that to lose all is no cheap way to win a little more often.
 FLOOR = 4.0
 MALFORMED = 0.05
+BROKEN = 1.0
 RATE = 0.1
 DRAWDOWN = 1.0
 TURNOVER = 0.002
@@ -249,9 +250,12 @@ def _mean(outcome: Outcome, measure: Callable[[Played], float]) -> float:
 
 
 def _within(played: Played, value: float) -> float:
-    """Return a value, at most minus the share of closes outside the mandate."""
+    """Return a value, where the mandate was broken at most -1 less the share of closes outside it.
+
+    At most minus the share, a mandate that is dear to keep would be broken for less.
+    """
     share = float(played.breaches.mean())
-    return min(value, -share) if share else value
+    return min(value, -BROKEN - share) if share else value
 
 
 def _kept(outcome: Outcome, value: float) -> float:

@@ -8,7 +8,7 @@ from typing import Any
 from openoutcry.openoutcry_py import Limits
 from openoutcry.verifiers_env.desk import HOLD, MOST_READS, Desk
 from openoutcry.verifiers_env.mandates import MANDATES
-from openoutcry.verifiers_env.rewards import FLOOR, Terms
+from openoutcry.verifiers_env.rewards import BROKEN, FLOOR, Terms
 from openoutcry.verifiers_env.rows import Row
 
 EXAMPLE = '{"orders":[{"symbol":"NAME","action":"buy","target_weight":0.25}]}'
@@ -31,7 +31,8 @@ _ORDER = {
     "required": ["symbol", "action", "target_weight"],
 }
 _BROKEN = (
-    "Where it is broken, u(x) is at most minus the share of closes at which it is, and probability and pass are 0."
+    f"Where it is broken, u(x) is at most -{BROKEN:g} less the share of closes at which it is, and probability and pass"
+    " are 0."
 )
 TOOLS: list[dict[str, Any]] = [
     {
@@ -90,10 +91,10 @@ def _account(row: Row) -> str:
     )
     return (
         f"You trade a market of {row.n_symbols} symbols, with an account that is worth 1. {windows}{row.horizon} "
-        "decisions, one at each close; its orders fill at the next open, or at that close where the market has no opens."
-        " A target weight is a signed fraction of the account's value: 0.25 holds a quarter of it, -0.25 is short a "
-        f"quarter. A weight above {limits.max_weight:g} in size is cut to it, and all are scaled down where they add up "
-        f"to more than {limits.max_gross:g} in size. What has no order is held."
+        "decisions, one at each close; its orders fill at the next open, or at that close where the market has no"
+        " opens. A target weight is a signed fraction of the account's value: 0.25 holds a quarter of it, -0.25 is"
+        f" short a quarter. A weight above {limits.max_weight:g} in size is cut to it, and all are scaled down where they"
+        f" add up to more than {limits.max_gross:g} in size. What has no order is held."
     )
 
 
