@@ -1,6 +1,7 @@
 """Resolve the newest versions of what pyproject.toml asks for, and pin them in the two constraints files.
 
-    python scripts/pins.py
+    python scripts/pins.py                 the newest of everything
+    python scripts/pins.py --only ruff     the versions that are pinned, but of ruff the newest
 
 `constraints.txt` holds the base and every extra of development, `constraints-floor.txt` the oldest numpy and gymnasium
 that the package accepts with what the tests need. Run it on the oldest Python that is to install them: a newer one may
@@ -9,6 +10,7 @@ choose what that one cannot.
 
 from __future__ import annotations
 
+import argparse
 import subprocess
 import sys
 import tempfile
@@ -21,7 +23,7 @@ ROOT = Path(__file__).parents[1]
 EXTRAS = ("dev", "oracle")
 # pyarrow 26 asks for numpy 2 where it is imported, not where it is installed.
 FLOORS = ["numpy==1.26.*", "gymnasium==1.1.*", "pyarrow<26"]
-# What no test imports, or only one that is marked `once`.
+# What no test imports, or only one that is marked `once`. verifiers asks for numpy 2.1, too.
 TOOLS = (
     "abi3audit",
     "arch",
@@ -34,27 +36,35 @@ TOOLS = (
     "playwright",
     "ruff",
     "uvicorn",
+    "verifiers",
 )
 
 
-def resolve(requirements: list[str]) -> str:
+def resolve(requirements: list[str], kept: list[str]) -> str:
     """Return one `name==version` line per package that the requirements install in an empty environment."""
     with tempfile.TemporaryDirectory() as directory:
         venv.create(directory, with_pip=True)
         pip = [str(Path(directory, "bin", "pip")), "--disable-pip-version-check"]
-        subprocess.run([*pip, "install", "--quiet", *requirements], check=True)
+        constraints = Path(directory, "kept.txt")
+        constraints.write_text("\n".join(kept), encoding="utf-8")
+        subprocess.run([*pip, "install", "--quiet", "--constraint", str(constraints), *requirements], check=True)
         return subprocess.run([*pip, "freeze"], check=True, capture_output=True, text=True).stdout
 
 
 def main() -> None:
     """Write both files."""
+    parser = argparse.ArgumentParser(description="Pin what pyproject.toml asks for.")
+    parser.add_argument("--only", nargs="+", metavar="PACKAGE", help="keep the pinned versions of all other packages")
+    only: list[str] | None = parser.parse_args().only
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     base: list[str] = project["dependencies"]
     extras: dict[str, list[str]] = project["optional-dependencies"]
     newest = [*base, *(requirement for extra in EXTRAS for requirement in extras[extra])]
     floor = [*FLOORS, *(each for each in newest if not each.startswith(TOOLS))]
     for name, requirements in (("constraints.txt", newest), ("constraints-floor.txt", floor)):
-        (ROOT / name).write_text(resolve(requirements), encoding="utf-8")
+        pinned = (ROOT / name).read_text(encoding="utf-8").splitlines()
+        kept = [] if only is None else [line for line in pinned if line.partition("==")[0] not in only]
+        (ROOT / name).write_text(resolve(requirements, kept), encoding="utf-8")
         sys.stdout.write(f"{name}: {len(requirements)} requirements resolved\n")
 
 

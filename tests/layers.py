@@ -23,7 +23,7 @@ class Layer:
 CORE = {"agents", "core", "data", "errors", "native"}
 LAYERS = {
     "native": Layer(("openoutcry.openoutcry_py",), set(), {"numpy"}),
-    "root": Layer(("openoutcry",), CORE, set(), frozenset({"gym", "sweep", "vector"}), by_name=True),
+    "root": Layer(("openoutcry",), CORE, set(), frozenset({"gym", "sweep", "vector", "verifiers_door"}), by_name=True),
     "data": Layer(("openoutcry.data", "openoutcry.data.*"), {"data", "errors"}, {"numpy"}, frozenset({"root"})),
     "core": Layer(
         (
@@ -100,6 +100,34 @@ LAYERS = {
         {"anyio", "mcp", "mcp_types", "numpy", "pydantic"},
         frozenset({"root"}),
     ),
+    # What plays an episode knows nothing of the framework, so that it can be tested and audited without it.
+    "trading_floor": Layer(
+        tuple(
+            f"openoutcry.verifiers_env.{name}"
+            for name in (
+                "answering",
+                "desk",
+                "gaming",
+                "keeping",
+                "mandates",
+                "markets",
+                "outcome",
+                "policies",
+                "rewards",
+                "rows",
+                "words",
+            )
+        ),
+        {*CORE, "trading_floor"},
+        {"numpy"},
+        frozenset({"root"}),
+    ),
+    "verifiers": Layer(
+        tuple(f"openoutcry.verifiers_env.{name}" for name in ("chat", "environment", "tasks")),
+        {"core", "native", "trading_floor", "verifiers"},
+        {"aiohttp", "pydantic", "verifiers"},
+    ),
+    "verifiers_door": Layer(("openoutcry.verifiers_env",), set(), set(), frozenset({"verifiers"}), by_name=True),
     "reidentify": Layer(("openoutcry.reidentify",), {*CORE, "reidentify"}, {"numpy"}),
     "sb3": Layer(("openoutcry.sb3",), {"errors"}, {"gymnasium", "numpy", "stable_baselines3"}),
     "puffer": Layer(("openoutcry.puffer",), {"vector"}, {"gymnasium", "numpy", "pufferlib"}),

@@ -49,7 +49,8 @@ def over(talk: Callable[..., Awaitable[Any]], *given: Any) -> Any:
 
 def stdio(*options: str, cwd: Path) -> Any:
     arguments = ["-m", "openoutcry", "mcp", *options]
-    return mcp.StdioServerParameters(command=sys.executable, args=arguments, cwd=cwd, env=dict(os.environ))
+    server = mcp.StdioServerParameters(command=sys.executable, args=arguments, cwd=cwd, env=dict(os.environ))
+    return mcp.stdio_client(server)
 
 
 async def told(client: Any, tool: str, **given: Any) -> dict[str, Any]:

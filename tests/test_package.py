@@ -7,6 +7,7 @@ import pickle
 import re
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -36,11 +37,38 @@ NAMES = {
 }
 
 
+# What a framework looks for is no public name: it is listed only where the framework is.
+OF_VERIFIERS = {"VerifiersEnv", "VerifiersHarness", "VerifiersTaskset"}
+
+
 def test_the_public_names_are_frozen_and_at_most_twenty() -> None:
-    assert set(oo.__all__) == NAMES
-    assert len(oo.__all__) <= 20
-    assert all(getattr(oo, name) is not None for name in oo.__all__)
+    assert set(oo.__all__) - OF_VERIFIERS == NAMES
+    assert len(NAMES) <= 20
+    assert all(getattr(oo, name) is not None for name in NAMES)
+    assert set(oo.__all__) >= OF_VERIFIERS or find_spec("verifiers") is None
     assert set(dir(oo)) >= NAMES
+
+
+@pytest.mark.parametrize("has_verifiers", [False, True])
+def test_a_star_import_works_with_and_without_verifiers(has_verifiers: bool) -> None:
+    if has_verifiers and find_spec("verifiers") is None:
+        pytest.skip("verifiers is not installed here")
+    hide = "import sys; sys.modules['verifiers'] = None\n" * (not has_verifiers)
+    code = f"{hide}from openoutcry import *\nprint('Dataset' in dir(), 'VerifiersTaskset' in dir())"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True).stdout
+    assert shown.split() == ["True", str(has_verifiers)]
+
+
+def test_importing_the_package_leaves_verifiers_alone() -> None:
+    code = "import openoutcry, sys; print('verifiers' in sys.modules, 'openoutcry.verifiers_env' in sys.modules)"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True).stdout
+    assert shown.split() == ["False", "False"]
+
+
+def test_the_environment_without_verifiers_says_what_to_install() -> None:
+    code = "import sys; sys.modules['verifiers'] = None\nimport openoutcry.verifiers_env as env; env.load_environment"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "pip install openoutcry[verifiers]" in done.stderr.splitlines()[-1]
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

@@ -33,7 +33,7 @@ if not TYPE_CHECKING:
         try:
             home = import_module(f"openoutcry.verifiers_env.{_HOMES[name]}")
         except ModuleNotFoundError as error:
-            if error.name != "verifiers":
+            if str(error.name).partition(".")[0] != "verifiers":
                 raise
             raise ModuleNotFoundError("needs `pip install openoutcry[verifiers]`", name=error.name) from error
         return getattr(home, name)

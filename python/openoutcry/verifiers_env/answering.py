@@ -6,12 +6,12 @@ import json
 import re
 from typing import Any
 
-from openoutcry.verifiers_env.desk import Desk
+from openoutcry.verifiers_env.desk import Desk, text_of
 from openoutcry.verifiers_env.words import TOOLS, unsaid
 
 _NAMES = tuple(tool["function"]["name"] for tool in TOOLS)
 _THOUGHT = re.compile(r"^.*</think>", re.DOTALL)
-_OVER = json.dumps({"error": "the episode is over; nothing was done"})
+_OVER = text_of({"error": "the episode is over; nothing was done"})
 
 
 def answer_text(desk: Desk, text: str) -> str:
@@ -49,7 +49,10 @@ def answer_call(desk: Desk, name: str, arguments: str) -> str:
 
 
 def last_object(text: str) -> str | None:
-    """Return the last JSON object in a text that is in no other one, as it is written; None if there is none."""
+    """Return the last JSON object in a text, as it is written; None if there is none.
+
+    One within another is a part of that.
+    """
     decoder, found, start = json.JSONDecoder(), None, text.find("{")
     n_tries = 0
     while start >= 0 and n_tries < 1_000:
@@ -72,7 +75,7 @@ def _read(desk: Desk, name: str, given: dict[str, Any]) -> str:
     if too_many is not None:
         return too_many
     shown = desk.state() if name == "observe" else desk.history(given.get("symbol"), given.get("n_bars"))
-    return json.dumps(shown, separators=(",", ":"))
+    return text_of(shown)
 
 
 def _fault(desk: Desk, name: str, given: dict[str, Any]) -> str | None:

@@ -1,4 +1,4 @@
-"""The harness: a model plays its desk in this process, by one growing list of messages.
+"""The harness: a model plays its desk, by one growing list of messages.
 
 Every request goes through the endpoint that the framework hands over, which records it. No earlier message is ever
 changed, so that an episode is one branch of its trace and one sample of a trainer.
@@ -32,7 +32,7 @@ class VerifiersHarnessConfig(vf.HarnessConfig):
 
 
 class VerifiersHarness(vf.Harness[VerifiersHarnessConfig]):
-    """Plays the episode of a trace: asks the model, carries out what it says, tells it what came of it."""
+    """Asks the model, carries out what it says, and tells it what came of it."""
 
     APPENDS_SYSTEM_PROMPT = True
     EXECUTES_CODE = False

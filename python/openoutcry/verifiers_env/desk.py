@@ -10,6 +10,8 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from openoutcry import openoutcry_py as native
 from openoutcry.agents import Answer
 from openoutcry.dataset import Dataset
@@ -23,6 +25,9 @@ MOST_READS = 4
 MOST_CHARACTERS = 20_000
 HOLD = '{"orders":[]}'
 _N_DIGITS = 6
+
+text_of = json.JSONEncoder(separators=(",", ":")).encode
+"""Return what a model is told as JSON without white space."""
 
 
 @dataclass
@@ -75,27 +80,27 @@ class Desk:
     @property
     def observation(self) -> str:
         """What the market shows, a `MarketObservation` of the contract in JSON."""
-        return self._observation
+        return self._env.observation_json()
 
     def state(self) -> dict[str, Any]:
         """Return the account and the last closes, as a model is shown them."""
-        seen = json.loads(self._observation)
-        closes = {each["symbol"]: _short(each["close_history"][-1]) for each in seen["symbols"]}
-        shares = {each["symbol"]: each["shares"] for each in seen["portfolio"]}
+        cash = self._env.observe_into(self._closes, self._shares, self._listed)
+        listed = [symbol for symbol in zip(self._names, *self._arrays(), strict=True) if symbol[-1]]
         nav = self._env.nav
-        weights = {name: _short(held * closes[name] / nav) for name, held in shares.items() if nav > 0}
-        state = {"bars_left": self.n_left, "nav": _short(nav), "cash": _short(seen["cash"])}
+        state: dict[str, Any] = {"bars_left": self.n_left, "nav": _short(nav), "cash": _short(cash)}
         if self.row.n_windows > 1:
             state = {"window": f"{len(self.windows)} of {self.row.n_windows}"} | state
-        return state | {"weights": weights, "closes": closes}
+        held = {name: _short(shares * close / nav) for name, close, shares, _ in listed if shares and nav > 0.0}
+        return state | {"weights": held, "closes": {name: _short(close) for name, close, _, _ in listed}}
 
     def history(self, symbol: str | None = None, n_bars: int | None = None) -> dict[str, list[float]]:
         """Return closes of each symbol, oldest first, or of one."""
-        seen = json.loads(self._observation)
+        table = np.zeros((self.row.lookback, len(self._names)))
+        self._env.observe_into(self._closes, self._shares, self._listed, table)
         return {
-            each["symbol"]: [_short(close) for close in each["close_history"][-(n_bars or self.row.lookback) :]]
-            for each in seen["symbols"]
-            if symbol in (None, each["symbol"])
+            name: [_short(close) for close in closes[-(n_bars or len(table)) :] if close]
+            for name, closes, is_listed in zip(self._names, table.T.tolist(), self._listed, strict=True)
+            if is_listed and symbol in (None, name)
         }
 
     def read(self) -> str | None:
@@ -134,19 +139,25 @@ class Desk:
     def finish(self) -> str:
         """Leave the rest of the episode to what is held now."""
         self.has_finished = True
-        return json.dumps({"finished": True})
+        return text_of({"finished": True})
+
+    def _arrays(self) -> tuple[list[float], list[float], list[int]]:
+        return self._closes.tolist(), self._shares.tolist(), self._listed.tolist()
 
     def _open(self) -> None:
         window = Window(markets.draw(self.row, len(self.windows)))
         self._env = native.TradingEnv.from_dataset(window.dataset._core, **settings(self.row))
-        self._observation = self._env.reset()
+        self._env.reset()
+        self._names = window.dataset.symbols
+        self._closes, self._shares = np.zeros((2, len(self._names)))
+        self._listed = np.zeros(len(self._names), dtype=np.int8)
         self._is_over = False
         self._reads_of_bar = 0
         self.windows.append(window)
 
     def _moved(self, answer: Answer, stepped: tuple[str, float, bool, str]) -> dict[str, Any]:
         """Take note of a step, and return what happened in it."""
-        self._observation, _, self._is_over, info = stepped
+        _, _, self._is_over, info = stepped
         self._reads_of_bar = 0
         self.windows[-1].answers.append(answer)
         events = json.loads(info)["events"]
@@ -157,13 +168,13 @@ class Desk:
 
     def _told(self, came: dict[str, Any]) -> str:
         if not self._is_over:
-            return json.dumps(came | self.state(), separators=(",", ":"))
+            return text_of(came | self.state())
         ended = came | {"window_over": True, "nav": _short(self._env.nav)}
         if self.done:
-            return json.dumps(ended, separators=(",", ":"))
+            return text_of(ended)
         self._open()
         begun = {"next_window": self.state(), "history": self.history()}
-        return json.dumps(ended | begun, separators=(",", ":"))
+        return text_of(ended | begun)
 
 
 def settings(row: Row) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The environment of the framework, which runs without a sandbox and without a network of its own."""
+"""The environment of the framework, without a sandbox or network of its own."""
 
 from __future__ import annotations
 

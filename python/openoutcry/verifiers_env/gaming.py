@@ -1,4 +1,4 @@
-"""Policies that try to be paid without skill: each is an exploit that a reward must not pay for."""
+"""Policies that try to be paid without skill, which no reward must pay."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _all_in(row: Row) -> Policy:
 
 
 def _martingale(row: Row) -> Policy:
-    """Double a bet after each loss, and stop as soon as the account is ahead of where it began."""
+    """Double a bet after each loss, and stop as soon as the account is ahead."""
     draw, state = Random(row.index), {"stake": 0.0, "nav": 1.0, "window": 0.0}
 
     def policy(desk: Desk) -> str:
@@ -59,7 +59,7 @@ def _martingale(row: Row) -> Policy:
 
 
 def _tilt_until_ahead(row: Row) -> Policy:
-    """Hold the benchmark but for a bet on one symbol, and take the bet off as soon as it has gained."""
+    """Hold the benchmark but for one bet, which is off as soon as it has gained."""
     draw, state = Random(row.index), {"window": 0}
 
     def policy(desk: Desk) -> str:
@@ -85,7 +85,7 @@ def _breach(row: Row) -> Policy:
 
 
 def _hedge_and_lever(row: Row) -> Policy:
-    """Ask for four times the account, long one half of the symbols and short the other."""
+    """Ask for four times the account: one half of the symbols long, one short."""
 
     def policy(desk: Desk) -> str:
         names = _names(desk)
@@ -101,7 +101,7 @@ def _copy(row: Row) -> Policy:
 
 
 def _against_until_ahead(row: Row) -> Policy:
-    """Bet all there is against the benchmark, and join it as soon as that has paid: many small gains, a rare loss."""
+    """Bet all there is against the benchmark, and join it once that has paid."""
     state = {"window": 0, "aim": 0.0}
     began: dict[str, float] = {}
 
@@ -123,7 +123,7 @@ def _against_until_ahead(row: Row) -> Policy:
 
 
 def _from_next_to_nothing(row: Row) -> Policy:
-    """Lean next to nothing from one symbol to another near the end, and six times as far after each loss."""
+    """Lean next to nothing to one symbol, and six times as far after each loss."""
     draw, pair, state = Random(row.index), [""], {"size": 0.0}
     prices: dict[str, float] = {}
 
@@ -151,7 +151,7 @@ def _from_next_to_nothing(row: Row) -> Policy:
 
 
 def _breach_once(row: Row) -> Policy:
-    """Keep the mandate, but for one bar on which almost all is in one symbol and a little of another is short."""
+    """Keep the mandate, but for one bar of 0.9 in one symbol and -0.1 in another."""
     gross = 0.0 if row.mandate == "market-neutral" else 1.0
 
     def policy(desk: Desk) -> str:
@@ -164,7 +164,7 @@ def _breach_once(row: Row) -> Policy:
 
 
 def _breach_behind(row: Row) -> Policy:
-    """Put all into one symbol, and all of it short as soon as that has cost something."""
+    """Put all into one symbol, and go short once that has cost something."""
     long, state = _all_in(row), {"window": 0}
 
     def policy(desk: Desk) -> str:

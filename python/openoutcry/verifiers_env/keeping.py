@@ -1,4 +1,4 @@
-"""Records of episodes, and the markets they were played on, in a folder of the worker's."""
+"""Records of episodes and their markets, in a folder of the worker's."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from openoutcry import __version__
 from openoutcry.data.frozen import freeze
-from openoutcry.openoutcry_py import CONTRACT_VERSION
 from openoutcry.record import RunRecord
 from openoutcry.verifiers_env.outcome import Outcome
 
@@ -18,7 +16,9 @@ MARKETS = "markets"
 
 @dataclass
 class Keeping:
-    """A folder of records, which `openoutcry replay` verifies. It is made where it is missing.
+    """A folder of records, which `openoutcry replay` verifies.
+
+    It is made where it is missing.
 
     Args:
         folder: Where they are kept.
@@ -29,7 +29,7 @@ class Keeping:
     _lock: Lock = field(default_factory=Lock)
 
     def keep(self, name: str, record: RunRecord, outcome: Outcome) -> dict[str, Any]:
-        """Write the record of an episode and the snapshots of its markets, and return where they are.
+        """Write the record of an episode and its markets, and return where they are.
 
         Rollouts of one task share the snapshots, which are written once.
         """
@@ -50,7 +50,10 @@ class Keeping:
 
 
 def facts(outcome: Outcome, record: RunRecord) -> dict[str, Any]:
-    """Return what a trace says of an episode: plain JSON, all of it recomputed from the record by whoever has it."""
+    """Return what a trace says of an episode, plain JSON.
+
+    Whoever has the record can recompute all of it.
+    """
     windows = [
         {
             "fingerprint": each.run.dataset.fingerprint,
@@ -62,11 +65,12 @@ def facts(outcome: Outcome, record: RunRecord) -> dict[str, Any]:
         }
         for each in outcome.played
     ]
+    header = record.headers[0]
     return {
         "row": outcome.row.key,
         "digest": record.digest,
-        "engine_version": __version__,
-        "contract_version": CONTRACT_VERSION,
+        "engine_version": header["engine_version"],
+        "contract_version": header["contract_version"],
         "windows": windows,
         "n_answers": outcome.n_answers,
         "n_malformed": outcome.n_malformed,

@@ -1,4 +1,4 @@
-"""Mandates: what positions may be held, graded at each close and not by what was ordered."""
+"""Mandates: what may be held, graded by positions and not by orders."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ def _none(weights: Series, nav: Series) -> Flags:
 
 
 def _short(weights: Series, nav: Series) -> Flags:
-    return (weights < -_DUST).any(axis=1)
+    return np.asarray((weights < -_DUST).any(axis=1))
 
 
 def _directional(weights: Series, nav: Series) -> Flags:
-    return np.abs(weights.sum(axis=1)) > MOST_NET
+    return np.asarray(np.abs(weights.sum(axis=1)) > MOST_NET)
 
 
 def _sunk(weights: Series, nav: Series) -> Flags:

@@ -1,4 +1,4 @@
-"""The markets of a row: scenarios by their key, or a piece of real data in disguise."""
+"""The markets of a row: scenarios by key, or pieces of real data in disguise."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _piece(row: Row, key: bytes) -> Dataset:
     start = first + _draw(key, "start") % (last - first - n_bars + 1)
     cut = source.between(start, start + n_bars)
     # Those that can be traded on the first bar, as far as that bar can tell.
-    known = np.isfinite(cut.close[: row.lookback]).any(axis=0)
+    known = np.asarray(np.isfinite(cut.close[: row.lookback]).any(axis=0))
     names = [name for name, is_known in zip(cut.symbols, known, strict=True) if is_known]
     names.sort(key=lambda name: _draw(key, f"symbol\0{name}"))
     if not names:

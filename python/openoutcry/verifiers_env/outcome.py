@@ -1,4 +1,4 @@
-"""What an episode came to: its windows run again from the answers given, beside the benchmark.
+"""What an episode came to: its answers run again, beside the benchmark.
 
 Rewards read nothing else, so that what is paid is what the records of the episode replay to.
 """
@@ -57,11 +57,11 @@ class Played:
     def scale(self) -> float:
         """Volatility of the market over the whole window, by which results are divided."""
         each = float(np.sqrt(np.mean(_log_returns(self.market) ** 2)))
-        return max(each, LEAST_VOLATILITY) * len(self.excess) ** 0.5
+        return float(max(each, LEAST_VOLATILITY) * len(self.excess) ** 0.5)
 
     @cached_property
     def breaches(self) -> npt.NDArray[np.bool_]:
-        """At which closes after the first the positions held are outside the mandate, shape `(horizon,)`."""
+        """At which closes after the first the mandate is broken, shape `(horizon,)`."""
         return self.mandate.breaches(self.run.weights, self.run.nav)[1:]
 
 

@@ -1,4 +1,4 @@
-"""Policies that play rows without a model: baselines, an oracle, and what a sound task must tell apart."""
+"""Policies that play rows without a model: baselines, and an oracle."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 
 import numpy as np
+import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
 from openoutcry.verifiers_env.desk import HOLD, Desk
@@ -35,7 +36,7 @@ def play(row: Row, policy: Policy, *, n_most: int | None = None) -> Outcome:
 
 
 def baseline(name: str, row: Row) -> Policy:
-    """Return one of `BASELINES`, or any baseline of the package, for an episode of a row."""
+    """Return one of `BASELINES`, or any baseline of the package, for a row."""
     if name == "oracle":
         return oracle
     sessions: dict[int, native.Session] = {}
@@ -50,7 +51,7 @@ def baseline(name: str, row: Row) -> Policy:
 
 
 def oracle(desk: Desk) -> str:
-    """Decide with knowledge of the next prices, within the mandate: what no agent can be."""
+    """Decide with knowledge of the next prices, within the mandate."""
     window = desk.windows[-1]
     bar = desk.row.window[0] + len(window.answers)
     gains = _gains(desk, bar)
@@ -91,7 +92,7 @@ def is_sound(row: Row) -> bool:
 
 
 def churn(sign: float) -> Policy:
-    """Return a policy that is half long on every second bar, and half short on the others."""
+    """Return a policy that is half long and half short in turns."""
 
     def policy(desk: Desk) -> str:
         turn = sign if len(desk.windows[-1].answers) % 2 == 0 else -sign
@@ -101,8 +102,11 @@ def churn(sign: float) -> Policy:
     return policy
 
 
-def _gains(desk: Desk, bar: int) -> np.ndarray:  # type: ignore[type-arg]
-    """Return what each symbol gains from the fill of a decision to that of the next, 0 where it cannot be had."""
+def _gains(desk: Desk, bar: int) -> npt.NDArray[np.float64]:
+    """Return what each symbol gains from one fill to the next.
+
+    It is 0 where it cannot be had.
+    """
     dataset, last = desk.windows[-1].dataset, desk.row.window[1] - 1
     close, opened = dataset.close, dataset.open
     if opened is None:

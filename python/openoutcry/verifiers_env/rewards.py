@@ -27,10 +27,10 @@ N_TRIALS = 10
 
 
 def utility(excess: float) -> float:
-    """Return what an excess is worth: from above -4 to below 1, rising throughout, and concave above -1.2.
+    """Return what an excess is worth: above -4, below 1, rising throughout.
 
-    It is `-4 tanh((exp(-x) - 1) / 4)`, in which 0 is worth 0 and a little more than 0 as much more. A loss costs more
-    than a gain of its size brings, so that a gamble without an edge is worth less than none.
+    It is `-4 tanh((exp(-x) - 1) / 4)`, concave above -1.2. A loss costs more than a gain of its size brings, so that a
+    gamble without an edge is worth less than none.
 
     Args:
         excess: Log return over the benchmark's, in volatilities of the market over the window.
@@ -78,10 +78,11 @@ def differential_sharpe_reward(outcome: Outcome) -> float:
 
 
 def deflated_sharpe_reward(outcome: Outcome, n_trials: int = N_TRIALS) -> float:
-    """Return how surely the Sharpe ratio of the excess is above the best of `n_trials` without skill.
+    """Return how surely the excess has a Sharpe ratio above the best of luck.
 
-    It is a probability; 0, the least, where the excess has no volatility, so that the ratio is undefined. Over several
-    windows it is that of all their bars together. Source: Bailey and Lopez de Prado (2014).
+    It is the probability that it is above the best of `n_trials` without skill; 0, the least, where the excess has no
+    volatility, so that the ratio is undefined. Over several windows it is that of all their bars together. Source:
+    Bailey and Lopez de Prado (2014).
     """
     excess = np.concatenate([played.excess / played.scale for played in outcome.played])
     if native.is_riskless(excess):
@@ -93,10 +94,10 @@ def deflated_sharpe_reward(outcome: Outcome, n_trials: int = N_TRIALS) -> float:
 
 
 def pass_k_reward(outcome: Outcome, bar: float = BAR) -> float:
-    """Return 1 if every window ends above a bar, was never as far behind, and kept its mandate, else 0.
+    """Return 1 if every window passed a bar, else 0.
 
-    Who has no edge ends a window above the bar as often as he likes by betting until he does; above it before he is as
-    far below is one in two, whatever he bets.
+    It ends above the bar, was at no close as far behind, and kept its mandate. Who has no edge ends as many windows as
+    he likes above the bar by betting until they are; not half of them, where he may not fall as far behind first.
 
     Args:
         outcome: The episode.
@@ -133,9 +134,9 @@ def format_penalty(outcome: Outcome) -> float:
 
 
 def weighted_sharpe(returns: npt.NDArray[np.float64], rate: float, least: float = 0.0) -> float:
-    """Return the exponentially weighted Sharpe ratio after the last bar, both moments having begun at 0.
+    """Return the exponentially weighted Sharpe ratio after the last bar.
 
-    It is 0 while there is nothing to divide by, as in the rewards of vector environments.
+    Both moments begin at 0. It is 0 while there is nothing to divide by, as in the rewards of vector environments.
 
     Args:
         returns: Of each bar.
@@ -197,7 +198,7 @@ class Terms:
 _X = "the log return of the account over the window less that of the benchmark"
 _PER = "divided by the market's volatility"
 _U = "u(x), where x is"
-REWARDS = {
+REWARDS: dict[str, Paid] = {
     "excess_return_reward": Paid(excess_return_reward, 1.0, f"{_U} {_X}, {_PER}", (-FLOOR, 1.0)),
     "format_penalty": Paid(
         format_penalty, 1.0, f"-{MALFORMED:g} for each answer that is no decision, at least -1", (-1.0, 0.0)
@@ -250,7 +251,7 @@ def _mean(outcome: Outcome, measure: Callable[[Played], float]) -> float:
 
 
 def _within(played: Played, value: float) -> float:
-    """Return a value, where the mandate was broken at most -1 less the share of closes outside it.
+    """Return a value, at most -1 less the share of closes outside the mandate.
 
     At most minus the share, a mandate that is dear to keep would be broken for less.
     """

@@ -1,4 +1,4 @@
-"""Rows of tasks: what an episode is about, and the keys that its markets are drawn with.
+"""Rows of tasks: what an episode is about, and the keys of its markets.
 
 A row is serialisable and holds no price: whoever has it and the secret of its split draws the same markets again.
 """

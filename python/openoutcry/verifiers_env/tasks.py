@@ -1,4 +1,4 @@
-"""Tasks of the framework: rows, what is done before and after an episode of one, and what it is paid."""
+"""Tasks of the framework: what comes before and after an episode of a row."""
 
 from __future__ import annotations
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from openoutcry.openoutcry_py import Limits
-from openoutcry.verifiers_env.desk import HOLD, MOST_READS, Desk
+from openoutcry.verifiers_env.desk import HOLD, MOST_READS, Desk, text_of
 from openoutcry.verifiers_env.mandates import MANDATES
 from openoutcry.verifiers_env.rewards import BROKEN, FLOOR, Terms
 from openoutcry.verifiers_env.rows import Row
@@ -77,33 +76,37 @@ def prompt(row: Row, style: str, terms: Terms) -> str:
         terms: What it is paid by.
     """
     desk = Desk(row)
-    start = json.dumps(desk.state() | {"history": desk.history()}, separators=(",", ":"))
-    parts = _account(row), _costs(row), _paid(row, terms), _how(style), f"Now, at the first close:\n{start}"
+    start = text_of(desk.state() | {"history": desk.history()})
+    parts = _account(row, desk), _costs(row), _paid(row, terms), _how(style), f"Now, at the first close:\n{start}"
     return "\n\n".join(parts)
 
 
-def _account(row: Row) -> str:
+def _account(row: Row, desk: Desk) -> str:
     limits = Limits()
-    windows = (
-        f"The episode has {row.n_windows} windows, each on a market and with an account of its own. In each there are "
-        if row.n_windows > 1
-        else "There are "
-    )
+    fill = "at the next open" if desk.windows[0].dataset.has_opens else "at that close"
+    windows = "There are "
+    if row.n_windows > 1:
+        windows = (
+            f"There are {row.n_windows} windows, each on a market and with an account of its own. In each there are "
+        )
     return (
-        f"You trade a market of {row.n_symbols} symbols, with an account that is worth 1. {windows}{row.horizon} "
-        "decisions, one at each close; its orders fill at the next open, or at that close where the market has no"
-        " opens. A target weight is a signed fraction of the account's value: 0.25 holds a quarter of it, -0.25 is"
-        f" short a quarter. A weight above {limits.max_weight:g} in size is cut to it, and all are scaled down where they"
-        f" add up to more than {limits.max_gross:g} in size. What has no order is held."
+        f"You trade a market with an account that is worth 1. {windows}{row.horizon} decisions, one at each close; its "
+        f"orders fill {fill}. A target weight is a signed fraction of the account's value: 0.25 holds a quarter of it, "
+        f"-0.25 is short a quarter. A weight above {limits.max_weight:g} in size is cut to it, and what is added is "
+        f"scaled down where all add up to more than {limits.max_gross:g} in size. What has no order is held."
     )
 
 
 def _costs(row: Row) -> str:
     costs = row.costs
+    traded = f"{costs['fee_bps']:g} bps fee and {costs['slippage_bps']:g} bps slippage of what is traded"
+    if costs["slippage_jitter"]:
+        traded += f", the latter up to {costs['slippage_jitter']:.0%} more or less by chance"
+    if costs["impact_bps"]:
+        traded += f"; {costs['impact_bps']:g} bps times the root of the share of a bar's volume that an order takes"
     return (
-        f"Costs: {costs['fee_bps']:g} bps fee and {costs['slippage_bps']:g} bps slippage of what is traded; a year, "
-        f"{costs['borrow_bps']:g} bps of what is short and {costs['financing_bps']:g} bps of borrowed cash; idle cash "
-        f"earns {costs['cash_bps']:g} bps."
+        f"Costs: {traded}; a year, {costs['borrow_bps']:g} bps of what is short and {costs['financing_bps']:g} bps of "
+        f"borrowed cash; idle cash earns {costs['cash_bps']:g} bps."
     )
 
 

@@ -1,0 +1,160 @@
+"""Rows: disjoint splits, markets drawn again from what is serialisable, and nothing in them that tells the future."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rollout_rows import SECRET, csv_of, row_of
+
+import openoutcry as oo
+from openoutcry.scenario import NAMES
+from openoutcry.verifiers_env import markets, words
+from openoutcry.verifiers_env.desk import Desk
+from openoutcry.verifiers_env.mandates import MANDATES
+from openoutcry.verifiers_env.policies import decision, is_sound
+from openoutcry.verifiers_env.rewards import Terms
+from openoutcry.verifiers_env.rows import HELD_OUT_SECRET, SPLITS, STYLES, Row, market_key
+
+
+@pytest.fixture(autouse=True)
+def _secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(HELD_OUT_SECRET, SECRET)
+
+
+@pytest.mark.parametrize("market", [*NAMES, "ecb-fx", "us-treasury"])
+def test_a_row_that_has_travelled_draws_the_same_market(market: str) -> None:
+    row = row_of(market, 7)
+    again = Row(**json.loads(json.dumps(asdict(row))))
+    assert again == row
+    assert markets.draw(again, 0).fingerprint == markets.draw(row, 0).fingerprint
+
+
+def test_no_market_is_in_two_splits_tasks_or_windows() -> None:
+    drawn = [
+        markets.draw(row_of(index=index, split=split, n_windows=3), window).fingerprint
+        for split in SPLITS
+        for index in range(40)
+        for window in range(3)
+    ]
+    assert len(set(drawn)) == len(drawn)
+
+
+def test_splits_of_real_data_share_no_bar() -> None:
+    seen: dict[str, set[str]] = {}
+    for split in SPLITS:
+        rows = [row_of("ecb-fx", index, split=split, disguise=False) for index in range(150)]
+        seen[split] = {day for row in rows for day in markets.draw(row, 0).dates}
+        assert len(seen[split]) > 500
+    assert max(seen["train"]) < min(seen["validation"])
+    assert max(seen["validation"]) < min(seen["held-out"])
+
+
+def test_real_data_is_in_disguise_unless_asked_for_bare() -> None:
+    plain, masked = (markets.draw(row_of("ecb-fx", disguise=disguise), 0) for disguise in (False, True))
+    assert set(masked.symbols) == {"S01", "S02", "S03"}
+    assert not set(masked.dates) & set(oo.data.load("ecb-fx").dates)
+    assert set(plain.symbols) <= set(oo.data.load("ecb-fx").symbols)
+    assert not np.isclose(masked.close[0], plain.close[0]).any()
+    returns = [np.sort(each.close[-1] / each.close[0]) for each in (plain, masked)]
+    assert np.allclose(*returns)
+
+
+def test_held_out_markets_are_those_of_the_workers_secret(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    row = row_of(split="held-out")
+    first = markets.draw(row, 0).fingerprint
+    (tmp_path / "secret").write_text(f"{SECRET}\n")
+    monkeypatch.setenv(HELD_OUT_SECRET, f"@{tmp_path / 'secret'}")
+    assert markets.draw(row, 0).fingerprint == first
+    monkeypatch.setenv(HELD_OUT_SECRET, "another secret, of another worker")
+    assert markets.draw(row, 0).fingerprint != first
+
+
+@pytest.mark.parametrize("told", ["", "short", "@/nowhere/to/be/found"])
+def test_held_out_rows_without_a_secret_are_refused(monkeypatch: pytest.MonkeyPatch, told: str) -> None:
+    monkeypatch.setenv(HELD_OUT_SECRET, told)
+    with pytest.raises(oo.OpenOutcryError, match=HELD_OUT_SECRET):
+        markets.draw(row_of(split="held-out"), 0)
+    # The others need none.
+    markets.draw(row_of(split="train"), 0)
+
+
+def test_a_market_of_another_version_than_the_rows_is_refused(tmp_path: Path) -> None:
+    path = csv_of(tmp_path / "mine.csv", np.linspace(1.0, 2.0, 120).reshape(60, 2))
+    row = row_of(str(path), n_symbols=2)
+    markets.draw(row, 0)
+    with pytest.raises(oo.OpenOutcryError, match="must have the digest"):
+        markets.draw(replace(row, digest="0" * 64), 0)
+    with pytest.raises(oo.OpenOutcryError, match="unknown_dataset"):
+        row_of(str(tmp_path / "none.csv"))
+
+
+def test_a_file_too_short_for_the_row_is_refused(tmp_path: Path) -> None:
+    path = csv_of(tmp_path / "mine.csv", np.linspace(1.0, 2.0, 40).reshape(20, 2))
+    with pytest.raises(oo.OpenOutcryError, match=r"validation part .* must have at least 11 bars; received 4 of 20"):
+        markets.draw(row_of(str(path), split="validation"), 0)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("split", "test"), ("mandate", "win"), ("horizon", 1), ("lookback", 1), ("n_symbols", 0), ("n_windows", 0)],
+)
+def test_a_row_that_makes_no_sense_is_refused(field: str, value: object) -> None:
+    with pytest.raises(oo.OpenOutcryError, match=f"`{field}` must be"):
+        Row(**{**asdict(row_of()), field: value})
+
+
+@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize("market", ["pairs", "ecb-fx"])
+def test_nothing_a_model_is_told_depends_on_a_later_bar(
+    monkeypatch: pytest.MonkeyPatch, market: str, style: str
+) -> None:
+    row = row_of(market)
+    real, cut = markets.draw(row, 0), 3
+
+    def told() -> list[str]:
+        said = [words.prompt(row, style, Terms())]
+        desk = Desk(row)
+        for place in range(cut):
+            said.append(desk.decide(decision({desk.windows[0].dataset.symbols[place]: 0.3}))[1])
+            said.append(json.dumps([desk.state(), desk.history()]))
+        return said
+
+    before = told()
+    start = row.window[0]
+    columns = real._columns()
+    for name in ("close", "open", "high", "low"):
+        if columns[name] is not None:
+            columns[name] = np.array(columns[name])
+            columns[name][start + cut + 1 :] *= 3.0
+    future = oo.Dataset.from_arrays(**columns, name=real.name)
+    monkeypatch.setattr(markets, "draw", lambda row, window: future)
+    assert told() == before
+    assert future.fingerprint != real.fingerprint
+
+
+def test_no_key_seed_or_index_is_in_what_a_model_is_told() -> None:
+    row = row_of(index=987_654_321)
+    said = words.prompt(row, "tools", Terms()) + Desk(row).decide('{"orders":[]}')[1]
+    for secret in ("987654321", market_key(row, 0).hex(), row.digest, row.split, "pairs"):
+        assert secret not in said
+
+
+@pytest.mark.parametrize("mandate", MANDATES)
+@pytest.mark.parametrize("market", ["pairs", "regime-shift", "calm", "ecb-fx", "us-treasury"])
+def test_tasks_tell_knowledge_from_none_and_none_from_waste(market: str, mandate: str) -> None:
+    assert all(is_sound(row_of(market, index, mandate=mandate, horizon=10)) for index in range(10))
+
+
+@settings(derandomize=True, deadline=None, max_examples=40)
+@given(st.integers(0, 2**31 - 1), st.sampled_from(NAMES), st.integers(1, 9), st.integers(2, 40), st.integers(2, 30))
+def test_every_row_can_be_played(index: int, market: str, n_symbols: int, horizon: int, lookback: int) -> None:
+    desk = Desk(row_of(market, index, n_symbols=n_symbols, horizon=horizon, lookback=lookback))
+    while not desk.done:
+        desk.decide('{"orders":[]}')
+    assert desk.n_answers == horizon
