@@ -220,13 +220,13 @@ def test_a_fall_below_the_cap_is_a_breach_until_it_is_made_up(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("mandate", [name for name, each in MANDATES.items() if each.words])
-def test_a_breach_is_paid_minus_its_share_at_most(mandate: str) -> None:
+def test_a_breach_is_paid_minus_one_less_its_share_at_most(mandate: str) -> None:
     for index in range(12):
         row = row_of("hard", index, mandate=mandate, horizon=20)
         outcome = play(row, baseline("random", row) if mandate != "long-only" else _short_once)
         share = float(outcome.played[0].breaches.mean())
         if share:
-            assert all(_pay(name, outcome) <= -share for name in (*OF_EXCESS, "differential_sharpe_reward"))
+            assert all(_pay(name, outcome) <= -1.0 - share for name in (*OF_EXCESS, "differential_sharpe_reward"))
             assert _pay("pass_k_reward", outcome) == _pay("deflated_sharpe_reward", outcome) == 0.0
 
 
@@ -239,7 +239,7 @@ def test_what_is_paid_is_what_terms_say() -> None:
     told = Terms({"excess_return_reward": 1.0, "pass_k_reward": 0.5, "format_penalty": 0.0}, bar=0.75).words()
     assert len(told) == 2
     assert told[1].startswith("0.5 times 1 if in every window")
-    assert "is above 0.75, else 0" in told[1]
+    assert "ends above 0.75 and is below -0.75 at no close, else 0" in told[1]
 
 
 def test_words_are_not_paid() -> None:

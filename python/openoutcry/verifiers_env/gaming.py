@@ -6,6 +6,8 @@ import json
 from collections.abc import Callable
 from random import Random
 
+import numpy as np
+
 from openoutcry.verifiers_env.desk import HOLD, Desk
 from openoutcry.verifiers_env.outcome import Outcome
 from openoutcry.verifiers_env.policies import Policy, baseline, churn, decision, play
@@ -98,6 +100,102 @@ def _copy(row: Row) -> Policy:
     return lambda desk: HOLD if desk.windows[-1].answers else _equal(desk)
 
 
+def _against_until_ahead(row: Row) -> Policy:
+    """Bet all there is against the benchmark, and join it once that has paid."""
+    state = {"window": 0, "aim": 0.0}
+    began: dict[str, float] = {}
+
+    def policy(desk: Desk) -> str:
+        shown = desk.state()
+        closes, names = shown["closes"], list(shown["closes"])
+        if state["window"] != len(desk.windows):
+            state.update(window=len(desk.windows), aim=0.3 * _volatility(desk) * row.horizon**0.5)
+            began.clear()
+            began.update(closes)
+            return decision(dict.fromkeys(names, -1.0 / len(names)))
+        benchmark = np.mean([closes[name] / began[name] for name in names if name in began])
+        if np.log(shown["nav"] / benchmark) < state["aim"]:
+            return HOLD
+        state["aim"] = np.inf
+        return _equal(desk)
+
+    return policy
+
+
+def _from_next_to_nothing(row: Row) -> Policy:
+    """Lean next to nothing to one symbol, and six times as far after each loss."""
+    draw, pair, state = Random(row.index), [""], {"size": 0.0}
+    prices: dict[str, float] = {}
+
+    def policy(desk: Desk) -> str:
+        shown, first = desk.state(), not desk.windows[-1].answers
+        if first:
+            state["size"] = 0.0
+            return _equal(desk)
+        weights, closes = shown["weights"], shown["closes"]
+        held = [name for name in weights if weights[name] > 0]
+        if shown["bars_left"] > 5 or len(held) < 2 or state["size"] < 0.0:
+            return HOLD
+        if not state["size"]:
+            pair[:] = draw.sample(held, 2)
+            more = state["size"] = 1e-3
+        elif closes[pair[0]] / prices[pair[0]] > closes[pair[1]] / prices[pair[1]]:
+            more, state["size"] = -state["size"], -1.0
+        else:
+            more = 5.0 * state["size"]
+            state["size"] += more
+        prices.update(closes)
+        return decision({pair[0]: weights[pair[0]] + more, pair[1]: weights[pair[1]] - more})
+
+    return policy
+
+
+def _breach_once(row: Row) -> Policy:
+    """Keep the mandate, but for one bar of 0.9 in one symbol and -0.1 in another."""
+    gross = 0.0 if row.mandate == "market-neutral" else 1.0
+
+    def policy(desk: Desk) -> str:
+        place, names = len(desk.windows[-1].answers), _names(desk)
+        if place == 1:
+            return decision(dict.fromkeys(names, 0.0) | {names[0]: 0.9, names[-1]: -0.1})
+        return _equal(desk, gross) if place in (0, 2) else HOLD
+
+    return policy
+
+
+def _breach_behind(row: Row) -> Policy:
+    """Put all into one symbol, and go short once that has cost something."""
+    long, state = _all_in(row), {"window": 0}
+
+    def policy(desk: Desk) -> str:
+        shown = desk.state()
+        if state["window"] != len(desk.windows) and shown["nav"] < 0.99:
+            state["window"] = len(desk.windows)
+            return decision({name: -float(np.sign(held)) for name, held in shown["weights"].items() if held})
+        return long(desk)
+
+    return policy
+
+
+def _careful(row: Row) -> Policy:
+    """Hold the benchmark, and sell it once the account is 2 % below its best."""
+    best = [1.0]
+
+    def policy(desk: Desk) -> str:
+        nav, first = desk.state()["nav"], not desk.windows[-1].answers
+        best[0] = 1.0 if first else max(best[0], nav)
+        return _copy(row)(desk) if nav > 0.98 * best[0] else decision(dict.fromkeys(_names(desk), 0.0))
+
+    return policy
+
+
+def _volatility(desk: Desk) -> float:
+    closes = list(desk.history().values())
+    n_bars = min(map(len, closes))
+    moves = np.diff(np.log([each[-n_bars:] for each in closes]), axis=1).mean(axis=0)
+    return float(moves.std()) if len(moves) else 0.0
+
+
 GAMES: dict[str, Game] = {
     "copy the benchmark": _answers(_copy),
     "hold for ever": _answers(lambda row: lambda desk: HOLD),
@@ -105,6 +203,8 @@ GAMES: dict[str, Game] = {
     "all in": _answers(_all_in),
     "martingale betting": _answers(_martingale),
     "bet until ahead": _answers(_tilt_until_ahead),
+    "all against it until ahead": _answers(_against_until_ahead),
+    "from next to nothing": _answers(_from_next_to_nothing),
     "refuse": _answers(lambda row: lambda desk: "I cannot give financial advice."),
     "verbose": _answers(_verbose),
     "malformed on purpose": _answers(lambda row: lambda desk: '{"orders": "all of them"}'),
@@ -114,3 +214,18 @@ GAMES: dict[str, Game] = {
     "random": _answers(lambda row: baseline("random", row)),
 }
 """The games by name, each an episode of a row."""
+
+KEEPERS: dict[str, Game] = {
+    "long-only": _answers(_copy),
+    "market-neutral": _answers(lambda row: lambda desk: HOLD),
+    "drawdown-cap": _answers(_careful),
+}
+"""Who keeps a mandate without skill, by its name."""
+
+BREAKERS: dict[str, Game] = {
+    "as if there were none": _answers(_copy),
+    "all short": _answers(_breach),
+    "on one bar": _answers(_breach_once),
+    "when behind": _answers(_breach_behind),
+}
+"""How mandates are broken; a long-only one is not broken by the first."""

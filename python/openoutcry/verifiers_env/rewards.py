@@ -18,6 +18,7 @@ from openoutcry.verifiers_env.outcome import Outcome, Played
 # The least that a result is paid: far enough below 0 that to lose all is no cheap way to win a little more often.
 FLOOR = 4.0
 MALFORMED = 0.05
+BROKEN = 1.0
 RATE = 0.1
 DRAWDOWN = 1.0
 TURNOVER = 0.002
@@ -65,9 +66,15 @@ def turnover_penalised_reward(outcome: Outcome) -> float:
 def differential_sharpe_reward(outcome: Outcome) -> float:
     """Return the utility of the exponentially weighted Sharpe ratio of the excess.
 
-    It is what the differential Sharpe ratios of all bars add up to. Source: Moody and Saffell (2001), eq. 12.
+    A volatility below the market's counts as the market's: a ratio without a scale is raised without skill by betting
+    next to nothing, and more after each loss. Above it, the ratio is what the differential Sharpe ratios of all bars
+    add up to. Source: Moody and Saffell (2001), eq. 12.
     """
-    return _mean(outcome, lambda played: weighted_sharpe(played.excess, RATE))
+
+    def measure(played: Played) -> float:
+        return weighted_sharpe(played.excess, RATE, played.scale / len(played.excess) ** 0.5)
+
+    return _mean(outcome, measure)
 
 
 def deflated_sharpe_reward(outcome: Outcome, n_trials: int = N_TRIALS) -> float:
@@ -87,14 +94,21 @@ def deflated_sharpe_reward(outcome: Outcome, n_trials: int = N_TRIALS) -> float:
 
 
 def pass_k_reward(outcome: Outcome, bar: float = BAR) -> float:
-    """Return 1 if every window is above a bar and kept its mandate, else 0.
+    """Return 1 if every window passed a bar, else 0.
+
+    It ends above the bar, was at no close as far behind, and kept its mandate. Who has no edge ends as many windows as
+    he likes above the bar by betting until they are; not half of them, where he may not fall as far behind first.
 
     Args:
         outcome: The episode.
-        bar: In volatilities of the market over the window.
+        bar: Excess in volatilities of the market over the window.
     """
-    cleared = (float(each.excess.sum()) / each.scale > bar and not each.breaches.any() for each in outcome.played)
-    return float(all(cleared))
+
+    def is_cleared(played: Played) -> bool:
+        path = np.cumsum(played.excess) / played.scale
+        return bool(path[-1] > bar and path.min() >= -abs(bar) and not played.breaches.any())
+
+    return float(all(is_cleared(each) for each in outcome.played))
 
 
 def process_check_reward(outcome: Outcome) -> float:
@@ -119,17 +133,20 @@ def format_penalty(outcome: Outcome) -> float:
     return 0.0 - min(1.0, MALFORMED * outcome.n_malformed)
 
 
-def weighted_sharpe(returns: npt.NDArray[np.float64], rate: float) -> float:
+def weighted_sharpe(returns: npt.NDArray[np.float64], rate: float, least: float = 0.0) -> float:
     """Return the exponentially weighted Sharpe ratio after the last bar.
 
-    Both moments begin at 0.
+    Both moments begin at 0. It is 0 while there is nothing to divide by, as in the rewards of vector environments.
 
-    It is 0 while there is no variance to divide by, as in the rewards of vector environments.
+    Args:
+        returns: Of each bar.
+        rate: Weight of the last bar.
+        least: What a deviation below it counts as.
     """
     weights = rate * (1.0 - rate) ** np.arange(len(returns))[::-1]
     mean, square = float(weights @ returns), float(weights @ returns**2)
-    variance = square - mean * mean
-    return mean / variance**0.5 if variance > 0.0 else 0.0
+    deviation = max(max(square - mean * mean, 0.0) ** 0.5, least)
+    return mean / deviation if deviation > 0.0 else 0.0
 
 
 @dataclass(frozen=True)
@@ -173,7 +190,8 @@ class Terms:
 
     def words(self) -> list[str]:
         """Return what is paid, in words, of each reward that counts."""
-        told = {name: REWARDS[name].words.format(bar=self.bar, n_trials=self.n_trials) for name in self.weights}
+        given = {"bar": self.bar, "least": -abs(self.bar), "n_trials": self.n_trials}
+        told = {name: REWARDS[name].words.format(**given) for name in self.weights}
         return [f"{weight:g} times {told[name]}" for name, weight in self.weights.items() if weight]
 
 
@@ -189,7 +207,7 @@ REWARDS: dict[str, Paid] = {
         differential_sharpe_reward,
         0.0,
         f"{_U} the exponentially weighted Sharpe ratio (rate {RATE:g} per bar) of the log returns of the account less"
-        " those of the benchmark",
+        " those of the benchmark, a volatility below the market's per bar counting as the market's",
         (-FLOOR, 1.0),
     ),
     "drawdown_penalised_reward": Paid(
@@ -214,7 +232,7 @@ REWARDS: dict[str, Paid] = {
     "pass_k_reward": Paid(
         pass_k_reward,
         0.0,
-        f"1 if in every window {_X}, {_PER}, is above {{bar:g}}, else 0",
+        f"1 if in every window {_X}, {_PER}, ends above {{bar:g}} and is below {{least:g}} at no close, else 0",
         (0.0, 1.0),
     ),
     "process_check_reward": Paid(
@@ -233,9 +251,12 @@ def _mean(outcome: Outcome, measure: Callable[[Played], float]) -> float:
 
 
 def _within(played: Played, value: float) -> float:
-    """Return a value, at most minus the share of closes outside the mandate."""
+    """Return a value, at most -1 less the share of closes outside the mandate.
+
+    At most minus the share, a mandate that is dear to keep would be broken for less.
+    """
     share = float(played.breaches.mean())
-    return min(value, -share) if share else value
+    return min(value, -BROKEN - share) if share else value
 
 
 def _kept(outcome: Outcome, value: float) -> float:

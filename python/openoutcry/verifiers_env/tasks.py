@@ -47,7 +47,7 @@ class TradingTaskConfig(vf.TaskConfig):
     records: Path | None = Path("outputs/openoutcry")
     """Folder of run records and market snapshots; none are written without one."""
     bar: float = BAR
-    """Excess, in volatilities of the market over a window, that `pass_k_reward` asks of every window."""
+    """Excess, in volatilities of the market over a window, that `pass_k_reward` asks of each; never as far behind."""
     n_trials: int = Field(N_TRIALS, ge=1)
     """Tries without skill that `deflated_sharpe_reward` asks an episode to beat."""
 

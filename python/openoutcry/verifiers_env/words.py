@@ -7,7 +7,7 @@ from typing import Any
 from openoutcry.openoutcry_py import Limits
 from openoutcry.verifiers_env.desk import HOLD, MOST_READS, Desk, text_of
 from openoutcry.verifiers_env.mandates import MANDATES
-from openoutcry.verifiers_env.rewards import FLOOR, Terms
+from openoutcry.verifiers_env.rewards import BROKEN, FLOOR, Terms
 from openoutcry.verifiers_env.rows import Row
 
 EXAMPLE = '{"orders":[{"symbol":"NAME","action":"buy","target_weight":0.25}]}'
@@ -30,7 +30,8 @@ _ORDER = {
     "required": ["symbol", "action", "target_weight"],
 }
 _BROKEN = (
-    "Where it is broken, u(x) is at most minus the share of closes at which it is, and probability and pass are 0."
+    f"Where it is broken, u(x) is at most -{BROKEN:g} less the share of closes at which it is, and probability and pass"
+    " are 0."
 )
 TOOLS: list[dict[str, Any]] = [
     {

@@ -1,0 +1,195 @@
+"""Reinforcement learning through the episodes that language models are trained on, in seconds and without a model.
+
+A linear softmax over seven things to say plays rows of the verifiers environment: it reads the prompt and the replies
+that a model is shown, answers in text, and is paid by the same rewards. It starts by saying each as often as any other,
+one of them no decision at all, and is trained by REINFORCE on `train` rows: a group of episodes of one row, each paid
+less the mean of its group, as GRPO does. The print compares it with its start on rows of `validation`, pair by pair,
+and with a copy of the benchmark, which is paid 0.
+
+What there is to learn: to answer with decisions, and to hold less where markets fall. In `crisis` that beats the
+benchmark, if not who holds cash throughout; in `pairs` all that such a policy finds is not to lose by trading.
+"""
+
+import argparse
+import json
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from openoutcry.verifiers_env import markets
+from openoutcry.verifiers_env.answering import answer_text
+from openoutcry.verifiers_env.desk import HOLD, Desk
+from openoutcry.verifiers_env.outcome import outcome_of
+from openoutcry.verifiers_env.policies import decision
+from openoutcry.verifiers_env.rewards import Terms
+from openoutcry.verifiers_env.rows import TIERS, Row
+from openoutcry.verifiers_env.words import prompt
+
+ACTIONS = ("hold", "equal parts", "cash", "what rose most", "what fell most", "all short", "no decision")
+N_FEATURES = 7
+LOOKBACK, RATE, DOUBT = 20, 0.1, 0.02
+# Rows of an update, and episodes of each.
+N_ROWS, GROUP = 2, 8
+TERMS = Terms()
+
+
+@dataclass
+class Episode:
+    """What was seen, what was said, and what it was paid."""
+
+    features: np.ndarray
+    actions: np.ndarray
+    reward: float
+
+
+class Reader:
+    """Makes features of the messages of an episode: the prompt first, then each reply."""
+
+    def __init__(self, first: str) -> None:
+        shown = json.loads(first.rsplit("\n", 1)[-1])
+        self.closes = shown.pop("history")
+        self.n_bars = shown["bars_left"]
+        self.state = shown
+
+    def read(self, reply: str) -> None:
+        self.state = json.loads(reply)
+        for name, close in self.state.get("closes", {}).items():
+            self.closes.setdefault(name, []).append(close)
+
+    @property
+    def moves(self) -> dict[str, float]:
+        """Log return of each symbol over the last 15 bars, as far as they are known."""
+        return {
+            name: float(np.log(self.closes[name][-1] / self.closes[name][-16:][0])) for name in self.state["closes"]
+        }
+
+    def features(self) -> np.ndarray:
+        closes = [self.closes[name] for name in self.state["closes"]]
+        # A symbol that was listed of late has fewer.
+        known = [each[-LOOKBACK:] for each in closes if len(each) >= LOOKBACK] or [[1.0, 1.0]]
+        returns = np.diff(np.log(known), axis=1)
+        market = returns.mean(axis=0)
+        spread = max(float(market.std()), 1e-4)
+        moves = list(self.moves.values())
+        held = self.state["weights"].values()
+        told = (
+            1.0,
+            market[-5:].sum() / (spread * 5**0.5),
+            market.sum() / (spread * len(market) ** 0.5),
+            (max(moves) - min(moves)) / (spread * 15**0.5) - 1.0,
+            sum(map(abs, held)),
+            sum(held),
+            self.state["bars_left"] / self.n_bars,
+        )
+        return np.clip(np.array(told), -3.0, 3.0)
+
+    def say(self, action: str) -> str:
+        """Return the message that an action is."""
+        names, moves = list(self.state["closes"]), self.moves
+        if action == "no decision":
+            return "I would rather wait and see."
+        if action == "hold":
+            return f"Nothing to do. {HOLD}"
+        parts = {"equal parts": 1.0, "cash": 0.0, "all short": -1.0}
+        if action in parts:
+            weights = dict.fromkeys(names, parts[action] / len(names))
+        else:
+            best = max(names, key=lambda name: moves[name] if action == "what rose most" else -moves[name])
+            weights = dict.fromkeys(names, 0.0) | {best: 1.0}
+        return f"I take {action}. {decision(weights)}"
+
+
+def row_of(market: str, split: str, index: int) -> Row:
+    tier = TIERS["easy"]
+    digest = markets.digest_of(market, tier.n_symbols, LOOKBACK + tier.horizon)
+    return Row(split, index, market, digest, n_symbols=tier.n_symbols, horizon=tier.horizon, lookback=LOOKBACK)
+
+
+def play(row: Row, first: str, parameters: np.ndarray, rng: np.random.Generator) -> Episode:
+    """Return an episode of a policy: message by message, as a model would play it."""
+    desk, reader = Desk(row), Reader(first)
+    features, actions = [], []
+    while not desk.done:
+        features.append(reader.features())
+        actions.append(int(rng.choice(len(ACTIONS), p=chances(parameters, features[-1]))))
+        reply = answer_text(desk, reader.say(ACTIONS[actions[-1]]))
+        if not desk.done:
+            reader.read(reply)
+    outcome = outcome_of(desk)
+    reward = sum(weight * TERMS.pay(name, outcome) for name, weight in TERMS.weights.items() if weight)
+    return Episode(np.array(features), np.array(actions), reward)
+
+
+def chances(parameters: np.ndarray, features: np.ndarray) -> np.ndarray:
+    scores = parameters @ features
+    parts = np.exp(scores - scores.max())
+    return parts / parts.sum()
+
+
+def gradient(parameters: np.ndarray, group: list[Episode]) -> np.ndarray:
+    """Return the direction in which what was paid above the group's mean is said more often."""
+    paid = np.array([episode.reward for episode in group])
+    ahead = paid - paid.mean()
+    total = np.zeros_like(parameters)
+    for episode, weight in zip(group, ahead, strict=True):
+        for features, action in zip(episode.features, episode.actions, strict=True):
+            said = np.eye(len(ACTIONS))[action]
+            odds = chances(parameters, features)
+            # Surprise is worth a little, so that no action is given up before it was tried often.
+            doubt = odds * (-np.log(odds + 1e-12) + odds @ np.log(odds + 1e-12))
+            total += np.outer(weight * (said - odds) + DOUBT * doubt, features)
+    return total / sum(len(episode.actions) for episode in group)
+
+
+def train(market: str, n_episodes: int, seed: int) -> np.ndarray:
+    """Return the parameters that REINFORCE with Adam ends with."""
+    rng = np.random.default_rng(seed)
+    parameters = np.zeros((len(ACTIONS), N_FEATURES))
+    mean, square = np.zeros_like(parameters), np.zeros_like(parameters)
+    for update in range(1, n_episodes // (N_ROWS * GROUP) + 1):
+        step = np.zeros_like(parameters)
+        for index in range((update - 1) * N_ROWS, update * N_ROWS):
+            row = row_of(market, "train", index)
+            first = prompt(row, "text", TERMS)
+            step += gradient(parameters, [play(row, first, parameters, rng) for _ in range(GROUP)]) / N_ROWS
+        mean, square = 0.9 * mean + 0.1 * step, 0.99 * square + 0.01 * step**2
+        size = RATE * np.sqrt(1 - 0.99**update) / (1 - 0.9**update)
+        parameters = parameters + size * mean / (np.sqrt(square) + 1e-8)
+    return parameters
+
+
+def judge(market: str, parameters: np.ndarray, n_rows: int) -> np.ndarray:
+    """Return what a policy is paid on each of the first rows of `validation`."""
+    paid = []
+    for index in range(n_rows):
+        row = row_of(market, "validation", index)
+        paid.append(play(row, prompt(row, "text", TERMS), parameters, np.random.default_rng(index)).reward)
+    return np.array(paid)
+
+
+def interval(values: np.ndarray) -> tuple[float, float, float]:
+    """Return a mean and its 95 % interval."""
+    mean, error = float(values.mean()), float(values.std(ddof=1)) / len(values) ** 0.5
+    return mean, mean - 1.96 * error, mean + 1.96 * error
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--market", default="crisis", help="any that the taskset takes")
+    parser.add_argument("--episodes", type=int, default=2_400, help="episodes of training")
+    parser.add_argument("--rows", type=int, default=300, help="rows of validation")
+    parser.add_argument("--seed", type=int, default=0, help="of all that is drawn in training")
+    given = parser.parse_args()
+    began = time.perf_counter()
+    before = judge(given.market, np.zeros((len(ACTIONS), N_FEATURES)), given.rows)
+    parameters = train(given.market, given.episodes, given.seed)
+    after = judge(given.market, parameters, given.rows)
+    print(f"{given.market}: {given.episodes} episodes of `train` in {time.perf_counter() - began:.0f} s")
+    for name, values in (("start", before), ("trained, so above the benchmark", after), ("gained", after - before)):
+        mean, low, high = interval(values)
+        print(f"{name:32}{mean:+.3f} ({low:+.3f} to {high:+.3f}) on {given.rows} rows of `validation`")
+
+
+if __name__ == "__main__":
+    main()
