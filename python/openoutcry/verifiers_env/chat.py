@@ -10,7 +10,7 @@ import asyncio
 import io
 import json
 from http import HTTPStatus
-from typing import Any
+from typing import Any, cast
 
 import aiohttp
 import verifiers.v1 as vf
@@ -19,6 +19,7 @@ from verifiers.v1.runtimes import ProgramResult, Runtime
 
 from openoutcry.verifiers_env.answering import answer_call, answer_text
 from openoutcry.verifiers_env.desk import Desk
+from openoutcry.verifiers_env.tasks import TradingData, TradingState
 from openoutcry.verifiers_env.words import TOOLS, unsaid
 
 OVERFLOW = "context_overflow"
@@ -51,7 +52,8 @@ class VerifiersHarness(vf.Harness[VerifiersHarnessConfig]):
         data: vf.TaskData,
     ) -> ProgramResult:
         """Play the episode to its end, or until the model has no room for more."""
-        desk, style = trace.state.desk, data.style
+        # Other tasks have no desk, and are none of this harness.
+        desk, style = cast(TradingState, trace.state).desk, cast(TradingData, data).style
         system, prompt = self.resolve_prompt(data)
         messages: list[dict[str, Any]] = [{"role": "system", "content": system}] if system else []
         messages.append({"role": "user", "content": prompt})
@@ -89,7 +91,10 @@ def _result(call: dict[str, Any], content: str) -> dict[str, Any]:
 
 
 def _sent_back(message: dict[str, Any]) -> dict[str, Any]:
-    """Return a message of the model as it goes back to it, with some content: a provider refuses one that has none."""
+    """Return a message of the model as it goes back to it.
+
+    It has some content, for a provider refuses one that has none.
+    """
     kept = {name: value for name, value in message.items() if value is not None}
     return kept if kept.get("tool_calls") else {"content": ""} | kept
 

@@ -12,7 +12,7 @@ NAME = "openoutcry"
 class VerifiersEnvConfig(vf.EnvConfig):
     """One seat, in a process of this machine: models trade and run no code."""
 
-    agent: vf.AgentConfig = vf.AgentConfig(runtime={"type": "subprocess"})  # type: ignore[arg-type]
+    agent: vf.AgentConfig = vf.AgentConfig(runtime={"type": "subprocess"})
     """Who trades."""
 
 

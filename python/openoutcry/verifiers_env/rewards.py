@@ -174,11 +174,13 @@ class Terms:
         weights: What each reward counts, by its name.
         bar: That of `pass_k_reward`.
         n_trials: Those of `deflated_sharpe_reward`.
+        plugged: What rewards of others count that a configuration plugs in, by their names.
     """
 
     weights: Mapping[str, float] = field(default_factory=lambda: {name: paid.weight for name, paid in REWARDS.items()})
     bar: float = BAR
     n_trials: int = N_TRIALS
+    plugged: Mapping[str, float] = field(default_factory=dict)
 
     def pay(self, name: str, outcome: Outcome) -> float:
         """Return a reward of an episode by its name, before its weight."""
@@ -192,7 +194,9 @@ class Terms:
         """Return what is paid, in words, of each reward that counts."""
         given = {"bar": self.bar, "least": -abs(self.bar), "n_trials": self.n_trials}
         told = {name: REWARDS[name].words.format(**given) for name in self.weights}
-        return [f"{weight:g} times {told[name]}" for name, weight in self.weights.items() if weight]
+        told |= {name: f"what `{name}` returns, a function that is not of this environment" for name in self.plugged}
+        counted = {**self.weights, **self.plugged}
+        return [f"{weight:g} times {told[name]}" for name, weight in counted.items() if weight]
 
 
 _X = "the log return of the account over the window less that of the benchmark"

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import verifiers.v1 as vf
 from pydantic import ConfigDict, Field
@@ -62,16 +62,16 @@ class TradingTask(vf.Task[TradingData, TradingState, TradingTaskConfig]):
 
     async def setup(self, trace: vf.Trace, runtime: Runtime) -> None:
         """Draw the first market and open the desk."""
-        trace.state.desk = Desk(self.data.row)
+        _state(trace).desk = Desk(self.data.row)
 
     async def finalize(self, trace: vf.Trace, runtime: Runtime) -> None:
         """Run what was decided again, keep its record, and say in the trace where it is."""
         # The loop is every rollout's: a disk that is slow is waited for elsewhere.
-        trace.state.outcome, trace.info["openoutcry"] = await asyncio.to_thread(self._close, trace)
+        _state(trace).outcome, trace.info["openoutcry"] = await asyncio.to_thread(self._close, trace)
 
     def _close(self, trace: vf.Trace) -> tuple[Outcome, dict[str, Any]]:
         agent = getattr(trace.agent.config, "model", None) or "unnamed"
-        outcome = outcome_of(trace.state.desk, agent, capture=True)
+        outcome = outcome_of(_state(trace).desk, agent, capture=True)
         record = record_of(outcome, agent)
         told = facts(outcome, record)
         if self.config.records is not None:
@@ -85,7 +85,7 @@ class TradingTask(vf.Task[TradingData, TradingState, TradingTaskConfig]):
     @vf.metric
     async def conduct(self, trace: vf.Trace) -> dict[str, float]:
         """Return what was done and what it came to, none of it paid."""
-        return _metrics(trace.state.outcome)
+        return _metrics(_state(trace).outcome)
 
 
 def _paid_by(name: str) -> Callable[..., Any]:
@@ -93,7 +93,7 @@ def _paid_by(name: str) -> Callable[..., Any]:
     paid = REWARDS[name]
 
     async def reward(self: TradingTask, trace: vf.Trace) -> float:
-        return terms_of(self.config).pay(name, trace.state.outcome)
+        return terms_of(self.config).pay(name, _state(trace).outcome)
 
     reward.__name__ = name
     reward.__doc__ = paid.reward.__doc__
@@ -135,7 +135,7 @@ class VerifiersTasksetConfig(vf.TasksetConfig):
     """How many rows there are."""
 
 
-class VerifiersTaskset(vf.Taskset[TradingTask, VerifiersTasksetConfig]):
+class VerifiersTaskset(vf.Taskset[TradingTask, VerifiersTasksetConfig]):  # type: ignore[type-var]
     """Rows of one market, drawn from the keys of one split."""
 
     def load(self) -> Iterable[TradingTask]:
@@ -151,13 +151,14 @@ class VerifiersTaskset(vf.Taskset[TradingTask, VerifiersTasksetConfig]):
         if config.style not in STYLES:
             raise ValueError(f"`style` must be one of {', '.join(STYLES)}; received {config.style!r}")
         tasks = (self.row(index) if index else first for index in range(config.num_tasks))
-        return (
-            TradingTask(
-                TradingData(name=row.key, prompt=words.prompt(row, config.style, terms), row=row, style=config.style),
-                config.task,
-            )
-            for row in tasks
-        )
+        return (self._task(row, terms) for row in tasks)
+
+    def _task(self, row: Row, terms: Terms) -> TradingTask:
+        style = self.config.style
+        said = words.prompt(row, style, terms)
+        # The framework's own fields have defaults that a type checker does not see.
+        data = TradingData(name=row.key, prompt=said, row=row, style=style)  # type: ignore[call-arg]
+        return TradingTask(data, self.config.task)
 
     def row(self, index: int) -> Row:
         """Return a row of the split.
@@ -189,9 +190,16 @@ class VerifiersTaskset(vf.Taskset[TradingTask, VerifiersTasksetConfig]):
 
 def terms_of(config: TradingTaskConfig) -> Terms:
     """Return what a task is paid by, as a configuration has it."""
-    plugged = {name: each.weight for name, each in config.rewards.items() if each.weight is not None}
-    weights = {name: plugged.get(name, paid.weight) for name, paid in REWARDS.items()}
-    return Terms(weights, config.bar, config.n_trials)
+    weights = {name: paid.weight for name, paid in REWARDS.items()}
+    plugged: dict[str, float] = {}
+    for name, each in config.rewards.items():
+        told = weights.pop(name, 1.0)
+        (weights if each.fn is None else plugged)[name] = told if each.weight is None else each.weight
+    return Terms(weights, config.bar, config.n_trials, plugged)
+
+
+def _state(trace: vf.Trace) -> TradingState:
+    return cast(TradingState, trace.state)
 
 
 @cache
