@@ -14,6 +14,29 @@ _THOUGHT = re.compile(r"^.*</think>", re.DOTALL)
 _OVER = text_of({"error": "the episode is over; nothing was done"})
 
 
+def replies(desk: Desk, style: str, message: dict[str, Any]) -> list[dict[str, Any]]:
+    """Carry out a message of the model, and return the messages that it is told.
+
+    Args:
+        desk: The episode.
+        style: One of `rows.STYLES`.
+        message: In the form of chat completions.
+    """
+    if style == "text":
+        return [{"role": "user", "content": answer_text(desk, message.get("content") or "")}]
+    calls = message.get("tool_calls") or []
+    if not calls:
+        return [{"role": "user", "content": desk.malformed(unsaid("tools"), (message.get("content") or "")[-1_000:])}]
+    return [
+        {
+            "role": "tool",
+            "tool_call_id": call["id"],
+            "content": answer_call(desk, call["function"]["name"], call["function"]["arguments"]),
+        }
+        for call in calls
+    ]
+
+
 def answer_text(desk: Desk, text: str) -> str:
     """Carry out the decision in a message, and return what came of it.
 

@@ -16,9 +16,8 @@ import verifiers.v1 as vf
 from verifiers.v1.harnesses.utils.compaction import CONTEXT_OVERFLOW_MARKERS
 from verifiers.v1.runtimes import ProgramResult, Runtime
 
-from openoutcry.verifiers_env.answering import answer_call, answer_text
-from openoutcry.verifiers_env.desk import Desk
-from openoutcry.verifiers_env.words import TOOLS, unsaid
+from openoutcry.verifiers_env.answering import replies
+from openoutcry.verifiers_env.words import TOOLS
 
 OVERFLOW = "context_overflow"
 _N_TRIES = 4
@@ -66,25 +65,8 @@ class VerifiersHarness(vf.Harness[VerifiersHarnessConfig]):
                     return _ended(trace, status, text)
                 message = json.loads(text)["choices"][0]["message"]
                 messages.append({name: value for name, value in message.items() if value is not None})
-                messages.extend(_replies(desk, style, message))
+                messages.extend(replies(desk, style, message))
         return ProgramResult(0, "", "")
-
-
-def _replies(desk: Desk, style: str, message: dict[str, Any]) -> list[dict[str, Any]]:
-    """Carry out a message of the model, and return what it is told."""
-    if style == "text":
-        return [{"role": "user", "content": answer_text(desk, message.get("content") or "")}]
-    calls = message.get("tool_calls") or []
-    if not calls:
-        return [{"role": "user", "content": desk.malformed(unsaid("tools"), (message.get("content") or "")[-1_000:])}]
-    return [
-        {
-            "role": "tool",
-            "tool_call_id": call["id"],
-            "content": answer_call(desk, call["function"]["name"], call["function"]["arguments"]),
-        }
-        for call in calls
-    ]
 
 
 async def _post(session: aiohttp.ClientSession, url: str, body: dict[str, Any]) -> tuple[int, str]:
