@@ -69,8 +69,18 @@ def messages_of(style: str, answers: list[str], folder: Path) -> tuple[list[dict
     def script(body: Body) -> Reply:
         return Reply(next(left)) if style == "text" else Reply(calls=(("trade", next(left)),))
 
+    (folder / "system.txt").write_text("Be brief.", encoding="utf-8")
+
     async def play(url: str) -> Any:
-        taskset = {"style": style, "n_symbols": 2, "horizon": 5, "n_windows": 2, "mandate": "long-only", "num_tasks": 1}
+        taskset = {
+            "style": style,
+            "system_prompt": str(folder / "system.txt"),
+            "n_symbols": 2,
+            "horizon": 5,
+            "n_windows": 2,
+            "mandate": "long-only",
+            "num_tasks": 1,
+        }
         task = {"records": str(folder), "rewards": {"pass_k_reward": {"weight": 2.0}}}
         env = load_environment(task=task, **taskset)
         client = vf.EvalClientConfig(base_url=url, api_key_var="NO_SUCH_KEY")
@@ -103,7 +113,7 @@ def test_a_conversation_is_that_of_the_rollout_that_made_the_record(style: str, 
         {"name": call["name"], "arguments": call["arguments"]} for each in real for call in each.get("tool_calls", [])
     ]
     assert ("tools" in line) == (style == "tools")
-    assert len(made) == 2 * len(answers)
+    assert (made[0], len(made)) == ({"role": "system", "content": "Be brief."}, 1 + 2 * len(answers))
 
 
 @pytest.mark.parametrize("style", ["text", "tools"])
@@ -123,7 +133,7 @@ def test_messages_only_grow_and_their_roles_take_turns(style: str, tmp_path: Pat
 
 
 def test_what_was_told_reads_as_it_was_written() -> None:
-    told = Told(row(mandate="drawdown-cap", n_windows=3), "tools", replace(Told(row()).terms, bar=0.5))
+    told = Told(row(mandate="drawdown-cap", n_windows=3), "tools", replace(Told(row()).terms, bar=0.5), "Be brief.")
     assert Told.from_json(told.to_json()) == told
     for text in ("", "{}", '{"row":{},"style":"text","terms":{}}', "[]"):
         with pytest.raises(oo.OpenOutcryError, match="must be a row, a style and terms"):

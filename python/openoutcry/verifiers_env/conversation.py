@@ -33,11 +33,13 @@ class Told:
         row: What the episode is about.
         style: How decisions are made, one of `rows.STYLES`.
         terms: What it is paid by.
+        system: The message of the system before it, if any.
     """
 
     row: Row
     style: str = "text"
     terms: Terms = field(default_factory=Terms)
+    system: str | None = None
 
     @classmethod
     def from_json(cls, text: str) -> Told:
@@ -48,7 +50,7 @@ class Told:
         """
         try:
             read = json.loads(text)
-            return cls(Row(**read["row"]), read["style"], Terms(**read["terms"]))
+            return cls(Row(**read["row"]), read["style"], Terms(**read["terms"]), read["system"])
         except (KeyError, TypeError, ValueError) as error:
             wanted = "what an episode was told must be a row, a style and terms, of this version"
             raise refusal("value_invalid", f"{wanted}; received {type(error).__name__}: {error}") from error
@@ -131,7 +133,8 @@ def converse(told: Told, markets: Sequence[Dataset], said: Sequence[Said], *, ho
         OpenOutcryError: `record_differs`: what the desk shows is not what the record's agent was shown.
     """
     desk = Desk(told.row, lambda row, window: markets[window])
-    messages: list[Message] = [{"role": "user", "content": prompt(told.row, told.style, told.terms, desk)}]
+    messages: list[Message] = [] if told.system is None else [{"role": "system", "content": told.system}]
+    messages.append({"role": "user", "content": prompt(told.row, told.style, told.terms, desk)})
     heard: list[Message] = []
     for place, each in enumerate(said):
         shown = hashlib.sha256(desk.observation.encode()).hexdigest()

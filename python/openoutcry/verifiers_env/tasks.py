@@ -76,7 +76,7 @@ class TradingTask(vf.Task[TradingData, TradingState, TradingTaskConfig]):
         record = record_of(outcome, agent)
         told = facts(outcome, record)
         if self.config.records is not None:
-            beside = Told(self.data.row, self.data.style, terms_of(self.config))
+            beside = Told(self.data.row, self.data.style, terms_of(self.config), self.data.system_prompt)
             told |= _keeping(self.config.records).keep(trace.id, record, outcome, beside)
         return outcome, told
 
