@@ -2,9 +2,9 @@
 
 A record holds decisions and no words. They are carried out again and what a model would have been told is written down:
 an episode of the verifiers environment in the words that are kept beside its record, a run of `openoutcry run` or
-`run_backtest` in those of `--style` and `--mandate`. The assistant says what the record says: decisions, without what
-reasoning stood before them. A record is used only if its replay verifies and every observation is, to the byte, the one
-that its agent was shown; what is left out is named with the reason.
+`run_backtest` of 2 to 2,520 decisions in those of `--style` and `--mandate`. The assistant says what the record says:
+decisions, without what reasoning stood before them. A record is used only if its replay verifies and every observation
+is, to the byte, the one that its agent was shown; what is left out is named with the reason.
 
     python examples/sft_from_records.py                                 # episodes of its own, and their conversations
     python examples/sft_from_records.py outputs/openoutcry --min-excess 0.0
@@ -24,6 +24,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import openoutcry as oo
+from openoutcry.cli.source import open_dataset
 from openoutcry.data import frozen
 from openoutcry.verifiers_env.conversation import Told, converse, row_of, said_in
 from openoutcry.verifiers_env.desk import Desk
@@ -39,7 +40,9 @@ from openoutcry.verifiers_env.words import TOOLS
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("records", nargs="*", type=Path, help="records, or folders of them; none makes some")
-    parser.add_argument("--data", action="append", default=[], help="a dataset's name or file, for runs on it")
+    parser.add_argument(
+        "--data", action="append", default=[], help="a market of the runs, as `openoutcry run` takes it"
+    )
     parser.add_argument("--style", choices=STYLES, help="as the episode had it, and text for a run")
     parser.add_argument("--mandate", choices=tuple(MANDATES), default="beat-benchmark", help="what a run is told")
     parser.add_argument("--min-excess", type=float, help="least return over buy-and-hold")
@@ -65,15 +68,6 @@ def make(folder: Path, n_tasks: int = 4) -> None:
                 desk.decide(policy(desk))
             outcome = outcome_of(desk, name, capture=True)
             Keeping(folder).keep(f"{row.key}-{name}", record_of(outcome, name), outcome, Told(row))
-
-
-def market(name: str) -> oo.Dataset:
-    if name in oo.data.names():
-        return oo.data.load(name)
-    path = Path(name)
-    if path.suffix in frozen.SUFFIXES:
-        return frozen.load(path)
-    return oo.Dataset.from_parquet(path) if path.suffix == ".parquet" else oo.Dataset.from_csv(path)
 
 
 def paths(given: list[Path]) -> list[Path]:
@@ -141,7 +135,7 @@ def main() -> int:
     if not given.records:
         given.records = [Path("sft_records")]
         make(given.records[0])
-    markets = {each.fingerprint: each for each in map(market, given.data)}
+    markets = {each.fingerprint: each for each in map(open_dataset, given.data)}
     lines = [line for path in paths(given.records) for line in lines_of(path, markets, given)]
     chosen = [line for line in lines if given.min_excess is None or line["excess"] >= given.min_excess]
     given.out.write_text("".join(f"{json.dumps(line)}\n" for line in chosen), encoding="utf-8")

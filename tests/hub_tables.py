@@ -76,9 +76,14 @@ def baselines() -> str:
     for market, named in found.items():
         for name in BASELINES:
             each: dict[str, Any] = named[name]
-            interval = f"{each['low']:+.3f} to {each['high']:+.3f}"
-            rows.append(f"| `{market}` | {name} | {each['n']} | {each['mean']:+.3f} | {interval} |")
+            mean, low, high = (signed(each[key]) for key in ("mean", "low", "high"))
+            rows.append(f"| `{market}` | {name} | {each['n']} | {mean} | {low} to {high} |")
     return "\n".join(rows)
+
+
+def signed(value: float) -> str:
+    shown = f"{value:+.3f}"
+    return "0.000" if float(shown) == 0.0 else shown
 
 
 TABLES = {"arguments": arguments, "rewards": rewards, "tiers": tiers, "baselines": baselines}

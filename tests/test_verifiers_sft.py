@@ -162,6 +162,25 @@ def test_a_run_on_any_market_becomes_a_conversation(style: str, tmp_path: Path) 
         assert [said["nav"] for said in told] == pytest.approx(each.nav[1:-1], rel=1e-5)
 
 
+def test_a_run_of_the_command_becomes_a_conversation(tmp_path: Path) -> None:
+    (tmp_path / "prices.csv").write_text(
+        "date,symbol,close\n" + "".join(f"2020-01-{day:02},A,{100 + day % 3}\n" for day in range(1, 32)), "utf-8"
+    )
+    runs = (["ecb-fx:USD,JPY", "--window", "2019-01-01:2019-03-01"], ["prices.csv"])
+    for place, market in enumerate(runs):
+        told = ["run", "--data", *market, "--agent", "momentum", "--record", f"{place}.jsonl"]
+        done = subprocess.run(
+            [sys.executable, "-m", "openoutcry", *told], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+    done = run(tmp_path, "0.jsonl", "1.jsonl", "--data", "ecb-fx:USD,JPY", "--data", "prices.csv")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [list(json.loads(line["messages"][2]["content"])["closes"]) for line in lines(tmp_path / "sft.jsonl")] == [
+        ["USD", "JPY"],
+        ["A"],
+    ]
+
+
 def test_a_run_that_no_desk_trades_is_refused() -> None:
     market = oo.data.load("ecb-fx")
     other = oo.run_backtest(market, "momentum", (19, 40), limits=oo.Limits(allow_short=False), capture=True)
