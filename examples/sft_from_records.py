@@ -97,8 +97,8 @@ def episodes(
         yield record, Told.from_json(told.read_text(encoding="utf-8")), windows
         return
     for run in record.runs():
-        row, piece = row_of(run, known[run.headers[0]["dataset.fingerprint"]], mandate)
-        yield run, Told(row), [piece]
+        dataset = known[run.headers[0]["dataset.fingerprint"]]
+        yield run, Told(row_of(run, dataset, mandate)), [dataset]
 
 
 def line_of(record: oo.RunRecord, told: Told, markets: list[oo.Dataset], malformed: str) -> dict:

@@ -85,8 +85,24 @@ def said_in(record: RunRecord) -> list[Said]:
     ]
 
 
-def row_of(record: RunRecord, dataset: Dataset, mandate: str = "beat-benchmark") -> tuple[Row, Dataset]:
-    """Return a row for the one run of a record on any market, and its piece of that.
+@dataclass(frozen=True)
+class RunRow(Row):
+    """A row for a run on any market, which is at hand and not drawn.
+
+    Args:
+        start: The bar of its first decision.
+    """
+
+    start: int = 0
+
+    @property
+    def window(self) -> tuple[int, int]:
+        """Bars `[start, end)` that are traded."""
+        return self.start, self.start + self.horizon + 1
+
+
+def row_of(record: RunRecord, dataset: Dataset, mandate: str = "beat-benchmark") -> RunRow:
+    """Return a row for the one run of a record on any market.
 
     Args:
         record: A record of one run.
@@ -94,30 +110,25 @@ def row_of(record: RunRecord, dataset: Dataset, mandate: str = "beat-benchmark")
         mandate: What the row says may be held.
 
     Raises:
-        OpenOutcryError: no desk trades as the run did: it begins before its lookback is known, has more decisions than
-            a row can, or had other limits.
+        OpenOutcryError: no desk trades as the run did: it had other limits, or more decisions than a row can have.
     """
     header = json.loads(record.to_json())["runs"][0]["header"]
     limits = {name: value for name, value in Limits().to_dict().items() if value is not None}
     if header["limits"] != limits:
         raise refusal("rules_differ", f"a run must have the limits {limits}; received {header['limits']}")
-    (start, end), lookback = (header["window"]["start"], header["window"]["end"]), header["lookback"]
-    first = start - lookback + 1
-    if first < 0:
-        wanted = f"a run must begin on a bar with {lookback - 1} bars before it, which are shown"
-        raise refusal("window_invalid", f"{wanted}; received bar {start}")
-    row = Row(
+    start, end = header["window"]["start"], header["window"]["end"]
+    return RunRow(
         split="train",
         index=0,
         market=dataset.name,
         digest=dataset.fingerprint,
         n_symbols=dataset.n_symbols,
         horizon=end - start - 1,
-        lookback=lookback,
+        lookback=header["lookback"],
         mandate=mandate,
         costs=CostModel(**header["costs"]).to_dict(),
+        start=start,
     )
-    return row, dataset.between(first, end)
 
 
 def converse(told: Told, markets: Sequence[Dataset], said: Sequence[Said], *, holds: bool = False) -> list[Message]:
