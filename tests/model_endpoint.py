@@ -1,6 +1,9 @@
-"""An OpenAI-compatible endpoint whose model is a script: replies, token by token, and faults on purpose.
+"""An OpenAI-compatible endpoint whose model is a script: whole replies or streamed ones, and faults on purpose.
 
-It speaks what verifiers asks of a provider: chat completions, whole or as server-sent events, with calls of tools.
+It speaks what verifiers asks of a provider: chat completions, whole or as server-sent events, with calls of tools. A
+conversation that any provider would refuse is refused here.
+
+As a command it serves a model that trades, from a process of its own, and prints where: `python model_endpoint.py`.
 """
 
 from __future__ import annotations
@@ -28,6 +31,9 @@ class Reply:
         status: Of an HTTP answer; anything but 200 is a fault.
         error: What a fault says.
         is_dropped: Whether the connection is cut in place of an answer.
+        is_cut: Whether it is cut in the middle of an answer.
+        seconds: Time before it comes.
+        more: More fields of the message, which come over those above.
     """
 
     text: str = ""
@@ -35,6 +41,12 @@ class Reply:
     status: int = 200
     error: str = ""
     is_dropped: bool = False
+    is_cut: bool = False
+    seconds: float = 0.0
+    more: Body = field(default_factory=dict)
+
+
+Script = Callable[[Body], Reply]
 
 
 @dataclass
@@ -43,10 +55,13 @@ class Endpoint:
 
     Args:
         script: Given the body of a request, what the model says.
-        bodies: Every request that came.
+        keeps_bodies: Whether requests are kept.
+        bodies: Every request that came, if they are.
+        n_requests: How many came.
+        url: Where it is.
     """
 
-    script: Callable[[Body], Reply]
+    script: Script
     keeps_bodies: bool = False
     bodies: list[Body] = field(default_factory=list)
     n_requests: int = 0
@@ -58,13 +73,26 @@ class Endpoint:
         self.n_requests += 1
         if self.keeps_bodies:
             self.bodies.append(body)
-        reply = self.script(body)
+        fault = fault_of(body["messages"])
+        reply = Reply(status=400, error=fault) if fault else self.script(body)
+        await asyncio.sleep(reply.seconds)
         if reply.is_dropped:
             assert request.transport is not None
             request.transport.close()
             return web.Response()
         if reply.status != 200:
             return web.json_response({"error": {"message": reply.error, "type": "scripted"}}, status=reply.status)
+        message = self._message(reply)
+        reason = "tool_calls" if reply.calls else "stop"
+        head = {"id": f"chat-{self.n_requests}", "created": 0, "model": body.get("model", "scripted")}
+        usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
+        if body.get("stream"):
+            return await _streamed(request, head, message, reason, usage)
+        choice = {"index": 0, "message": message, "finish_reason": reason, "logprobs": None}
+        whole = head | {"object": "chat.completion", "choices": [choice], "usage": usage}
+        return await _cut(request, whole) if reply.is_cut else web.json_response(whole)
+
+    def _message(self, reply: Reply) -> Body:
         message: Body = {"role": "assistant", "content": reply.text or None}
         if reply.calls:
             message["tool_calls"] = [
@@ -75,13 +103,41 @@ class Endpoint:
                 }
                 for place, (name, given) in enumerate(reply.calls)
             ]
-        reason = "tool_calls" if reply.calls else "stop"
-        head = {"id": f"chat-{self.n_requests}", "created": 0, "model": body.get("model", "scripted")}
-        usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
-        if body.get("stream"):
-            return await _streamed(request, head, message, reason, usage)
-        choice = {"index": 0, "message": message, "finish_reason": reason, "logprobs": None}
-        return web.json_response(head | {"object": "chat.completion", "choices": [choice], "usage": usage})
+        return message | reply.more
+
+
+def fault_of(messages: list[Body]) -> str:
+    """Return why a provider would refuse a conversation; empty if none would."""
+    wanted: list[str] = []
+    for place, message in enumerate(messages):
+        if message["role"] == "tool":
+            if not wanted or message["tool_call_id"] != wanted.pop(0):
+                return f"messages[{place}] answers no call of the message before"
+            continue
+        if wanted:
+            return f"messages[{place}] comes before all calls are answered"
+        if message["role"] != "assistant":
+            continue
+        wanted = [call["id"] for call in message.get("tool_calls") or []]
+        if not wanted and not isinstance(message.get("content"), str | list):
+            return f"messages[{place}] of the assistant has neither content nor calls"
+    return f"{len(wanted)} calls are not answered" if wanted else ""
+
+
+def turn_of(body: Body) -> int:
+    """Return how many answers a conversation holds."""
+    return sum(message["role"] == "assistant" for message in body["messages"])
+
+
+async def _cut(request: web.Request, whole: Body) -> web.StreamResponse:
+    text = json.dumps(whole).encode()
+    headers = {"Content-Type": "application/json", "Content-Length": str(len(text))}
+    response = web.StreamResponse(headers=headers)
+    await response.prepare(request)
+    await response.write(text[: len(text) // 2])
+    assert request.transport is not None
+    request.transport.close()
+    return response
 
 
 async def _streamed(request: web.Request, head: Body, message: Body, reason: str, usage: Body) -> web.StreamResponse:
@@ -101,25 +157,25 @@ async def _streamed(request: web.Request, head: Body, message: Body, reason: str
     return response
 
 
+async def _begin(endpoint: Endpoint) -> web.AppRunner:
+    app = web.Application(client_max_size=2**26)
+    app.router.add_post("/v1/chat/completions", endpoint.answer)
+    runner = web.AppRunner(app, shutdown_timeout=0.1)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    endpoint.url = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
+    return runner
+
+
 @contextmanager
-def serve(script: Callable[[Body], Reply], *, keeps_bodies: bool = False) -> Iterator[Endpoint]:
+def serve(script: Script, *, keeps_bodies: bool = False) -> Iterator[Endpoint]:
     """Serve a scripted model on a port of its own, from a thread of its own."""
     endpoint, loop, is_up = Endpoint(script, keeps_bodies), asyncio.new_event_loop(), threading.Event()
 
-    async def begin() -> web.AppRunner:
-        app = web.Application(client_max_size=2**26)
-        app.router.add_post("/v1/chat/completions", endpoint.answer)
-        runner = web.AppRunner(app)
-        await runner.setup()
-        site = web.TCPSite(runner, "127.0.0.1", 0)
-        await site.start()
-        endpoint.url = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
-        is_up.set()
-        return runner
-
     def work() -> None:
         asyncio.set_event_loop(loop)
-        runner = loop.run_until_complete(begin())
+        runner = loop.run_until_complete(_begin(endpoint))
+        is_up.set()
         loop.run_forever()
         loop.run_until_complete(runner.cleanup())
         loop.close()
@@ -132,3 +188,22 @@ def serve(script: Callable[[Body], Reply], *, keeps_bodies: bool = False) -> Ite
     finally:
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
+
+
+def trader(body: Body) -> Reply:
+    """Hold one symbol or the other in turns, by a call where there are tools, else in the text."""
+    turn = turn_of(body)
+    orders = [{"symbol": f"S{turn % 2:03d}", "action": "buy", "target_weight": 0.25 + 0.25 * (turn % 3)}]
+    text = json.dumps({"orders": orders})
+    return Reply(calls=(("trade", text),)) if body.get("tools") else Reply(f"It rises. {text}")
+
+
+if __name__ == "__main__":
+
+    async def stay() -> None:
+        endpoint = Endpoint(trader)
+        await _begin(endpoint)
+        print(endpoint.url, flush=True)
+        await asyncio.Event().wait()
+
+    asyncio.run(stay())

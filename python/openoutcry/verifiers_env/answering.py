@@ -11,7 +11,11 @@ from openoutcry.verifiers_env.words import TOOLS, unsaid
 
 _NAMES = tuple(tool["function"]["name"] for tool in TOOLS)
 _THOUGHT = re.compile(r"^.*</think>", re.DOTALL)
+# Every rollout of a worker waits while a text is read: what a brace begins is read to its end, and read again from the
+# next brace where it is no object.
+_MOST_SCANNED, _SCANNED_AT_LEAST = 2_000_000, 100
 _OVER = text_of({"error": "the episode is over; nothing was done"})
+_NO_TOOLS = text_of({"error": "there are no tools; nothing was done"})
 
 
 def replies(desk: Desk, style: str, message: dict[str, Any]) -> list[dict[str, Any]]:
@@ -22,19 +26,14 @@ def replies(desk: Desk, style: str, message: dict[str, Any]) -> list[dict[str, A
         style: One of `rows.STYLES`.
         message: In the form of chat completions.
     """
+    said, calls = message.get("content") or "", message.get("tool_calls") or []
     if style == "text":
-        return [{"role": "user", "content": answer_text(desk, message.get("content") or "")}]
-    calls = message.get("tool_calls") or []
+        # A renderer finds calls in the text of a model that was offered no tools, and each must have an answer.
+        told = [_result(call, _NO_TOOLS) for call in calls]
+        return [*told, {"role": "user", "content": answer_text(desk, said)}]
     if not calls:
-        return [{"role": "user", "content": desk.malformed(unsaid("tools"), (message.get("content") or "")[-1_000:])}]
-    return [
-        {
-            "role": "tool",
-            "tool_call_id": call["id"],
-            "content": answer_call(desk, call["function"]["name"], call["function"]["arguments"]),
-        }
-        for call in calls
-    ]
+        return [{"role": "user", "content": desk.malformed(unsaid("tools"), said[-1_000:])}]
+    return [_result(call, answer_call(desk, call["function"]["name"], call["function"]["arguments"])) for call in calls]
 
 
 def answer_text(desk: Desk, text: str) -> str:
@@ -76,16 +75,15 @@ def last_object(text: str) -> str | None:
 
     One within another is a part of that.
     """
-    decoder, found, start = json.JSONDecoder(), None, text.find("{")
-    n_tries = 0
-    while start >= 0 and n_tries < 1_000:
-        n_tries += 1
+    decoder, found, start, n_left = json.JSONDecoder(), None, text.find("{"), _MOST_SCANNED
+    while start >= 0 and n_left > 0:
         try:
             _, end = decoder.raw_decode(text, start)
-        except (ValueError, RecursionError):
-            end = start + 1
+        except (ValueError, RecursionError) as error:
+            end, scanned_to = start + 1, getattr(error, "pos", len(text))
         else:
-            found = text[start:end]
+            found, scanned_to = text[start:end], end
+        n_left -= scanned_to - start + _SCANNED_AT_LEAST
         start = text.find("{", end)
     return found
 
@@ -108,8 +106,12 @@ def _fault(desk: Desk, name: str, given: dict[str, Any]) -> str | None:
         if field not in known:
             return f"arguments of `{name}` must be among {', '.join(known) or 'none'}; received `{field[:100]}`"
     symbol, n_bars = given.get("symbol"), given.get("n_bars")
-    if symbol is not None and symbol not in desk.state()["closes"]:
+    if symbol is not None and (not isinstance(symbol, str) or symbol not in desk.state()["closes"]):
         return f"`symbol` must be one of the market; received {str(symbol)[:100]!r}"
     if n_bars is not None and (isinstance(n_bars, bool) or not isinstance(n_bars, int) or n_bars < 1):
         return f"`n_bars` must be an integer of at least 1; received {str(n_bars)[:100]}"
     return None
+
+
+def _result(call: dict[str, Any], content: str) -> dict[str, Any]:
+    return {"role": "tool", "tool_call_id": call["id"], "content": content}

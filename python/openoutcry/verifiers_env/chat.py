@@ -7,6 +7,7 @@ changed, so that an episode is one branch of its trace and one sample of a train
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 from http import HTTPStatus
 from typing import Any
@@ -64,9 +65,18 @@ class VerifiersHarness(vf.Harness[VerifiersHarnessConfig]):
                 if status != HTTPStatus.OK:
                     return _ended(trace, status, text)
                 message = json.loads(text)["choices"][0]["message"]
-                messages.append({name: value for name, value in message.items() if value is not None})
+                messages.append(_sent_back(message))
                 messages.extend(replies(desk, style, message))
         return ProgramResult(0, "", "")
+
+
+def _sent_back(message: dict[str, Any]) -> dict[str, Any]:
+    """Return a message of the model as it goes back to it.
+
+    It has some content, as a provider refuses one that has none.
+    """
+    kept = {name: value for name, value in message.items() if value is not None}
+    return kept if kept.get("tool_calls") else {"content": ""} | kept
 
 
 async def _post(session: aiohttp.ClientSession, url: str, body: dict[str, Any]) -> tuple[int, str]:
@@ -74,15 +84,15 @@ async def _post(session: aiohttp.ClientSession, url: str, body: dict[str, Any]) 
 
     The number of the try is said, so that a request of which only the answer was lost is not counted twice.
     """
-    status, text = 0, ""
+    status, text, sent = 0, "", json.dumps(body).encode()
     for attempt in range(_N_TRIES):
         if attempt:
             await asyncio.sleep(_FIRST_WAIT_S * 2 ** (attempt - 1))
-        told = {"x-stainless-retry-count": str(attempt)}
+        told = {"Content-Type": "application/json", "x-stainless-retry-count": str(attempt)}
         try:
-            async with session.post(url, json=body, headers=told) as response:
+            async with session.post(url, data=io.BytesIO(sent), headers=told) as response:
                 status, text = response.status, await response.text()
-        except aiohttp.ClientConnectionError as error:
+        except (aiohttp.ClientConnectionError, aiohttp.ClientPayloadError) as error:
             status, text = HTTPStatus.SERVICE_UNAVAILABLE, str(error)
         if status < HTTPStatus.INTERNAL_SERVER_ERROR and status not in _WORTH_A_RETRY:
             break

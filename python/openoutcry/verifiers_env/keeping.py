@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
@@ -95,4 +96,5 @@ def record_of(outcome: Outcome, agent: str) -> RunRecord:
 
 
 def _command(path: Path, markets: list[str]) -> str:
-    return " ".join(["openoutcry", "replay", str(path), *(f"--data {market}" for market in markets)])
+    given = [part for market in markets for part in ("--data", market)]
+    return shlex.join(["openoutcry", "replay", str(path), *given])
