@@ -106,6 +106,7 @@ LAYERS = {
             f"openoutcry.verifiers_env.{name}"
             for name in (
                 "answering",
+                "conversation",
                 "desk",
                 "gaming",
                 "keeping",

@@ -2,8 +2,9 @@
 
 `load_environment` returns the environment; `vf-eval openoutcry` runs it from the shell. What plays an episode knows
 nothing of the framework: `rows` (what it is about), `markets`, `mandates`, `desk` (its steps), `answering` (what a
-message means), `words` (what a model is told), `outcome`, `rewards`, `keeping` (records), `policies` and `gaming`
-(players without a model). `tasks`, `chat` and `environment` are the framework's three parts.
+message means), `words` (what a model is told), `outcome`, `rewards`, `keeping` (records), `conversation` (what was said
+in one), `policies` and `gaming` (players without a model). `tasks`, `chat` and `environment` are the framework's three
+parts.
 """
 
 from __future__ import annotations

@@ -15,6 +15,25 @@ _THOUGHT = re.compile(r"^.*</think>", re.DOTALL)
 # next brace where it is no object.
 _MOST_SCANNED, _SCANNED_AT_LEAST = 2_000_000, 100
 _OVER = text_of({"error": "the episode is over; nothing was done"})
+_NO_TOOLS = text_of({"error": "there are no tools; nothing was done"})
+
+
+def replies(desk: Desk, style: str, message: dict[str, Any]) -> list[dict[str, Any]]:
+    """Carry out a message of the model, and return the messages that it is told.
+
+    Args:
+        desk: The episode.
+        style: One of `rows.STYLES`.
+        message: In the form of chat completions.
+    """
+    said, calls = message.get("content") or "", message.get("tool_calls") or []
+    if style == "text":
+        # A renderer finds calls in the text of a model that was offered no tools, and each must have an answer.
+        told = [_result(call, _NO_TOOLS) for call in calls]
+        return [*told, {"role": "user", "content": answer_text(desk, said)}]
+    if not calls:
+        return [{"role": "user", "content": desk.malformed(unsaid("tools"), said[-1_000:])}]
+    return [_result(call, answer_call(desk, call["function"]["name"], call["function"]["arguments"])) for call in calls]
 
 
 def answer_text(desk: Desk, text: str) -> str:
@@ -92,3 +111,7 @@ def _fault(desk: Desk, name: str, given: dict[str, Any]) -> str | None:
     if n_bars is not None and (isinstance(n_bars, bool) or not isinstance(n_bars, int) or n_bars < 1):
         return f"`n_bars` must be an integer of at least 1; received {str(n_bars)[:100]}"
     return None
+
+
+def _result(call: dict[str, Any], content: str) -> dict[str, Any]:
+    return {"role": "tool", "tool_call_id": call["id"], "content": content}

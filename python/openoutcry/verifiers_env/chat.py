@@ -17,16 +17,14 @@ import verifiers.v1 as vf
 from verifiers.v1.harnesses.utils.compaction import CONTEXT_OVERFLOW_MARKERS
 from verifiers.v1.runtimes import ProgramResult, Runtime
 
-from openoutcry.verifiers_env.answering import answer_call, answer_text
-from openoutcry.verifiers_env.desk import Desk
+from openoutcry.verifiers_env.answering import replies
 from openoutcry.verifiers_env.tasks import TradingData, TradingState
-from openoutcry.verifiers_env.words import TOOLS, unsaid
+from openoutcry.verifiers_env.words import TOOLS
 
 OVERFLOW = "context_overflow"
 _N_TRIES = 4
 _FIRST_WAIT_S = 0.5
 _OVERFLOWS = (HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
-_NO_TOOLS = json.dumps({"error": "there are no tools; nothing was done"})
 _WORTH_A_RETRY = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS)
 
 
@@ -70,24 +68,8 @@ class VerifiersHarness(vf.Harness[VerifiersHarnessConfig]):
                     return _ended(trace, status, text)
                 message = json.loads(text)["choices"][0]["message"]
                 messages.append(_sent_back(message))
-                messages.extend(_replies(desk, style, message))
+                messages.extend(replies(desk, style, message))
         return ProgramResult(0, "", "")
-
-
-def _replies(desk: Desk, style: str, message: dict[str, Any]) -> list[dict[str, Any]]:
-    """Carry out a message of the model, and return what it is told."""
-    said, calls = message.get("content") or "", message.get("tool_calls") or []
-    if style == "text":
-        # A renderer finds calls in the text of a model that was offered no tools, and each must have an answer.
-        told = [_result(call, _NO_TOOLS) for call in calls]
-        return [*told, {"role": "user", "content": answer_text(desk, said)}]
-    if not calls:
-        return [{"role": "user", "content": desk.malformed(unsaid("tools"), said[-1_000:])}]
-    return [_result(call, answer_call(desk, call["function"]["name"], call["function"]["arguments"])) for call in calls]
-
-
-def _result(call: dict[str, Any], content: str) -> dict[str, Any]:
-    return {"role": "tool", "tool_call_id": call["id"], "content": content}
 
 
 def _sent_back(message: dict[str, Any]) -> dict[str, Any]:

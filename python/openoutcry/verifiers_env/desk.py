@@ -7,6 +7,7 @@ no answer can end an episode early, stall it, or sell what is held.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -48,13 +49,15 @@ class Desk:
 
     Args:
         row: What it is about.
+        draw: Where the market of each window comes from.
 
     Raises:
         OpenOutcryError: a market of the row cannot be drawn.
     """
 
-    def __init__(self, row: Row) -> None:
+    def __init__(self, row: Row, draw: Callable[[Row, int], Dataset] = markets.draw) -> None:
         self.row = row
+        self.draw = draw
         self.windows: list[Window] = []
         self.n_malformed = 0
         self.n_reads = 0
@@ -145,7 +148,7 @@ class Desk:
         return self._closes.tolist(), self._shares.tolist(), self._listed.tolist()
 
     def _open(self) -> None:
-        window = Window(markets.draw(self.row, len(self.windows)))
+        window = Window(self.draw(self.row, len(self.windows)))
         self._env = native.TradingEnv.from_dataset(window.dataset._core, **settings(self.row))
         self._env.reset()
         self._names = window.dataset.symbols

@@ -10,9 +10,11 @@ from typing import Any
 
 from openoutcry.data.frozen import freeze
 from openoutcry.record import RunRecord
+from openoutcry.verifiers_env.conversation import Told
 from openoutcry.verifiers_env.outcome import Outcome
 
 MARKETS = "markets"
+TOLD = "told"
 
 
 @dataclass
@@ -29,14 +31,23 @@ class Keeping:
     _frozen: set[str] = field(default_factory=set)
     _lock: Lock = field(default_factory=Lock)
 
-    def keep(self, name: str, record: RunRecord, outcome: Outcome) -> dict[str, Any]:
+    def keep(self, name: str, record: RunRecord, outcome: Outcome, told: Told | None = None) -> dict[str, Any]:
         """Write the record of an episode and its markets, and return where they are.
 
         Rollouts of one task share the snapshots, which are written once.
+
+        Args:
+            name: What the record is called.
+            record: The record.
+            outcome: What the episode came to.
+            told: What the model was told of it, which is kept beside the record.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self.folder / f"{name}.json"
         record.save(path)
+        if told is not None:
+            (self.folder / TOLD).mkdir(exist_ok=True)
+            (self.folder / TOLD / f"{name}.json").write_text(told.to_json(), encoding="utf-8")
         markets = [self._freeze(outcome, place) for place in range(len(outcome.played))]
         return {"record": str(path), "markets": markets, "replay": _command(path, markets)}
 

@@ -14,7 +14,6 @@ import numpy.typing as npt
 
 from openoutcry.agents import Answer, TextAgent
 from openoutcry.backtest import Run, run_backtest
-from openoutcry.verifiers_env import markets
 from openoutcry.verifiers_env.desk import HOLD, Desk, Window, settings
 from openoutcry.verifiers_env.mandates import MANDATES, Mandate
 from openoutcry.verifiers_env.rows import Row
@@ -102,7 +101,7 @@ def outcome_of(desk: Desk, name: str = "", *, capture: bool = False) -> Outcome:
     row = desk.row
     windows = list(desk.windows)
     while len(windows) < row.n_windows:
-        windows.append(Window(markets.draw(row, len(windows))))
+        windows.append(Window(desk.draw(row, len(windows))))
     played = tuple(_played(row, window, name, capture=capture) for window in windows)
     return Outcome(row, played, desk.n_answers, desk.n_malformed, desk.n_refused, desk.n_reads, desk.has_finished)
 

@@ -14,6 +14,7 @@ from verifiers.v1.runtimes import Runtime
 
 from openoutcry.openoutcry_py import CostModel
 from openoutcry.verifiers_env import markets, words
+from openoutcry.verifiers_env.conversation import Told
 from openoutcry.verifiers_env.desk import Desk
 from openoutcry.verifiers_env.keeping import Keeping, facts, record_of
 from openoutcry.verifiers_env.mandates import MANDATES
@@ -75,7 +76,8 @@ class TradingTask(vf.Task[TradingData, TradingState, TradingTaskConfig]):
         record = record_of(outcome, agent)
         told = facts(outcome, record)
         if self.config.records is not None:
-            told |= _keeping(self.config.records).keep(trace.id, record, outcome)
+            beside = Told(self.data.row, self.data.style, terms_of(self.config), self.data.system_prompt)
+            told |= _keeping(self.config.records).keep(trace.id, record, outcome, beside)
         return outcome, told
 
     async def validate(self, runtime: Runtime) -> bool:

@@ -67,15 +67,16 @@ TOOLS: list[dict[str, Any]] = [
 ]
 
 
-def prompt(row: Row, style: str, terms: Terms) -> str:
+def prompt(row: Row, style: str, terms: Terms, desk: Desk | None = None) -> str:
     """Return the first message of an episode.
 
     Args:
         row: What the episode is about.
         style: One of `rows.STYLES`.
         terms: What it is paid by.
+        desk: The episode, before its first decision; None to open one.
     """
-    desk = Desk(row)
+    desk = desk or Desk(row)
     start = text_of(desk.state() | {"history": desk.history()})
     parts = _account(row, desk), _costs(row), _paid(row, terms), _how(style), f"Now, at the first close:\n{start}"
     return "\n\n".join(parts)

@@ -1,0 +1,148 @@
+"""Run records to chat-format JSONL for fine-tuning: each line a conversation, as a rollout would have had it.
+
+A record holds decisions and no words. They are carried out again and what a model would have been told is written down:
+an episode of the verifiers environment in the words that are kept beside its record, a run of `openoutcry run` or
+`run_backtest` of 2 to 2,520 decisions in those of `--style` and `--mandate`. The assistant says what the record says:
+decisions, without what reasoning stood before them. A record is used only if its replay verifies and every observation
+is, to the byte, the one that its agent was shown; what is left out is named with the reason.
+
+    python examples/sft_from_records.py                                 # episodes of its own, and their conversations
+    python examples/sft_from_records.py outputs/openoutcry --min-excess 0.0
+    python examples/sft_from_records.py run.json --data ecb-fx --style tools
+
+Each line has `messages`, and in the style `tools` the `tools` that were offered; `record`, a digest; and `excess`, the
+return over that of buy-and-hold on the same bars, the mean of its windows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import openoutcry as oo
+from openoutcry.cli.source import open_dataset
+from openoutcry.data import frozen
+from openoutcry.verifiers_env.conversation import Told, converse, row_of, said_in
+from openoutcry.verifiers_env.desk import Desk
+from openoutcry.verifiers_env.keeping import MARKETS, TOLD, Keeping, record_of
+from openoutcry.verifiers_env.mandates import MANDATES
+from openoutcry.verifiers_env.markets import digest_of
+from openoutcry.verifiers_env.outcome import outcome_of
+from openoutcry.verifiers_env.policies import baseline
+from openoutcry.verifiers_env.rows import STYLES, TIERS, Row
+from openoutcry.verifiers_env.words import TOOLS
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("records", nargs="*", type=Path, help="records, or folders of them; none makes some")
+    parser.add_argument(
+        "--data", action="append", default=[], help="a market of the runs, as `openoutcry run` takes it"
+    )
+    parser.add_argument("--style", choices=STYLES, help="as the episode had it, and text for a run")
+    parser.add_argument("--mandate", choices=tuple(MANDATES), default="beat-benchmark", help="what a run is told")
+    parser.add_argument("--min-excess", type=float, help="least return over buy-and-hold")
+    parser.add_argument(
+        "--malformed",
+        choices=("drop", "hold", "keep"),
+        default="drop",
+        help="answers that are no decision: leave out their episode, write the hold that they were, or keep them",
+    )
+    parser.add_argument("--out", type=Path, default=Path("sft.jsonl"))
+    return parser.parse_args()
+
+
+def make(folder: Path, n_tasks: int = 4) -> None:
+    """Play the first tasks of `train` with two baselines, and keep their records as the environment does."""
+    tier = TIERS["easy"]
+    digest = digest_of("pairs", tier.n_symbols, 20 + tier.horizon)
+    for index in range(n_tasks):
+        row = Row("train", index, "pairs", digest, n_symbols=tier.n_symbols, horizon=tier.horizon)
+        for name in ("equal-weight", "momentum"):
+            desk, policy = Desk(row), baseline(name, row)
+            while not desk.done:
+                desk.decide(policy(desk))
+            outcome = outcome_of(desk, name, capture=True)
+            Keeping(folder).keep(f"{row.key}-{name}", record_of(outcome, name), outcome, Told(row))
+
+
+def paths(given: list[Path]) -> list[Path]:
+    """Return the records in folders and among files."""
+    return [path for each in given for path in (sorted(each.glob("*.json")) if each.is_dir() else [each])]
+
+
+def episodes(
+    path: Path, markets: dict[str, oo.Dataset], mandate: str
+) -> Iterator[tuple[oo.RunRecord, Told, list[oo.Dataset]]]:
+    """Yield the episodes of a file: one of the environment, or each of its runs."""
+    record = oo.RunRecord.load(path)
+    known = dict(markets)
+    for header in record.headers:
+        kept = path.parent / MARKETS / f"{header['dataset.fingerprint']}.json"
+        if kept.is_file():
+            known[header["dataset.fingerprint"]] = frozen.load(kept)
+    missing = [name for header in record.headers if (name := header["dataset.fingerprint"]) not in known]
+    if missing:
+        raise ValueError(f"its market must be among `--data`; received none with the fingerprint {missing[0][:12]}")
+    replayed = oo.replay(record, known.values())
+    if not replayed.verified:
+        raise ValueError(str(replayed))
+    told = path.parent / TOLD / path.name
+    if told.is_file():
+        windows = [known[header["dataset.fingerprint"]] for header in record.headers]
+        yield record, Told.from_json(told.read_text(encoding="utf-8")), windows
+        return
+    for run in record.runs():
+        dataset = known[run.headers[0]["dataset.fingerprint"]]
+        yield run, Told(row_of(run, dataset, mandate)), [dataset]
+
+
+def line_of(record: oo.RunRecord, told: Told, markets: list[oo.Dataset], malformed: str) -> dict:
+    """Return the line of an episode."""
+    said = said_in(record)
+    if malformed == "drop" and not all(each.is_decision for each in said):
+        n_malformed = sum(not each.is_decision for each in said)
+        raise ValueError(f"every answer must be a decision, or see `--malformed`; received {n_malformed} that are not")
+    desk = Desk(told.row, lambda row, window: markets[window])
+    for each in said:
+        desk.decide(each.text)
+    played = outcome_of(desk).played
+    excess = sum(float(each.run.nav[-1] - each.market.nav[-1]) for each in played) / len(played)
+    line = {"messages": converse(told, markets, said, holds=malformed == "hold")}
+    tools = {"tools": TOOLS} if told.style == "tools" else {}
+    return line | tools | {"record": record.digest, "excess": excess}
+
+
+def lines_of(path: Path, markets: dict[str, oo.Dataset], given: argparse.Namespace) -> list[dict]:
+    """Return the lines of a file, none if it cannot be used."""
+    try:
+        found = [
+            line_of(record, replace(told, style=given.style or told.style), windows, given.malformed)
+            for record, told, windows in episodes(path, markets, given.mandate)
+        ]
+    except (ValueError, oo.OpenOutcryError) as error:
+        print(f"left out {path}: {error}", file=sys.stderr)
+        return []
+    return found
+
+
+def main() -> int:
+    given = arguments()
+    if not given.records:
+        given.records = [Path("sft_records")]
+        make(given.records[0])
+    markets = {each.fingerprint: each for each in map(open_dataset, given.data)}
+    lines = [line for path in paths(given.records) for line in lines_of(path, markets, given)]
+    chosen = [line for line in lines if given.min_excess is None or line["excess"] >= given.min_excess]
+    given.out.write_text("".join(f"{json.dumps(line)}\n" for line in chosen), encoding="utf-8")
+    n_weak = len(lines) - len(chosen)
+    print(f"{given.out}: {len(chosen)} conversations" + (f", {n_weak} below the excess left out" if n_weak else ""))
+    return int(not chosen)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
