@@ -190,7 +190,7 @@ def test_an_episode_that_is_cut_short_is_paid_what_was_held(style: str) -> None:
 
 
 def test_an_episode_of_windows_passes_only_where_each_does() -> None:
-    given = {"n_windows": 3, "task": {"rewards": {"pass_k_reward": {"weight": 1.0}}}}
+    given = {"market": "calm", "n_windows": 3, "task": {"rewards": {"pass_k_reward": {"weight": 1.0}}}}
     env = environment(**given)
     (row,) = rows(env, 1)
     passed = trace(env, spoken(*decisions(row, policies.oracle)))
