@@ -200,6 +200,13 @@ def _baselines(found: dict[str, Any]) -> str:
     return lines(["baseline", *(f"`{market}`" for market in MARKETS)], body)
 
 
+def in_a_line(found: dict[str, Any]) -> str:
+    """Return what the games are paid on the first market, best first, for the README."""
+    cells = {name: each[PAID]["mean"] for name, each in found["games"][GAMED[0]].items()}
+    cells["oracle"] = found["baselines"][GAMED[0]]["oracle"]["mean"]
+    return ", ".join(f"{name} {_signed(cells[name])}" for name in sorted(cells, key=lambda name: -cells[name]))
+
+
 TABLES = {"games": _games, "rewards": _rewards, "pass": _pass, "mandates": _mandates, "baselines": _baselines}
 """The tables of the page, by name, each of the whole file."""
 

@@ -59,8 +59,7 @@ def rewards() -> str:
     terms = Terms()
     for name, paid in REWARDS.items():
         low, high = paid.range
-        words = paid.words.format(bar=terms.bar, n_trials=terms.n_trials)
-        rows.append(f"| `{name}` | {paid.weight:g} | {low:g} to {high:g} | {words} |")
+        rows.append(f"| `{name}` | {paid.weight:g} | {low:g} to {high:g} | {terms.say(name)} |")
     return "\n".join(rows)
 
 

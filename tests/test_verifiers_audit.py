@@ -15,7 +15,7 @@ from support import count
 from openoutcry.verifiers_env.gaming import BREAKERS, GAMES, KEEPERS
 from openoutcry.verifiers_env.mandates import MANDATES
 from openoutcry.verifiers_env.policies import BASELINES
-from openoutcry.verifiers_env.rewards import REWARDS
+from openoutcry.verifiers_env.rewards import BAR, REWARDS, utility
 
 pytestmark = pytest.mark.once
 
@@ -78,6 +78,30 @@ def test_nobody_without_an_edge_passes_half_of_the_windows(market: str) -> None:
     thrice = scores(best, market, n_windows=script.WINDOWS)["pass_k_reward"].mean()
     assert thrice <= 0.125 + 2.0 * error
     assert scores("oracle", market, n_windows=script.WINDOWS)["pass_k_reward"].mean() > 0.9
+
+
+def test_without_its_second_condition_betting_until_ahead_passes_more_than_half() -> None:
+    passed = []
+    for row in script.rows_of("ecb-fx", N_ROWS):
+        (each,) = script.outcome_by("all against it until ahead", row).played
+        passed.append(float(each.excess.sum()) / each.scale > BAR)
+    assert np.mean(passed) > 0.6
+
+
+@pytest.mark.parametrize("n_bars", [20, 60])
+def test_betting_until_ahead_pays_where_a_bet_is_many_volatilities_and_only_there(n_bars: int) -> None:
+    """What the page leaves open, on random walks of which nothing can be foretold."""
+    steps = np.random.default_rng(n_bars).normal(0.0, n_bars**-0.5, (10_000, n_bars))
+    worth = {}
+    for size in (2.0, 3.0, 10.0):
+        paths = size * np.cumsum(steps, axis=1)
+        for aim in (0.1, 0.3, 0.5):
+            is_ahead = paths > aim
+            first = paths[np.arange(len(paths)), is_ahead.argmax(axis=1)]
+            ends = np.where(is_ahead.any(axis=1), first, paths[:, -1])
+            worth[size, aim] = np.mean([utility(end) for end in ends])
+    assert all(value < -0.03 for (size, _), value in worth.items() if size <= 3.0)
+    assert max(value for (size, _), value in worth.items() if size > 3.0) > 0.03
 
 
 @pytest.mark.parametrize("mandate", KEEPERS)

@@ -190,10 +190,13 @@ class Terms:
             return deflated_sharpe_reward(outcome, self.n_trials)
         return REWARDS[name].reward(outcome)
 
+    def say(self, name: str) -> str:
+        """Return what one of `REWARDS` pays, in words."""
+        return REWARDS[name].words.format(bar=self.bar, least=-abs(self.bar), n_trials=self.n_trials)
+
     def words(self) -> list[str]:
         """Return what is paid, in words, of each reward that counts."""
-        given = {"bar": self.bar, "least": -abs(self.bar), "n_trials": self.n_trials}
-        told = {name: REWARDS[name].words.format(**given) for name in self.weights}
+        told = {name: self.say(name) for name in self.weights}
         told |= {name: f"what `{name}` returns, a function that is not of this environment" for name in self.plugged}
         counted = {**self.weights, **self.plugged}
         return [f"{weight:g} times {told[name]}" for name, weight in counted.items() if weight]
