@@ -28,6 +28,7 @@ TOOLS = (
     "abi3audit",
     "arch",
     "fastapi",
+    "hatchling",
     "httpx",
     "maturin",
     "mcp",
