@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -167,6 +169,13 @@ async def _begin(endpoint: Endpoint) -> web.AppRunner:
     return runner
 
 
+async def _cancelled() -> None:
+    left = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in left:
+        task.cancel()
+    await asyncio.gather(*left, return_exceptions=True)
+
+
 @contextmanager
 def serve(script: Script, *, keeps_bodies: bool = False) -> Iterator[Endpoint]:
     """Serve a scripted model on a port of its own, from a thread of its own."""
@@ -178,6 +187,7 @@ def serve(script: Script, *, keeps_bodies: bool = False) -> Iterator[Endpoint]:
         is_up.set()
         loop.run_forever()
         loop.run_until_complete(runner.cleanup())
+        loop.run_until_complete(_cancelled())
         loop.close()
 
     thread = threading.Thread(target=work)
@@ -188,6 +198,18 @@ def serve(script: Script, *, keeps_bodies: bool = False) -> Iterator[Endpoint]:
     finally:
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
+
+
+@contextmanager
+def serve_apart() -> Iterator[str]:
+    """Serve a model that trades from a process of its own, and yield where."""
+    command = [sys.executable, __file__]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            yield process.stdout.readline().strip()
+        finally:
+            process.terminate()
 
 
 def trader(body: Body) -> Reply:
