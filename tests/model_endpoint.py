@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from aiohttp import web
 
@@ -47,6 +49,7 @@ class Reply:
 
 
 Script = Callable[[Body], Reply]
+Served = TypeVar("Served", bound="Endpoint")
 
 
 @dataclass
@@ -66,6 +69,10 @@ class Endpoint:
     bodies: list[Body] = field(default_factory=list)
     n_requests: int = 0
     url: str = ""
+
+    def routes(self) -> list[web.RouteDef]:
+        """Return what it answers."""
+        return [web.post("/v1/chat/completions", self.answer)]
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
         """Answer a request as the script says."""
@@ -159,7 +166,7 @@ async def _streamed(request: web.Request, head: Body, message: Body, reason: str
 
 async def _begin(endpoint: Endpoint) -> web.AppRunner:
     app = web.Application(client_max_size=2**26)
-    app.router.add_post("/v1/chat/completions", endpoint.answer)
+    app.add_routes(endpoint.routes())
     runner = web.AppRunner(app, shutdown_timeout=0.1)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
@@ -167,10 +174,22 @@ async def _begin(endpoint: Endpoint) -> web.AppRunner:
     return runner
 
 
-@contextmanager
-def serve(script: Script, *, keeps_bodies: bool = False) -> Iterator[Endpoint]:
+async def _cancelled() -> None:
+    left = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in left:
+        task.cancel()
+    await asyncio.gather(*left, return_exceptions=True)
+
+
+def serve(script: Script, *, keeps_bodies: bool = False) -> AbstractContextManager[Endpoint]:
     """Serve a scripted model on a port of its own, from a thread of its own."""
-    endpoint, loop, is_up = Endpoint(script, keeps_bodies), asyncio.new_event_loop(), threading.Event()
+    return serving(Endpoint(script, keeps_bodies))
+
+
+@contextmanager
+def serving(endpoint: Served) -> Iterator[Served]:
+    """Serve an endpoint on a port of its own, from a thread of its own."""
+    loop, is_up = asyncio.new_event_loop(), threading.Event()
 
     def work() -> None:
         asyncio.set_event_loop(loop)
@@ -178,6 +197,7 @@ def serve(script: Script, *, keeps_bodies: bool = False) -> Iterator[Endpoint]:
         is_up.set()
         loop.run_forever()
         loop.run_until_complete(runner.cleanup())
+        loop.run_until_complete(_cancelled())
         loop.close()
 
     thread = threading.Thread(target=work)
@@ -188,6 +208,18 @@ def serve(script: Script, *, keeps_bodies: bool = False) -> Iterator[Endpoint]:
     finally:
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
+
+
+@contextmanager
+def serve_apart() -> Iterator[str]:
+    """Serve a model that trades from a process of its own, and yield where."""
+    command = [sys.executable, __file__]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            yield process.stdout.readline().strip()
+        finally:
+            process.terminate()
 
 
 def trader(body: Body) -> Reply:

@@ -21,7 +21,7 @@ from openoutcry.verifiers_env.rewards import MALFORMED, excess_return_reward
 
 HOLD = '{"orders":[]}'
 BUY = '{"orders":[{"symbol":"S000","action":"buy","target_weight":0.5}]}'
-PLACE = 2
+PLACE = 8
 MEGABYTE = 2**20
 
 
