@@ -117,7 +117,7 @@ class VerifiersTasksetConfig(vf.TasksetConfig):
     tier: str = "medium"
     """`easy` (2 symbols, 10 decisions), `medium` (4, 20) or `hard` (8, 60)."""
     n_symbols: int | None = None
-    """Symbols of a market, in place of the tier's."""
+    """Symbols of a market, in place of the tier's; of real data fewer where it has no more."""
     horizon: int | None = None
     """Decisions of a window, in place of the tier's."""
     lookback: int = 20
