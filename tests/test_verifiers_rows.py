@@ -138,6 +138,28 @@ def test_nothing_a_model_is_told_depends_on_a_later_bar(
     assert future.fingerprint != real.fingerprint
 
 
+@pytest.mark.parametrize("mandate", MANDATES)
+def test_the_first_message_says_what_holds_and_what_there_is(mandate: str) -> None:
+    row = row_of(
+        "us-treasury", mandate=mandate, n_windows=3, costs=oo.CostModel(fee_bps=7.0, impact_bps=11.0).to_dict()
+    )
+    said = words.prompt(row, "tools", Terms())
+    assert "There are 3 windows" in said
+    assert "In each there are 6 decisions" in said
+    assert "fill at that close" in said
+    assert "7 bps fee and 2 bps slippage" in said
+    # It has no volume, and an order is measured by the account.
+    assert "11 bps times the root of the share of the account that an order takes" in said
+    assert (f"Mandate: {MANDATES[mandate].words}." in said) == bool(MANDATES[mandate].words)
+    assert ("The benchmark is cash." in said) == (mandate == "market-neutral")
+    shown = json.loads(said.rsplit("\n", 1)[-1])
+    assert (shown["window"], shown["bars_left"], shown["nav"], shown["cash"]) == ("1 of 3", 6, 1.0, 1.0)
+    assert shown["weights"] == {}
+    closes = shown["history"].values()
+    assert [len(each) for each in closes] == [5] * 3
+    assert [each[-1] for each in closes] == list(shown["closes"].values())
+
+
 def test_no_key_seed_or_index_is_in_what_a_model_is_told() -> None:
     row = row_of(index=987_654_321)
     said = words.prompt(row, "tools", Terms()) + Desk(row).decide('{"orders":[]}')[1]

@@ -78,7 +78,7 @@ def prompt(row: Row, style: str, terms: Terms, desk: Desk | None = None) -> str:
     """
     desk = desk or Desk(row)
     start = text_of(desk.state() | {"history": desk.history()})
-    parts = _account(row, desk), _costs(row), _paid(row, terms), _how(style), f"Now, at the first close:\n{start}"
+    parts = _account(row, desk), _costs(row, desk), _paid(row, terms), _how(style), f"Now, at the first close:\n{start}"
     return "\n\n".join(parts)
 
 
@@ -98,13 +98,14 @@ def _account(row: Row, desk: Desk) -> str:
     )
 
 
-def _costs(row: Row) -> str:
+def _costs(row: Row, desk: Desk) -> str:
     costs = row.costs
     traded = f"{costs['fee_bps']:g} bps fee and {costs['slippage_bps']:g} bps slippage of what is traded"
     if costs["slippage_jitter"]:
         traded += f", the latter up to {costs['slippage_jitter']:.0%} more or less by chance"
     if costs["impact_bps"]:
-        traded += f"; {costs['impact_bps']:g} bps times the root of the share of a bar's volume that an order takes"
+        of_what = "the account" if desk.windows[0].dataset.volume is None else "a bar's volume"
+        traded += f"; {costs['impact_bps']:g} bps times the root of the share of {of_what} that an order takes"
     return (
         f"Costs: {traded}; a year, {costs['borrow_bps']:g} bps of what is short and {costs['financing_bps']:g} bps of "
         f"borrowed cash; idle cash earns {costs['cash_bps']:g} bps."
