@@ -10,11 +10,13 @@ import pytest
 pytest.importorskip("verifiers", reason="needs the extra `verifiers`")
 
 import aiohttp
+import openai
 from model_endpoint import Body, Reply, Script, serve, turn_of
 from rollouts import client, environment, episodes, facts, play, said, scores, spoken, trace
 
 from openoutcry.verifiers_env import chat
 from openoutcry.verifiers_env.rows import STYLES
+from openoutcry.verifiers_env.words import TOOLS
 
 HOLD = '{"orders":[]}'
 BUY = '{"orders":[{"symbol":"S000","action":"buy","target_weight":0.5}]}'
@@ -50,6 +52,24 @@ def failing(fault: Reply, n_times: int, place: int = PLACE) -> Script:
         return said(HOLD if turn else BUY, body)
 
     return script
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_the_endpoint_of_these_tests_says_the_same_whole_and_streamed_to_a_client_of_openai(style: str) -> None:
+    asked = {"model": "scripted", "messages": [{"role": "user", "content": "now"}]}
+    asked |= {"tools": TOOLS} if style == "tools" else {}
+    with serve(spoken(BUY)) as endpoint, openai.OpenAI(base_url=endpoint.url, api_key="none") as asker:
+        whole = asker.chat.completions.create(**asked).choices[0].message
+        parts = list(asker.chat.completions.create(**asked, stream=True))
+    first, last, usage = parts
+    delta = first.choices[0].delta
+    assert (delta.role, delta.content) == (whole.role, whole.content)
+    calls = [[each.function for each in message.tool_calls or []] for message in (whole, delta)]
+    assert [[(each.name, each.arguments) for each in one] for one in calls] == [
+        [("trade", BUY)] * (style == "tools")
+    ] * 2
+    assert last.choices[0].finish_reason == ("tool_calls" if style == "tools" else "stop")
+    assert usage.usage.total_tokens == 15
 
 
 @pytest.mark.parametrize("what", FAULTS)
