@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rollout_rows import row_of
 
 import openoutcry as oo
-from openoutcry.verifiers_env.answering import answer_call, answer_text, last_object
+from openoutcry.verifiers_env.answering import answer_call, answer_text, last_object, replies
 from openoutcry.verifiers_env.desk import HOLD, MOST_CHARACTERS, MOST_READS, Desk
 from openoutcry.verifiers_env.outcome import outcome_of
 from openoutcry.verifiers_env.policies import baseline, decision, play
@@ -56,6 +56,28 @@ def test_an_answer_that_is_no_decision_is_a_hold_and_is_told_so(text: str) -> No
     assert _held(desk) == shares
     assert (desk.observation, desk.n_left) == (held.observation, held.n_left)
     assert (desk.n_malformed, held.n_malformed) == (1, 0)
+
+
+SAID_IN_THE_WRONG_PLACE = {
+    "in words, where tools are called": ("tools", decision({"S000": 1.0})),
+    "after more than is read": ("text", "{" * 2_100_000 + " " * 1_000 + decision({"S000": 1.0})),
+    "beside half of a letter": ("tools", decision({"S000": 1.0})[:-1] + ', "reasoning": "\ud800"}'),
+}
+
+
+@pytest.mark.parametrize("what", SAID_IN_THE_WRONG_PLACE)
+def test_a_decision_in_the_wrong_place_is_a_hold_in_the_record_too(what: str) -> None:
+    style, text = SAID_IN_THE_WRONG_PLACE[what]
+    desk, held = Desk(row_of()), Desk(row_of())
+    (told,) = replies(desk, style, {"role": "assistant", "content": text})
+    assert "error" in json.loads(told["content"])
+    for each in (desk, held):
+        while not each.done:
+            each.decide(HOLD)
+    spoiled, kept = (outcome_of(each, capture=True) for each in (desk, held))
+    assert (spoiled.played[0].run.nav == kept.played[0].run.nav).all()
+    assert spoiled.played[0].run.nav[-1] == desk._env.nav
+    assert list(spoiled.played[0].run.record.faults[0]) == [0]
 
 
 def test_a_malformed_answer_costs_its_penalty_and_nothing_else() -> None:
