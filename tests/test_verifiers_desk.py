@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import pytest
@@ -60,7 +61,7 @@ def test_an_answer_that_is_no_decision_is_a_hold_and_is_told_so(text: str) -> No
 
 SAID_IN_THE_WRONG_PLACE = {
     "in words, where tools are called": ("tools", decision({"S000": 1.0})),
-    "after more than is read": ("text", "{" * 2_100_000 + " " * 1_000 + decision({"S000": 1.0})),
+    "after more than is read": ("text", '{"a":' * 500_000 + " " * 1_000 + decision({"S000": 1.0})),
     "beside half of a letter": ("tools", decision({"S000": 1.0})[:-1] + ', "reasoning": "\ud800"}'),
 }
 
@@ -210,10 +211,23 @@ def test_the_same_answers_have_the_same_outcome() -> None:
         ("no", None),
         ('{"a": "}"} {', '{"a": "}"}'),
         ("{" * 2_000, None),
+        ('{ }{\n"a": 1}', '{\n"a": 1}'),
+        ("{" * 1_000_000 + HOLD, HOLD),
+        ("\\frac{}{}" * 8_000 + HOLD, HOLD),
     ],
 )
 def test_the_last_object_of_a_text_counts(text: str, found: str | None) -> None:
     assert last_object(text) == found
+
+
+@pytest.mark.parametrize("text", ["{" * 20_000, "{{ " * 300_000, '{"a' * 300_000, ('{"a":' * 900 + "x ") * 400])
+def test_no_text_keeps_the_other_rollouts_waiting(text: str) -> None:
+    def seconds() -> float:
+        began = time.process_time()
+        last_object(text)
+        return time.process_time() - began
+
+    assert min(seconds() for _ in range(3)) < 0.05
 
 
 def test_thoughts_hold_no_decision() -> None:
