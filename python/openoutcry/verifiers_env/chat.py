@@ -17,6 +17,7 @@ import verifiers.v1 as vf
 from verifiers.v1.harnesses.utils.compaction import CONTEXT_OVERFLOW_MARKERS
 from verifiers.v1.runtimes import ProgramResult, Runtime
 
+from openoutcry.errors import refusal
 from openoutcry.verifiers_env.answering import replies
 from openoutcry.verifiers_env.tasks import TradingData, TradingState
 from openoutcry.verifiers_env.words import TOOLS
@@ -50,8 +51,9 @@ class VerifiersHarness(vf.Harness[VerifiersHarnessConfig]):
         data: vf.TaskData,
     ) -> ProgramResult:
         """Play the episode to its end, or until the model has no room for more."""
-        # Other tasks have no desk, and are none of this harness.
-        desk, style = cast(TradingState, trace.state).desk, cast(TradingData, data).style
+        if not isinstance(data, TradingData):
+            raise refusal("argument_invalid", f"a task must be of `openoutcry`; received {type(data).__name__}")
+        desk, style = cast(TradingState, trace.state).desk, data.style
         system, prompt = self.resolve_prompt(data)
         messages: list[dict[str, Any]] = [{"role": "system", "content": system}] if system else []
         messages.append({"role": "user", "content": prompt})
