@@ -218,11 +218,28 @@ def test_a_file_is_traded_as_bundled_data_is(tmp_path: Path) -> None:
     assert cli(*shlex.split(facts(each)["replay"])[1:]).returncode == 0
 
 
+@pytest.mark.parametrize(
+    ("field", "value", "wanted"),
+    [
+        ("tier", "huge", "`tier` must be one of easy, medium, hard; received 'huge'"),
+        ("style", "json", "`style` must be one of tools, text; received 'json'"),
+        ("mandate", "win", "`mandate` must be one of .*, drawdown-cap, all; received 'win'"),
+        ("costs", {"fee": 1.0}, "a field of `costs` must be one of fee_bps, .*; received 'fee'"),
+        ("market", "paris", "`market` must be one of calm, .*; received 'paris': No such file"),
+        ("market", "none.parquet", "`market` must be one of calm, .*; received 'none.parquet': .*none.parquet"),
+    ],
+)
+def test_a_setting_that_there_is_not_is_refused_before_any_episode(field: str, value: object, wanted: str) -> None:
+    with pytest.raises(OpenOutcryError, match=wanted) as caught:
+        environment(**{field: value}).taskset.load()
+    assert caught.value.slug == ("unknown_dataset" if field == "market" else "argument_invalid")
+
+
 def test_held_out_rows_need_the_secret_of_the_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(HELD_OUT_SECRET, raising=False)
     env = environment(split="held-out")
     with pytest.raises(OpenOutcryError, match="held-out rows need a secret of at least 16 characters") as caught:
-        list(env.taskset.take(1))
+        env.taskset.load()
     assert caught.value.slug == "key_invalid"
 
     def market() -> str:

@@ -68,7 +68,7 @@ def _source(market: str) -> Dataset:
     except OSError as error:
         known = ", ".join((*NAMES, *data.names()))
         message = f"`market` must be one of {known}, or a CSV or Parquet file or a snapshot"
-        raise refusal("unknown_dataset", f"{message}; received {market!r}: {error.strerror}") from error
+        raise refusal("unknown_dataset", f"{message}; received {market!r}: {error.strerror or error}") from error
 
 
 def _piece(row: Row, key: bytes) -> Dataset:

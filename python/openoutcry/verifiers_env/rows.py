@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import os
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -71,8 +72,8 @@ class Row:
     costs: dict[str, float] = field(default_factory=lambda: CostModel().to_dict())
 
     def __post_init__(self) -> None:
-        _one_of("split", self.split, SPLITS)
-        _one_of("mandate", self.mandate, tuple(MANDATES))
+        one_of("split", self.split, SPLITS)
+        one_of("mandate", self.mandate, MANDATES)
         whole("index", self.index, 0, 2**31 - 1)
         whole("n_symbols", self.n_symbols, 1, 100)
         whole("horizon", self.horizon, 2, 2_520)
@@ -128,6 +129,11 @@ def market_key(row: Row, window: int) -> bytes:
     return hmac.new(secret_of(row.split), _DOMAIN + what.encode(), hashlib.sha256).digest()
 
 
-def _one_of(name: str, value: str, known: tuple[str, ...]) -> None:
+def one_of(name: str, value: str, known: Collection[str]) -> None:
+    """Refuse a choice that there is not.
+
+    Raises:
+        OpenOutcryError: `argument_invalid`: it is none of those that are known.
+    """
     if value not in known:
         raise refusal("argument_invalid", f"`{name}` must be one of {', '.join(known)}; received {value!r}")

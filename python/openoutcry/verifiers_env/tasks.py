@@ -12,6 +12,7 @@ import verifiers.v1 as vf
 from pydantic import ConfigDict, Field
 from verifiers.v1.runtimes import Runtime
 
+from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import CostModel
 from openoutcry.verifiers_env import markets, words
 from openoutcry.verifiers_env.conversation import Told
@@ -21,7 +22,7 @@ from openoutcry.verifiers_env.mandates import MANDATES
 from openoutcry.verifiers_env.outcome import Outcome, outcome_of
 from openoutcry.verifiers_env.policies import is_sound
 from openoutcry.verifiers_env.rewards import BAR, N_TRIALS, REWARDS, Terms
-from openoutcry.verifiers_env.rows import STYLES, TIERS, Row
+from openoutcry.verifiers_env.rows import STYLES, TIERS, Row, one_of, secret_of
 
 
 class TradingData(vf.TaskData):
@@ -148,10 +149,10 @@ class VerifiersTaskset(vf.Taskset[TradingTask, VerifiersTasksetConfig]):  # type
         """
         config = self.config
         # Refused here, though rows are made one by one later.
+        one_of("style", config.style, STYLES)
         first = self.row(0)
+        secret_of(config.split)
         terms = terms_of(config.task)
-        if config.style not in STYLES:
-            raise ValueError(f"`style` must be one of {', '.join(STYLES)}; received {config.style!r}")
         tasks = (self.row(index) if index else first for index in range(config.num_tasks))
         return (self._task(row, terms) for row in tasks)
 
@@ -169,8 +170,8 @@ class VerifiersTaskset(vf.Taskset[TradingTask, VerifiersTasksetConfig]):  # type
             OpenOutcryError: the configuration names what there is not.
         """
         config = self.config
-        if config.tier not in TIERS:
-            raise ValueError(f"`tier` must be one of {', '.join(TIERS)}; received {config.tier!r}")
+        one_of("tier", config.tier, TIERS)
+        one_of("mandate", config.mandate, (*MANDATES, "all"))
         tier = TIERS[config.tier]
         n_symbols = tier.n_symbols if config.n_symbols is None else config.n_symbols
         horizon = tier.horizon if config.horizon is None else config.horizon
@@ -186,7 +187,7 @@ class VerifiersTaskset(vf.Taskset[TradingTask, VerifiersTasksetConfig]):  # type
             n_windows=config.n_windows,
             mandate=mandates[index % len(mandates)] if config.mandate == "all" else config.mandate,
             disguise=config.disguise,
-            costs=CostModel(**config.costs).to_dict(),
+            costs=_costs(config.costs).to_dict(),
         )
 
 
@@ -198,6 +199,15 @@ def terms_of(config: TradingTaskConfig) -> Terms:
     own = {name: counted.pop(name) for name in REWARDS if name not in config.rewards or not config.rewards[name].fn}
     judges = {judge.reward_name: float(judge.config.weight) for judge in task.plugged_judges()}
     return Terms(own, config.bar, config.n_trials, counted | judges)
+
+
+def _costs(fields: dict[str, float]) -> CostModel:
+    known = CostModel().to_dict()
+    for name in fields:
+        if name not in known:
+            message = f"a field of `costs` must be one of {', '.join(known)}; received {name!r}"
+            raise refusal("argument_invalid", message)
+    return CostModel(**fields)
 
 
 def _state(trace: vf.Trace) -> TradingState:
