@@ -96,7 +96,7 @@ def _paid_by(name: str) -> Callable[..., Any]:
     paid = REWARDS[name]
 
     async def reward(self: TradingTask, trace: vf.Trace) -> float:
-        return terms_of(self.config).pay(name, _state(trace).outcome)
+        return Terms({}, self.config.bar, self.config.n_trials).pay(name, _state(trace).outcome)
 
     reward.__name__ = name
     reward.__doc__ = paid.reward.__doc__
