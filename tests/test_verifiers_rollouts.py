@@ -6,6 +6,7 @@ import asyncio
 import json
 import math
 import shlex
+import shutil
 import subprocess
 import sys
 from itertools import pairwise
@@ -215,6 +216,15 @@ def test_a_file_is_traded_as_bundled_data_is(tmp_path: Path) -> None:
     assert math.isfinite(each.reward)
     shown = json.dumps([message.model_dump() for message in each.messages])
     assert not any(word in shown for word in ("ONE", "TWO", *dates))
+    assert cli(*shlex.split(facts(each)["replay"])[1:]).returncode == 0
+
+
+def test_a_folder_that_was_cleared_is_filled_again(tmp_path: Path) -> None:
+    env, folder = environment(tmp_path / "runs"), tmp_path / "runs"
+    trace(env, spoken(HOLD))
+    shutil.rmtree(folder)
+    each = trace(env, spoken(HOLD))
+    assert all(Path(market).is_file() for market in facts(each)["markets"])
     assert cli(*shlex.split(facts(each)["replay"])[1:]).returncode == 0
 
 

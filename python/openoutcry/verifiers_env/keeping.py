@@ -55,7 +55,9 @@ class Keeping:
         dataset = outcome.played[place].run.dataset
         path = self.folder / MARKETS / f"{dataset.fingerprint}.json"
         with self._lock:
-            if dataset.fingerprint not in self._frozen:
+            # Folders are cleared while workers live.
+            is_there = path.exists() and path.with_suffix(".npz").exists()
+            if dataset.fingerprint not in self._frozen or not is_there:
                 freeze(dataset, path.parent, "an episode of the verifiers environment")
                 self._frozen.add(dataset.fingerprint)
         return str(path)
