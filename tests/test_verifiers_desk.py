@@ -167,6 +167,20 @@ def test_what_a_model_is_shown_is_the_observation_of_the_contract(market: str) -
         desk.decide(policy(desk))
 
 
+def test_the_luck_of_fills_is_another_in_each_task() -> None:
+    costs = oo.CostModel(slippage_bps=100.0, slippage_jitter=1.0).to_dict()
+    lucks = []
+    for index in range(6):
+        desk = Desk(row_of(index=index, costs=costs))
+        while not desk.done:
+            desk.decide(decision({"S000": 1.0}))
+        run = outcome_of(desk).played[0].run
+        assert run.nav[-1] == desk._env.nav
+        lucks.append(float(run.costs["slippage"][0] / run.turnover[0]))
+    # What is dear by chance for one is not for the next, so that it cannot be learned.
+    assert max(lucks) > 2.0 * min(lucks)
+
+
 def test_an_early_finish_holds_what_is_held() -> None:
     early, held = Desk(row_of(n_windows=2)), Desk(row_of(n_windows=2))
     for desk in (early, held):

@@ -37,6 +37,18 @@ def replies(desk: Desk, style: str, message: dict[str, Any]) -> list[dict[str, A
     return [_result(call, answer_call(desk, *_called(call))) for call in calls]
 
 
+def is_readable(message: dict[str, Any]) -> bool:
+    """Return whether the arguments of all calls in a message are JSON objects."""
+    for call in message.get("tool_calls") or []:
+        try:
+            given = json.loads(_called(call)[1] or "{}")
+        except (ValueError, RecursionError):
+            return False
+        if not isinstance(given, dict):
+            return False
+    return True
+
+
 def answer_text(desk: Desk, text: str) -> str:
     """Carry out the decision in a message, and return what came of it.
 

@@ -186,7 +186,7 @@ def settings(row: Row) -> dict[str, Any]:
         "costs": row.cost_model,
         "limits": Limits(),
         "lookback": row.lookback,
-        "seed": 0,
+        "seed": row.fill_seed,
     }
 
 

@@ -64,6 +64,9 @@ class TradingTask(vf.Task[TradingData, TradingState, TradingTaskConfig]):
 
     async def setup(self, trace: vf.Trace, runtime: Runtime) -> None:
         """Draw the first market and open the desk."""
+        # What cannot be kept at the end is better known before a model has been asked for anything.
+        if self.config.records is not None:
+            _keeping(self.config.records).make()
         _state(trace).desk = Desk(self.data.row)
 
     async def finalize(self, trace: vf.Trace, runtime: Runtime) -> None:
