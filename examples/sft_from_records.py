@@ -26,7 +26,7 @@ from pathlib import Path
 import openoutcry as oo
 from openoutcry.cli.source import open_dataset
 from openoutcry.data import frozen
-from openoutcry.verifiers_env.conversation import Told, converse, row_of, said_in
+from openoutcry.verifiers_env.conversation import Told, converse, outcome_in, row_of, said_in
 from openoutcry.verifiers_env.desk import Desk
 from openoutcry.verifiers_env.keeping import MARKETS, TOLD, Keeping, record_of
 from openoutcry.verifiers_env.mandates import MANDATES
@@ -107,10 +107,7 @@ def line_of(record: oo.RunRecord, told: Told, markets: list[oo.Dataset], malform
     if malformed == "drop" and not all(each.is_decision for each in said):
         n_malformed = sum(not each.is_decision for each in said)
         raise ValueError(f"every answer must be a decision, or see `--malformed`; received {n_malformed} that are not")
-    desk = Desk(told.row, lambda row, window: markets[window])
-    for each in said:
-        desk.decide(each.text)
-    played = outcome_of(desk).played
+    played = outcome_in(told, markets, said).played
     excess = sum(float(each.run.nav[-1] - each.market.nav[-1]) for each in played) / len(played)
     line = {"messages": converse(told, markets, said, holds=malformed == "hold")}
     tools = {"tools": TOOLS} if told.style == "tools" else {}

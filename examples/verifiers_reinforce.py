@@ -186,7 +186,7 @@ def main() -> None:
     parameters = train(given.market, given.episodes, given.seed)
     after = judge(given.market, parameters, given.rows)
     print(f"{given.market}: {given.episodes} episodes of `train` in {time.perf_counter() - began:.0f} s")
-    for name, values in (("start", before), ("trained, so above the benchmark", after), ("gained", after - before)):
+    for name, values in (("start", before), ("trained; the benchmark is 0", after), ("gained", after - before)):
         mean, low, high = interval(values)
         print(f"{name:32}{mean:+.3f} ({low:+.3f} to {high:+.3f}) on {given.rows} rows of `validation`")
 

@@ -23,8 +23,10 @@ from rollouts import client, decisions, environment, episodes, facts, play, rows
 from support import dates_of
 
 from openoutcry import OpenOutcryError
+from openoutcry.data import frozen
 from openoutcry.record import RunRecord
 from openoutcry.verifiers_env import policies
+from openoutcry.verifiers_env.conversation import Told, outcome_in, said_in
 from openoutcry.verifiers_env.mandates import MANDATES
 from openoutcry.verifiers_env.rewards import REWARDS, Terms
 from openoutcry.verifiers_env.rows import HELD_OUT_SECRET, STYLES
@@ -119,6 +121,22 @@ def test_a_record_replays_as_its_trace_says(style: str, market: str, tmp_path: P
     assert all(Path(path).is_file() for path in told["markets"])
     scored = cli("score", *arguments[1:])
     assert scored.returncode == 0, scored.stderr
+
+
+@pytest.mark.parametrize("last", [BUY, "finish", "nothing", "observe"])
+def test_what_was_paid_is_what_the_record_is_paid(last: str, tmp_path: Path) -> None:
+    """From files alone: the record, what was told, the snapshots, and how many answers there were."""
+
+    def script(body: Body) -> Reply:
+        is_call = turn_of(body) > 1 and last in ("finish", "observe")
+        return Reply(calls=((last, "{}"),)) if is_call else spoken(BUY, "nothing", last)(body)
+
+    each = trace(environment(tmp_path, n_windows=2, mandate="all"), script)
+    kept = facts(each)
+    told = Told.from_json((tmp_path / "told" / Path(kept["record"]).name).read_text("utf-8"))
+    answers = said_in(RunRecord.load(kept["record"]))[: kept["n_answers"]]
+    outcome = outcome_in(told, [frozen.load(path) for path in kept["markets"]], answers)
+    assert {name: told.terms.pay(name, outcome) for name in REWARDS} == scores(each)
 
 
 def test_a_record_that_was_edited_does_not_replay(tmp_path: Path) -> None:
@@ -230,7 +248,7 @@ def test_a_file_is_traded_as_bundled_data_is(tmp_path: Path) -> None:
         ("market", "none.parquet", "`market` must be one of calm, .*; received 'none.parquet': .*none.parquet"),
     ],
 )
-def test_a_setting_that_there_is_not_is_refused_before_any_episode(field: str, value: object, wanted: str) -> None:
+def test_a_setting_that_there_is_not_is_refused_before_any_episode(field: str, value: Any, wanted: str) -> None:
     with pytest.raises(OpenOutcryError, match=wanted) as caught:
         environment(**{field: value}).taskset.load()
     assert caught.value.slug == ("unknown_dataset" if field == "market" else "argument_invalid")

@@ -18,6 +18,7 @@ from openoutcry.openoutcry_py import CostModel, Limits
 from openoutcry.record import RunRecord
 from openoutcry.verifiers_env.answering import replies
 from openoutcry.verifiers_env.desk import HOLD, Desk
+from openoutcry.verifiers_env.outcome import Outcome, outcome_of
 from openoutcry.verifiers_env.rewards import Terms
 from openoutcry.verifiers_env.rows import Row
 from openoutcry.verifiers_env.words import prompt
@@ -85,6 +86,21 @@ def said_in(record: RunRecord) -> list[Said]:
         for run, faults in zip(runs, record.faults, strict=True)
         for index, step in enumerate(run["steps"])
     ]
+
+
+def outcome_in(told: Told, markets: Sequence[Dataset], said: Sequence[Said]) -> Outcome:
+    """Return what the answers of a record came to, which `Terms.pay` pays again.
+
+    Args:
+        told: What it was told of the episode.
+        markets: The market of each window.
+        said: The answers that were given. A record has a hold for each one that was not: `n_answers` of the trace says
+            how many there were.
+    """
+    desk = Desk(told.row, lambda row, window: markets[window])
+    for each in said:
+        desk.decide(each.text)
+    return outcome_of(desk)
 
 
 @dataclass(frozen=True)

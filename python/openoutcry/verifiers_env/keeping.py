@@ -78,7 +78,8 @@ class Keeping:
 def facts(outcome: Outcome, record: RunRecord) -> dict[str, Any]:
     """Return what a trace says of an episode, plain JSON.
 
-    Whoever has the record can recompute all of it.
+    Whoever has the record can recompute all of it but how many answers there were and whether the model finished: what
+    was not answered is a hold there.
     """
     windows = [
         {

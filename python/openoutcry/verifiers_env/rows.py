@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -100,7 +100,7 @@ class Row:
     @property
     def cost_model(self) -> CostModel:
         """What trading costs."""
-        return CostModel(**self.costs)
+        return costs_of(self.costs)
 
 
 def secret_of(split: str) -> bytes:
@@ -133,6 +133,20 @@ def market_key(row: Row, window: int) -> bytes:
     """Return the key of the market of a window, 32 bytes that nothing shows."""
     what = f"{row.split}\0{row.index}\0{window}"
     return hmac.new(secret_of(row.split), _DOMAIN + what.encode(), hashlib.sha256).digest()
+
+
+def costs_of(fields: Mapping[str, float]) -> CostModel:
+    """Return what trading costs, by the fields that differ from the defaults.
+
+    Raises:
+        OpenOutcryError: there is no such field, or a value is no cost.
+    """
+    known = CostModel().to_dict()
+    for name in fields:
+        if name not in known:
+            wanted = f"a field of `costs` must be one of {', '.join(known)}"
+            raise refusal("argument_invalid", f"{wanted}; received {name!r}")
+    return CostModel(**fields)
 
 
 def one_of(name: str, value: str, known: Collection[str]) -> None:

@@ -12,8 +12,6 @@ import verifiers.v1 as vf
 from pydantic import ConfigDict, Field
 from verifiers.v1.runtimes import Runtime
 
-from openoutcry.errors import refusal
-from openoutcry.openoutcry_py import CostModel
 from openoutcry.verifiers_env import markets, words
 from openoutcry.verifiers_env.conversation import Told
 from openoutcry.verifiers_env.desk import Desk
@@ -22,7 +20,7 @@ from openoutcry.verifiers_env.mandates import MANDATES
 from openoutcry.verifiers_env.outcome import Outcome, outcome_of
 from openoutcry.verifiers_env.policies import is_sound
 from openoutcry.verifiers_env.rewards import BAR, N_TRIALS, REWARDS, Terms
-from openoutcry.verifiers_env.rows import STYLES, TIERS, Row, one_of, secret_of
+from openoutcry.verifiers_env.rows import STYLES, TIERS, Row, costs_of, one_of, secret_of
 
 
 class TradingData(vf.TaskData):
@@ -122,7 +120,7 @@ class VerifiersTasksetConfig(vf.TasksetConfig):
     tier: str = "medium"
     """`easy` (2 symbols, 10 decisions), `medium` (4, 20) or `hard` (8, 60)."""
     n_symbols: int | None = None
-    """Symbols of a market, in place of the tier's."""
+    """Symbols of a market, in place of the tier's; of real data fewer where it has no more."""
     horizon: int | None = None
     """Decisions of a window, in place of the tier's."""
     lookback: int = 20
@@ -190,7 +188,7 @@ class VerifiersTaskset(vf.Taskset[TradingTask, VerifiersTasksetConfig]):  # type
             n_windows=config.n_windows,
             mandate=mandates[index % len(mandates)] if config.mandate == "all" else config.mandate,
             disguise=config.disguise,
-            costs=_costs(config.costs).to_dict(),
+            costs=costs_of(config.costs).to_dict(),
         )
 
 
@@ -202,15 +200,6 @@ def terms_of(config: TradingTaskConfig) -> Terms:
     own = {name: counted.pop(name) for name in REWARDS if name not in config.rewards or not config.rewards[name].fn}
     judges = {judge.reward_name: float(judge.config.weight) for judge in task.plugged_judges()}
     return Terms(own, config.bar, config.n_trials, counted | judges)
-
-
-def _costs(fields: dict[str, float]) -> CostModel:
-    known = CostModel().to_dict()
-    for name in fields:
-        if name not in known:
-            message = f"a field of `costs` must be one of {', '.join(known)}; received {name!r}"
-            raise refusal("argument_invalid", message)
-    return CostModel(**fields)
 
 
 def _state(trace: vf.Trace) -> TradingState:
