@@ -125,7 +125,7 @@ LAYERS = {
     ),
     "verifiers": Layer(
         tuple(f"openoutcry.verifiers_env.{name}" for name in ("chat", "environment", "tasks")),
-        {"core", "native", "trading_floor", "verifiers"},
+        {"core", "errors", "native", "trading_floor", "verifiers"},
         {"aiohttp", "pydantic", "verifiers"},
     ),
     "verifiers_door": Layer(("openoutcry.verifiers_env",), set(), set(), frozenset({"verifiers"}), by_name=True),

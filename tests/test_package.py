@@ -59,6 +59,16 @@ def test_a_star_import_works_with_and_without_verifiers(has_verifiers: bool) -> 
     assert shown.split() == ["True", str(has_verifiers)]
 
 
+@pytest.mark.parametrize("has_module", [False, True])
+def test_a_star_import_is_none_the_worse_for_another_package_of_the_name(tmp_path: Path, has_module: bool) -> None:
+    (tmp_path / "verifiers").mkdir()
+    if has_module:
+        (tmp_path / "verifiers" / "__init__.py").write_text("", "utf-8")
+    code = f"import sys; sys.path.insert(0, {str(tmp_path)!r})\nfrom openoutcry import *; print(Dataset.__name__)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.stdout.strip(), done.stderr) == ("Dataset", "")
+
+
 def test_importing_the_package_leaves_verifiers_alone() -> None:
     code = "import openoutcry, sys; print('verifiers' in sys.modules, 'openoutcry.verifiers_env' in sys.modules)"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True).stdout

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from rollout_rows import row_of
 
 import openoutcry as oo
-from openoutcry.verifiers_env.answering import answer_call, answer_text, last_object
+from openoutcry.verifiers_env.answering import answer_call, answer_text, last_object, replies
 from openoutcry.verifiers_env.desk import HOLD, MOST_CHARACTERS, MOST_READS, Desk
 from openoutcry.verifiers_env.outcome import outcome_of
 from openoutcry.verifiers_env.policies import baseline, decision, play
@@ -56,6 +57,28 @@ def test_an_answer_that_is_no_decision_is_a_hold_and_is_told_so(text: str) -> No
     assert _held(desk) == shares
     assert (desk.observation, desk.n_left) == (held.observation, held.n_left)
     assert (desk.n_malformed, held.n_malformed) == (1, 0)
+
+
+SAID_IN_THE_WRONG_PLACE = {
+    "in words, where tools are called": ("tools", decision({"S000": 1.0})),
+    "after more than is read": ("text", '{"a":' * 500_000 + " " * 1_000 + decision({"S000": 1.0})),
+    "beside half of a letter": ("tools", decision({"S000": 1.0})[:-1] + ', "reasoning": "\ud800"}'),
+}
+
+
+@pytest.mark.parametrize("what", SAID_IN_THE_WRONG_PLACE)
+def test_a_decision_in_the_wrong_place_is_a_hold_in_the_record_too(what: str) -> None:
+    style, text = SAID_IN_THE_WRONG_PLACE[what]
+    desk, held = Desk(row_of()), Desk(row_of())
+    (told,) = replies(desk, style, {"role": "assistant", "content": text})
+    assert "error" in json.loads(told["content"])
+    for each in (desk, held):
+        while not each.done:
+            each.decide(HOLD)
+    spoiled, kept = (outcome_of(each, capture=True) for each in (desk, held))
+    assert (spoiled.played[0].run.nav == kept.played[0].run.nav).all()
+    assert spoiled.played[0].run.nav[-1] == desk._env.nav
+    assert list(spoiled.played[0].run.record.faults[0]) == [0]
 
 
 def test_a_malformed_answer_costs_its_penalty_and_nothing_else() -> None:
@@ -144,6 +167,20 @@ def test_what_a_model_is_shown_is_the_observation_of_the_contract(market: str) -
         desk.decide(policy(desk))
 
 
+def test_the_luck_of_fills_is_another_in_each_task() -> None:
+    costs = oo.CostModel(slippage_bps=100.0, slippage_jitter=1.0).to_dict()
+    lucks = []
+    for index in range(6):
+        desk = Desk(row_of(index=index, costs=costs))
+        while not desk.done:
+            desk.decide(decision({"S000": 1.0}))
+        run = outcome_of(desk).played[0].run
+        assert run.nav[-1] == desk._env.nav
+        lucks.append(float(run.costs["slippage"][0] / run.turnover[0]))
+    # What is dear by chance for one is not for the next, so that it cannot be learned.
+    assert max(lucks) > 2.0 * min(lucks)
+
+
 def test_an_early_finish_holds_what_is_held() -> None:
     early, held = Desk(row_of(n_windows=2)), Desk(row_of(n_windows=2))
     for desk in (early, held):
@@ -188,10 +225,23 @@ def test_the_same_answers_have_the_same_outcome() -> None:
         ("no", None),
         ('{"a": "}"} {', '{"a": "}"}'),
         ("{" * 2_000, None),
+        ('{ }{\n"a": 1}', '{\n"a": 1}'),
+        ("{" * 1_000_000 + HOLD, HOLD),
+        ("\\frac{}{}" * 8_000 + HOLD, HOLD),
     ],
 )
 def test_the_last_object_of_a_text_counts(text: str, found: str | None) -> None:
     assert last_object(text) == found
+
+
+@pytest.mark.parametrize("text", ["{" * 20_000, "{{ " * 300_000, '{"a' * 300_000, ('{"a":' * 900 + "x ") * 400])
+def test_no_text_keeps_the_other_rollouts_waiting(text: str) -> None:
+    def seconds() -> float:
+        began = time.process_time()
+        last_object(text)
+        return time.process_time() - began
+
+    assert min(seconds() for _ in range(3)) < 0.05
 
 
 def test_thoughts_hold_no_decision() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -103,6 +104,32 @@ def test_a_refusal_is_not_asked_for_again() -> None:
     assert each.stop_condition == "provider_error"
     assert len(each.calls) == 1
     assert "is not supported" in each.errors[0].message
+
+
+def test_a_model_cannot_end_its_episode_unpaid_by_a_call_that_its_provider_cannot_read() -> None:
+    """A provider that renders earlier calls refuses a conversation with arguments that are no JSON."""
+
+    def script(body: Body) -> Reply:
+        called = [call for message in body["messages"] for call in message.get("tool_calls", [])]
+        if any(call["function"]["arguments"] == "{broken" for call in called):
+            return Reply(status=400, error="arguments of a call must be JSON")
+        return Reply(calls=(("trade", "{broken" if len(called) == 3 else BUY if not called else HOLD),))
+
+    each = trace(environment(), script)
+    assert each.stop_condition == chat.UNREADABLE
+    assert facts(each)["n_answers"] == 4
+    assert scores(each)["format_penalty"] == -0.05
+    whole = trace(environment(), spoken(BUY, HOLD))
+    assert scores(each)["excess_return_reward"] == scores(whole)["excess_return_reward"]
+
+
+def test_records_that_cannot_be_kept_end_an_episode_before_a_model_is_asked(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with serve(spoken(HOLD)) as endpoint:
+        (episode,) = asyncio.run(play(environment(tmp_path / "file"), client(endpoint.url), 1, 1, 1))
+        assert endpoint.n_requests == 0
+    assert not episode.ok
+    assert str(tmp_path / "file") in episode.traces[0].errors[0].message
 
 
 @pytest.mark.parametrize("style", STYLES)

@@ -57,6 +57,11 @@ TOOLS = {
     "a megabyte": (call("trade", BUY[:-1] + ',"reasoning":"' + "x" * MEGABYTE + '"}'), "at most 20,000 characters"),
     "no such tool": (call("buy", BUY), "tools are observe, history, trade, finish; received `buy`"),
     "a tool without a name": (call("", "{}"), "received ``"),
+    "a call of another kind": (
+        Reply(more={"tool_calls": [{"id": "0", "type": "custom", "custom": {"name": "trade", "input": BUY}}]}),
+        "received `custom`",
+    ),
+    "a decision in words": (Reply(BUY.replace("0.5", "0.9")), "must call one of"),
     "no call": (Reply("I shall hold."), "must call one of"),
     "nothing": (Reply(), "must call one of"),
     "thoughts": (Reply(f"<think>{HOLD}</think>"), "must call one of"),

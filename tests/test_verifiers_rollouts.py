@@ -6,6 +6,7 @@ import asyncio
 import json
 import math
 import shlex
+import shutil
 import subprocess
 import sys
 from itertools import pairwise
@@ -251,6 +252,15 @@ def test_a_setting_that_there_is_not_is_refused_before_any_episode(field: str, v
     with pytest.raises(OpenOutcryError, match=wanted) as caught:
         environment(**{field: value}).taskset.load()
     assert caught.value.slug == ("unknown_dataset" if field == "market" else "argument_invalid")
+
+
+def test_a_folder_that_was_cleared_is_filled_again(tmp_path: Path) -> None:
+    env, folder = environment(tmp_path / "runs"), tmp_path / "runs"
+    trace(env, spoken(HOLD))
+    shutil.rmtree(folder)
+    each = trace(env, spoken(HOLD))
+    assert all(Path(market).is_file() for market in facts(each)["markets"])
+    assert cli(*shlex.split(facts(each)["replay"])[1:]).returncode == 0
 
 
 def test_held_out_rows_need_the_secret_of_the_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ Semantics: `contract/README.md`. Gymnasium environments: `openoutcry.gym`.
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.machinery import PathFinder
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -68,8 +69,10 @@ __all__ = [
     "score",
     "score_run",
 ]
-# `vf-eval openoutcry` walks the list, so they are in it where that command can be.
-if find_spec("verifiers") is not None:
+# `vf-eval openoutcry` walks the list, so they are in it where that command can be: not beside another package or folder
+# of the name, which a star import would trip over.
+_found = find_spec("verifiers")
+if _found is not None and PathFinder.find_spec("verifiers.v1", _found.submodule_search_locations or ()) is not None:
     __all__ += ["VerifiersEnv", "VerifiersHarness", "VerifiersTaskset"]
 
 

@@ -24,6 +24,9 @@ _HOMES = {
     "load_environment": "environment",
 }
 
+# The extra installs nothing on an older Python.
+_NEEDED = "needs `pip install openoutcry[verifiers]` on Python 3.11 or newer"
+
 __all__ = ["VerifiersEnv", "VerifiersHarness", "VerifiersTaskset", "load_environment"]
 
 if not TYPE_CHECKING:
@@ -36,5 +39,5 @@ if not TYPE_CHECKING:
         except ModuleNotFoundError as error:
             if str(error.name).partition(".")[0] != "verifiers":
                 raise
-            raise ModuleNotFoundError("needs `pip install openoutcry[verifiers]`", name=error.name) from error
+            raise ModuleNotFoundError(_NEEDED, name=error.name) from error
         return getattr(home, name)

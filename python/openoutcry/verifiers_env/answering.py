@@ -12,8 +12,9 @@ from openoutcry.verifiers_env.words import TOOLS, unsaid
 _NAMES = tuple(tool["function"]["name"] for tool in TOOLS)
 _THOUGHT = re.compile(r"^.*</think>", re.DOTALL)
 # Every rollout of a worker waits while a text is read: what a brace begins is read to its end, and read again from the
-# next brace where it is no object.
-_MOST_SCANNED, _SCANNED_AT_LEAST = 2_000_000, 100
+# next brace where it is no object. A fault costs more the later it is, for the lines before it are counted.
+_BEGINNING = re.compile(r"\{\s*[\"}]")
+_MOST_SCANNED, _PER_OBJECT, _PER_FAULT, _COUNTED_PER_SCANNED = 1_000_000, 40, 400, 32
 _OVER = text_of({"error": "the episode is over; nothing was done"})
 _NO_TOOLS = text_of({"error": "there are no tools; nothing was done"})
 
@@ -33,7 +34,19 @@ def replies(desk: Desk, style: str, message: dict[str, Any]) -> list[dict[str, A
         return [*told, {"role": "user", "content": answer_text(desk, said)}]
     if not calls:
         return [{"role": "user", "content": desk.malformed(unsaid("tools"), said[-1_000:])}]
-    return [_result(call, answer_call(desk, call["function"]["name"], call["function"]["arguments"])) for call in calls]
+    return [_result(call, answer_call(desk, *_called(call))) for call in calls]
+
+
+def is_readable(message: dict[str, Any]) -> bool:
+    """Return whether the arguments of all calls in a message are JSON objects."""
+    for call in message.get("tool_calls") or []:
+        try:
+            given = json.loads(_called(call)[1] or "{}")
+        except (ValueError, RecursionError):
+            return False
+        if not isinstance(given, dict):
+            return False
+    return True
 
 
 def answer_text(desk: Desk, text: str) -> str:
@@ -75,17 +88,19 @@ def last_object(text: str) -> str | None:
 
     One within another is a part of that. Of a text that takes too long to read there is none.
     """
-    decoder, found, start, n_left = json.JSONDecoder(), None, text.find("{"), _MOST_SCANNED
-    while start >= 0 and n_left > 0:
+    decoder, found, n_left, begun = json.JSONDecoder(), None, _MOST_SCANNED, _BEGINNING.search(text)
+    while begun and n_left > 0:
+        start = begun.start()
         try:
             _, end = decoder.raw_decode(text, start)
         except (ValueError, RecursionError) as error:
             end, scanned_to = start + 1, getattr(error, "pos", len(text))
+            n_left -= scanned_to - start + _PER_FAULT + scanned_to // _COUNTED_PER_SCANNED
         else:
-            found, scanned_to = text[start:end], end
-        n_left -= scanned_to - start + _SCANNED_AT_LEAST
-        start = text.find("{", end)
-    return found if start < 0 else None
+            found = text[start:end]
+            n_left -= end - start + _PER_OBJECT
+        begun = _BEGINNING.search(text, end)
+    return None if begun else found
 
 
 def _read(desk: Desk, name: str, given: dict[str, Any]) -> str:
@@ -111,6 +126,12 @@ def _fault(desk: Desk, name: str, given: dict[str, Any]) -> str | None:
     if n_bars is not None and (isinstance(n_bars, bool) or not isinstance(n_bars, int) or n_bars < 1):
         return f"`n_bars` must be an integer of at least 1; received {str(n_bars)[:100]}"
     return None
+
+
+def _called(call: dict[str, Any]) -> tuple[str, str]:
+    # A provider may have calls of other kinds than the functions that were offered.
+    function = call.get("function") or {"name": call["type"], "arguments": ""}
+    return function["name"], function["arguments"]
 
 
 def _result(call: dict[str, Any], content: str) -> dict[str, Any]:

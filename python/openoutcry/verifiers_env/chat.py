@@ -17,11 +17,13 @@ import verifiers.v1 as vf
 from verifiers.v1.harnesses.utils.compaction import CONTEXT_OVERFLOW_MARKERS
 from verifiers.v1.runtimes import ProgramResult, Runtime
 
-from openoutcry.verifiers_env.answering import replies
+from openoutcry.errors import refusal
+from openoutcry.verifiers_env.answering import is_readable, replies
 from openoutcry.verifiers_env.tasks import TradingData, TradingState
 from openoutcry.verifiers_env.words import TOOLS
 
 OVERFLOW = "context_overflow"
+UNREADABLE = "call_unreadable"
 _N_TRIES = 4
 _FIRST_WAIT_S = 0.5
 _OVERFLOWS = (HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
@@ -50,8 +52,9 @@ class VerifiersHarness(vf.Harness[VerifiersHarnessConfig]):
         data: vf.TaskData,
     ) -> ProgramResult:
         """Play the episode to its end, or until the model has no room for more."""
-        # Other tasks have no desk, and are none of this harness.
-        desk, style = cast(TradingState, trace.state).desk, cast(TradingData, data).style
+        if not isinstance(data, TradingData):
+            raise refusal("argument_invalid", f"a task must be of `openoutcry`; received {type(data).__name__}")
+        desk, style = cast(TradingState, trace.state).desk, data.style
         system, prompt = self.resolve_prompt(data)
         messages: list[dict[str, Any]] = [{"role": "system", "content": system}] if system else []
         messages.append({"role": "user", "content": prompt})
@@ -65,7 +68,7 @@ class VerifiersHarness(vf.Harness[VerifiersHarnessConfig]):
                     body["tools"] = TOOLS
                 status, text = await _post(session, f"{endpoint}/chat/completions", body)
                 if status != HTTPStatus.OK:
-                    return _ended(trace, status, text)
+                    return _ended(trace, messages, status, text)
                 message = json.loads(text)["choices"][0]["message"]
                 messages.append(_sent_back(message))
                 messages.extend(replies(desk, style, message))
@@ -101,12 +104,16 @@ async def _post(session: aiohttp.ClientSession, url: str, body: dict[str, Any]) 
     return status, text
 
 
-def _ended(trace: vf.Trace, status: int, text: str) -> ProgramResult:
+def _ended(trace: vf.Trace, messages: list[dict[str, Any]], status: int, text: str) -> ProgramResult:
     """Return how an episode ends whose model cannot answer any more.
 
-    Where its context is full, what it holds is held to the end and is paid.
+    Where its context is full, what it holds is held to the end and is paid. So it is where a provider refuses a
+    conversation in which the model called a tool with what is no JSON: else who loses could end an episode unpaid.
     """
     if status in _OVERFLOWS and any(marker in text.casefold() for marker in CONTEXT_OVERFLOW_MARKERS):
         trace.stop(OVERFLOW)
+        return ProgramResult(0, "", "")
+    if status == HTTPStatus.BAD_REQUEST and any(not is_readable(message) for message in messages):
+        trace.stop(UNREADABLE)
         return ProgramResult(0, "", "")
     return ProgramResult(1, "", f"the model answered with status {status}: {text[:1_000]}")

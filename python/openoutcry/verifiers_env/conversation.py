@@ -109,14 +109,21 @@ class RunRow(Row):
 
     Args:
         start: The bar of its first decision.
+        seed: What the luck of its fills was drawn from.
     """
 
     start: int = 0
+    seed: int = 0
 
     @property
     def window(self) -> tuple[int, int]:
         """Bars `[start, end)` that are traded."""
         return self.start, self.start + self.horizon + 1
+
+    @property
+    def fill_seed(self) -> int:
+        """That of the run."""
+        return self.seed
 
 
 def row_of(record: RunRecord, dataset: Dataset, mandate: str = "beat-benchmark") -> RunRow:
@@ -146,6 +153,7 @@ def row_of(record: RunRecord, dataset: Dataset, mandate: str = "beat-benchmark")
         mandate=mandate,
         costs=CostModel(**header["costs"]).to_dict(),
         start=start,
+        seed=int(header["fill"].get("seed", 0)),
     )
 
 

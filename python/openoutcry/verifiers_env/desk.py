@@ -134,8 +134,7 @@ class Desk:
     def malformed(self, fault: str, text: str = "") -> str:
         """Hold everything for a bar, in place of an answer that is no decision."""
         self.n_malformed += 1
-        # What cannot be read in a record holds everything there, too.
-        answer = Answer(text if _is_unicode(text) else "")
+        answer = Answer(text if _is_held(text) else "")
         told = self._moved(answer, self._env.step(HOLD))
         return self._told({"error": f"{fault}. Everything was held for this bar."} | told)
 
@@ -187,12 +186,20 @@ def settings(row: Row) -> dict[str, Any]:
         "costs": row.cost_model,
         "limits": Limits(),
         "lookback": row.lookback,
-        "seed": 0,
+        "seed": row.fill_seed,
     }
 
 
-def _is_unicode(text: str) -> bool:
-    return not any("\ud800" <= letter <= "\udfff" for letter in text)
+# Of a text that is kept all must be held where its record is carried out, too: a decision that was said in the wrong
+# place is none here. Half of a letter cannot be kept.
+def _is_held(text: str) -> bool:
+    try:
+        native.read_decision(text)
+    except OpenOutcryError:
+        return True
+    except UnicodeEncodeError:
+        pass
+    return False
 
 
 def _short(value: float) -> float:

@@ -6,6 +6,9 @@ from typing import Any
 
 import verifiers.v1 as vf
 
+from openoutcry.errors import refusal
+from openoutcry.verifiers_env.chat import VerifiersHarnessConfig
+
 NAME = "openoutcry"
 
 
@@ -17,7 +20,19 @@ class VerifiersEnvConfig(vf.EnvConfig):
 
 
 class VerifiersEnv(vf.Env[VerifiersEnvConfig]):
-    """One agent plays one task, as one trace."""
+    """One agent plays one task, as one trace.
+
+    Raises:
+        OpenOutcryError: `argument_invalid`: the seat has a harness that knows no desk, whose model cannot trade.
+    """
+
+    def __init__(self, config: VerifiersEnvConfig) -> None:
+        # It would be paid as who holds, and one that gives its model a shell could read the worker's secret and files.
+        harness = config.agent.harness
+        if harness is not None and not isinstance(harness, VerifiersHarnessConfig):
+            wanted = f"`agent.harness` must be `{NAME}`, or left out"
+            raise refusal("argument_invalid", f"{wanted}; received `{harness.id}`, through which no model can trade")
+        super().__init__(config)
 
     async def run(self, task: vf.Task[Any, Any, Any], agents: vf.Agents) -> None:
         """Play the task."""

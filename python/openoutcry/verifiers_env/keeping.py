@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shlex
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,6 +33,17 @@ class Keeping:
     _frozen: set[str] = field(default_factory=set)
     _lock: Lock = field(default_factory=Lock)
 
+    def make(self) -> None:
+        """Make the folder, and those in it.
+
+        Raises:
+            OSError: it cannot be made or written to.
+        """
+        for folder in (MARKETS, TOLD):
+            (self.folder / folder).mkdir(parents=True, exist_ok=True)
+        if not os.access(self.folder, os.W_OK):
+            raise PermissionError(errno.EACCES, "records cannot be written to", str(self.folder))
+
     def keep(self, name: str, record: RunRecord, outcome: Outcome, told: Told | None = None) -> dict[str, Any]:
         """Write the record of an episode and its markets, and return where they are.
 
@@ -42,11 +55,10 @@ class Keeping:
             outcome: What the episode came to.
             told: What the model was told of it, which is kept beside the record.
         """
-        self.folder.mkdir(parents=True, exist_ok=True)
+        self.make()
         path = self.folder / f"{name}.json"
         record.save(path)
         if told is not None:
-            (self.folder / TOLD).mkdir(exist_ok=True)
             (self.folder / TOLD / f"{name}.json").write_text(told.to_json(), encoding="utf-8")
         markets = [self._freeze(outcome, place) for place in range(len(outcome.played))]
         return {"record": str(path), "markets": markets, "replay": _command(path, markets)}
@@ -55,7 +67,9 @@ class Keeping:
         dataset = outcome.played[place].run.dataset
         path = self.folder / MARKETS / f"{dataset.fingerprint}.json"
         with self._lock:
-            if dataset.fingerprint not in self._frozen:
+            # Folders are cleared while workers live.
+            is_there = path.exists() and path.with_suffix(".npz").exists()
+            if dataset.fingerprint not in self._frozen or not is_there:
                 freeze(dataset, path.parent, "an episode of the verifiers environment")
                 self._frozen.add(dataset.fingerprint)
         return str(path)

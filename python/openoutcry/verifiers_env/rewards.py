@@ -232,8 +232,9 @@ REWARDS: dict[str, Paid] = {
     "deflated_sharpe_reward": Paid(
         deflated_sharpe_reward,
         0.0,
-        "the probability that the Sharpe ratio of the log returns of the account less those of the benchmark beats the"
-        " best of {n_trials} tries without skill",
+        "the probability that the Sharpe ratio of the log returns of the account less those of the benchmark, all"
+        " windows together, each over its market's volatility, beats the best of {n_trials} tries without skill; 0"
+        " where they do not vary",
         (0.0, 1.0),
     ),
     "pass_k_reward": Paid(

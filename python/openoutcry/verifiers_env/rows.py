@@ -92,6 +92,12 @@ class Row:
         return start, start + self.horizon + 1
 
     @property
+    def fill_seed(self) -> int:
+        """What the luck of fills is drawn from; no secret, for records publish it."""
+        what = f"fills\0{self.split}\0{self.index}"
+        return int.from_bytes(hashlib.sha256(_DOMAIN + what.encode()).digest()[:4], "little")
+
+    @property
     def cost_model(self) -> CostModel:
         """What trading costs."""
         return costs_of(self.costs)

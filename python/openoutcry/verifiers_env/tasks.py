@@ -46,7 +46,7 @@ class TradingTaskConfig(vf.TaskConfig):
 
     records: Path | None = Path("outputs/openoutcry")
     """Folder of run records and market snapshots; none are written without one."""
-    bar: float = BAR
+    bar: float = Field(BAR, allow_inf_nan=False)
     """Excess, in volatilities of the market over a window, that `pass_k_reward` asks of each; never as far behind."""
     n_trials: int = Field(N_TRIALS, ge=1)
     """Tries without skill that `deflated_sharpe_reward` asks an episode to beat."""
@@ -62,6 +62,9 @@ class TradingTask(vf.Task[TradingData, TradingState, TradingTaskConfig]):
 
     async def setup(self, trace: vf.Trace, runtime: Runtime) -> None:
         """Draw the first market and open the desk."""
+        # What cannot be kept at the end is better known before a model has been asked for anything.
+        if self.config.records is not None:
+            _keeping(self.config.records).make()
         _state(trace).desk = Desk(self.data.row)
 
     async def finalize(self, trace: vf.Trace, runtime: Runtime) -> None:
@@ -94,7 +97,7 @@ def _paid_by(name: str) -> Callable[..., Any]:
     paid = REWARDS[name]
 
     async def reward(self: TradingTask, trace: vf.Trace) -> float:
-        return terms_of(self.config).pay(name, _state(trace).outcome)
+        return Terms({}, self.config.bar, self.config.n_trials).pay(name, _state(trace).outcome)
 
     reward.__name__ = name
     reward.__doc__ = paid.reward.__doc__
@@ -191,12 +194,12 @@ class VerifiersTaskset(vf.Taskset[TradingTask, VerifiersTasksetConfig]):  # type
 
 def terms_of(config: TradingTaskConfig) -> Terms:
     """Return what a task is paid by, as a configuration has it."""
-    weights = {name: paid.weight for name, paid in REWARDS.items()}
-    plugged: dict[str, float] = {}
-    for name, each in config.rewards.items():
-        told = weights.pop(name, 1.0)
-        (weights if each.fn is None else plugged)[name] = told if each.weight is None else each.weight
-    return Terms(weights, config.bar, config.n_trials, plugged)
+    # The framework says what each counts: a function in place of a reward does not count what that did.
+    task = TradingTask(cast(TradingData, None), config)
+    counted = {hook.__name__: float(getattr(hook, "_vf_weight", 1.0)) for hook in task.hooks("reward")}
+    own = {name: counted.pop(name) for name in REWARDS if name not in config.rewards or not config.rewards[name].fn}
+    judges = {judge.reward_name: float(judge.config.weight) for judge in task.plugged_judges()}
+    return Terms(own, config.bar, config.n_trials, counted | judges)
 
 
 def _state(trace: vf.Trace) -> TradingState:

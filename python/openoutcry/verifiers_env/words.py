@@ -7,6 +7,7 @@ from typing import Any
 from openoutcry.openoutcry_py import Limits
 from openoutcry.verifiers_env.desk import HOLD, MOST_READS, Desk, text_of
 from openoutcry.verifiers_env.mandates import MANDATES
+from openoutcry.verifiers_env.outcome import LEAST_VOLATILITY
 from openoutcry.verifiers_env.rewards import BROKEN, FLOOR, Terms
 from openoutcry.verifiers_env.rows import Row
 
@@ -85,16 +86,17 @@ def prompt(row: Row, style: str, terms: Terms, desk: Desk | None = None) -> str:
 def _account(row: Row, desk: Desk) -> str:
     limits = Limits()
     fill = "at the next open" if desk.windows[0].dataset.has_opens else "at that close"
-    windows = "There are "
+    windows, unbegun = "There are ", ""
     if row.n_windows > 1:
         windows = (
             f"There are {row.n_windows} windows, each on a market and with an account of its own. In each there are "
         )
+        unbegun = " A window that was never begun is held in cash."
     return (
         f"You trade a market with an account that is worth 1. {windows}{row.horizon} decisions, one at each close; its "
         f"orders fill {fill}. A target weight is a signed fraction of the account's value: 0.25 holds a quarter of it, "
         f"-0.25 is short a quarter. A weight above {limits.max_weight:g} in size is cut to it, and what is added is "
-        f"scaled down where all add up to more than {limits.max_gross:g} in size. What has no order is held."
+        f"scaled down where all add up to more than {limits.max_gross:g} in size. What has no order is held.{unbegun}"
     )
 
 
@@ -128,7 +130,7 @@ def _paid(row: Row, terms: Terms) -> str:
     equal = "an equal part of each symbol, bought at the start and held"
     lines.append(
         f"The benchmark is {equal if is_held else 'cash'}. The market's volatility is the root of the sum of squared "
-        f"log returns of {'the benchmark' if is_held else equal}."
+        f"log returns of {'the benchmark' if is_held else equal}, {LEAST_VOLATILITY:g} a bar at least."
     )
     if mandate.words:
         lines.append(f"Mandate: {mandate.words}. {_BROKEN}")
