@@ -119,7 +119,9 @@ $(VENV)/.maturin: $(VENV)/.venv constraints.txt
 
 $(VENV)/.dev: $(VENV)/.venv constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "tests need Python 3.11 or newer, of which the pins are")'
-	$(BIN)/python -m pip install $(PIP_FLAGS) --no-deps -r constraints.txt
+	$(BIN)/python -m pip install $(PIP_FLAGS) --no-compile --no-deps -r constraints.txt
+	@# pip would compile on one core. What some package ships for another Python does not compile, and is none of ours.
+	@$(BIN)/python -m compileall -q -q -j 0 $(VENV)/lib || true
 	@touch $@
 
 $(VENV)/.built: $(VENV)/.maturin $(RUST)

@@ -18,6 +18,8 @@ from openoutcry.verifiers_env.outcome import outcome_of
 from openoutcry.verifiers_env.policies import baseline, decision, play
 from openoutcry.verifiers_env.rewards import REWARDS
 
+pytestmark = pytest.mark.once
+
 TEXTS = st.one_of(
     st.text(max_size=200),
     st.sampled_from(

@@ -26,6 +26,8 @@ from openoutcry.verifiers_env.policies import baseline, decision, oracle, play
 from openoutcry.verifiers_env.rewards import BAR, FLOOR, REWARDS, Terms, utility, weighted_sharpe
 from openoutcry.verifiers_env.rows import Row
 
+pytestmark = pytest.mark.once
+
 OF_EXCESS = ("excess_return_reward", "drawdown_penalised_reward", "turnover_penalised_reward")
 
 

@@ -21,6 +21,8 @@ from openoutcry.verifiers_env.policies import decision, is_sound
 from openoutcry.verifiers_env.rewards import Terms
 from openoutcry.verifiers_env.rows import HELD_OUT_SECRET, SPLITS, STYLES, Row, market_key
 
+pytestmark = pytest.mark.once
+
 
 @pytest.fixture(autouse=True)
 def _secret(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,8 @@ from rollouts import environment, episodes, scores, spoken, trace
 from openoutcry.openoutcry_py import OpenOutcryError
 from openoutcry.verifiers_env import load_environment
 
+pytestmark = pytest.mark.once
+
 HOLD = '{"orders":[]}'
 PLUGGED = """
 import verifiers.v1 as vf
