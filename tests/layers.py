@@ -179,6 +179,13 @@ LAYERS = {
         {*CORE, "contamination", "field", "harness", "report"},
         {"numpy"},
     ),
+    "research": Layer(
+        ("openoutcry.research", "openoutcry.research.*"),
+        {*CORE, "field", "harness", "jail", "ledger", "report", "research", "skill", "strategies", "sweep"},
+        {"numpy"},
+        frozenset({"root"}),
+        frozenset({"anthropic", "openai", "optuna", "rich"}),
+    ),
     "cli": Layer(
         ("openoutcry.__main__", "openoutcry.cli", "openoutcry.cli.*"),
         {*CORE, "board", "cli", "harness", "jail", "reidentify", "skill", "suite", "worker"},
