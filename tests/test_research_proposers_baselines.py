@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from asks import CATALOGUE, ask
+
 from openoutcry import OpenOutcryError
 from openoutcry.research.plain_json import NotPlain, read_plain
 from openoutcry.research.proposers import FixedProposer, RandomProposer

@@ -17,7 +17,9 @@ def seed_for(*parts: object) -> int:
 
 
 class Draws:
-    """Draws of one purpose; only of `Random.random`, whose sequence Python promises to keep.
+    """Draws of one purpose, the same wherever they are made.
+
+    They are made of `Random.random` alone, whose sequence Python promises to keep.
 
     Args:
         parts: What they are for, such as a name, the session's seed and the round.
