@@ -246,6 +246,11 @@ def _start(told: _Told, vault: HoldoutVault, ground: Ground, workshop: Workshop)
     }
 
 
+def ground_again(load: Load, stood: Recorded) -> Ground:
+    """Return what a recorded session was made on, for its report."""
+    return _opened(load, _told(stood).config)[1]
+
+
 def engine_version() -> str:
     """Return the versions of package and contract that numbers depend on."""
     import openoutcry
@@ -267,4 +272,4 @@ def _output(*command: str) -> str:
     return done.stdout.strip()
 
 
-__all__ = ["DivergedError", "Place", "engine_version", "replay", "research", "resume"]
+__all__ = ["DivergedError", "Place", "engine_version", "ground_again", "replay", "research", "resume"]
