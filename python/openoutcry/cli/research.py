@@ -90,7 +90,9 @@ def run(
     ledger_dir: Path | None = typer.Option(None, help="Folder of the ledger; yours by default."),
     burn_holdout: bool = typer.Option(False, "--burn-holdout", help="Open a holdout that is spent; results say so."),
     allow_code_gen: bool = typer.Option(False, "--allow-code-gen", help="Let proposals be code, run in the jail."),
-    unsafe_no_isolation: bool = typer.Option(False, "--unsafe-no-isolation", help="Run it without one; results say so."),
+    unsafe_no_isolation: bool = typer.Option(
+        False, "--unsafe-no-isolation", help="Run it without one; results say so."
+    ),
     training_cutoff: str | None = typer.Option(None, help="Date from which on data are new to the model."),
     periods_per_year: float | None = typer.Option(None, help="Bars a year of a file; 252 by default."),
     as_json: bool = typer.Option(False, "--json", help="Print the outcome as JSON."),

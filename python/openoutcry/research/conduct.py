@@ -110,7 +110,9 @@ def resume(load: Load, proposer: Proposer, place: Place, session_id: str | None 
     """
     stood = session_of(place.journal, session_id)
     if stood.is_over:
-        raise refusal("argument_invalid", f"a session that was cut is required; received {stood.session_id}, which ended")
+        raise refusal(
+            "argument_invalid", f"a session that was cut is required; received {stood.session_id}, which ended"
+        )
     told = _told(stood)
     vault, ground = _opened(load, told.config)
     recall, _ = _recalled(place, stood.session_id, told.config, vault, ground)

@@ -59,4 +59,5 @@ class LedgerRecall(NoRecall):
 
 def memory_of(*a):
     from openoutcry.research.luck import Memory
+
     return Memory()

@@ -139,13 +139,19 @@ def _check_code(proposal: Proposal, config: ResearchConfig) -> Candidate:
     from openoutcry.research.hygiene import check_source
 
     if not config.allow_code:
-        raise refusal("argument_invalid", "a proposal must be of a known strategy without `--allow-code-gen`; received code")
+        raise refusal(
+            "argument_invalid", "a proposal must be of a known strategy without `--allow-code-gen`; received code"
+        )
     checked = check_source(str(proposal.source))
     # All that may be searched is tuned, and what is fixed differs from its default.
     check_tuned(tuple(checked.ranges), config.max_tunable)
     identity = {"normalised": checked.normalised, "fixed": dict(proposal.params)}
     return Candidate(
-        proposal, checked.name, identity, dict(proposal.params), tuple(checked.ranges), checked.ranges, checked.description
+        proposal,
+        checked.name,
+        identity,
+        dict(proposal.params),
+        tuple(checked.ranges),
+        checked.ranges,
+        checked.description,
     )
-
-
