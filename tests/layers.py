@@ -179,6 +179,11 @@ LAYERS = {
         {*CORE, "contamination", "field", "harness", "report"},
         {"numpy"},
     ),
+    "ledger": Layer(
+        ("openoutcry.chain", "openoutcry.chain_lines"),
+        {*CORE, "ledger"},
+        {"numpy"},
+    ),
     "research": Layer(
         ("openoutcry.research", "openoutcry.research.*"),
         {*CORE, "field", "harness", "jail", "ledger", "report", "research", "skill", "strategies", "sweep"},
