@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 _LARGEST = 2**53
 _DEEPEST = 32
+_DEEPEST_BODY = 64
 
 
 class NotPlain(ValueError):  # noqa: N818 it is no fault of ours
@@ -33,6 +34,24 @@ def read_plain(text: str) -> Any:
     return value
 
 
+def read_body(text: str) -> Any:
+    """Return the value of a text of JSON that nothing but a depth is asked of.
+
+    Raises:
+        NotPlain: it is no JSON, or more than 64 deep.
+    """
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise NotPlain(f"{type(error).__name__}: {error}"[:200]) from None
+    level = [value]
+    for _ in range(_DEEPEST_BODY):
+        level = [part for each in level for part in _inside(each)]
+    if level:
+        raise NotPlain(f"JSON must be at most {_DEEPEST_BODY} deep")
+    return value
+
+
 def check_plain(value: Any) -> None:
     """Look through plain values for what a journal cannot hold.
 
@@ -46,6 +65,10 @@ def check_plain(value: Any) -> None:
         level = [part for each in level for part in _parts(each)]
     if level:
         raise NotPlain(f"JSON must be at most {_DEEPEST} deep")
+
+
+def _inside(value: Any) -> list[Any]:
+    return list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
 
 
 def _parts(value: Any) -> list[Any]:

@@ -38,7 +38,9 @@ class FixedProposer:
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> FixedProposer:
-        """Read a file of JSON: a list of proposals, or an object with the list in `proposals`.
+        """Read a file of JSON.
+
+        It holds a list of proposals, or an object with the list in `proposals`.
 
         Raises:
             OpenOutcryError: `argument_invalid`: there is no such file, or it holds something else.

@@ -24,7 +24,9 @@ class RandomProposer:
         return 0
 
     def propose(self, ask: Ask, meter: TokenMeter) -> Reply:
-        """Return a proposal that has not been made, or `is_exhausted` where chance finds none.
+        """Return a proposal that has not been made.
+
+        It is exhausted where chance finds none.
 
         Raises:
             OpenOutcryError: `argument_invalid`: the catalogue is empty.
