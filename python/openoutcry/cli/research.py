@@ -115,8 +115,8 @@ def run(
     from openoutcry.research.config import Budgets, Guard, ResearchConfig, Split
     from openoutcry.research.proposers import build_proposer
 
-    told = {} if goal is None else {"goal": goal}
     config = ResearchConfig(
+        goal=ResearchConfig.goal if goal is None else goal,
         split=Split(mode, folds, train, test, holdout_bars, embargo, horizon),
         budgets=Budgets(max_trials, max_dry_rounds, max_rounds, max_tokens, max_seconds),
         guard=Guard(advanced_only=not all_kept),
@@ -128,9 +128,8 @@ def run(
         unsafe_no_isolation=unsafe_no_isolation,
         burn_holdout=burn_holdout,
         training_cutoff=training_cutoff,
-        **told,
     )
-    proposer = build_proposer(provider, model, seed=seed, training_cutoff=training_cutoff)
+    proposer = build_proposer(provider, model, training_cutoff=training_cutoff)
     spec = f"{provider} {model}" if model else provider
     place = _place(out, ledger, ledger_dir, (source, spec), as_json)
 
@@ -156,10 +155,7 @@ def resume(
 
     stood = session_of(journal, session).start
     provider, _, model = str(stood["provider"]).partition(" ")
-    config = stood["config"]
-    proposer = build_proposer(
-        provider, model or None, seed=int(config["seed"]), training_cutoff=config["training_cutoff"]
-    )
+    proposer = build_proposer(provider, model or None, training_cutoff=stood["config"]["training_cutoff"])
     place = _place(_folder(journal), ledger, ledger_dir, (str(stood["data"]), str(stood["provider"])), as_json)
     load = _loader(stood, source)
     _told_of(load, lambda: conduct.resume(load, proposer, place, session), place, as_json)
