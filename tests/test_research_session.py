@@ -245,7 +245,7 @@ def test_the_short_list_holds_what_only_passed_where_that_is_asked_for(folder: P
 
 def test_a_market_that_is_too_short_for_its_folds_is_refused(folder: Path) -> None:
     with pytest.raises(oo.OpenOutcryError):
-        run([trend()], folder, noise(1, 200, 2))
+        run([trend()], folder, noise(1, 140, 2))
     assert not Place(folder).journal.exists()
 
 

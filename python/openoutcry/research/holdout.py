@@ -18,6 +18,7 @@ from openoutcry.research.scores import OosScore, excess_of, fold_of, moments_of
 from openoutcry.research.validation import Tabled, closed_out
 from openoutcry.research.walkforward import reserve
 from openoutcry.skill import probabilistic_sharpe
+from openoutcry.trades import trades_of
 
 LEAST_PSR = 0.8
 """How surely the Sharpe ratio of the holdout must be above 0."""
@@ -88,7 +89,8 @@ class HoldoutVault:
     def __init__(self, load: Callable[[], Dataset], split: Split) -> None:
         self._load = load
         market = load()
-        self.research_end = reserve(market.n_bars, split.holdout_bars, split.gap if split.holdout_bars else 0)
+        n_held = split.holdout_bars
+        self.research_end = reserve(market.n_bars, n_held, split.gap) if n_held else market.n_bars
         self._bars = (market.n_bars - split.holdout_bars, market.n_bars)
         self.fingerprint = market.fingerprint
         self.window = (market.dates[self._bars[0]], market.dates[-1]) if split.holdout_bars else None
@@ -140,7 +142,7 @@ class Holdout:
 
     def __init__(self, market: Dataset, bars: tuple[int, int]) -> None:
         self._market = market
-        self._window = (bars[0] - 1, bars[1])
+        self._window = bars
 
     def judge(self, key: str, strategy: Tabled, oos: OosScore, rules: tuple[CostModel, Limits]) -> Verdict:
         """Return what a candidate did in the holdout.
@@ -153,7 +155,7 @@ class Holdout:
         """
         table = strategy.table(self._market, self._window[0], self._window[1])
         run = run_backtest(self._market, closed_out(table, self._window), self._window, *rules)
-        score, excess = fold_of(run), np.ascontiguousarray(excess_of(run))
+        score, excess = fold_of(run, trades_of(run)), np.ascontiguousarray(excess_of(run))
         moments, psr = moments_of(excess), None
         if moments is not None:
             try:

@@ -15,7 +15,7 @@ from openoutcry.report.research_view import GateMark, ListedRow, ResearchView, R
 from openoutcry.report.view import Provenance
 from openoutcry.research.proposing import TrialCard
 from openoutcry.research.trial import Listed, Result, Trial
-from openoutcry.research.validation import Ground, oos_window
+from openoutcry.research.validation import Ground
 
 _DRAWN = 4
 STOPPED = {
@@ -147,7 +147,7 @@ def _before(date: str, ground: Ground) -> str:
 def _held(ground: Ground) -> Any:
     """Return NAV of buy-and-hold over all tests, begun anew in each as every strategy is."""
     returns = [
-        run_backtest(ground.dataset, buy_and_hold(), oos_window(fold), ground.costs, ground.limits).returns
+        run_backtest(ground.dataset, buy_and_hold()(fold), ground.costs, ground.limits).returns
         for fold in ground.folds
     ]
     return np.concatenate([[1.0], np.cumprod(1.0 + np.concatenate(returns))])

@@ -17,7 +17,7 @@ from openoutcry import openoutcry_py as native
 from openoutcry.backtest import Run
 from openoutcry.openoutcry_py import OpenOutcryError
 from openoutcry.skill import Moments
-from openoutcry.trades import trades_of
+from openoutcry.trades import Trades, trades_of
 
 Series = npt.NDArray[np.float64]
 
@@ -62,7 +62,7 @@ class InSample:
 
 @dataclass(frozen=True)
 class OosScore:
-    """All folds' tests as one track: their bars one after another, each once.
+    """All folds' tests as one track: their returns one after another, each once.
 
     Attributes:
         sharpe: Sharpe ratio a year of the stitched returns; None if undefined.
@@ -73,6 +73,7 @@ class OosScore:
         returns: Stitched excess returns, shape `(n_returns,)`.
         nav: Stitched NAV, shape `(n_returns + 1,)`, 1 at first.
         dates: Date of each return.
+        profits: Profit of each closed trade, in units of a fold's starting NAV.
     """
 
     sharpe: float | None
@@ -83,6 +84,7 @@ class OosScore:
     returns: Series = field(compare=False, repr=False)
     nav: Series = field(compare=False, repr=False)
     dates: tuple[str, ...] = field(compare=False, repr=False)
+    profits: tuple[float, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def digest(self) -> str:
@@ -111,23 +113,24 @@ def score_of(runs: Sequence[Run]) -> OosScore:
     excess = np.concatenate([excess_of(run) for run in runs])
     found, _ = native.summarize(excess, periods_per_year=runs[0].dataset.periods_per_year)
     nav = np.concatenate([[1.0], np.cumprod(1.0 + raw)])
+    traded = [trades_of(run) for run in runs]
     return OosScore(
         sharpe=found["sharpe"],
         max_drawdown=_depth(nav),
         return_=float(nav[-1] - 1.0),
-        folds=tuple(fold_of(run) for run in runs),
+        folds=tuple(fold_of(run, each) for run, each in zip(runs, traded, strict=True)),
         moments=moments_of(excess),
         returns=excess,
         nav=nav,
         dates=tuple(date for run in runs for date in run.dates[1:]),
+        profits=tuple(trade.profit for each in traded for trade in each.trades),
     )
 
 
-def fold_of(run: Run) -> FoldScore:
-    """Return the score of the test of one fold."""
-    trades = trades_of(run)
+def fold_of(run: Run, trades: Trades) -> FoldScore:
+    """Return the score of the test of one fold, whose trades are these."""
     return FoldScore(
-        first=run.dates[1],
+        first=run.dates[0],
         last=run.dates[-1],
         sharpe=run.metrics["sharpe"],
         return_=float(run.nav[-1] - 1.0),

@@ -68,19 +68,10 @@ class Validated:
     n_configs: int
 
 
-def oos_window(fold: Fold) -> tuple[int, int]:
-    """Return the window of a backtest each of whose returns is of a bar of the test.
-
-    The first decision is made at the close before, in the gap, by an account that holds nothing.
-    """
-    start, end = fold.test
-    return start - 1, end
-
-
 def validate(ground: Ground, strategy: Tabled, params: Mapping[str, Any]) -> Validated:
     """Validate one configuration as it is: nothing is fitted, so each fold's training only shows what it would show."""
     table = table_of(ground, strategy)
-    tests = [oos_run(ground, table, fold) for fold in ground.folds]
+    tests = [tested_run(ground, table, fold) for fold in ground.folds]
     trained = tuple(in_sample_of(_trained(ground, table, fold, strategy.lookback)) for fold in ground.folds)
     return Validated(score_of(tests), trained, tuple(params for _ in ground.folds), 1)
 
@@ -105,7 +96,7 @@ def validate_best(
         tables.append(table_of(ground, strategy))
         trained.append([in_sample_of(_trained(ground, tables[-1], fold, strategy.lookback)) for fold in ground.folds])
     chosen = [_best([each[place].sharpe for each in trained]) for place in range(len(ground.folds))]
-    tests = [oos_run(ground, tables[pick], fold) for pick, fold in zip(chosen, ground.folds, strict=True)]
+    tests = [tested_run(ground, tables[pick], fold) for pick, fold in zip(chosen, ground.folds, strict=True)]
     return Validated(
         score_of(tests),
         tuple(trained[pick][place] for place, pick in enumerate(chosen)),
@@ -125,9 +116,9 @@ def table_of(ground: Ground, strategy: Tabled) -> Table:
     return table
 
 
-def oos_run(ground: Ground, table: Table, fold: Fold, name: str = "") -> Run:
-    """Run the test of a fold: flat at its start, and flat again, at a cost, at its end."""
-    return ground.run(closed_out(table, oos_window(fold)), oos_window(fold), name)
+def tested_run(ground: Ground, table: Table, fold: Fold) -> Run:
+    """Run the test of a fold: nothing is held at its first close, and nothing again, at a cost, at its last."""
+    return ground.run(closed_out(table, fold.test), fold.test)
 
 
 def closed_out(table: Table, window: tuple[int, int]) -> Table:
@@ -149,7 +140,7 @@ def _best(sharpes: Sequence[float | None]) -> int:
 
 
 def ground_of(
-    dataset: Dataset, research_end: int, split: Any, rules: tuple[CostModel, Limits], lookback: int = 0
+    dataset: Dataset, research_end: int, split: Any, rules: tuple[CostModel, Limits], lookback: int = 1
 ) -> Ground:
     """Return the ground of a market up to the end of research, with the folds of a `Split`."""
     view = dataset if dataset.n_bars == research_end else dataset.head(research_end)
