@@ -64,14 +64,14 @@ def _headline(view: ResearchView) -> str:
 
 
 def _figures(view: ResearchView) -> str:
-    n_evaluated = sum(bool(row.gates) for row in view.rounds)
+    clusters = "" if view.n_eff is None else f"<small>{plural(view.n_eff, 'cluster')}</small>"
     known = [
         ("Candidates", str(len(view.shortlist))),
         ("Rounds", str(len(view.rounds))),
-        ("Evaluated", str(n_evaluated)),
-        ("Trials, this session", f"{view.n_session:,}"),
+        ("Trials, this session", f"{view.n_session:,}{clusters}"),
         ("Trials, all", f"{view.n_trials:,}"),
-        ("Independent", DASH if view.n_eff is None else f"{view.n_eff:,}<small>clusters, not used</small>"),
+        ("Overfitting", f"{DASH if view.pbo is None else percent(view.pbo)}<small>PBO, advisory</small>"),
+        ("Anybody better", f"{_number(view.spa, 3)}<small>SPA p-value, advisory</small>"),
     ]
     items = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in known)
     return f'<dl class="figures">{items}</dl>'

@@ -96,6 +96,8 @@ class ResearchView:
         n_trials: Trials counted for the family of the market.
         n_session: Those of them that this session made.
         n_eff: Clusters of the session's trials; None if unknown.
+        pbo: Probability of backtest overfitting of choosing the best trial; None if unknown.
+        spa: P-value that no trial beats cash; None if unknown.
         tokens: Tokens used.
         shortlist: Candidates, best first.
         dropped: What could have been on the list, and why it is not.
@@ -115,6 +117,8 @@ class ResearchView:
     n_trials: int
     n_session: int
     n_eff: int | None
+    pbo: float | None
+    spa: float | None
     tokens: int
     shortlist: Sequence[ListedRow]
     dropped: Sequence[str]

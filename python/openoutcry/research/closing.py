@@ -6,16 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from openoutcry.openoutcry_py import OpenOutcryError
+from openoutcry.research.advice import Advice, advice_of
 from openoutcry.research.gates import Evidence, failed, is_promotable, judge
 from openoutcry.research.holdout import HoldoutVault, Seal
 from openoutcry.research.journal import Journal
 from openoutcry.research.session import Rounds, Setting
 from openoutcry.research.shortlist import Dropped, shorten
 from openoutcry.research.trial import Listed, Result, Trial
-from openoutcry.skill import Trials
 
 
 def close(setting: Setting, journal: Journal, rounds: Rounds, vault: HoldoutVault, start: Mapping[str, Any]) -> Result:
@@ -31,15 +29,15 @@ def close(setting: Setting, journal: Journal, rounds: Rounds, vault: HoldoutVaul
     tell = _teller(setting, journal)
     reason = rounds.run()
     tell("stopped", {"reason": reason, "tokens": rounds.tokens, "n_trials": rounds.counter.n_trials})
-    listed, dropped = _frozen(setting, rounds)
+    advice = advice_of(rounds.trials, setting.config.seed)
+    listed, dropped = _frozen(setting, rounds, advice)
     frozen = [each.to_json() for each in listed]
-    told = {"candidates": frozen, "dropped": [vars(each) for each in dropped], "n_trials": rounds.counter.n_trials}
-    tell("shortlist_frozen", told)
+    told = {"candidates": frozen, "dropped": [vars(each) for each in dropped], "advice": advice.to_json()}
+    tell("shortlist_frozen", {**told, "n_trials": rounds.counter.n_trials})
     seal, reuse, note = _opened(setting, journal, vault, frozen)
     if seal is not None and reuse is not None:
         listed = _judged(setting, journal, vault, seal, listed, reuse)
-    n_eff = _clusters(rounds.trials)
-    tell("session_end", {"reason": reason, "n_listed": len(listed), "n_eff": n_eff, "n_rounds": len(rounds.history)})
+    tell("session_end", {"reason": reason, "n_listed": len(listed), "n_rounds": len(rounds.history)})
     return Result(
         session_id=setting.session_id,
         start=start,
@@ -49,7 +47,7 @@ def close(setting: Setting, journal: Journal, rounds: Rounds, vault: HoldoutVaul
         dropped=tuple(dropped),
         n_trials=rounds.counter.n_trials,
         n_session=rounds.counter.n_session,
-        n_eff=n_eff,
+        advice=advice,
         tokens=rounds.tokens,
         stopped_reason=reason,
         memory=setting.memory,
@@ -67,7 +65,7 @@ def _teller(setting: Setting, journal: Journal) -> Any:
     return tell
 
 
-def _frozen(setting: Setting, rounds: Rounds) -> tuple[list[Listed], list[Dropped]]:
+def _frozen(setting: Setting, rounds: Rounds, advice: Advice) -> tuple[list[Listed], list[Dropped]]:
     """Return the short list and what is not on it, all judged by the trials of the whole session."""
     config = setting.config
     wanted = ("advanced",) if config.guard.advanced_only else ("advanced", "kept")
@@ -77,7 +75,7 @@ def _frozen(setting: Setting, rounds: Rounds) -> tuple[list[Listed], list[Droppe
             if trial.outcome == "kept":
                 dropped.append(Dropped(trial.key, "it did not take the place of the best before it"))
             continue
-        listed = _rejudged(setting, rounds, trial)
+        listed = _rejudged(setting, rounds, trial, advice)
         if is_promotable(listed.gates):
             eligible.append(listed)
         else:
@@ -87,8 +85,8 @@ def _frozen(setting: Setting, rounds: Rounds) -> tuple[list[Listed], list[Droppe
     return [each for each in kept if isinstance(each, Listed)], [*dropped, *more]
 
 
-def _rejudged(setting: Setting, rounds: Rounds, trial: Trial) -> Listed:
-    luck = rounds.counter.luck_of(trial.oos)
+def _rejudged(setting: Setting, rounds: Rounds, trial: Trial, advice: Advice) -> Listed:
+    luck = rounds.counter.luck_of(trial.oos, advice.n_eff)
     found = {gate.name: gate for gate in trial.gates}
     measured = {name: found[name].value if name in found else None for name in ("perturbation", "causality")}
     probe = measured["causality"]
@@ -146,13 +144,3 @@ def _judged(
         setting.recall.remember_holdout(judged[-1], seal)
     return judged
 
-
-def _clusters(trials: Sequence[Trial]) -> int | None:
-    tracks = [trial.oos.returns for trial in trials]
-    if len(tracks) < 2:
-        return None
-    try:
-        return Trials.of(np.array(tracks)).n_eff
-    except OpenOutcryError:
-        # A track that does not vary correlates with nothing.
-        return None

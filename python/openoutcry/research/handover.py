@@ -36,7 +36,7 @@ def hand_over(result: Result, ground: Ground, folder: Path) -> list[Path]:
         "stopped_reason": result.stopped_reason,
         "n_trials": result.n_trials,
         "n_session": result.n_session,
-        "n_eff": result.n_eff,
+        "advice": result.advice.to_json(),
         "candidates": [path.relative_to(folder).as_posix() for path in written],
         "dropped": [vars(each) for each in result.dropped],
         "holdout": _holdout(result),

@@ -91,6 +91,7 @@ class Luck:
         dsr: Deflated Sharpe ratio at `n_trials`; None if undefined. It gates.
         dsr_if_one: The same had only one trial been declared.
         dsr_spread: The same by the deviation of the trials' own ratios, from `LEAST_TRIALS` on; reported.
+        dsr_n_eff: The same with clusters of this session's trials in place of them; reported, once they are known.
         sr0: Ratio per bar that the best of the trials would show without skill.
         sigma: Standard error per bar of a ratio without skill that this rests on.
         undefined: Why there is no ratio.
@@ -101,6 +102,7 @@ class Luck:
     dsr: float | None
     dsr_if_one: float | None
     dsr_spread: float | None
+    dsr_n_eff: float | None
     sr0: float | None
     sigma: float | None
     undefined: str = ""
@@ -140,8 +142,13 @@ class Counter:
         if oos is not None and oos.moments is not None:
             self._spread = self._spread.with_(oos.moments.sharpe)
 
-    def luck_of(self, oos: OosScore) -> Luck:
-        """Return how much of a score is luck, at the trials counted so far."""
+    def luck_of(self, oos: OosScore, n_eff: int | None = None) -> Luck:
+        """Return how much of a score is luck, at the trials counted so far.
+
+        Args:
+            oos: The score.
+            n_eff: Clusters of this session's trials, where they are known.
+        """
         if oos.moments is None:
             return self._undefined("the returns do not vary")
         try:
@@ -149,9 +156,11 @@ class Counter:
             found = deflate(oos.moments, self.n_trials, spread=sigma)
             alone = deflate(oos.moments, 1)
             spread = deflate(oos.moments, self.n_trials, spread=self._spread.deviation)
+            fewer = None if n_eff is None else deflate(oos.moments, self._before + n_eff, spread=sigma).dsr
         except OpenOutcryError as error:
             return self._undefined(str(error))
-        return Luck(self.n_trials, self.n_session, found.dsr, alone.dsr, spread.dsr, found.sr0, found.sigma)
+        ratios = found.dsr, alone.dsr, spread.dsr, fewer
+        return Luck(self.n_trials, self.n_session, *ratios, found.sr0, found.sigma)
 
     def _undefined(self, why: str) -> Luck:
-        return Luck(self.n_trials, self.n_session, None, None, None, None, None, why)
+        return Luck(self.n_trials, self.n_session, None, None, None, None, None, None, why)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from openoutcry.research.advice import Advice
 from openoutcry.research.checking import Candidate
 from openoutcry.research.gates import Gate
 from openoutcry.research.holdout import Seal, Verdict
@@ -113,7 +114,7 @@ class Result:
         dropped: What could have been on the list, and why it is not.
         n_trials: Trials counted for the family of the market, earlier sessions' too.
         n_session: Those of them that this session made.
-        n_eff: Clusters of this session's trials; None for fewer than two. Reported only.
+        advice: What the trials say of one another.
         tokens: Tokens used.
         stopped_reason: Why it stopped.
         memory: What it began with.
@@ -130,7 +131,7 @@ class Result:
     dropped: tuple[Dropped, ...]
     n_trials: int
     n_session: int
-    n_eff: int | None
+    advice: Advice
     tokens: int
     stopped_reason: str
     memory: Memory
