@@ -1,4 +1,4 @@
-"""Walk-forward: which bars a strategy is fitted on, and which it is then tested on.
+"""Walk-forward: what a strategy is fitted on, and what it is then tested on.
 
 All ranges of bars are half-open, `(first, end)`. A `Fold` is a part to fit on and the part after it to test on, `gap`
 bars apart, so that nothing measured in one reaches into the other. `combinatorial` tests on every choice of some of
@@ -225,7 +225,7 @@ def _letter(part: Fold | Split, bar: int) -> str:
 
 
 def as_rows(parts: tuple[Fold, ...], dates: tuple[str, ...]) -> list[dict[str, Any]]:
-    """Return folds as plain values: their bars, and the dates of first and last ones."""
+    """Return folds as plain values: their bars and dates."""
     rows = []
     for index, fold in enumerate(parts):
         row: dict[str, Any] = {"fold": index}
