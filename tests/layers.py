@@ -58,6 +58,7 @@ LAYERS = {
         frozenset({"frames", "ray"}),
         frozenset({"rich"}),
     ),
+    "strategies": Layer(("openoutcry.strategies", "openoutcry.strategies.*"), {*CORE, "strategies"}, {"numpy"}),
     "ray": Layer(("openoutcry.ray_executor",), {"errors"}, set(), libraries_later=frozenset({"ray"})),
     "errors": Layer(("openoutcry.errors",), {"native"}, set()),
     "agents": Layer(("openoutcry.agents",), {"errors", "native", "worker"}, set()),

@@ -110,7 +110,9 @@ def resume(load: Load, proposer: Proposer, place: Place, session_id: str | None 
     """
     stood = session_of(place.journal, session_id)
     if stood.is_over:
-        raise refusal("argument_invalid", f"a session that was cut is required; received {stood.session_id}, which ended")
+        raise refusal(
+            "argument_invalid", f"a session that was cut is required; received {stood.session_id}, which ended"
+        )
     told = _told(stood)
     vault, ground = _opened(load, told.config)
     recall, _ = _recalled(place, stood.session_id, told.config, vault, ground)
@@ -246,6 +248,11 @@ def _start(told: _Told, vault: HoldoutVault, ground: Ground, workshop: Workshop)
     }
 
 
+def ground_again(load: Load, stood: Recorded) -> Ground:
+    """Return what a recorded session was made on, for its report."""
+    return _opened(load, _told(stood).config)[1]
+
+
 def engine_version() -> str:
     """Return the versions of package and contract that numbers depend on."""
     import openoutcry
@@ -267,4 +274,4 @@ def _output(*command: str) -> str:
     return done.stdout.strip()
 
 
-__all__ = ["DivergedError", "Place", "engine_version", "replay", "research", "resume"]
+__all__ = ["DivergedError", "Place", "engine_version", "ground_again", "replay", "research", "resume"]

@@ -18,6 +18,8 @@ from openoutcry.research.scores import FoldScore, InSample, OosScore
 
 GATES_VERSION = 1
 
+SKIPPED = "not measured, since another gate has failed"
+
 LEAST_TRADES = 10
 """Closed trades in a fold from which on having no loss is a profit factor, and no accident."""
 
@@ -128,8 +130,8 @@ def judge(evidence: Evidence, thresholds: Thresholds) -> tuple[Gate, ...]:
         _gate("drawdown_ratio", _drawdown_ratio(evidence), thresholds.max_drawdown_ratio, "<="),
         _gate("trades", (trades, ""), thresholds.min_trades, ">="),
         _gate("dsr", (evidence.dsr, "a deflated Sharpe ratio is undefined"), thresholds.min_dsr, ">"),
-        _gate("perturbation", (evidence.perturbation, "not measured"), thresholds.max_perturbation_loss, "<="),
-        _gate("causality", (evidence.probe_changes, "not probed"), thresholds.max_probe_changes, "<="),
+        _gate("perturbation", (evidence.perturbation, SKIPPED), thresholds.max_perturbation_loss, "<="),
+        _gate("causality", (evidence.probe_changes, SKIPPED), thresholds.max_probe_changes, "<="),
     ]
     return tuple(gate for gate in gates if gate is not None)
 
@@ -140,10 +142,13 @@ def is_promotable(gates: Sequence[Gate]) -> bool:
 
 
 def failed(gates: Sequence[Gate]) -> tuple[str, ...]:
-    """Return what each gate that has not passed says, in words."""
+    """Return what each gate that has not passed says, in words.
+
+    What was not measured on account of the others is left out.
+    """
     told = []
     for gate in gates:
-        if not gate.passed:
+        if not gate.passed and gate.reason != SKIPPED:
             shown = f"{gate.value:.4g}" if gate.value is not None else gate.reason
             told.append(f"{gate.name}: {gate.op} {gate.threshold:g} is required; received {shown}")
     return tuple(told)
@@ -187,7 +192,7 @@ def _efficiency(evidence: Evidence) -> _Measured:
         # Over an objective of 0 or less the ratio has no meaning: two losses would make a profit.
         usable = fold.sharpe is not None and trained.sharpe is not None and trained.sharpe > 0.0
         ratios.append(fold.sharpe / trained.sharpe if usable else None)  # type: ignore[operator]
-    return _median(ratios, "the Sharpe ratio in sample is not above 0, or the ratio")
+    return _median(ratios, "the ratio to a Sharpe ratio in sample above 0")
 
 
 def _drawdown_ratio(evidence: Evidence) -> _Measured:

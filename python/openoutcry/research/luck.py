@@ -1,7 +1,10 @@
 """How much of a trial's score the best of all trials would show by luck.
 
 Trials are counted, never declared: those of this session, and those that the ledger remembers for the same family of
-markets from all sessions before.
+markets from all sessions before. Without skill, a trial's ratio lies around 0 as far as its own standard error says, so
+that is the yardstick of what gates. The deviation of the trials' ratios from one another, the usual one, also holds how
+far true ratios lie apart: where one strategy has an edge and its opposite was tried, too, no edge however sure would
+pass. Its deflated ratio stands beside.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from typing import Any
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import OpenOutcryError
 from openoutcry.research.scores import OosScore
-from openoutcry.skill import deflate
+from openoutcry.skill import deflate, sharpe_errors
 
 LEAST_TRIALS = 10
 """Trials from which on their own ratios say how far ratios without skill lie apart."""
@@ -87,8 +90,9 @@ class Luck:
         n_session: Those of them that this session made.
         dsr: Deflated Sharpe ratio at `n_trials`; None if undefined. It gates.
         dsr_if_one: The same had only one trial been declared.
+        dsr_spread: The same by the deviation of the trials' own ratios, from `LEAST_TRIALS` on; reported.
         sr0: Ratio per bar that the best of the trials would show without skill.
-        sigma: Deviation of the ratios of trials that this rests on.
+        sigma: Standard error per bar of a ratio without skill that this rests on.
         undefined: Why there is no ratio.
     """
 
@@ -96,6 +100,7 @@ class Luck:
     n_session: int
     dsr: float | None
     dsr_if_one: float | None
+    dsr_spread: float | None
     sr0: float | None
     sigma: float | None
     undefined: str = ""
@@ -138,10 +143,15 @@ class Counter:
     def luck_of(self, oos: OosScore) -> Luck:
         """Return how much of a score is luck, at the trials counted so far."""
         if oos.moments is None:
-            return Luck(self.n_trials, self.n_session, None, None, None, None, "the returns do not vary")
+            return self._undefined("the returns do not vary")
         try:
-            found = deflate(oos.moments, self.n_trials, spread=self._spread.deviation)
+            sigma = sharpe_errors(oos.returns, 1.0).hac_standard_error
+            found = deflate(oos.moments, self.n_trials, spread=sigma)
             alone = deflate(oos.moments, 1)
+            spread = deflate(oos.moments, self.n_trials, spread=self._spread.deviation)
         except OpenOutcryError as error:
-            return Luck(self.n_trials, self.n_session, None, None, None, None, str(error))
-        return Luck(self.n_trials, self.n_session, found.dsr, alone.dsr, found.sr0, found.sigma)
+            return self._undefined(str(error))
+        return Luck(self.n_trials, self.n_session, found.dsr, alone.dsr, spread.dsr, found.sr0, found.sigma)
+
+    def _undefined(self, why: str) -> Luck:
+        return Luck(self.n_trials, self.n_session, None, None, None, None, None, why)

@@ -15,7 +15,7 @@ from openoutcry.report.research_view import GateMark, ListedRow, ResearchView, R
 from openoutcry.report.view import Provenance
 from openoutcry.research.proposing import TrialCard
 from openoutcry.research.trial import Listed, Result, Trial
-from openoutcry.research.validation import Ground, test_window
+from openoutcry.research.validation import Ground, oos_window
 
 _DRAWN = 4
 STOPPED = {
@@ -66,7 +66,9 @@ def report_of(result: Result, ground: Ground, command: str = "") -> str:
 
 def shown(params: Mapping[str, Any]) -> str:
     """Return params in words."""
-    return ", ".join(f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}" for name, value in params.items())
+    return ", ".join(
+        f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}" for name, value in params.items()
+    )
 
 
 def _listed(listed: Listed) -> ListedRow:
@@ -145,7 +147,7 @@ def _before(date: str, ground: Ground) -> str:
 def _held(ground: Ground) -> Any:
     """Return NAV of buy-and-hold over all tests, begun anew in each as every strategy is."""
     returns = [
-        run_backtest(ground.dataset, buy_and_hold(), test_window(fold), ground.costs, ground.limits).returns
+        run_backtest(ground.dataset, buy_and_hold(), oos_window(fold), ground.costs, ground.limits).returns
         for fold in ground.folds
     ]
     return np.concatenate([[1.0], np.cumprod(1.0 + np.concatenate(returns))])

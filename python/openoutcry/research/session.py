@@ -149,7 +149,7 @@ class Rounds:
 
     def _replied(self, ask: Ask) -> Reply:
         """Return what was proposed, from the record while there is any."""
-        prompt = prompt_of(ask)
+        prompt = str(prompt_of(ask, self._it.config.training_cutoff))
         stood = self._journal.peek("proposal")
         if stood is not None:
             reply = _reply_of(stood)
@@ -205,7 +205,7 @@ class Rounds:
         try:
             with self._it.workshop.opened(candidate, most) as bench:
                 if (fault := bench.fault_before(self._it.ground)) is not None:
-                    self._reject(ask, proposal, "causality", fault)
+                    self._reject(ask, proposal, *fault)
                     return
                 try:
                     validated = bench.validate(self._it.ground)

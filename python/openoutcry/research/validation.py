@@ -68,7 +68,7 @@ class Validated:
     n_configs: int
 
 
-def test_window(fold: Fold) -> tuple[int, int]:
+def oos_window(fold: Fold) -> tuple[int, int]:
     """Return the window of a backtest each of whose returns is of a bar of the test.
 
     The first decision is made at the close before, in the gap, by an account that holds nothing.
@@ -80,7 +80,7 @@ def test_window(fold: Fold) -> tuple[int, int]:
 def validate(ground: Ground, strategy: Tabled, params: Mapping[str, Any]) -> Validated:
     """Validate one configuration as it is: nothing is fitted, so each fold's training only shows what it would show."""
     table = table_of(ground, strategy)
-    tests = [tested(ground, table, fold) for fold in ground.folds]
+    tests = [oos_run(ground, table, fold) for fold in ground.folds]
     trained = tuple(in_sample_of(_trained(ground, table, fold, strategy.lookback)) for fold in ground.folds)
     return Validated(score_of(tests), trained, tuple(params for _ in ground.folds), 1)
 
@@ -105,7 +105,7 @@ def validate_best(
         tables.append(table_of(ground, strategy))
         trained.append([in_sample_of(_trained(ground, tables[-1], fold, strategy.lookback)) for fold in ground.folds])
     chosen = [_best([each[place].sharpe for each in trained]) for place in range(len(ground.folds))]
-    tests = [tested(ground, tables[pick], fold) for pick, fold in zip(chosen, ground.folds, strict=True)]
+    tests = [oos_run(ground, tables[pick], fold) for pick, fold in zip(chosen, ground.folds, strict=True)]
     return Validated(
         score_of(tests),
         tuple(trained[pick][place] for place, pick in enumerate(chosen)),
@@ -125,9 +125,9 @@ def table_of(ground: Ground, strategy: Tabled) -> Table:
     return table
 
 
-def tested(ground: Ground, table: Table, fold: Fold, name: str = "") -> Run:
+def oos_run(ground: Ground, table: Table, fold: Fold, name: str = "") -> Run:
     """Run the test of a fold: flat at its start, and flat again, at a cost, at its end."""
-    return ground.run(closed_out(table, test_window(fold)), test_window(fold), name)
+    return ground.run(closed_out(table, oos_window(fold)), oos_window(fold), name)
 
 
 def closed_out(table: Table, window: tuple[int, int]) -> Table:

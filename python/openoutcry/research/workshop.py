@@ -78,12 +78,19 @@ class Bench:
         )
         return self._stack.enter_context(loaded)
 
-    def fault_before(self, ground: Ground) -> str | None:
-        """Return what keeps code from being evaluated; None where nothing does."""
-        if not self._is_code:
-            return None
-        n_changed = self.probed(ground)
-        return f"{n_changed} of {N_CUTS} cuts of the data change a decision before them" if n_changed else None
+    def fault_before(self, ground: Ground) -> tuple[str, str] | None:
+        """Return what keeps the candidate from being evaluated, as slug and in words; None where nothing does."""
+        start, end = ground.folds[0].train
+        if self._first.lookback > end - start:
+            wanted = f"a lookback of at most {end - start} bars, the shortest training, is required"
+            return "lookback", f"{wanted}; received {self._first.lookback}"
+        # What ships is held to it by tests, and probed where it passes all else.
+        n_changed = self.probed(ground) if self._is_code else 0
+        return (
+            ("causality", f"{n_changed} of {N_CUTS} cuts of the data change a decision before them")
+            if n_changed
+            else None
+        )
 
     def probed(self, ground: Ground) -> int:
         """Return how many cuts of the data change a decision that lies before them."""
@@ -139,13 +146,19 @@ def _check_code(proposal: Proposal, config: ResearchConfig) -> Candidate:
     from openoutcry.research.hygiene import check_source
 
     if not config.allow_code:
-        raise refusal("argument_invalid", "a proposal must be of a known strategy without `--allow-code-gen`; received code")
+        raise refusal(
+            "argument_invalid", "a proposal must be of a known strategy without `--allow-code-gen`; received code"
+        )
     checked = check_source(str(proposal.source))
     # All that may be searched is tuned, and what is fixed differs from its default.
     check_tuned(tuple(checked.ranges), config.max_tunable)
     identity = {"normalised": checked.normalised, "fixed": dict(proposal.params)}
     return Candidate(
-        proposal, checked.name, identity, dict(proposal.params), tuple(checked.ranges), checked.ranges, checked.description
+        proposal,
+        checked.name,
+        identity,
+        dict(proposal.params),
+        tuple(checked.ranges),
+        checked.ranges,
+        checked.description,
     )
-
-
