@@ -44,8 +44,8 @@ class ModelRequest:
     @property
     def input_tokens(self) -> int:
         """What its texts are taken for, if the provider does not tell."""
-        texts = [self.system, *(message.text for message in self.messages), json.dumps(self.schema)]
-        return sum(map(estimated_tokens, texts))
+        schema = [json.dumps(self.schema)] if self.is_structured else []
+        return sum(map(estimated_tokens, [self.system, *(message.text for message in self.messages), *schema]))
 
     @property
     def reserve(self) -> int:

@@ -13,7 +13,7 @@ from openoutcry.research.plain_json import NotPlain, check_plain, read_plain
 from openoutcry.research.proposing import Proposal
 
 # Each beginning that leads nowhere is read to the end of the text.
-_MOST_BEGINNINGS = 64
+_MOST_BEGINNINGS = 32
 _TOKEN = re.compile(r'[{}"]')
 _IN_TEXT = re.compile(r'["\\]')
 

@@ -39,15 +39,13 @@ def build_proposer(
         return LLMProposer(CassetteClient(provider.removeprefix(_CASSETTE)), max_tokens, training_cutoff)
     if provider in LLM_PROVIDERS or provider.startswith(("http://", "https://")):
         return LLMProposer(build_llm_client(provider, model), max_tokens, training_cutoff)
+    if provider not in ("random", "optuna") and not provider.startswith(_FIXED):
+        wanted = f"`provider` must be {', '.join(f'`{name}`' for name in _SHOWN)} or a URL"
+        raise refusal("argument_invalid", f"{wanted}; received {provider!r}")
     _no_model(provider, model)
     if provider.startswith(_FIXED):
         return FixedProposer.from_file(provider.removeprefix(_FIXED))
-    if provider == "random":
-        return RandomProposer()
-    if provider == "optuna":
-        return OptunaProposer()
-    wanted = f"`provider` must be {', '.join(f'`{name}`' for name in _SHOWN)} or a URL"
-    raise refusal("argument_invalid", f"{wanted}; received {provider!r}")
+    return RandomProposer() if provider == "random" else OptunaProposer()
 
 
 def _no_model(provider: str, model: str | None) -> None:

@@ -92,11 +92,12 @@ def cutoff_of(text: str) -> date:
         OpenOutcryError: `argument_invalid`: it is none.
     """
     try:
-        # Later Pythons read other forms, too.
-        if len(text) == len("2025-03-31"):
-            return date.fromisoformat(text)
+        found = date.fromisoformat(text)
     except (TypeError, ValueError):
-        pass
+        found = None
+    # Later Pythons read other forms, too.
+    if found is not None and found.isoformat() == text:
+        return found
     raise refusal("argument_invalid", f"`training_cutoff` must be a date such as 2025-03-31; received {text!r}")
 
 
