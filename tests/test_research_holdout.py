@@ -85,7 +85,9 @@ def test_no_array_of_the_research_process_holds_a_price_of_the_holdout(tmp_path:
         return watcher
 
     assert before
-    count = sum((each == held).any() for each in gc.get_objects() if isinstance(each, np.ndarray) and each.dtype == float)
+    count = sum(
+        (each == held).any() for each in gc.get_objects() if isinstance(each, np.ndarray) and each.dtype == float
+    )
     assert found(held).n_found <= 3 * count, "only the arrays of the test itself hold it"
     assert found(seen).n_found > 3 * count, "the search finds a price of the research window"
 
@@ -111,7 +113,9 @@ def test_the_holdout_does_not_reorder_the_frozen_list(tmp_path: Path) -> None:
     assert [each["key"] for each in frozen["candidates"]] == [listed.key for listed in result.shortlist]
     ratios = [listed.oos.sharpe or 0.0 for listed in result.shortlist]
     assert ratios == sorted(ratios, reverse=True)
-    held = [listed.verdict.sharpe for listed in result.shortlist if listed.verdict and listed.verdict.sharpe is not None]
+    held = [
+        listed.verdict.sharpe for listed in result.shortlist if listed.verdict and listed.verdict.sharpe is not None
+    ]
     assert held != sorted(held, reverse=True), "the market of this test must tell the two orders apart"
 
 

@@ -61,8 +61,11 @@ def test_a_replay_reproduces_every_event(uncut: tuple[Path, Result]) -> None:
 def test_a_replay_writes_nothing(uncut: tuple[Path, Result]) -> None:
     def files() -> dict[str, bytes]:
         # Opening the index of a ledger may touch files beside it.
-        return {str(path): path.read_bytes() for path in sorted(uncut[0].rglob("*")) if path.suffix in (".jsonl", "")
-                and path.is_file()}
+        return {
+            str(path): path.read_bytes()
+            for path in sorted(uncut[0].rglob("*"))
+            if path.suffix in (".jsonl", "") and path.is_file()
+        }
 
     before = files()
     replay(lambda: MARKET, place(uncut[0]))
@@ -76,7 +79,9 @@ def test_a_replay_on_another_market_diverges_at_once(uncut: tuple[Path, Result])
     assert raised.value.seq == 0
 
 
-def test_a_forged_score_is_found_by_replay_though_its_chain_is_whole(uncut: tuple[Path, Result], tmp_path: Path) -> None:
+def test_a_forged_score_is_found_by_replay_though_its_chain_is_whole(
+    uncut: tuple[Path, Result], tmp_path: Path
+) -> None:
     """Who forges a number and rewrites the chain behind it is still found out."""
     from openoutcry.chain import ChainedLog
 

@@ -18,6 +18,7 @@ from openoutcry.cli import (
     power,
     realism,
     replay,
+    research,
     run,
     sandbox,
     score,
@@ -29,8 +30,8 @@ EXIT_CODES = """
 **Exit codes** 0: done. 1: an agent of yours raised an error, shown with its traceback, `bench --check` missed a goal,
 the markets of `data diff` or the records of `diff` differ, a record is not what `replay` makes of it, an attack of
 `score --attack` won, `sandbox doctor` found no tight jail, `conformance` found an agent that does not conform,
-`leakcheck` found a leak, `realism` found what real markets are not, a bot of `martingale` gained, or `contamination`
-was found. 2: the input was refused, with one line that says what is required and what came. 3: `contamination` was
+`leakcheck` found a leak, `realism` found what real markets are not, a bot of `martingale` gained, `contamination` was
+found, or a journal is not what `research replay` makes of it. 2: the input was refused, with one line that says what is required and what came. 3: `contamination` was
 found by one of its two tests alone.
 """
 
@@ -57,6 +58,7 @@ app.command("realism", epilog=realism.EXAMPLES)(realism.realism)
 app.command("martingale", epilog=martingale.EXAMPLES)(martingale.martingale)
 app.command("contamination", epilog=contamination.EXAMPLES)(contamination.contamination)
 app.command("mcp", epilog=mcp.EXAMPLES)(mcp.mcp)
+app.add_typer(research.app, name="research")
 app.command("power", epilog=power.EXAMPLES)(power.run)
 app.command("bench", epilog=bench.EXAMPLES)(bench.bench)
 

@@ -16,6 +16,7 @@ from openoutcry import openoutcry_py as native
 from openoutcry.errors import refusal
 from openoutcry.research.proposing import Proposal
 from openoutcry.strategies import LIBRARY
+from openoutcry.strategies.ranges import Ranges
 
 LEAST_RATIONALE = 20
 """Characters of a rationale, blanks apart."""
@@ -42,7 +43,7 @@ class Candidate:
     identity: Mapping[str, Any]
     params: Mapping[str, Any]
     tuned: tuple[str, ...]
-    ranges: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    ranges: Ranges = field(default_factory=dict)
     description: str = ""
 
 
@@ -105,14 +106,3 @@ def check_tuned(tuned: tuple[str, ...], max_tunable: int) -> None:
     if len(tuned) > max_tunable:
         wanted = f"at most {max_tunable} params may differ from their defaults"
         raise refusal("argument_invalid", f"{wanted}; received {len(tuned)}: {', '.join(tuned)}")
-
-
-def catalogue() -> dict[str, dict[str, Any]]:
-    """Return the library as proposers are shown it."""
-    return {
-        name: {
-            "description": (kind.__doc__ or "").strip().partition("\n")[0],
-            "ranges": {param: dict(told) for param, told in kind.PARAM_RANGES.items()},
-        }
-        for name, kind in LIBRARY.items()
-    }

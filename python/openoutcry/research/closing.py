@@ -135,12 +135,10 @@ def _judged(
     judged = []
     for each in listed:
         candidate = each.trial.candidate
-        with setting.workshop.opened(candidate, 1) as bench:
-            params = bench.final(setting.ground, each.trial.validated)
-            strategy = bench.made(params)
-            verdict = opened.judge(each.key, strategy, each.oos, (setting.ground.costs, setting.ground.limits))
-        tell("holdout_score", {**verdict.to_json(), "params": dict(params), "holdout_reuse": reuse})
+        params = dict(each.trial.validated.params[-1])
+        strategy = setting.workshop.bench(candidate, 1).made(params)
+        verdict = opened.judge(each.key, strategy, each.oos, (setting.ground.costs, setting.ground.limits))
+        tell("holdout_score", {**verdict.to_json(), "params": params, "holdout_reuse": reuse})
         judged.append(replace(each, verdict=verdict))
         setting.recall.remember_holdout(judged[-1], seal)
     return judged
-

@@ -15,9 +15,10 @@ from openoutcry.openoutcry_py import CostModel, Limits, OpenOutcryError
 from openoutcry.research.checking import digest_of
 from openoutcry.research.config import Split
 from openoutcry.research.scores import OosScore, excess_of, fold_of, moments_of
-from openoutcry.research.validation import Tabled, closed_out
+from openoutcry.research.validation import closed_out
 from openoutcry.research.walkforward import reserve
 from openoutcry.skill import probabilistic_sharpe
+from openoutcry.strategies import Strategy
 from openoutcry.trades import trades_of
 
 LEAST_PSR = 0.8
@@ -144,7 +145,7 @@ class Holdout:
         self._market = market
         self._window = bars
 
-    def judge(self, key: str, strategy: Tabled, oos: OosScore, rules: tuple[CostModel, Limits]) -> Verdict:
+    def judge(self, key: str, strategy: Strategy, oos: OosScore, rules: tuple[CostModel, Limits]) -> Verdict:
         """Return what a candidate did in the holdout.
 
         Args:

@@ -149,7 +149,7 @@ def _before(date: str, ground: Ground) -> str:
 def _held(ground: Ground) -> Any:
     """Return NAV of buy-and-hold over all tests, begun anew in each as every strategy is."""
     returns = [
-        run_backtest(ground.dataset, buy_and_hold()(fold), ground.costs, ground.limits).returns
+        run_backtest(ground.dataset, buy_and_hold(), fold.test, ground.costs, ground.limits).returns
         for fold in ground.folds
     ]
     return np.concatenate([[1.0], np.cumprod(1.0 + np.concatenate(returns))])

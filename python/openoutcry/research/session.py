@@ -19,7 +19,7 @@ from openoutcry.research.proposing import Ask, Attempt, MarketCard, Proposer, Re
 from openoutcry.research.recall import Recall
 from openoutcry.research.trial import Trial
 from openoutcry.research.validation import Ground, Validated
-from openoutcry.research.workshop import Workshop
+from openoutcry.research.workshop import Bench, Workshop
 
 SESSION_VERSION = 1
 # Reasons to stop that depend on more than the rounds before: a clock, a person, a model's reserve.
@@ -200,26 +200,24 @@ class Rounds:
         return self._it.recall.known(key)
 
     def _try(self, ask: Ask, proposal: Mapping[str, Any], candidate: Candidate, key: str) -> None:
-        """Evaluate a candidate: from here on it counts, whatever becomes of it."""
-        most = self._it.config.budgets.trials - self.counter.n_session
+        """Evaluate a candidate: from the first result on it counts, whatever becomes of it."""
+        ground, most = self._it.ground, self._it.config.budgets.trials - self.counter.n_session
         try:
-            with self._it.workshop.opened(candidate, most) as bench:
-                if (fault := bench.fault_before(self._it.ground)) is not None:
-                    self._reject(ask, proposal, *fault)
-                    return
-                try:
-                    validated = bench.validate(self._it.ground)
-                except (OpenOutcryError, ArithmeticError, ValueError, IndexError, TypeError) as error:
-                    self._crash(ask, proposal, candidate, key, f"{type(error).__name__}: {error}")
-                    return
-                trial = self._judged(ask, candidate, key, validated, bench)
+            bench = self._it.workshop.bench(candidate, most)
+            fault = bench.fault_before(ground)
         except OpenOutcryError as error:
-            # It could not even be made where it runs.
-            self._reject(ask, proposal, "construction", str(error))
+            fault = ("construction", str(error))
+        if fault is not None:
+            self._reject(ask, proposal, *fault)
             return
-        self._decide(trial)
+        try:
+            validated = bench.validate(ground)
+        except (OpenOutcryError, ArithmeticError, ValueError, LookupError, TypeError) as error:
+            self._crash(ask, proposal, candidate, key, f"{type(error).__name__}: {error}")
+            return
+        self._decide(self._judged(ask, candidate, key, validated, bench))
 
-    def _judged(self, ask: Ask, candidate: Candidate, key: str, validated: Validated, bench: Any) -> Trial:
+    def _judged(self, ask: Ask, candidate: Candidate, key: str, validated: Validated, bench: Bench) -> Trial:
         """Count a trial and judge it; what is dear is measured only of one that has passed all else."""
         config = self._it.config
         self.counter.count(validated.n_configs, validated.oos)

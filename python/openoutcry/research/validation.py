@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,19 +15,9 @@ from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import CostModel, Limits
 from openoutcry.research.scores import InSample, OosScore, in_sample_of, score_of
 from openoutcry.research.walkforward import Fold, folds
+from openoutcry.strategies import Strategy
 
 Table = npt.NDArray[np.float64]
-
-
-class Tabled(Protocol):
-    """What decides from closes alone: a strategy here, or the proxy of one in the jail."""
-
-    @property
-    def lookback(self) -> int:
-        """Closes that a decision needs."""
-
-    def table(self, dataset: Dataset, start: int = 0, end: int | None = None) -> Table:
-        """Return the target weights of bars `[start, end)`, decided at their closes."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +58,7 @@ class Validated:
     n_configs: int
 
 
-def validate(ground: Ground, strategy: Tabled, params: Mapping[str, Any]) -> Validated:
+def validate(ground: Ground, strategy: Strategy, params: Mapping[str, Any]) -> Validated:
     """Validate one configuration as it is: nothing is fitted, so each fold's training only shows what it would show."""
     table = table_of(ground, strategy)
     tests = [tested_run(ground, table, fold) for fold in ground.folds]
@@ -77,7 +67,7 @@ def validate(ground: Ground, strategy: Tabled, params: Mapping[str, Any]) -> Val
 
 
 def validate_best(
-    ground: Ground, make: Callable[[Mapping[str, Any]], Tabled], grid: Sequence[Mapping[str, Any]]
+    ground: Ground, make: Callable[[Mapping[str, Any]], Strategy], grid: Sequence[Mapping[str, Any]]
 ) -> Validated:
     """Validate the best of some configurations, chosen anew in sample for each fold.
 
@@ -105,7 +95,7 @@ def validate_best(
     )
 
 
-def table_of(ground: Ground, strategy: Tabled) -> Table:
+def table_of(ground: Ground, strategy: Strategy) -> Table:
     """Return the weights of a strategy over the research window, decided bar by bar."""
     first = ground.folds[0].train[0]
     # What is behind the last training and before the first decision of a test is needed by nobody, and is cheap.
@@ -123,7 +113,7 @@ def tested_run(ground: Ground, table: Table, fold: Fold) -> Run:
 
 def closed_out(table: Table, window: tuple[int, int]) -> Table:
     """Return weights whose last decision in a window is to hold nothing."""
-    flat = table.copy()
+    flat: Table = table.copy()
     flat[window[1] - 2] = 0.0
     return flat
 

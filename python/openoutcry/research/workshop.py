@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
+from openoutcry.errors import refusal
 from openoutcry.research.causality import causality_probe
-from openoutcry.research.checking import Candidate, catalogue, check_rationale, check_tune, check_tuned
+from openoutcry.research.checking import Candidate, check_rationale, check_tune, check_tuned
+from openoutcry.research.code import load_strategy_from_code
 from openoutcry.research.config import ResearchConfig
+from openoutcry.research.hygiene import check_source
 from openoutcry.research.proposers.draws import seed_for
 from openoutcry.research.proposing import Proposal
-from openoutcry.research.validation import Ground, Tabled, Validated, validate, validate_best
-from openoutcry.strategies import LIBRARY, neighbours
+from openoutcry.research.validation import Ground, Validated, validate, validate_best
+from openoutcry.strategies import LIBRARY, Strategy, catalogue, neighbours, sample
 
 N_CUTS = 25
 """Cuts of the causality probe."""
@@ -43,40 +47,36 @@ class Workshop:
         check_rationale(proposal.rationale)
         return _check_code(proposal, self._config)
 
-    @contextmanager
-    def opened(self, candidate: Candidate, most: int) -> Iterator[Bench]:
-        """Yield the bench of a candidate; what runs there ends with the block.
+    def bench(self, candidate: Candidate, most: int) -> Bench:
+        """Return where a candidate is worked on.
 
         Args:
             candidate: What is worked on.
             most: Configurations that may be tried for it.
+
+        Raises:
+            OpenOutcryError: it cannot be constructed.
         """
-        with ExitStack() as stack:
-            yield Bench(candidate, self._config, max(1, most), stack)
+        return Bench(candidate, self._config, max(1, most))
 
 
 class Bench:
     """One candidate at work."""
 
-    def __init__(self, candidate: Candidate, config: ResearchConfig, most: int, stack: ExitStack) -> None:
+    def __init__(self, candidate: Candidate, config: ResearchConfig, most: int) -> None:
         self._candidate = candidate
         self._config = config
-        self._stack = stack
         self._is_code = candidate.proposal.kind == "code"
         self._grid = self._drawn(most) if self._is_code else [dict(candidate.params)]
         # What cannot be made from its params is turned away before anything is evaluated.
         self._first = self.made(self._grid[0])
 
-    def made(self, params: Mapping[str, Any]) -> Tabled:
-        """Return the strategy of params."""
+    def made(self, params: Mapping[str, Any]) -> Strategy:
+        """Return the strategy of params; that of code is constructed in the jail."""
         if not self._is_code:
             return LIBRARY[self._candidate.name](**params)
-        from openoutcry.research.code import load_strategy_from_code
-
-        loaded = load_strategy_from_code(
-            str(self._candidate.proposal.source), params, unsafe_no_isolation=self._config.unsafe_no_isolation
-        )
-        return self._stack.enter_context(loaded)
+        source, unsafe = str(self._candidate.proposal.source), self._config.unsafe_no_isolation
+        return load_strategy_from_code(source, params, unsafe_no_isolation=unsafe)
 
     def fault_before(self, ground: Ground) -> tuple[str, str] | None:
         """Return what keeps the candidate from being evaluated, as slug and in words; None where nothing does."""
@@ -119,16 +119,8 @@ class Bench:
             return None, len(moved)
         return max(0.0, *(1.0 - sharpe / base for sharpe in sharpes if sharpe is not None)), len(moved)
 
-    def final(self, ground: Ground, validated: Validated) -> dict[str, Any]:
-        """Return the params to go on with: those of the last fold, whose training saw the most."""
-        return dict(validated.params[-1])
-
     def _drawn(self, most: int) -> list[dict[str, Any]]:
         """Return the configurations that code is tried with: its defaults, then draws from its ranges."""
-        import numpy as np
-
-        from openoutcry.strategies import sample
-
         fixed, ranges = dict(self._candidate.params), self._candidate.ranges
         rng = np.random.default_rng(seed_for("inner", self._config.seed, self._candidate.identity["normalised"]))
         grid = [{name: told["default"] for name, told in ranges.items()} | fixed]
@@ -142,9 +134,6 @@ class Bench:
 
 
 def _check_code(proposal: Proposal, config: ResearchConfig) -> Candidate:
-    from openoutcry.errors import refusal
-    from openoutcry.research.hygiene import check_source
-
     if not config.allow_code:
         raise refusal(
             "argument_invalid", "a proposal must be of a known strategy without `--allow-code-gen`; received code"
@@ -155,7 +144,7 @@ def _check_code(proposal: Proposal, config: ResearchConfig) -> Candidate:
     identity = {"normalised": checked.normalised, "fixed": dict(proposal.params)}
     return Candidate(
         proposal,
-        checked.name,
+        checked.class_name,
         identity,
         dict(proposal.params),
         tuple(checked.ranges),
