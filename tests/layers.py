@@ -181,9 +181,11 @@ LAYERS = {
         {"numpy"},
     ),
     "ledger": Layer(
-        ("openoutcry.chain", "openoutcry.chain_lines"),
-        {*CORE, "ledger"},
+        ("openoutcry.chain", "openoutcry.chain_lines", "openoutcry.ledger", "openoutcry.ledger.*"),
+        {*CORE, "ledger", "skill", "sweep"},
         {"numpy"},
+        frozenset({"root"}),
+        frozenset({"fastapi", "pyarrow", "uvicorn"}),
     ),
     "research": Layer(
         ("openoutcry.research", "openoutcry.research.*"),

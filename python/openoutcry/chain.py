@@ -12,7 +12,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from types import TracebackType
@@ -66,6 +66,7 @@ class Verified:
         n_torn: Lines that were cut while they were written, which hold no record.
         faults: What was changed, taken out, put in or moved.
         size: Bytes that were read.
+        n_lines: Lines that were read.
     """
 
     n_records: int
@@ -73,6 +74,7 @@ class Verified:
     n_torn: int
     faults: tuple[Fault, ...]
     size: int
+    n_lines: int
 
     @property
     def is_intact(self) -> bool:
@@ -112,27 +114,35 @@ def verify(path: str | os.PathLike[str], *, head: str | None = None, after: Link
         head: A hash that must be in the chain, as an earlier check found it: shows a cut end and a log made anew.
         after: The end of the log before this one, where this one goes on with it.
     """
+    found, is_held = checked(path, head, after)
+    if is_held:
+        return found
+    missing = Fault(found.n_lines, found.size, f"the record {str(head)[:64]} is missing")
+    return replace(found, faults=(*found.faults, missing))
+
+
+def checked(path: str | os.PathLike[str], head: str | None, after: Link) -> tuple[Verified, bool]:
+    """Check a log as `verify` does; return what was found, and whether the anchor was."""
     faults: list[Fault] = []
-    n_records, n_torn, size, number = 0, 0, 0, -1
-    found = head is None or head == after.hash
+    n_records, n_torn, size, n_lines = 0, 0, 0, 0
+    is_held = head is None or head == after.hash
     for number, line in enumerate(scan(path)):
-        size = line.end
+        n_lines, size = number + 1, line.end
         if line.record is None:
             n_torn += line.fault == "torn"
             if line.fault != "torn":
                 faults.append(Fault(number, line.offset, "the line is not what was written"))
             continue
-        if broken := _broken(line.record, after):
-            faults.append(Fault(number, line.offset, broken))
+        if why := broken(line.record, after):
+            faults.append(Fault(number, line.offset, why))
         n_records += 1
         after = Link(line.record["seq"] + 1, line.record["hash"])
-        found = found or after.hash == head
-    if not found:
-        faults.append(Fault(number + 1, size, f"the record {str(head)[:64]} is missing"))
-    return Verified(n_records, after, n_torn, tuple(faults), size)
+        is_held = is_held or after.hash == head
+    return Verified(n_records, after, n_torn, tuple(faults), size, n_lines), is_held
 
 
-def _broken(record: Mapping[str, Any], after: Link) -> str | None:
+def broken(record: Mapping[str, Any], after: Link) -> str | None:
+    """Return how a record does not go on with a chain, or None where it does."""
     if record["seq"] != after.seq:
         return f"record {after.seq} is required here; received {record['seq']}"
     if record["prev_hash"] != after.hash:

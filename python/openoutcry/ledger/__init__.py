@@ -1,0 +1,36 @@
+"""The run ledger: every run that was made, remembered across sessions.
+
+`docs/ledger.md` says how.
+"""
+
+from __future__ import annotations
+
+from openoutcry.ledger.entry import LedgerRun, Track
+from openoutcry.ledger.identity import code_identity, code_strategy, strategy_id, trial_key
+from openoutcry.ledger.making import About, failed_run, rules_of, run_of
+from openoutcry.ledger.market import Market
+from openoutcry.ledger.questions import Standing, Trials, deflated
+from openoutcry.ledger.store import Ledger, Listed, Which, default_folder
+from openoutcry.ledger.summary import RunMetricsSummary
+
+__all__ = [
+    "About",
+    "Ledger",
+    "LedgerRun",
+    "Listed",
+    "Market",
+    "RunMetricsSummary",
+    "Standing",
+    "Track",
+    "Trials",
+    "Which",
+    "code_identity",
+    "code_strategy",
+    "default_folder",
+    "deflated",
+    "failed_run",
+    "rules_of",
+    "run_of",
+    "strategy_id",
+    "trial_key",
+]

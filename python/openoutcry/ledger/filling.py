@@ -1,0 +1,239 @@
+"""The index, filled from records of the log.
+
+What is made depends on the records and their order alone, not on how many are taken at a time: an index that was caught
+up is the one that is made anew.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from openoutcry.ledger.market import ENOUGH, Market
+from openoutcry.ledger.rows import COLUMNS, RunRow, row_of, strategy_row, values_of
+from openoutcry.ledger.segments import Place
+from openoutcry.ledger.standings import Standings, is_ranked, join
+from openoutcry.openoutcry_py import OpenOutcryError
+
+BLOCK = 4_000
+_ASKED = 500
+_UNREADABLE = (KeyError, TypeError, ValueError, OverflowError, RecursionError, OpenOutcryError)
+
+
+def chosen(base: sqlite3.Connection, query: str, keys: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of a query whose `IN (?)` takes any number of keys."""
+    asked = list(keys)
+    for at in range(0, len(asked), _ASKED):
+        some = asked[at : at + _ASKED]
+        yield from base.execute(query.replace("(?)", f"({','.join('?' * len(some))})"), some)
+
+
+def sharing(base: sqlite3.Connection, market: Market) -> dict[int, int]:
+    """Return the ids of markets with anchors of a market, and how many of them."""
+    counted: dict[int, int] = {}
+    query = "SELECT market, COUNT(*) FROM anchors WHERE anchor IN (?) GROUP BY market"
+    for other, n in chosen(base, query, market.anchors):
+        counted[other] = counted.get(other, 0) + n
+    return counted
+
+
+class Filling:
+    """Takes records in the order of the log and writes what they say to the tables.
+
+    `finish` writes what is held back. What cannot be read, or is of a later version, is counted.
+    """
+
+    def __init__(self, base: sqlite3.Connection) -> None:
+        self._base = base
+        self._held: list[RunRow] = []
+        self.n_unread = 0
+        self.n_newer = 0
+
+    def take(self, record: Mapping[str, Any], place: Place) -> None:
+        """Take a whole record; an event that is not the ledger's is left."""
+        if record["v"] != 1:
+            # There is no version before the first, and a later one is for a later reader.
+            self.n_newer += record["v"] > 1
+            self.n_unread += record["v"] < 1
+            return
+        event = record["event"]
+        try:
+            if event == "run":
+                self._held.append(row_of(record, place))
+            elif event == "market":
+                self._market(Market.from_json(record["payload"]))
+            elif event == "holdout_opened":
+                self._opened(record)
+        except _UNREADABLE:
+            self.n_unread += 1
+        if len(self._held) >= BLOCK:
+            self.finish()
+
+    def finish(self) -> None:
+        """Write the runs that are held back."""
+        if self._held:
+            held, self._held = self._held, []
+            _Block(self, self._base, held).write()
+
+    # Markets
+
+    def _market(self, market: Market) -> None:
+        """Take note of a market, and of which family it is; families that it joins are one from now on."""
+        self.finish()
+        base = self._base
+        own = self.market_ids([market.fingerprint])[market.fingerprint]
+        counted = sharing(base, market)
+        told = (market.name, json.dumps(market.symbols), market.periods_per_year, len(market.anchors), own)
+        base.execute("UPDATE markets SET name=?, symbols=?, periods_per_year=?, n_anchors=? WHERE id=?", told)
+        base.executemany("INSERT OR IGNORE INTO anchors VALUES (?, ?)", [(anchor, own) for anchor in market.anchors])
+        sizes = dict(chosen(base, "SELECT id, n_anchors FROM markets WHERE id IN (?)", counted))
+        kin = {own} | {other for other, n in counted.items() if n >= min(ENOUGH, len(market.anchors), sizes[other])}
+        families = sorted({row[0] for row in chosen(base, "SELECT family FROM markets WHERE id IN (?)", sorted(kin))})
+        for family in families[1:]:
+            join(base, families[0], family)
+
+    def market_ids(self, fingerprints: Sequence[str]) -> dict[str, int]:
+        """Return the ids of markets; one that is not there is made, its anchors unknown."""
+        query = "SELECT fingerprint, id FROM markets WHERE fingerprint IN (?)"
+        known = dict(chosen(self._base, query, fingerprints))
+        for fingerprint in fingerprints:
+            if fingerprint not in known:
+                at = self._base.execute("SELECT COALESCE(MAX(id), 0) + 1 FROM markets").fetchone()[0]
+                self._base.execute(
+                    "INSERT INTO markets (id, fingerprint, family) VALUES (?, ?, ?)", (at, fingerprint, at)
+                )
+                known[fingerprint] = at
+        return known
+
+    def session_ids(self, names: Sequence[str]) -> dict[str, int]:
+        """Return the ids of sessions; one that is not there is made."""
+        self._base.executemany("INSERT OR IGNORE INTO sessions (name) VALUES (?)", [(name,) for name in names])
+        return dict(chosen(self._base, "SELECT name, id FROM sessions WHERE name IN (?)", names))
+
+    # Holdouts
+
+    def _opened(self, record: Mapping[str, Any]) -> None:
+        self.finish()
+        told = record["payload"]
+        first, last, seal, n_before = told["first"], told["last"], told["seal"], told["n_before"]
+        if not all(isinstance(each, str) for each in (first, last, seal)) or type(n_before) is not int:
+            raise TypeError("a holdout must have dates, a seal and a count")
+        market = self.market_ids([str(told["market"])])[str(told["market"])]
+        session = self.session_ids([record["session_id"]])[record["session_id"]]
+        row = (market, first, last, n_before, session, seal, record["ts"])
+        self._base.execute("INSERT OR IGNORE INTO holdout_opens VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+
+
+class _Block:
+    """Some runs in a row, and what of the tables they change."""
+
+    def __init__(self, filling: Filling, base: sqlite3.Connection, rows: list[RunRow]) -> None:
+        self._filling, self._base = filling, base
+        self._rows = self._new(rows)
+
+    def _new(self, rows: list[RunRow]) -> list[RunRow]:
+        """Return the runs whose id is not there: the first one stands."""
+        seen = {
+            row[0]
+            for row in chosen(self._base, "SELECT run_id FROM runs WHERE run_id IN (?)", {r.run_id for r in rows})
+        }
+        found = []
+        for row in rows:
+            if row.run_id not in seen:
+                seen.add(row.run_id)
+                found.append(row)
+        return found
+
+    def write(self) -> None:
+        """Write them."""
+        strategies = self._strategies()
+        rows = [row for row in self._rows if row.strategy_sha in strategies]
+        self._filling.n_unread += len(self._rows) - len(rows)
+        if not rows:
+            return
+        markets = self._filling.market_ids(list(dict.fromkeys(row.fingerprint for row in rows)))
+        families = dict(chosen(self._base, "SELECT id, family FROM markets WHERE id IN (?)", markets.values()))
+        sessions = self._filling.session_ids(list(dict.fromkeys(row.session for row in rows)))
+        at = self._base.execute("SELECT COALESCE(MAX(id), 0) FROM runs").fetchone()[0]
+        placed = list(enumerate(rows, at + 1))
+        ids = [(strategies[row.strategy_sha], markets[row.fingerprint], sessions[row.session]) for row in rows]
+        self._base.executemany(
+            f"INSERT INTO runs (id, {', '.join(COLUMNS)}) VALUES (?{', ?' * len(COLUMNS)})",
+            [(place, *values_of(row, each)) for (place, row), each in zip(placed, ids, strict=True)],
+        )
+        returns = [(place, *row.returns) for place, row in placed if row.returns is not None]
+        self._base.executemany("INSERT INTO run_returns VALUES (?, ?, ?)", returns)
+        kin = [families[market] for _, market, _ in ids]
+        standings = Standings(self._base, sorted({strategy for strategy, _, _ in ids}))
+        for (place, row), (strategy, market, _), family in zip(placed, ids, kin, strict=True):
+            if is_ranked(row):
+                standings.add(row, place, strategy, (market, family))
+        standings.write()
+        _Trials(self._base, rows).count(placed, ids, kin)
+
+    def _strategies(self) -> dict[str, int]:
+        query = "SELECT sha256, id FROM strategies WHERE sha256 IN (?)"
+        known = dict(chosen(self._base, query, {row.strategy_sha for row in self._rows}))
+        at = self._base.execute("SELECT COALESCE(MAX(id), 0) FROM strategies").fetchone()[0]
+        made = []
+        for row in self._rows:
+            if row.strategy_sha not in known:
+                try:
+                    told = strategy_row(row)
+                except _UNREADABLE:
+                    continue
+                at += 1
+                known[row.strategy_sha] = at
+                made.append((at, *told))
+        self._base.executemany("INSERT INTO strategies VALUES (?, ?, ?, ?, ?, ?, ?, ?)", made)
+        return known
+
+
+class _Trials:
+    """What is known of the trials that some runs are of, one row a session."""
+
+    def __init__(self, base: sqlite3.Connection, rows: list[RunRow]) -> None:
+        self._base = base
+        self._known: dict[bytes, dict[int, list[Any]]] = {}
+        query = (
+            "SELECT trial, session, market, n_configs, sharpe, n_returns, run, is_done FROM trials WHERE trial IN (?)"
+        )
+        for trial, session, *told in chosen(base, query, {row.trial for row in rows}):
+            self._known.setdefault(trial, {})[session] = told
+
+    def count(self, placed: list[tuple[int, RunRow]], ids: list[tuple[int, int, int]], families: list[int]) -> None:
+        """Count the runs; of a trial that was counted, what it adds to it."""
+        changed, counts, ratios = set(), dict[int, int](), []
+        for (place, row), (_, market, session), family in zip(placed, ids, families, strict=True):
+            known = self._known.setdefault(row.trial, {})
+            before = max((each[1] for each in known.values()), default=0)
+            had = any(each[2] is not None for each in known.values())
+            own = known.setdefault(session, [market, 0, None, None, place, 0])
+            own[1] = max(own[1], row.n_configs)
+            if row.status == "done" and not own[5]:
+                own[4], own[5] = place, 1
+            if own[2] is None and row.per_bar is not None:
+                own[3], own[2] = row.per_bar
+                if not had:
+                    ratios.append((family, *row.per_bar))
+            changed.add((row.trial, session))
+            counts[family] = counts.get(family, 0) + max(before, own[1]) - before
+        self._write(changed, counts, ratios)
+
+    def _write(
+        self, changed: set[tuple[bytes, int]], counts: dict[int, int], ratios: list[tuple[int, int, float]]
+    ) -> None:
+        rows = [(trial, session, *self._known[trial][session]) for trial, session in sorted(changed)]
+        self._base.executemany("INSERT OR REPLACE INTO trials VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
+        self._base.executemany(
+            "INSERT INTO families VALUES (?, ?)"
+            " ON CONFLICT (family) DO UPDATE SET n_trials = n_trials + excluded.n_trials",
+            counts.items(),
+        )
+        self._base.executemany(
+            "INSERT INTO trial_agg VALUES (?, ?, 1, ?, ?) ON CONFLICT (family, n_returns) DO UPDATE SET"
+            " n = n + 1, total = total + excluded.total, squares = squares + excluded.squares",
+            [(family, n_returns, sharpe, sharpe * sharpe) for family, n_returns, sharpe in ratios],
+        )

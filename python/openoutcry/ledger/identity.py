@@ -1,0 +1,116 @@
+"""When two strategies are one, and when two trials are."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from hashlib import sha256
+from typing import Any
+
+from openoutcry.chain_lines import canonical
+from openoutcry.errors import refusal
+
+
+def digest_of(name: str, value: Any) -> str:
+    """Return the SHA-256 of a value's canonical JSON, in hex."""
+    return sha256(canonical(name, value).encode()).hexdigest()
+
+
+def strategy_id(strategy: Mapping[str, Any]) -> str:
+    """Return what a strategy is known by, whatever the order of its keys.
+
+    1 and 1.0 are one number there.
+    """
+    if not isinstance(strategy, Mapping) or not strategy:
+        raise refusal("argument_invalid", f"`strategy` must be an object with a member; received {strategy!r}")
+    return digest_of("strategy", strategy)
+
+
+def trial_key(
+    strategy: Mapping[str, Any], fingerprint: str, window: tuple[str, str], rules: Mapping[str, Any], version: str
+) -> str:
+    """Return what a trial is known by, before it is made.
+
+    Args:
+        strategy: All that decides, every param with its value.
+        fingerprint: That of the market.
+        window: First and last date.
+        rules: Costs, limits, and what else a number depends on.
+        version: That of the engine.
+    """
+    body = {"strategy": strategy_id(strategy), "dataset": fingerprint, "window": list(window)}
+    return digest_of("trial", body | {"rules": rules, "engine_version": version})
+
+
+def code_strategy(source: str, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a strategy that is code: a hash of what it does, and its params."""
+    return {"code": code_identity(source)[0], "params": dict(params)}
+
+
+def code_identity(source: str) -> tuple[str, str]:
+    """Return a hash of what a Python source does, and one of its text.
+
+    The first is the same whatever its comments, docstrings, layout and names of classes, functions and variables;
+    attributes, methods and what it does not define itself keep their names.
+
+    Raises:
+        OpenOutcryError: `argument_invalid`: it is no Python.
+    """
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise refusal(
+            "argument_invalid", f"`source` must be Python; received {type(error).__name__}: {error}"
+        ) from error
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)) and body:
+            without = body[1:] if _is_text(body[0]) else body
+            node.body = without or [ast.Pass()]
+    return sha256(ast.unparse(_Renamed(tree).visit(tree)).encode()).hexdigest(), sha256(source.encode()).hexdigest()
+
+
+def _is_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+
+
+class _Renamed(ast.NodeTransformer):
+    """Gives what a source defines a number for a name, in the order in which it is first named."""
+
+    def __init__(self, tree: ast.Module) -> None:
+        members = set(_members(tree))
+        self._own = set(_defined(tree)) - members
+        self._numbers: dict[str, str] = {}
+
+    def _name(self, name: str) -> str:
+        return self._numbers.setdefault(name, f"_{len(self._numbers)}") if name in self._own else name
+
+    def visit(self, node: ast.AST) -> Any:
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+            node.name = self._name(node.name)
+        elif isinstance(node, ast.Name):
+            node.id = self._name(node.id)
+        elif isinstance(node, (ast.arg, ast.keyword)) and node.arg is not None:
+            node.arg = self._name(node.arg)
+        return self.generic_visit(node)
+
+
+def _members(tree: ast.Module) -> Iterator[str]:
+    """Yield the names of what classes hold, which others find them by."""
+    for each in ast.walk(tree):
+        if isinstance(each, ast.ClassDef):
+            for item in each.body:
+                if isinstance(item, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                    yield item.name
+                else:
+                    yield from (name.id for name in ast.walk(item) if isinstance(name, ast.Name))
+
+
+def _defined(tree: ast.Module) -> Iterator[str]:
+    for each in ast.walk(tree):
+        if isinstance(each, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield each.name
+        elif isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store):
+            yield each.id
+        elif isinstance(each, ast.arg):
+            yield each.arg

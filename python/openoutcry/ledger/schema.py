@@ -1,0 +1,63 @@
+"""Tables of the index, which is made of the log and can be thrown away."""
+
+from __future__ import annotations
+
+from openoutcry.ledger.summary import NUMBERS
+
+VERSION = 1
+"""Grows with every change of the tables; an index of another one is made anew."""
+
+ALL = 0
+"""The family of all markets, in `strat_agg`."""
+
+_NUMBERS = ", ".join(f"{name} {'INTEGER' if name == 'total_positions' else 'REAL'}" for name in NUMBERS)
+
+AVERAGED = ("max_drawdown", "win_rate", "profit_factor", "total_positions")
+"""Numbers whose mean is kept of every strategy."""
+_SUMS = ", ".join(f"total_{name} REAL NOT NULL, n_{name} INTEGER NOT NULL" for name in AVERAGED)
+
+TABLES = f"""
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE sessions (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE TABLE markets (
+    id INTEGER PRIMARY KEY, fingerprint TEXT NOT NULL UNIQUE, name TEXT, symbols TEXT, periods_per_year REAL,
+    n_anchors INTEGER NOT NULL DEFAULT 0, family INTEGER NOT NULL);
+CREATE TABLE anchors (anchor INTEGER NOT NULL, market INTEGER NOT NULL, PRIMARY KEY (anchor, market)) WITHOUT ROWID;
+CREATE TABLE strategies (
+    id INTEGER PRIMARY KEY, sha256 TEXT NOT NULL UNIQUE, canonical_json TEXT NOT NULL, source TEXT, source_sha TEXT,
+    kind TEXT NOT NULL, param_count INTEGER NOT NULL, description TEXT);
+CREATE TABLE runs (
+    id INTEGER PRIMARY KEY, run_id TEXT NOT NULL UNIQUE, strategy INTEGER NOT NULL, market INTEGER NOT NULL,
+    kind TEXT NOT NULL, status TEXT NOT NULL, candle_interval TEXT, first TEXT NOT NULL, last TEXT NOT NULL,
+    cost_sha TEXT, engine_version TEXT, {_NUMBERS}, undefined TEXT, n_returns INTEGER, sharpe_per_bar REAL, skew REAL,
+    kurtosis REAL, trial BLOB NOT NULL, n_configs INTEGER NOT NULL, isolation TEXT, holdout_touched INTEGER NOT NULL,
+    error TEXT, session INTEGER NOT NULL, ts TEXT NOT NULL, segment INTEGER NOT NULL, offset INTEGER NOT NULL);
+CREATE TABLE run_returns (run INTEGER PRIMARY KEY, first TEXT, simple BLOB NOT NULL);
+CREATE TABLE trials (
+    trial BLOB NOT NULL, session INTEGER NOT NULL, market INTEGER NOT NULL, n_configs INTEGER NOT NULL, sharpe REAL,
+    n_returns INTEGER, run INTEGER NOT NULL, is_done INTEGER NOT NULL, PRIMARY KEY (trial, session)) WITHOUT ROWID;
+CREATE TABLE families (family INTEGER PRIMARY KEY, n_trials INTEGER NOT NULL);
+CREATE TABLE trial_agg (
+    family INTEGER NOT NULL, n_returns INTEGER NOT NULL, n INTEGER NOT NULL, total REAL NOT NULL, squares REAL NOT NULL,
+    PRIMARY KEY (family, n_returns)) WITHOUT ROWID;
+CREATE TABLE strat_agg (
+    strategy INTEGER NOT NULL, family INTEGER NOT NULL, sha256 TEXT NOT NULL, n INTEGER NOT NULL,
+    n_undefined INTEGER NOT NULL, n_failed INTEGER NOT NULL, total REAL NOT NULL, mean REAL, {_SUMS},
+    longest INTEGER, n_longest INTEGER NOT NULL, last INTEGER NOT NULL,
+    PRIMARY KEY (strategy, family)) WITHOUT ROWID;
+CREATE TABLE strat_markets (
+    strategy INTEGER NOT NULL, market INTEGER NOT NULL, PRIMARY KEY (strategy, market)) WITHOUT ROWID;
+CREATE TABLE holdout_opens (
+    market INTEGER NOT NULL, first TEXT NOT NULL, last TEXT NOT NULL, n_before INTEGER NOT NULL,
+    session INTEGER NOT NULL, seal TEXT NOT NULL, ts TEXT NOT NULL, UNIQUE (market, first, last, n_before));
+"""
+
+# Made when the tables are full, where all of it is read at once.
+INDEXES = """
+CREATE INDEX runs_by_strategy ON runs (strategy, status, sharpe_ratio);
+CREATE INDEX trials_by_session ON trials (session);
+CREATE INDEX strategies_by_mean ON strat_agg (family, mean DESC, n DESC, sha256);
+"""
+
+BULK = "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA cache_size=-262144; PRAGMA temp_store=MEMORY;"
+SHARED = "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA cache_size=-65536; PRAGMA temp_store=MEMORY;"

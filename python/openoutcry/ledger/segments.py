@@ -1,0 +1,161 @@
+"""The truth of a ledger: numbered logs in a folder, one chain through all of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from threading import RLock
+from typing import Any, NamedTuple
+
+from openoutcry.chain import ChainedLog, Fault, Line, Link, Verified, checked, now, scan
+
+ROTATE_AT = 256 * 2**20
+"""Bytes from which on a segment is not written to."""
+_NAME = re.compile(r"\d{5}\.jsonl")
+
+
+class Place(NamedTuple):
+    """Where a line begins: the number of its segment, and its byte there."""
+
+    segment: int = 0
+    offset: int = 0
+
+
+class Segments:
+    """The logs `00000.jsonl`, `00001.jsonl`, ... of a folder.
+
+    Args:
+        folder: The folder, which is made when there is something to write.
+        session: Who writes.
+        clock: Returns the time as RFC 3339 in UTC.
+        rotate_at: Bytes from which on a segment is not written to.
+    """
+
+    def __init__(
+        self, folder: Path, session: str, clock: Callable[[], str] = now, *, rotate_at: int = ROTATE_AT
+    ) -> None:
+        self.folder = folder
+        self.session = session
+        self._clock = clock
+        self._rotate_at = rotate_at
+        self._log: ChainedLog | None = None
+        self._number = -1
+        self._thread = RLock()
+        self._depth = 0
+
+    def path(self, number: int) -> Path:
+        """Return the file of a segment."""
+        return self.folder / f"{number:05}.jsonl"
+
+    def numbers(self) -> list[int]:
+        """Return the numbers of the segments that are there."""
+        try:
+            names = [path.name for path in self.folder.iterdir()]
+        except FileNotFoundError:
+            return []
+        return sorted(int(name[:5]) for name in names if _NAME.fullmatch(name))
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep all others from writing; may be nested."""
+        with self._thread:
+            if self._depth:
+                yield
+                return
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with (self.folder / "lock").open("ab") as file:
+                try:
+                    import fcntl
+
+                    fcntl.flock(file, fcntl.LOCK_EX)
+                except ModuleNotFoundError:
+                    # Windows: one process may write.
+                    pass
+                self._depth += 1
+                try:
+                    yield
+                finally:
+                    self._depth -= 1
+
+    def append_all(self, entries: Iterable[tuple[str, Mapping[str, Any]]], *, sync: bool = True) -> None:
+        """Write records in one piece, to the last segment or a new one."""
+        with self.locked():
+            self._last().append_all(entries, sync=sync)
+
+    def _last(self) -> ChainedLog:
+        numbers = self.numbers()
+        number = numbers[-1] if numbers else 0
+        if numbers and self.path(number).stat().st_size >= self._rotate_at:
+            number += 1
+        if self._log is None or self._number != number:
+            after = self._end_of([each for each in numbers if each < number])
+            if self._log is not None:
+                self._log.close()
+            self._log = ChainedLog(self.path(number), session=self.session, clock=self._clock, after=after)
+            self._number = number
+        return self._log
+
+    def _end_of(self, numbers: list[int]) -> Link:
+        """Return the end of the chain through segments; one without a whole record adds nothing."""
+        if not numbers:
+            return Link()
+        path, unread = self.path(numbers[-1]), Link(-1, "")
+        with ChainedLog(path, session=self.session, after=unread) as log:
+            found = log.link()
+        return self._end_of(numbers[:-1]) if found == unread else found
+
+    def lines(self, start: Place = Place()) -> Iterator[tuple[int, Line]]:  # noqa: B008 it cannot change
+        """Yield every line from a place on, with the number of its segment."""
+        for number in self.numbers():
+            if number >= start.segment:
+                for line in scan(self.path(number), start.offset if number == start.segment else 0):
+                    yield number, line
+
+    def verify(self, head: str | None = None) -> Checked:
+        """Check every line of every segment and the chain through all of them."""
+        link, is_held = Link(), head is None
+        found: dict[str, Verified] = {}
+        numbers = self.numbers()
+        for number in numbers:
+            each, holds = checked(self.path(number), head, link)
+            found[self.path(number).name] = each
+            is_held, link = is_held or holds, each.head
+        faults = [(name, fault) for name, each in found.items() for fault in each.faults]
+        missing = sorted(set(range(numbers[-1] + 1 if numbers else 0)) - set(numbers))
+        faults += [(self.path(number).name, Fault(0, 0, "the segment is missing")) for number in missing]
+        if not is_held:
+            faults.append(
+                ("", Fault(0, 0, f"the record {str(head)[:64]} is missing: the end was cut, or all made anew"))
+            )
+        return Checked(link, tuple(faults), found)
+
+    def close(self) -> None:
+        """Close the file that is written to."""
+        if self._log is not None:
+            self._log.close()
+            self._log, self._number = None, -1
+
+
+class Checked(NamedTuple):
+    """What a check of all segments found: the end of the chain, each fault with its file, and what each file has."""
+
+    head: Link
+    faults: tuple[tuple[str, Fault], ...]
+    segments: dict[str, Verified]
+
+    @property
+    def is_intact(self) -> bool:
+        """Whether nothing was tampered with; a torn line is no tampering."""
+        return not self.faults
+
+    @property
+    def n_records(self) -> int:
+        """Whole records."""
+        return sum(each.n_records for each in self.segments.values())
+
+    @property
+    def n_torn(self) -> int:
+        """Lines that were cut while they were written."""
+        return sum(each.n_torn for each in self.segments.values())

@@ -1,0 +1,98 @@
+"""What the index keeps of each strategy, so that a ranking reads no run."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from typing import Any
+
+from openoutcry.ledger.rows import RunRow
+from openoutcry.ledger.schema import ALL, AVERAGED
+from openoutcry.ledger.summary import NUMBERS
+
+_PLACES = [NUMBERS.index(name) for name in AVERAGED]
+_SUMS = [f"{kind}_{name}" for name in AVERAGED for kind in ("total", "n")]
+_COUNTS = ["n", "n_undefined", "n_failed", "total"]
+_COLUMNS = ["sha256", *_COUNTS, *_SUMS, "longest", "n_longest", "last"]
+_N, _UNDEFINED, _FAILED, _TOTAL, _FIRST_SUM = 1, 2, 3, 4, 5
+_LONGEST, _N_LONGEST, _LAST = len(_COLUMNS) - 3, len(_COLUMNS) - 2, len(_COLUMNS) - 1
+
+
+def is_ranked(row: RunRow) -> bool:
+    """Return whether a run may be ranked, and shown to who makes the next one."""
+    return row.kind != "holdout" and not row.is_touched
+
+
+class Standings:
+    """Adds runs to what is known of their strategies, in the order of the log."""
+
+    def __init__(self, base: sqlite3.Connection, strategies: Sequence[int]) -> None:
+        self._base = base
+        names = ",".join("?" * len(strategies))
+        query = f"SELECT strategy, family, {', '.join(_COLUMNS)} FROM strat_agg WHERE strategy IN ({names})"
+        self._known = {tuple(row[:2]): list(row[2:]) for row in base.execute(query, strategies)}
+        self._changed: dict[tuple[int, int], list[Any]] = {}
+        self._markets: dict[tuple[int, int], None] = {}
+
+    def add(self, row: RunRow, place: int, strategy: int, market: tuple[int, int]) -> None:
+        """Add a run, with its place, and the id and family of its market."""
+        self._markets[strategy, market[0]] = None
+        for family in (ALL, market[1]):
+            key = strategy, family
+            told = self._changed.get(key) or self._known.get(key)
+            if told is None:
+                told = [row.strategy_sha, 0, 0, 0, 0.0, *(0.0, 0) * len(AVERAGED), None, 0, place]
+            self._changed[key] = told
+            told[_LAST] = place
+            if row.status == "failed":
+                told[_FAILED] += 1
+                continue
+            if row.sharpe is None:
+                told[_UNDEFINED] += 1
+            else:
+                told[_N] += 1
+                told[_TOTAL] += row.sharpe
+            for at, number in enumerate(_PLACES):
+                if (value := row.numbers[number]) is not None:
+                    told[_FIRST_SUM + 2 * at] += value
+                    told[_FIRST_SUM + 2 * at + 1] += 1
+            if row.per_bar is not None and row.per_bar[0] > told[_N_LONGEST]:
+                told[_LONGEST], told[_N_LONGEST] = place, row.per_bar[0]
+
+    def write(self) -> None:
+        """Write what has changed."""
+        names = ", ".join(["strategy", "family", *_COLUMNS, "mean"])
+        self._base.executemany(
+            f"INSERT OR REPLACE INTO strat_agg ({names}) VALUES (?, ?, ?{', ?' * len(_COLUMNS)})",
+            [(*key, *told, told[_TOTAL] / told[_N] if told[_N] else None) for key, told in self._changed.items()],
+        )
+        self._base.executemany("INSERT OR IGNORE INTO strat_markets VALUES (?, ?)", self._markets)
+
+
+def join(base: sqlite3.Connection, into: int, family: int) -> None:
+    """Make one family of two."""
+    base.execute("UPDATE markets SET family = ? WHERE family = ?", (into, family))
+    base.execute(
+        "INSERT INTO families SELECT ?, n_trials FROM families WHERE family = ?"
+        " ON CONFLICT (family) DO UPDATE SET n_trials = n_trials + excluded.n_trials",
+        (into, family),
+    )
+    base.execute(
+        "INSERT INTO trial_agg SELECT ?, n_returns, n, total, squares FROM trial_agg WHERE family = ? ON CONFLICT"
+        " (family, n_returns) DO UPDATE SET n = n + excluded.n, total = total + excluded.total,"
+        " squares = squares + excluded.squares",
+        (into, family),
+    )
+    added = ", ".join(f"{name} = {name} + excluded.{name}" for name in [*_COUNTS, *_SUMS])
+    is_longer = "excluded.n_longest > n_longest OR (excluded.n_longest = n_longest AND excluded.longest < longest)"
+    names = ", ".join(_COLUMNS)
+    base.execute(
+        f"INSERT INTO strat_agg (strategy, family, {names}, mean) SELECT strategy, ?, {names}, mean FROM strat_agg"
+        f" WHERE family = ? ON CONFLICT (strategy, family) DO UPDATE SET {added},"
+        f" longest = CASE WHEN {is_longer} THEN excluded.longest ELSE longest END,"
+        " n_longest = MAX(n_longest, excluded.n_longest), last = MAX(last, excluded.last),"
+        " mean = CASE WHEN n + excluded.n > 0 THEN (total + excluded.total) / (n + excluded.n) END",
+        (into, family),
+    )
+    for table in ("families", "trial_agg", "strat_agg"):
+        base.execute(f"DELETE FROM {table} WHERE family = ?", (family,))

@@ -1,0 +1,351 @@
+"""The ledger: every run that was made, remembered across sessions."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+import numpy.typing as npt
+
+from openoutcry.arguments import whole
+from openoutcry.chain import iterate, now
+from openoutcry.errors import refusal
+from openoutcry.ledger import prior, questions
+from openoutcry.ledger.entry import LedgerRun, checked_id
+from openoutcry.ledger.filling import chosen
+from openoutcry.ledger.index import Answer, Index, Read, remembered
+from openoutcry.ledger.market import Market
+from openoutcry.ledger.questions import Standing, Trials
+from openoutcry.ledger.schema import ALL
+from openoutcry.ledger.segments import ROTATE_AT, Checked, Segments
+from openoutcry.ledger.summary import RunMetricsSummary
+
+MOST = 1_000_000
+
+
+def default_folder() -> Path:
+    """Return where the ledger of this user is.
+
+    `OPENOUTCRY_LEDGER`, or `openoutcry/ledger` of `XDG_DATA_HOME`, or of `.local/share` at home. It is no matter of the
+    working folder: a new one must not reset the count of trials.
+    """
+    if told := os.environ.get("OPENOUTCRY_LEDGER"):
+        return Path(told)
+    data = os.environ.get("XDG_DATA_HOME")
+    return (Path(data) if data else Path.home() / ".local" / "share") / "openoutcry" / "ledger"
+
+
+@dataclass(frozen=True)
+class Which:
+    """Which runs are listed, newest first; None is any.
+
+    Attributes:
+        market: Of the family of this market.
+        strategy: Id of the strategy, or its beginning.
+        session: Who wrote.
+        status: `done` or `failed`.
+        kind: `run`, `trial` or `holdout`.
+        n: Runs at most.
+    """
+
+    market: Market | None = None
+    strategy: str | None = None
+    session: str | None = None
+    status: str | None = None
+    kind: str | None = None
+    n: int = 20
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A run of a list."""
+
+    summary: RunMetricsSummary
+    strategy_id: str
+    strategy: str
+    description: str | None
+    market: str
+    window: tuple[str, str]
+    kind: str
+    holdout_touched: bool
+    session: str
+    ts: str
+    error: str | None
+
+
+class Ledger:
+    """Remembers every run that was made on this machine, in a folder.
+
+    The truth is an append-only log whose records are chained by hashes; what is asked is answered from an index beside
+    it, which is made anew whenever it is gone. Any number of processes may write, each with a ledger of its own.
+
+    Args:
+        folder: The folder; None: that of this user (`default_folder`).
+        session: Who writes; None: a name of this process's own.
+        clock: Returns the time as RFC 3339 in UTC.
+        rotate_at: Bytes from which on a new file is begun.
+    """
+
+    def __init__(
+        self,
+        folder: str | os.PathLike[str] | None = None,
+        *,
+        session: str | None = None,
+        clock: Callable[[], str] = now,
+        rotate_at: int = ROTATE_AT,
+    ) -> None:
+        self.folder = default_folder() if folder is None else Path(folder)
+        if self.folder.exists() and not self.folder.is_dir():
+            raise refusal("argument_invalid", f"a ledger must be a folder; received '{self.folder}', a file")
+        self.session = uuid4().hex if session is None else session
+        self._segments = Segments(self.folder, self.session, clock, rotate_at=rotate_at)
+        self._index = Index(self._segments)
+
+    # Writing
+
+    def add(self, runs: Iterable[LedgerRun], *, sync: bool = True) -> list[str]:
+        """Write runs in one piece and return their ids; one that is there is not written again.
+
+        Args:
+            runs: The runs.
+            sync: Wait until the disk has them; without, a power cut may cost them.
+        """
+        given = list(runs)
+        if not given:
+            return []
+        with self._segments.locked():
+            ids = self._index.ask(lambda base: _known(base, given))
+            markets = self._index.ask(lambda base: _markets(base, given))
+            entries: list[tuple[str, dict[str, Any]]] = []
+            for run in given:
+                if run.market.fingerprint not in markets:
+                    markets.add(run.market.fingerprint)
+                    entries.append(("market", run.market.to_json()))
+                if run.run_id not in ids:
+                    ids.add(run.run_id)
+                    entries.append(("run", run.to_json()))
+            self._segments.append_all(entries, sync=sync)
+        return [run.run_id for run in given]
+
+    def open_holdout(self, market: Market, window: tuple[str, str], *, seal: str, burn: bool = False) -> int:
+        """Note that a holdout is opened, before it is, and return how often one of its days was before.
+
+        Days are spent for the whole family of a market. The same session may open the same holdout under the same seal
+        again: it goes on after a crash.
+
+        Args:
+            market: The market.
+            window: First and last date.
+            seal: Digest of what is to be scored, fixed before.
+            burn: Open it though it is spent.
+
+        Raises:
+            OpenOutcryError: `argument_invalid`: it is spent, and `burn` is False.
+        """
+        first, last = window
+        if not (isinstance(first, str) and isinstance(last, str) and first <= last):
+            raise refusal("argument_invalid", f"`window` must be a first and a last date; received {window!r}")
+        with self._segments.locked():
+            before = self._index.ask(lambda base: _openings(base, market, window))
+            for session, known, own, n_before in before:
+                if (session, known, own) == (self.session, seal, (market.fingerprint, first, last)):
+                    return n_before
+            if before and not burn:
+                wanted = "a holdout that nobody opened is required"
+                hint = "hint: `burn` opens it again, and marks all results"
+                what = f"{first} .. {last}, opened {len(before)} times, first by session {before[0][0]}"
+                raise refusal("argument_invalid", f"{wanted}; received {what}; {hint}")
+            told = {"market": market.fingerprint, "first": first, "last": last, "seal": seal, "burn": burn}
+            entries = [("holdout_opened", told | {"n_before": len(before)})]
+            if market.fingerprint not in self._index.ask(lambda base: _fingerprints(base, [market.fingerprint])):
+                entries.insert(0, ("market", market.to_json()))
+            self._segments.append_all(entries)
+        return len(before)
+
+    # Asking
+
+    def known(self, trial: str, *, but_session: str | None = None) -> str | None:
+        """Return the id of a finished run of a trial, by its key; None where nobody made it."""
+        return self._index.ask(lambda base: questions.known_trial(base, trial, but_session))
+
+    def count(self, market: Market, *, but_session: str | None = None) -> Trials:
+        """Return how often the family of a market was tried, but for what one session alone did."""
+        return self._index.ask(lambda base: questions.trials_of(base, market, but_session))
+
+    def compare(self, ids: Sequence[str]) -> tuple[list[RunMetricsSummary], list[str]]:
+        """Return the summaries of runs in the order asked for, and the ids that are not there.
+
+        Raises:
+            OpenOutcryError: `argument_invalid`: there are more than 50, or one is no UUID.
+        """
+        return self._index.ask(lambda base: questions.compared(base, ids))
+
+    def top(self, n: int = 5, market: Market | None = None, *, worst: bool = False) -> list[Standing]:
+        """Return the strategies with the highest mean Sharpe ratio over their runs, or the lowest.
+
+        Runs that touched a holdout are left out. Ties go to the one with more runs, then to the smaller id.
+
+        Args:
+            n: Strategies at most.
+            market: Those of the family of this market alone.
+            worst: The lowest ones, best first all the same.
+        """
+        count = whole("n", n, 1, MOST)
+        return self._of_family(market, lambda base, at: questions.ranked(base, at, n=count, worst=worst), [])
+
+    def unranked(self, n: int = 5, market: Market | None = None) -> list[Standing]:
+        """Return strategies of which no run has a Sharpe ratio."""
+        count = whole("n", n, 1, MOST)
+        return self._of_family(market, lambda base, at: questions.unranked(base, at, n=count), [])
+
+    def prior_results(self, market: Market | None = None, *, budget: int = prior.BUDGET) -> str | None:
+        """Return what was learned so far as a text for a prompt, or None where nothing was.
+
+        Args:
+            market: Of the family of this market alone.
+            budget: Tokens at most, at four bytes each.
+        """
+        return self._of_family(market, lambda base, at: prior.text_of(prior.learned(base, at), budget), None)
+
+    def _of_family(
+        self, market: Market | None, question: Callable[[sqlite3.Connection, int], Answer], nothing: Answer
+    ) -> Answer:
+        def ask(base: sqlite3.Connection) -> Answer:
+            family = ALL if market is None else questions.family_of(base, market)
+            return nothing if family is None else question(base, family)
+
+        return self._index.ask(ask)
+
+    def list(self, which: Which = Which()) -> list[Listed]:
+        """Return runs, newest first."""
+        return self._index.ask(lambda base: _listed(base, which))
+
+    def show(self, run_id: str) -> LedgerRun:
+        """Return a run with all that was kept of it.
+
+        Raises:
+            OpenOutcryError: `argument_invalid`: it is not there, or the log no longer has it as it was.
+        """
+        asked = checked_id(run_id)
+        query = "SELECT segment, offset, fingerprint FROM runs JOIN markets ON markets.id = market WHERE run_id = ?"
+        found = self._index.ask(lambda base: base.execute(query, (asked,)).fetchone())
+        if found is None:
+            raise refusal("argument_invalid", f"a run of the ledger is required; received {asked}, which is not there")
+        segment, offset, fingerprint = found
+        at, record = next(iterate(self._segments.path(segment), offset), (-1, {}))
+        if at != offset or record["payload"].get("run_id", "").lower() != asked:
+            raise refusal("argument_invalid", f"the log must hold run {asked} as it was; received another line")
+        return LedgerRun.from_json(record["payload"], self._market(fingerprint))
+
+    def _market(self, fingerprint: str) -> Market:
+        import json
+
+        query = "SELECT name, symbols, periods_per_year FROM markets WHERE fingerprint = ?"
+        anchors = "SELECT anchor FROM anchors JOIN markets ON markets.id = market WHERE fingerprint = ? ORDER BY anchor"
+        name, symbols, year = self._index.ask(lambda base: base.execute(query, (fingerprint,)).fetchone())
+        found = self._index.ask(lambda base: base.execute(anchors, (fingerprint,)).fetchall())
+        known = (name or "unnamed", tuple(json.loads(symbols or "[]")), 252.0 if year is None else year)
+        return Market(fingerprint, *known, tuple(anchor for (anchor,) in found))
+
+    def returns(self, run_id: str) -> tuple[str | None, npt.NDArray[np.float64]] | None:
+        """Return the date of a run's first return and its returns; None where it has none."""
+        return self._index.ask(lambda base: questions.returns_of(base, checked_id(run_id)))
+
+    # The log and the index
+
+    def verify(self, head: str | None = None) -> Checked:
+        """Check every line of the log and the chain through all of them.
+
+        Args:
+            head: A hash that the chain must have, as an earlier check found it. By default the last one that the index
+                has read, if there is an index.
+        """
+        return self._segments.verify(remembered(self.folder) if head is None else head)
+
+    def rebuild(self) -> Read:
+        """Make the index anew from the log, and return what was read."""
+        self._index.rebuild()
+        return self._index.read
+
+    @property
+    def read(self) -> Read:
+        """What of the log was read, and could not be, when it was last asked."""
+        self._index.ask(lambda base: None)
+        return self._index.read
+
+    def connection(self) -> sqlite3.Connection:
+        """Return the tables of the index, caught up, for questions of one's own; not to be written to."""
+        return self._index.caught_up()
+
+    def close(self) -> None:
+        """Close all files."""
+        self._index.close()
+        self._segments.close()
+
+    def __enter__(self) -> Ledger:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _known(base: sqlite3.Connection, runs: Iterable[LedgerRun]) -> set[str]:
+    return {row[0] for row in chosen(base, "SELECT run_id FROM runs WHERE run_id IN (?)", {run.run_id for run in runs})}
+
+
+def _markets(base: sqlite3.Connection, runs: Iterable[LedgerRun]) -> set[str]:
+    return _fingerprints(base, sorted({run.market.fingerprint for run in runs}))
+
+
+def _fingerprints(base: sqlite3.Connection, asked: Iterable[str]) -> set[str]:
+    # One that only a run has named was never told.
+    query = "SELECT fingerprint FROM markets WHERE name IS NOT NULL AND fingerprint IN (?)"
+    return {row[0] for row in chosen(base, query, asked)}
+
+
+def _openings(
+    base: sqlite3.Connection, market: Market, window: tuple[str, str]
+) -> list[tuple[str, str, tuple[str, str, str], int]]:
+    """Return who opened days of a window of a market's family, the seal, what exactly, and how often before."""
+    query = (
+        "SELECT sessions.name, seal, fingerprint, first, last, n_before FROM holdout_opens"
+        " JOIN sessions ON sessions.id = session JOIN markets ON markets.id = market WHERE family IN (?)"
+    )
+    rows = sorted(chosen(base, query, questions.families_of(base, market)), key=lambda row: row[-1])
+    return [(row[0], row[1], row[2:5], row[5]) for row in rows if row[3] <= window[1] and window[0] <= row[4]]
+
+
+def _listed(base: sqlite3.Connection, which: Which) -> list[Listed]:
+    conditions, values = ["1"], list[Any]()
+    for clause, value in (
+        ("sessions.name = ?", which.session),
+        ("runs.status = ?", which.status),
+        ("runs.kind = ?", which.kind),
+        ("SUBSTR(strategies.sha256, 1, LENGTH(?)) = ?", which.strategy),
+        ("markets.family = ?", None if which.market is None else questions.family_of(base, which.market) or -1),
+    ):
+        if value is not None:
+            conditions.append(clause)
+            values += [value] * clause.count("?")
+    rows = base.execute(
+        f"SELECT {questions.SUMMARY}, strategies.sha256, canonical_json, description, markets.name, first, last,"
+        " runs.kind, holdout_touched, sessions.name, ts, error FROM runs JOIN strategies ON strategies.id = strategy"
+        " JOIN markets ON markets.id = market JOIN sessions ON sessions.id = session WHERE"
+        f" {' AND '.join(conditions)} ORDER BY runs.id DESC LIMIT ?",
+        (*values, whole("n", which.n, 1, MOST)),
+    )
+    found = []
+    for row in rows.fetchall():
+        sha, text, description, market, first, last, kind, touched, session, ts, error = row[18:]
+        told = (sha, text, description, market or "unnamed", (first, last), kind, bool(touched), session, ts, error)
+        found.append(Listed(questions.summary_of(row), *told))
+    return found

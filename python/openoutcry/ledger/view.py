@@ -1,0 +1,170 @@
+"""The five-field file of runs, `run_ledger.jsonl`, and what is learned from one."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import fsum
+from pathlib import Path
+from typing import Any
+
+from openoutcry.chain_lines import canonical
+from openoutcry.errors import refusal
+from openoutcry.ledger.entry import LedgerRun, checked_id
+from openoutcry.ledger.identity import strategy_id
+from openoutcry.ledger.prior import BUDGET, Learned, text_of
+from openoutcry.ledger.questions import MOST_COMPARED, Standing
+from openoutcry.ledger.schema import AVERAGED
+from openoutcry.ledger.summary import RunMetricsSummary
+from openoutcry.openoutcry_py import OpenOutcryError
+
+NAME = "run_ledger.jsonl"
+Compare = Callable[[Sequence[str]], tuple[list[RunMetricsSummary], list[str]]]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A line of the file: a run, and one instrument that it traded."""
+
+    run_id: str
+    instrument: str
+    candle_interval: str
+    strategy: Mapping[str, Any]
+    timestamp: str
+
+    def to_line(self) -> str:
+        """Return the entry as a line with its end."""
+        return canonical("entry", {name: getattr(self, name) for name in _FIELDS}) + "\n"
+
+
+_FIELDS = ("run_id", "instrument", "candle_interval", "strategy", "timestamp")
+
+
+def entries_of(run: LedgerRun, timestamp: str) -> list[Entry]:
+    """Return the lines of a run, one an instrument: each symbol of its market."""
+    names = run.market.symbols or (run.market.name,)
+    return [Entry(run.run_id, name, run.interval or "1d", run.strategy, timestamp) for name in names]
+
+
+def append_view(output_dir: str | os.PathLike[str], run: LedgerRun, timestamp: str) -> Path:
+    """Append a run that is done to `run_ledger.jsonl` of a folder, in one write, and return the file.
+
+    Raises:
+        OpenOutcryError: `argument_invalid`: the run failed.
+    """
+    if run.status != "done":
+        raise refusal("argument_invalid", f"a run that is done is required; received one that is {run.status}")
+    folder = Path(output_dir)
+    folder.mkdir(parents=True, exist_ok=True)
+    path, content = folder / NAME, "".join(entry.to_line() for entry in entries_of(run, timestamp)).encode()
+    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
+    file = os.open(path, flags, 0o644)
+    try:
+        size = os.fstat(file).st_size
+        if size and _last_byte(file, size) != b"\n":
+            # What was cut ends here.
+            content = b"\n" + content
+        if os.write(file, content) != len(content):
+            raise OSError(f"{path} takes no more")
+    finally:
+        os.close(file)
+    return path
+
+
+def _last_byte(file: int, size: int) -> bytes:
+    os.lseek(file, size - 1, os.SEEK_SET)
+    return os.read(file, 1)
+
+
+def read_view(output_dir: str | os.PathLike[str]) -> tuple[list[Entry], int]:
+    """Return the entries of a folder's `run_ledger.jsonl`, and how many lines could not be read.
+
+    No entries where there is no file: this is the first run. Unknown fields are left.
+    """
+    path = Path(output_dir) / NAME
+    if not path.exists():
+        return [], 0
+    entries, n_corrupt = [], 0
+    for line in path.read_bytes().split(b"\n"):
+        if line:
+            entry = _entry(line)
+            n_corrupt += entry is None
+            entries += [] if entry is None else [entry]
+    return entries, n_corrupt
+
+
+def _entry(line: bytes) -> Entry | None:
+    try:
+        told = json.loads(line)
+        entry = Entry(*(told[name] for name in _FIELDS))
+        checked_id(entry.run_id)
+        strategy_id(entry.strategy)
+    except (ValueError, KeyError, TypeError, RecursionError, OpenOutcryError):
+        return None
+    texts = (entry.instrument, entry.candle_interval, entry.timestamp)
+    return entry if all(isinstance(each, str) for each in texts) else None
+
+
+def learn(entries: Iterable[Entry], compare: Compare, n_corrupt: int = 0) -> Learned:
+    """Return what runs taught: looked up 50 at a time, grouped by strategy, ranked by mean Sharpe ratio.
+
+    A run counts once, whatever the number of its instruments. Ratios that are undefined or not finite are counted and
+    not averaged; a strategy without any is not ranked. Ties go to the one with more ratios, then to the smaller id.
+
+    Args:
+        entries: Lines of the file.
+        compare: `Ledger.compare`, or what asks a server (`openoutcry.ledger.client.comparing`).
+        n_corrupt: Lines that could not be read.
+    """
+    known: dict[str, Entry] = {}
+    for entry in entries:
+        known.setdefault(checked_id(entry.run_id), entry)
+    ids = list(known)
+    found: dict[str, RunMetricsSummary] = {}
+    for at in range(0, len(ids), MOST_COMPARED):
+        found |= {each.id: each for each in compare(ids[at : at + MOST_COMPARED])[0]}
+    groups: dict[str, list[tuple[Entry, RunMetricsSummary]]] = {}
+    for run_id in ids:
+        if run_id in found:
+            groups.setdefault(strategy_id(known[run_id].strategy), []).append((known[run_id], found[run_id]))
+    standings = [_standing(sha, runs) for sha, runs in groups.items()]
+    ranked = sorted((each for each in standings if each.mean is not None), key=_order)
+    failed = sorted((each for each in standings if each.mean is None), key=lambda each: each.strategy_id)
+    n_runs = sum(len(runs) for runs in groups.values())
+    n_skipped = len(ids) - n_runs + n_corrupt
+    return Learned(n_runs, len(standings), ranked, ranked[-3:], failed, len(ranked), n_skipped)
+
+
+def _order(each: Standing) -> tuple[float, int, str]:
+    return -(each.mean or 0.0), -each.n, each.strategy_id
+
+
+def _standing(sha: str, runs: Sequence[tuple[Entry, RunMetricsSummary]]) -> Standing:
+    ratios = [each.sharpe_ratio for _, each in runs if each.sharpe_ratio is not None]
+    n_failed = sum(each.status == "failed" for _, each in runs)
+    averages = {name: _mean([getattr(each, name) for _, each in runs]) for name in AVERAGED}
+    first = runs[0][0]
+    return Standing(
+        sha,
+        canonical("strategy", first.strategy),
+        _mean(ratios),
+        len(ratios),
+        len(runs) - len(ratios) - n_failed,
+        n_failed,
+        averages,
+        interval=first.candle_interval,
+        markets=tuple(dict.fromkeys(entry.instrument for entry, _ in runs)),
+    )
+
+
+def _mean(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return fsum(known) / len(known) if known else None
+
+
+def prior_results_of(output_dir: str | os.PathLike[str], compare: Compare, *, budget: int = BUDGET) -> str | None:
+    """Return what the runs of a folder's `run_ledger.jsonl` taught as a text for a prompt, or None."""
+    entries, n_corrupt = read_view(output_dir)
+    return text_of(learn(entries, compare, n_corrupt), budget)
