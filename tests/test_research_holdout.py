@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import json
+import sys
+import types
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -48,48 +50,51 @@ def test_research_ends_an_embargo_before_the_holdout() -> None:
 
 
 class Watcher:
-    """Looks, from where a proposer stands, for a price of the holdout."""
+    """Looks, from where a proposer stands, for all markets and arrays that any frame below the test can reach."""
 
     name = "watcher"
 
-    def __init__(self, secret: float) -> None:
-        self._secret, self._inner = secret, RandomProposer()
-        self.n_found = self.n_seen = 0
+    def __init__(self) -> None:
+        self._inner = RandomProposer()
+        self.lengths: set[int] = set()
+        self.prices: set[float] = set()
 
     def reserve(self, ask: Ask) -> int:
         return 0
 
     def propose(self, ask: Ask, meter: TokenMeter) -> Reply:
-        for each in gc.get_objects():
-            if isinstance(each, np.ndarray) and each.dtype == np.float64:
-                self.n_seen += 1
-                self.n_found += bool((each == self._secret).any())
+        frame, found = sys._getframe(), []
+        while frame is not None and (frame is sys._getframe() or frame.f_code.co_filename != __file__):
+            found += list(frame.f_locals.values())
+            frame = frame.f_back
+        seen = {id(globals()), id(sys.modules)}
+        while found:
+            each = found.pop()
+            if id(each) in seen or isinstance(each, types.ModuleType):
+                continue
+            seen.add(id(each))
+            if isinstance(each, oo.Dataset) and each.symbols[0] == "X0":
+                self.lengths.add(each.n_bars)
+                self.prices |= set(each.close.ravel().tolist())
+            elif isinstance(each, np.ndarray) and each.dtype == np.float64:
+                self.prices |= set(each.ravel().tolist())
+            found += gc.get_referents(each)
         return self._inner.propose(ask, meter)
 
 
-def test_no_array_of_the_research_process_holds_a_price_of_the_holdout(tmp_path: Path) -> None:
+def test_nothing_that_research_can_reach_holds_a_price_of_the_holdout(tmp_path: Path) -> None:
     """A11: physically absent, not merely out of bounds."""
-    path = tmp_path / "market.csv"
-    dates, symbols = MARKET.dates, MARKET.symbols
-    rows = [",".join(["date", *symbols])]
-    rows += [",".join([date, *map(repr, row)]) for date, row in zip(dates, MARKET.close.tolist(), strict=True)]
+    path, market = tmp_path / "market.csv", trending(9, 1500, 3)
+    rows = ["date,X0,X1,X2"]
+    rows += [
+        f"{date},{','.join(map(repr, row))}" for date, row in zip(market.dates, market.close.tolist(), strict=True)
+    ]
     path.write_text("\n".join(rows) + "\n")
-    held, seen = float(MARKET.close[-30, 0]), float(MARKET.close[700, 0])
-    # The market of this module has them all; what counts is what a session makes.
-    before = {id(each) for each in gc.get_objects() if isinstance(each, np.ndarray)}
-
-    def found(secret: float) -> Watcher:
-        watcher = Watcher(secret)
-        place = Place(tmp_path / f"{secret}")
-        research(lambda: oo.Dataset.from_csv(path), watcher, replace(CONFIG, budgets=Budgets(2, 9)), place)
-        return watcher
-
-    assert before
-    count = sum(
-        (each == held).any() for each in gc.get_objects() if isinstance(each, np.ndarray) and each.dtype == float
-    )
-    assert found(held).n_found <= 3 * count, "only the arrays of the test itself hold it"
-    assert found(seen).n_found > 3 * count, "the search finds a price of the research window"
+    watcher = Watcher()
+    research(lambda: oo.Dataset.from_csv(path), watcher, CONFIG, Place(tmp_path / "out"))
+    assert watcher.lengths == {1500 - 60 - 1}
+    assert float(market.close[700, 0]) in watcher.prices, "what may be seen is found"
+    assert not watcher.prices & set(market.close[-61:].ravel().tolist())
 
 
 def test_the_seal_is_written_before_the_holdout_is_opened(tmp_path: Path) -> None:
@@ -188,8 +193,10 @@ def numbers(value: Any) -> set[float]:
 def test_no_prompt_of_a_later_session_holds_anything_of_the_holdout(tmp_path: Path) -> None:
     """A11: neither a number nor a date of it, in any digits that a prompt could show."""
     first = run(tmp_path)
-    scores = [each["payload"] for each in events(tmp_path) if each["event"] == "holdout_score"]
-    found = numbers(scores) - numbers([each.oos.to_json() for each in first.trials])
+    told = [each["payload"] for each in events(tmp_path) if each["event"] == "holdout_score"]
+    found = numbers([{name: value for name, value in each.items() if name != "params"} for each in told]) - numbers(
+        [each.oos.to_json() for each in first.trials]
+    )
     later = run(tmp_path, replace(CONFIG, seed=1))
     assert later.memory.prior
     blobs = Place(tmp_path / "out").blobs

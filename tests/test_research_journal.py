@@ -15,12 +15,14 @@ import openoutcry as oo
 from openoutcry.ledger import Ledger, Market
 from openoutcry.research.conduct import DivergedError, Place, replay, research, resume
 from openoutcry.research.config import Budgets, ResearchConfig
+from openoutcry.research.gates import Thresholds
 from openoutcry.research.proposers import RandomProposer
 from openoutcry.research.records import session_of
 from openoutcry.research.trial import Result
 
 MARKET = trending(0, 1500, 3)
-CONFIG = ResearchConfig(budgets=Budgets(8, 40, 12), seed=4)
+GATES = Thresholds(*(None,) * 5, min_trades=0, min_dsr=0.5)
+CONFIG = ResearchConfig(budgets=Budgets(8, 40, 12), gates=GATES, seed=4)
 pytestmark = pytest.mark.once
 
 

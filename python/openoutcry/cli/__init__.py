@@ -31,8 +31,8 @@ EXIT_CODES = """
 the markets of `data diff` or the records of `diff` differ, a record is not what `replay` makes of it, an attack of
 `score --attack` won, `sandbox doctor` found no tight jail, `conformance` found an agent that does not conform,
 `leakcheck` found a leak, `realism` found what real markets are not, a bot of `martingale` gained, `contamination` was
-found, or a journal is not what `research replay` makes of it. 2: the input was refused, with one line that says what is required and what came. 3: `contamination` was
-found by one of its two tests alone.
+found, or a journal is not what `research replay` makes of it. 2: the input was refused, with one line that says what
+is required and what came. 3: `contamination` was found by one of its two tests alone.
 """
 
 app = typer.Typer(

@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from openoutcry.chain import ChainedLog
 from openoutcry.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.jail import this_host
+from openoutcry.ledger import Ledger
 from openoutcry.research.checking import digest_of
 from openoutcry.research.closing import close
 from openoutcry.research.config import ResearchConfig
@@ -34,9 +35,6 @@ from openoutcry.research.session import SESSION_VERSION, Rounds, Setting
 from openoutcry.research.trial import Result
 from openoutcry.research.validation import Ground, ground_of
 from openoutcry.research.workshop import Workshop
-
-if TYPE_CHECKING:
-    from openoutcry.ledger import Ledger
 
 Load = Callable[[], Dataset]
 
@@ -173,8 +171,8 @@ def _recalled(
 ) -> tuple[Recall, Memory]:
     if place.ledger is None:
         return NoRecall(), Memory()
-    recall = LedgerRecall(place.ledger, session_id, ground, vault, config, place.folder)
-    return recall, memory_of(place.ledger, ground, vault)
+    ledger = Ledger(place.ledger.folder, session=session_id)
+    return LedgerRecall(ledger, ground, config, place.folder), memory_of(ledger, ground, vault)
 
 
 def _conducted(

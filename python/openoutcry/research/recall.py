@@ -6,14 +6,18 @@ import hashlib
 import uuid
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from openoutcry import openoutcry_py as native
+from openoutcry.chain import now
 from openoutcry.dataset import Dataset
 from openoutcry.jail import this_host
-from openoutcry.ledger import LedgerRun, Market, RunMetricsSummary, Track, append_view, engine_version, interval_of
+from openoutcry.ledger import Ledger, LedgerRun, Market, RunMetricsSummary, Track, rules_of
+from openoutcry.ledger.making import engine_version
+from openoutcry.ledger.summary import interval_of
+from openoutcry.ledger.view import append_view, read_view
 from openoutcry.research.checking import Candidate, digest_of
 from openoutcry.research.config import ResearchConfig
 from openoutcry.research.holdout import HoldoutVault, Seal
@@ -21,9 +25,6 @@ from openoutcry.research.luck import Memory, Spread
 from openoutcry.research.scores import OosScore
 from openoutcry.research.trial import Listed, Trial
 from openoutcry.research.validation import Ground
-
-if TYPE_CHECKING:
-    from openoutcry.ledger import Ledger
 
 
 class Recall(Protocol):
@@ -74,33 +75,27 @@ class LedgerRecall:
     """Writes to the ledger of runs, and looks up there.
 
     Args:
-        ledger: The ledger.
-        session_id: The session, whose own trials are no earlier ones.
+        ledger: The ledger, whose session is this one: its own trials are no earlier ones.
         ground: What it is made on.
-        vault: What knows of its holdout.
         config: What the session was told.
         folder: Where the five-field list of runs goes.
     """
 
-    def __init__(
-        self, ledger: Ledger, session_id: str, ground: Ground, vault: HoldoutVault, config: ResearchConfig, folder: Path
-    ) -> None:
+    def __init__(self, ledger: Ledger, ground: Ground, config: ResearchConfig, folder: Path) -> None:
         self._ledger = ledger
-        self._session_id = session_id
         self._ground = ground
-        self._vault = vault
         self._config = config
         self._folder = folder
         self._market = Market.of(ground.dataset)
 
     def known(self, key: str) -> str | None:
         """Return which run of an earlier session was the trial of a key."""
-        return self._ledger.known(key, but_session=self._session_id)
+        return self._ledger.known(key, but_session=self._ledger.session)
 
     def remember(self, trial: Trial) -> None:
         """Write a trial down."""
         candidate, oos = trial.candidate, trial.oos
-        run_id = run_id_of(self._session_id, trial.key)
+        run_id = run_id_of(self._ledger.session, trial.key)
         moments = oos.moments
         entry = replace(
             self._entry(run_id, trial.key, candidate, summary_of(oos, self._ground.dataset, run_id)),
@@ -109,12 +104,13 @@ class LedgerRecall:
             first=oos.dates[0],
             n_configs=trial.validated.n_configs,
         )
-        if self._ledger.add([entry]):
-            append_view(self._folder, entry)
+        self._ledger.add([entry])
+        if run_id not in {each.run_id for each in read_view(self._folder)[0]}:
+            append_view(self._folder, entry, now())
 
     def remember_crash(self, key: str, candidate: Candidate, detail: str) -> None:
         """Write down a trial that broke off: it counts, and is ranked nowhere."""
-        run_id = run_id_of(self._session_id, key)
+        run_id = run_id_of(self._ledger.session, key)
         summary = RunMetricsSummary(run_id, "failed", interval_of(self._ground.dataset.dates))
         error = (detail.splitlines() or [""])[0][:500]
         self._ledger.add([replace(self._entry(run_id, key, candidate, summary), error=error)])
@@ -124,7 +120,6 @@ class LedgerRecall:
         return self._ledger.open_holdout(
             self._market,
             seal.window,
-            session=self._session_id,
             seal=digest_of(seal.to_json()),
             burn=self._config.burn_holdout,
         )
@@ -133,7 +128,7 @@ class LedgerRecall:
         """Write down what a candidate did in the holdout; no ranking and no prompt ever holds it."""
         verdict = listed.verdict
         assert verdict is not None, "what is remembered has been judged"
-        run_id = run_id_of(self._session_id, f"holdout {listed.key}")
+        run_id = run_id_of(self._ledger.session, f"holdout {listed.key}")
         summary = RunMetricsSummary(
             run_id,
             "done",
@@ -160,7 +155,7 @@ class LedgerRecall:
             summary,
             kind="trial",
             interval=summary.candle_interval,
-            rules={"costs": ground.costs.to_dict(), "limits": ground.limits.to_dict()},
+            rules=rules_of(ground.costs, ground.limits, 0),
             engine_version=engine_version(),
             description=candidate.description,
             source=source,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from openoutcry.openoutcry_py import OpenOutcryError
-from openoutcry.research.checking import Candidate, digest_of
+from openoutcry.research.checking import Candidate, canonical, digest_of
 from openoutcry.research.config import ResearchConfig
 from openoutcry.research.gates import Evidence, failed, is_promotable, judge
 from openoutcry.research.incumbent import beats
@@ -158,7 +159,7 @@ class Rounds:
         elif self._journal.is_replaying:
             raise DivergedError("a proposal came and none was recorded", -1)
         else:
-            reply = self._it.proposer.propose(ask, self._meter)
+            reply = _plain(self._it.proposer.propose(ask, self._meter))
         payload = {
             "round": ask.round,
             "proposer": str(stood["proposer"]) if stood is not None else self._it.proposer.name,
@@ -287,6 +288,16 @@ class Rounds:
     def _tell(self, event: str, payload: Mapping[str, Any]) -> None:
         self._journal.tell(event, payload)
         self._it.on_event(event, payload)
+
+
+def _plain(reply: Reply) -> Reply:
+    """Return a reply whose proposal reads as it will from the journal: its fields in that order, all of it JSON."""
+    if reply.proposal is None:
+        return reply
+    try:
+        return replace(reply, proposal=json.loads(canonical(reply.proposal)))
+    except (OpenOutcryError, TypeError, ValueError, RecursionError) as error:
+        return replace(reply, proposal=None, fault="parse", detail=f"a proposal must be JSON; received {error}")
 
 
 def _card(trial: Trial) -> TrialCard:
