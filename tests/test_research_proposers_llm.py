@@ -225,3 +225,12 @@ def test_what_a_provider_counts_beyond_the_reserve_is_counted_and_told(fake_llm:
 def test_options_that_mean_nothing_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(OpenOutcryError, match="must be"):
         LLMProposer(client_of("ollama", "http://127.0.0.1:9"), **options)
+
+
+def test_what_is_set_aside_for_a_round_does_not_depend_on_the_rounds_before(fake_llm: FakeLLM) -> None:
+    """A18: a session that goes on stops where it would have stopped."""
+    fake_llm.play(fault(400), Turn(TEXT))
+    proposer = proposer_of(client_of("ollama", fake_llm.url))
+    before = proposer.reserve(ask())
+    proposer.propose(ask(), TokenMeter())
+    assert proposer.reserve(ask()) == before

@@ -25,7 +25,7 @@ def played(n: int, seed: int = 7) -> tuple[TrialCard, ...]:
         assert body is not None
         is_trend = body["strategy"] == "trend"
         score = body["params"].get("lookback", 20) / 100 if is_trend else -1.0 if place % 2 else None
-        scores = {"sharpe": score} if score is not None else {}
+        scores = {"oos_sharpe": score} if score is not None else {}
         cards = (*cards, TrialCard(place, body, "discarded", scores=scores))
     return cards
 
@@ -75,7 +75,7 @@ def test_a_history_that_the_search_would_not_have_made_does_not_stop_it() -> Non
         {"strategy": "trend", "params": {"lookback": 7}},
         {"strategy": ["trend"], "params": 3},
     ]
-    cards = [TrialCard(place, body, "rejected", scores={"sharpe": 1.0}) for place, body in enumerate(odd)]
+    cards = [TrialCard(place, body, "rejected", scores={"oos_sharpe": 1.0}) for place, body in enumerate(odd)]
     assert OptunaProposer().propose(ask(6, *cards), TokenMeter()).proposal is not None
 
 

@@ -118,7 +118,7 @@ class Attempt:
         fault: Slug of what was wrong, such as `http_429` or `reply_unparsable`; None if nothing.
         reserved: Tokens set aside before it.
         detail: The fault in words.
-        seconds: How long it took; no part of what is compared or hashed.
+        seconds: How long it took; two attempts are equal without it.
     """
 
     model: str

@@ -1,4 +1,4 @@
-"""Clients of language models: three providers and any server that speaks as OpenAI's.
+"""Clients of language models: three providers, and servers that speak as OpenAI's.
 
 Every request is made by `Caller`, which counts it; no client tries anything again by itself.
 """

@@ -101,7 +101,7 @@ def settings_path(environment: Mapping[str, str] | None = None) -> Path:
 
 
 def _told(provider: str, around: Mapping[str, str]) -> dict[str, str]:
-    """Return what the settings file says of a provider; nothing of what it holds is in an error."""
+    """Return what the settings file says of a provider; no error tells of it."""
     path = settings_path(around)
     wanted = "the settings file must be a JSON object with an object for each provider"
     try:

@@ -25,7 +25,10 @@ class Said:
 
 @dataclass(frozen=True)
 class Format:
-    """How a provider is asked, and how its replies are read; neither fails on what a stranger sends."""
+    """How a provider is asked, and how its replies are read.
+
+    Reading fails on nothing that a stranger sends.
+    """
 
     body: Callable[[str, ModelRequest], dict[str, Any]]
     said: Callable[[Mapping[str, Any]], Said]

@@ -74,7 +74,9 @@ class OllamaClient(HttpClient):
 
 
 class OpenAICompatibleClient(HttpClient):
-    """A model of any server that speaks as OpenAI's chat completions do: vLLM, llama.cpp, LM Studio.
+    """A model of any server that speaks as OpenAI's chat completions do.
+
+    So do vLLM, llama.cpp and LM Studio.
 
     Args:
         model: Name of the model there.

@@ -72,7 +72,7 @@ def lost_reply(fault: TransportFault, request: ModelRequest, key: Secret | None)
 
 
 def _line(text: str) -> str:
-    """Return the beginning of a text in one line that a terminal and a journal can hold."""
+    """Return the beginning of a text in one line that a terminal can show."""
     head = " ".join(text[: 4 * _MOST_DETAIL].split())[:_MOST_DETAIL]
     return "".join(letter for letter in head if letter.isprintable())
 

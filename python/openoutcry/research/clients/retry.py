@@ -1,4 +1,7 @@
-"""Asking until there is an answer, each request counted, and none made that the cap does not afford."""
+"""Asking until there is an answer.
+
+Each request is counted, and none is made that the cap does not afford.
+"""
 
 from __future__ import annotations
 

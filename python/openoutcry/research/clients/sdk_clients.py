@@ -1,4 +1,4 @@
-"""Models that are asked through the library of their provider, which writes the request.
+"""Models that are asked through their provider's library, which writes requests.
 
 How it is sent, how often and what of the response counts is ours: the libraries would try again unseen.
 """

@@ -170,7 +170,10 @@ def _proxy(scheme: str, host: str) -> SplitResult | None:
 
 @dataclass
 class _Cut:
-    """What is cut when its time is over; `channel` once it is connected, as the library forgets it early."""
+    """What is cut when its time is over.
+
+    `channel` is there once it is connected: the library forgets it early.
+    """
 
     connection: HTTPConnection
     channel: socket.socket | None = None
@@ -186,7 +189,7 @@ class _Cut:
 
 @contextmanager
 def _cut_after(connection: HTTPConnection, seconds: float) -> Iterator[_Cut]:
-    """Cut a connection after some time, which the library's own limit, for each read alone, does not."""
+    """Cut a connection after some time; the library's own limit is of each read."""
     cut = _Cut(connection)
     timer = Timer(seconds, cut.make)
     timer.daemon = True

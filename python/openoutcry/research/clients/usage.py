@@ -13,16 +13,20 @@ _ABSURD = 10**9
 
 
 def anthropic_usage(body: Mapping[str, Any], request: ModelRequest, n_bytes: int) -> Usage:
-    """Return what Anthropic tells: its input does not contain what was written to a cache or read from one."""
+    """Return what Anthropic tells.
+
+    Its input does not contain what was written to a cache or read from one.
+    """
     told = _object(body.get("usage"))
     read, made = (_count(told.get(f"cache_{name}_input_tokens")) for name in ("read", "creation"))
     return _usage(request, n_bytes, _count(told.get("input_tokens")), _count(told.get("output_tokens")), made, read)
 
 
 def openai_usage(body: Mapping[str, Any], request: ModelRequest, n_bytes: int) -> Usage:
-    """Return what OpenAI tells: its prompt contains what was read from a cache.
+    """Return what OpenAI tells.
 
-    Its completion contains reasoning; some that speak its language count that in the total alone.
+    Its prompt contains what was read from a cache. Its completion contains reasoning; some that speak its language
+    count that in the total alone.
     """
     told = _object(body.get("usage"))
     prompt, completion, total = (_count(told.get(f"{name}_tokens")) for name in ("prompt", "completion", "total"))

@@ -27,7 +27,10 @@ class Reading:
 
 
 def reading_of(reply: ModelReply) -> Reading:
-    """Return the proposal of a reply: of the first call that is one, else the last object of its text that is one."""
+    """Return the proposal of a reply.
+
+    It is the first call that is one, else the last object of the text that is one.
+    """
     problems: list[str] = []
     for call in reply.calls:
         value, problem = _value(call)
@@ -46,7 +49,7 @@ def reading_of(reply: ModelReply) -> Reading:
 
 
 def _value(call: Any) -> tuple[Any, str]:
-    """Return the arguments of a call, which some give as an object and some as its text."""
+    """Return the arguments of a call; some give them as an object, some as a text."""
     try:
         if isinstance(call, str):
             return read_plain(call), ""
@@ -66,7 +69,7 @@ def _problem(value: Any) -> str:
 
 
 def _objects(text: str) -> Iterator[dict[str, Any]]:
-    """Yield the objects of JSON in a text, those inside another that is no proposal too, in order."""
+    """Yield the objects of JSON in a text, in order, but none inside a proposal."""
     at = text.find("{")
     for _ in range(_MOST_BEGINNINGS):
         if at < 0:
@@ -81,7 +84,7 @@ def _objects(text: str) -> Iterator[dict[str, Any]]:
 
 
 def _end(text: str, start: int) -> int | None:
-    """Return where the brace at `start` is closed, braces in texts left out; None if nowhere."""
+    """Return where the brace at `start` is closed; braces in texts do not count."""
     depth, at = 0, start
     while (token := _TOKEN.search(text, at)) is not None:
         at = token.end()

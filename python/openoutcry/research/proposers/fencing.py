@@ -18,7 +18,7 @@ _CUT = " [cut]"
 
 
 def cleaned(text: str, most: int) -> str:
-    """Return a text of at most so many characters, without letters that steer a terminal or hide."""
+    """Return a text of at most so many characters, without controls."""
     kept = "".join(letter for letter in text[: 2 * most] if letter in "\n\t" or category(letter) not in _STRIPPED)
     return kept if len(kept) <= most and len(text) <= 2 * most else kept[: most - len(_CUT)] + _CUT
 
@@ -41,7 +41,10 @@ def in_lines(rows: list[Mapping[str, Any]]) -> str:
 
 
 def bounded(value: Any, most: int) -> Any:
-    """Return plain values with every text in one cleaned line, and what is too large as the beginning of its JSON."""
+    """Return plain values with every text in one cleaned line.
+
+    What is too large is the beginning of its JSON.
+    """
     found = _cleaned(value, most, 4)
     text = json.dumps(found, ensure_ascii=False)
     return found if len(text) <= 2 * most else one_line(text, most)

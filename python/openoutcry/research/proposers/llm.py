@@ -57,8 +57,11 @@ class LLMProposer:
         return self.client.name
 
     def reserve(self, ask: Ask) -> int:
-        """Return the tokens to set aside for the first request of a round."""
-        return self._request(ask, self.prompt(ask)).reserve
+        """Return the tokens to set aside for the first request of a round.
+
+        It is a function of what is asked alone: that of a session that goes on is the same.
+        """
+        return replace(self._request(ask, self.prompt(ask)), is_structured=True).reserve
 
     def prompt(self, ask: Ask) -> Prompt:
         """Return what the model is shown in a round."""

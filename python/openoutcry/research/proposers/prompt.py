@@ -29,7 +29,7 @@ SYSTEM = (
 
 @dataclass(frozen=True)
 class Prompt:
-    """What a model is told: before the conversation, in it, and the schema of its answer."""
+    """What a model is told before the conversation and in it, and its schema."""
 
     system: str
     text: str

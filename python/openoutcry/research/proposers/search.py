@@ -18,7 +18,9 @@ _MOST_ASKED = 16
 
 
 class OptunaProposer:
-    """Propose what the tree-structured Parzen estimator of Optuna expects to score best.
+    """Propose what Optuna expects to score best.
+
+    Its sampler is the tree-structured Parzen estimator.
 
     The study is made anew in each round, of the session's history: a proposal depends on the seed, the round and the
     history alone, and a session that goes on makes the same ones. A round without a score counts as a bad one. Of a
@@ -33,7 +35,7 @@ class OptunaProposer:
 
     name = "optuna"
 
-    def __init__(self, score: str = "sharpe") -> None:
+    def __init__(self, score: str = "oos_sharpe") -> None:
         self._optuna = _optuna()
         self._score = score
 
@@ -78,7 +80,7 @@ class OptunaProposer:
         return study
 
     def _trial(self, card: TrialCard, tuned: Mapping[str, tuple[Range, ...]]) -> Any:
-        """Return a round as the study knows it; None for what the search would not have proposed."""
+        """Return a round as the study knows it, None if it would not have asked for it."""
         body = card.proposal or {}
         strategy, params = body.get("strategy"), body.get("params")
         if not isinstance(strategy, str) or strategy not in tuned or not isinstance(params, Mapping):
@@ -110,7 +112,10 @@ class OptunaProposer:
         return self._optuna.distributions.CategoricalDistribution(tuple(tuned))
 
     def _spread(self, each: Range) -> Any:
-        """Return the distribution of `_suggested`: places of a list, as Optuna's own steps are not of decimals."""
+        """Return the distribution of `_suggested`.
+
+        It is of places of a list: steps of Optuna's own are not of decimals.
+        """
         distributions = self._optuna.distributions
         n = each.n_values
         if n is None:
