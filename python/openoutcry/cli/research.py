@@ -55,6 +55,7 @@ RESUME_EXAMPLES = "**Example** `openoutcry research resume research/logs/researc
 REPORT_EXAMPLES = "**Example** `openoutcry research report research/logs/research_journal.jsonl --out page.html`"
 PROMPT_EXAMPLES = "**Example** `openoutcry research prompt research/logs/research_journal.jsonl --round 1`"
 
+_LONGEST = 400
 BUDGETS, SPLIT, COSTS = "When it stops", "How bars are divided", "Costs, in basis points"
 JOURNAL = typer.Argument(help="`logs/research_journal.jsonl` of a session's folder.")
 SESSION = typer.Option(None, help="Name of the session, or its beginning; the last by default.")
@@ -313,7 +314,7 @@ class _Shown:
             self._say(f"{payload['round'] + 1:>3}. {self._named}: {payload['outcome']}{why}", style)
 
     def _say(self, text: str, style: str = "") -> None:
-        self._console.print(plain(text), style=style, highlight=False, markup=False, soft_wrap=True)
+        self._console.print(plain(text, _LONGEST), style=style, highlight=False, soft_wrap=True)
 
 
 def _named(proposal: Mapping[str, Any] | None) -> str:
@@ -351,7 +352,7 @@ def _told_of(load: Callable[[], Dataset], made: Callable[[], Result], place: Pla
         lines.append(f"holdout: {result.holdout_note}")
     lines += [f"journal: {place.journal}", f"report: {written[-1]}"]
     for line in lines:
-        console.print(plain(line), highlight=False, markup=False, soft_wrap=True)
+        console.print(plain(line, _LONGEST), highlight=False, soft_wrap=True)
 
 
 def _line(place: int, listed: Any) -> str:
