@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from research_markets import trending
 
-import openoutcry as oo
 from openoutcry.ledger import Ledger
 from openoutcry.research.conduct import Place, ground_again, research
 from openoutcry.research.config import Budgets, ResearchConfig
@@ -119,4 +118,3 @@ def test_a_later_session_shows_what_was_known_before(tmp_path: Path) -> None:
     before = result.n_trials - result.n_session
     assert before == 8
     assert f"{before} trials of earlier sessions" in text_of(page)
-    assert isinstance(MARKET, oo.Dataset)

@@ -149,17 +149,25 @@ def resume(
     ledger_dir: Path | None = typer.Option(None, help="Folder of the ledger; yours by default."),
     as_json: bool = typer.Option(False, "--json", help="Print the outcome as JSON."),
 ) -> None:
-    """Go on with a session that was cut, from its last whole event."""
+    """Go on with a session that was cut, from its last whole event.
+
+    Of one that has ended, the files are written anew.
+    """
     from openoutcry.research import conduct
     from openoutcry.research.proposers import build_proposer
     from openoutcry.research.records import session_of
 
-    stood = session_of(journal, session).start
+    recorded = session_of(journal, session)
+    stood = recorded.start
     provider, _, model = str(stood["provider"]).partition(" ")
     proposer = build_proposer(provider, model or None, training_cutoff=stood["config"]["training_cutoff"])
     place = _place(_folder(journal), ledger, ledger_dir, (str(stood["data"]), str(stood["provider"])), as_json)
     load = _loader(stood, source)
-    _told_of(load, lambda: conduct.resume(load, proposer, place, session), place, as_json)
+    if recorded.is_over:
+        # It may have been cut while its files were written.
+        _told_of(load, lambda: conduct.replay(load, place, recorded.session_id), place, as_json)
+    else:
+        _told_of(load, lambda: conduct.resume(load, proposer, place, recorded.session_id), place, as_json)
 
 
 @app.command(epilog=REPLAY_EXAMPLES)
