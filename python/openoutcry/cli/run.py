@@ -32,6 +32,7 @@ from openoutcry.cli.agent import (
     telling_faults,
     told_faults,
 )
+from openoutcry.cli.remembering import LEDGER, LEDGER_DIR, OUTPUT_DIR, Kept, remembering
 from openoutcry.cli.source import (
     is_streamed,
     load_agent,
@@ -62,6 +63,8 @@ EXAMPLES = """
 `openoutcry run --data ecb-fx --agent "cmd:node agent.js" --record run.json`, a program of any language, in the jail
 
 `openoutcry run --data us-treasury:UST10Y,UST2Y --agent equal-weight --fee-bps 0.5 --json`
+
+`openoutcry run --agent my_agent:decide --ledger`, remembered for `openoutcry ledger`, with how often this was tried
 """
 
 
@@ -110,6 +113,9 @@ def run(
     maintenance_margin: float | None = _limit("NAV over gross below which all is closed."),
     long_only: bool = typer.Option(False, "--long-only", help="Refuse weights below 0.", rich_help_panel=LIMITS),
     allow_short: bool = ALLOW_SHORT,
+    ledger: bool = LEDGER,
+    ledger_dir: Path | None = LEDGER_DIR,
+    output_dir: Path | None = OUTPUT_DIR,
 ) -> None:
     """Run an agent over a window of a market and print what became of it.
 
@@ -126,12 +132,14 @@ def run(
     hidden = [each for each in (record, report, Path(source)) if each is not None]
     how = Asked(env or (), timeout, start_timeout, jail, allow_net, hidden, lambda text: typer.echo(text, err=True))
     asking = _asked(agent, seed, how, _counting(dataset, window))
-    with asking as asked, _recording(record, called(agent), trials, force) as writer:
+    kept = remembering((ledger, ledger_dir, output_dir), (dataset, window), (called(agent), seed))
+    with kept as memory, asking as asked, _recording(record, called(agent), trials, force) as writer:
         # A report shows every decision, so it needs the record, too.
         captured = writer or bool(record or report)
         done = run_backtest(dataset, asked, window, *rules, seed, name=called(agent), capture=captured)
+        remembered = memory.keep(done)
     _keep(done, record, report, trials, source)
-    _show(done, report, as_json)
+    _show(done, report, as_json, remembered)
 
 
 def _recording(
@@ -248,9 +256,10 @@ class _Watched:
             raise
 
 
-def _show(done: Run, report: Path | None, as_json: bool) -> None:
+def _show(done: Run, report: Path | None, as_json: bool, kept: Kept | None) -> None:
     if as_json:
-        typer.echo(json.dumps(_as_json(done)))
+        more: dict[str, object] = {} if kept is None else {"run_id": kept.run_id, "family_trials": kept.n_trials}
+        typer.echo(json.dumps(_as_json(done) | more))
         return
     console = Console()
     if done.ending:
@@ -269,6 +278,8 @@ def _show(done: Run, report: Path | None, as_json: bool) -> None:
         console.print(f"  · {notice}", style="dim", highlight=False)
     if report is not None:
         console.print(f"report: {report}", highlight=False)
+    if kept is not None:
+        console.print(kept.line(), highlight=False)
 
 
 def _idle(done: Run) -> list[str]:
