@@ -26,6 +26,7 @@ FLOORS = ["numpy==1.26.*", "gymnasium==1.1.*", "pyarrow<26"]
 # What no test imports, or only one that is marked `once`. verifiers asks for numpy 2.1, too.
 TOOLS = (
     "abi3audit",
+    "anthropic",
     "arch",
     "fastapi",
     "hatchling",
@@ -34,6 +35,8 @@ TOOLS = (
     "mcp",
     "mkdocs-material",
     "mypy",
+    "openai",
+    "optuna",
     "playwright",
     "ruff",
     "uvicorn",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 
+from fake_llm import fake_llm  # noqa: F401 a fixture
 from hypothesis import HealthCheck, settings
 
 # A shell that runs the tests in the background has Ctrl-C ignored, and so would every command that they begin.

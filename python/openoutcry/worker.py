@@ -25,14 +25,14 @@ _KILL = 9
 
 def main() -> int:
     """Answer observations until there are no more, and return the exit code."""
-    observations, decisions = _claim_pipes()
-    _die_with_parent()
+    observations, decisions = claim_pipes()
+    die_with_parent()
     # Where a module of the caller's is looked for first, as `python -m` would; not beside this file.
     sys.path[0] = os.getcwd()  # noqa: PTH109 a text is what the path holds
     try:
         agent = _agent(sys.argv[1])
         for line in observations:
-            _write(decisions, _line(_text(agent(json.loads(line)))))
+            write(decisions, _line(_text(agent(json.loads(line)))))
     except NoAgentError as error:
         print(error, file=sys.stderr)
         return NOT_FOUND
@@ -80,7 +80,7 @@ def is_of_another(error: ModuleNotFoundError, module: str) -> bool:
     return error.name is None or not f"{module}.".startswith(f"{error.name}.")
 
 
-def _claim_pipes() -> tuple[BinaryIO, int]:
+def claim_pipes() -> tuple[BinaryIO, int]:
     """Take the two pipes away from whatever prints or reads by number."""
     observations, decisions = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDONLY)
@@ -91,7 +91,8 @@ def _claim_pipes() -> tuple[BinaryIO, int]:
     return os.fdopen(observations, "rb"), decisions
 
 
-def _die_with_parent() -> None:
+def die_with_parent() -> None:
+    """Let the kernel end this process with the one that began it."""
     if sys.platform.startswith("linux"):
         import ctypes
 
@@ -126,7 +127,8 @@ def _line(decision: str) -> bytes:
     return decision.encode("utf-8") + b"\n"
 
 
-def _write(descriptor: int, line: bytes) -> None:
+def write(descriptor: int, line: bytes) -> None:
+    """Write all of a line to a pipe."""
     while line:
         line = line[os.write(descriptor, line) :]
 

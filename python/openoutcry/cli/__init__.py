@@ -19,6 +19,7 @@ from openoutcry.cli import (
     power,
     realism,
     replay,
+    research,
     run,
     sandbox,
     score,
@@ -31,8 +32,9 @@ EXIT_CODES = """
 the markets of `data diff` or the records of `diff` differ, a record is not what `replay` makes of it, an attack of
 `score --attack` won, `sandbox doctor` found no tight jail, `conformance` found an agent that does not conform,
 `leakcheck` found a leak, `ledger verify` a log that was tampered with, `realism` found what real markets are not, a bot
-of `martingale` gained, or `contamination` was found. 2: the input was refused, with one line that says what is required
-and what came. 3: `contamination` was found by one of its two tests alone.
+of `martingale` gained, `contamination` was found, or a journal is not what `research replay` makes of it. 2: the input
+was refused, with one line that says what is required and what came. 3: `contamination` was found by one of its two
+tests alone.
 """
 
 app = typer.Typer(
@@ -59,6 +61,7 @@ app.command("realism", epilog=realism.EXAMPLES)(realism.realism)
 app.command("martingale", epilog=martingale.EXAMPLES)(martingale.martingale)
 app.command("contamination", epilog=contamination.EXAMPLES)(contamination.contamination)
 app.command("mcp", epilog=mcp.EXAMPLES)(mcp.mcp)
+app.add_typer(research.app, name="research")
 app.command("power", epilog=power.EXAMPLES)(power.run)
 app.command("bench", epilog=bench.EXAMPLES)(bench.bench)
 

@@ -1,4 +1,4 @@
-"""`openoutcry ledger`: what was run before, what came of it, and whether the memory holds."""
+"""`openoutcry ledger`: what was run, what came of it, and whether the log holds."""
 
 from __future__ import annotations
 
@@ -304,7 +304,7 @@ def _standing(each: Standing) -> list[str]:
 
 
 def _what(description: str | None, strategy: str) -> str:
-    """Return a strategy in a few words: what it says of itself, its name and params, or all of it."""
+    """Return a strategy in a few words: what it says of itself, or name and params."""
     told = json.loads(strategy)
     name, params = told.get("name"), told.get("params")
     if description or not isinstance(name, str):

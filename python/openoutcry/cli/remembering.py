@@ -51,17 +51,20 @@ class Memory:
         self._ledger = ledger
         self._output_dir = output_dir
         self._strategy = strategy
+        self.kept: Kept | None = None
+        """What was kept, if anything."""
 
-    def keep(self, done: Run) -> Kept | None:
-        """Write a finished run."""
+    def keep(self, done: Run) -> Run:
+        """Write a finished run, and return it."""
         if self._ledger is None:
-            return None
+            return done
         made = run_of(done, self._strategy)
         is_known = self._ledger.known(made.trial) is not None
         self._ledger.add([made])
         if self._output_dir is not None:
             append_view(self._output_dir, made, now())
-        return Kept(made.run_id, self._ledger.count(made.market).n, is_known)
+        self.kept = Kept(made.run_id, self._ledger.count(made.market).n, is_known)
+        return done
 
     def keep_failure(self, dataset: Dataset, window: str, error: BaseException) -> None:
         """Write a run that ended in an error of the agent."""

@@ -121,8 +121,7 @@ def run(
 
     `module:function` is called in this process. What a program or a server does that is no answer is a hold.
     """
-    if report is not None:
-        page_to_write(report)
+    _checked(report)
     costs = {"fee_bps": fee_bps, "slippage_bps": slippage_bps, "impact_bps": impact_bps, "cash_bps": cash_bps}
     costs |= {"financing_bps": financing_bps, "borrow_bps": borrow_bps, "slippage_jitter": slippage_jitter}
     limits: dict[str, Any] = {"max_weight": max_weight, "max_gross": max_gross, "max_participation": max_participation}
@@ -134,12 +133,20 @@ def run(
     asking = _asked(agent, seed, how, _counting(dataset, window))
     kept = remembering((ledger, ledger_dir, output_dir), (dataset, window), (called(agent), seed))
     with kept as memory, asking as asked, _recording(record, called(agent), trials, force) as writer:
-        # A report shows every decision, so it needs the record, too.
-        captured = writer or bool(record or report)
-        done = run_backtest(dataset, asked, window, *rules, seed, name=called(agent), capture=captured)
-        remembered = memory.keep(done)
+        captured = writer or _is_captured(record, report)
+        done = memory.keep(run_backtest(dataset, asked, window, *rules, seed, name=called(agent), capture=captured))
     _keep(done, record, report, trials, source)
-    _show(done, report, as_json, remembered)
+    _show(done, report, as_json, memory.kept)
+
+
+def _checked(report: Path | None) -> None:
+    if report is not None:
+        page_to_write(report)
+
+
+def _is_captured(record: Path | None, report: Path | None) -> bool:
+    # A report shows every decision, so it needs the record, too.
+    return record is not None or report is not None
 
 
 def _recording(

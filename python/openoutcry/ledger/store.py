@@ -171,6 +171,10 @@ class Ledger:
 
     # Asking
 
+    def holdout_opens(self, market: Market, window: tuple[str, str]) -> int:
+        """Return how often a day of a window was opened as a holdout, in a market's family."""
+        return self._index.ask(lambda base: len(_openings(base, market, window)))
+
     def known(self, trial: str, *, but_session: str | None = None) -> str | None:
         """Return the id of a finished run of a trial, by its key; None without one."""
         return self._index.ask(lambda base: questions.known_trial(base, trial, but_session))

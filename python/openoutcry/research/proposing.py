@@ -117,6 +117,8 @@ class Attempt:
         reply: What the model said; empty where nothing came.
         fault: Slug of what was wrong, such as `http_429` or `reply_unparsable`; None if nothing.
         reserved: Tokens set aside before it.
+        detail: The fault in words.
+        seconds: How long it took; two attempts are equal without it.
     """
 
     model: str
@@ -126,6 +128,13 @@ class Attempt:
     reply: str = ""
     fault: str | None = None
     reserved: int = 0
+    detail: str = ""
+    seconds: float = field(default=0.0, compare=False)
+
+    @property
+    def is_over_reserve(self) -> bool:
+        """Whether it used more than was set aside: a provider counted what was not sent."""
+        return self.usage.total > self.reserved
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,381 @@
+"""`openoutcry research`: hypotheses tested out of sample, of which few are kept."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+from rich.console import Console
+
+from openoutcry.cli.source import open_dataset, page_to_write
+from openoutcry.cli.table import plain
+from openoutcry.errors import refusal
+from openoutcry.openoutcry_py import CostModel
+
+if TYPE_CHECKING:
+    from openoutcry.dataset import Dataset
+    from openoutcry.research.conduct import Place
+    from openoutcry.research.config import ResearchConfig
+    from openoutcry.research.gates import Thresholds
+    from openoutcry.research.trial import Result
+
+app = typer.Typer(
+    help="Search for strategies without fooling yourself.", no_args_is_help=True, rich_markup_mode="markdown"
+)
+
+RUN_EXAMPLES = """
+**Examples**
+
+`openoutcry research run --provider fixed:examples/proposals.json --data ecb-fx`
+
+`openoutcry research run --provider random --data us-treasury --max-trials 40 --max-dry-rounds 40 --gates strict`
+
+`openoutcry research run --provider anthropic --model MODEL --goal "trend in currencies" --max-tokens 200000`
+
+`openoutcry research run --provider http://127.0.0.1:8000/v1 --model MODEL --allow-code-gen`
+
+The journal is written before anything follows from it: a run that was cut goes on with `research resume`. Ctrl-C stops
+after the round and hands over what there is; a second one cuts.
+
+**Exit codes** 0: the session came to its end, with candidates or without. 2: the input was refused.
+"""
+REPLAY_EXAMPLES = """
+**Example** `openoutcry research replay --verify research/logs/research_journal.jsonl`
+
+**Exit codes** 0: every event came out the same, bit for bit. 1: one did not, or the journal was tampered with.
+"""
+RESUME_EXAMPLES = "**Example** `openoutcry research resume research/logs/research_journal.jsonl`"
+REPORT_EXAMPLES = "**Example** `openoutcry research report research/logs/research_journal.jsonl --out page.html`"
+PROMPT_EXAMPLES = "**Example** `openoutcry research prompt research/logs/research_journal.jsonl --round 1`"
+
+BUDGETS, SPLIT, COSTS = "When it stops", "How bars are divided", "Costs, in basis points"
+JOURNAL = typer.Argument(help="`logs/research_journal.jsonl` of a session's folder.")
+SESSION = typer.Option(None, help="Name of the session, or its beginning; the last by default.")
+DATA = typer.Option(None, "--data", help="The market, where it is found elsewhere now.")
+
+
+def _budget(default: Any, told: str) -> Any:
+    return typer.Option(default, help=told, rich_help_panel=BUDGETS)
+
+
+def _split(default: Any, told: str) -> Any:
+    return typer.Option(default, help=told, rich_help_panel=SPLIT)
+
+
+def _cost(told: str) -> Any:
+    return typer.Option(None, help=told, rich_help_panel=COSTS)
+
+
+@app.command(epilog=RUN_EXAMPLES)
+def run(
+    source: str = typer.Option("ecb-fx", "--data", help="A bundled market (`openoutcry data list`) or a file."),
+    provider: str = typer.Option(
+        ..., help="`fixed:FILE`, `random`, `optuna`, `anthropic`, `openai`, `ollama`, or the URL of a server."
+    ),
+    model: str | None = typer.Option(None, help="Which model of the provider."),
+    goal: str | None = typer.Option(None, help="What you want, in your words."),
+    out: Path = typer.Option(Path("research"), help="Folder for journal, candidates and report."),
+    gates: str = typer.Option("default", help="`default`, `strict`, or a JSON file of thresholds."),
+    seed: int = typer.Option(0, help="Seed of every draw."),
+    shortlist: int = typer.Option(3, help="Candidates on the short list at most."),
+    all_kept: bool = typer.Option(False, "--all-kept", help="List what passed without taking the lead, too."),
+    ledger: bool = typer.Option(True, "--ledger/--no-ledger", help="Remember every trial across sessions."),
+    ledger_dir: Path | None = typer.Option(None, help="Folder of the ledger; yours by default."),
+    burn_holdout: bool = typer.Option(False, "--burn-holdout", help="Open a holdout that is spent; results say so."),
+    allow_code_gen: bool = typer.Option(False, "--allow-code-gen", help="Let proposals be code, run in the jail."),
+    unsafe_no_isolation: bool = typer.Option(
+        False, "--unsafe-no-isolation", help="Run it without one; results say so."
+    ),
+    training_cutoff: str | None = typer.Option(None, help="Date from which on data are new to the model."),
+    periods_per_year: float | None = typer.Option(None, help="Bars a year of a file; 252 by default."),
+    as_json: bool = typer.Option(False, "--json", help="Print the outcome as JSON."),
+    max_trials: int = _budget(10, "Configurations whose out-of-sample result is looked at."),
+    max_dry_rounds: int = _budget(3, "Rounds in a row without anything better."),
+    max_rounds: int | None = _budget(None, "Rounds; three a trial by default."),
+    max_tokens: int | None = _budget(None, "Tokens of language models; no cap by default."),
+    max_seconds: float | None = _budget(None, "Seconds; no cap by default."),
+    folds: int | None = _split(4, "Folds of the walk-forward."),
+    mode: str = _split("anchored", "`anchored` or `rolling`."),
+    train: int | None = _split(None, "Bars of the first training; those of a test by default."),
+    test: int | None = _split(None, "Bars of each test; by default what the folds leave."),
+    holdout_bars: int = _split(60, "Bars at the end that no search sees; 0 for none."),
+    embargo: int = _split(1, "Bars left out before each test and before the holdout."),
+    horizon: int = _split(1, "Bars that a decision looks ahead."),
+    fee_bps: float | None = _cost("Commission on notional."),
+    slippage_bps: float | None = _cost("Half-spread."),
+) -> None:
+    """Propose, validate out of sample, keep or discard, and hand over a short list."""
+    from openoutcry.research.config import Budgets, Guard, ResearchConfig, Split
+    from openoutcry.research.proposers import build_proposer
+
+    config = ResearchConfig(
+        goal=ResearchConfig.goal if goal is None else goal,
+        split=Split(mode, folds, train, test, holdout_bars, embargo, horizon),
+        budgets=Budgets(max_trials, max_dry_rounds, max_rounds, max_tokens, max_seconds),
+        guard=Guard(advanced_only=not all_kept),
+        gates=_gates(gates),
+        costs=CostModel(fee_bps=fee_bps, slippage_bps=slippage_bps),
+        seed=seed,
+        shortlist=shortlist,
+        allow_code=allow_code_gen,
+        unsafe_no_isolation=unsafe_no_isolation,
+        burn_holdout=burn_holdout,
+        training_cutoff=training_cutoff,
+    )
+    proposer = build_proposer(provider, model, training_cutoff=training_cutoff)
+    spec = f"{provider} {model}" if model else provider
+    place = _place(out, ledger, ledger_dir, (source, spec), as_json)
+
+    def load() -> Dataset:
+        return open_dataset(source, periods_per_year)
+
+    _told_of(load, lambda: _research(load, proposer, config, place), place, as_json)
+
+
+@app.command(epilog=RESUME_EXAMPLES)
+def resume(
+    journal: Path = JOURNAL,
+    session: str | None = SESSION,
+    source: str | None = DATA,
+    ledger: bool = typer.Option(True, "--ledger/--no-ledger", help="Remember every trial across sessions."),
+    ledger_dir: Path | None = typer.Option(None, help="Folder of the ledger; yours by default."),
+    as_json: bool = typer.Option(False, "--json", help="Print the outcome as JSON."),
+) -> None:
+    """Go on with a session that was cut, from its last whole event."""
+    from openoutcry.research import conduct
+    from openoutcry.research.proposers import build_proposer
+    from openoutcry.research.records import session_of
+
+    stood = session_of(journal, session).start
+    provider, _, model = str(stood["provider"]).partition(" ")
+    proposer = build_proposer(provider, model or None, training_cutoff=stood["config"]["training_cutoff"])
+    place = _place(_folder(journal), ledger, ledger_dir, (str(stood["data"]), str(stood["provider"])), as_json)
+    load = _loader(stood, source)
+    _told_of(load, lambda: conduct.resume(load, proposer, place, session), place, as_json)
+
+
+@app.command(epilog=REPLAY_EXAMPLES)
+def replay(
+    journal: Path = JOURNAL,
+    verify: bool = typer.Option(False, "--verify", help="Print the verdict alone."),
+    session: str | None = SESSION,
+    source: str | None = DATA,
+    as_json: bool = typer.Option(False, "--json", help="Print the verdict as JSON."),
+) -> None:
+    """Make a session again from its proposals, and hold every event to what was recorded."""
+    from openoutcry.openoutcry_py import OpenOutcryError
+    from openoutcry.research.conduct import DivergedError
+    from openoutcry.research.records import check, session_of
+
+    if not journal.is_file():
+        raise refusal("argument_invalid", f"a journal is required; received '{journal}', which is not there")
+    n_events, fault = 0, ""
+    try:
+        check(journal)
+    except OpenOutcryError as error:
+        fault = str(error)
+    if not fault:
+        stood = session_of(journal, session)
+        n_events = len(stood.events)
+        try:
+            _replayed(journal, stood.session_id, source, quiet=verify or as_json)
+        except DivergedError as error:
+            fault = f"event {error.seq} of {n_events}: {error}"
+    if as_json:
+        typer.echo(json.dumps({"reproduced": not fault, "n_events": n_events, "fault": fault or None}))
+    elif fault:
+        typer.echo(f"diverged: {fault}", err=True)
+    else:
+        typer.echo(f"reproduced: all {n_events} events, bit for bit")
+    raise typer.Exit(int(bool(fault)))
+
+
+@app.command(epilog=REPORT_EXAMPLES)
+def report(
+    journal: Path = JOURNAL,
+    out: Path = typer.Option(Path("report.html"), help="The page."),
+    session: str | None = SESSION,
+    source: str | None = DATA,
+) -> None:
+    """Write the report of a recorded session, made again from its journal."""
+    from openoutcry.research.picture import report_of
+
+    page_to_write(out, "--out")
+    result, ground = _replayed(journal, session, source, quiet=True)
+    out.write_text(report_of(result, ground), encoding="utf-8")
+    typer.echo(f"report: {out}")
+
+
+@app.command(epilog=PROMPT_EXAMPLES)
+def prompt(
+    journal: Path = JOURNAL,
+    number: int = typer.Option(1, "--round", min=1, help="The round, from 1."),
+    session: str | None = SESSION,
+) -> None:
+    """Print what proposers were shown in a round."""
+    from openoutcry.research.journal import BLOBS, Blobs
+    from openoutcry.research.records import session_of
+
+    found = [each["payload"] for each in session_of(journal, session).events if each["event"] == "proposal"]
+    if number > len(found):
+        raise refusal("argument_invalid", f"`--round` must be from 1 to {len(found)}; received {number}")
+    typer.echo(Blobs(journal.parent / BLOBS).get(found[number - 1]["prompt_sha256"]).decode("utf-8"))
+
+
+def _research(load: Callable[[], Dataset], proposer: Any, config: ResearchConfig, place: Place) -> Result:
+    from openoutcry.research import conduct
+
+    return conduct.research(load, proposer, config, place)
+
+
+def _gates(told: str) -> Thresholds:
+    from openoutcry.research.gates import PRESETS, Thresholds, thresholds_of
+
+    if told in PRESETS:
+        return Thresholds.preset(told)
+    try:
+        found = json.loads(Path(told).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        wanted = f"`--gates` must be one of {', '.join(PRESETS)}, or a JSON file of thresholds"
+        raise refusal("argument_invalid", f"{wanted}; received {told!r}: {error}") from error
+    if not isinstance(found, dict):
+        raise refusal("argument_invalid", f"`--gates` must hold an object; received {type(found).__name__}")
+    return thresholds_of(found)
+
+
+def _place(out: Path, ledger: bool, ledger_dir: Path | None, told: tuple[str, str], as_json: bool) -> Place:
+    from openoutcry.ledger import Ledger
+    from openoutcry.research.conduct import Place
+
+    if not ledger and ledger_dir is not None:
+        raise refusal("argument_invalid", "`--ledger-dir` must come with a ledger; received `--no-ledger`, too")
+    if out.exists() and not out.is_dir():
+        raise refusal("argument_invalid", f"`--out` must be a folder; received '{out}'")
+    memory = Ledger(ledger_dir) if ledger else None
+    return Place(out, memory, *told, on_event=(lambda event, payload: None) if as_json else _Shown())
+
+
+def _folder(journal: Path) -> Path:
+    return journal.parent.parent
+
+
+def _loader(stood: Mapping[str, Any], source: str | None) -> Callable[[], Dataset]:
+    named = source or str(stood["data"])
+    if not named:
+        raise refusal("argument_invalid", "`--data` must be given for a session that began in Python; received none")
+    return lambda: open_dataset(named)
+
+
+def _replayed(journal: Path, session: str | None, source: str | None, *, quiet: bool) -> tuple[Result, Any]:
+    from openoutcry.research.conduct import Place, ground_again, replay
+    from openoutcry.research.records import session_of
+
+    stood = session_of(journal, session)
+    load = _loader(stood.start, source)
+    place = Place(_folder(journal), on_event=(lambda event, payload: None) if quiet else _Shown())
+    result = replay(load, place, stood.session_id)
+    return result, ground_again(load, stood)
+
+
+class _Shown:
+    """Tells of a session while it goes on, a line a round."""
+
+    def __init__(self) -> None:
+        self._console = Console()
+        self._named = ""
+
+    def __call__(self, event: str, payload: Mapping[str, Any]) -> None:
+        if event == "session_start":
+            market, memory = payload["market"], payload["memory"]
+            self._say(f"{market['name']}  {market['first']} .. {market['last']}  {len(payload['folds'])} folds")
+            self._say(f"  · trials remembered of this family of markets: {memory['n_trials']:,}", "dim")
+            if memory["holdout_spent"]:
+                self._say("  · the holdout is spent: it will not be opened again without `--burn-holdout`", "yellow")
+        elif event == "proposal":
+            self._named = _named(payload["proposal"])
+        elif event == "reject":
+            self._say(f"{payload['round'] + 1:>3}. {self._named}: {payload['reason']}, {payload['detail']}", "dim")
+        elif event == "crash":
+            self._say(f"{payload['round'] + 1:>3}. {self._named}: broke off, {payload['detail']}", "red")
+        elif event == "trial":
+            sharpe = payload["oos"]["sharpe"]
+            self._named += f", Sharpe {'undefined' if sharpe is None else f'{sharpe:.2f}'} out of sample"
+        elif event == "decision":
+            style = "bold green" if payload["outcome"] == "advanced" else ""
+            why = f": {payload['reasons'][0]}" if payload["reasons"] else ""
+            self._say(f"{payload['round'] + 1:>3}. {self._named}: {payload['outcome']}{why}", style)
+
+    def _say(self, text: str, style: str = "") -> None:
+        self._console.print(plain(text), style=style, highlight=False, markup=False, soft_wrap=True)
+
+
+def _named(proposal: Mapping[str, Any] | None) -> str:
+    if proposal is None:
+        return "nothing that could be read"
+    params = proposal.get("params")
+    told = " ".join(f"{name}={value}" for name, value in params.items()) if isinstance(params, Mapping) else ""
+    return f"{proposal.get('strategy') or 'code'} {told}".strip()[:100]
+
+
+def _told_of(load: Callable[[], Dataset], made: Callable[[], Result], place: Place, as_json: bool) -> None:
+    """Go through a session, write its files and say what came of it."""
+    from openoutcry.research.conduct import ground_again
+    from openoutcry.research.handover import hand_over
+    from openoutcry.research.picture import STOPPED
+    from openoutcry.research.records import session_of
+
+    with _stopping(place.cancelled):
+        result = made()
+    written = hand_over(result, ground_again(load, session_of(place.journal, result.session_id)), place.folder)
+    if as_json:
+        told = json.loads((place.folder / "shortlist.json").read_text(encoding="utf-8"))
+        typer.echo(json.dumps({**told, "files": [str(path) for path in written], "journal": str(place.journal)}))
+        return
+    console = Console()
+    before = result.n_trials - result.n_session
+    lines = [
+        STOPPED[result.stopped_reason],
+        f"trials counted: {result.n_trials:,}, {before:,} of them remembered from before",
+        f"short list: {len(result.shortlist)} of {len(result.trials)} evaluated"
+        + ("" if result.shortlist else ", a good answer where nothing is better than luck"),
+    ]
+    lines += [_line(place_of, listed) for place_of, listed in enumerate(result.shortlist, 1)]
+    if result.holdout_note:
+        lines.append(f"holdout: {result.holdout_note}")
+    lines += [f"journal: {place.journal}", f"report: {written[-1]}"]
+    for line in lines:
+        console.print(plain(line), highlight=False, markup=False, soft_wrap=True)
+
+
+def _line(place: int, listed: Any) -> str:
+    verdict = listed.verdict
+    told = "holdout shut" if verdict is None else f"holdout {'passed' if verdict.passed else 'failed'}"
+    dsr = "undefined" if listed.luck.dsr is None else f"{listed.luck.dsr:.3f}"
+    return f"  {place}. {listed.trial.candidate.name}: Sharpe {listed.oos.sharpe:.2f}, DSR {dsr}, {told}"
+
+
+@contextmanager
+def _stopping(cancelled: threading.Event) -> Iterator[None]:
+    """Let the first Ctrl-C stop after the round, and the second cut."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.getsignal(signal.SIGINT)
+
+    def stop(number: int, frame: Any) -> None:
+        cancelled.set()
+        signal.signal(signal.SIGINT, before)
+        print("stopping after this round; once more to cut it off", file=sys.stderr)
+
+    signal.signal(signal.SIGINT, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

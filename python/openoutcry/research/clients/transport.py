@@ -1,0 +1,200 @@
+"""Posts over HTTP, bounded in time and bytes, with the standard library alone."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+from base64 import b64encode
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from ipaddress import ip_address
+from threading import Timer
+from urllib.parse import SplitResult, unquote, urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+from openoutcry.errors import refusal
+
+_CHUNK = 65_536
+# Ours to say; a library's own would ask for what is not read here.
+_OURS = ("accept-encoding", "connection", "content-length", "host", "transfer-encoding")
+
+
+@dataclass(frozen=True)
+class Received:
+    """A whole response; names of headers are in lower case."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class TransportFault(Exception):  # noqa: N818 a fault is what happened, not what was called wrongly
+    """No whole response came.
+
+    Attributes:
+        slug: `unreachable`, `timeout`, `connection_lost` or `body_too_long`.
+        is_sent: Whether the request was, or a part of it.
+    """
+
+    def __init__(self, slug: str, detail: str, *, is_sent: bool) -> None:
+        super().__init__(detail)
+        self.slug = slug
+        self.is_sent = is_sent
+
+
+@dataclass(frozen=True)
+class Transport:
+    """A way to post.
+
+    Redirects are not followed: a key would follow them. Proxies of the environment are used, but not for this machine.
+
+    Attributes:
+        seconds: Time for a request and its whole response.
+        most_bytes: Most bytes of a response's body.
+    """
+
+    seconds: float = 180.0
+    most_bytes: int = 4 * 2**20
+
+    def post(self, url: str, headers: Mapping[str, str], body: bytes) -> Received:
+        """Return the response to a post.
+
+        Raises:
+            TransportFault: none came whole, in time and within its bounds.
+        """
+        connection, target, more = _route(check_url(url), self.seconds)
+        sent = {name: value for name, value in headers.items() if name.lower() not in _OURS}
+        sent |= {"Accept-Encoding": "identity", "Connection": "close", **more}
+        with _cut_after(connection, self.seconds) as cut:
+            try:
+                connection.connect()
+                cut.channel = connection.sock
+                connection.request("POST", target, body, sent)
+                received = self._read(connection.getresponse())
+                if cut.is_late:
+                    raise TimeoutError
+                return received
+            except (OSError, HTTPException) as error:
+                raise self._fault(error, cut) from error
+            finally:
+                connection.close()
+
+    def _read(self, response: HTTPResponse) -> Received:
+        body = b""
+        while chunk := response.read(_CHUNK):
+            body += chunk
+            if len(body) > self.most_bytes:
+                detail = f"a response must have at most {self.most_bytes:,} bytes; received more"
+                raise TransportFault("body_too_long", detail, is_sent=True)
+        # `read` of the standard library does not mind an end before the announced one.
+        if response.length:
+            raise HTTPException(f"{response.length} bytes are missing")
+        headers = {name.lower(): value for name, value in response.getheaders()}
+        return Received(response.status, headers, body)
+
+    def _fault(self, error: Exception, cut: _Cut) -> TransportFault:
+        is_sent = cut.channel is not None
+        if cut.is_late or isinstance(error, TimeoutError):
+            detail = f"a response must come within {self.seconds:g} s; received nothing whole"
+            return TransportFault("timeout", detail, is_sent=is_sent)
+        slug = "connection_lost" if is_sent else "unreachable"
+        return TransportFault(slug, f"{type(error).__name__}: {error}"[:300], is_sent=is_sent)
+
+
+def check_url(url: str) -> SplitResult:
+    """Return the parts of a URL.
+
+    Raises:
+        OpenOutcryError: `argument_invalid`: it is none of HTTP, or has a name, password, query or fragment.
+    """
+    wanted = "a URL must be `http://HOST:PORT/PATH` or `https://...`"
+    try:
+        parts = urlsplit(url)
+        is_one = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        raise refusal("argument_invalid", f"{wanted}; received one that cannot be read") from None
+    if "@" in parts.netloc:
+        hint = "hint: a key belongs into the settings file"
+        raise refusal("argument_invalid", f"{wanted} without a name or password; received one with them; {hint}")
+    if not is_one or parts.query or parts.fragment or not url.isascii() or not url.isprintable() or " " in url:
+        raise refusal("argument_invalid", f"{wanted} without a query; received {url[:200]!r}")
+    return parts
+
+
+def is_of_this_machine(host: str) -> bool:
+    """Return whether a host is this machine, by its name alone."""
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+    return address.is_loopback or address.is_unspecified
+
+
+def _route(parts: SplitResult, seconds: float) -> tuple[HTTPConnection, str, dict[str, str]]:
+    """Return a connection, what to ask it for, and headers for a proxy."""
+    host = parts.hostname or ""
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    target = parts.path or "/"
+    proxy = _proxy(parts.scheme, host)
+    if proxy is None:
+        return _connection(parts.scheme, host, port, seconds), target, {}
+    headers = {}
+    if proxy.username is not None:
+        pair = f"{unquote(proxy.username)}:{unquote(proxy.password or '')}"
+        headers["Proxy-Authorization"] = f"Basic {b64encode(pair.encode()).decode()}"
+    connection = _connection(parts.scheme, proxy.hostname or "", proxy.port or 80, seconds)
+    if parts.scheme == "https":
+        connection.set_tunnel(host, port, headers)
+        return connection, target, {}
+    return connection, parts.geturl(), headers
+
+
+def _connection(scheme: str, host: str, port: int, seconds: float) -> HTTPConnection:
+    if scheme == "https":
+        return HTTPSConnection(host, port, timeout=seconds, context=ssl.create_default_context())
+    return HTTPConnection(host, port, timeout=seconds)
+
+
+def _proxy(scheme: str, host: str) -> SplitResult | None:
+    proxy = getproxies().get(scheme)
+    if not proxy or is_of_this_machine(host) or proxy_bypass(host):
+        return None
+    parts = urlsplit(proxy if "://" in proxy else f"http://{proxy}")
+    if parts.scheme != "http" or not parts.hostname:
+        detail = f"`{scheme}_proxy` must be `http://HOST:PORT`; received one of `{parts.scheme}`"
+        raise TransportFault("unreachable", detail, is_sent=False)
+    return parts
+
+
+@dataclass
+class _Cut:
+    """What is cut when its time is over.
+
+    `channel` is there once it is connected: the library forgets it early.
+    """
+
+    connection: HTTPConnection
+    channel: socket.socket | None = None
+    is_late: bool = False
+
+    def make(self) -> None:
+        self.is_late = True
+        if (channel := self.channel or self.connection.sock) is not None:
+            # Not that of TLS, which would pull its state away from under the thread that reads.
+            with suppress(OSError):
+                socket.socket.shutdown(channel, socket.SHUT_RDWR)
+
+
+@contextmanager
+def _cut_after(connection: HTTPConnection, seconds: float) -> Iterator[_Cut]:
+    """Cut a connection after some time; the library's own limit is of each read."""
+    cut = _Cut(connection)
+    timer = Timer(seconds, cut.make)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield cut
+    finally:
+        timer.cancel()

@@ -1,0 +1,92 @@
+"""`python -m openoutcry.research.code_worker`: a strategy in a process of its own.
+
+It reads one JSON object a line from standard input and answers each with one. The first holds the source and the
+parameters; those after it hold closes, oldest first: `window`, or `row`, which follows the window before it. It never
+has more of a market than that.
+"""
+
+from __future__ import annotations
+
+import builtins
+import json
+import sys
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from openoutcry import worker
+from openoutcry.research import hygiene
+from openoutcry.strategies import Strategy, WindowStrategy
+from openoutcry.strategies.windows import Array
+
+NAME = "strategy"
+_MOST_TOLD = 300
+
+
+def main() -> int:
+    """Answer until there is no more to answer, and return the exit code."""
+    questions, answers = worker.claim_pipes()
+    worker.die_with_parent()
+    made: Strategy | None = None
+    window = np.zeros((0, 0))
+    for line in questions:
+        asked = json.loads(line)
+        answer: dict[str, Any] = {"id": asked["id"]}
+        try:
+            if made is None:
+                made = _made(asked["source"], asked["params"])
+                answer["lookback"] = made.checked_lookback()
+            else:
+                window = _next(window, asked)
+                answer["weights"] = made.decide(window.copy()).tolist()
+        except Exception as error:  # noqa: BLE001 whatever a strategy raises is told
+            answer = {"id": asked["id"], "error": f"{type(error).__name__}: {error}"[:_MOST_TOLD]}
+        worker.write(answers, json.dumps(answer).encode() + b"\n")
+    return 0
+
+
+def _made(source: str, params: dict[str, Any]) -> Strategy:
+    module = ModuleType(NAME)
+    # Where dataclasses look for the names of annotations.
+    sys.modules[NAME] = module
+    module.__dict__["__builtins__"] = _builtins()
+    exec(compile(source, f"<{NAME}>", "exec", dont_inherit=True), module.__dict__)
+    kinds = [each for each in vars(module).values() if _is_strategy(each)]
+    made: Strategy = kinds[0](**params)
+    return made
+
+
+def _is_strategy(value: Any) -> bool:
+    # Made here, and not imported.
+    is_made = isinstance(value, type) and value.__module__ == NAME
+    return is_made and issubclass(value, Strategy) and value not in (Strategy, WindowStrategy)
+
+
+def _builtins() -> dict[str, Any]:
+    """Return the builtins of a strategy.
+
+    That is hygiene: whoever wants the others finds them.
+    """
+    kept = {name: value for name, value in vars(builtins).items() if name not in hygiene.REFUSED_NAMES}
+    return kept | {"__import__": _import}
+
+
+def _import(name: str, names: Any = None, own: Any = None, wanted: Any = (), level: int = 0) -> Any:
+    is_home = name == "openoutcry" and tuple(wanted or ()) == ("strategies",)
+    if level or not (is_home or name in hygiene.IMPORTS):
+        raise ImportError(f"imports must be among {', '.join(hygiene.IMPORTS)}; received {name!r}")
+    return __import__(name, names, own, wanted, level)
+
+
+def _next(window: Array, asked: dict[str, Any]) -> Array:
+    if "window" in asked:
+        return np.array(asked["window"], dtype=np.float64)
+    rows = np.empty(window.shape)
+    rows[:-1] = window[1:]
+    rows[-1] = asked["row"]
+    return rows
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,107 @@
+"""What a session leaves for a person: candidate files, a short list and a report. Nothing of it trades."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from openoutcry.research.picture import report_of
+from openoutcry.research.records import JOURNAL
+from openoutcry.research.trial import Listed, Result
+from openoutcry.research.validation import Ground
+
+FORMAT = "openoutcry/candidate/v1"
+STATUS = "candidate"
+"""The one status there is: what becomes of a candidate is a person's decision."""
+
+
+def hand_over(result: Result, ground: Ground, folder: Path) -> list[Path]:
+    """Write all files of a session and return their paths, the report last.
+
+    Args:
+        result: What came of it.
+        ground: What it was made on.
+        folder: Where they go.
+    """
+    short = result.session_id[:8]
+    written = []
+    for place, listed in enumerate(result.shortlist, 1):
+        path = folder / "candidates" / f"{short}-{place}-{_safe(listed.trial.candidate.name)}.json"
+        written.append(_write(path, _json(candidate_of(listed, result))))
+    told = {
+        "session_id": result.session_id,
+        "stopped_reason": result.stopped_reason,
+        "n_trials": result.n_trials,
+        "n_session": result.n_session,
+        "advice": result.advice.to_json(),
+        "candidates": [path.relative_to(folder).as_posix() for path in written],
+        "dropped": [vars(each) for each in result.dropped],
+        "holdout": _holdout(result),
+    }
+    written.append(_write(folder / "shortlist.json", _json(told)))
+    journal = (folder / JOURNAL).as_posix()
+    command = shlex.join(["openoutcry", "research", "replay", "--verify", journal, "--session", result.session_id])
+    page = report_of(result, ground, command)
+    _write(folder / "reports" / f"{short}.html", page)
+    written.append(_write(folder / "report.html", page))
+    return written
+
+
+def candidate_of(listed: Listed, result: Result) -> dict[str, Any]:
+    """Return a candidate as its file says it: what it is, its evidence and where it came from."""
+    candidate, start = listed.trial.candidate, result.start
+    is_code = candidate.proposal.kind == "code"
+    what: dict[str, Any] = {"strategy": candidate.name, "params": dict(listed.trial.validated.params[-1])}
+    if is_code:
+        isolation = "none" if start["config"]["unsafe_no_isolation"] else start["aside"]["tier"]
+        what |= {"source": candidate.proposal.source, "isolation": isolation}
+    return {
+        "format": FORMAT,
+        "status": STATUS,
+        **what,
+        "rationale": candidate.proposal.rationale,
+        "market": start["market"],
+        "costs": start["config"]["costs"],
+        "limits": start["config"]["limits"],
+        "evidence": {
+            "oos": listed.oos.to_json(),
+            "gates": [gate.to_json() for gate in listed.gates],
+            "luck": listed.luck.to_json(),
+            "holdout": None if listed.verdict is None else listed.verdict.to_json(),
+            "holdout_reuse": result.holdout_reuse,
+        },
+        "provenance": {
+            "session_id": result.session_id,
+            "trial": listed.key,
+            "round": listed.trial.round,
+            "engine": start["engine"],
+            "gates_version": start["gates_version"],
+            "provider": start["provider"],
+            "data": start["data"],
+            "git": start["aside"].get("git"),
+        },
+    }
+
+
+def _holdout(result: Result) -> dict[str, Any]:
+    seal = None if result.seal is None else result.seal.to_json()
+    return {"seal": seal, "reuse": result.holdout_reuse, "note": result.holdout_note}
+
+
+def _safe(name: str) -> str:
+    return "".join(letter if letter.isalnum() or letter in "-_" else "-" for letter in name)[:40]
+
+
+def _json(value: Mapping[str, Any]) -> str:
+    return json.dumps(value, indent=1, allow_nan=False) + "\n"
+
+
+def _write(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    begun = path.with_suffix(path.suffix + ".tmp")
+    begun.write_text(text, encoding="utf-8")
+    begun.replace(path)
+    return path

@@ -1,0 +1,140 @@
+"""A trial, and what a session hands over when it ends."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from openoutcry.research.advice import Advice
+from openoutcry.research.checking import Candidate
+from openoutcry.research.gates import Gate
+from openoutcry.research.holdout import Seal, Verdict
+from openoutcry.research.luck import Luck, Memory
+from openoutcry.research.proposing import TrialCard
+from openoutcry.research.scores import OosScore
+from openoutcry.research.shortlist import Dropped
+from openoutcry.research.validation import Validated
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A configuration whose out-of-sample result was looked at.
+
+    Attributes:
+        key: SHA-256 of all that the result depends on.
+        round: The round it was proposed in.
+        candidate: What was evaluated.
+        validated: What came of it.
+        luck: How much of its score is luck, at the trials counted then.
+        gates: What it had to show.
+        outcome: `advanced`, `kept` or `discarded`.
+        reasons: Why it did not advance.
+    """
+
+    key: str
+    round: int
+    candidate: Candidate
+    validated: Validated
+    luck: Luck
+    gates: tuple[Gate, ...]
+    outcome: str = ""
+    reasons: tuple[str, ...] = ()
+
+    @property
+    def oos(self) -> OosScore:
+        """Its out-of-sample score."""
+        return self.validated.oos
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what a journal says of it before a decision."""
+        return {
+            "round": self.round,
+            "key": self.key,
+            "strategy": self.candidate.name,
+            "identity": dict(self.candidate.identity),
+            "tuned": list(self.candidate.tuned),
+            "fold_params": [dict(each) for each in self.validated.params],
+            "n_configs": self.validated.n_configs,
+            "oos": self.oos.to_json(),
+            "in_sample": [vars(each) for each in self.validated.in_sample],
+            "luck": self.luck.to_json(),
+            "gates": [gate.to_json() for gate in self.gates],
+        }
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A candidate on the short list.
+
+    Attributes:
+        trial: Its trial.
+        luck: How much of its score is luck at the trials of the whole session.
+        gates: Its gates, judged again by that.
+        verdict: What it did in the holdout; None where that was not opened.
+    """
+
+    trial: Trial
+    luck: Luck
+    gates: tuple[Gate, ...]
+    verdict: Verdict | None = None
+
+    @property
+    def key(self) -> str:
+        """Key of its trial."""
+        return self.trial.key
+
+    @property
+    def oos(self) -> OosScore:
+        """Its out-of-sample score."""
+        return self.trial.oos
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what is frozen of it, before the holdout is opened."""
+        return {
+            "key": self.key,
+            "strategy": self.trial.candidate.name,
+            "identity": dict(self.trial.candidate.identity),
+            "oos": self.oos.to_json(),
+            "luck": self.luck.to_json(),
+            "gates": [gate.to_json() for gate in self.gates],
+        }
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a session hands over.
+
+    Attributes:
+        session_id: Its name.
+        start: What stood in its first event.
+        trials: All trials, in order.
+        history: All rounds, as proposers saw them.
+        shortlist: Candidates for a person to decide on, best first.
+        dropped: What could have been on the list, and why it is not.
+        n_trials: Trials counted for the family of the market, earlier sessions' too.
+        n_session: Those of them that this session made.
+        advice: What the trials say of one another.
+        tokens: Tokens used.
+        stopped_reason: Why it stopped.
+        memory: What it began with.
+        seal: Of the holdout; None where that stayed shut.
+        holdout_reuse: How often the holdout had been opened before; None where it stayed shut.
+        holdout_note: Why it stayed shut; empty where it did not.
+    """
+
+    session_id: str
+    start: Mapping[str, Any]
+    trials: tuple[Trial, ...]
+    history: tuple[TrialCard, ...]
+    shortlist: tuple[Listed, ...]
+    dropped: tuple[Dropped, ...]
+    n_trials: int
+    n_session: int
+    advice: Advice
+    tokens: int
+    stopped_reason: str
+    memory: Memory
+    seal: Seal | None = None
+    holdout_reuse: int | None = None
+    holdout_note: str = ""

@@ -1,0 +1,253 @@
+"""Walk-forward: what a strategy is fitted on, and what it is then tested on.
+
+All ranges of bars are half-open, `(first, end)`. A `Fold` is a part to fit on and the part after it to test on, `gap`
+bars apart, so that nothing measured in one reaches into the other. `combinatorial` tests on every choice of some of
+several groups, fitted on bars after a test too, which need an embargo besides the purge.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from math import comb
+from typing import Any
+
+from openoutcry.arguments import whole
+from openoutcry.backtest import Run, run_backtest
+from openoutcry.dataset import Dataset
+from openoutcry.errors import refusal
+from openoutcry.openoutcry_py import CostModel, Limits
+from openoutcry.strategies import Strategy
+
+Part = tuple[int, int]
+"""Bars `[first, end)`."""
+
+MODES = ("anchored", "rolling")
+
+_MOST = 2**53
+_MOST_SPLITS = 100_000
+
+
+@dataclass(frozen=True)
+class Fold:
+    """A part to fit on, and the part after it to test on.
+
+    Attributes:
+        train: Bars to fit on.
+        test: Bars to test on, `gap` bars after those.
+    """
+
+    train: Part
+    test: Part
+
+
+@dataclass(frozen=True)
+class Split:
+    """A choice of groups to test on, and what may be fitted on.
+
+    Attributes:
+        groups: Indices of the groups tested on.
+        train: Stretches of bars to fit on, in order.
+        test: Bars of each group tested on, in order.
+    """
+
+    groups: tuple[int, ...]
+    train: tuple[Part, ...]
+    test: tuple[Part, ...]
+
+
+def reserve(n_bars: int, holdout: int, embargo: int) -> int:
+    """Return where the research part ends when a holdout is reserved.
+
+    The holdout are the last `holdout` bars; `embargo` bars before it belong to neither.
+
+    Raises:
+        OpenOutcryError: `argument_invalid`: less than two bars are left.
+    """
+    n_bars, embargo = whole("n_bars", n_bars, 2, _MOST), whole("embargo", embargo, 0, _MOST)
+    holdout = whole("holdout", holdout, 2, _MOST)
+    end = n_bars - holdout - embargo
+    if end < 2:
+        wanted = f"a holdout of {holdout} bars and an embargo of {embargo} must leave two of {n_bars} bars"
+        raise refusal("argument_invalid", f"{wanted}; received {end}")
+    return end
+
+
+def gap_of(embargo: int = 0, horizon: int = 1) -> int:
+    """Return how many bars must lie between fit and test.
+
+    Args:
+        embargo: Bars asked for.
+        horizon: Bars that a decision is held, or that what is fitted looks ahead.
+    """
+    return max(whole("embargo", embargo, 0, _MOST), whole("horizon", horizon, 0, _MOST), 1)
+
+
+def folds(
+    n_bars: int,
+    n_folds: int | None = None,
+    *,
+    train: int | None = None,
+    test: int | None = None,
+    mode: str = "anchored",
+    gap: int = 1,
+    lookback: int = 1,
+    min_bars: int = 30,
+) -> tuple[Fold, ...]:
+    """Return the folds of the research part, whose tests follow each other.
+
+    Given `n_folds` alone, both parts have `(n_bars - gap) // (n_folds + 1)` bars; given one part as well, the other has
+    as many as are left. Given both parts alone, there are as many folds as fit, the same bars as those of skfolio's
+    `WalkForward(test, train, purged_size=gap, expand_train=mode == "anchored")`.
+
+    Args:
+        n_bars: Bars of the research part, without holdout.
+        n_folds: How many folds, exactly.
+        train: Bars to fit on; of the first fold where `mode` is anchored.
+        test: Bars to test on.
+        mode: `anchored`, fitted on everything from bar 0 on, or `rolling`, on the last `train` bars.
+        gap: Bars between fit and test.
+        lookback: Closes that a decision needs, which the first fit must have.
+        min_bars: Fewest bars of a test.
+
+    Raises:
+        OpenOutcryError: `argument_invalid`: a test or fit is too short, or the bars do not go so far.
+    """
+    if mode not in MODES:
+        raise refusal("argument_invalid", f"`mode` must be {' or '.join(MODES)}; received {mode!r}")
+    n_bars, gap = whole("n_bars", n_bars, 2, _MOST), whole("gap", gap, 0, _MOST)
+    train, test = _sizes(n_bars - gap, n_folds, train, test)
+    least_test, least_train = whole("min_bars", min_bars, 1, _MOST), whole("lookback", lookback, 1, _MOST)
+    if test < least_test:
+        raise refusal("argument_invalid", f"a test must have at least {least_test} bars; received {test} of {n_bars}")
+    if train < least_train:
+        wanted = f"a fit must have at least the {least_train} closes that a decision needs"
+        raise refusal("argument_invalid", f"{wanted}; received {train} of {n_bars} bars")
+    n_fit = max(0, (n_bars - gap - train) // test)
+    count = n_fit if n_folds is None else n_folds
+    if not 1 <= count <= n_fit:
+        wanted = f"{n_bars} bars must hold a fit of {train}, a gap of {gap} and {max(count, 1)} tests of {test}"
+        raise refusal("argument_invalid", f"{wanted}; received room for {n_fit}")
+    ends = (train + k * test for k in range(count))
+    return tuple(Fold((0 if mode == "anchored" else e - train, e), (e + gap, e + gap + test)) for e in ends)
+
+
+def _sizes(n_bars: int, n_folds: int | None, train: int | None, test: int | None) -> tuple[int, int]:
+    """Return the bars of fit and test; those that are not given share what is left."""
+    if n_folds is not None:
+        n_folds = whole("n_folds", n_folds, 1, _MOST)
+    elif train is None or test is None:
+        raise refusal("argument_invalid", "`n_folds`, or both `train` and `test`, are required; received neither")
+    train = None if train is None else whole("train", train, 1, _MOST)
+    test = None if test is None else whole("test", test, 1, _MOST)
+    if n_folds is not None and train is None and test is None:
+        train = test = n_bars // (n_folds + 1)
+    elif n_folds is not None and test is None and train is not None:
+        test = (n_bars - train) // n_folds
+    elif n_folds is not None and train is None and test is not None:
+        train = n_bars - n_folds * test
+    assert train is not None, "a fold has both parts"
+    assert test is not None, "a fold has both parts"
+    return train, test
+
+
+def combinatorial(n_bars: int, n_groups: int, n_test: int, *, purge: int = 1, embargo: int = 0) -> tuple[Split, ...]:
+    """Return the splits of combinatorial purged cross-validation.
+
+    The bars are cut into groups of `n_bars // n_groups`, the last one taking what is left over, and every choice of
+    `n_test` of them is tested on. The bars are those of skfolio's `CombinatorialPurgedCV(n_groups, n_test, purge,
+    embargo)`, in its order. Source: López de Prado (2018), chapter 12.
+
+    Args:
+        n_bars: Bars of the research part, without holdout.
+        n_groups: Groups, three at least.
+        n_test: Groups to test on in a split.
+        purge: Bars before and after a group tested on that are not fitted on.
+        embargo: Bars after those behind a group that are not fitted on either.
+
+    Raises:
+        OpenOutcryError: `argument_invalid`: there are too many splits, or purge and embargo fill a group.
+    """
+    n_bars, n_groups = whole("n_bars", n_bars, 2, _MOST), whole("n_groups", n_groups, 3, 1000)
+    n_test = whole("n_test", n_test, 1, n_groups - 1)
+    purge, embargo = whole("purge", purge, 0, _MOST), whole("embargo", embargo, 0, _MOST)
+    size = n_bars // n_groups
+    if purge + embargo >= size:
+        wanted = f"purge and embargo together must be below the {size} bars of a group"
+        raise refusal("argument_invalid", f"{wanted}; received {purge + embargo}")
+    if comb(n_groups, n_test) > _MOST_SPLITS:
+        received = f"{comb(n_groups, n_test):,}, of {n_test} among {n_groups} groups"
+        raise refusal("argument_invalid", f"at most {_MOST_SPLITS:,} splits are possible; received {received}")
+    edges = [*range(0, n_groups * size, size), n_bars]
+    groups = [(edges[k], edges[k + 1]) for k in range(n_groups)]
+    found = []
+    for chosen in combinations(range(n_groups), n_test):
+        trained = (k for k in range(n_groups) if k not in chosen)
+        fit: list[Part] = []
+        for k in trained:
+            first = groups[k][0] + (purge + embargo if k - 1 in chosen else 0)
+            end = groups[k][1] - (purge if k + 1 in chosen else 0)
+            if fit and fit[-1][1] == first:
+                fit[-1] = fit[-1][0], end
+            elif first < end:
+                fit.append((first, end))
+        found.append(Split(chosen, tuple(fit), tuple(groups[k] for k in chosen)))
+    return tuple(found)
+
+
+def paths(splits: tuple[Split, ...]) -> tuple[tuple[int, ...], ...]:
+    """Return the paths through all groups that the tests of splits make.
+
+    A path names, for each group, the split whose test of it belongs to the path. There are C(n, k) k / n of them, and
+    each test of a split is on one path.
+    """
+    n_groups = 1 + max(group for split in splits for group in split.groups)
+    tests = [[place for place, split in enumerate(splits) if group in split.groups] for group in range(n_groups)]
+    return tuple(zip(*tests, strict=True))
+
+
+def picture(parts: tuple[Fold, ...] | tuple[Split, ...], n_bars: int, width: int = 60) -> str:
+    """Return a drawing of folds or splits, one a line.
+
+    `-` is fitted on, `#` tested on, `.` neither. Where a letter stands for several bars, it is that of the first.
+    """
+    width = min(whole("width", width, 1, 1000), whole("n_bars", n_bars, 1, _MOST))
+    firsts = [place * n_bars // width for place in range(width)]
+    return "\n".join("".join(_letter(each, bar) for bar in firsts) for each in parts)
+
+
+def _letter(part: Fold | Split, bar: int) -> str:
+    trains = (part.train,) if isinstance(part, Fold) else part.train
+    tests = (part.test,) if isinstance(part, Fold) else part.test
+    if any(first <= bar < end for first, end in tests):
+        return "#"
+    return "-" if any(first <= bar < end for first, end in trains) else "."
+
+
+def as_rows(parts: tuple[Fold, ...], dates: tuple[str, ...]) -> list[dict[str, Any]]:
+    """Return folds as plain values: their bars and dates."""
+    rows = []
+    for index, fold in enumerate(parts):
+        row: dict[str, Any] = {"fold": index}
+        for name, (first, end) in (("train", fold.train), ("test", fold.test)):
+            row |= {name: [first, end], f"{name}_dates": [dates[first], dates[end - 1]]}
+        rows.append(row)
+    return rows
+
+
+def run_part(
+    strategy: Strategy,
+    dataset: Dataset,
+    part: Part,
+    costs: CostModel | None = None,
+    limits: Limits | None = None,
+) -> Run:
+    """Run a strategy over some bars, flat at the first and flat again at the last.
+
+    The closes before the part warm it up, and nothing is ordered there. The last decision closes everything, so that
+    the run pays for its way out. A strategy that is itself still warming up holds nothing.
+    """
+    first, end = part
+    table = strategy.table(dataset, first, end)
+    table[end - 2 : end] = 0.0
+    return run_backtest(dataset, table, part, costs, limits, lookback=1, name=strategy.name)

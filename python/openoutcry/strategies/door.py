@@ -1,0 +1,61 @@
+"""The JSON door of a strategy: observations in, decisions out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from openoutcry.arguments import texts
+from openoutcry.errors import refusal
+from openoutcry.strategies.windows import Array
+
+
+class StrategyAgent:
+    """An agent that asks a strategy, for one run.
+
+    Args:
+        decide: What returns the weights of a window.
+        lookback: Closes of a window.
+        symbols: All symbols of the market, in its order.
+        name: What it is called.
+    """
+
+    def __init__(self, decide: Callable[[Array], Array], lookback: int, symbols: Sequence[str], name: str) -> None:
+        self.lookback = lookback
+        self.__name__ = name
+        self._decide = decide
+        self._symbols = texts("symbols", symbols)
+        self._before: tuple[str, dict[str, int]] = ("", {})
+
+    def __call__(self, observation: Mapping[str, Any]) -> dict[str, Any]:
+        shown = {entry["symbol"]: entry["close_history"] for entry in observation["symbols"]}
+        self._check_depth(observation["date"], shown)
+        closes = np.full((self.lookback, len(self._symbols)), np.nan)
+        for place, symbol in enumerate(self._symbols):
+            if history := shown.get(symbol, [])[-self.lookback :]:
+                closes[-len(history) :, place] = history
+        if not np.isfinite(closes[0]).any():
+            return {"orders": []}
+        weights = self._decide(closes)
+        targets = zip(self._symbols, weights.tolist(), strict=True)
+        return {"orders": [_order(symbol, weight) for symbol, weight in targets if symbol in shown]}
+
+    def _check_depth(self, date: str, shown: Mapping[str, Sequence[float]]) -> None:
+        """Refuse observations that show too little.
+
+        From one bar to the next a history grows, unless it is as long as it will ever be.
+        """
+        day, lengths = self._before
+        now = {symbol: len(history) for symbol, history in shown.items()}
+        for symbol, length in now.items():
+            if length < self.lookback and day < date and lengths.get(symbol) == length:
+                wanted = f"observations must show {self.lookback} closes, as `lookback={self.lookback}` makes them"
+                raise refusal("argument_invalid", f"{wanted}; received {length} of {symbol}")
+        self._before = date, now
+
+
+def _order(symbol: str, weight: float) -> dict[str, Any]:
+    action = "buy" if weight > 0.0 else "sell" if weight < 0.0 else "close"
+    return {"symbol": symbol, "action": action, "target_weight": weight}

@@ -1,0 +1,44 @@
+"""Mean reversion: how far a close lies from the mean of its window."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from openoutcry.strategies import windows
+from openoutcry.strategies.base import WindowStrategy
+from openoutcry.strategies.ranges import Ranges
+from openoutcry.strategies.windows import Array
+
+
+class MeanReversion(WindowStrategy):
+    """Buy what lies below the mean of its window, and sell what lies above.
+
+    How much is in proportion to the deviations that it lies apart. A symbol has at most an equal part of the account,
+    from `width` deviations on.
+    """
+
+    NAME = "mean-reversion"
+    PARAM_RANGES: ClassVar[Ranges] = {
+        "window": {"type": "int", "min": 5, "max": 120, "step": 1, "default": 20},
+        "width": {"type": "float", "min": 0.5, "max": 4.0, "step": 0.25, "default": 2.0},
+        "side": {"type": "categorical", "choices": ["long", "long-short"], "default": "long-short"},
+    }
+
+    @property
+    def lookback(self) -> int:
+        """Closes of the mean."""
+        return int(self.params["window"])
+
+    def weigh(self, ends: Array) -> Array:
+        """Return the weights of windows."""
+        is_shown = windows.shown_fully(ends)
+        mean = windows.mean(ends)
+        deviation = windows.deviation(ends, mean)
+        # Where closes do not vary there is no distance to speak of.
+        varies = is_shown & (deviation > windows.NEGLIGIBLE * mean)
+        distance = windows.ratio(mean - ends[:, -1], deviation, varies) / self.params["width"]
+        least = -1.0 if self.params["side"] == "long-short" else 0.0
+        part = np.minimum(np.maximum(distance, least), 1.0)
+        return windows.ratio(part, windows.across(is_shown.astype(np.float64)), is_shown)

@@ -1,0 +1,46 @@
+"""Momentum: what rose most beside the others."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from openoutcry.strategies import windows
+from openoutcry.strategies.base import WindowStrategy
+from openoutcry.strategies.ranges import Ranges
+from openoutcry.strategies.windows import Array
+
+
+class Momentum(WindowStrategy):
+    """Hold the symbols that rose most, their last bars left out.
+
+    Those that rose least are sold short if asked to. The default is a year without its last month in daily bars. A
+    market of one symbol has nothing to choose from and is not traded. Source: Jegadeesh and Titman (1993).
+    """
+
+    NAME = "momentum"
+    PARAM_RANGES: ClassVar[Ranges] = {
+        "window": {"type": "int", "min": 25, "max": 300, "step": 1, "default": 252},
+        "skip": {"type": "int", "min": 0, "max": 21, "step": 1, "default": 21},
+        "share": {"type": "float", "min": 0.1, "max": 0.5, "step": 0.05, "default": 0.3},
+        "side": {"type": "categorical", "choices": ["long", "long-short"], "default": "long"},
+    }
+
+    @property
+    def lookback(self) -> int:
+        """Closes of the window and the one that it starts from."""
+        return int(self.params["window"]) + 1
+
+    def weigh(self, ends: Array) -> Array:
+        """Return the weights of windows."""
+        is_shown = windows.shown_fully(ends)
+        rise = windows.ratio(ends[:, -1 - self.params["skip"]], ends[:, 0], is_shown)
+        # Places from the largest rise on, ties in the order of symbols, what is not shown last.
+        places = np.argsort(np.argsort(np.where(is_shown, -rise, np.inf), axis=1, kind="stable"), axis=1)
+        n_shown = windows.across(is_shown.astype(np.float64))
+        n_held = np.minimum(np.maximum(np.floor(self.params["share"] * n_shown), 1.0), np.floor(n_shown / 2.0))
+        side = (places < n_held).astype(np.float64)
+        if self.params["side"] == "long-short":
+            side = (side - ((places >= n_shown - n_held) & is_shown)) / 2.0
+        return windows.ratio(side, n_held, is_shown & (n_held > 0.0))

@@ -1,0 +1,74 @@
+"""Pairs: two symbols that move together, when they have moved apart."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from openoutcry.strategies import windows
+from openoutcry.strategies.base import WindowStrategy
+from openoutcry.strategies.ranges import Ranges
+from openoutcry.strategies.windows import Array
+
+Places = npt.NDArray[np.intp]
+
+
+class Pairs(WindowStrategy):
+    """Sell the dear and buy the cheap one of the two most correlated symbols.
+
+    Dear or cheap is the ratio of their closes beside its mean in the window. From `entry` deviations on all of the
+    account is in the pair, half on each side; below `exit` nothing; between them a part. To trade one pair and no
+    other, select its symbols from the market. Source: Gatev, Goetzmann and Rouwenhorst (2006).
+    """
+
+    NAME = "pairs"
+    PARAM_RANGES: ClassVar[Ranges] = {
+        "window": {"type": "int", "min": 20, "max": 250, "step": 5, "default": 60},
+        "entry": {"type": "float", "min": 1.0, "max": 4.0, "step": 0.25, "default": 2.0},
+        "exit": {"type": "float", "min": 0.0, "max": 1.0, "step": 0.25, "default": 0.5},
+    }
+
+    @property
+    def lookback(self) -> int:
+        """Closes of the window."""
+        return int(self.params["window"])
+
+    def weigh(self, ends: Array) -> Array:
+        """Return the weights of windows."""
+        n_symbols = ends.shape[2]
+        weights = np.zeros((len(ends), n_symbols))
+        if n_symbols == 1:
+            return weights
+        first, second, is_pair = _closest(ends)
+        rows = np.arange(len(ends))
+        # Where there is no pair these are closes that are not shown, and nothing is made of them.
+        spread = (ends[rows, :, first] / ends[rows, :, second])[:, :, None]
+        mean = windows.mean(spread)
+        deviation = windows.deviation(spread, mean)
+        varies = is_pair[:, None] & (deviation > windows.NEGLIGIBLE * mean)
+        distance = windows.ratio(mean - spread[:, -1], deviation, varies)
+        size = np.where(np.abs(distance) < self.params["exit"], 0.0, distance / self.params["entry"])
+        half = (np.minimum(np.maximum(size, -1.0), 1.0) / 2.0)[:, 0]
+        weights[rows, first] = half
+        weights[rows, second] = -half
+        return weights
+
+
+def _closest(ends: Array) -> tuple[Places, Places, windows.Mask]:
+    """Return the pair of each window with the largest correlation.
+
+    And whether it has one.
+    """
+    firsts, seconds = np.triu_indices(ends.shape[2], 1)
+    moves = windows.shown_fully(ends)
+    powers = windows.total(step * step for step in windows.steps(ends))
+    moves &= powers > windows.NEGLIGIBLE**2
+    shared = windows.total(step[:, firsts] * step[:, seconds] for step in windows.steps(ends))
+    is_pair = moves[:, firsts] & moves[:, seconds]
+    size = np.sqrt(powers[:, firsts]) * np.sqrt(powers[:, seconds])
+    correlation = np.where(is_pair, windows.ratio(shared, size, is_pair), -np.inf)
+    best = np.argmax(correlation, axis=1)
+    has_pair = np.isfinite(correlation.max(axis=1))
+    return firsts[best], seconds[best], has_pair

@@ -1,0 +1,74 @@
+"""Risk parity: every symbol with the same part of the risk."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from openoutcry.strategies import windows
+from openoutcry.strategies.base import WindowStrategy
+from openoutcry.strategies.ranges import Ranges
+from openoutcry.strategies.volatility_target import inverse_volatility
+from openoutcry.strategies.windows import Array
+
+_SWEEPS = 30
+
+
+class RiskParity(WindowStrategy):
+    """Hold all symbols, each with the same part of the risk of the whole.
+
+    `equal-risk` takes correlations into account; `inverse-volatility` takes them for equal. All of the account is held.
+    Source: Maillard, Roncalli and Teiletche (2010); solved by cyclical coordinate descent, Griveau-Billion, Richard and
+    Roncalli (2013), of a fixed number of sweeps.
+    """
+
+    NAME = "risk-parity"
+    PARAM_RANGES: ClassVar[Ranges] = {
+        "window": {"type": "int", "min": 20, "max": 250, "step": 5, "default": 60},
+        "method": {"type": "categorical", "choices": ["equal-risk", "inverse-volatility"], "default": "equal-risk"},
+    }
+
+    @property
+    def lookback(self) -> int:
+        """Closes of the returns of the window."""
+        return int(self.params["window"]) + 1
+
+    def weigh(self, ends: Array) -> Array:
+        """Return the weights of windows."""
+        parts = inverse_volatility(ends)
+        if self.params["method"] == "inverse-volatility":
+            return parts
+        moves = parts > 0.0
+        equal = parts * _balanced(_correlations(ends, moves))
+        return windows.ratio(equal, windows.across(equal), moves)
+
+
+def _correlations(ends: Array, moves: windows.Mask) -> Array:
+    """Return correlations of returns around 0.
+
+    Their shape is `(n_symbols, n_symbols, n)`; they are 0 where a symbol does not move.
+    """
+    steps = [np.where(moves, step, 0.0).T for step in windows.steps(ends)]
+    shared = windows.total(step[:, None] * step[None] for step in steps)
+    power = np.sqrt(shared[np.arange(len(shared)), np.arange(len(shared))])
+    return windows.ratio(shared, power[:, None] * power[None], (moves.T[:, None] & moves.T[None]))
+
+
+def _balanced(correlations: Array) -> Array:
+    """Return what to multiply one over the volatilities by.
+
+    Its shape is `(n, n_symbols)`. Each x of them solves `x (C x) = 1 / n_symbols`, the others as they are, again and
+    again.
+    """
+    n_symbols = len(correlations)
+    budget = 1.0 / n_symbols
+    found = np.full((n_symbols, correlations.shape[2]), np.sqrt(budget))
+    for _ in range(_SWEEPS):
+        for symbol in range(n_symbols):
+            products = correlations[symbol] * found
+            # Left to right, where a sum of numpy may take another order.
+            others = np.add.accumulate(products)[-1] - products[symbol]
+            found[symbol] = (np.sqrt(others * others + 4.0 * budget) - others) / 2.0
+    balanced: Array = found.T
+    return balanced

@@ -1,0 +1,40 @@
+"""Trend: a fast average of the closes against a slow one."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from openoutcry.strategies import windows
+from openoutcry.strategies.base import WindowStrategy
+from openoutcry.strategies.ranges import Ranges
+from openoutcry.strategies.windows import Array
+
+
+class Trend(WindowStrategy):
+    """Hold what has its fast moving average above its slow one.
+
+    What has it below is sold short if asked to. Each symbol gets an equal part of the account.
+    """
+
+    NAME = "trend"
+    PARAM_RANGES: ClassVar[Ranges] = {
+        "fast": {"type": "int", "min": 2, "max": 60, "step": 1, "default": 50},
+        "slow": {"type": "int", "min": 65, "max": 300, "step": 5, "default": 200},
+        "side": {"type": "categorical", "choices": ["long", "long-short"], "default": "long"},
+    }
+
+    @property
+    def lookback(self) -> int:
+        """Closes of the slow average."""
+        return int(self.params["slow"])
+
+    def weigh(self, ends: Array) -> Array:
+        """Return the weights of windows."""
+        is_shown = windows.shown_fully(ends)
+        fast = windows.mean(ends[:, -self.params["fast"] :])
+        slow = windows.mean(ends)
+        below = -1.0 if self.params["side"] == "long-short" else 0.0
+        side = np.where(fast > slow, 1.0, np.where(fast < slow, below, 0.0))
+        return windows.ratio(side, windows.across(is_shown.astype(np.float64)), is_shown)

@@ -1,0 +1,52 @@
+"""Volatility targeting: as much of the market as keeps a constant risk."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from openoutcry.strategies import windows
+from openoutcry.strategies.base import WindowStrategy
+from openoutcry.strategies.ranges import Ranges
+from openoutcry.strategies.windows import Array
+
+
+class VolatilityTarget(WindowStrategy):
+    """Hold as much of the market as had the volatility aimed at.
+
+    Symbols are weighed by one over their volatility. The target is a standard deviation a bar: 0.006 a day is about
+    10 % a year. There is no leverage: where all of the account is calmer than the target, all of it is held.
+    """
+
+    NAME = "volatility-target"
+    PARAM_RANGES: ClassVar[Ranges] = {
+        "window": {"type": "int", "min": 10, "max": 250, "step": 5, "default": 60},
+        "target": {"type": "float", "min": 0.0005, "max": 0.02, "step": 0.0005, "default": 0.006},
+    }
+
+    @property
+    def lookback(self) -> int:
+        """Closes of the returns of the window."""
+        return int(self.params["window"]) + 1
+
+    def weigh(self, ends: Array) -> Array:
+        """Return the weights of windows."""
+        parts = inverse_volatility(ends)
+        is_held = parts > 0.0
+        returns = (windows.across(np.where(is_held, step, 0.0) * parts) for step in windows.steps(ends))
+        risk = np.sqrt(windows.total(each * each for each in returns) / self.params["window"])
+        target = np.full(risk.shape, self.params["target"])
+        scale = np.where(risk > target, windows.ratio(target, risk, risk > target), 1.0)
+        return parts * scale
+
+
+def inverse_volatility(ends: Array) -> Array:
+    """Return parts of 1 in proportion to one over the volatility.
+
+    A symbol that stands still has none.
+    """
+    volatility = windows.volatility(ends)
+    moves = windows.shown_fully(ends) & (volatility > windows.NEGLIGIBLE)
+    inverse = windows.ratio(np.ones(volatility.shape), volatility, moves)
+    return windows.ratio(inverse, windows.across(inverse), moves)

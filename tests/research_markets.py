@@ -1,0 +1,31 @@
+"""Markets for research: pure noise, and one with an edge that was put there."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import openoutcry as oo
+
+
+def noise(seed: int, n_bars: int = 1000, n_symbols: int = 4) -> oo.Dataset:
+    """Return a market whose returns are independent: nothing can be known of it."""
+    rng = np.random.default_rng(seed)
+    return _market(0.01 * rng.standard_normal((n_bars, n_symbols)), f"noise-{seed}")
+
+
+def trending(seed: int, n_bars: int = 2000, n_symbols: int = 4) -> oo.Dataset:
+    """Return a market whose drift stays for 100 bars on average, up or down."""
+    rng = np.random.default_rng(seed)
+    state = np.empty((n_bars, n_symbols))
+    now = rng.choice([-1.0, 1.0], n_symbols)
+    for bar in range(n_bars):
+        now = np.where(rng.random(n_symbols) < 0.99, now, -now)
+        state[bar] = now
+    return _market(0.003 * state + 0.01 * rng.standard_normal((n_bars, n_symbols)), f"trending-{seed}")
+
+
+def _market(returns: np.ndarray, name: str) -> oo.Dataset:
+    n_bars, n_symbols = returns.shape
+    dates = [str(date) for date in np.datetime64("2000-01-03") + np.arange(n_bars)]
+    close = 100.0 * np.cumprod(1.0 + returns, axis=0)
+    return oo.Dataset.from_arrays(dates, [f"S{place}" for place in range(n_symbols)], close, name=name)

@@ -1,0 +1,230 @@
+"""Gates, the incumbent test, the short list and what luck does: A5, A6, A9, A10 and the default gates."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import openoutcry as oo
+from openoutcry.research.config import Guard, ResearchConfig
+from openoutcry.research.gates import SKIPPED, Evidence, Thresholds, failed, is_promotable, judge, thresholds_of
+from openoutcry.research.incumbent import beats
+from openoutcry.research.luck import Counter, Memory, Spread
+from openoutcry.research.scores import FoldScore, InSample, OosScore, moments_of
+from openoutcry.research.shortlist import shorten
+
+
+def fold(**changes) -> FoldScore:
+    told = {"first": "2000-01-03", "last": "2001-01-03", "sharpe": 1.5, "return_": 0.1, "max_drawdown": 0.1}
+    told |= {"profit_factor": 1.6, "n_trades": 40, "has_no_loss": False}
+    return FoldScore(**(told | changes))
+
+
+def oos(
+    sharpe: float | None = 1.5, drawdown: float = 0.1, folds: tuple[FoldScore, ...] = (), seed: int = 0
+) -> OosScore:
+    returns = 0.001 + 0.01 * np.random.default_rng(seed).standard_normal(400)
+    nav = np.concatenate([[1.0], np.cumprod(1.0 + returns)])
+    made = folds or (fold(),) * 4
+    return OosScore(sharpe, drawdown, 0.2, made, moments_of(returns), returns, nav, ("2000-01-03",) * 400)
+
+
+GOOD = Evidence(oos(), (InSample(2.0, 0.1),) * 4, 0.9, probe_changes=0)
+
+
+def gates_of(evidence: Evidence, **changes) -> dict:
+    return {gate.name: gate for gate in judge(evidence, replace(Thresholds(), **changes))}
+
+
+def test_a_trial_that_passes_every_gate_is_promotable() -> None:
+    gates = judge(GOOD, Thresholds())
+    assert is_promotable(gates)
+    assert [gate.name for gate in gates] == [
+        "sharpe",
+        "profit_factor",
+        "efficiency",
+        "drawdown_ratio",
+        "trades",
+        "dsr",
+        "causality",
+    ]
+    assert all(set(gate.to_json()) >= {"value", "threshold", "op", "passed", "evaluated"} for gate in gates)
+
+
+@pytest.mark.parametrize(
+    ("name", "evidence"),
+    [
+        ("sharpe", replace(GOOD, oos=oos(folds=(fold(sharpe=1.19),) * 4))),
+        ("profit_factor", replace(GOOD, oos=oos(folds=(fold(profit_factor=1.29),) * 4))),
+        ("drawdown_ratio", replace(GOOD, oos=oos(folds=(fold(max_drawdown=0.151),) * 4))),
+        ("trades", replace(GOOD, oos=oos(folds=(fold(n_trades=24),) * 4))),
+        ("efficiency", replace(GOOD, in_sample=(InSample(5.1, 0.1),) * 4)),
+        ("dsr", replace(GOOD, dsr=0.5)),
+        ("causality", replace(GOOD, probe_changes=1)),
+    ],
+)
+def test_each_gate_fails_just_beyond_its_threshold(name: str, evidence: Evidence) -> None:
+    gates = judge(evidence, Thresholds())
+    assert [gate.name for gate in gates if not gate.passed] == [name]
+    assert all(gate.evaluated for gate in gates)
+    assert failed(gates)[0].startswith(f"{name}: ")
+
+
+def test_the_efficiency_that_is_required_is_lower_where_the_sharpe_gate_is_passed() -> None:
+    weak = replace(GOOD, in_sample=(InSample(1.5 / 0.35, 0.1),) * 4)
+    assert gates_of(weak)["efficiency"].passed
+    low = replace(weak, oos=oos(folds=(fold(sharpe=1.1),) * 4), in_sample=(InSample(1.1 / 0.35, 0.1),) * 4)
+    assert not gates_of(low)["efficiency"].passed
+    assert gates_of(low)["efficiency"].threshold == 0.4
+
+
+@pytest.mark.parametrize(
+    ("name", "evidence"),
+    [
+        ("sharpe", replace(GOOD, oos=oos(folds=(*(fold(),) * 3, fold(sharpe=None))))),
+        ("efficiency", replace(GOOD, in_sample=(*(InSample(2.0, 0.1),) * 3, InSample(-1.0, 0.1)))),
+        ("dsr", replace(GOOD, dsr=None)),
+        ("dsr", replace(GOOD, dsr=float("nan"))),
+        ("causality", replace(GOOD, probe_changes=None)),
+        ("drawdown_ratio", replace(GOOD, in_sample=(InSample(2.0, 0.0),) * 4)),
+    ],
+)
+def test_a_gate_that_could_not_be_evaluated_has_failed(name: str, evidence: Evidence) -> None:
+    gate = gates_of(evidence)[name]
+    assert (gate.evaluated, gate.passed, gate.value) == (False, False, None)
+    assert gate.reason
+
+
+def test_two_losses_make_no_efficiency() -> None:
+    both = replace(GOOD, oos=oos(folds=(fold(sharpe=-2.0),) * 4), in_sample=(InSample(-1.0, 0.1),) * 4)
+    assert not gates_of(both)["efficiency"].evaluated
+
+
+def test_no_loss_is_a_profit_factor_only_with_enough_trades() -> None:
+    many = oos(folds=(fold(profit_factor=None, has_no_loss=True, n_trades=40),) * 4)
+    gate = gates_of(replace(GOOD, oos=many))["profit_factor"]
+    assert (gate.passed, gate.evaluated, gate.value) == (True, True, None)
+    few = oos(folds=(fold(profit_factor=None, has_no_loss=True, n_trades=2),) * 4)
+    assert not gates_of(replace(GOOD, oos=few))["profit_factor"].evaluated
+
+
+def test_what_was_not_measured_since_another_gate_failed_is_no_reason() -> None:
+    gates = judge(replace(GOOD, dsr=0.1, probe_changes=None), Thresholds())
+    assert [reason.partition(":")[0] for reason in failed(gates)] == ["dsr"]
+    assert next(gate for gate in gates if gate.name == "causality").reason == SKIPPED
+
+
+def test_no_gate_at_all_promotes_nothing() -> None:
+    none = Thresholds(*(None for _ in fields(Thresholds)))
+    assert judge(GOOD, none) == ()
+    assert not is_promotable(())
+
+
+def test_thresholds_are_read_from_plain_values_and_unknown_ones_refused() -> None:
+    assert thresholds_of({"preset": "strict", "min_trades": None}) == Thresholds(min_dsr=0.95, min_trades=None)
+    for wrong in (
+        {"min_sharp": 1.0},
+        {"preset": "lax"},
+        {"min_dsr": "0.5"},
+        {"min_dsr": True},
+        {"min_dsr": float("inf")},
+    ):
+        with pytest.raises(oo.OpenOutcryError, match="argument_invalid"):
+            thresholds_of(wrong)
+
+
+def test_the_incumbent_is_beaten_strictly_by_one_named_score() -> None:
+    """A5: the same statistic of both, the stitched Sharpe ratio (trap 1)."""
+    guard = Guard()
+    assert beats(oos(1.0), None, guard) == (True, "")
+    assert not beats(oos(1.0), oos(1.0), guard)[0]
+    assert beats(oos(1.0001), oos(1.0), guard)[0]
+    assert not beats(oos(1.1), oos(1.0), Guard(min_improvement=0.2))[0]
+    assert not beats(oos(None), None, guard)[0]
+    medians = oos(1.0, folds=(fold(sharpe=9.0),) * 4)
+    assert not beats(medians, oos(1.1), guard)[0], "fold medians must not be compared with stitched ratios"
+
+
+def test_a_deeper_drawdown_keeps_the_incumbent_in_place_beyond_tolerance_and_floor() -> None:
+    best = oos(1.0, 0.1)
+    assert beats(oos(2.0, 0.135), best, Guard())[0]
+    assert not beats(oos(2.0, 0.1351), best, Guard())[0]
+    assert beats(oos(2.0, 0.01), oos(1.0, 0.0), Guard())[0], "a drawdown of 0 leaves the floor"
+    assert not beats(oos(2.0, 0.0101), oos(1.0, 0.0), Guard())[0]
+
+
+def test_a_selector_is_shown_nothing_of_what_happened_in_sample() -> None:
+    """A9: by type."""
+    names = {each.name for each in fields(OosScore)} | {each.name for each in fields(FoldScore)}
+    assert not any("train" in name or "sample" in name or name.startswith("is_") for name in names)
+
+
+class Candidate:
+    def __init__(self, key: str, score: OosScore) -> None:
+        self.key, self.oos = key, score
+
+
+def test_the_short_list_keeps_the_best_of_those_that_move_alike() -> None:
+    """A6."""
+    twin = Candidate("b", replace(oos(1.0, seed=1), returns=2.0 * oos(seed=1).returns))
+    kept, dropped = shorten([twin, Candidate("a", oos(2.0, seed=1)), Candidate("c", oos(0.5, seed=2))], Guard(), 3)
+    assert [each.key for each in kept] == ["a", "c"]
+    assert [each.key for each in dropped] == ["b"]
+    kept, dropped = shorten([Candidate(str(seed), oos(float(seed), seed=seed)) for seed in range(5)], Guard(), 3)
+    assert [each.key for each in kept] == ["4", "3", "2"]
+    assert len(dropped) == 2
+
+
+def test_trials_are_counted_and_deflate() -> None:
+    """A10: the same track at more trials is more likely luck."""
+    found = []
+    for n_before in (0, 37, 370, 3700):
+        counter = Counter(Memory(n_trials=n_before))
+        counter.count(1, oos())
+        found.append(counter.luck_of(oos()))
+    assert [luck.n_trials for luck in found] == [1, 38, 371, 3701]
+    ratios = [luck.dsr for luck in found]
+    assert ratios == sorted(ratios, reverse=True)
+    assert ratios[0] == found[-1].dsr_if_one > ratios[-1]
+
+
+def test_code_counts_for_each_configuration_that_was_tried() -> None:
+    """A3."""
+    counter = Counter(Memory())
+    counter.count(8, oos())
+    counter.count(1, None)
+    assert counter.n_trials == 9
+    with pytest.raises(oo.OpenOutcryError):
+        counter.count(0, None)
+
+
+def test_a_track_that_does_not_vary_has_no_luck() -> None:
+    flat = replace(oos(), returns=np.zeros(400), moments=None)
+    counter = Counter(Memory())
+    counter.count(1, flat)
+    luck = counter.luck_of(flat)
+    assert luck.dsr is None
+    assert luck.undefined
+
+
+@given(st.lists(st.floats(-1.0, 1.0), min_size=2, max_size=40))
+def test_a_spread_is_that_of_its_ratios(ratios: list[float]) -> None:
+    spread = Spread()
+    for ratio in ratios:
+        spread = spread.with_(ratio)
+    if len(ratios) >= 10:
+        assert spread.deviation == pytest.approx(np.std(ratios, ddof=1), abs=1e-12)
+    else:
+        assert spread.deviation is None
+
+
+def test_a_configuration_is_read_back_as_it_was() -> None:
+    config = ResearchConfig(seed=2**64 - 1, costs=oo.CostModel(fee_bps=3.0), goal="z\u00fcrich")
+    assert ResearchConfig.of_json(config.to_json()) == config
+    for wrong in ({"split": {"mode": "sideways"}}, {"budgets": {"trials": 0}}, {"gate": {}}, {"split": [1]}):
+        with pytest.raises(oo.OpenOutcryError):
+            ResearchConfig.of_json(wrong)

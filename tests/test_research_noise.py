@@ -1,0 +1,87 @@
+"""Whether the agent fools itself: sessions on noise, an edge that was planted, and trials that are not declared."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from research_markets import noise
+from scipy.stats import beta
+
+import openoutcry as oo
+from openoutcry.research.conduct import Place, research
+from openoutcry.research.config import Budgets, ResearchConfig
+from openoutcry.research.gates import Evidence, Thresholds, is_promotable, judge
+from openoutcry.research.luck import Counter, Memory
+from openoutcry.research.proposers import RandomProposer
+from openoutcry.research.trial import Result
+
+pytestmark = pytest.mark.once
+
+N_SESSIONS = 200 if os.environ.get("OPENOUTCRY_FULL") else 12
+N_PROPOSALS = 50
+# All that a session looks at is judged by each of these afterwards, at the trials of its end.
+NOBODY = Thresholds(min_sharpe=1e6)
+DSR_ALONE = Thresholds(*(None,) * 6, min_dsr=0.95, max_perturbation_loss=None, max_probe_changes=None)
+
+
+def session(seed: int, folder: Path) -> Result:
+    config = ResearchConfig(
+        budgets=Budgets(N_PROPOSALS, 2 * N_PROPOSALS, 2 * N_PROPOSALS),
+        gates=NOBODY,
+        costs=oo.CostModel.zero(),
+        seed=seed,
+    )
+    market = noise(10_008 + seed)
+    return research(lambda: market, RandomProposer(), config, Place(folder / str(seed)))
+
+
+def promotes(result: Result, gates: Thresholds, n_trials: int | None = None) -> bool:
+    """Return whether any trial would be on the short list, at trials counted or declared."""
+    gates = replace(gates, max_probe_changes=None)
+    counter = Counter(Memory(n_trials=result.n_trials if n_trials is None else n_trials))
+    found = (
+        judge(Evidence(trial.oos, trial.validated.in_sample, counter.luck_of(trial.oos).dsr), gates)
+        for trial in result.trials
+    )
+    return any(map(is_promotable, found))
+
+
+def upper_bound(count: int, n: int) -> float:
+    """Return the upper end of the one-sided 95 % interval of a rate. Source: Clopper and Pearson (1934)."""
+    return 1.0 if count == n else float(beta.ppf(0.95, count + 1, n - count))
+
+
+@pytest.fixture(scope="module")
+def sessions(tmp_path_factory: pytest.TempPathFactory) -> list[Result]:
+    folder = tmp_path_factory.mktemp("noise")
+    return [session(seed, folder) for seed in range(N_SESSIONS)]
+
+
+def test_noise_is_hardly_ever_promoted(sessions: list[Result]) -> None:
+    rates = {
+        "strict": sum(promotes(each, Thresholds.preset("strict")) for each in sessions),
+        "default": sum(promotes(each, Thresholds.preset("default")) for each in sessions),
+        "DSR above 0.95 alone": sum(promotes(each, DSR_ALONE) for each in sessions),
+        "the same, 1 trial declared": sum(promotes(each, DSR_ALONE, 1) for each in sessions),
+    }
+    for name, count in rates.items():
+        print(f"{name}: {count} of {N_SESSIONS} sessions, at most {upper_bound(count, N_SESSIONS):.1%}")
+    assert all(each.n_trials == N_PROPOSALS for each in sessions)
+    for name in ("strict", "DSR above 0.95 alone"):
+        assert rates[name] <= 0.05 * N_SESSIONS
+    if N_SESSIONS >= 200:
+        assert upper_bound(rates["strict"], N_SESSIONS) <= 0.09
+    assert rates["the same, 1 trial declared"] > 0.2 * N_SESSIONS, "what is counted decides"
+
+
+def test_declaring_one_trial_instead_of_all_flips_the_verdict_on_the_best(sessions: list[Result]) -> None:
+    """The best of four sessions' 200 trials, side by side."""
+    best = max((trial for each in sessions[:4] for trial in each.trials), key=lambda trial: trial.oos.sharpe or -9.0)
+    counted = Counter(Memory(n_trials=200)).luck_of(best.oos)
+    assert counted.dsr is not None
+    assert counted.dsr_if_one is not None
+    print(f"Sharpe {best.oos.sharpe:.2f}: DSR {counted.dsr:.3f} at 200 trials, {counted.dsr_if_one:.3f} at 1")
+    assert counted.dsr < 0.95 < counted.dsr_if_one

@@ -1,0 +1,256 @@
+"""The loop: rounds, budgets, counts, dryness, and what it hands over (A1 to A6)."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from research_markets import noise, trending
+
+import openoutcry as oo
+from openoutcry.research.conduct import Place, research
+from openoutcry.research.config import Budgets, Guard, ResearchConfig, Split
+from openoutcry.research.gates import Thresholds
+from openoutcry.research.proposers import FixedProposer, RandomProposer
+from openoutcry.research.proposing import Ask, Attempt, Reply, TokenMeter, Usage
+from openoutcry.research.records import session_of
+from openoutcry.research.trial import Result
+
+MARKET = noise(7, 1000, 2)
+WHY = "prices that have risen for weeks go on to rise, since investors react late"
+LAX = Thresholds(*(None,) * 5, min_trades=0, min_dsr=None, max_perturbation_loss=None, max_probe_changes=None)
+
+
+def trend(**params: Any) -> dict[str, Any]:
+    return {"kind": "tune", "strategy": "trend", "params": {"slow": 100} | params, "rationale": WHY}
+
+
+def config(**changes: Any) -> ResearchConfig:
+    return replace(ResearchConfig(split=Split(holdout_bars=0)), **changes)
+
+
+def run(
+    proposals: Any, folder: Path, market: oo.Dataset = MARKET, told: ResearchConfig | None = None, **place: Any
+) -> Result:
+    proposer = FixedProposer(proposals) if isinstance(proposals, list) else proposals
+    return research(lambda: market, proposer, told or config(), Place(folder, **place))
+
+
+def events(folder: Path) -> list[tuple[str, Mapping[str, Any]]]:
+    return [(each["event"], each["payload"]) for each in session_of(Place(folder).journal).events]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "out"
+
+
+def test_a_session_goes_from_proposals_to_a_short_list(folder: Path) -> None:
+    """A1."""
+    result = run([trend(slow=100), trend(fast=20, slow=100)], folder)
+    assert result.stopped_reason == "proposer_exhausted"
+    assert [trial.outcome for trial in result.trials] == ["discarded", "discarded"]
+    assert result.shortlist == ()
+    assert [event for event, _ in events(folder)] == [
+        "session_start",
+        *["proposal", "trial", "decision"] * 2,
+        "proposal",
+        "stopped",
+        "shortlist_frozen",
+        "session_end",
+    ]
+
+
+def test_what_is_no_proposal_is_rejected_and_the_session_goes_on(folder: Path) -> None:
+    """A4, A15 and traps 3 and 4: rejects are dry rounds, no trials, and never an end by fault."""
+    wrong = [
+        {"kind": "tune", "strategy": "no-such", "params": {}, "rationale": WHY},
+        trend(fast="ten"),
+        trend(fast=10.0),
+        trend(fast=True),
+        trend(fast=10**9),
+        trend(pace=10),
+        {**trend(), "rationale": "should work"},
+        {**trend(), "rationale": None},
+        {"strategy": "trend"},
+        {"kind": "code", "source": "import os", "rationale": WHY},
+        {**trend(), "extra": 1},
+    ]
+    result = run([*wrong, trend()], folder, told=config(budgets=Budgets(10, 100, 100)))
+    assert [card.outcome for card in result.history] == [*["rejected"] * len(wrong), "discarded"]
+    assert result.n_session == 1
+    reasons = [payload["reason"] for event, payload in events(folder) if event == "reject"]
+    assert reasons == ["hygiene"] * len(wrong)
+
+
+def test_params_that_differ_from_the_defaults_count_as_tuned_whatever_is_declared(folder: Path) -> None:
+    """A15 and trap 2."""
+    result = run([trend(fast=10, slow=100)], folder, told=config(max_tunable=1))
+    assert "at most 1 params" in result.history[0].reasons[0]
+    spelled = run([trend(fast=50, slow=100, side="long")], folder, told=config(max_tunable=1))
+    assert [trial.candidate.tuned for trial in spelled.trials] == [("slow",)]
+
+
+def test_a_duplicate_is_no_trial_and_a_dry_round(folder: Path) -> None:
+    """A3: a default that is spelled out is the same configuration as nothing said."""
+    result = run([trend(), trend(), trend(fast=50, side="long")], folder)
+    assert [card.outcome for card in result.history] == ["discarded", "rejected", "rejected"]
+    assert result.n_session == 1
+    assert result.stopped_reason == "dry_rounds"
+    assert events(folder)[-1][1]["n_rounds"] == 3
+
+
+def test_dry_rounds_begin_anew_with_an_advance(folder: Path) -> None:
+    """A4."""
+    told = config(gates=LAX, budgets=Budgets(10, 2))
+    proposals = [trend(fast=fast, slow=slow) for fast in (5, 10, 20) for slow in (70, 100, 150)]
+    result = run(proposals, folder, told=told)
+    dry = [payload["n_dry"] for event, payload in events(folder) if event in ("decision", "reject")]
+    outcomes = [card.outcome for card in result.history]
+    expected, count = [], 0
+    for outcome in outcomes:
+        count = 0 if outcome == "advanced" else count + 1
+        expected.append(count)
+    assert dry == expected
+    assert outcomes[0] == "advanced"
+    assert result.stopped_reason in ("dry_rounds", "proposer_exhausted")
+
+
+@pytest.mark.parametrize(
+    ("budgets", "reason", "n_trials"),
+    [
+        (Budgets(2, 100), "trial_budget", 2),
+        (Budgets(100, 100, 3), "round_budget", 3),
+        (Budgets(100, 2), "dry_rounds", 2),
+        (Budgets(100, 100, seconds=0.0), "time_budget", 0),
+        (Budgets(100, 100, tokens=0), "token_budget", 0),
+    ],
+)
+def test_each_budget_stops_the_session(folder: Path, budgets: Budgets, reason: str, n_trials: int) -> None:
+    """A2."""
+    proposals = [trend(fast=fast) for fast in range(5, 25)]
+    result = run(proposals, folder, told=config(budgets=budgets))
+    assert (result.stopped_reason, result.n_session) == (reason, n_trials)
+
+
+def test_reasons_to_stop_are_asked_in_their_order(folder: Path) -> None:
+    """A2: dry rounds before tokens before trials before rounds."""
+    result = run([trend(fast=5), trend(fast=6)], folder, told=config(budgets=Budgets(2, 2, 2)))
+    assert result.stopped_reason == "dry_rounds"
+    result = run([trend(fast=5), trend(fast=6)], folder, told=config(budgets=Budgets(2, 3, 2)))
+    assert result.stopped_reason == "trial_budget"
+
+
+def test_rounds_are_at_most_three_a_trial_by_default(folder: Path) -> None:
+    wrong = {"strategy": "no-such", "rationale": WHY}
+    result = run([wrong] * 50, folder, told=config(budgets=Budgets(4, 100)))
+    assert (result.stopped_reason, len(result.history)) == ("round_budget", 12)
+
+
+class Model:
+    """Says what it was given, and uses tokens for it."""
+
+    name = "model"
+
+    def __init__(self, replies: list[Reply], reserve: int = 100) -> None:
+        self._replies, self._reserve = replies, reserve
+
+    def reserve(self, ask: Ask) -> int:
+        return self._reserve
+
+    def propose(self, ask: Ask, meter: TokenMeter) -> Reply:
+        if ask.round >= len(self._replies):
+            return Reply(is_exhausted=True)
+        for attempt in self._replies[ask.round].attempts:
+            meter.spend(attempt.usage)
+        return self._replies[ask.round]
+
+
+def said(proposal: Any = None, fault: str | None = None, tokens: int = 60) -> Reply:
+    attempt = Attempt("m", "propose", 200, Usage(tokens - 10, 10), "text", fault, 100)
+    return Reply(proposal, fault, "so it was", attempts=(attempt,), prompt="shown")
+
+
+def test_no_round_begins_whose_reserve_would_pass_the_cap(folder: Path) -> None:
+    """A2 and A13."""
+    model = Model([said(trend(fast=fast)) for fast in range(5, 15)])
+    result = run(model, folder, told=config(budgets=Budgets(10, 10, tokens=250)))
+    assert (result.stopped_reason, result.tokens, result.n_session) == ("token_budget", 180, 3)
+
+
+def test_replies_without_a_proposal_are_dry_rounds_and_their_tokens_count(folder: Path) -> None:
+    """Trap 4: an answer that cannot be read ends nothing."""
+    model = Model([said(fault="parse"), said(trend()), said(fault="parse"), said(trend(fast=5))])
+    result = run(model, folder, told=config(budgets=Budgets(10, 10)))
+    assert [card.outcome for card in result.history] == ["rejected", "discarded", "rejected", "discarded"]
+    assert result.tokens == 240
+    assert result.stopped_reason == "proposer_exhausted"
+
+
+def test_a_model_that_cannot_be_reached_is_told_apart_from_dry_rounds(folder: Path) -> None:
+    result = run(Model([said(fault="provider")] * 9), folder)
+    assert (result.stopped_reason, len(result.history)) == ("proposer_failed", 3)
+
+
+def test_a_session_that_is_cancelled_hands_over_what_it_has(folder: Path) -> None:
+    stop = threading.Event()
+
+    def watch(event: str, payload: Mapping[str, Any]) -> None:
+        if event == "decision":
+            stop.set()
+
+    result = run([trend(fast=fast) for fast in range(5, 15)], folder, cancelled=stop, on_event=watch)
+    assert (result.stopped_reason, result.n_session) == ("cancelled", 1)
+    assert events(folder)[-1][0] == "session_end"
+
+
+def test_a_planted_edge_is_found_and_passes_the_holdout_under_the_strict_preset(folder: Path) -> None:
+    told = ResearchConfig(budgets=Budgets(30, 40, 60), gates=Thresholds.preset("strict"))
+    result = run(RandomProposer(), folder, trending(0), told)
+    assert [listed.trial.candidate.name for listed in result.shortlist] == ["momentum"]
+    best = result.shortlist[0]
+    assert best.luck.n_trials == 30
+    assert best.luck.dsr is not None
+    assert best.luck.dsr > 0.95
+    assert best.verdict is not None
+    assert best.verdict.passed
+
+
+def test_the_short_list_is_judged_by_the_trials_of_the_whole_session(folder: Path) -> None:
+    """A10: what passed as the first trial of its session must pass as the best of all of them."""
+    lone = replace(LAX, min_trades=None, min_dsr=0.5)
+    many = [trend(fast=fast) for fast in range(5, 46)]
+    market = noise(3, 1000, 2)
+    seen = run(many[:1], folder, market, config(gates=lone))
+    late = run(many, folder, market, config(gates=lone, budgets=Budgets(60, 60)))
+    assert [trial.outcome for trial in seen.trials] == [late.trials[0].outcome] == ["advanced"]
+    assert [listed.key for listed in seen.shortlist] == [seen.trials[0].key]
+    assert late.trials[0].key not in [listed.key for listed in late.shortlist]
+    told = {each.key: each.reason for each in late.dropped}
+    assert "at the 41 trials of the end" in told[late.trials[0].key]
+
+
+def test_the_short_list_holds_what_only_passed_where_that_is_asked_for(folder: Path) -> None:
+    proposals = [trend(fast=fast, slow=slow) for fast, slow in ((40, 150), (5, 70), (20, 80), (10, 100))]
+    alone = run(proposals, folder, told=config(gates=LAX, budgets=Budgets(10, 10)))
+    both = run(proposals, folder, told=config(gates=LAX, budgets=Budgets(10, 10), guard=Guard(advanced_only=False)))
+    assert len(both.shortlist) > len(alone.shortlist)
+    assert {listed.key for listed in alone.shortlist} <= {listed.key for listed in both.shortlist}
+    assert all(listed.trial.outcome == "advanced" for listed in alone.shortlist)
+
+
+def test_a_market_that_is_too_short_for_its_folds_is_refused(folder: Path) -> None:
+    with pytest.raises(oo.OpenOutcryError):
+        run([trend()], folder, noise(1, 140, 2))
+    assert not Place(folder).journal.exists()
+
+
+def test_a_lookback_that_is_longer_than_the_training_is_turned_away(folder: Path) -> None:
+    """A7."""
+    result = run([trend(slow=300), trend()], folder)
+    assert "lookback: a lookback of at most 199 bars" in result.history[0].reasons[0]
+    assert (result.n_session, len(result.trials)) == (1, 1)
