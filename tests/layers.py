@@ -182,7 +182,7 @@ LAYERS = {
     ),
     "ledger": Layer(
         ("openoutcry.chain", "openoutcry.chain_lines", "openoutcry.ledger", "openoutcry.ledger.*"),
-        {*CORE, "ledger", "skill", "sweep"},
+        {*CORE, "ledger", "skill"},
         {"numpy"},
         frozenset({"root"}),
         frozenset({"fastapi", "pyarrow", "uvicorn"}),
@@ -196,7 +196,7 @@ LAYERS = {
     ),
     "cli": Layer(
         ("openoutcry.__main__", "openoutcry.cli", "openoutcry.cli.*"),
-        {*CORE, "board", "cli", "harness", "jail", "reidentify", "skill", "suite", "worker"},
+        {*CORE, "board", "cli", "harness", "jail", "ledger", "reidentify", "skill", "suite", "worker"},
         {"numpy", "rich", "typer"},
         frozenset(
             {

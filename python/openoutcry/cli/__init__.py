@@ -13,6 +13,7 @@ from openoutcry.cli import (
     data,
     demo,
     leakcheck,
+    ledger,
     martingale,
     mcp,
     power,
@@ -30,9 +31,10 @@ EXIT_CODES = """
 **Exit codes** 0: done. 1: an agent of yours raised an error, shown with its traceback, `bench --check` missed a goal,
 the markets of `data diff` or the records of `diff` differ, a record is not what `replay` makes of it, an attack of
 `score --attack` won, `sandbox doctor` found no tight jail, `conformance` found an agent that does not conform,
-`leakcheck` found a leak, `realism` found what real markets are not, a bot of `martingale` gained, `contamination` was
-found, or a journal is not what `research replay` makes of it. 2: the input was refused, with one line that says what
-is required and what came. 3: `contamination` was found by one of its two tests alone.
+`leakcheck` found a leak, `ledger verify` a log that was tampered with, `realism` found what real markets are not, a bot
+of `martingale` gained, `contamination` was found, or a journal is not what `research replay` makes of it. 2: the input
+was refused, with one line that says what is required and what came. 3: `contamination` was found by one of its two
+tests alone.
 """
 
 app = typer.Typer(
@@ -51,6 +53,7 @@ app.command("diff", epilog=replay.DIFF_EXAMPLES)(replay.diff)
 app.add_typer(data.app, name="data")
 app.add_typer(suite.app, name="suite")
 app.add_typer(sandbox.app, name="sandbox")
+app.add_typer(ledger.app, name="ledger")
 app.command("conformance", epilog=conformance.EXAMPLES)(conformance.conformance)
 app.command("score", epilog=score.EXAMPLES)(score.score)
 app.command("leakcheck", epilog=leakcheck.EXAMPLES)(leakcheck.leakcheck)

@@ -32,6 +32,7 @@ from openoutcry.cli.agent import (
     telling_faults,
     told_faults,
 )
+from openoutcry.cli.remembering import LEDGER, LEDGER_DIR, OUTPUT_DIR, Kept, remembering
 from openoutcry.cli.source import (
     is_streamed,
     load_agent,
@@ -62,6 +63,8 @@ EXAMPLES = """
 `openoutcry run --data ecb-fx --agent "cmd:node agent.js" --record run.json`, a program of any language, in the jail
 
 `openoutcry run --data us-treasury:UST10Y,UST2Y --agent equal-weight --fee-bps 0.5 --json`
+
+`openoutcry run --agent my_agent:decide --ledger`, remembered for `openoutcry ledger`, with how often this was tried
 """
 
 
@@ -110,13 +113,15 @@ def run(
     maintenance_margin: float | None = _limit("NAV over gross below which all is closed."),
     long_only: bool = typer.Option(False, "--long-only", help="Refuse weights below 0.", rich_help_panel=LIMITS),
     allow_short: bool = ALLOW_SHORT,
+    ledger: bool = LEDGER,
+    ledger_dir: Path | None = LEDGER_DIR,
+    output_dir: Path | None = OUTPUT_DIR,
 ) -> None:
     """Run an agent over a window of a market and print what became of it.
 
     `module:function` is called in this process. What a program or a server does that is no answer is a hold.
     """
-    if report is not None:
-        page_to_write(report)
+    _checked(report)
     costs = {"fee_bps": fee_bps, "slippage_bps": slippage_bps, "impact_bps": impact_bps, "cash_bps": cash_bps}
     costs |= {"financing_bps": financing_bps, "borrow_bps": borrow_bps, "slippage_jitter": slippage_jitter}
     limits: dict[str, Any] = {"max_weight": max_weight, "max_gross": max_gross, "max_participation": max_participation}
@@ -126,12 +131,22 @@ def run(
     hidden = [each for each in (record, report, Path(source)) if each is not None]
     how = Asked(env or (), timeout, start_timeout, jail, allow_net, hidden, lambda text: typer.echo(text, err=True))
     asking = _asked(agent, seed, how, _counting(dataset, window))
-    with asking as asked, _recording(record, called(agent), trials, force) as writer:
-        # A report shows every decision, so it needs the record, too.
-        captured = writer or bool(record or report)
-        done = run_backtest(dataset, asked, window, *rules, seed, name=called(agent), capture=captured)
+    kept = remembering((ledger, ledger_dir, output_dir), (dataset, window), (called(agent), seed))
+    with kept as memory, asking as asked, _recording(record, called(agent), trials, force) as writer:
+        captured = writer or _is_captured(record, report)
+        done = memory.keep(run_backtest(dataset, asked, window, *rules, seed, name=called(agent), capture=captured))
     _keep(done, record, report, trials, source)
-    _show(done, report, as_json)
+    _show(done, report, as_json, memory.kept)
+
+
+def _checked(report: Path | None) -> None:
+    if report is not None:
+        page_to_write(report)
+
+
+def _is_captured(record: Path | None, report: Path | None) -> bool:
+    # A report shows every decision, so it needs the record, too.
+    return record is not None or report is not None
 
 
 def _recording(
@@ -248,9 +263,10 @@ class _Watched:
             raise
 
 
-def _show(done: Run, report: Path | None, as_json: bool) -> None:
+def _show(done: Run, report: Path | None, as_json: bool, kept: Kept | None) -> None:
     if as_json:
-        typer.echo(json.dumps(_as_json(done)))
+        more: dict[str, object] = {} if kept is None else {"run_id": kept.run_id, "family_trials": kept.n_trials}
+        typer.echo(json.dumps(_as_json(done) | more))
         return
     console = Console()
     if done.ending:
@@ -269,6 +285,8 @@ def _show(done: Run, report: Path | None, as_json: bool) -> None:
         console.print(f"  · {notice}", style="dim", highlight=False)
     if report is not None:
         console.print(f"report: {report}", highlight=False)
+    if kept is not None:
+        console.print(kept.line(), highlight=False)
 
 
 def _idle(done: Run) -> list[str]:

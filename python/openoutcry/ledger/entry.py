@@ -114,7 +114,10 @@ class LedgerRun:
         return replace(self, run_id=run_id, metrics=replace(self.metrics, id=run_id))
 
     def to_json(self) -> dict[str, Any]:
-        """Return the run as plain values, the market by its fingerprint; what is None or empty is left out."""
+        """Return the run as plain values, the market by its fingerprint.
+
+        What is None or empty is left out.
+        """
         told: dict[str, Any] = {name: getattr(self, name) for name in _PLAIN}
         told |= {"market": self.market.fingerprint, "window": list(self.window), "metrics": self.metrics.to_json()}
         told |= {"undefined": dict(self.metrics.undefined), "strategy_id": self.strategy_id}

@@ -80,7 +80,7 @@ class Filling:
     # Markets
 
     def _market(self, market: Market) -> None:
-        """Take note of a market, and of which family it is; families that it joins are one from now on."""
+        """Take note of a market; families that it joins are one from now on."""
         self.finish()
         base = self._base
         own = self.market_ids([market.fingerprint])[market.fingerprint]

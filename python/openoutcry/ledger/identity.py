@@ -75,7 +75,7 @@ def _is_text(node: ast.AST) -> bool:
 
 
 class _Renamed(ast.NodeTransformer):
-    """Gives what a source defines a number for a name, in the order in which it is first named."""
+    """Gives what a source defines a number for a name, first named first."""
 
     def __init__(self, tree: ast.Module) -> None:
         members = set(_members(tree))

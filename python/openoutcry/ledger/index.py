@@ -58,7 +58,10 @@ class Index:
         self._thread = RLock()
 
     def ask(self, question: Callable[[sqlite3.Connection], Answer]) -> Answer:
-        """Return what a question finds in the tables, caught up; damaged ones are made anew."""
+        """Return what a question finds in the tables, caught up.
+
+        Damaged ones are made anew.
+        """
         with self._thread:
             try:
                 return question(self.caught_up())

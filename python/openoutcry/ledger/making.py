@@ -155,7 +155,7 @@ def _finite(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def track_of(run: Run) -> Track | None:
-    """Return the moments of a run's excess returns per bar; None where they are undefined."""
+    """Return the moments of a run's excess returns; None where they are undefined."""
     if run.metrics["sharpe"] is None or "sharpe" in run.caveats:
         return None
     try:

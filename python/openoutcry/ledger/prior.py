@@ -55,7 +55,10 @@ class Learned:
 
 
 def learned(base: sqlite3.Connection, family: int = ALL) -> Learned:
-    """Return what the runs of a family of markets taught, those that touched a holdout left out."""
+    """Return what the runs of a family of markets taught.
+
+    Those that touched a holdout are left out.
+    """
     n_runs, n_strategies = questions.counts(base, family)
     best = questions.ranked(base, family, n=_ROWS)
     worst = questions.ranked(base, family, n=WORST, worst=True)
@@ -70,7 +73,7 @@ def tokens(text: str) -> int:
 
 
 def text_of(told: Learned, budget: int = BUDGET) -> str | None:
-    """Return what was learned as a text of at most `budget` tokens, or None where nothing was.
+    """Return what was learned as a text of at most `budget` tokens; None if nothing.
 
     What does not fit goes in this order: the middle of the table, the second best strategy in full, the best one, what
     the strategies are in words, and then the table and the list from their ends. Heading and counts stay.
@@ -93,7 +96,7 @@ def text_of(told: Learned, budget: int = BUDGET) -> str | None:
 
 @dataclass(frozen=True)
 class _Shown:
-    """What of it is shown: rows of the table from both ends, strategies in full, entries, and words."""
+    """What is shown: rows of the table from both ends, full ones, entries, words."""
 
     n_top: int
     n_bottom: int
@@ -210,7 +213,7 @@ def _object(strategy: str) -> dict[str, Any]:
 
 
 def _one_line(text: str, longest: int | None = None) -> str:
-    """Return a text of others without line ends, control characters and those that change how others are shown."""
+    """Return a text without line ends, control and invisible characters."""
     plain = "".join(" " if _is_hidden(char) else char for char in text)
     plain = " ".join(plain.split(" ")).strip() if longest is None else " ".join(plain.split())
     return plain if longest is None or len(plain) <= longest else f"{plain[: longest - 1]}…"

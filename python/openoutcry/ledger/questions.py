@@ -38,11 +38,11 @@ class Trials:
     sharpes: Mapping[int, tuple[int, float, float]] = field(default_factory=dict)
 
     def sharpes_at(self, n_returns: int) -> tuple[int, float, float]:
-        """Return count, mean and sum of squared differences of the ratios of tracks of one length."""
+        """Return count, mean and squared differences of the ratios of one length."""
         return self.sharpes.get(n_returns, (0, 0.0, 0.0))
 
     def spread_at(self, n_returns: int, least: int = 10) -> float | None:
-        """Return the standard deviation of the ratios of tracks of one length; None of fewer than `least`."""
+        """Return the deviation of the ratios of one length; None below `least` of them."""
         n, _, squares = self.sharpes_at(n_returns)
         return sqrt(squares / (n - 1)) if n >= max(2, least) else None
 
@@ -102,7 +102,10 @@ def families_of(base: sqlite3.Connection, market: Market) -> list[int]:
 
 
 def trials_of(base: sqlite3.Connection, market: Market, but_session: str | None = None) -> Trials:
-    """Return how often the family of a market was tried, but for what one session alone did."""
+    """Return how often the family of a market was tried, one session left out.
+
+    What others tried as well stays.
+    """
     families = families_of(base, market)
     n = sum(row[0] for row in chosen(base, "SELECT n_trials FROM families WHERE family IN (?)", families))
     sums: dict[int, tuple[int, float, float]] = {}
@@ -125,7 +128,7 @@ def _moments(n: int, total: float, squares: float) -> tuple[int, float, float]:
 def _taken_back(
     base: sqlite3.Connection, families: Sequence[int], session: str, sums: dict[int, tuple[int, float, float]]
 ) -> int:
-    """Take back from sums what only one session has tried, and return how much that is."""
+    """Take back from sums what only one session tried; return how much that is."""
     names = ",".join("?" * len(families))
     rows = base.execute(
         "SELECT own.n_configs, own.sharpe, own.n_returns, (SELECT COALESCE(MAX(n_configs), 0) FROM trials WHERE trial ="
@@ -154,7 +157,7 @@ def known_trial(base: sqlite3.Connection, trial: str, but_session: str | None = 
 
 
 def compared(base: sqlite3.Connection, ids: Sequence[str]) -> tuple[list[RunMetricsSummary], list[str]]:
-    """Return the summaries of runs in the order asked for, and the ids that are not there.
+    """Return the summaries of runs in the order asked for, and the missing ids.
 
     Raises:
         OpenOutcryError: `argument_invalid`: there are more than 50, or one is no UUID.
@@ -179,7 +182,7 @@ def summary_of(row: Sequence[Any]) -> RunMetricsSummary:
 
 
 def ranked(base: sqlite3.Connection, family: int = ALL, *, n: int = 5, worst: bool = False) -> list[Standing]:
-    """Return strategies with a mean Sharpe ratio, best first; or the worst `n`, best first too.
+    """Return the best `n` strategies by mean Sharpe ratio, or the worst, best first.
 
     Ties go to the one with more runs, then to the smaller id.
     """
@@ -245,7 +248,10 @@ def _trials_at(base: sqlite3.Connection, family: int, n_returns: int) -> Trials:
 
 
 def deflated(track: Track, trials: Trials) -> float | None:
-    """Return the deflated Sharpe ratio of a track at the trials of its family; None where it is undefined."""
+    """Return the deflated Sharpe ratio of a track at the trials of its family.
+
+    None where it is undefined.
+    """
     try:
         return deflate(Moments(*track), max(1, trials.n), spread=trials.spread_at(track.n_returns)).dsr
     except OpenOutcryError:
@@ -253,7 +259,7 @@ def deflated(track: Track, trials: Trials) -> float | None:
 
 
 def counts(base: sqlite3.Connection, family: int = ALL) -> tuple[int, int]:
-    """Return how many runs may be ranked, done or failed, and how many strategies they are of."""
+    """Return how many runs, done or failed, may be ranked, and of how many strategies."""
     found = base.execute(
         "SELECT COALESCE(SUM(n + n_undefined + n_failed), 0), COUNT(*) FROM strat_agg WHERE family = ?", (family,)
     ).fetchone()
@@ -261,7 +267,7 @@ def counts(base: sqlite3.Connection, family: int = ALL) -> tuple[int, int]:
 
 
 def returns_of(base: sqlite3.Connection, run_id: str) -> tuple[str | None, np.ndarray[Any, Any]] | None:
-    """Return the date of a run's first return, and its returns; None where it has none."""
+    """Return the date of a run's first return, and its returns; None without any."""
     found = base.execute(
         "SELECT run_returns.first, simple FROM run_returns JOIN runs ON runs.id = run WHERE run_id = ?", (run_id,)
     ).fetchone()

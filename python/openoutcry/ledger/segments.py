@@ -98,7 +98,7 @@ class Segments:
         return self._log
 
     def _end_of(self, numbers: list[int]) -> Link:
-        """Return the end of the chain through segments; one without a whole record adds nothing."""
+        """Return the end of the chain through segments, whole records alone."""
         if not numbers:
             return Link()
         path, unread = self.path(numbers[-1]), Link(-1, "")
@@ -139,7 +139,7 @@ class Segments:
 
 
 class Checked(NamedTuple):
-    """What a check of all segments found: the end of the chain, each fault with its file, and what each file has."""
+    """What a check of all segments found: the end, faults by file, and each file."""
 
     head: Link
     faults: tuple[tuple[str, Fault], ...]

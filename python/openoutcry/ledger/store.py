@@ -17,7 +17,7 @@ import numpy.typing as npt
 from openoutcry.arguments import whole
 from openoutcry.chain import iterate, now
 from openoutcry.errors import refusal
-from openoutcry.ledger import prior, questions
+from openoutcry.ledger import export, prior, questions
 from openoutcry.ledger.entry import LedgerRun, checked_id
 from openoutcry.ledger.filling import chosen
 from openoutcry.ledger.index import Answer, Index, Read, remembered
@@ -111,7 +111,7 @@ class Ledger:
     # Writing
 
     def add(self, runs: Iterable[LedgerRun], *, sync: bool = True) -> list[str]:
-        """Write runs in one piece and return their ids; one that is there is not written again.
+        """Write runs in one piece and return their ids; a known one is not written again.
 
         Args:
             runs: The runs.
@@ -135,7 +135,7 @@ class Ledger:
         return [run.run_id for run in given]
 
     def open_holdout(self, market: Market, window: tuple[str, str], *, seal: str, burn: bool = False) -> int:
-        """Note that a holdout is opened, before it is, and return how often one of its days was before.
+        """Note that a holdout is opened, before it is; return how often its days were.
 
         Days are spent for the whole family of a market. The same session may open the same holdout under the same seal
         again: it goes on after a crash.
@@ -176,15 +176,18 @@ class Ledger:
         return self._index.ask(lambda base: len(_openings(base, market, window)))
 
     def known(self, trial: str, *, but_session: str | None = None) -> str | None:
-        """Return the id of a finished run of a trial, by its key; None where nobody made it."""
+        """Return the id of a finished run of a trial, by its key; None without one."""
         return self._index.ask(lambda base: questions.known_trial(base, trial, but_session))
 
     def count(self, market: Market, *, but_session: str | None = None) -> Trials:
-        """Return how often the family of a market was tried, but for what one session alone did."""
+        """Return how often the family of a market was tried, one session left out.
+
+        What others tried as well stays.
+        """
         return self._index.ask(lambda base: questions.trials_of(base, market, but_session))
 
     def compare(self, ids: Sequence[str]) -> tuple[list[RunMetricsSummary], list[str]]:
-        """Return the summaries of runs in the order asked for, and the ids that are not there.
+        """Return the summaries of runs in the order asked for, and the missing ids.
 
         Raises:
             OpenOutcryError: `argument_invalid`: there are more than 50, or one is no UUID.
@@ -192,7 +195,7 @@ class Ledger:
         return self._index.ask(lambda base: questions.compared(base, ids))
 
     def top(self, n: int = 5, market: Market | None = None, *, worst: bool = False) -> list[Standing]:
-        """Return the strategies with the highest mean Sharpe ratio over their runs, or the lowest.
+        """Return the strategies with the highest mean Sharpe ratio, or the lowest.
 
         Runs that touched a holdout are left out. Ties go to the one with more runs, then to the smaller id.
 
@@ -210,7 +213,7 @@ class Ledger:
         return self._of_family(market, lambda base, at: questions.unranked(base, at, n=count), [])
 
     def prior_results(self, market: Market | None = None, *, budget: int = prior.BUDGET) -> str | None:
-        """Return what was learned so far as a text for a prompt, or None where nothing was.
+        """Return what was learned so far as a text for a prompt; None if nothing.
 
         Args:
             market: Of the family of this market alone.
@@ -230,6 +233,22 @@ class Ledger:
     def list(self, which: Which = Which()) -> list[Listed]:
         """Return runs, newest first."""
         return self._index.ask(lambda base: _listed(base, which))
+
+    def id_of(self, beginning: str) -> str:
+        """Return the id of the one run whose id begins so.
+
+        Raises:
+            OpenOutcryError: `argument_invalid`: there is none, or more than one.
+        """
+        asked = beginning.lower() if isinstance(beginning, str) else ""
+        if not asked or set(asked) - set("0123456789abcdef-"):
+            raise refusal("argument_invalid", f"a run's id, or its beginning, is required; received {beginning!r}")
+        query = "SELECT run_id FROM runs WHERE run_id GLOB ? LIMIT 2"
+        found = self._index.ask(lambda base: base.execute(query, (f"{asked}*",)).fetchall())
+        if len(found) != 1:
+            n = "more than one" if found else "none"
+            raise refusal("argument_invalid", f"the beginning of one run's id is required; received {asked!r} of {n}")
+        return str(found[0][0])
 
     def show(self, run_id: str) -> LedgerRun:
         """Return a run with all that was kept of it.
@@ -284,8 +303,20 @@ class Ledger:
         self._index.ask(lambda base: None)
         return self._index.read
 
+    def export(self, path: str | os.PathLike[str], view: str = "runs") -> int:
+        """Write a table to a new file, by its suffix, and return how many rows.
+
+        Args:
+            path: `.parquet`, which needs `openoutcry[parquet]`, `.csv` or `.jsonl`.
+            view: `runs`, `strategies`, `returns`, or `run-ledger`, the five fields a line.
+        """
+        return self._index.ask(lambda base: export.write(base, path, view))
+
     def connection(self) -> sqlite3.Connection:
-        """Return the tables of the index, caught up, for questions of one's own; not to be written to."""
+        """Return the tables of the index, caught up, for questions of one's own.
+
+        They are not to be written to.
+        """
         return self._index.caught_up()
 
     def close(self) -> None:
@@ -319,7 +350,7 @@ def _fingerprints(base: sqlite3.Connection, asked: Iterable[str]) -> set[str]:
 def _openings(
     base: sqlite3.Connection, market: Market, window: tuple[str, str]
 ) -> list[tuple[str, str, tuple[str, str, str], int]]:
-    """Return who opened days of a window of a market's family, the seal, what exactly, and how often before."""
+    """Return who opened days of a window: session, seal, what exactly, times before."""
     query = (
         "SELECT sessions.name, seal, fingerprint, first, last, n_before FROM holdout_opens"
         " JOIN sessions ON sessions.id = session JOIN markets ON markets.id = market WHERE family IN (?)"

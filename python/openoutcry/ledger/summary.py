@@ -20,7 +20,7 @@ _MOST_POSITIONS = 2**32 - 1
 
 @dataclass(frozen=True)
 class RunMetricsSummary:
-    """What a run came to; None where a number is undefined, and `undefined` may say why.
+    """What a run came to; None where a number is undefined.
 
     Attributes:
         id: Id of the run.
@@ -196,7 +196,7 @@ _UNITS = (("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1))
 
 
 def interval_of(dates: Sequence[str]) -> str:
-    """Return the length of a bar: the smallest distance of two dates, such as `1d` or `15m`."""
+    """Return the length of a bar, the smallest distance of two dates: `1d`, `15m`."""
     moments = [moment(date).timestamp() for date in dates[:1000]]
     least = min((int(after - before) for before, after in pairwise(moments)), default=86_400)
     name, seconds = next((unit for unit in _UNITS if least % unit[1] == 0), ("s", 1))

@@ -49,7 +49,7 @@ def entries_of(run: LedgerRun, timestamp: str) -> list[Entry]:
 
 
 def append_view(output_dir: str | os.PathLike[str], run: LedgerRun, timestamp: str) -> Path:
-    """Append a run that is done to `run_ledger.jsonl` of a folder, in one write, and return the file.
+    """Append a run to `run_ledger.jsonl` of a folder, in one write; return the file.
 
     Raises:
         OpenOutcryError: `argument_invalid`: the run failed.
@@ -79,7 +79,7 @@ def _last_byte(file: int, size: int) -> bytes:
 
 
 def read_view(output_dir: str | os.PathLike[str]) -> tuple[list[Entry], int]:
-    """Return the entries of a folder's `run_ledger.jsonl`, and how many lines could not be read.
+    """Return the entries of a folder's `run_ledger.jsonl`, and the unreadable lines.
 
     No entries where there is no file: this is the first run. Unknown fields are left.
     """
@@ -108,10 +108,11 @@ def _entry(line: bytes) -> Entry | None:
 
 
 def learn(entries: Iterable[Entry], compare: Compare, n_corrupt: int = 0) -> Learned:
-    """Return what runs taught: looked up 50 at a time, grouped by strategy, ranked by mean Sharpe ratio.
+    """Return what the runs of entries taught.
 
-    A run counts once, whatever the number of its instruments. Ratios that are undefined or not finite are counted and
-    not averaged; a strategy without any is not ranked. Ties go to the one with more ratios, then to the smaller id.
+    They are looked up 50 at a time, grouped by strategy, and ranked by mean Sharpe ratio. A run counts once, whatever
+    the number of its instruments. Ratios that are undefined or not finite are counted and not averaged; a strategy
+    without any is not ranked. Ties go to the one with more ratios, then to the smaller id.
 
     Args:
         entries: Lines of the file.
@@ -165,6 +166,6 @@ def _mean(values: Iterable[float | None]) -> float | None:
 
 
 def prior_results_of(output_dir: str | os.PathLike[str], compare: Compare, *, budget: int = BUDGET) -> str | None:
-    """Return what the runs of a folder's `run_ledger.jsonl` taught as a text for a prompt, or None."""
+    """Return what the runs of a folder's `run_ledger.jsonl` taught; None if nothing."""
     entries, n_corrupt = read_view(output_dir)
     return text_of(learn(entries, compare, n_corrupt), budget)

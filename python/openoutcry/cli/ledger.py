@@ -1,0 +1,334 @@
+"""`openoutcry ledger`: what was run, what came of it, and whether the log holds."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from openoutcry.cli.source import open_dataset
+from openoutcry.cli.table import plain
+from openoutcry.errors import refusal
+from openoutcry.ledger import Ledger, Market, RunMetricsSummary, Standing, Which, default_folder
+from openoutcry.ledger.client import compare_client
+from openoutcry.ledger.entry import KINDS, STATES
+from openoutcry.ledger.export import VIEWS
+
+app = typer.Typer(
+    help="Every run that was made, remembered: list, rank and verify them. `openoutcry run --ledger` writes to it.",
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+)
+
+FOLDER = typer.Option(None, "--ledger-dir", help="Folder of the ledger; by default `OPENOUTCRY_LEDGER`, or yours.")
+AS_JSON = typer.Option(False, "--json", help="Print JSON.")
+MARKET = typer.Option(None, "--data", help="Only of this market's family: what holds its prices, under any name.")
+
+LIST_EXAMPLES = """
+**Examples**
+
+`openoutcry ledger list`
+
+`openoutcry ledger list --data ecb-fx --status failed -n 100 --json`
+"""
+SHOW_EXAMPLES = "**Example** `openoutcry ledger show 1b4e28ba`, the beginning of an id"
+COMPARE_EXAMPLES = """
+**Examples**
+
+`openoutcry ledger compare 1b4e28ba 6fa459ea`
+
+`openoutcry ledger compare 1b4e28ba-2fa1-11d2-883f-0016d3cca427 --url http://127.0.0.1:8321 --json`
+"""
+TOP_EXAMPLES = """
+**Examples**
+
+`openoutcry ledger top`
+
+`openoutcry ledger top --data ecb-fx --worst -n 3`
+
+`openoutcry ledger top --prompt`, the text that a research session begins with
+
+The mean Sharpe ratio of the best of many is partly luck. DSR is the probability that there is more to it, at all trials
+that were made on this market, under whatever name.
+"""
+VERIFY_EXAMPLES = """
+**Examples**
+
+`openoutcry ledger verify`
+
+`openoutcry ledger verify --head 3f1c...`, a hash that an earlier check printed: shows whether the end was cut
+
+**Exit codes** 0: every line is what was written. 1: something was changed, taken out, put in or moved. 2: there is no
+ledger.
+"""
+EXPORT_EXAMPLES = """
+**Examples**
+
+`openoutcry ledger export runs.parquet`, for DuckDB, pandas or polars
+
+`openoutcry ledger export run_ledger.jsonl --view run-ledger`
+"""
+SERVE_EXAMPLES = "**Example** `openoutcry ledger serve --port 8321`, then `GET /api/v1/paper-runs/compare?ids=...`"
+
+
+def opened(folder: Path | None) -> Ledger:
+    """Return the ledger of a folder that is there."""
+    place = default_folder() if folder is None else folder
+    if not place.is_dir():
+        hint = "hint: `openoutcry run --ledger` begins one"
+        raise refusal("argument_invalid", f"a folder with a ledger is required; received '{place}'; {hint}")
+    return Ledger(place)
+
+
+def _market(source: str | None) -> Market | None:
+    return None if source is None else Market.of(open_dataset(source))
+
+
+@app.command("list", epilog=LIST_EXAMPLES)
+def list_(
+    data: str | None = MARKET,
+    strategy: str | None = typer.Option(None, help="Only of this strategy, by the beginning of its id."),
+    session: str | None = typer.Option(None, help="Only what this session wrote."),
+    status: str | None = typer.Option(None, help=f"Only those: {', '.join(STATES)}."),
+    kind: str | None = typer.Option(None, help=f"Only those: {', '.join(KINDS)}."),
+    n: int = typer.Option(20, "-n", min=1, max=1_000_000, help="Runs at most."),
+    folder: Path | None = FOLDER,
+    as_json: bool = AS_JSON,
+) -> None:
+    """List runs, newest first."""
+    with opened(folder) as ledger:
+        found = ledger.list(Which(_market(data), strategy, session, status, kind, n))
+        if as_json:
+            rows = [{**asdict(each), "summary": each.summary.to_json()} for each in found]
+            typer.echo(json.dumps([{**row, "strategy": json.loads(row["strategy"])} for row in rows]))
+            return
+        table = _table("id", "when", "market", "what")
+        _numbers(table)
+        for each in found:
+            seen = "holdout: " if each.holdout_touched or each.kind == "holdout" else ""
+            names = (plain(each.market, 24), seen + _what(each.description, each.strategy))
+            table.add_row(each.summary.id[:8], each.ts[:10], *names, *_cells(each.summary))
+        Console().print(table)
+        _remark(ledger)
+
+
+@app.command(epilog=SHOW_EXAMPLES)
+def show(
+    run_id: str = typer.Argument(help="Its id, or the beginning of it."),
+    folder: Path | None = FOLDER,
+    as_json: bool = AS_JSON,
+) -> None:
+    """Show a run with all that was kept of it."""
+    with opened(folder) as ledger:
+        run = ledger.show(ledger.id_of(run_id))
+        trials = ledger.count(run.market)
+    if as_json:
+        told = run.to_json() | {"market": run.market.to_json(), "family_trials": trials.n}
+        typer.echo(json.dumps(told))
+        return
+    console = Console()
+    console.print(run.run_id, style="bold", highlight=False)
+    console.print(plain(run.metrics.summary_line(), 200), highlight=False)
+    rows: dict[str, Any] = {"market": run.market.name, "window": " .. ".join(run.window), "kind": run.kind}
+    rows |= {"what": run.description, "strategy": json.dumps(run.strategy), "strategy id": run.strategy_id}
+    rows |= {"rules": json.dumps(run.rules), "engine": run.engine_version, "trial": run.trial, "error": run.error}
+    rows |= {"configurations": run.n_configs, "trials of the market's family": trials.n, "isolation": run.isolation}
+    rows |= {name: value for name, value in run.metrics.to_json().items() if name != "id"}
+    rows |= {f"{name} is undefined": why for name, why in run.metrics.undefined.items()}
+    table = Table(box=None, show_header=False, pad_edge=False)
+    for name, value in rows.items():
+        if value not in (None, ""):
+            table.add_row(name, plain(f"{value:,.4f}" if isinstance(value, float) else str(value), 2_000))
+    console.print(table)
+
+
+@app.command(epilog=COMPARE_EXAMPLES)
+def compare(
+    ids: list[str] = typer.Argument(help="Ids, or their beginnings; at most 50."),
+    url: str | None = typer.Option(None, help="Ask this server in place of a ledger of this machine: whole ids."),
+    folder: Path | None = FOLDER,
+    as_json: bool = AS_JSON,
+) -> None:
+    """Show runs side by side, in the order given."""
+    if url is not None:
+        found, missing = compare_client(url, ids)
+    else:
+        with opened(folder) as ledger:
+            found, missing = ledger.compare([each if len(each) == 36 else ledger.id_of(each) for each in ids])
+    if as_json:
+        typer.echo(json.dumps([each.to_json() for each in found]))
+    else:
+        table = _table("id", "interval")
+        _numbers(table)
+        for each in found:
+            table.add_row(plain(each.id[:8]), plain(each.candle_interval or "—", 8), *_cells(each))
+        Console().print(table)
+    for run_id in missing:
+        typer.echo(f"missing: {run_id}", err=True)
+
+
+@app.command(epilog=TOP_EXAMPLES)
+def top(
+    n: int = typer.Option(5, "-n", min=1, max=100_000, help="Strategies."),
+    data: str | None = MARKET,
+    worst: bool = typer.Option(False, "--worst", help="The lowest in place of the highest."),
+    prompt: bool = typer.Option(False, "--prompt", help="Print what a research session is told."),
+    folder: Path | None = FOLDER,
+    as_json: bool = AS_JSON,
+) -> None:
+    """Rank strategies by their mean Sharpe ratio, with what luck makes of it."""
+    with opened(folder) as ledger:
+        market = _market(data)
+        if prompt:
+            typer.echo(ledger.prior_results(market) or "", nl=False)
+            return
+        found = ledger.top(n, market, worst=worst)
+        if as_json:
+            typer.echo(json.dumps([{**asdict(each), "strategy": json.loads(each.strategy)} for each in found]))
+            return
+        table = _table("strategy", "what", "markets")
+        for head in ("runs", "mean Sharpe", "DSR", "trials", "mean max DD"):
+            table.add_column(head, justify="right", no_wrap=True)
+        for each in found:
+            table.add_row(*_standing(each))
+        Console().print(table)
+        _remark(ledger)
+
+
+@app.command(epilog=VERIFY_EXAMPLES)
+def verify(
+    head: str | None = typer.Option(None, help="A hash that the chain must have."),
+    folder: Path | None = FOLDER,
+    as_json: bool = AS_JSON,
+) -> None:
+    """Check every line of the log, and the chain through all of them."""
+    with opened(folder) as ledger:
+        found = ledger.verify(head)
+    if as_json:
+        faults = [
+            {"file": name, "line": each.line, "offset": each.offset, "what": each.what} for name, each in found.faults
+        ]
+        told = {"intact": found.is_intact, "records": found.n_records, "torn": found.n_torn, "head": found.head.hash}
+        typer.echo(json.dumps(told | {"faults": faults}))
+    else:
+        for name, each in found.faults[:20]:
+            where = f"{name}, line {each.line + 1}: " if name else ""
+            typer.echo(f"{where}{each.what}")
+        if len(found.faults) > 20:
+            typer.echo(f"and {len(found.faults) - 20} more")
+        torn = f", {found.n_torn} lines cut while they were written" if found.n_torn else ""
+        said = "every line is what was written" if found.is_intact else "tampered with"
+        typer.echo(f"{found.n_records} records{torn}: {said}")
+        typer.echo(f"head {found.head.hash}")
+    if not found.is_intact:
+        raise typer.Exit(1)
+
+
+@app.command()
+def rebuild(folder: Path | None = FOLDER, as_json: bool = AS_JSON) -> None:
+    """Make the index anew from the log."""
+    with opened(folder) as ledger:
+        read = ledger.rebuild()
+        counts = {"records": read.link.seq, "torn": read.n_torn, "changed": read.n_changed}
+        counts |= {"unread": read.n_unread, "newer": read.n_newer}
+        typer.echo(json.dumps(counts) if as_json else f"read {read.link.seq} records")
+        if not as_json:
+            _remark(ledger)
+
+
+@app.command(epilog=EXPORT_EXAMPLES)
+def export(
+    path: Path = typer.Argument(help="A new file: .parquet, .csv or .jsonl."),
+    view: str = typer.Option("runs", help=f"One of {', '.join(VIEWS)}."),
+    folder: Path | None = FOLDER,
+    as_json: bool = AS_JSON,
+) -> None:
+    """Write runs to a file."""
+    with opened(folder) as ledger:
+        try:
+            n_rows = ledger.export(path, view)
+        except (ModuleNotFoundError, OSError) as error:
+            raise refusal(
+                "argument_invalid", f"a file that can be written is required; received '{path}': {error}"
+            ) from error
+    typer.echo(
+        json.dumps({"path": str(path), "view": view, "rows": n_rows}) if as_json else f"wrote {n_rows} rows to {path}"
+    )
+
+
+@app.command(epilog=SERVE_EXAMPLES)
+def serve(
+    host: str = typer.Option("127.0.0.1", help="Address; anyone who reaches it can read every summary."),
+    port: int = typer.Option(8321, min=1, max=65_535, help="Port."),
+    folder: Path | None = FOLDER,
+) -> None:
+    """Serve summaries over HTTP, read only, until Ctrl-C."""
+    from openoutcry.ledger.serving import serve as run
+
+    with opened(folder) as ledger:
+        typer.echo(f"serving {ledger.folder} at http://{host}:{port}", err=True)
+        try:
+            run(ledger, host, port)
+        except ModuleNotFoundError as error:
+            raise refusal("argument_invalid", f"a server must be installed, which {error}; received none") from error
+
+
+def _table(*heads: str) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+    for head in heads:
+        table.add_column(head, no_wrap=head in {"id", "when"}, overflow="fold", min_width=len(head))
+    return table
+
+
+def _numbers(table: Table) -> None:
+    for head in ("status", "return", "Sharpe", "max DD"):
+        table.add_column(head, justify="right", no_wrap=True)
+
+
+def _cells(each: RunMetricsSummary) -> list[str]:
+    numbers = (_percent(each.pnl_return, "+.1%"), _number(each.sharpe_ratio), _percent(each.max_drawdown, ".1%"))
+    return [plain(each.status, 10), *numbers]
+
+
+def _standing(each: Standing) -> list[str]:
+    counts = (str(each.n), _number(each.mean), _number(each.dsr), f"{each.n_trials:,}")
+    what = _what(each.description, each.strategy)
+    names = (each.strategy_id[:8], what, plain(", ".join(each.markets), 40))
+    return [*names, *counts, _percent(each.averages.get("max_drawdown"), ".1%")]
+
+
+def _what(description: str | None, strategy: str) -> str:
+    """Return a strategy in a few words: what it says of itself, or name and params."""
+    told = json.loads(strategy)
+    name, params = told.get("name"), told.get("params")
+    if description or not isinstance(name, str):
+        return plain(description or strategy)
+    shown = ", ".join(f"{key}={value}" for key, value in params.items()) if isinstance(params, dict) else ""
+    return plain(f"{name}({shown})" if shown else name)
+
+
+def _number(value: float | None) -> str:
+    return "—" if value is None else f"{value:.2f}"
+
+
+def _percent(value: float | None, form: str) -> str:
+    return "—" if value is None else format(value, form)
+
+
+def _remark(ledger: Ledger) -> None:
+    """Say what of the log could not be read, where there is any of it."""
+    read = ledger.read
+    for n, what in (
+        (read.n_changed, "are not what was written: `openoutcry ledger verify`"),
+        (read.n_unread, "are whole and no runs that can be read"),
+        (read.n_newer, "are of a later version of openoutcry"),
+        (read.n_torn, "were cut while they were written"),
+    ):
+        if n:
+            typer.echo(f"{n} lines of the log {what}", err=True)
