@@ -121,17 +121,16 @@ def run(
 
     `module:function` is called in this process. What a program or a server does that is no answer is a hold.
     """
-    _checked(report)
+    _check_page(report)
     costs = {"fee_bps": fee_bps, "slippage_bps": slippage_bps, "impact_bps": impact_bps, "cash_bps": cash_bps}
     costs |= {"financing_bps": financing_bps, "borrow_bps": borrow_bps, "slippage_jitter": slippage_jitter}
     limits: dict[str, Any] = {"max_weight": max_weight, "max_gross": max_gross, "max_participation": max_participation}
     limits |= {"maintenance_margin": maintenance_margin, "allow_short": allow_short and not long_only}
     rules = CostModel(**costs, capital=capital), Limits(**limits)
-    dataset = open_dataset(source, periods_per_year)
-    hidden = [each for each in (record, report, Path(source)) if each is not None]
+    dataset, hidden = open_dataset(source, periods_per_year), _hidden(record, report, Path(source))
     how = Asked(env or (), timeout, start_timeout, jail, allow_net, hidden, lambda text: typer.echo(text, err=True))
-    asking = _asked(agent, seed, how, _counting(dataset, window))
     kept = remembering((ledger, ledger_dir, output_dir), (dataset, window), (called(agent), seed))
+    asking = _asked(agent, seed, how, _counting(dataset, window))
     with kept as memory, asking as asked, _recording(record, called(agent), trials, force) as writer:
         captured = writer or _is_captured(record, report)
         done = memory.keep(run_backtest(dataset, asked, window, *rules, seed, name=called(agent), capture=captured))
@@ -139,9 +138,13 @@ def run(
     _show(done, report, as_json, memory.kept)
 
 
-def _checked(report: Path | None) -> None:
+def _check_page(report: Path | None) -> None:
     if report is not None:
         page_to_write(report)
+
+
+def _hidden(*paths: Path | None) -> list[Path]:
+    return [each for each in paths if each is not None]
 
 
 def _is_captured(record: Path | None, report: Path | None) -> bool:

@@ -1,4 +1,4 @@
-"""Sessions of research: begun, resumed, replayed. All three go through the same loop."""
+"""Sessions of research, begun, resumed or replayed, by the same loop."""
 
 from __future__ import annotations
 
@@ -259,7 +259,7 @@ def engine_version() -> str:
 
 
 def _git() -> dict[str, Any] | None:
-    """Return the commit of the working folder, and whether it is changed; None where there is none."""
+    """Return the commit of the working folder; None where there is none."""
     try:
         commit = _output("git", "rev-parse", "HEAD")
         return {"commit": commit, "dirty": bool(_output("git", "status", "--porcelain"))}

@@ -28,7 +28,7 @@ from openoutcry.research.validation import Ground
 
 
 class Recall(Protocol):
-    """Where trials are written to, and looked up; whatever is written twice stands once."""
+    """Where trials are written to, once each, and looked up."""
 
     def known(self, key: str) -> str | None:
         """Return which run of an earlier session was the trial of a key, if one was."""
@@ -125,7 +125,7 @@ class LedgerRecall:
         )
 
     def remember_holdout(self, listed: Listed, seal: Seal) -> None:
-        """Write down what a candidate did in the holdout; no ranking and no prompt ever holds it."""
+        """Write down what a candidate did in the holdout, for no ranking or prompt."""
         verdict = listed.verdict
         assert verdict is not None, "what is remembered has been judged"
         run_id = run_id_of(self._ledger.session, f"holdout {listed.key}")

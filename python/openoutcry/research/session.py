@@ -1,4 +1,4 @@
-"""The loop: propose, check, validate, keep or discard, until a budget or patience ends."""
+"""The loop: propose, check, validate, keep or discard, until a budget ends."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ class Rounds:
         )
 
     def _round(self, ask: Ask) -> bool:
-        """Go through one round, and return whether the proposer has nothing more to propose."""
+        """Go through one round, and return whether it was the last proposal."""
         reply = self._replied(ask)
         if reply.is_exhausted:
             return True
@@ -201,7 +201,7 @@ class Rounds:
         return self._it.recall.known(key)
 
     def _try(self, ask: Ask, proposal: Mapping[str, Any], candidate: Candidate, key: str) -> None:
-        """Evaluate a candidate: from the first result on it counts, whatever becomes of it."""
+        """Evaluate a candidate, which counts from the first result on."""
         ground, most = self._it.ground, self._it.config.budgets.trials - self.counter.n_session
         try:
             bench = self._it.workshop.bench(candidate, most)
@@ -219,7 +219,7 @@ class Rounds:
         self._decide(self._judged(ask, candidate, key, validated, bench))
 
     def _judged(self, ask: Ask, candidate: Candidate, key: str, validated: Validated, bench: Bench) -> Trial:
-        """Count a trial and judge it; what is dear is measured only of one that has passed all else."""
+        """Count a trial and judge it; what is dear is measured last."""
         config = self._it.config
         self.counter.count(validated.n_configs, validated.oos)
         luck = self.counter.luck_of(validated.oos)
@@ -291,7 +291,7 @@ class Rounds:
 
 
 def _plain(reply: Reply) -> Reply:
-    """Return a reply whose proposal reads as it will from the journal: its fields in that order, all of it JSON."""
+    """Return a reply whose proposal reads as it will from the journal."""
     if reply.proposal is None:
         return reply
     try:
