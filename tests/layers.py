@@ -182,7 +182,7 @@ LAYERS = {
     ),
     "research": Layer(
         ("openoutcry.research", "openoutcry.research.*"),
-        {*CORE, "field", "harness", "jail", "ledger", "report", "research", "skill", "strategies", "sweep"},
+        {*CORE, "field", "harness", "jail", "ledger", "report", "research", "skill", "strategies", "sweep", "worker"},
         {"numpy"},
         frozenset({"root"}),
         frozenset({"anthropic", "openai", "optuna", "rich"}),
