@@ -21,6 +21,7 @@ from openoutcry.jail import Tier, this_host
 from openoutcry.research import jailed
 from openoutcry.research.causality import causality_probe
 from openoutcry.research.code import Allowance, CodeStrategy, load_strategy_from_code
+from openoutcry.research.hygiene import check_source
 from openoutcry.strategies import LIBRARY, Strategy
 from openoutcry.strategies.ranges import Ranges
 from openoutcry.strategies.windows import Array
@@ -43,7 +44,7 @@ def here(source: str, **params: Any) -> Strategy:
 
 
 @T2
-@pytest.mark.parametrize("seed", range(count(20, 3)))
+@pytest.mark.parametrize("seed", range(count(20, 2)))
 def test_a_proxy_decides_as_its_source_does(seed: int) -> None:
     """A16: bar by bar through a pipe, the same bits, splits and missing closes included."""
     dataset = rare_market(seed, 60)
@@ -159,9 +160,10 @@ ANSWERING = {
 @pytest.mark.parametrize("name", ANSWERING)
 def test_a_wrong_answer_is_a_refusal(name: str) -> None:
     body, message = ANSWERING[name]
-    proxy = load_strategy_from_code(deciding(body), allowance=QUICK)
-    with pytest.raises(oo.OpenOutcryError, match=message) as caught:
-        proxy.table(SMALL)
+    with jailed.start(Tier.T2, QUICK) as worker:
+        worker.make(check_source(deciding(body)).source, {})
+        with pytest.raises(oo.OpenOutcryError, match=message) as caught:
+            worker.ask_window(RISING[:3])
     assert "\n" not in str(caught.value)
 
 
@@ -313,6 +315,8 @@ def test_the_probe_clears_a_causal_proposal_and_flags_one_that_remembers_or_draw
         construct="def __init__(self, **params):\n    super().__init__(**params)\n    self.n_seen = 0",
     )
     assert not causality_probe(load_strategy_from_code(counting), dataset).is_clean
+    if not count(1, 0):
+        return
     drawing = deciding("return np.random.default_rng().uniform(0, 0.1, len(closes[0]))")
     assert not causality_probe(load_strategy_from_code(drawing), dataset).is_clean
 

@@ -76,7 +76,10 @@ def check_tier(tier: Tier | None) -> None:
 
 @contextmanager
 def start(tier: Tier | None, allowance: Allowance) -> Iterator[JailedWorker]:
-    """Start a worker and end it after; outside the jail where `tier` is None."""
+    """Start a worker in the jail, and end it after.
+
+    Where `tier` is None, it is outside of the jail.
+    """
     quiet = [].append  # type: ignore[var-annotated]
     if tier is None:
         with StdioSession([sys.executable, "-m", _MODULE], surroundings(), allowance.bounds, quiet) as session:
