@@ -52,7 +52,7 @@ LAYERS = {
         frozenset({"pyarrow"}),
     ),
     "sweep": Layer(
-        ("openoutcry.grid", "openoutcry.sweep"),
+        ("openoutcry.crew", "openoutcry.grid", "openoutcry.sweep"),
         {*CORE, "sweep"},
         {"numpy"},
         frozenset({"frames", "ray"}),

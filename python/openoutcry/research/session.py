@@ -9,8 +9,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from openoutcry.openoutcry_py import OpenOutcryError
-from openoutcry.research.checking import Candidate, canonical, digest_of
+from openoutcry.research.checking import Candidate, canonical
 from openoutcry.research.config import ResearchConfig
+from openoutcry.research.entries import trial_key_of
 from openoutcry.research.gates import Evidence, failed, is_promotable, judge
 from openoutcry.research.incumbent import beats
 from openoutcry.research.journal import Blobs, DivergedError, Journal
@@ -139,7 +140,8 @@ class Rounds:
         except OpenOutcryError as error:
             self._reject(ask, reply.proposal, "hygiene", str(error))
             return False
-        key = self._key_of(candidate)
+        n_inner = self._it.config.inner_trials if candidate.proposal.kind == "code" else 1
+        key = trial_key_of(candidate.identity, self._it.ground, n_inner)
         if (earlier := self._earlier(key)) is not None:
             self._keys.setdefault(key, ask.round)
             self._reject(ask, reply.proposal, "duplicate", f"it was evaluated before, as {earlier}", earlier)
@@ -176,20 +178,6 @@ class Rounds:
         }
         self._tell("proposal", payload)
         return reply
-
-    def _key_of(self, candidate: Candidate) -> str:
-        it = self._it
-        return digest_of(
-            {
-                "strategy": dict(candidate.identity),
-                "dataset": it.ground.dataset.fingerprint,
-                "folds": [[*fold.train, *fold.test] for fold in it.ground.folds],
-                "costs": it.ground.costs.to_dict(),
-                "limits": it.ground.limits.to_dict(),
-                "engine": it.workshop.engine,
-                "inner": it.config.inner_trials if candidate.proposal.kind == "code" else 1,
-            }
-        )
 
     def _earlier(self, key: str) -> str | None:
         """Return which trial was the same, in this session or in the ledger."""

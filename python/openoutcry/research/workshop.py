@@ -27,12 +27,10 @@ class Workshop:
 
     Args:
         config: What the session was told.
-        engine: Version of what evaluates them.
     """
 
-    def __init__(self, config: ResearchConfig, engine: str) -> None:
+    def __init__(self, config: ResearchConfig) -> None:
         self._config = config
-        self.engine = engine
         self.catalogue = catalogue()
 
     def check(self, raw: Mapping[str, Any]) -> Candidate:
