@@ -128,8 +128,7 @@ def run(
     limits |= {"maintenance_margin": maintenance_margin, "allow_short": allow_short and not long_only}
     rules = CostModel(**costs, capital=capital), Limits(**limits)
     dataset = open_dataset(source, periods_per_year)
-    hidden = [each for each in (record, report, Path(source)) if each is not None]
-    how = Asked(env or (), timeout, start_timeout, jail, allow_net, hidden, lambda text: typer.echo(text, err=True))
+    how = Asked(env or (), timeout, start_timeout, jail, allow_net, _hidden(record, report, source), _tell)
     asking = _asked(agent, seed, how, _counting(dataset, window))
     kept = remembering((ledger, ledger_dir, output_dir), (dataset, window), (called(agent), seed))
     with kept as memory, asking as asked, _recording(record, called(agent), trials, force) as writer:
@@ -137,6 +136,14 @@ def run(
         done = memory.keep(run_backtest(dataset, asked, window, *rules, seed, name=called(agent), capture=captured))
     _keep(done, record, report, trials, source)
     _show(done, report, as_json, memory.kept)
+
+
+def _hidden(record: Path | None, report: Path | None, source: str) -> list[Path]:
+    return [each for each in (record, report, Path(source)) if each is not None]
+
+
+def _tell(text: str) -> None:
+    typer.echo(text, err=True)
 
 
 def _checked(report: Path | None) -> None:
