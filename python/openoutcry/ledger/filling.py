@@ -20,7 +20,7 @@ from openoutcry.openoutcry_py import OpenOutcryError
 
 BLOCK = 20_000
 _MOST_STRATEGIES = 200_000
-_UNREADABLE = (KeyError, TypeError, ValueError, OverflowError, RecursionError, OpenOutcryError)
+_UNREADABLE = (AttributeError, KeyError, TypeError, ValueError, OverflowError, RecursionError, OpenOutcryError)
 
 
 def sharing(base: sqlite3.Connection, market: Market) -> dict[int, int]:
