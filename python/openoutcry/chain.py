@@ -210,6 +210,14 @@ class ChainedLog:
 
         The disk is waited for once.
         """
+        lines = self._written(entries, sync)
+        return [record for line in lines if (record := parsed(line)) is not None]
+
+    def extend(self, entries: Iterable[tuple[str, Mapping[str, Any]]], *, sync: bool = True) -> int:
+        """Write records as `append_all` does, and return how many."""
+        return len(self._written(entries, sync))
+
+    def _written(self, entries: Iterable[tuple[str, Mapping[str, Any]]], sync: bool) -> list[bytes]:
         drafts = [Draft(event, payload) for event, payload in entries]
         if not drafts:
             return []
@@ -221,11 +229,11 @@ class ChainedLog:
                 lines.append(line.encode())
                 link = Link(link.seq + 1, digest)
             # What was cut ends here, in the same write, so that no empty line is ever made.
-            size = _written(file, (b"" if tail.is_ended else b"\n") + b"".join(lines), tail.size)
+            size = _append(file, (b"" if tail.is_ended else b"\n") + b"".join(lines), tail.size)
             self._tail = _Tail(size, link, True)
         if sync:
             getattr(os, "fdatasync", os.fsync)(file)
-        return [record for line in lines if (record := parsed(line)) is not None]
+        return lines
 
     def link(self) -> Link:
         """Return the end of the chain, as the file has it now."""
@@ -293,7 +301,7 @@ class ChainedLog:
         return known
 
 
-def _written(file: int, content: bytes, size: int) -> int:
+def _append(file: int, content: bytes, size: int) -> int:
     """Append to a file of a size and return its new one.
 
     A full disk leaves it as it was.

@@ -119,10 +119,18 @@ def record_of(line: bytes) -> dict[str, Any] | None:
     return _record_by_members(line)
 
 
+def _refused(text: str) -> float:
+    raise ValueError(text)
+
+
 def _number(text: str) -> int | float:
     # A float beyond 2^53 is written as an integer, in the digits that it needs to be told from others.
     value = int(text)
     return value if -_MOST <= value <= _MOST else float(text)
+
+
+# Made once: `json.loads` would make one for each line.
+_DECODER = json.JSONDecoder(parse_constant=_refused, parse_int=_number)
 
 
 def _record_by_members(line: bytes) -> dict[str, Any] | None:
@@ -145,7 +153,7 @@ def _record_by_members(line: bytes) -> dict[str, Any] | None:
 def parsed(line: bytes) -> dict[str, Any] | None:
     """Return the object of a line, or None where it is none."""
     try:
-        found = json.loads(line, parse_int=_number)
+        found = _DECODER.decode(line.decode("utf-8"))
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None

@@ -121,16 +121,16 @@ def run(
 
     `module:function` is called in this process. What a program or a server does that is no answer is a hold.
     """
-    _check_page(report)
+    _checked(report)
     costs = {"fee_bps": fee_bps, "slippage_bps": slippage_bps, "impact_bps": impact_bps, "cash_bps": cash_bps}
     costs |= {"financing_bps": financing_bps, "borrow_bps": borrow_bps, "slippage_jitter": slippage_jitter}
     limits: dict[str, Any] = {"max_weight": max_weight, "max_gross": max_gross, "max_participation": max_participation}
     limits |= {"maintenance_margin": maintenance_margin, "allow_short": allow_short and not long_only}
     rules = CostModel(**costs, capital=capital), Limits(**limits)
-    dataset, hidden = open_dataset(source, periods_per_year), _hidden(record, report, Path(source))
-    how = Asked(env or (), timeout, start_timeout, jail, allow_net, hidden, lambda text: typer.echo(text, err=True))
-    kept = remembering((ledger, ledger_dir, output_dir), (dataset, window), (called(agent), seed))
+    dataset = open_dataset(source, periods_per_year)
+    how = Asked(env or (), timeout, start_timeout, jail, allow_net, _hidden(record, report, source), _tell)
     asking = _asked(agent, seed, how, _counting(dataset, window))
+    kept = remembering((ledger, ledger_dir, output_dir), (dataset, window), (called(agent), seed))
     with kept as memory, asking as asked, _recording(record, called(agent), trials, force) as writer:
         captured = writer or _is_captured(record, report)
         done = memory.keep(run_backtest(dataset, asked, window, *rules, seed, name=called(agent), capture=captured))
@@ -138,13 +138,17 @@ def run(
     _show(done, report, as_json, memory.kept)
 
 
-def _check_page(report: Path | None) -> None:
+def _hidden(record: Path | None, report: Path | None, source: str) -> list[Path]:
+    return [each for each in (record, report, Path(source)) if each is not None]
+
+
+def _tell(text: str) -> None:
+    typer.echo(text, err=True)
+
+
+def _checked(report: Path | None) -> None:
     if report is not None:
         page_to_write(report)
-
-
-def _hidden(*paths: Path | None) -> list[Path]:
-    return [each for each in paths if each is not None]
 
 
 def _is_captured(record: Path | None, report: Path | None) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
@@ -14,7 +15,7 @@ import numpy.typing as npt
 from openoutcry.arguments import whole
 from openoutcry.chain_lines import canonical
 from openoutcry.errors import refusal
-from openoutcry.ledger.identity import strategy_id
+from openoutcry.ledger.identity import digest_of, strategy_id
 from openoutcry.ledger.market import Market
 from openoutcry.ledger.summary import RunMetricsSummary
 
@@ -121,6 +122,7 @@ class LedgerRun:
         told: dict[str, Any] = {name: getattr(self, name) for name in _PLAIN}
         told |= {"market": self.market.fingerprint, "window": list(self.window), "metrics": self.metrics.to_json()}
         told |= {"undefined": dict(self.metrics.undefined), "strategy_id": self.strategy_id}
+        told["rules_sha"] = rules_digest(self.rules) if self.rules else None
         told["track"] = None if self.track is None else list(self.track)
         if self.returns is not None:
             told["returns"] = b64encode(np.asarray(self.returns, dtype="<f8").tobytes()).decode()
@@ -166,3 +168,16 @@ def checked_id(run_id: Any) -> str:
 def canonical_strategy(strategy: Mapping[str, Any]) -> str:
     """Return a strategy as canonical JSON."""
     return canonical("strategy", strategy)
+
+
+_digests: dict[str, str] = {}
+
+
+def rules_digest(rules: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of rules in canonical JSON; many runs share a few."""
+    text = json.dumps(rules, default=dict)
+    if text not in _digests:
+        if len(_digests) > 1_000:
+            _digests.clear()
+        _digests[text] = digest_of("rules", rules)
+    return _digests[text]

@@ -8,26 +8,19 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from openoutcry.ledger.market import ENOUGH, Market
 from openoutcry.ledger.rows import COLUMNS, RunRow, row_of, strategy_row, values_of
+from openoutcry.ledger.schema import chosen
 from openoutcry.ledger.segments import Place
 from openoutcry.ledger.standings import Standings, is_ranked, join
 from openoutcry.openoutcry_py import OpenOutcryError
 
-BLOCK = 4_000
-_ASKED = 500
-_UNREADABLE = (KeyError, TypeError, ValueError, OverflowError, RecursionError, OpenOutcryError)
-
-
-def chosen(base: sqlite3.Connection, query: str, keys: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of a query whose `IN (?)` takes any number of keys."""
-    asked = list(keys)
-    for at in range(0, len(asked), _ASKED):
-        some = asked[at : at + _ASKED]
-        yield from base.execute(query.replace("(?)", f"({','.join('?' * len(some))})"), some)
+BLOCK = 20_000
+_MOST_STRATEGIES = 200_000
+_UNREADABLE = (AttributeError, KeyError, TypeError, ValueError, OverflowError, RecursionError, OpenOutcryError)
 
 
 def sharing(base: sqlite3.Connection, market: Market) -> dict[int, int]:
@@ -48,6 +41,8 @@ class Filling:
     def __init__(self, base: sqlite3.Connection) -> None:
         self._base = base
         self._held: list[RunRow] = []
+        self.standings = Standings(base)
+        self.strategies: dict[str, int] = {}
         self.n_unread = 0
         self.n_newer = 0
 
@@ -69,10 +64,14 @@ class Filling:
         except _UNREADABLE:
             self.n_unread += 1
         if len(self._held) >= BLOCK:
-            self.finish()
+            self._write()
 
     def finish(self) -> None:
-        """Write the runs that are held back."""
+        """Write what is held back."""
+        self._write()
+        self.standings.write()
+
+    def _write(self) -> None:
         if self._held:
             held, self._held = self._held, []
             _Block(self, self._base, held).write()
@@ -166,16 +165,20 @@ class _Block:
         returns = [(place, *row.returns) for place, row in placed if row.returns is not None]
         self._base.executemany("INSERT INTO run_returns VALUES (?, ?, ?)", returns)
         kin = [families[market] for _, market, _ in ids]
-        standings = Standings(self._base, sorted({strategy for strategy, _, _ in ids}))
+        standings = self._filling.standings
+        standings.load(dict.fromkeys(strategy for strategy, _, _ in ids))
         for (place, row), (strategy, market, _), family in zip(placed, ids, kin, strict=True):
             if is_ranked(row):
                 standings.add(row, place, strategy, (market, family))
-        standings.write()
         _Trials(self._base, rows).count(placed, ids, kin)
 
     def _strategies(self) -> dict[str, int]:
-        query = "SELECT sha256, id FROM strategies WHERE sha256 IN (?)"
-        known = dict(chosen(self._base, query, {row.strategy_sha for row in self._rows}))
+        """Return the ids of strategies; one that is not there is made, one that is not its id left out."""
+        known = self._filling.strategies
+        if len(known) > _MOST_STRATEGIES:
+            known.clear()
+        new = {row.strategy_sha: None for row in self._rows if row.strategy_sha not in known}
+        known.update(chosen(self._base, "SELECT sha256, id FROM strategies WHERE sha256 IN (?)", new))
         at = self._base.execute("SELECT COALESCE(MAX(id), 0) FROM strategies").fetchone()[0]
         made = []
         for row in self._rows:
@@ -205,20 +208,29 @@ class _Trials:
 
     def count(self, placed: list[tuple[int, RunRow]], ids: list[tuple[int, int, int]], families: list[int]) -> None:
         """Count the runs; of a trial that was counted, what it adds to it."""
-        changed, counts, ratios = set(), dict[int, int](), []
+        changed, counts, ratios = set(), dict[int, int](), list[tuple[int, int, float]]()
         for (place, row), (_, market, session), family in zip(placed, ids, families, strict=True):
-            known = self._known.setdefault(row.trial, {})
-            before = max((each[1] for each in known.values()), default=0)
+            per_bar, is_done = row.per_bar, row.status == "done"
+            known = self._known.get(row.trial)
+            changed.add((row.trial, session))
+            if known is None:
+                told: list[Any] = [market, row.n_configs, None, None, place, int(is_done)]
+                self._known[row.trial] = {session: told}
+                counts[family] = counts.get(family, 0) + row.n_configs
+                if per_bar is not None:
+                    told[3], told[2] = per_bar
+                    ratios.append((family, *per_bar))
+                continue
+            before = max(each[1] for each in known.values())
             had = any(each[2] is not None for each in known.values())
             own = known.setdefault(session, [market, 0, None, None, place, 0])
             own[1] = max(own[1], row.n_configs)
-            if row.status == "done" and not own[5]:
+            if is_done and not own[5]:
                 own[4], own[5] = place, 1
-            if own[2] is None and row.per_bar is not None:
-                own[3], own[2] = row.per_bar
+            if own[2] is None and per_bar is not None:
+                own[3], own[2] = per_bar
                 if not had:
-                    ratios.append((family, *row.per_bar))
-            changed.add((row.trial, session))
+                    ratios.append((family, *per_bar))
             counts[family] = counts.get(family, 0) + max(before, own[1]) - before
         self._write(changed, counts, ratios)
 

@@ -13,9 +13,9 @@ import numpy as np
 
 from openoutcry.errors import refusal
 from openoutcry.ledger.entry import Track, checked_id
-from openoutcry.ledger.filling import chosen, sharing
+from openoutcry.ledger.filling import sharing
 from openoutcry.ledger.market import ENOUGH, Market
-from openoutcry.ledger.schema import ALL, AVERAGED
+from openoutcry.ledger.schema import ALL, AVERAGED, chosen
 from openoutcry.ledger.summary import FIELDS, NUMBERS, RunMetricsSummary
 from openoutcry.openoutcry_py import OpenOutcryError
 from openoutcry.skill import Moments, deflate

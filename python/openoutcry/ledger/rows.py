@@ -9,7 +9,7 @@ from math import isfinite
 from typing import Any, NamedTuple
 
 from openoutcry.chain_lines import canonical
-from openoutcry.ledger.entry import KINDS, STATES, canonical_strategy, checked_id
+from openoutcry.ledger.entry import KINDS, STATES, canonical_strategy, checked_id, rules_digest
 from openoutcry.ledger.segments import Place
 from openoutcry.ledger.summary import NUMBERS, RunMetricsSummary
 
@@ -40,19 +40,13 @@ class RunRow(NamedTuple):
     strategy: tuple[Any, ...]
 
     @property
-    def sharpe(self) -> float | None:
-        """Sharpe ratio a year."""
-        found: float | None = self.numbers[_SHARPE]
-        return found
-
-    @property
     def per_bar(self) -> tuple[int, float] | None:
         """Number of returns and Sharpe ratio per bar; None where it is undefined."""
         n_returns, sharpe = self.tail[1], self.tail[2]
         return None if n_returns is None or sharpe is None else (n_returns, sharpe)
 
 
-_SHARPE = NUMBERS.index("sharpe_ratio")
+SHARPE = NUMBERS.index("sharpe_ratio")
 COLUMNS = (
     *("run_id", "strategy", "market", "kind", "status", "candle_interval", "first", "last", "cost_sha"),
     *("engine_version", *NUMBERS, "undefined", "n_returns", "sharpe_per_bar", "skew", "kurtosis", "trial", "n_configs"),
@@ -67,67 +61,66 @@ def row_of(record: Mapping[str, Any], place: Place) -> RunRow:
         KeyError, TypeError, ValueError: something is missing or not what it should be.
     """
     told = record["payload"]
-    metrics, run_id = told["metrics"], checked_id(told["run_id"])
-    numbers, undefined = _numbers(told, metrics)
-    kind, status, trial = told.get("kind", "run"), metrics["status"], bytes.fromhex(told["trial"])
-    first, last = told["window"]
-    n_configs = told.get("n_configs", 1)
-    if kind not in KINDS or status not in STATES or len(trial) != 32 or type(n_configs) is not int or n_configs < 0:
+    get, metrics, run_id = told.get, told["metrics"], told["run_id"]
+    numbers, undefined = _numbers(get("undefined"), metrics)
+    kind, status, trial, n_configs = get("kind", "run"), metrics["status"], told["trial"], get("n_configs", 1)
+    if kind not in KINDS or status not in STATES or type(n_configs) is not int or n_configs < 0 or len(trial) != 64:
         raise ValueError("a run of another kind")
-    if not (isinstance(first, str) and isinstance(last, str)):
-        raise TypeError("a window must be two dates")
-    strategy_sha, returns = told["strategy_id"], told.get("returns")
-    rules = told.get("rules")
-    cost_sha = None if rules is None else sha256(canonical("rules", rules).encode()).hexdigest()
-    track = told.get("track") or (None,) * 4
-    n_returns, *moments = track
-    if (
-        len(moments) != 3
-        or type(n_returns) not in {int, type(None)}
-        or any(type(each) not in _FLOATS for each in moments)
-    ):
+    first, last = told["window"]
+    returns, rules = get("returns"), get("rules")
+    n_returns, *moments = get("track") or _NO_TRACK
+    if type(n_returns) not in _WHOLE or len(moments) != 3 or not _FLOATS.issuperset(map(type, moments)):
         raise TypeError("a track must be four numbers")
+    costs = get("rules_sha") or (None if rules is None else rules_digest(rules))
+    interval, engine = metrics.get("candle_interval", get("interval")), get("engine_version")
+    ends = undefined, n_returns, *moments, get("isolation"), get("error")
+    strategy = get("source"), get("source_sha"), get("description")
+    texts = (
+        first,
+        last,
+        told["market"],
+        told["strategy_id"],
+        interval,
+        engine,
+        costs,
+        *ends[-2:],
+        *strategy,
+        get("first"),
+    )
+    if not _TEXTS.issuperset(map(type, texts)) or None in texts[:4]:
+        raise TypeError("a text is required")
     return RunRow(
-        run_id,
-        str(strategy_sha),
-        str(told["market"]),
+        run_id if run_id == checked_id(run_id) else run_id.lower(),
+        texts[3],
+        texts[2],
         kind,
         status,
-        (
-            _text(metrics.get("candle_interval", told.get("interval"))),
-            first,
-            last,
-            cost_sha,
-            _text(told.get("engine_version")),
-        ),
+        (interval, first, last, costs, engine),
         numbers,
-        (undefined, n_returns, *moments, _text(told.get("isolation")), _text(told.get("error"))),
-        trial,
+        ends,
+        bytes.fromhex(trial),
         n_configs,
-        bool(told.get("holdout_touched", False)),
+        bool(get("holdout_touched", False)),
         record["session_id"],
         record["ts"],
         place,
-        None if returns is None else (_text(told.get("first")), b64decode(returns, validate=True)),
-        (told["strategy"], _text(told.get("source")), _text(told.get("source_sha")), _text(told.get("description"))),
+        None if returns is None else (texts[-1], b64decode(returns)),
+        (told["strategy"], *strategy),
     )
 
 
-def _text(value: Any) -> str | None:
-    if value is not None and not isinstance(value, str):
-        raise TypeError("a text is required")
-    return value
+_NO_TRACK = (None,) * 4
+_WHOLE, _TEXTS = {int, type(None)}, {str, type(None)}
 
 
-def _numbers(told: Mapping[str, Any], metrics: Mapping[str, Any]) -> tuple[tuple[Any, ...], str | None]:
+def _numbers(undefined: Any, metrics: Mapping[str, Any]) -> tuple[tuple[Any, ...], str | None]:
     """Return the columns of numbers, and why some are NULL."""
-    undefined = told.get("undefined") or {}
-    values = tuple(metrics.get(name) for name in NUMBERS)
-    if any(type(value) not in _FLOATS or (value is not None and not isfinite(value)) for value in values):
+    values = tuple(map(metrics.get, NUMBERS))
+    known = [value for value in values if value is not None]
+    if not _FLOATS.issuperset(map(type, known)) or not isfinite(sum(known)):
         # Of another writer: numbers as texts, or what is not finite.
         found = RunMetricsSummary.from_json({**metrics, "undefined": undefined})
         undefined, values = found.undefined, tuple(getattr(found, name) for name in NUMBERS)
-    values = tuple(float(value) if value is not None and place else value for place, value in enumerate(values))
     return values, canonical("undefined", dict(undefined)) if undefined else None
 
 

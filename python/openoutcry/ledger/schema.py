@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
+from collections.abc import Iterable, Iterator
+from typing import Any
+
 from openoutcry.ledger.summary import NUMBERS
 
 VERSION = 1
@@ -61,3 +65,13 @@ CREATE INDEX strategies_by_mean ON strat_agg (family, mean DESC, n DESC, sha256)
 
 BULK = "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA cache_size=-262144; PRAGMA temp_store=MEMORY;"
 SHARED = "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA cache_size=-65536; PRAGMA temp_store=MEMORY;"
+
+_ASKED = 500
+
+
+def chosen(base: sqlite3.Connection, query: str, keys: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of a query whose `IN (?)` takes any number of keys."""
+    asked = list(keys)
+    for at in range(0, len(asked), _ASKED):
+        some = asked[at : at + _ASKED]
+        yield from base.execute(query.replace("(?)", f"({','.join('?' * len(some))})"), some)

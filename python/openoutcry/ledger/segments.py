@@ -82,7 +82,7 @@ class Segments:
     def append_all(self, entries: Iterable[tuple[str, Mapping[str, Any]]], *, sync: bool = True) -> None:
         """Write records in one piece, to the last segment or a new one."""
         with self.locked():
-            self._last().append_all(entries, sync=sync)
+            self._last().extend(entries, sync=sync)
 
     def _last(self) -> ChainedLog:
         numbers = self.numbers()

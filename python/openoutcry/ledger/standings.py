@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
-from openoutcry.ledger.rows import RunRow
-from openoutcry.ledger.schema import ALL, AVERAGED
+from openoutcry.ledger.rows import SHARPE, RunRow
+from openoutcry.ledger.schema import ALL, AVERAGED, chosen
 from openoutcry.ledger.summary import NUMBERS
 
-_PLACES = [NUMBERS.index(name) for name in AVERAGED]
 _SUMS = [f"{kind}_{name}" for name in AVERAGED for kind in ("total", "n")]
 _COUNTS = ["n", "n_undefined", "n_failed", "total"]
 _COLUMNS = ["sha256", *_COUNTS, *_SUMS, "longest", "n_longest", "last"]
 _N, _UNDEFINED, _FAILED, _TOTAL, _FIRST_SUM = 1, 2, 3, 4, 5
+_PLACES = [(_FIRST_SUM + 2 * at, NUMBERS.index(name)) for at, name in enumerate(AVERAGED)]
 _LONGEST, _N_LONGEST, _LAST = len(_COLUMNS) - 3, len(_COLUMNS) - 2, len(_COLUMNS) - 1
 
 
@@ -23,50 +23,66 @@ def is_ranked(row: RunRow) -> bool:
     return row.kind != "holdout" and not row.is_touched
 
 
-class Standings:
-    """Adds runs to what is known of their strategies, in the order of the log."""
+_MOST = 100_000
 
-    def __init__(self, base: sqlite3.Connection, strategies: Sequence[int]) -> None:
+
+class Standings:
+    """Adds runs to what is known of their strategies, in the order of the log.
+
+    What changes is kept here until `write`: many blocks of runs are of the same strategies.
+    """
+
+    def __init__(self, base: sqlite3.Connection) -> None:
         self._base = base
-        names = ",".join("?" * len(strategies))
-        query = f"SELECT strategy, family, {', '.join(_COLUMNS)} FROM strat_agg WHERE strategy IN ({names})"
-        self._known = {tuple(row[:2]): list(row[2:]) for row in base.execute(query, strategies)}
-        self._changed: dict[tuple[int, int], list[Any]] = {}
-        self._markets: dict[tuple[int, int], None] = {}
+        self._loaded: set[int] = set()
+        self._told: dict[tuple[int, int], list[Any]] = {}
+        self._markets: set[tuple[int, int]] = set()
+
+    def load(self, strategies: Iterable[int]) -> None:
+        """Read what is known of strategies, before runs of them are added."""
+        if len(self._told) > _MOST:
+            self.write()
+        new = [strategy for strategy in strategies if strategy not in self._loaded]
+        query = f"SELECT strategy, family, {', '.join(_COLUMNS)} FROM strat_agg WHERE strategy IN (?)"
+        for row in chosen(self._base, query, new):
+            self._told[row[:2]] = list(row[2:])
+        self._loaded.update(new)
 
     def add(self, row: RunRow, place: int, strategy: int, market: tuple[int, int]) -> None:
         """Add a run, with its place, and the id and family of its market."""
-        self._markets[strategy, market[0]] = None
+        self._markets.add((strategy, market[0]))
+        sharpe, is_failed, per_bar = row.numbers[SHARPE], row.status == "failed", row.per_bar
+        averaged = [(at, row.numbers[number]) for at, number in _PLACES]
         for family in (ALL, market[1]):
-            key = strategy, family
-            told = self._changed.get(key) or self._known.get(key)
+            told = self._told.get((strategy, family))
             if told is None:
                 told = [row.strategy_sha, 0, 0, 0, 0.0, *(0.0, 0) * len(AVERAGED), None, 0, place]
-            self._changed[key] = told
+                self._told[strategy, family] = told
             told[_LAST] = place
-            if row.status == "failed":
+            if is_failed:
                 told[_FAILED] += 1
                 continue
-            if row.sharpe is None:
+            if sharpe is None:
                 told[_UNDEFINED] += 1
             else:
                 told[_N] += 1
-                told[_TOTAL] += row.sharpe
-            for at, number in enumerate(_PLACES):
-                if (value := row.numbers[number]) is not None:
-                    told[_FIRST_SUM + 2 * at] += value
-                    told[_FIRST_SUM + 2 * at + 1] += 1
-            if row.per_bar is not None and row.per_bar[0] > told[_N_LONGEST]:
-                told[_LONGEST], told[_N_LONGEST] = place, row.per_bar[0]
+                told[_TOTAL] += sharpe
+            for at, value in averaged:
+                if value is not None:
+                    told[at] += value
+                    told[at + 1] += 1
+            if per_bar is not None and per_bar[0] > told[_N_LONGEST]:
+                told[_LONGEST], told[_N_LONGEST] = place, per_bar[0]
 
     def write(self) -> None:
-        """Write what has changed."""
+        """Write what has changed, and forget it."""
         names = ", ".join(["strategy", "family", *_COLUMNS, "mean"])
         self._base.executemany(
             f"INSERT OR REPLACE INTO strat_agg ({names}) VALUES (?, ?, ?{', ?' * len(_COLUMNS)})",
-            [(*key, *told, told[_TOTAL] / told[_N] if told[_N] else None) for key, told in self._changed.items()],
+            [(*key, *told, told[_TOTAL] / told[_N] if told[_N] else None) for key, told in sorted(self._told.items())],
         )
-        self._base.executemany("INSERT OR IGNORE INTO strat_markets VALUES (?, ?)", self._markets)
+        self._base.executemany("INSERT OR IGNORE INTO strat_markets VALUES (?, ?)", sorted(self._markets))
+        self._loaded, self._told, self._markets = set(), {}, set()
 
 
 def join(base: sqlite3.Connection, into: int, family: int) -> None:

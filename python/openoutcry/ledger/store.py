@@ -19,11 +19,10 @@ from openoutcry.chain import iterate, now
 from openoutcry.errors import refusal
 from openoutcry.ledger import export, prior, questions
 from openoutcry.ledger.entry import LedgerRun, checked_id
-from openoutcry.ledger.filling import chosen
 from openoutcry.ledger.index import Answer, Index, Read, remembered
 from openoutcry.ledger.market import Market
 from openoutcry.ledger.questions import Standing, Trials
-from openoutcry.ledger.schema import ALL
+from openoutcry.ledger.schema import ALL, chosen
 from openoutcry.ledger.segments import ROTATE_AT, Checked, Segments
 from openoutcry.ledger.summary import RunMetricsSummary
 
