@@ -173,7 +173,7 @@ class _Block:
         _Trials(self._base, rows).count(placed, ids, kin)
 
     def _strategies(self) -> dict[str, int]:
-        """Return the ids of strategies; one that is not there is made, one that is not its id left out."""
+        """Return the ids of strategies, made where they are missing; others are left out."""
         known = self._filling.strategies
         if len(known) > _MOST_STRATEGIES:
             known.clear()

@@ -1,4 +1,4 @@
-"""Walk-forward validation of many configurations on many markets, in threads, processes or on Ray.
+"""Walk-forward validation of grids, in threads, processes or on Ray.
 
 The work is split by market and configuration, and comes back in order; one process, this one, writes the ledger.
 """
@@ -71,7 +71,7 @@ def validate_grid(
     progress: bool | None = None,
     on_result: Callable[[Row], object] | None = None,
 ) -> list[Row]:
-    """Validate configurations of a strategy walk-forward on markets and return all rows in order.
+    """Validate configurations of a strategy on markets and return all rows in order.
 
     The numbers and their order are the same whatever the executor. What lies behind the research window is left out, as
     in a session; no holdout is opened.
