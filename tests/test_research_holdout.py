@@ -73,7 +73,7 @@ class Watcher:
             if id(each) in seen or isinstance(each, types.ModuleType):
                 continue
             seen.add(id(each))
-            if isinstance(each, oo.Dataset) and each.symbols[0] == "X0":
+            if isinstance(each, oo.Dataset) and each.symbols[0] == "held-0":
                 self.lengths.add(each.n_bars)
                 self.prices |= set(each.close.ravel().tolist())
             elif isinstance(each, np.ndarray) and each.dtype == np.float64:
@@ -85,7 +85,7 @@ class Watcher:
 def test_nothing_that_research_can_reach_holds_a_price_of_the_holdout(tmp_path: Path) -> None:
     """A11: physically absent, not merely out of bounds."""
     path, market = tmp_path / "market.csv", trending(9, 1500, 3)
-    rows = ["date,X0,X1,X2"]
+    rows = ["date,held-0,held-1,held-2"]
     rows += [
         f"{date},{','.join(map(repr, row))}" for date, row in zip(market.dates, market.close.tolist(), strict=True)
     ]
