@@ -52,7 +52,7 @@ LAYERS = {
         frozenset({"pyarrow"}),
     ),
     "sweep": Layer(
-        ("openoutcry.grid", "openoutcry.sweep"),
+        ("openoutcry.crew", "openoutcry.grid", "openoutcry.sweep"),
         {*CORE, "sweep"},
         {"numpy"},
         frozenset({"frames", "ray"}),
@@ -189,7 +189,7 @@ LAYERS = {
     ),
     "research": Layer(
         ("openoutcry.research", "openoutcry.research.*"),
-        {*CORE, "field", "harness", "jail", "ledger", "report", "research", "skill", "strategies", "sweep"},
+        {*CORE, "field", "harness", "jail", "ledger", "report", "research", "skill", "strategies", "sweep", "worker"},
         {"numpy"},
         frozenset({"root"}),
         frozenset({"anthropic", "openai", "optuna", "rich"}),

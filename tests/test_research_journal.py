@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -145,7 +146,7 @@ def test_a_session_that_is_cut_after_any_event_ends_as_if_it_had_not_been(
 ) -> None:
     n_events = len(session_of(place(uncut[0]).journal).events)
     counted = Ledger(uncut[0] / "ledger").count(Market.of(MARKET)).n
-    for at in range(1, n_events):
+    for at in range(1, n_events) if os.environ.get("OPENOUTCRY_FULL") else (1, 3, 4, 10, n_events - 3, n_events - 1):
         folder = tmp_path / str(at)
         assert cut_after(folder, at) == at
         again = resume(lambda: MARKET, RandomProposer(), place(folder))

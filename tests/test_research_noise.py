@@ -20,7 +20,7 @@ from openoutcry.research.trial import Result
 
 pytestmark = pytest.mark.once
 
-N_SESSIONS = 200 if os.environ.get("OPENOUTCRY_FULL") else 12
+N_SESSIONS = 200 if os.environ.get("OPENOUTCRY_FULL") else 6
 N_PROPOSALS = 50
 # All that a session looks at is judged by each of these afterwards, at the trials of its end.
 NOBODY = Thresholds(min_sharpe=1e6)

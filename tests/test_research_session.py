@@ -70,7 +70,7 @@ def test_what_is_no_proposal_is_rejected_and_the_session_goes_on(folder: Path) -
     wrong = [
         {"kind": "tune", "strategy": "no-such", "params": {}, "rationale": WHY},
         trend(fast="ten"),
-        trend(fast=10.0),
+        trend(fast=10.5),
         trend(fast=True),
         trend(fast=10**9),
         trend(pace=10),

@@ -65,14 +65,14 @@ def test_a_table_and_an_agent_have_the_same_nav_to_the_bit(name: str, market: st
     assert run.nav[-1] != 1.0
 
 
-@pytest.mark.parametrize("seed", range(count(60, 6)))
+@pytest.mark.parametrize("seed", range(count(60, 3)))
 def test_the_doors_agree_where_symbols_split_halt_list_and_settle(seed: int) -> None:
     dataset = rare_market(seed)
     for name in NAMES:
         assert_doors_agree(dataset, short(name), (0, dataset.n_bars))
 
 
-@pytest.mark.parametrize("seed", range(count(100, 10)))
+@pytest.mark.parametrize("seed", range(count(100, 5)))
 def test_a_window_is_what_the_observation_shows(seed: int) -> None:
     dataset, lookback = rare_market(seed, 60), 17
     shown: list[Array] = []
@@ -97,7 +97,7 @@ def test_a_window_is_what_the_observation_shows(seed: int) -> None:
         assert bits(np.where(np.isnan(window), np.nan, window)) == bits(observed)
 
 
-@settings(max_examples=count(200, 20))
+@settings(max_examples=count(200, 15))
 @given(data=st.data(), name=st.sampled_from(NAMES), seed=st.integers(0, 50))
 def test_the_bits_of_a_window_do_not_depend_on_how_many_there_are(data: st.DataObject, name: str, seed: int) -> None:
     dataset, strategy = rare_market(seed, n_symbols=1 + seed % 9), short(name)
@@ -125,7 +125,7 @@ def test_blocks_change_no_bit(name: str, monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.mark.parametrize("name", NAMES)
 def test_any_parameters_give_a_gross_of_one_at_most(name: str) -> None:
     rng, dataset = np.random.default_rng(5), rare_market(9, 320, 4)
-    for _ in range(count(50, 4)):
+    for _ in range(count(50, 2)):
         strategy = LIBRARY[name](**sample(LIBRARY[name].PARAM_RANGES, rng))
         table = strategy.table(dataset)
         assert np.isnan(table[: strategy.lookback - 1]).all()

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import sys
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 
@@ -20,6 +17,7 @@ from openoutcry.agents import Agent, Baseline
 from openoutcry.answers import decision_text
 from openoutcry.arguments import whole
 from openoutcry.backtest import Run, Series, run_backtest
+from openoutcry.crew import Executor, Future, bar, crew, processors
 from openoutcry.dataset import Dataset
 from openoutcry.errors import refusal, tell
 from openoutcry.grid import Grid, Item, Params, Point, points_of
@@ -30,21 +28,6 @@ from openoutcry.window import Edge, Window
 
 # A block of runs should be long enough to hide what handing it over costs, and short enough to be handed out soon.
 _SHORT_BLOCK, _LONG_BLOCK, _MOST_RUNS = 0.02, 0.2, 64
-
-
-class _Future(Protocol):
-    def result(self) -> Any: ...
-    def cancel(self) -> Any: ...
-
-
-class Executor(Protocol):
-    """What runs a function elsewhere.
-
-    Any `concurrent.futures.Executor`, or what has its `submit`.
-    """
-
-    def submit(self, work: Callable[..., Any], /, *args: Any) -> _Future:
-        """Run `work(*args)` some time and return a future of its result."""
 
 
 def run_sweep(
@@ -92,13 +75,13 @@ def run_sweep(
     """
     settings = settings_of(dataset, window, (costs, limits), seed, lookback)
     make, points = points_of(weights_or_agents, grid)
-    n_jobs = _processors() if jobs is None else whole("jobs", jobs, 1, 4096)
+    n_jobs = processors() if jobs is None else whole("jobs", jobs, 1, 4096)
     runs = []
     with ExitStack() as stack:
-        crew, is_here = stack.enter_context(_crew(executor, n_jobs))
+        workers, is_here = stack.enter_context(crew(executor, n_jobs))
         job = _Job(dataset, make, settings, is_here)
-        advance = stack.enter_context(_bar(len(points), progress))
-        made = stack.enter_context(closing(_in_order(crew, job, points, n_jobs)))
+        advance = stack.enter_context(bar(len(points), progress))
+        made = stack.enter_context(closing(_in_order(workers, job, points, n_jobs)))
         for index, run in enumerate(made):
             if on_result is not None:
                 on_result(index, dict(points[index].params), run)
@@ -281,15 +264,15 @@ def _run_block(job: _Job, points: Sequence[Point]) -> _Block:
     return _Block(made, time.perf_counter() - start, fault)
 
 
-def _in_order(crew: Executor, job: _Job, points: Sequence[Point], n_jobs: int) -> Generator[Run, None, None]:
+def _in_order(workers: Executor, job: _Job, points: Sequence[Point], n_jobs: int) -> Generator[Run, None, None]:
     """Yield the runs in order; the fault of a point comes after all before it."""
-    waiting: deque[tuple[int, _Future]] = deque()
+    waiting: deque[tuple[int, Future]] = deque()
     taken, size = 0, 1
     try:
         while waiting or taken < len(points):
             while taken < len(points) and len(waiting) < 2 * n_jobs:
                 block = points[taken : taken + size]
-                waiting.append((taken, crew.submit(_run_block, job, block)))
+                waiting.append((taken, workers.submit(_run_block, job, block)))
                 taken += len(block)
             first, future = waiting.popleft()
             done = _result(future, points[first])
@@ -311,7 +294,7 @@ def _in_order(crew: Executor, job: _Job, points: Sequence[Point], n_jobs: int) -
             future.cancel()
 
 
-def _result(future: _Future, first: Point) -> _Block:
+def _result(future: Future, first: Point) -> _Block:
     try:
         done: _Block = future.result()
     except Exception as error:
@@ -328,43 +311,3 @@ def _noted(point: Point, index: int, n_points: int) -> Iterator[None]:
     except Exception as error:
         tell(error, f"in run {index} of {n_points}, {point.shown}")
         raise
-
-
-@contextmanager
-def _crew(executor: Any, n_jobs: int) -> Iterator[tuple[Executor, bool]]:
-    """Yield what runs the blocks, and whether it does so in this process."""
-    if executor is None:
-        with ThreadPoolExecutor(n_jobs) as threads:
-            yield threads, True
-    elif isinstance(executor, str) and executor == "ray":
-        from openoutcry.ray_executor import RayExecutor
-
-        with RayExecutor(n_jobs) as ray:
-            yield ray, False
-    elif callable(getattr(executor, "submit", None)):
-        yield executor, isinstance(executor, ThreadPoolExecutor)
-    else:
-        wanted = '`executor` must be None, "ray" or an object with `submit`'
-        raise refusal("argument_invalid", f"{wanted}; received {executor!r}")
-
-
-@contextmanager
-def _bar(n_points: int, progress: bool | None) -> Iterator[Callable[[], object]]:
-    """Yield what tells a progress bar, if there is to be one, of a run."""
-    if progress is False or (progress is None and not sys.stderr.isatty()):
-        yield lambda: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
-
-    columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=n_points)
-        yield partial(bar.advance, task)
-
-
-def _processors() -> int:
-    """Return how many processors this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

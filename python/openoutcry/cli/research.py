@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -55,7 +56,11 @@ RESUME_EXAMPLES = "**Example** `openoutcry research resume research/logs/researc
 REPORT_EXAMPLES = "**Example** `openoutcry research report research/logs/research_journal.jsonl --out page.html`"
 PROMPT_EXAMPLES = "**Example** `openoutcry research prompt research/logs/research_journal.jsonl --round 1`"
 
+_LONGEST = 400
 BUDGETS, SPLIT, COSTS = "When it stops", "How bars are divided", "Costs, in basis points"
+PROVIDER = typer.Option(
+    ..., help="`fixed:FILE`, `random`, `optuna`, `anthropic`, `openai`, `ollama`, or the URL of a server."
+)
 JOURNAL = typer.Argument(help="`logs/research_journal.jsonl` of a session's folder.")
 SESSION = typer.Option(None, help="Name of the session, or its beginning; the last by default.")
 DATA = typer.Option(None, "--data", help="The market, where it is found elsewhere now.")
@@ -76,9 +81,7 @@ def _cost(told: str) -> Any:
 @app.command(epilog=RUN_EXAMPLES)
 def run(
     source: str = typer.Option("ecb-fx", "--data", help="A bundled market (`openoutcry data list`) or a file."),
-    provider: str = typer.Option(
-        ..., help="`fixed:FILE`, `random`, `optuna`, `anthropic`, `openai`, `ollama`, or the URL of a server."
-    ),
+    provider: str = PROVIDER,
     model: str | None = typer.Option(None, help="Which model of the provider."),
     goal: str | None = typer.Option(None, help="What you want, in your words."),
     out: Path = typer.Option(Path("research"), help="Folder for journal, candidates and report."),
@@ -112,30 +115,18 @@ def run(
     slippage_bps: float | None = _cost("Half-spread."),
 ) -> None:
     """Propose, validate out of sample, keep or discard, and hand over a short list."""
-    from openoutcry.research.config import Budgets, Guard, ResearchConfig, Split
     from openoutcry.research.proposers import build_proposer
 
-    config = ResearchConfig(
-        goal=ResearchConfig.goal if goal is None else goal,
-        split=Split(mode, folds, train, test, holdout_bars, embargo, horizon),
-        budgets=Budgets(max_trials, max_dry_rounds, max_rounds, max_tokens, max_seconds),
-        guard=Guard(advanced_only=not all_kept),
-        gates=_gates(gates),
-        costs=CostModel(fee_bps=fee_bps, slippage_bps=slippage_bps),
-        seed=seed,
-        shortlist=shortlist,
-        allow_code=allow_code_gen,
-        unsafe_no_isolation=unsafe_no_isolation,
-        burn_holdout=burn_holdout,
-        training_cutoff=training_cutoff,
-    )
+    split = (mode, folds, train, test, holdout_bars, embargo, horizon)
+    budgets = (max_trials, max_dry_rounds, max_rounds, max_tokens, max_seconds)
+    told: dict[str, Any] = {"goal": goal, "seed": seed, "shortlist": shortlist, "burn_holdout": burn_holdout}
+    told |= {"allow_code": allow_code_gen, "unsafe_no_isolation": unsafe_no_isolation}
+    told |= {"training_cutoff": training_cutoff, "costs": CostModel(fee_bps=fee_bps, slippage_bps=slippage_bps)}
+    config = _config(split, budgets, gates, told, all_kept=all_kept)
     proposer = build_proposer(provider, model, training_cutoff=training_cutoff)
     spec = f"{provider} {model}" if model else provider
     place = _place(out, ledger, ledger_dir, (source, spec), as_json)
-
-    def load() -> Dataset:
-        return open_dataset(source, periods_per_year)
-
+    load = partial(open_dataset, source, periods_per_year)
     _told_of(load, lambda: _research(load, proposer, config, place), place, as_json)
 
 
@@ -148,17 +139,25 @@ def resume(
     ledger_dir: Path | None = typer.Option(None, help="Folder of the ledger; yours by default."),
     as_json: bool = typer.Option(False, "--json", help="Print the outcome as JSON."),
 ) -> None:
-    """Go on with a session that was cut, from its last whole event."""
+    """Go on with a session that was cut, from its last whole event.
+
+    Of one that has ended, the files are written anew.
+    """
     from openoutcry.research import conduct
     from openoutcry.research.proposers import build_proposer
     from openoutcry.research.records import session_of
 
-    stood = session_of(journal, session).start
+    recorded = session_of(journal, session)
+    stood = recorded.start
     provider, _, model = str(stood["provider"]).partition(" ")
     proposer = build_proposer(provider, model or None, training_cutoff=stood["config"]["training_cutoff"])
     place = _place(_folder(journal), ledger, ledger_dir, (str(stood["data"]), str(stood["provider"])), as_json)
     load = _loader(stood, source)
-    _told_of(load, lambda: conduct.resume(load, proposer, place, session), place, as_json)
+    if recorded.is_over:
+        # It may have been cut while its files were written.
+        _told_of(load, lambda: conduct.replay(load, place, recorded.session_id), place, as_json)
+    else:
+        _told_of(load, lambda: conduct.resume(load, proposer, place, recorded.session_id), place, as_json)
 
 
 @app.command(epilog=REPLAY_EXAMPLES)
@@ -169,7 +168,7 @@ def replay(
     source: str | None = DATA,
     as_json: bool = typer.Option(False, "--json", help="Print the verdict as JSON."),
 ) -> None:
-    """Make a session again from its proposals, and hold every event to what was recorded."""
+    """Make a session again, and hold every event to what was recorded."""
     from openoutcry.openoutcry_py import OpenOutcryError
     from openoutcry.research.conduct import DivergedError
     from openoutcry.research.records import check, session_of
@@ -233,6 +232,16 @@ def _research(load: Callable[[], Dataset], proposer: Any, config: ResearchConfig
     from openoutcry.research import conduct
 
     return conduct.research(load, proposer, config, place)
+
+
+def _config(
+    split: tuple[Any, ...], budgets: tuple[Any, ...], gates: str, told: Mapping[str, Any], *, all_kept: bool
+) -> ResearchConfig:
+    from openoutcry.research.config import Budgets, Guard, ResearchConfig, Split
+
+    given = {name: value for name, value in told.items() if value is not None}
+    guard = Guard(advanced_only=not all_kept)
+    return ResearchConfig(split=Split(*split), budgets=Budgets(*budgets), guard=guard, gates=_gates(gates), **given)
 
 
 def _gates(told: str) -> Thresholds:
@@ -313,7 +322,7 @@ class _Shown:
             self._say(f"{payload['round'] + 1:>3}. {self._named}: {payload['outcome']}{why}", style)
 
     def _say(self, text: str, style: str = "") -> None:
-        self._console.print(plain(text), style=style, highlight=False, markup=False, soft_wrap=True)
+        self._console.print(plain(text, _LONGEST), style=style, highlight=False, soft_wrap=True)
 
 
 def _named(proposal: Mapping[str, Any] | None) -> str:
@@ -351,7 +360,7 @@ def _told_of(load: Callable[[], Dataset], made: Callable[[], Result], place: Pla
         lines.append(f"holdout: {result.holdout_note}")
     lines += [f"journal: {place.journal}", f"report: {written[-1]}"]
     for line in lines:
-        console.print(plain(line), highlight=False, markup=False, soft_wrap=True)
+        console.print(plain(line, _LONGEST), highlight=False, soft_wrap=True)
 
 
 def _line(place: int, listed: Any) -> str:

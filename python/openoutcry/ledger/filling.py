@@ -169,7 +169,7 @@ class _Block:
         _Trials(self._base, rows).count(placed, ids, kin)
 
     def _strategies(self) -> dict[str, int]:
-        """Return the ids of strategies, new ones made, those that are not their id left."""
+        """Return the ids of strategies, made where they are missing; others are left out."""
         known = self._filling.strategies
         if len(known) > _MOST_STRATEGIES:
             known.clear()

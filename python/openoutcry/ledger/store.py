@@ -171,7 +171,7 @@ class Ledger:
     # Asking
 
     def holdout_opens(self, market: Market, window: tuple[str, str]) -> int:
-        """Return how often a day of a window was opened as a holdout of a family."""
+        """Return how often days of a window were opened, in a market's family."""
         return self._index.ask(lambda base: len(_openings(base, market, window)))
 
     def known(self, trial: str, *, but_session: str | None = None) -> str | None:

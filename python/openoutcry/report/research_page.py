@@ -122,26 +122,40 @@ def _gates(rounds: Sequence[RoundRow]) -> str:
     if not tried:
         return "<p>No proposal was evaluated.</p>"
     columns = list(dict.fromkeys(gate.name for row in tried for gate in row.gates))
-    heads = "".join(f'<th scope="col">{escape(_named(name))}</th>' for name in columns)
+    bounds = {name: {gate.bound for row in tried for gate in row.gates if gate.name == name} for name in columns}
+    heads = "".join(_head(name, bounds[name]) for name in columns)
     body = []
     for row in tried:
         marks = {gate.name: gate for gate in row.gates}
-        cells = "".join(f"<td>{_mark(marks[name]) if name in marks else DASH}</td>" for name in columns)
+        cells = "".join(
+            f"<td>{_mark(marks[name], len(bounds[name]) > 1) if name in marks else DASH}</td>" for name in columns
+        )
         body.append(f'<tr><th scope="row">{row.number}. {escape(row.name)}</th>{cells}</tr>')
     table = (
-        '<table class="list"><caption><span>A trial is kept if every gate passes; a gate without a value has not '
-        "passed. Bold is a failure.</span></caption>"
+        '<table class="list"><caption><span>A trial is kept if every gate passes, and bold is a failure. '
+        f"{DASH} could not be measured, which is no pass, or was not, since another gate had failed.</span></caption>"
         f'<thead><tr><th scope="col">Trial</th>{heads}</tr></thead><tbody>{"".join(body)}</tbody></table>'
     )
     return scroll(table, "Gates by trial")
 
 
-def _mark(gate: GateMark) -> str:
-    shown = DASH if gate.value is None else _number(gate.value)
+def _head(name: str, bounds: set[str]) -> str:
+    bound = f"<br><small>{escape(next(iter(bounds)))}</small>" if len(bounds) == 1 else ""
+    return f'<th scope="col">{escape(_named(name))}{bound}</th>'
+
+
+def _mark(gate: GateMark, with_bound: bool) -> str:
+    shown = DASH if gate.value is None else _plain_number(gate.value)
     told = f"{gate.bound} required" + (f"; {gate.reason}" if gate.reason else "")
-    inner = shown if gate.passed else f"<b>{shown}</b>"
-    words = "" if gate.passed else '<span class="hidden"> failed</span>'
-    return f"<span{attribute('title', told)}>{inner}{words}<small> {escape(gate.bound)}</small></span>"
+    inner = shown if gate.passed or gate.value is None else f"<b>{shown}</b>"
+    words = "" if gate.passed else '<span class="hidden"> not passed</span>'
+    small = f"<small> {escape(gate.bound)}</small>" if with_bound else ""
+    return f"<span{attribute('title', told)}>{inner}{words}{small}</span>"
+
+
+def _plain_number(value: float) -> str:
+    # Counts of trades and of cuts.
+    return f"{value:,.0f}" if value == int(value) else number(value)
 
 
 def _rounds(rounds: Sequence[RoundRow]) -> str:

@@ -42,10 +42,10 @@ class Probe:
 
 
 def causality_probe(strategy: Strategy, dataset: Dataset, n_cuts: int = 25, seed: int = 0) -> Probe:
-    """Cut a market after random bars, and compare the decisions there with those on the whole of it.
+    """Cut a market after random bars, and compare the decisions there.
 
-    Of a strategy that is asked in a worker, which has never seen more, it shows whether its decisions depend on
-    anything but their window: on those before them, or on chance.
+    They must be those on the whole market, to the bit. Of a strategy that is asked in a worker, which has never seen
+    more, it shows whether its decisions depend on anything but their window: on those before them, or on chance.
 
     Args:
         strategy: What decides.

@@ -1,4 +1,4 @@
-"""The end of a session: the short list is frozen, the holdout opened for it once, and all is handed over."""
+"""The end of a session: the short list is frozen, and the holdout opened."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from openoutcry.research.trial import Listed, Result, Trial
 
 
 def close(setting: Setting, journal: Journal, rounds: Rounds, vault: HoldoutVault, start: Mapping[str, Any]) -> Result:
-    """Go through all rounds, freeze the short list, open the holdout for it and return what came of all.
+    """Go through a session to its end and return what came of it.
 
     Args:
         setting: What the session works with.
@@ -66,7 +66,7 @@ def _teller(setting: Setting, journal: Journal) -> Any:
 
 
 def _frozen(setting: Setting, rounds: Rounds, advice: Advice) -> tuple[list[Listed], list[Dropped]]:
-    """Return the short list and what is not on it, all judged by the trials of the whole session."""
+    """Return the short list and what is not on it, judged by all trials."""
     config = setting.config
     wanted = ("advanced",) if config.guard.advanced_only else ("advanced", "kept")
     dropped, eligible = [], []
@@ -103,7 +103,7 @@ def _rejudged(setting: Setting, rounds: Rounds, trial: Trial, advice: Advice) ->
 def _opened(
     setting: Setting, journal: Journal, vault: HoldoutVault, frozen: Sequence[Mapping[str, Any]]
 ) -> tuple[Seal | None, int | None, str]:
-    """Return the seal of the holdout and how often it was opened before; or why it stays shut."""
+    """Return seal and earlier openings of the holdout, or why it stays shut."""
     tell = _teller(setting, journal)
     if vault.window is None:
         return None, None, "the session has no holdout"

@@ -66,17 +66,11 @@ def _is_strategy(value: Any) -> bool:
 def _builtins() -> dict[str, Any]:
     """Return the builtins of a strategy.
 
-    That is hygiene: whoever wants the others finds them.
+    That is hygiene: whoever wants the others finds them. Imports have been read in the source; here they are free,
+    since numpy itself imports in the name of who calls it.
     """
     kept = {name: value for name, value in vars(builtins).items() if name not in hygiene.REFUSED_NAMES}
-    return kept | {"__import__": _import}
-
-
-def _import(name: str, names: Any = None, own: Any = None, wanted: Any = (), level: int = 0) -> Any:
-    is_home = name == "openoutcry" and tuple(wanted or ()) == ("strategies",)
-    if level or not (is_home or name in hygiene.IMPORTS):
-        raise ImportError(f"imports must be among {', '.join(hygiene.IMPORTS)}; received {name!r}")
-    return __import__(name, names, own, wanted, level)
+    return kept | {"__import__": builtins.__import__}
 
 
 def _next(window: Array, asked: dict[str, Any]) -> Array:

@@ -1,4 +1,4 @@
-"""Sessions of research: begun, resumed, replayed. All three go through the same loop."""
+"""Sessions of research, begun, resumed or replayed, by the same loop."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from openoutcry.ledger import Ledger
 from openoutcry.research.checking import digest_of
 from openoutcry.research.closing import close
 from openoutcry.research.config import ResearchConfig
+from openoutcry.research.entries import engine_version
 from openoutcry.research.gates import GATES_VERSION
 from openoutcry.research.holdout import HoldoutVault
 from openoutcry.research.journal import BLOBS, Blobs, DivergedError, Journal
@@ -184,7 +185,7 @@ def _conducted(
     journal: Journal,
 ) -> Result:
     vault, ground = opened
-    workshop = Workshop(told.config, engine_version())
+    workshop = Workshop(told.config)
     start = _start(told, vault, ground, workshop)
     is_kept = not (isinstance(recall, NoRecall) and journal.is_replaying)
     seconds, began = told.config.budgets.seconds, time.monotonic()
@@ -220,7 +221,7 @@ def _start(told: _Told, vault: HoldoutVault, ground: Ground, workshop: Workshop)
         "version": SESSION_VERSION,
         "config": told.config.to_json(),
         "gates_version": GATES_VERSION,
-        "engine": workshop.engine,
+        "engine": engine_version(),
         "catalogue_sha256": digest_of(workshop.catalogue),
         "data": told.source,
         "provider": told.provider,
@@ -251,15 +252,8 @@ def ground_again(load: Load, stood: Recorded) -> Ground:
     return _opened(load, _told(stood).config)[1]
 
 
-def engine_version() -> str:
-    """Return the versions of package and contract that numbers depend on."""
-    import openoutcry
-
-    return f"openoutcry {openoutcry.__version__}, contract {openoutcry.CONTRACT_VERSION}"
-
-
 def _git() -> dict[str, Any] | None:
-    """Return the commit of the working folder, and whether it is changed; None where there is none."""
+    """Return the commit of the working folder; None where there is none."""
     try:
         commit = _output("git", "rev-parse", "HEAD")
         return {"commit": commit, "dirty": bool(_output("git", "status", "--porcelain"))}
@@ -272,4 +266,4 @@ def _output(*command: str) -> str:
     return done.stdout.strip()
 
 
-__all__ = ["DivergedError", "Place", "engine_version", "ground_again", "replay", "research", "resume"]
+__all__ = ["DivergedError", "Place", "ground_again", "replay", "research", "resume"]

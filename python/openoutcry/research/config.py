@@ -1,4 +1,4 @@
-"""What a session of research is told before it begins: all of it stands in its journal."""
+"""What a session is told before it begins, as its journal repeats it."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ class ResearchConfig:
                 raise refusal("argument_invalid", f"`{name}` must be True or False; received {getattr(self, name)!r}")
 
     def to_json(self) -> dict[str, Any]:
-        """Return the configuration as plain values; a seed is a text, which JSON keeps whole."""
+        """Return the configuration as plain values; the seed is a text."""
         told = {each.name: getattr(self, each.name) for each in fields(self)}
         for name in ("split", "budgets", "guard", "gates"):
             told[name] = asdict(told[name])

@@ -115,7 +115,7 @@ class Evidence:
 
 
 def judge(evidence: Evidence, thresholds: Thresholds) -> tuple[Gate, ...]:
-    """Return every gate that is not left out; a trial is promotable if all have passed."""
+    """Return every gate that is not left out."""
     folds = evidence.oos.folds
     sharpe = _gate("sharpe", _median([fold.sharpe for fold in folds], "the Sharpe ratio"), thresholds.min_sharpe, ">=")
     is_sharp = sharpe is not None and sharpe.passed

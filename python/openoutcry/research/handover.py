@@ -1,4 +1,4 @@
-"""What a session leaves for a person: candidate files, a short list and a report. Nothing of it trades."""
+"""What a session leaves for a person; nothing of it trades."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def hand_over(result: Result, ground: Ground, folder: Path) -> list[Path]:
 
 
 def candidate_of(listed: Listed, result: Result) -> dict[str, Any]:
-    """Return a candidate as its file says it: what it is, its evidence and where it came from."""
+    """Return a candidate as its file says it, with evidence and origin."""
     candidate, start = listed.trial.candidate, result.start
     is_code = candidate.proposal.kind == "code"
     what: dict[str, Any] = {"strategy": candidate.name, "params": dict(listed.trial.validated.params[-1])}

@@ -44,28 +44,11 @@ IMPORTS = (
 )
 """Modules that a strategy may import."""
 
-REFUSED_NAMES = frozenset(
-    [
-        "__import__",
-        "breakpoint",
-        "compile",
-        "delattr",
-        "dir",
-        "eval",
-        "exec",
-        "exit",
-        "getattr",
-        "globals",
-        "help",
-        "input",
-        "locals",
-        "memoryview",
-        "open",
-        "quit",
-        "setattr",
-        "vars",
-    ]
-)
+_REFUSED = """
+    __import__ breakpoint compile delattr dir eval exec exit getattr globals help input locals memoryview open quit
+    setattr vars
+"""
+REFUSED_NAMES = frozenset(_REFUSED.split())
 """Builtins that a strategy does not have."""
 
 _BASES = ("Strategy", "WindowStrategy")

@@ -76,7 +76,10 @@ def check_tier(tier: Tier | None) -> None:
 
 @contextmanager
 def start(tier: Tier | None, allowance: Allowance) -> Iterator[JailedWorker]:
-    """Start a worker in the jail, or outside of it where `tier` is None, and end it after."""
+    """Start a worker in the jail, and end it after.
+
+    Where `tier` is None, it is outside of the jail.
+    """
     quiet = [].append  # type: ignore[var-annotated]
     if tier is None:
         with StdioSession([sys.executable, "-m", _MODULE], surroundings(), allowance.bounds, quiet) as session:
@@ -127,7 +130,11 @@ class JailedWorker:
         weights = self._ask(question, "weights")
         if not isinstance(weights, list) or not all(type(each) in (int, float) for each in weights):
             raise refusal("argument_invalid", f"`weights` must be a list of numbers; received {shown(weights)}")
-        return checked(np.array(weights, dtype=np.float64), np.isfinite(window[-1]))
+        try:
+            array = np.array(weights, dtype=np.float64)
+        except OverflowError as error:
+            raise refusal("weight_not_finite", f"weights must be finite; received {shown(weights)}") from error
+        return checked(array, np.isfinite(window[-1]))
 
     def _ask(self, question: dict[str, Any], name: str) -> Any:
         if monotonic() > self._until:

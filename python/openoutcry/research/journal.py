@@ -1,4 +1,4 @@
-"""The journal of a session: every event is on the disk before anything follows from it.
+"""The journal of a session, written before anything follows from it.
 
 The same loop runs a session, resumes it and replays it. What is recorded is taken from the record while there is any,
 and each event that the loop comes to must be the one that stands there; from then on events are written.

@@ -25,7 +25,10 @@ LEAST_TRIALS = 10
 
 @dataclass(frozen=True)
 class Spread:
-    """Count, mean and sum of squared deviations of Sharpe ratios per bar, all of one number of returns."""
+    """Count, mean and sum of squared deviations of Sharpe ratios per bar.
+
+    All of them are of one number of returns.
+    """
 
     n: int = 0
     mean: float = 0.0
@@ -46,7 +49,7 @@ class Spread:
 
 @dataclass(frozen=True)
 class Memory:
-    """What a session takes over from the ledger when it begins; its journal repeats it.
+    """What a session takes over from the ledger when it begins.
 
     Attributes:
         n_trials: Trials that the ledger counts for the family of the market.
@@ -83,7 +86,7 @@ class Memory:
 
 @dataclass(frozen=True)
 class Luck:
-    """A Sharpe ratio deflated by the trials it was found among, and what it would be without them.
+    """A Sharpe ratio deflated by the trials that it was found among.
 
     Attributes:
         n_trials: Trials counted, this one too.

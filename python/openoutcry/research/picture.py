@@ -147,7 +147,7 @@ def _before(date: str, ground: Ground) -> str:
 
 
 def _held(ground: Ground) -> Any:
-    """Return NAV of buy-and-hold over all tests, begun anew in each as every strategy is."""
+    """Return NAV of buy-and-hold over all tests, begun anew in each."""
     returns = [
         run_backtest(ground.dataset, buy_and_hold(), fold.test, ground.costs, ground.limits).returns
         for fold in ground.folds

@@ -56,7 +56,7 @@ def sessions_of(path: str | os.PathLike[str]) -> list[Recorded]:
 
 
 def session_of(path: str | os.PathLike[str], session_id: str | None = None) -> Recorded:
-    """Return a session of a journal by its name, or the beginning of it; the last by default.
+    """Return a session by its name or its beginning; the last by default.
 
     Raises:
         OpenOutcryError: `argument_invalid`: there is none, or more than one.

@@ -1,4 +1,4 @@
-"""The loop: propose, check, validate, keep or discard, until a budget or patience ends."""
+"""The loop: propose, check, validate, keep or discard, until a budget ends."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from openoutcry.openoutcry_py import OpenOutcryError
-from openoutcry.research.checking import Candidate, canonical, digest_of
+from openoutcry.research.checking import Candidate, canonical
 from openoutcry.research.config import ResearchConfig
+from openoutcry.research.entries import trial_key_of
 from openoutcry.research.gates import Evidence, failed, is_promotable, judge
 from openoutcry.research.incumbent import beats
 from openoutcry.research.journal import Blobs, DivergedError, Journal
@@ -126,7 +127,7 @@ class Rounds:
         )
 
     def _round(self, ask: Ask) -> bool:
-        """Go through one round, and return whether the proposer has nothing more to propose."""
+        """Go through one round, and return whether it was the last proposal."""
         reply = self._replied(ask)
         if reply.is_exhausted:
             return True
@@ -139,7 +140,8 @@ class Rounds:
         except OpenOutcryError as error:
             self._reject(ask, reply.proposal, "hygiene", str(error))
             return False
-        key = self._key_of(candidate)
+        n_inner = self._it.config.inner_trials if candidate.proposal.kind == "code" else 1
+        key = trial_key_of(candidate.identity, self._it.ground, n_inner)
         if (earlier := self._earlier(key)) is not None:
             self._keys.setdefault(key, ask.round)
             self._reject(ask, reply.proposal, "duplicate", f"it was evaluated before, as {earlier}", earlier)
@@ -177,20 +179,6 @@ class Rounds:
         self._tell("proposal", payload)
         return reply
 
-    def _key_of(self, candidate: Candidate) -> str:
-        it = self._it
-        return digest_of(
-            {
-                "strategy": dict(candidate.identity),
-                "dataset": it.ground.dataset.fingerprint,
-                "folds": [[*fold.train, *fold.test] for fold in it.ground.folds],
-                "costs": it.ground.costs.to_dict(),
-                "limits": it.ground.limits.to_dict(),
-                "engine": it.workshop.engine,
-                "inner": it.config.inner_trials if candidate.proposal.kind == "code" else 1,
-            }
-        )
-
     def _earlier(self, key: str) -> str | None:
         """Return which trial was the same, in this session or in the ledger."""
         if key in self._keys:
@@ -201,7 +189,7 @@ class Rounds:
         return self._it.recall.known(key)
 
     def _try(self, ask: Ask, proposal: Mapping[str, Any], candidate: Candidate, key: str) -> None:
-        """Evaluate a candidate: from the first result on it counts, whatever becomes of it."""
+        """Evaluate a candidate, which counts from the first result on."""
         ground, most = self._it.ground, self._it.config.budgets.trials - self.counter.n_session
         try:
             bench = self._it.workshop.bench(candidate, most)
@@ -219,7 +207,7 @@ class Rounds:
         self._decide(self._judged(ask, candidate, key, validated, bench))
 
     def _judged(self, ask: Ask, candidate: Candidate, key: str, validated: Validated, bench: Bench) -> Trial:
-        """Count a trial and judge it; what is dear is measured only of one that has passed all else."""
+        """Count a trial and judge it; what is dear is measured last."""
         config = self._it.config
         self.counter.count(validated.n_configs, validated.oos)
         luck = self.counter.luck_of(validated.oos)
@@ -291,7 +279,7 @@ class Rounds:
 
 
 def _plain(reply: Reply) -> Reply:
-    """Return a reply whose proposal reads as it will from the journal: its fields in that order, all of it JSON."""
+    """Return a reply whose proposal reads as it will from the journal."""
     if reply.proposal is None:
         return reply
     try:

@@ -13,7 +13,7 @@ from openoutcry.research.scores import OosScore
 
 
 class Listed(Protocol):
-    """What may come on the list; nothing here sees more of it than the out-of-sample score."""
+    """What may come on the list: nothing here sees more than its score."""
 
     @property
     def key(self) -> str:

@@ -1,4 +1,4 @@
-"""Walk-forward validation of a strategy: one code path for every proposal, and for grids of them."""
+"""Walk-forward validation: one code path for all proposals and grids."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Validated:
 
 
 def validate(ground: Ground, strategy: Strategy, params: Mapping[str, Any]) -> Validated:
-    """Validate one configuration as it is: nothing is fitted, so each fold's training only shows what it would show."""
+    """Validate one configuration, to which nothing is fitted."""
     table = table_of(ground, strategy)
     tests = [tested_run(ground, table, fold) for fold in ground.folds]
     trained = tuple(in_sample_of(_trained(ground, table, fold, strategy.lookback)) for fold in ground.folds)
@@ -107,7 +107,7 @@ def table_of(ground: Ground, strategy: Strategy) -> Table:
 
 
 def tested_run(ground: Ground, table: Table, fold: Fold) -> Run:
-    """Run the test of a fold: nothing is held at its first close, and nothing again, at a cost, at its last."""
+    """Run the test of a fold, flat at its first close and at its last."""
     return ground.run(closed_out(table, fold.test), fold.test)
 
 
@@ -132,7 +132,7 @@ def _best(sharpes: Sequence[float | None]) -> int:
 def ground_of(
     dataset: Dataset, research_end: int, split: Any, rules: tuple[CostModel, Limits], lookback: int = 1
 ) -> Ground:
-    """Return the ground of a market up to the end of research, with the folds of a `Split`."""
+    """Return the ground of a market up to the end of research, with its folds."""
     view = dataset if dataset.n_bars == research_end else dataset.head(research_end)
     made = folds(
         research_end,

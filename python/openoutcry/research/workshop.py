@@ -27,12 +27,10 @@ class Workshop:
 
     Args:
         config: What the session was told.
-        engine: Version of what evaluates them.
     """
 
-    def __init__(self, config: ResearchConfig, engine: str) -> None:
+    def __init__(self, config: ResearchConfig) -> None:
         self._config = config
-        self.engine = engine
         self.catalogue = catalogue()
 
     def check(self, raw: Mapping[str, Any]) -> Candidate:
@@ -79,7 +77,7 @@ class Bench:
         return load_strategy_from_code(source, params, unsafe_no_isolation=unsafe)
 
     def fault_before(self, ground: Ground) -> tuple[str, str] | None:
-        """Return what keeps the candidate from being evaluated, as slug and in words; None where nothing does."""
+        """Return what keeps it from being evaluated, as slug and in words, or None."""
         start, end = ground.folds[0].train
         if self._first.lookback > end - start:
             wanted = f"a lookback of at most {end - start} bars, the shortest training, is required"
@@ -97,13 +95,15 @@ class Bench:
         return causality_probe(self._first, ground.dataset, n_cuts=N_CUTS, seed=self._config.seed).n_changed
 
     def validate(self, ground: Ground) -> Validated:
-        """Validate the candidate: code is tuned anew in each fold, what is known is taken as it is."""
+        """Validate the candidate; code is tuned anew in each fold."""
         if not self._is_code:
             return validate(ground, self._first, self._candidate.params)
         return validate_best(ground, self.made, self._grid)
 
     def perturbed(self, ground: Ground, validated: Validated, most: int) -> tuple[float | None, int]:
-        """Return the share of the Sharpe ratio that the worst change of a param costs, and the trials it took.
+        """Return what the worst change of a param costs, and the trials it took.
+
+        The cost is a share of the Sharpe ratio.
 
         Args:
             ground: Where it was validated.
@@ -120,7 +120,7 @@ class Bench:
         return max(0.0, *(1.0 - sharpe / base for sharpe in sharpes if sharpe is not None)), len(moved)
 
     def _drawn(self, most: int) -> list[dict[str, Any]]:
-        """Return the configurations that code is tried with: its defaults, then draws from its ranges."""
+        """Return configurations of code: its defaults, then draws from its ranges."""
         fixed, ranges = dict(self._candidate.params), self._candidate.ranges
         rng = np.random.default_rng(seed_for("inner", self._config.seed, self._candidate.identity["normalised"]))
         grid = [{name: told["default"] for name, told in ranges.items()} | fixed]

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import floor
 from typing import Any
 
 from openoutcry.research.proposers.draws import Draws
-
-# Steps of a float are decimal: 0.1 + 2 x 0.1 is not 0.3.
-_DIGITS = 12
-_MOST_STEPS = 2**53
+from openoutcry.strategies.ranges import n_values, value_at
 
 
 @dataclass(frozen=True)
@@ -20,51 +16,40 @@ class Range:
 
     Attributes:
         name: Name of the param.
-        kind: `int`, `float` or `categorical`.
-        choices: All values, of `categorical`.
-        least: The lowest, of a number.
-        most: The highest, of a number.
-        step: Distance between values; None where all floats between are meant.
-        default: What it is where nobody sets it.
+        spec: Its range, as `PARAM_RANGES` has it.
     """
 
     name: str
-    kind: str
-    default: Any
-    choices: tuple[Any, ...] = ()
-    least: float = 0
-    most: float = 0
-    step: float | None = None
+    spec: Mapping[str, Any]
 
-    @classmethod
-    def of(cls, name: str, spec: Mapping[str, Any]) -> Range:
-        """Read a range of `PARAM_RANGES`."""
-        kind = spec["type"]
-        if kind == "categorical":
-            return cls(name, kind, spec.get("default"), choices=tuple(spec["choices"]))
-        step = spec.get("step")
-        if kind == "int" and step is None:
-            step = 1
-        return cls(name, kind, spec.get("default"), least=spec["min"], most=spec["max"], step=step)
+    @property
+    def kind(self) -> str:
+        """`int`, `float` or `categorical`."""
+        return str(self.spec["type"])
+
+    @property
+    def default(self) -> Any:
+        """What it is where nobody sets it."""
+        return self.spec.get("default")
+
+    @property
+    def least(self) -> float:
+        """The lowest value, of a number."""
+        return float(self.spec["min"])
+
+    @property
+    def most(self) -> float:
+        """The highest value, of a number."""
+        return float(self.spec["max"])
 
     @property
     def n_values(self) -> int | None:
         """How many values there are; None for all floats between two."""
-        if self.kind == "categorical":
-            return len(self.choices)
-        if self.step is None:
-            return None
-        # A step that does not divide the range by a rounding error reaches its end, too.
-        return min(floor((self.most - self.least) / self.step + 1e-9) + 1, _MOST_STEPS)
+        return n_values(self.spec)
 
     def value(self, place: int) -> Any:
         """Return the value at a place of a list of all."""
-        if self.kind == "categorical":
-            return self.choices[place]
-        assert self.step is not None
-        if self.kind == "int":
-            return int(self.least) + place * int(self.step)
-        return min(round(float(self.least + place * self.step), _DIGITS), float(self.most))
+        return value_at(self.spec, place)
 
     def place(self, value: Any) -> int | None:
         """Return the place of a value in the list of all; None if it has none."""
@@ -72,12 +57,10 @@ class Range:
         if n is None:
             return None
         if self.kind == "categorical":
-            same = (place for place, choice in enumerate(self.choices) if _is_same(choice, value))
-            return next(same, None)
+            return next((place for place in range(n) if _is_same(self.value(place), value)), None)
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             return None
-        assert self.step is not None
-        place = round((value - self.least) / self.step)
+        place = round((value - self.least) / float(self.spec.get("step", 1)))
         return place if 0 <= place < n and self.value(place) == value else None
 
     def draw(self, draws: Draws) -> Any:
@@ -91,7 +74,7 @@ class Range:
 
 def ranges_of(entry: Mapping[str, Any]) -> tuple[Range, ...]:
     """Return the ranges of a strategy of the catalogue, in its order."""
-    return tuple(Range.of(name, spec) for name, spec in entry["ranges"].items())
+    return tuple(Range(name, spec) for name, spec in entry["ranges"].items())
 
 
 def _is_same(left: Any, right: Any) -> bool:
