@@ -16,6 +16,8 @@ from ledgers import id_of, ledger_at, made, market, returns, tables
 import openoutcry as oo
 from openoutcry import openoutcry_py as native
 from openoutcry.ledger import Ledger, LedgerRun, Market
+from openoutcry.ledger.reading import pieces
+from openoutcry.ledger.segments import Place
 
 MARKETS = [
     market("a", (1, 2, 3, 4)),
@@ -161,6 +163,24 @@ def test_segments_rotate_and_their_chain_goes_on(tmp_path: Path) -> None:
     assert not Ledger(tmp_path).verify().is_intact
 
 
+@pytest.mark.once
+def test_a_long_log_is_read_in_other_processes_with_the_same_result(tmp_path: Path) -> None:
+    with ledger_at(tmp_path, rotate_at=20_000) as ledger:
+        for number in range(40):
+            ledger.add([made(number, market=MARKETS[number % 5]), made(number + 50, status="failed")])
+        with (tmp_path / "00000.jsonl").open("ab") as file:
+            file.write(b'{"event":"torn\n{}\n')
+        ledger.add([made(99, market=BRIDGE)])
+        segments = ledger._segments
+        alone = list(pieces(segments, Place(), piece=3_000))
+        apart = list(pieces(segments, Place(), long=1, piece=3_000))
+        whole = list(pieces(segments, Place()))
+    assert apart == alone
+    assert len(alone) > len(whole) > 1
+    assert [item for piece in alone for item in piece.items] == [item for piece in whole for item in piece.items]
+    assert [sum(counts) for counts in zip(*(piece.counts for piece in apart), strict=True)] == [1, 1, 0, 0]
+
+
 @pytest.mark.parametrize("content", [b"", b'{"event":"ru'])
 def test_a_segment_without_a_whole_record_is_chained_over(tmp_path: Path, content: bytes) -> None:
     with ledger_at(tmp_path) as ledger:
@@ -171,6 +191,12 @@ def test_a_segment_without_a_whole_record_is_chained_over(tmp_path: Path, conten
         found = ledger.verify()
         assert (found.is_intact, found.n_records, found.n_torn) == (True, 3, len(content[:1]))
         assert len(ledger.list()) == 2
+    # And one whose end was cut before the next was begun.
+    with (tmp_path / "00001.jsonl").open("ab") as file:
+        file.write(b'{"event":"ru')
+    with ledger_at(tmp_path, rotate_at=100) as ledger:
+        ledger.add([made(3)])
+        assert (len(ledger.list()), len(ledger.verify().segments)) == (3, 3)
 
 
 def _line(record: dict[str, object]) -> bytes:

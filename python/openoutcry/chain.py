@@ -82,15 +82,16 @@ class Verified:
         return not self.faults
 
 
-def scan(path: str | os.PathLike[str], start: int = 0) -> Iterator[Line]:
+def scan(path: str | os.PathLike[str], start: int = 0, end: int | None = None) -> Iterator[Line]:
     """Yield every line of a log, torn and changed ones too.
 
-    `start` is a byte at which one begins.
-    Nothing where there is no file.
+    `start` and `end` are bytes at which lines begin, the second being left out. Nothing where there is no file.
     """
     with suppress(FileNotFoundError), Path(path).open("rb") as file:
         file.seek(start)
         for raw in file:
+            if end is not None and start >= end:
+                break
             line, is_ended = (raw[:-1], True) if raw.endswith(b"\n") else (raw, False)
             record = record_of(line)
             fault = None if record is not None else "torn" if is_torn(line) else "changed"

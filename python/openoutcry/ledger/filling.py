@@ -12,15 +12,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from openoutcry.ledger.market import ENOUGH, Market
-from openoutcry.ledger.rows import COLUMNS, RunRow, row_of, strategy_row, values_of
+from openoutcry.ledger.rows import COLUMNS, UNREADABLE, RunRow, strategy_row, values_of
 from openoutcry.ledger.schema import chosen
 from openoutcry.ledger.segments import Place
 from openoutcry.ledger.standings import Standings, is_ranked, join
-from openoutcry.openoutcry_py import OpenOutcryError
 
 BLOCK = 20_000
 _MOST_STRATEGIES = 200_000
-_UNREADABLE = (AttributeError, KeyError, TypeError, ValueError, OverflowError, RecursionError, OpenOutcryError)
 
 
 def sharing(base: sqlite3.Connection, market: Market) -> dict[int, int]:
@@ -35,7 +33,7 @@ def sharing(base: sqlite3.Connection, market: Market) -> dict[int, int]:
 class Filling:
     """Takes records in the order of the log and writes what they say to the tables.
 
-    `finish` writes what is held back. What cannot be read, or is of a later version, is counted.
+    `finish` writes what is held back. What cannot be read is counted.
     """
 
     def __init__(self, base: sqlite3.Connection) -> None:
@@ -44,27 +42,25 @@ class Filling:
         self.standings = Standings(base)
         self.strategies: dict[str, int] = {}
         self.n_unread = 0
-        self.n_newer = 0
 
-    def take(self, record: Mapping[str, Any], place: Place) -> None:
-        """Take a whole record; an event that is not the ledger's is left."""
-        if record["v"] != 1:
-            # There is no version before the first, and a later one is for a later reader.
-            self.n_newer += record["v"] > 1
-            self.n_unread += record["v"] < 1
+    def take(self, item: RunRow | tuple[dict[str, Any], Place]) -> None:
+        """Take a run, or another record with its place.
+
+        An event that is not the ledger's is left.
+        """
+        if isinstance(item, RunRow):
+            self._held.append(item)
+            if len(self._held) >= BLOCK:
+                self._write()
             return
-        event = record["event"]
+        record, _ = item
         try:
-            if event == "run":
-                self._held.append(row_of(record, place))
-            elif event == "market":
+            if record["event"] == "market":
                 self._market(Market.from_json(record["payload"]))
-            elif event == "holdout_opened":
+            elif record["event"] == "holdout_opened":
                 self._opened(record)
-        except _UNREADABLE:
+        except UNREADABLE:
             self.n_unread += 1
-        if len(self._held) >= BLOCK:
-            self._write()
 
     def finish(self) -> None:
         """Write what is held back."""
@@ -185,7 +181,7 @@ class _Block:
             if row.strategy_sha not in known:
                 try:
                     told = strategy_row(row)
-                except _UNREADABLE:
+                except UNREADABLE:
                     continue
                 at += 1
                 known[row.strategy_sha] = at

@@ -7,11 +7,11 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from threading import RLock
 from typing import NamedTuple, TypeVar
 
-from openoutcry.chain import Link, broken, scan
+from openoutcry.chain import Link, scan
 from openoutcry.ledger.filling import Filling
+from openoutcry.ledger.reading import pieces
 from openoutcry.ledger.schema import BULK, INDEXES, SHARED, TABLES, VERSION
 from openoutcry.ledger.segments import Place, Segments
 
@@ -55,7 +55,7 @@ class Index:
         self._file: os.stat_result | None = None
         self._owner = 0
         self._read = Read()
-        self._thread = RLock()
+        self._thread = segments.thread
 
     def ask(self, question: Callable[[sqlite3.Connection], Answer]) -> Answer:
         """Return what a question finds in the tables, caught up.
@@ -173,22 +173,18 @@ class Index:
         try:
             filling = Filling(base)
             place, last, link = read.place, read.line, read.link
-            n_torn, n_changed = read.n_torn, read.n_changed
-            for number, line in self._segments.lines(place):
-                if not line.is_ended:
-                    # It may be under way; the next writer ends it.
-                    break
-                place = Place(number, line.end)
-                if line.record is None:
-                    n_torn += line.fault == "torn"
-                    n_changed += line.fault != "torn"
-                    continue
-                n_changed += broken(line.record, link) is not None
-                last, link = Place(number, line.offset), Link(line.record["seq"] + 1, line.record["hash"])
-                filling.take(line.record, last)
+            counts = [getattr(read, name) for name in _COUNTS]
+            for piece in pieces(self._segments, place):
+                place = piece.place
+                counts = [one + two for one, two in zip(counts, piece.counts, strict=True)]
+                if piece.first is not None:
+                    counts[_COUNTS.index("n_changed")] += piece.first != link
+                    last, link = piece.line, piece.link
+                for item in piece.items:
+                    filling.take(item)
             filling.finish()
-            n_unread, n_newer = read.n_unread + filling.n_unread, read.n_newer + filling.n_newer
-            done = Read(place, last, link, n_torn, n_changed, n_unread, n_newer)
+            counts[_COUNTS.index("n_unread")] += filling.n_unread
+            done = Read(place, last, link, *counts)
             base.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", _meta_of(done).items())
             base.execute("COMMIT")
         except BaseException:

@@ -10,6 +10,7 @@ import json
 import re
 import sqlite3
 import unicodedata
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
@@ -84,11 +85,11 @@ def text_of(told: Learned, budget: int = BUDGET) -> str | None:
     if told.n_runs == 0:
         return None
     most = whole("budget", budget, 1, 2**31)
-    for shown in _shorter(told):
-        text = _text(told, shown)
-        if tokens(text) <= most:
-            break
-    else:
+    choices = list(_shorter(told))
+    # Each is no longer than the one before.
+    at = bisect_left(choices, True, key=lambda shown: tokens(_text(told, shown)) <= most)
+    text = _text(told, choices[min(at, len(choices) - 1)])
+    if at == len(choices):
         raise refusal("argument_invalid", f"`budget` must hold heading and counts, {tokens(text)}; received {most}")
     assert tokens(text) <= most, "what is over budget is never returned"
     return text

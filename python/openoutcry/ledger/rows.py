@@ -12,8 +12,11 @@ from openoutcry.chain_lines import canonical
 from openoutcry.ledger.entry import KINDS, STATES, canonical_strategy, checked_id, rules_digest
 from openoutcry.ledger.segments import Place
 from openoutcry.ledger.summary import NUMBERS, RunMetricsSummary
+from openoutcry.openoutcry_py import OpenOutcryError
 
 _FLOATS = {float, int, type(None)}
+UNREADABLE = (AttributeError, KeyError, TypeError, ValueError, OverflowError, RecursionError, OpenOutcryError)
+"""What reading a record raises that is whole and not what it should be."""
 
 
 class RunRow(NamedTuple):

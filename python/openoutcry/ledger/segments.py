@@ -9,7 +9,7 @@ from pathlib import Path
 from threading import RLock
 from typing import Any, NamedTuple
 
-from openoutcry.chain import ChainedLog, Fault, Line, Link, Verified, checked, now, scan
+from openoutcry.chain import ChainedLog, Fault, Link, Verified, checked, now
 
 ROTATE_AT = 256 * 2**20
 """Bytes from which on a segment is not written to."""
@@ -42,7 +42,8 @@ class Segments:
         self._rotate_at = rotate_at
         self._log: ChainedLog | None = None
         self._number = -1
-        self._thread = RLock()
+        self.thread = RLock()
+        """Held by a thread that reads or writes; the index holds the same one, or two could wait for each other."""
         self._depth = 0
 
     def path(self, number: int) -> Path:
@@ -60,7 +61,7 @@ class Segments:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Keep all others from writing; may be nested."""
-        with self._thread:
+        with self.thread:
             if self._depth:
                 yield
                 return
@@ -105,13 +106,6 @@ class Segments:
         with ChainedLog(path, session=self.session, after=unread) as log:
             found = log.link()
         return self._end_of(numbers[:-1]) if found == unread else found
-
-    def lines(self, start: Place = Place()) -> Iterator[tuple[int, Line]]:  # noqa: B008 it cannot change
-        """Yield every line from a place on, with the number of its segment."""
-        for number in self.numbers():
-            if number >= start.segment:
-                for line in scan(self.path(number), start.offset if number == start.segment else 0):
-                    yield number, line
 
     def verify(self, head: str | None = None) -> Checked:
         """Check every line of every segment and the chain through all of them."""
