@@ -25,10 +25,13 @@ PINS = $(shell $(PYTHON) -c 'import sys; print("$(CURDIR)/constraints.txt" if sy
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 export NO_MKDOCS_2_WARNING := 1
 export OPENOUTCRY_FULL
+# Tests begin a thousand processes, each of which would compile the package anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help demo build test test-full test-train test-verifiers-next $(STAGES)
+.PHONY: lint-rust lint-python lint-built test-crates test-instructions
 .PHONY: format bench instructions platforms pins clean
 
 help: ## Say what can be made
@@ -46,16 +49,30 @@ test: ## Run everything that must be green (what .ci/run runs)
 test-full: ## The same with full counts of random cases in every suite
 	@$(MAKE) --no-print-directory test OPENOUTCRY_FULL=1
 
-lint: $(VENV)/.dev $(VENV)/.built ## Check format, lints, types, the stub and the layers
+# The extension ends in minutes of one core, which its wheel has ready; pip and mypy have no use for a second one.
+lint: $(VENV)/.maturin ## Check format, lints, types, the stub and the layers
+	@MAKE='$(MAKE)' scripts/beside lint-rust lint-python
+	@$(MAKE) --no-print-directory lint-built
+
+lint-rust: dist/.built
+	scripts/cargo-lint
+
+lint-python: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+lint-built: $(VENV)/.dev $(VENV)/.built
 	$(BIN)/python -m mypy.stubtest --concise openoutcry.openoutcry_py
-	scripts/cargo-lint
 	$(PYTEST) tests/test_layers.py
 
 test-rust: ## Test the crates
+	@MAKE='$(MAKE)' scripts/beside test-crates test-instructions
+
+test-crates:
 	cargo test --workspace --locked --quiet
+
+test-instructions:
 	@if command -v valgrind >/dev/null; then $(PYTHON) scripts/instructions; \
 	else echo "not checked: scripts/instructions needs valgrind; hint: apt-get install valgrind"; fi
 
