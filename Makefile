@@ -7,8 +7,9 @@ TRAIN := .venv-train
 NEXT := .venv-next
 BIN := $(CURDIR)/$(VENV)/bin
 PYTEST := $(BIN)/python -m pytest
-# A file's tests share what they made, so that a file is one process's.
-PARALLEL := --numprocesses auto --maxprocesses 4 --dist loadfile
+# A file's tests share what they made, so that a file is one process's; the order is that of tests/conftest.py, since
+# that by the number of tests would leave the longest files, which have few, to the end.
+PARALLEL := --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 RUST := Cargo.toml Cargo.lock rust-toolchain.toml pyproject.toml $(shell find rust contract -type f -not -path '*/node_modules/*')
 PACKAGE := $(shell find python -type f -not -name '*.pyc' -not -name '*.so')
 REFERENCE := tests/test_engine_against_reference.py
