@@ -16,8 +16,7 @@ from support import count
 
 pytestmark = [pytest.mark.filterwarnings("error"), pytest.mark.once]
 
-# The engine meets the reference on 2,000 in every run, and of 700 each branch is still taken five times.
-N_MARKETS = count(2000, 700)
+N_MARKETS = count(2000, 700)  # the engine meets the reference on 2,000 in every run
 OFF = Limits(max_weight=inf, max_gross=inf)
 Event = tuple[str, "str | None", "str | None"]
 
