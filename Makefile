@@ -7,8 +7,9 @@ TRAIN := .venv-train
 NEXT := .venv-next
 BIN := $(CURDIR)/$(VENV)/bin
 PYTEST := $(BIN)/python -m pytest
-# A file's tests share what they made, so that a file is one process's.
-PARALLEL := --numprocesses auto --maxprocesses 4 --dist loadfile
+# A file's tests share what they made, so that a file is one process's; the order is that of tests/conftest.py, since
+# that by the number of tests would leave the longest files, which have few, to the end.
+PARALLEL := --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 RUST := Cargo.toml Cargo.lock rust-toolchain.toml pyproject.toml $(shell find rust contract -type f -not -path '*/node_modules/*')
 PACKAGE := $(shell find python -type f -not -name '*.pyc' -not -name '*.so')
 REFERENCE := tests/test_engine_against_reference.py
@@ -25,10 +26,13 @@ PINS = $(shell $(PYTHON) -c 'import sys; print("$(CURDIR)/constraints.txt" if sy
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 export NO_MKDOCS_2_WARNING := 1
 export OPENOUTCRY_FULL
+# Tests begin a thousand processes, each of which would compile the package anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help demo build test test-full test-train test-verifiers-next $(STAGES)
+.PHONY: lint-rust lint-python lint-built test-crates test-instructions
 .PHONY: format bench instructions platforms pins clean
 
 help: ## Say what can be made
@@ -46,16 +50,30 @@ test: ## Run everything that must be green (what .ci/run runs)
 test-full: ## The same with full counts of random cases in every suite
 	@$(MAKE) --no-print-directory test OPENOUTCRY_FULL=1
 
-lint: $(VENV)/.dev $(VENV)/.built ## Check format, lints, types, the stub and the layers
+# The extension ends in minutes of one core, which its wheel has ready; pip and mypy have no use for a second one.
+lint: $(VENV)/.maturin ## Check format, lints, types, the stub and the layers
+	@MAKE='$(MAKE)' scripts/beside lint-rust lint-python
+	@$(MAKE) --no-print-directory lint-built
+
+lint-rust: dist/.built
+	scripts/cargo-lint
+
+lint-python: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+lint-built: $(VENV)/.dev $(VENV)/.built
 	$(BIN)/python -m mypy.stubtest --concise openoutcry.openoutcry_py
-	scripts/cargo-lint
 	$(PYTEST) tests/test_layers.py
 
 test-rust: ## Test the crates
+	@MAKE='$(MAKE)' scripts/beside test-crates test-instructions
+
+test-crates:
 	cargo test --workspace --locked --quiet
+
+test-instructions:
 	@if command -v valgrind >/dev/null; then $(PYTHON) scripts/instructions; \
 	else echo "not checked: scripts/instructions needs valgrind; hint: apt-get install valgrind"; fi
 

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import signal
 
+import pytest
 from fake_llm import fake_llm  # noqa: F401 a fixture
 from hypothesis import HealthCheck, settings
 
 # A shell that runs the tests in the background has Ctrl-C ignored, and so would every command that they begin.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# The first to be handed out where files run beside each other: one of a minute that came last would run alone.
+LONGEST = ("martingale_planted", "realism_tiers", "reference", "verifiers_load", "verifiers_cli", "leakcheck_command")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Move the files that take longest to the front."""
+    items.sort(key=lambda item: item.path.stem.removeprefix("test_") not in LONGEST)
+
 
 # Derandomized: the same examples on every machine. A drawn market costs milliseconds, far above hypothesis' own limits.
 settings.register_profile(

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import typer
+from commands import typed
 
 import openoutcry as oo
 from openoutcry.benchmarks import Row
@@ -21,7 +22,7 @@ COMMAND = Path(sys.executable).with_name("openoutcry")
 
 def call(*words: str, cwd: Path | None = None, code: int = 0) -> str:
     """Run the command, check its exit code, and return what it printed (what it complained of, if it failed)."""
-    done = subprocess.run([COMMAND, *words], capture_output=True, text=True, cwd=cwd, check=False)
+    done = typed(*words, cwd=cwd)
     assert done.returncode == code, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
     return done.stderr if code else done.stdout

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from commands import typed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import accepted, count, dataset_of
@@ -20,7 +19,6 @@ from openoutcry.data.readjusted import named, steps
 
 pytestmark = pytest.mark.once
 
-COMMAND = Path(sys.executable).with_name("openoutcry")
 DRAWS = settings(max_examples=count(400, 60))
 N_BARS = 6000
 DATES = np.datetime_as_string(np.busday_offset("1997-08-07", np.arange(N_BARS), roll="forward")).tolist()
@@ -230,7 +228,7 @@ def test_the_command_says_what_differs_and_how_it_ended(tmp_path: Path) -> None:
         file.write_text("\n".join(["date,AAPL", *rows]) + "\n", encoding="utf-8")
 
     def call(*words: Any) -> tuple[int, str, str]:
-        done = subprocess.run([COMMAND, "data", "diff", *words], capture_output=True, text=True, check=False)
+        done = typed("data", "diff", *words)
         return done.returncode, done.stdout, done.stderr
 
     told = f"AAPL: 30 rows re-adjusted for the split of {DATES[30]} (4 for 1)"

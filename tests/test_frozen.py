@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 import zipfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from commands import typed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import accepted, count, dataset_of, dates_of, names_of
@@ -21,7 +20,6 @@ from openoutcry.data import frozen
 
 pytestmark = pytest.mark.once
 
-COMMAND = Path(sys.executable).with_name("openoutcry")
 DRAWS = settings(max_examples=count(200, 40))
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -151,7 +149,7 @@ def test_changed_numbers_are_refused(tmp_path: Path) -> None:
 
 
 def call(*words: str | Path, code: int = 0) -> str:
-    done = subprocess.run([COMMAND, *words], capture_output=True, text=True, check=False)
+    done = typed(*words)
     assert done.returncode == code, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
     return done.stderr if code == 2 else done.stdout

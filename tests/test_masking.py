@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 import pickle
 import re
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from commands import typed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import accepted, count, dataset_of, dates_of
@@ -26,7 +24,6 @@ KEY = bytes(range(32))
 DRAWS = settings(max_examples=count(400, 60))
 SEEDS = st.integers(0, 2**32 - 1)
 RATIO = 4.0 * 2.0**-53  # two products and two quotients, each rounded once
-COMMAND = Path(sys.executable).with_name("openoutcry")
 
 
 def places(dataset: oo.Dataset, key: bytes | int = KEY) -> list[int]:
@@ -266,11 +263,12 @@ def test_windows_that_cannot_be_drawn_are_refused() -> None:
 
 
 def test_the_command_prints_the_rates() -> None:
-    words = [COMMAND, "data", "reidentify", "us-treasury", "--level", "full", "--length", "20", "--windows", "5"]
-    done = subprocess.run([*words, "--json"], capture_output=True, text=True, check=True)
+    words = ["data", "reidentify", "us-treasury", "--level", "full", "--length", "20", "--windows", "5"]
+    done = typed(*words, "--json")
     expected = reidentify.rates(oo.data.load("us-treasury"), [20], ["full"], 5)
+    assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == [rate.to_dict() for rate in expected]
-    table = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    table = typed(*words).stdout
     assert re.search(r"full +20 .* 100% / 100% ", table)
-    refused = subprocess.run([*words, "--level", "half"], capture_output=True, text=True, check=False)
+    refused = typed(*words, "--level", "half")
     assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from commands import typed
 from typer.testing import CliRunner
 
 import openoutcry as oo
@@ -16,13 +15,12 @@ from openoutcry.cli import app
 
 pytestmark = pytest.mark.once
 
-COMMAND = Path(sys.executable).with_name("openoutcry")
 RUN = ("run", "--data", "ecb-fx", "--agent", "momentum", "--window", "2010-01-01:2010-03-01")
 KEY = bytes(32)
 
 
 def call(*words: str | Path, code: int = 0) -> str:
-    done = subprocess.run([COMMAND, *words], capture_output=True, text=True, check=False)
+    done = typed(*words)
     assert done.returncode == code, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
     return done.stderr if code == 2 else done.stdout

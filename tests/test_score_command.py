@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from commands import typed
 
 import openoutcry as oo
 from openoutcry.cli.tracks import read_tracks
@@ -20,7 +19,6 @@ from openoutcry.suite import Suite
 
 pytestmark = pytest.mark.once
 
-COMMAND = Path(sys.executable).with_name("openoutcry")
 SUITE: dict[str, Any] = {
     "suite_version": "1.0",
     "name": "small",
@@ -41,7 +39,7 @@ SUITE: dict[str, Any] = {
 
 
 def call(*words: str | Path, code: int = 0) -> str:
-    done = subprocess.run([COMMAND, *words], capture_output=True, text=True, check=False)
+    done = typed(*words)
     assert done.returncode == code, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
     return done.stderr if code == 2 else done.stdout

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from commands import typed
 from jsonschema import Draft202012Validator, ValidationError
 from typer.testing import CliRunner
 
@@ -68,7 +69,7 @@ def small() -> tuple[Suite, dict[str, str]]:
 
 
 def call(*words: str | Path, code: int = 0) -> str:
-    done = subprocess.run([COMMAND, *words], capture_output=True, text=True, check=False)
+    done = typed(*words)
     assert done.returncode == code, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
     return done.stderr if code == 2 else done.stdout
