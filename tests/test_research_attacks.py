@@ -237,7 +237,8 @@ def test_code_whose_neighbours_raise_is_a_trial_and_no_end(tmp_path: Path) -> No
     ranges = 'PARAM_RANGES = {"n": {"type": "int", "min": 2, "max": 40, "default": 20}}'
     source = deciding(f"if self.params['n'] != 20: raise ValueError('no')\n{BUY}").replace("PARAM_RANGES = {}", ranges)
     gates = replace(LAX, max_perturbation_loss=9.0)
-    config = replace(OPEN, gates=gates, allow_code=True, inner_trials=1, split=Split(n_folds=2, holdout_bars=0))
+    split, budgets = Split(n_folds=2, holdout_bars=0), Budgets(9, 9)
+    config = replace(OPEN, gates=gates, allow_code=True, inner_trials=1, split=split, budgets=budgets)
     result = run(tmp_path, config, rising(160), [code(source)])
     assert result.n_session >= 1
     assert session_of(Place(tmp_path).journal).is_over
