@@ -125,7 +125,7 @@ def run(
     config = _config(split, budgets, gates, told, all_kept=all_kept)
     proposer = build_proposer(provider, model, training_cutoff=training_cutoff)
     spec = f"{provider} {model}" if model else provider
-    place = _place(out, ledger, ledger_dir, (source, spec), as_json)
+    place = _place(out, (ledger, ledger_dir), (source, spec, periods_per_year), as_json)
     load = partial(open_dataset, source, periods_per_year)
     _told_of(load, lambda: _research(load, proposer, config, place), place, as_json)
 
@@ -151,7 +151,8 @@ def resume(
     stood = recorded.start
     provider, _, model = str(stood["provider"]).partition(" ")
     proposer = build_proposer(provider, model or None, training_cutoff=stood["config"]["training_cutoff"])
-    place = _place(_folder(journal), ledger, ledger_dir, (str(stood["data"]), str(stood["provider"])), as_json)
+    found = str(stood["data"]), str(stood["provider"]), stood["periods_per_year"]
+    place = _place(_folder(journal), (ledger, ledger_dir), found, as_json)
     load = _loader(stood, source)
     if recorded.is_over:
         # It may have been cut while its files were written.
@@ -259,10 +260,13 @@ def _gates(told: str) -> Thresholds:
     return thresholds_of(found)
 
 
-def _place(out: Path, ledger: bool, ledger_dir: Path | None, told: tuple[str, str], as_json: bool) -> Place:
+def _place(
+    out: Path, remembered: tuple[bool, Path | None], told: tuple[str, str, float | None], as_json: bool
+) -> Place:
     from openoutcry.ledger import Ledger
     from openoutcry.research.conduct import Place
 
+    ledger, ledger_dir = remembered
     if not ledger and ledger_dir is not None:
         raise refusal("argument_invalid", "`--ledger-dir` must come with a ledger; received `--no-ledger`, too")
     if out.exists() and not out.is_dir():
@@ -279,7 +283,7 @@ def _loader(stood: Mapping[str, Any], source: str | None) -> Callable[[], Datase
     named = source or str(stood["data"])
     if not named:
         raise refusal("argument_invalid", "`--data` must be given for a session that began in Python; received none")
-    return lambda: open_dataset(named)
+    return partial(open_dataset, named, stood["periods_per_year"])
 
 
 def _replayed(journal: Path, session: str | None, source: str | None, *, quiet: bool) -> tuple[Result, Any]:
