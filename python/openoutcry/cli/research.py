@@ -90,13 +90,13 @@ def run(
     shortlist: int = typer.Option(3, help="Candidates on the short list at most."),
     all_kept: bool = typer.Option(False, "--all-kept", help="List what passed without taking the lead, too."),
     ledger: bool = typer.Option(True, "--ledger/--no-ledger", help="Remember every trial across sessions."),
-    ledger_dir: Path | None = typer.Option(None, help="Folder of the ledger; yours by default."),
+    ledger_dir: Path | None = typer.Option(None, help="Folder of the ledger; `OPENOUTCRY_LEDGER`, else yours."),
     burn_holdout: bool = typer.Option(False, "--burn-holdout", help="Open a holdout that is spent; results say so."),
     allow_code_gen: bool = typer.Option(False, "--allow-code-gen", help="Let proposals be code, run in the jail."),
     unsafe_no_isolation: bool = typer.Option(
         False, "--unsafe-no-isolation", help="Run it without one; results say so."
     ),
-    training_cutoff: str | None = typer.Option(None, help="Date from which on data are new to the model."),
+    training_cutoff: str | None = typer.Option(None, help="Last date that the model may know of."),
     periods_per_year: float | None = typer.Option(None, help="Bars a year of a file; 252 by default."),
     as_json: bool = typer.Option(False, "--json", help="Print the outcome as JSON."),
     max_trials: int = _budget(10, "Configurations whose out-of-sample result is looked at."),
@@ -147,7 +147,7 @@ def resume(
     from openoutcry.research.proposers import build_proposer
     from openoutcry.research.records import session_of
 
-    recorded = session_of(journal, session)
+    recorded = session_of(journal, session, is_cut=True)
     stood = recorded.start
     provider, _, model = str(stood["provider"]).partition(" ")
     proposer = build_proposer(provider, model or None, training_cutoff=stood["config"]["training_cutoff"])
@@ -187,11 +187,17 @@ def replay(
         try:
             _replayed(journal, stood.session_id, source, quiet=verify or as_json)
         except DivergedError as error:
-            fault = f"event {error.seq} of {n_events}: {error}"
+            was_cut = not stood.is_over and error.seq >= n_events
+            fault = f"event {error.seq + 1} of {n_events}: {error}"
+            fault = (
+                f"the session was cut after {n_events} events, all of them reproduced; resume it" if was_cut else fault
+            )
+        except OpenOutcryError as error:
+            fault = str(error)
     if as_json:
         typer.echo(json.dumps({"reproduced": not fault, "n_events": n_events, "fault": fault or None}))
     elif fault:
-        typer.echo(f"diverged: {fault}", err=True)
+        typer.echo(f"not reproduced: {fault}", err=True)
     else:
         typer.echo(f"reproduced: all {n_events} events, bit for bit")
     raise typer.Exit(int(bool(fault)))
@@ -200,7 +206,7 @@ def replay(
 @app.command(epilog=REPORT_EXAMPLES)
 def report(
     journal: Path = JOURNAL,
-    out: Path = typer.Option(Path("report.html"), help="The page."),
+    out: Path = typer.Option(Path("report.html"), help="The page, in the working folder by default."),
     session: str | None = SESSION,
     source: str | None = DATA,
 ) -> None:
@@ -311,6 +317,12 @@ class _Shown:
             self._say(f"  · trials remembered of this family of markets: {memory['n_trials']:,}", "dim")
             if memory["holdout_spent"]:
                 self._say("  · the holdout is spent: it will not be opened again without `--burn-holdout`", "yellow")
+            if memory["holdout_looks"]:
+                self._say(
+                    f"  · {memory['holdout_looks']:,} runs have seen days of the holdout: results will say so", "yellow"
+                )
+            if payload["config"]["unsafe_no_isolation"]:
+                self._say("  · code runs without a jail, with all your rights", "bold red")
         elif event == "proposal":
             self._named = _named(payload["proposal"])
         elif event == "reject":
@@ -356,10 +368,9 @@ def _told_of(load: Callable[[], Dataset], made: Callable[[], Result], place: Pla
     lines = [
         STOPPED[result.stopped_reason],
         f"trials counted: {result.n_trials:,}, {before:,} of them remembered from before",
-        f"short list: {len(result.shortlist)} of {len(result.trials)} evaluated"
-        + ("" if result.shortlist else ", a good answer where nothing is better than luck"),
+        _list_line(result),
     ]
-    lines += [_line(place_of, listed) for place_of, listed in enumerate(result.shortlist, 1)]
+    lines += [_line(place_of, listed, result.holdout_reuse) for place_of, listed in enumerate(result.shortlist, 1)]
     if result.holdout_note:
         lines.append(f"holdout: {result.holdout_note}")
     lines += [f"journal: {place.journal}", f"report: {written[-1]}"]
@@ -367,11 +378,22 @@ def _told_of(load: Callable[[], Dataset], made: Callable[[], Result], place: Pla
         console.print(plain(line, _LONGEST), highlight=False, soft_wrap=True)
 
 
-def _line(place: int, listed: Any) -> str:
+def _list_line(result: Result) -> str:
+    if not result.trials:
+        return "short list: nothing was evaluated"
+    told = "" if result.shortlist else ", a good answer where nothing is better than luck"
+    return f"short list: {len(result.shortlist)} of {len(result.trials)} evaluated{told}"
+
+
+def _line(place: int, listed: Any, reuse: int | None) -> str:
+    from openoutcry.research.picture import shown
+
     verdict = listed.verdict
     told = "holdout shut" if verdict is None else f"holdout {'passed' if verdict.passed else 'failed'}"
+    told += f", whose days had been seen {reuse} times before" if verdict is not None and reuse else ""
     dsr = "undefined" if listed.luck.dsr is None else f"{listed.luck.dsr:.3f}"
-    return f"  {place}. {listed.trial.candidate.name}: Sharpe {listed.oos.sharpe:.2f}, DSR {dsr}, {told}"
+    named = f"{listed.trial.candidate.name} {shown(listed.trial.validated.params[-1])}"
+    return f"  {place}. {named}: Sharpe {listed.oos.sharpe:.2f}, DSR {dsr}, {told}"
 
 
 @contextmanager

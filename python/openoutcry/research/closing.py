@@ -113,7 +113,7 @@ def _opened(
     if vault.window is None:
         return None, None, "the session has no holdout"
     if not frozen:
-        return None, None, "the short list is empty: the holdout stays unspent"
+        return None, None, "it stays shut, since the short list is empty"
     seal = vault.seal(frozen)
     tell("holdout_seal", seal.to_json())
     try:

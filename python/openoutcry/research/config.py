@@ -147,7 +147,7 @@ class ResearchConfig:
         allow_code: Whether proposals may be code, which is run in the jail.
         unsafe_no_isolation: Run code without one; every artefact says so.
         burn_holdout: Open a holdout that is spent; every result of it says how often it was opened before.
-        training_cutoff: Date from which on data are new to the language model; None if unknown.
+        training_cutoff: Last date that the language model may know of; None if unknown.
     """
 
     goal: str = "Find a strategy with a stable out-of-sample edge after costs."

@@ -159,7 +159,7 @@ class Rounds:
             for attempt in reply.attempts:
                 self._meter.spend(attempt.usage)
         elif self._journal.is_replaying:
-            raise DivergedError("a proposal came and none was recorded", -1)
+            raise DivergedError("a round came and no proposal was recorded", self._journal.seq)
         else:
             reply = _plain(self._it.proposer.propose(ask, self._meter))
         payload = {
