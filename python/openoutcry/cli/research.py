@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 from rich.console import Console
 
+from openoutcry.cli.research_lines import LONGEST, Shown, candidate_line, list_line
 from openoutcry.cli.source import open_dataset, page_to_write
 from openoutcry.cli.table import plain
 from openoutcry.errors import refusal
@@ -56,7 +57,6 @@ RESUME_EXAMPLES = "**Example** `openoutcry research resume research/logs/researc
 REPORT_EXAMPLES = "**Example** `openoutcry research report research/logs/research_journal.jsonl --out page.html`"
 PROMPT_EXAMPLES = "**Example** `openoutcry research prompt research/logs/research_journal.jsonl --round 1`"
 
-_LONGEST = 400
 BUDGETS, SPLIT, COSTS = "When it stops", "How bars are divided", "Costs, in basis points"
 PROVIDER = typer.Option(
     ..., help="`fixed:FILE`, `random`, `optuna`, `anthropic`, `openai`, `ollama`, or the URL of a server."
@@ -278,7 +278,7 @@ def _place(
     if out.exists() and not out.is_dir():
         raise refusal("argument_invalid", f"`--out` must be a folder; received '{out}'")
     memory = Ledger(ledger_dir) if ledger else None
-    return Place(out, memory, *told, on_event=(lambda event, payload: None) if as_json else _Shown())
+    return Place(out, memory, *told, on_event=(lambda event, payload: None) if as_json else Shown())
 
 
 def _folder(journal: Path) -> Path:
@@ -298,55 +298,9 @@ def _replayed(journal: Path, session: str | None, source: str | None, *, quiet: 
 
     stood = session_of(journal, session)
     load = _loader(stood.start, source)
-    place = Place(_folder(journal), on_event=(lambda event, payload: None) if quiet else _Shown())
+    place = Place(_folder(journal), on_event=(lambda event, payload: None) if quiet else Shown())
     result = replay(load, place, stood.session_id)
     return result, ground_again(load, stood)
-
-
-class _Shown:
-    """Tells of a session while it goes on, a line a round."""
-
-    def __init__(self) -> None:
-        self._console = Console()
-        self._named = ""
-
-    def __call__(self, event: str, payload: Mapping[str, Any]) -> None:
-        if event == "session_start":
-            market, memory = payload["market"], payload["memory"]
-            self._say(f"{market['name']}  {market['first']} .. {market['last']}  {len(payload['folds'])} folds")
-            self._say(f"  · trials remembered of this family of markets: {memory['n_trials']:,}", "dim")
-            if memory["holdout_spent"]:
-                self._say("  · the holdout is spent: it will not be opened again without `--burn-holdout`", "yellow")
-            if memory["holdout_looks"]:
-                self._say(
-                    f"  · {memory['holdout_looks']:,} runs have seen days of the holdout: results will say so", "yellow"
-                )
-            if payload["config"]["unsafe_no_isolation"]:
-                self._say("  · code runs without a jail, with all your rights", "bold red")
-        elif event == "proposal":
-            self._named = _named(payload["proposal"])
-        elif event == "reject":
-            self._say(f"{payload['round'] + 1:>3}. {self._named}: {payload['reason']}, {payload['detail']}", "dim")
-        elif event == "crash":
-            self._say(f"{payload['round'] + 1:>3}. {self._named}: broke off, {payload['detail']}", "red")
-        elif event == "trial":
-            sharpe = payload["oos"]["sharpe"]
-            self._named += f", Sharpe {'undefined' if sharpe is None else f'{sharpe:.2f}'} out of sample"
-        elif event == "decision":
-            style = "bold green" if payload["outcome"] == "advanced" else ""
-            why = f": {payload['reasons'][0]}" if payload["reasons"] else ""
-            self._say(f"{payload['round'] + 1:>3}. {self._named}: {payload['outcome']}{why}", style)
-
-    def _say(self, text: str, style: str = "") -> None:
-        self._console.print(plain(text, _LONGEST), style=style, highlight=False, soft_wrap=True)
-
-
-def _named(proposal: Mapping[str, Any] | None) -> str:
-    if proposal is None:
-        return "nothing that could be read"
-    params = proposal.get("params")
-    told = " ".join(f"{name}={value}" for name, value in params.items()) if isinstance(params, Mapping) else ""
-    return f"{proposal.get('strategy') or 'code'} {told}".strip()[:100]
 
 
 def _told_of(load: Callable[[], Dataset], made: Callable[[], Result], place: Place, as_json: bool) -> None:
@@ -368,32 +322,16 @@ def _told_of(load: Callable[[], Dataset], made: Callable[[], Result], place: Pla
     lines = [
         STOPPED[result.stopped_reason],
         f"trials counted: {result.n_trials:,}, {before:,} of them remembered from before",
-        _list_line(result),
+        list_line(result),
     ]
-    lines += [_line(place_of, listed, result.holdout_reuse) for place_of, listed in enumerate(result.shortlist, 1)]
+    lines += [
+        candidate_line(place_of, listed, result.holdout_reuse) for place_of, listed in enumerate(result.shortlist, 1)
+    ]
     if result.holdout_note:
         lines.append(f"holdout: {result.holdout_note}")
     lines += [f"journal: {place.journal}", f"report: {written[-1]}"]
     for line in lines:
-        console.print(plain(line, _LONGEST), highlight=False, soft_wrap=True)
-
-
-def _list_line(result: Result) -> str:
-    if not result.trials:
-        return "short list: nothing was evaluated"
-    told = "" if result.shortlist else ", a good answer where nothing is better than luck"
-    return f"short list: {len(result.shortlist)} of {len(result.trials)} evaluated{told}"
-
-
-def _line(place: int, listed: Any, reuse: int | None) -> str:
-    from openoutcry.research.picture import shown
-
-    verdict = listed.verdict
-    told = "holdout shut" if verdict is None else f"holdout {'passed' if verdict.passed else 'failed'}"
-    told += f", whose days had been seen {reuse} times before" if verdict is not None and reuse else ""
-    dsr = "undefined" if listed.luck.dsr is None else f"{listed.luck.dsr:.3f}"
-    named = f"{listed.trial.candidate.name} {shown(listed.trial.validated.params[-1])}"
-    return f"  {place}. {named}: Sharpe {listed.oos.sharpe:.2f}, DSR {dsr}, {told}"
+        console.print(plain(line, LONGEST), highlight=False, soft_wrap=True)
 
 
 @contextmanager

@@ -91,7 +91,7 @@ def _known(dataset: Dataset, name: str) -> Market:
 
 
 def _anchors(dataset: Dataset) -> Iterator[int]:
-    """Yield hashes of a date and the place of a return on two grids, of one date in 32.
+    """Yield hashes of one date in 32 with the place of its return on two grids.
 
     What lies near an edge of one grid lies within a cell of the other. A symbol's return is from its close before,
     however many bars that is ago: other symbols' dates change nothing.

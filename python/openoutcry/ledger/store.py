@@ -175,10 +175,7 @@ class Ledger:
         return self._index.ask(lambda base: len(_openings(base, market, window)))
 
     def looks(self, market: Market, window: tuple[str, str]) -> int:
-        """Return how many runs have seen a day of a window, of a market's family.
-
-        Openings of holdouts are none; `holdout_opens` counts them.
-        """
+        """Return how many runs have seen days of a window, of a market's family."""
         return self._index.ask(lambda base: _looks(base, market, window))
 
     def known(self, trial: str, *, but_session: str | None = None) -> str | None:

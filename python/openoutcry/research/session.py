@@ -180,7 +180,7 @@ class Rounds:
         return reply
 
     def _earlier(self, key: str) -> tuple[str, Mapping[str, float | None]] | None:
-        """Return which trial was the same, in this session or in the ledger, and its scores."""
+        """Return which trial was the same, here or in the ledger, and its scores."""
         if key in self._keys:
             found = next((card for card in self.history if card.round == self._keys[key]), None)
             return f"round {self._keys[key] + 1}", {} if found is None else found.scores
