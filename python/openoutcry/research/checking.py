@@ -16,7 +16,7 @@ from openoutcry import openoutcry_py as native
 from openoutcry.errors import refusal
 from openoutcry.research.proposing import Proposal
 from openoutcry.strategies import LIBRARY
-from openoutcry.strategies.ranges import Ranges
+from openoutcry.strategies.ranges import Ranges, typed
 
 LEAST_RATIONALE = 20
 """Characters of a rationale, blanks apart."""
@@ -87,7 +87,7 @@ def check_tune(proposal: Proposal, max_tunable: int) -> Candidate:
     if kind is None:
         wanted = f"`strategy` must be one of {', '.join(LIBRARY)}"
         raise refusal("argument_invalid", f"{wanted}; received {str(proposal.strategy)[:80]!r}")
-    made = kind(**proposal.params)
+    made = kind(**typed(kind.PARAM_RANGES, proposal.params))
     defaults = {name: told["default"] for name, told in kind.PARAM_RANGES.items()}
     tuned = tuple(name for name, value in made.params.items() if value != defaults[name])
     check_tuned(tuned, max_tunable)

@@ -1,0 +1,99 @@
+"""Attacks on sessions of research that hold: kept so that they go on to."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from research_markets import trending
+
+import openoutcry as oo
+from openoutcry.ledger import Ledger
+from openoutcry.research import validation
+from openoutcry.research.conduct import Place, research
+from openoutcry.research.config import Budgets, ResearchConfig, Split
+from openoutcry.research.gates import Thresholds
+from openoutcry.research.proposers import RandomProposer
+from openoutcry.research.validation import Ground, ground_of, table_of, validate
+from openoutcry.research.walkforward import run_part
+from openoutcry.strategies import LIBRARY
+
+pytestmark = pytest.mark.once
+MARKET = trending(1, 1500, 3)
+LAX = Thresholds(*(None,) * 5, min_trades=0, min_dsr=None, max_perturbation_loss=None, max_probe_changes=None)
+# What numpy may add up in another order on another processor, and what Python shuffles in another process.
+NO_VECTORS = "AVX2 FMA3 AVX512F AVX512CD AVX512_SKX AVX512_CLX AVX512_CNL AVX512_ICL AVX512_SPR X86_V3 X86_V4"
+
+
+def ground(market: oo.Dataset) -> Ground:
+    return ground_of(market, market.n_bars - 61, Split(), (oo.CostModel(), oo.Limits()))
+
+
+@pytest.mark.parametrize("name", LIBRARY)
+def test_what_comes_after_a_fold_began_changes_nothing_before(name: str) -> None:
+    """A7 and A8: neither the test before it, nor its own training."""
+    fold = ground(MARKET).folds[1]
+    close = MARKET.close.copy()
+    shocks = 0.05 * np.random.default_rng(0).standard_normal(close[fold.test[0] :].shape)
+    close[fold.test[0] :] *= np.exp(np.cumsum(shocks, axis=0))
+    other = oo.Dataset.from_arrays(MARKET.dates, MARKET.symbols, close)
+    one, two = (validate(ground(each), LIBRARY[name](), {}) for each in (MARKET, other))
+    assert one.oos.folds[0] == two.oos.folds[0]
+    assert one.in_sample[:2] == two.in_sample[:2]
+    assert one.oos.folds[1] != two.oos.folds[1]
+
+
+@pytest.mark.parametrize("name", LIBRARY)
+def test_a_fold_is_run_as_a_part_of_a_walk_forward_is(name: str) -> None:
+    """A8: of the two ways to run a test none knows more than the other."""
+    on, strategy = ground(MARKET), LIBRARY[name]()
+    table = table_of(on, strategy)
+    for fold in on.folds:
+        run, part = (
+            validation.tested_run(on, table, fold),
+            run_part(strategy, on.dataset, fold.test, on.costs, on.limits),
+        )
+        np.testing.assert_array_equal(run.returns, part.returns)
+        assert run.metrics == part.metrics
+
+
+@pytest.mark.parametrize("name", LIBRARY)
+def test_a_symbol_that_ends_later_is_decided_on_as_one_that_stays(name: str) -> None:
+    """A8: a column of prices that ends is no news before it does."""
+    close = MARKET.close.copy()
+    close[900:, 2] = np.nan
+    other = oo.Dataset.from_arrays(MARKET.dates, MARKET.symbols, close)
+    strategy = LIBRARY[name]()
+    np.testing.assert_array_equal(strategy.table(MARKET)[:900], strategy.table(other)[:900])
+
+
+def test_of_sessions_that_come_to_one_holdout_at_once_one_opens_it(tmp_path: Path) -> None:
+    """A11."""
+    config = ResearchConfig(budgets=Budgets(3, 40, 12), gates=LAX)
+
+    def session(seed: int) -> int | None:
+        place = Place(tmp_path / str(seed), Ledger(tmp_path / "ledger"))
+        return research(lambda: MARKET, RandomProposer(), replace(config, seed=seed), place).holdout_reuse
+
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(session, range(4)))
+    assert sorted(found, key=str) == [0, None, None, None]
+
+
+def test_a_replay_is_the_same_with_other_hashes_processors_and_places(tmp_path: Path) -> None:
+    """A18: bit for bit, in a process that shuffles and adds up in another order."""
+    place = Place(tmp_path, source="us-treasury", provider="random")
+    research(lambda: oo.data.load("us-treasury"), RandomProposer(), ResearchConfig(budgets=Budgets(4, 9)), place)
+    command = [sys.executable, "-m", "openoutcry", "research", "replay", "--verify", str(place.journal)]
+    other = {"PYTHONHASHSEED": "7", "NPY_DISABLE_CPU_FEATURES": NO_VECTORS, "OPENBLAS_CORETYPE": "Prescott"}
+    other |= {"LC_ALL": "C", "TZ": "Asia/Tokyo"}
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    done = subprocess.run(command, cwd=elsewhere, env=os.environ | other, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
