@@ -144,6 +144,7 @@ def is_found(content: bytes, path: Path) -> bool:
     return not verify(path).is_intact
 
 
+@pytest.mark.once
 def test_every_change_of_one_byte_is_found(log: bytes, tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     assert not is_found(log, path)
@@ -151,18 +152,19 @@ def test_every_change_of_one_byte_is_found(log: bytes, tmp_path: Path) -> None:
     # The end of the last line says nothing that a reader uses.
     missed = [
         (at, byte)
-        for at in range(0, len(log) - 1, 1 if FULL else 5)
+        for at in range(0, len(log) - 1, 1 if FULL else 17)
         for byte in others
         if byte != log[at] and not is_found(log[:at] + bytes([byte]) + log[at + 1 :], path)
     ]
     assert missed == []
 
 
+@pytest.mark.once
 def test_every_change_of_a_byte_of_the_last_line_is_found(log: bytes, tmp_path: Path) -> None:
     path, start = tmp_path / "log.jsonl", log[:-1].rindex(b"\n") + 1
     last = log[start:]
     for at in range(len(last) - 1):
-        for byte in b'"{}[],:\\0a1\n\0x ':
+        for byte in b'"{}[],:\\0a1\n\0x ' if FULL else b'"}0\0':
             if byte != last[at]:
                 assert is_found(log[:start] + last[:at] + bytes([byte]) + last[at + 1 :], path), (at, byte)
 
@@ -202,7 +204,7 @@ def test_a_record_cut_anywhere_is_chained_over_and_no_tampering(tmp_path: Path) 
     log_at(path).append_all([("trial", payload) for payload in PAYLOADS])
     whole = path.read_bytes()
     start = whole[:-1].rindex(b"\n", 0, whole[:-1].rindex(b"\n")) + 1
-    for cut in range(start, len(whole) + 1, 1 if FULL else 3):
+    for cut in range(start, len(whole) + 1, 1 if FULL else 7):
         for zeros in (b"", b"\0" * 5):
             path.write_bytes(whole[:cut] + zeros)
             ends = record_of(whole[:cut].split(b"\n")[-1]) is not None
@@ -289,7 +291,7 @@ def _append(path: Path, name: str, n: int) -> None:
 
 @pytest.mark.once
 def test_eight_writers_lose_nothing_and_the_chain_holds(tmp_path: Path) -> None:
-    n = 5_000 if FULL else 200
+    n = 5_000 if FULL else 100
     path = tmp_path / "log.jsonl"
     with get_context("spawn").Pool(8) as pool:
         pool.starmap(_append, [(path, f"w{number}", n) for number in range(8)])
