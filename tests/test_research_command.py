@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from commands import typed
 from research_markets import trending
 
 from openoutcry.data.frozen import freeze
@@ -26,7 +27,9 @@ N_KILLS = 50 if os.environ.get("OPENOUTCRY_FULL") else 2
 
 
 def research(folder: Path, *words: str, code: int = 0) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(command(*words), cwd=folder, env=surroundings(folder), capture_output=True, text=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OPENOUTCRY_LEDGER", str(folder / "ledger"))
+        done = typed("research", *words, cwd=folder)
     assert done.returncode == code, done.stderr
     return done
 
@@ -49,7 +52,9 @@ JOURNAL = "research/logs/research_journal.jsonl"
 @pytest.fixture(scope="module")
 def first(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     folder = tmp_path_factory.mktemp("main-job")
-    done = research(folder, "run", "--provider", PROPOSALS, "--data", "ecb-fx")
+    # Once as a process of its own, as whoever types it has it.
+    words = command("run", "--provider", PROPOSALS, "--data", "ecb-fx")
+    done = subprocess.run(words, cwd=folder, env=surroundings(folder), capture_output=True, text=True, check=True)
     return folder, done.stdout
 
 
