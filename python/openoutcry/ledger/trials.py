@@ -1,4 +1,4 @@
-"""What the index keeps of trials, so that none counts twice and a count reads no run."""
+"""What the index keeps of trials, so that none counts twice."""
 
 from __future__ import annotations
 
