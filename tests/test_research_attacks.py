@@ -142,7 +142,8 @@ def test_nothing_that_was_run_over_the_holdout_is_in_a_prompt(tmp_path: Path) ->
 def test_without_a_ledger_nothing_is_said_of_earlier_openings(tmp_path: Path) -> None:
     """A11: three sessions, one after another, each claiming to be the first."""
     results = [run(tmp_path, replace(CONFIG, seed=seed)) for seed in range(3)]
-    assert [each.holdout_reuse for each in results[1:]] != [0, 0]
+    assert [each.holdout_reuse for each in results] == [None] * 3
+    assert all("a ledger is required" in each.holdout_note for each in results)
 
 
 def test_a_session_goes_on_with_the_ledger_that_it_began_with(tmp_path: Path) -> None:
@@ -153,11 +154,10 @@ def test_a_session_goes_on_with_the_ledger_that_it_began_with(tmp_path: Path) ->
         resume(lambda: MARKET, RandomProposer(), Place(tmp_path / "a", Ledger(tmp_path / "other")))
 
 
-def test_a_holdout_of_a_few_bars_passes_nobody(tmp_path: Path) -> None:
+def test_a_holdout_of_a_few_bars_is_refused() -> None:
     """A12: four returns decide nothing, and each new day would bring another such holdout."""
-    result = run(tmp_path, replace(CONFIG, seed=1, split=Split(holdout_bars=5)))
-    assert [listed.verdict.n_returns for listed in result.shortlist if listed.verdict] == [4] * len(result.shortlist)
-    assert not any(listed.verdict.passed for listed in result.shortlist if listed.verdict)
+    with pytest.raises(oo.OpenOutcryError, match="holdout_bars"):
+        Split(holdout_bars=5)
 
 
 # The journal (A18)
@@ -250,7 +250,7 @@ def test_code_that_raises_in_the_holdout_has_failed_there(tmp_path: Path) -> Non
     market = rising(160)
     source = deciding(f"if closes[-1, 0] == {float(market.close[-30, 0])!r}: raise ValueError('no')\n{BUY}")
     config = replace(CONFIG, allow_code=True, inner_trials=1, split=Split(n_folds=2))
-    result = run(tmp_path, config, market, [code(source)])
+    result = run(tmp_path, config, market, [code(source)], ledger=Ledger(tmp_path / "ledger"))
     assert [listed.verdict.passed for listed in result.shortlist if listed.verdict] == [False]
 
 

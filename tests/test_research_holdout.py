@@ -63,6 +63,8 @@ class Watcher:
         return 0
 
     def propose(self, ask: Ask, meter: TokenMeter) -> Reply:
+        if ask.round not in (0, 2):
+            return self._inner.propose(ask, meter)
         frame, found = sys._getframe(), []
         while frame is not None and (frame is sys._getframe() or frame.f_code.co_filename != __file__):
             found += list(frame.f_locals.values())

@@ -12,6 +12,7 @@ import pytest
 from research_markets import noise, trending
 
 import openoutcry as oo
+from openoutcry.ledger import Ledger
 from openoutcry.research.conduct import Place, research
 from openoutcry.research.config import Budgets, Guard, ResearchConfig, Split
 from openoutcry.research.gates import Thresholds
@@ -210,7 +211,7 @@ def test_a_session_that_is_cancelled_hands_over_what_it_has(folder: Path) -> Non
 
 def test_a_planted_edge_is_found_and_passes_the_holdout_under_the_strict_preset(folder: Path) -> None:
     told = ResearchConfig(budgets=Budgets(30, 40, 60), gates=Thresholds.preset("strict"))
-    result = run(RandomProposer(), folder, trending(0), told)
+    result = run(RandomProposer(), folder, trending(0), told, ledger=Ledger(folder.parent / "ledger"))
     assert [listed.trial.candidate.name for listed in result.shortlist] == ["momentum"]
     best = result.shortlist[0]
     assert best.luck.n_trials == 30

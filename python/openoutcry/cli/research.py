@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 from rich.console import Console
 
+from openoutcry.cli.research_lines import LONGEST, Shown, candidate_line, list_line
 from openoutcry.cli.source import open_dataset, page_to_write
 from openoutcry.cli.table import plain
 from openoutcry.errors import refusal
@@ -56,7 +57,6 @@ RESUME_EXAMPLES = "**Example** `openoutcry research resume research/logs/researc
 REPORT_EXAMPLES = "**Example** `openoutcry research report research/logs/research_journal.jsonl --out page.html`"
 PROMPT_EXAMPLES = "**Example** `openoutcry research prompt research/logs/research_journal.jsonl --round 1`"
 
-_LONGEST = 400
 BUDGETS, SPLIT, COSTS = "When it stops", "How bars are divided", "Costs, in basis points"
 PROVIDER = typer.Option(
     ..., help="`fixed:FILE`, `random`, `optuna`, `anthropic`, `openai`, `ollama`, or the URL of a server."
@@ -90,13 +90,13 @@ def run(
     shortlist: int = typer.Option(3, help="Candidates on the short list at most."),
     all_kept: bool = typer.Option(False, "--all-kept", help="List what passed without taking the lead, too."),
     ledger: bool = typer.Option(True, "--ledger/--no-ledger", help="Remember every trial across sessions."),
-    ledger_dir: Path | None = typer.Option(None, help="Folder of the ledger; yours by default."),
+    ledger_dir: Path | None = typer.Option(None, help="Folder of the ledger; `OPENOUTCRY_LEDGER`, else yours."),
     burn_holdout: bool = typer.Option(False, "--burn-holdout", help="Open a holdout that is spent; results say so."),
     allow_code_gen: bool = typer.Option(False, "--allow-code-gen", help="Let proposals be code, run in the jail."),
     unsafe_no_isolation: bool = typer.Option(
         False, "--unsafe-no-isolation", help="Run it without one; results say so."
     ),
-    training_cutoff: str | None = typer.Option(None, help="Date from which on data are new to the model."),
+    training_cutoff: str | None = typer.Option(None, help="Last date that the model may know of."),
     periods_per_year: float | None = typer.Option(None, help="Bars a year of a file; 252 by default."),
     as_json: bool = typer.Option(False, "--json", help="Print the outcome as JSON."),
     max_trials: int = _budget(10, "Configurations whose out-of-sample result is looked at."),
@@ -125,7 +125,7 @@ def run(
     config = _config(split, budgets, gates, told, all_kept=all_kept)
     proposer = build_proposer(provider, model, training_cutoff=training_cutoff)
     spec = f"{provider} {model}" if model else provider
-    place = _place(out, ledger, ledger_dir, (source, spec), as_json)
+    place = _place(out, (ledger, ledger_dir), (source, spec, periods_per_year), as_json)
     load = partial(open_dataset, source, periods_per_year)
     _told_of(load, lambda: _research(load, proposer, config, place), place, as_json)
 
@@ -147,11 +147,12 @@ def resume(
     from openoutcry.research.proposers import build_proposer
     from openoutcry.research.records import session_of
 
-    recorded = session_of(journal, session)
+    recorded = session_of(journal, session, is_cut=True)
     stood = recorded.start
     provider, _, model = str(stood["provider"]).partition(" ")
     proposer = build_proposer(provider, model or None, training_cutoff=stood["config"]["training_cutoff"])
-    place = _place(_folder(journal), ledger, ledger_dir, (str(stood["data"]), str(stood["provider"])), as_json)
+    found = str(stood["data"]), str(stood["provider"]), stood["periods_per_year"]
+    place = _place(_folder(journal), (ledger, ledger_dir), found, as_json)
     load = _loader(stood, source)
     if recorded.is_over:
         # It may have been cut while its files were written.
@@ -186,11 +187,17 @@ def replay(
         try:
             _replayed(journal, stood.session_id, source, quiet=verify or as_json)
         except DivergedError as error:
-            fault = f"event {error.seq} of {n_events}: {error}"
+            was_cut = not stood.is_over and error.seq >= n_events
+            fault = f"event {error.seq + 1} of {n_events}: {error}"
+            fault = (
+                f"the session was cut after {n_events} events, all of them reproduced; resume it" if was_cut else fault
+            )
+        except OpenOutcryError as error:
+            fault = str(error)
     if as_json:
         typer.echo(json.dumps({"reproduced": not fault, "n_events": n_events, "fault": fault or None}))
     elif fault:
-        typer.echo(f"diverged: {fault}", err=True)
+        typer.echo(f"not reproduced: {fault}", err=True)
     else:
         typer.echo(f"reproduced: all {n_events} events, bit for bit")
     raise typer.Exit(int(bool(fault)))
@@ -199,7 +206,7 @@ def replay(
 @app.command(epilog=REPORT_EXAMPLES)
 def report(
     journal: Path = JOURNAL,
-    out: Path = typer.Option(Path("report.html"), help="The page."),
+    out: Path = typer.Option(Path("report.html"), help="The page, in the working folder by default."),
     session: str | None = SESSION,
     source: str | None = DATA,
 ) -> None:
@@ -259,16 +266,19 @@ def _gates(told: str) -> Thresholds:
     return thresholds_of(found)
 
 
-def _place(out: Path, ledger: bool, ledger_dir: Path | None, told: tuple[str, str], as_json: bool) -> Place:
+def _place(
+    out: Path, remembered: tuple[bool, Path | None], told: tuple[str, str, float | None], as_json: bool
+) -> Place:
     from openoutcry.ledger import Ledger
     from openoutcry.research.conduct import Place
 
+    ledger, ledger_dir = remembered
     if not ledger and ledger_dir is not None:
         raise refusal("argument_invalid", "`--ledger-dir` must come with a ledger; received `--no-ledger`, too")
     if out.exists() and not out.is_dir():
         raise refusal("argument_invalid", f"`--out` must be a folder; received '{out}'")
     memory = Ledger(ledger_dir) if ledger else None
-    return Place(out, memory, *told, on_event=(lambda event, payload: None) if as_json else _Shown())
+    return Place(out, memory, *told, on_event=(lambda event, payload: None) if as_json else Shown())
 
 
 def _folder(journal: Path) -> Path:
@@ -279,7 +289,7 @@ def _loader(stood: Mapping[str, Any], source: str | None) -> Callable[[], Datase
     named = source or str(stood["data"])
     if not named:
         raise refusal("argument_invalid", "`--data` must be given for a session that began in Python; received none")
-    return lambda: open_dataset(named)
+    return partial(open_dataset, named, stood["periods_per_year"])
 
 
 def _replayed(journal: Path, session: str | None, source: str | None, *, quiet: bool) -> tuple[Result, Any]:
@@ -288,49 +298,9 @@ def _replayed(journal: Path, session: str | None, source: str | None, *, quiet: 
 
     stood = session_of(journal, session)
     load = _loader(stood.start, source)
-    place = Place(_folder(journal), on_event=(lambda event, payload: None) if quiet else _Shown())
+    place = Place(_folder(journal), on_event=(lambda event, payload: None) if quiet else Shown())
     result = replay(load, place, stood.session_id)
     return result, ground_again(load, stood)
-
-
-class _Shown:
-    """Tells of a session while it goes on, a line a round."""
-
-    def __init__(self) -> None:
-        self._console = Console()
-        self._named = ""
-
-    def __call__(self, event: str, payload: Mapping[str, Any]) -> None:
-        if event == "session_start":
-            market, memory = payload["market"], payload["memory"]
-            self._say(f"{market['name']}  {market['first']} .. {market['last']}  {len(payload['folds'])} folds")
-            self._say(f"  · trials remembered of this family of markets: {memory['n_trials']:,}", "dim")
-            if memory["holdout_spent"]:
-                self._say("  · the holdout is spent: it will not be opened again without `--burn-holdout`", "yellow")
-        elif event == "proposal":
-            self._named = _named(payload["proposal"])
-        elif event == "reject":
-            self._say(f"{payload['round'] + 1:>3}. {self._named}: {payload['reason']}, {payload['detail']}", "dim")
-        elif event == "crash":
-            self._say(f"{payload['round'] + 1:>3}. {self._named}: broke off, {payload['detail']}", "red")
-        elif event == "trial":
-            sharpe = payload["oos"]["sharpe"]
-            self._named += f", Sharpe {'undefined' if sharpe is None else f'{sharpe:.2f}'} out of sample"
-        elif event == "decision":
-            style = "bold green" if payload["outcome"] == "advanced" else ""
-            why = f": {payload['reasons'][0]}" if payload["reasons"] else ""
-            self._say(f"{payload['round'] + 1:>3}. {self._named}: {payload['outcome']}{why}", style)
-
-    def _say(self, text: str, style: str = "") -> None:
-        self._console.print(plain(text, _LONGEST), style=style, highlight=False, soft_wrap=True)
-
-
-def _named(proposal: Mapping[str, Any] | None) -> str:
-    if proposal is None:
-        return "nothing that could be read"
-    params = proposal.get("params")
-    told = " ".join(f"{name}={value}" for name, value in params.items()) if isinstance(params, Mapping) else ""
-    return f"{proposal.get('strategy') or 'code'} {told}".strip()[:100]
 
 
 def _told_of(load: Callable[[], Dataset], made: Callable[[], Result], place: Place, as_json: bool) -> None:
@@ -352,22 +322,16 @@ def _told_of(load: Callable[[], Dataset], made: Callable[[], Result], place: Pla
     lines = [
         STOPPED[result.stopped_reason],
         f"trials counted: {result.n_trials:,}, {before:,} of them remembered from before",
-        f"short list: {len(result.shortlist)} of {len(result.trials)} evaluated"
-        + ("" if result.shortlist else ", a good answer where nothing is better than luck"),
+        list_line(result),
     ]
-    lines += [_line(place_of, listed) for place_of, listed in enumerate(result.shortlist, 1)]
+    lines += [
+        candidate_line(place_of, listed, result.holdout_reuse) for place_of, listed in enumerate(result.shortlist, 1)
+    ]
     if result.holdout_note:
         lines.append(f"holdout: {result.holdout_note}")
     lines += [f"journal: {place.journal}", f"report: {written[-1]}"]
     for line in lines:
-        console.print(plain(line, _LONGEST), highlight=False, soft_wrap=True)
-
-
-def _line(place: int, listed: Any) -> str:
-    verdict = listed.verdict
-    told = "holdout shut" if verdict is None else f"holdout {'passed' if verdict.passed else 'failed'}"
-    dsr = "undefined" if listed.luck.dsr is None else f"{listed.luck.dsr:.3f}"
-    return f"  {place}. {listed.trial.candidate.name}: Sharpe {listed.oos.sharpe:.2f}, DSR {dsr}, {told}"
+        console.print(plain(line, LONGEST), highlight=False, soft_wrap=True)
 
 
 @contextmanager

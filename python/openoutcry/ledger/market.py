@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import sha256
+from math import floor
 from typing import Any
 
 import numpy as np
@@ -19,9 +20,11 @@ import numpy as np
 from openoutcry.dataset import Dataset
 from openoutcry.errors import refusal
 
-ENOUGH = 3
+ENOUGH = 8
 """Anchors that two markets of one family share at least, or all that the smaller one has."""
 _ONE_IN, _BYTES = 32, 6
+# Returns within it of each other share an anchor more often than not: a second download, or digits that were cut.
+_GRID = 2e-6
 
 
 @dataclass(frozen=True)
@@ -88,9 +91,10 @@ def _known(dataset: Dataset, name: str) -> Market:
 
 
 def _anchors(dataset: Dataset) -> Iterator[int]:
-    """Yield hashes of a date and a return, of one date in 32.
+    """Yield hashes of one date in 32 with the place of its return on two grids.
 
-    A symbol's return is from its close before, however many bars that is ago: other symbols' dates change nothing.
+    What lies near an edge of one grid lies within a cell of the other. A symbol's return is from its close before,
+    however many bars that is ago: other symbols' dates change nothing.
     """
     n_chosen = 256 // _ONE_IN
     chosen = [bar for bar, date in enumerate(dataset.dates) if sha256(_day(date)).digest()[0] < n_chosen]
@@ -100,9 +104,11 @@ def _anchors(dataset: Dataset) -> Iterator[int]:
         for symbol in np.flatnonzero(closed[bar]).tolist():
             last = before[bar - 1, symbol] if bar else -1
             if last >= 0:
-                told = f"{close[bar, symbol] / close[last, symbol] - 1.0:.9f}"
-                if told.strip("-0."):
-                    yield int.from_bytes(sha256(_day(dataset.dates[bar]) + told.encode()).digest()[:_BYTES], "big")
+                place = (close[bar, symbol] / close[last, symbol] - 1.0) / _GRID
+                # Of prices that did not move nothing can be told.
+                if abs(place) >= 1.0:
+                    for told in (f"a{floor(place)}", f"b{floor(place + 0.5)}"):
+                        yield int.from_bytes(sha256(_day(dataset.dates[bar]) + told.encode()).digest()[:_BYTES], "big")
 
 
 def _day(date: str) -> bytes:

@@ -250,10 +250,11 @@ def _trials_at(base: sqlite3.Connection, family: int, n_returns: int) -> Trials:
 def deflated(track: Track, trials: Trials) -> float | None:
     """Return the deflated Sharpe ratio of a track at the trials of its family.
 
-    None where it is undefined.
+    What luck alone shows is measured by the error of a ratio without skill, as a session of research does it, and not
+    by how far the trials' ratios lie apart, which true differences widen. None where it is undefined.
     """
     try:
-        return deflate(Moments(*track), max(1, trials.n), spread=trials.spread_at(track.n_returns)).dsr
+        return deflate(Moments(*track), max(1, trials.n)).dsr
     except OpenOutcryError:
         return None
 

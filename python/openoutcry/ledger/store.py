@@ -174,6 +174,10 @@ class Ledger:
         """Return how often days of a window were opened, in a market's family."""
         return self._index.ask(lambda base: len(_openings(base, market, window)))
 
+    def looks(self, market: Market, window: tuple[str, str]) -> int:
+        """Return how many runs have seen days of a window, of a market's family."""
+        return self._index.ask(lambda base: _looks(base, market, window))
+
     def known(self, trial: str, *, but_session: str | None = None) -> str | None:
         """Return the id of a finished run of a trial, by its key; None without one."""
         return self._index.ask(lambda base: questions.known_trial(base, trial, but_session))
@@ -356,6 +360,15 @@ def _openings(
     )
     rows = sorted(chosen(base, query, questions.families_of(base, market)), key=lambda row: row[-1])
     return [(row[0], row[1], row[2:5], row[5]) for row in rows if row[3] <= window[1] and window[0] <= row[4]]
+
+
+def _looks(base: sqlite3.Connection, market: Market, window: tuple[str, str]) -> int:
+    query = (
+        "SELECT COUNT(*) FROM runs JOIN markets ON markets.id = runs.market WHERE runs.kind != 'holdout'"
+        " AND first <= ? AND last >= ? AND markets.family = ?"
+    )
+    families = questions.families_of(base, market)
+    return sum(base.execute(query, (window[1], window[0], family)).fetchone()[0] for family in families)
 
 
 def _listed(base: sqlite3.Connection, which: Which) -> list[Listed]:

@@ -9,7 +9,7 @@ from typing import Any
 from openoutcry.openoutcry_py import OpenOutcryError
 from openoutcry.research.advice import Advice, advice_of
 from openoutcry.research.gates import Evidence, failed, is_promotable, judge
-from openoutcry.research.holdout import HoldoutVault, Seal
+from openoutcry.research.holdout import HoldoutVault, Seal, broken
 from openoutcry.research.journal import Journal
 from openoutcry.research.session import Rounds, Setting
 from openoutcry.research.shortlist import Dropped, shorten
@@ -28,7 +28,12 @@ def close(setting: Setting, journal: Journal, rounds: Rounds, vault: HoldoutVaul
     """
     tell = _teller(setting, journal)
     reason = rounds.run()
-    tell("stopped", {"reason": reason, "tokens": rounds.tokens, "n_trials": rounds.counter.n_trials})
+    # Other sessions may have tried on the same markets meanwhile.
+    stood = journal.peek("stopped")
+    n_before = setting.recall.count() if stood is None else int(stood["n_before"])
+    rounds.counter.go_on_from(n_before)
+    told = {"reason": reason, "tokens": rounds.tokens, "n_before": rounds.counter.n_before}
+    tell("stopped", told | {"n_trials": rounds.counter.n_trials})
     advice = advice_of(rounds.trials, setting.config.seed)
     listed, dropped = _frozen(setting, rounds, advice)
     frozen = [each.to_json() for each in listed]
@@ -108,7 +113,7 @@ def _opened(
     if vault.window is None:
         return None, None, "the session has no holdout"
     if not frozen:
-        return None, None, "the short list is empty: the holdout stays unspent"
+        return None, None, "it stays shut, since the short list is empty"
     seal = vault.seal(frozen)
     tell("holdout_seal", seal.to_json())
     try:
@@ -136,8 +141,11 @@ def _judged(
     for each in listed:
         candidate = each.trial.candidate
         params = dict(each.trial.validated.params[-1])
-        strategy = setting.workshop.bench(candidate, 1).made(params)
-        verdict = opened.judge(each.key, strategy, each.oos, (setting.ground.costs, setting.ground.limits))
+        try:
+            strategy = setting.workshop.bench(candidate, 1).made(params)
+            verdict = opened.judge(each.key, strategy, each.oos, (setting.ground.costs, setting.ground.limits))
+        except Exception as error:  # noqa: BLE001 it is spent, so that there must be a verdict
+            verdict = broken(each.key, each.oos, opened.n_returns, f"{type(error).__name__}: {error}")
         tell("holdout_score", {**verdict.to_json(), "params": params, "holdout_reuse": reuse})
         judged.append(replace(each, verdict=verdict))
         setting.recall.remember_holdout(judged[-1], seal)

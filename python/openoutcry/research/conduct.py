@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import platform
 import subprocess
 import threading
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -48,6 +50,7 @@ class Place:
         folder: Where journal, candidates and report go.
         ledger: What remembers across sessions; None forgets.
         source: What the market is found by, which the journal repeats.
+        periods_per_year: Bars a year that it is loaded with, where that was said.
         provider: What the proposer is found by, which the journal repeats.
         cancelled: Set to stop after the round.
         on_event: Called with each event and its payload.
@@ -57,6 +60,7 @@ class Place:
     ledger: Ledger | None = None
     source: str = ""
     provider: str = ""
+    periods_per_year: float | None = None
     cancelled: threading.Event = field(default_factory=threading.Event)
     on_event: Callable[[str, Mapping[str, Any]], object] = lambda event, payload: None
 
@@ -87,8 +91,9 @@ def research(load: Load, proposer: Proposer, config: ResearchConfig, place: Plac
     vault, ground = _opened(load, config)
     recall, memory = _recalled(place, session_id, config, vault, ground)
     place.journal.parent.mkdir(parents=True, exist_ok=True)
-    with ChainedLog(place.journal, session=session_id) as log:
-        told = _Told(session_id, config, memory, place.source, place.provider)
+    data = _Data(place.source, place.periods_per_year, ground.dataset.name)
+    told = _Told(session_id, config, memory, data, place.provider, _identity(place.ledger))
+    with _alone(place, session_id), ChainedLog(place.journal, session=session_id) as log:
         return _conducted(told, (vault, ground), proposer, place, recall, Journal(log))
 
 
@@ -113,16 +118,20 @@ def resume(load: Load, proposer: Proposer, place: Place, session_id: str | None 
             "argument_invalid", f"a session that was cut is required; received {stood.session_id}, which ended"
         )
     told = _told(stood)
+    if told.ledger != _identity(place.ledger):
+        wanted = "a session must go on with the ledger that it began with"
+        raise refusal("argument_invalid", f"{wanted}; received another one, or none")
     vault, ground = _opened(load, told.config)
     recall, _ = _recalled(place, stood.session_id, told.config, vault, ground)
-    with ChainedLog(place.journal, session=stood.session_id) as log:
+    with _alone(place, stood.session_id), ChainedLog(place.journal, session=stood.session_id) as log:
         return _conducted(told, (vault, ground), proposer, place, recall, Journal(log, stood.events))
 
 
 def replay(load: Load, place: Place, session_id: str | None = None) -> Result:
     """Make a session again from its proposals, and see that all comes out the same.
 
-    Nothing is written, and nobody is asked.
+    Nothing is written, and nobody is asked. What proposers were shown and the returns of trials must be there as their
+    hashes say.
 
     Args:
         load: Loads the market of the session.
@@ -139,6 +148,7 @@ def replay(load: Load, place: Place, session_id: str | None = None) -> Result:
     journal = Journal(None, stood.events)
     result = _conducted(told, (vault, ground), FixedProposer([]), place, NoRecall(), journal)
     journal.check_end()
+    _check_blobs(stood, Blobs(place.blobs))
     return result
 
 
@@ -149,8 +159,51 @@ class _Told:
     session_id: str
     config: ResearchConfig
     memory: Memory
-    source: str
+    data: _Data
     provider: str
+    ledger: str | None
+
+
+@dataclass(frozen=True)
+class _Data:
+    """How the market is found again, and what it was called."""
+
+    source: str
+    periods_per_year: float | None
+    name: str
+
+
+def _identity(ledger: Ledger | None) -> str | None:
+    """Return what tells a ledger from another one, and does not say where it is."""
+    return None if ledger is None else hashlib.sha256(str(ledger.folder.resolve()).encode()).hexdigest()
+
+
+@contextmanager
+def _alone(place: Place, session_id: str) -> Iterator[None]:
+    """Keep others from writing the session meanwhile."""
+    with (place.journal.parent / f"{session_id}.lock").open("wb") as file:
+        try:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except ModuleNotFoundError:
+            # Windows has none.
+            pass
+        except OSError as error:
+            wanted = "a session that nobody else goes on with is required"
+            raise refusal("argument_invalid", f"{wanted}; received {session_id}, which is under way") from error
+        yield
+    Path(file.name).unlink(missing_ok=True)
+
+
+def _check_blobs(stood: Recorded, blobs: Blobs) -> None:
+    for event in stood.events:
+        payload = event["payload"]
+        for digest in (payload.get("prompt_sha256"), payload.get("shown_sha256")):
+            if digest is not None:
+                blobs.get(digest)
+        if event["event"] == "trial":
+            blobs.get(payload["oos"]["returns_sha256"])
 
 
 def _told(stood: Recorded) -> _Told:
@@ -159,7 +212,8 @@ def _told(stood: Recorded) -> _Told:
         wanted = f"a session of version {SESSION_VERSION} is required"
         raise refusal("argument_invalid", f"{wanted}; received {start.get('version')!r}")
     config, memory = ResearchConfig.of_json(start["config"]), Memory.of_json(start["memory"])
-    return _Told(stood.session_id, config, memory, str(start["data"]), str(start["provider"]))
+    data = _Data(str(start["data"]), start["periods_per_year"], str(start["market"]["name"]))
+    return _Told(stood.session_id, config, memory, data, str(start["provider"]), start["ledger"])
 
 
 def _opened(load: Load, config: ResearchConfig) -> tuple[HoldoutVault, Ground]:
@@ -193,7 +247,7 @@ def _conducted(
         told.session_id,
         told.config,
         ground,
-        _card(ground),
+        _card(ground, told.data.name),
         proposer,
         workshop,
         told.memory,
@@ -208,11 +262,11 @@ def _conducted(
     return close(setting, journal, Rounds(setting, journal), vault, start)
 
 
-def _card(ground: Ground) -> MarketCard:
+def _card(ground: Ground, name: str) -> MarketCard:
     market = ground.dataset
     spans = tuple((market.dates[fold.test[0]], market.dates[fold.test[1] - 1]) for fold in ground.folds)
     first, last = market.dates[0], market.dates[-1]
-    return MarketCard(market.name, market.symbols, first, last, market.n_bars, market.periods_per_year, spans)
+    return MarketCard(name, market.symbols, first, last, market.n_bars, market.periods_per_year, spans)
 
 
 def _start(told: _Told, vault: HoldoutVault, ground: Ground, workshop: Workshop) -> dict[str, Any]:
@@ -223,10 +277,12 @@ def _start(told: _Told, vault: HoldoutVault, ground: Ground, workshop: Workshop)
         "gates_version": GATES_VERSION,
         "engine": engine_version(),
         "catalogue_sha256": digest_of(workshop.catalogue),
-        "data": told.source,
+        "data": told.data.source,
+        "periods_per_year": told.data.periods_per_year,
+        "ledger": told.ledger,
         "provider": told.provider,
         "market": {
-            "name": market.name,
+            "name": told.data.name,
             "symbols": list(market.symbols),
             "n_bars": market.n_bars,
             "first": market.dates[0],

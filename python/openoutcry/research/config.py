@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
+from datetime import date
 from math import isfinite
 from typing import Any, TypeVar
 
@@ -15,10 +16,13 @@ from openoutcry.research.gates import Thresholds
 T = TypeVar("T")
 
 MOST = 2**53
+LEAST_HOLDOUT = 30
+"""Bars of a holdout at least, if there is one."""
 
 
 def _number(name: str, value: Any, least: float = 0.0) -> float:
-    if is_truth(value) or not isinstance(value, (int, float)) or not isfinite(value) or value < least:
+    is_number = not is_truth(value) and isinstance(value, (int, float)) and abs(value) <= MOST
+    if not is_number or not isfinite(value) or value < least:
         raise refusal("argument_invalid", f"`{name}` must be a finite number of at least {least:g}; received {value!r}")
     return float(value)
 
@@ -32,7 +36,7 @@ class Split:
         n_folds: Folds at most; None with `train` and `test` takes all there are.
         train: Bars of the first training window; None as long as a test.
         test: Bars of each test; None for what `n_folds` leaves.
-        holdout_bars: Bars of the holdout; 0 for none.
+        holdout_bars: Bars of the holdout, `LEAST_HOLDOUT` or more; 0 for none.
         embargo: Bars between training and test, and between research and holdout.
         horizon: Bars that a decision looks ahead; the gap is at least as long.
     """
@@ -53,7 +57,9 @@ class Split:
                 whole(name, value, 1, MOST)
         if self.n_folds is None and self.test is None:
             raise refusal("argument_invalid", "`n_folds` or `test` must be given; received neither")
-        whole("holdout_bars", self.holdout_bars, 0, MOST)
+        if self.holdout_bars != 0:
+            # Fewer decide nothing, and a few days later there would be others.
+            whole("holdout_bars", self.holdout_bars, LEAST_HOLDOUT, MOST)
         whole("embargo", self.embargo, 0, MOST)
         whole("horizon", self.horizon, 1, MOST)
 
@@ -141,7 +147,7 @@ class ResearchConfig:
         allow_code: Whether proposals may be code, which is run in the jail.
         unsafe_no_isolation: Run code without one; every artefact says so.
         burn_holdout: Open a holdout that is spent; every result of it says how often it was opened before.
-        training_cutoff: Date from which on data are new to the language model; None if unknown.
+        training_cutoff: Last date that the language model may know of; None if unknown.
     """
 
     goal: str = "Find a strategy with a stable out-of-sample edge after costs."
@@ -166,6 +172,8 @@ class ResearchConfig:
         whole("shortlist", self.shortlist, 1, 1000)
         whole("max_tunable", self.max_tunable, 0, 1000)
         whole("inner_trials", self.inner_trials, 1, 10_000)
+        if self.training_cutoff is not None:
+            _check_date(self.training_cutoff)
         for name in ("allow_code", "unsafe_no_isolation", "burn_holdout"):
             if not is_truth(getattr(self, name)):
                 raise refusal("argument_invalid", f"`{name}` must be True or False; received {getattr(self, name)!r}")
@@ -195,6 +203,14 @@ class ResearchConfig:
     def with_(self, **changes: Any) -> ResearchConfig:
         """Return the configuration with some fields changed."""
         return replace(self, **changes)
+
+
+def _check_date(told: Any) -> None:
+    try:
+        date.fromisoformat(told)
+    except (TypeError, ValueError) as error:
+        wanted = "`training_cutoff` must be an ISO date such as 2025-03-31"
+        raise refusal("argument_invalid", f"{wanted}; received {told!r}") from error
 
 
 _GROUPS: dict[str, Any] = {

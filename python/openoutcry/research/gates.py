@@ -18,6 +18,8 @@ from openoutcry.research.scores import FoldScore, InSample, OosScore
 
 GATES_VERSION = 1
 
+_MOST = 1e300
+
 SKIPPED = "not measured, since another gate has failed"
 
 LEAST_TRADES = 10
@@ -54,7 +56,8 @@ class Thresholds:
         for name, value in asdict(self).items():
             if value is None:
                 continue
-            if is_truth(value) or not isinstance(value, (int, float)) or not isfinite(value):
+            is_number = not is_truth(value) and isinstance(value, (int, float)) and abs(value) <= _MOST
+            if not is_number or not isfinite(value):
                 raise refusal("argument_invalid", f"`gates.{name}` must be a finite number or None; received {value!r}")
 
     @classmethod

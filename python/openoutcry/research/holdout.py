@@ -11,13 +11,14 @@ import numpy as np
 from openoutcry.backtest import run_backtest
 from openoutcry.dataset import Dataset
 from openoutcry.errors import refusal
-from openoutcry.openoutcry_py import CostModel, Limits, OpenOutcryError
+from openoutcry.openoutcry_py import CostModel, Limits, OpenOutcryError, normal_cdf
 from openoutcry.research.checking import digest_of
 from openoutcry.research.config import Split
+from openoutcry.research.luck import widening
 from openoutcry.research.scores import OosScore, excess_of, fold_of, moments_of
 from openoutcry.research.validation import closed_out
 from openoutcry.research.walkforward import reserve
-from openoutcry.skill import probabilistic_sharpe
+from openoutcry.skill import z_score
 from openoutcry.strategies import Strategy
 from openoutcry.trades import trades_of
 
@@ -46,6 +47,11 @@ class Seal:
         return {**asdict(self), "window": list(self.window)}
 
 
+def broken(key: str, oos: OosScore, n_returns: int, detail: str) -> Verdict:
+    """Return the verdict on a candidate that broke off in the holdout: it has failed."""
+    return Verdict(key, None, None, 0.0, DRAWDOWN_RATIO * oos.max_drawdown, 0.0, n_returns, False, detail)
+
+
 @dataclass(frozen=True)
 class Verdict:
     """What a candidate did in the holdout, against a test that was declared before.
@@ -59,6 +65,7 @@ class Verdict:
         return_: Return over the holdout.
         n_returns: Bars of it.
         passed: Whether it passed all three.
+        fault: Why it has no numbers, where it broke off.
     """
 
     key: str
@@ -69,6 +76,7 @@ class Verdict:
     return_: float
     n_returns: int
     passed: bool
+    fault: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """Return the verdict as plain values."""
@@ -144,6 +152,7 @@ class Holdout:
     def __init__(self, market: Dataset, bars: tuple[int, int]) -> None:
         self._market = market
         self._window = bars
+        self.n_returns = bars[1] - bars[0] - 1
 
     def judge(self, key: str, strategy: Strategy, oos: OosScore, rules: tuple[CostModel, Limits]) -> Verdict:
         """Return what a candidate did in the holdout.
@@ -160,7 +169,7 @@ class Holdout:
         moments, psr = moments_of(excess), None
         if moments is not None:
             try:
-                psr = probabilistic_sharpe(moments)
+                psr = normal_cdf(z_score(moments) / widening(excess))
             except OpenOutcryError:
                 psr = None
         limit = DRAWDOWN_RATIO * oos.max_drawdown

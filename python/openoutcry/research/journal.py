@@ -14,6 +14,7 @@ from typing import Any
 
 from openoutcry.chain import ChainedLog
 from openoutcry.errors import refusal
+from openoutcry.openoutcry_py import OpenOutcryError
 from openoutcry.research.checking import canonical
 
 ASIDE = "aside"
@@ -22,7 +23,7 @@ ASIDE = "aside"
 BLOBS = "blobs"
 
 
-class DivergedError(Exception):
+class DivergedError(OpenOutcryError):
     """A replayed session is another one than was recorded.
 
     Attributes:
@@ -30,7 +31,8 @@ class DivergedError(Exception):
     """
 
     def __init__(self, message: str, seq: int) -> None:
-        super().__init__(message)
+        super().__init__(f"state_mismatch: the event that was recorded is required; received another: {message}")
+        self.slug = "state_mismatch"
         self.seq = seq
 
 
@@ -46,6 +48,11 @@ class Journal:
         self._log = log
         self._recorded = deque(recorded)
         self._seq = 0
+
+    @property
+    def seq(self) -> int:
+        """Place of the next event, from 0."""
+        return self._seq
 
     @property
     def is_replaying(self) -> bool:

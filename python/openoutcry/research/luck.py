@@ -2,9 +2,9 @@
 
 Trials are counted, never declared: those of this session, and those that the ledger remembers for the same family of
 markets from all sessions before. Without skill, a trial's ratio lies around 0 as far as its own standard error says, so
-that is the yardstick of what gates. The deviation of the trials' ratios from one another, the usual one, also holds how
-far true ratios lie apart: where one strategy has an edge and its opposite was tried, too, no edge however sure would
-pass. Its deflated ratio stands beside.
+that is the yardstick of what gates, autocorrelation counted. The deviation of the trials' ratios from one another, the
+usual one, also holds how far true ratios lie apart: where one strategy has an edge and its opposite was tried, too, no
+edge however sure would pass. Its deflated ratio stands beside.
 """
 
 from __future__ import annotations
@@ -15,12 +15,24 @@ from math import sqrt
 from typing import Any
 
 from openoutcry.errors import refusal
-from openoutcry.openoutcry_py import OpenOutcryError
-from openoutcry.research.scores import OosScore
+from openoutcry.openoutcry_py import OpenOutcryError, normal_cdf
+from openoutcry.research.scores import OosScore, Series
 from openoutcry.skill import deflate, sharpe_errors
 
 LEAST_TRIALS = 10
 """Trials from which on their own ratios say how far ratios without skill lie apart."""
+
+
+def widening(excess: Series) -> float:
+    """Return how many times wider autocorrelation makes the error of a Sharpe ratio.
+
+    At least 1: gains that follow losses are no reason to be surer.
+
+    Args:
+        excess: Excess returns, shape `(n_returns,)`.
+    """
+    errors = sharpe_errors(excess, 1.0)
+    return max(1.0, errors.hac_standard_error / errors.standard_error)
 
 
 @dataclass(frozen=True)
@@ -56,12 +68,14 @@ class Memory:
         spread: Of those whose returns are as many as a trial's of this session.
         prior: What earlier sessions learned, as a text for prompts; None in the first one.
         holdout_spent: How often the holdout has been opened before.
+        holdout_looks: Runs that have seen a day of it.
     """
 
     n_trials: int = 0
     spread: Spread = Spread()
     prior: str | None = None
     holdout_spent: int = 0
+    holdout_looks: int = 0
 
     def to_json(self) -> dict[str, Any]:
         """Return the memory as plain values."""
@@ -70,6 +84,7 @@ class Memory:
             "spread": vars(self.spread),
             "prior": self.prior,
             "holdout_spent": self.holdout_spent,
+            "holdout_looks": self.holdout_looks,
         }
 
     @classmethod
@@ -81,6 +96,7 @@ class Memory:
             Spread(int(spread["n"]), float(spread["mean"]), float(spread["m2"])),
             told["prior"],
             int(told["holdout_spent"]),
+            int(told["holdout_looks"]),
         )
 
 
@@ -128,9 +144,18 @@ class Counter:
         self.n_session = 0
 
     @property
+    def n_before(self) -> int:
+        """Trials that others made."""
+        return self._before
+
+    @property
     def n_trials(self) -> int:
         """All trials."""
         return self._before + self.n_session
+
+    def go_on_from(self, n_before: int) -> None:
+        """Take note of how many trials others have made by now, never fewer."""
+        self._before = max(self._before, n_before)
 
     def count(self, n_configs: int, oos: OosScore | None) -> None:
         """Count a trial, or the configurations that it stands for.
@@ -159,11 +184,13 @@ class Counter:
             found = deflate(oos.moments, self.n_trials, spread=sigma)
             alone = deflate(oos.moments, 1)
             spread = deflate(oos.moments, self.n_trials, spread=self._spread.deviation)
-            fewer = None if n_eff is None else deflate(oos.moments, self._before + n_eff, spread=sigma).dsr
+            fewer = None if n_eff is None else deflate(oos.moments, self._before + n_eff, spread=sigma)
+            wider = widening(oos.returns)
         except OpenOutcryError as error:
             return self._undefined(str(error))
-        ratios = found.dsr, alone.dsr, spread.dsr, fewer
-        return Luck(self.n_trials, self.n_session, *ratios, found.sr0, found.sigma)
+        one, two, three = (normal_cdf(each.z / wider) for each in (found, alone, spread))
+        four = None if fewer is None else normal_cdf(fewer.z / wider)
+        return Luck(self.n_trials, self.n_session, one, two, three, four, found.sr0, found.sigma)
 
     def _undefined(self, why: str) -> Luck:
         return Luck(self.n_trials, self.n_session, None, None, None, None, None, None, why)

@@ -53,7 +53,7 @@ def report_of(result: Result, ground: Ground, command: str = "") -> str:
             pbo=result.advice.pbo,
             spa=result.advice.spa,
             tokens=result.tokens,
-            shortlist=[_listed(each) for each in result.shortlist],
+            shortlist=[_listed(each, result.holdout_reuse) for each in result.shortlist],
             dropped=[f"{names.get(each.key, each.key[:12])}: {each.reason}" for each in result.dropped],
             rounds=_rounds(result),
             lines=lines,
@@ -73,12 +73,14 @@ def shown(params: Mapping[str, Any]) -> str:
     )
 
 
-def _listed(listed: Listed) -> ListedRow:
+def _listed(listed: Listed, reuse: int | None) -> ListedRow:
     verdict, oos = listed.verdict, listed.oos
     told = "stayed shut"
     if verdict is not None:
         sharpe = "undefined" if verdict.sharpe is None else f"{verdict.sharpe:.2f}"
         told = f"{'passed' if verdict.passed else 'failed'}, Sharpe ratio {sharpe} over {verdict.n_returns} bars"
+        told += f", broke off: {verdict.fault}" if verdict.fault else ""
+        told += f", seen {reuse} times before" if reuse else ""
     return ListedRow(
         name=listed.trial.candidate.name,
         params=shown(listed.trial.validated.params[-1]),
@@ -161,8 +163,9 @@ def _holdout(result: Result) -> str:
     if result.seal is None:
         return ""
     first, last = result.seal.window
-    again = f", which had been opened {result.holdout_reuse} times before" if result.holdout_reuse else ""
-    return f"The holdout, {first} .. {last}{again}, was opened once for the frozen list."
+    if result.holdout_reuse:
+        return f"The holdout, {first} .. {last}, is none: its days had been seen {result.holdout_reuse} times before."
+    return f"The holdout, {first} .. {last}, was opened once for the frozen list."
 
 
 def _provenance(result: Result, command: str) -> Provenance:
@@ -178,12 +181,18 @@ def _provenance(result: Result, command: str) -> Provenance:
         ("holdout", " .. ".join(start["holdout"]) if start["holdout"] else "none"),
         ("folds", "; ".join(_fold(fold) for fold in start["folds"])),
         ("engine", f"{start['engine']}, gates version {start['gates_version']}, seed {start['config']['seed']}"),
-        ("jail", aside["tier"]),
+        ("jail", _jail(start)),
         ("tokens", f"{result.tokens:,}"),
     ]
     if git:
         entries.append(("commit", f"{git['commit']}{', changed' if git['dirty'] else ''}"))
     return Provenance(entries, verify=command, verified="every decision from the journal")
+
+
+def _jail(start: Mapping[str, Any]) -> str:
+    if not start["config"]["allow_code"]:
+        return "no proposal could be code"
+    return "none: code had all rights" if start["config"]["unsafe_no_isolation"] else str(start["aside"]["tier"])
 
 
 def _fold(fold: Mapping[str, Sequence[int]]) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
 
 from openoutcry.chain import now
+from openoutcry.errors import refusal
 from openoutcry.jail import this_host
 from openoutcry.ledger import Ledger, Market
 from openoutcry.ledger.view import append_view, read_view
@@ -21,8 +23,11 @@ from openoutcry.research.validation import Ground
 class Recall(Protocol):
     """Where trials are written to, once each, and looked up."""
 
-    def known(self, key: str) -> str | None:
-        """Return which run of an earlier session was the trial of a key, if one was."""
+    def count(self) -> int:
+        """Return how many trials of the family of the market others have made by now."""
+
+    def known(self, key: str) -> tuple[str, Mapping[str, float | None]] | None:
+        """Return which run of another session was the trial of a key, and its scores."""
 
     def remember(self, trial: Trial) -> None:
         """Write a trial down."""
@@ -31,10 +36,10 @@ class Recall(Protocol):
         """Write down a trial that broke off."""
 
     def open_holdout(self, seal: Seal) -> int:
-        """Write down that a holdout is opened, and return how often it was before.
+        """Write down that a holdout is opened, and return how often its days were seen.
 
         Raises:
-            OpenOutcryError: it is spent.
+            OpenOutcryError: it is spent, or nothing remembers that it is.
         """
 
     def remember_holdout(self, listed: Listed, seal: Seal) -> None:
@@ -44,7 +49,11 @@ class Recall(Protocol):
 class NoRecall:
     """Remembers nothing: for replays, and for whoever wants no ledger."""
 
-    def known(self, key: str) -> str | None:
+    def count(self) -> int:
+        """Return 0."""
+        return 0
+
+    def known(self, key: str) -> tuple[str, Mapping[str, float | None]] | None:
         """Return None."""
         return None
 
@@ -55,8 +64,9 @@ class NoRecall:
         """Do nothing."""
 
     def open_holdout(self, seal: Seal) -> int:
-        """Return 0."""
-        return 0
+        """Refuse: without a ledger it would be opened for the first time every time."""
+        wanted = "a ledger is required to open a holdout, which is opened once"
+        raise refusal("argument_invalid", f"{wanted}; received a session without one")
 
     def remember_holdout(self, listed: Listed, seal: Seal) -> None:
         """Do nothing."""
@@ -79,9 +89,18 @@ class LedgerRecall:
         self._folder = folder
         self._market = Market.of(ground.dataset)
 
-    def known(self, key: str) -> str | None:
-        """Return which run of an earlier session was the trial of a key."""
-        return self._ledger.known(key, but_session=self._ledger.session)
+    def count(self) -> int:
+        """Return how many trials others have made by now."""
+        return self._ledger.count(self._market, but_session=self._ledger.session).n
+
+    def known(self, key: str) -> tuple[str, Mapping[str, float | None]] | None:
+        """Return which run of another session was the trial of a key, and its scores."""
+        run_id = self._ledger.known(key, but_session=self._ledger.session)
+        if run_id is None:
+            return None
+        found = self._ledger.compare([run_id])[0][0]
+        scores = {"oos_sharpe": found.sharpe_ratio, "oos_max_drawdown": found.max_drawdown}
+        return run_id, scores | {"oos_return": found.pnl_return}
 
     def remember(self, trial: Trial) -> None:
         """Write a trial down."""
@@ -95,13 +114,13 @@ class LedgerRecall:
         self._ledger.add([failed_entry(self._about(candidate, key), self._ground, detail)])
 
     def open_holdout(self, seal: Seal) -> int:
-        """Write down that a holdout is opened, and return how often it was before."""
-        return self._ledger.open_holdout(
-            self._market,
-            seal.window,
-            seal=digest_of(seal.to_json()),
-            burn=self._config.burn_holdout,
-        )
+        """Write down that a holdout is opened, and return how often its days were seen.
+
+        That is by sessions that opened it, and by runs of sessions without a holdout or by hand.
+        """
+        digest, burn = digest_of(seal.to_json()), self._config.burn_holdout
+        n_opened = self._ledger.open_holdout(self._market, seal.window, seal=digest, burn=burn)
+        return n_opened + self._ledger.looks(self._market, seal.window)
 
     def remember_holdout(self, listed: Listed, seal: Seal) -> None:
         """Write down what a candidate did in the holdout, for no ranking or prompt."""
@@ -128,5 +147,9 @@ def memory_of(ledger: Ledger, ground: Ground, vault: HoldoutVault) -> Memory:
     market = Market.of(ground.dataset)
     found = ledger.count(market)
     n_returns = sum(fold.test[1] - fold.test[0] - 1 for fold in ground.folds)
-    spent = 0 if vault.window is None else ledger.holdout_opens(market, vault.window)
-    return Memory(found.n, Spread(*found.sharpes_at(n_returns)), ledger.prior_results(market), spent)
+    spent = looks = 0
+    if vault.window is not None:
+        spent, looks = ledger.holdout_opens(market, vault.window), ledger.looks(market, vault.window)
+    # What was run over days of the holdout knows of it, and must not be told.
+    prior = None if looks else ledger.prior_results(market)
+    return Memory(found.n, Spread(*found.sharpes_at(n_returns)), prior, spent, looks)

@@ -55,8 +55,10 @@ def sessions_of(path: str | os.PathLike[str]) -> list[Recorded]:
     return [Recorded(session_id, tuple(found)) for session_id, found in events.items()]
 
 
-def session_of(path: str | os.PathLike[str], session_id: str | None = None) -> Recorded:
-    """Return a session by its name or its beginning; the last by default.
+def session_of(path: str | os.PathLike[str], session_id: str | None = None, *, is_cut: bool = False) -> Recorded:
+    """Return a session by its name or its beginning.
+
+    By default the last one; where one that was cut is wanted, the last of those, if there is any.
 
     Raises:
         OpenOutcryError: `argument_invalid`: there is none, or more than one.
@@ -66,6 +68,8 @@ def session_of(path: str | os.PathLike[str], session_id: str | None = None) -> R
         found = [each for each in found if each.session_id.startswith(session_id)]
         if len(found) > 1:
             raise refusal("argument_invalid", f"a session must be named; received {session_id!r}, of {len(found)}")
+    elif is_cut:
+        found = [each for each in found if not each.is_over] or found
     if not found:
         wanted = "a session that the journal holds is required"
         raise refusal("argument_invalid", f"{wanted}; received {session_id!r} for '{os.fspath(path)}'")

@@ -144,7 +144,7 @@ class Rounds:
         key = trial_key_of(candidate.identity, self._it.ground, n_inner)
         if (earlier := self._earlier(key)) is not None:
             self._keys.setdefault(key, ask.round)
-            self._reject(ask, reply.proposal, "duplicate", f"it was evaluated before, as {earlier}", earlier)
+            self._repeat(ask, reply.proposal, *earlier)
             return False
         self._keys[key] = ask.round
         self._try(ask, reply.proposal, candidate, key)
@@ -159,7 +159,7 @@ class Rounds:
             for attempt in reply.attempts:
                 self._meter.spend(attempt.usage)
         elif self._journal.is_replaying:
-            raise DivergedError("a proposal came and none was recorded", -1)
+            raise DivergedError("a round came and no proposal was recorded", self._journal.seq)
         else:
             reply = _plain(self._it.proposer.propose(ask, self._meter))
         payload = {
@@ -179,13 +179,15 @@ class Rounds:
         self._tell("proposal", payload)
         return reply
 
-    def _earlier(self, key: str) -> str | None:
-        """Return which trial was the same, in this session or in the ledger."""
+    def _earlier(self, key: str) -> tuple[str, Mapping[str, float | None]] | None:
+        """Return which trial was the same, here or in the ledger, and its scores."""
         if key in self._keys:
-            return f"round {self._keys[key]}"
+            found = next((card for card in self.history if card.round == self._keys[key]), None)
+            return f"round {self._keys[key] + 1}", {} if found is None else found.scores
         if self._journal.is_replaying:
             stood = self._journal.peek("reject")
-            return stood["duplicate_of"] if stood is not None else None
+            known = stood is not None and stood["duplicate_of"] is not None
+            return (str(stood["duplicate_of"]), stood["scores"]) if stood is not None and known else None
         return self._it.recall.known(key)
 
     def _try(self, ask: Ask, proposal: Mapping[str, Any], candidate: Candidate, key: str) -> None:
@@ -201,7 +203,7 @@ class Rounds:
             return
         try:
             validated = bench.validate(ground)
-        except (OpenOutcryError, ArithmeticError, ValueError, LookupError, TypeError) as error:
+        except Exception as error:  # noqa: BLE001 whatever it was, results may have been looked at
             self._crash(ask, proposal, candidate, key, f"{type(error).__name__}: {error}")
             return
         self._decide(self._judged(ask, candidate, key, validated, bench))
@@ -226,9 +228,9 @@ class Rounds:
         gates = judge(evidence, config.gates)
         trial = Trial(key, ask.round, candidate, validated, luck, gates)
         self._it.blobs.put(validated.oos.returns.astype("<f8").tobytes())
-        self._tell("trial", trial.to_json())
-        # At once: whatever happens now, it has been looked at.
+        # First: once anybody can see it, it has been looked at, and a session that is cut may never go on.
         self._it.recall.remember(trial)
+        self._tell("trial", trial.to_json())
         return trial
 
     def _decide(self, trial: Trial) -> None:
@@ -253,22 +255,28 @@ class Rounds:
         }
         self._tell("decision", payload | self._state())
 
-    def _reject(
-        self, ask: Ask, proposal: Mapping[str, Any] | None, reason: str, detail: str, duplicate: str | None = None
-    ) -> None:
+    def _reject(self, ask: Ask, proposal: Mapping[str, Any] | None, reason: str, detail: str) -> None:
         self._n_dry += 1
         self.history.append(TrialCard(ask.round, proposal, "rejected", (f"{reason}: {detail}",)))
-        # Within the session it is known anyway; from the ledger a replay has to be told.
-        told = {"round": ask.round, "reason": reason, "detail": detail, "duplicate_of": duplicate}
+        told = {"round": ask.round, "reason": reason, "detail": detail, "duplicate_of": None, "scores": {}}
         self._tell("reject", told | self._state())
+
+    def _repeat(self, ask: Ask, proposal: Mapping[str, Any], earlier: str, scores: Mapping[str, float | None]) -> None:
+        """Turn away what was evaluated before, and tell what came of it."""
+        self._n_dry += 1
+        detail = f"it was evaluated before, as {earlier}"
+        self.history.append(TrialCard(ask.round, proposal, "rejected", (f"duplicate: {detail}",), scores))
+        # Of the ledger a replay has to be told.
+        told = {"round": ask.round, "reason": "duplicate", "detail": detail, "duplicate_of": earlier}
+        self._tell("reject", told | {"scores": dict(scores)} | self._state())
 
     def _crash(self, ask: Ask, proposal: Mapping[str, Any], candidate: Candidate, key: str, detail: str) -> None:
         """Count what broke off: results may have been looked at."""
         self.counter.count(1, None)
         self._n_dry += 1
         self.history.append(TrialCard(ask.round, proposal, "crashed", (detail,)))
-        self._tell("crash", {"round": ask.round, "key": key, "detail": detail} | self._state())
         self._it.recall.remember_crash(key, candidate, detail)
+        self._tell("crash", {"round": ask.round, "key": key, "detail": detail} | self._state())
 
     def _state(self) -> dict[str, Any]:
         return {"n_dry": self._n_dry, "n_session": self.counter.n_session, "n_trials": self.counter.n_trials}
@@ -280,12 +288,23 @@ class Rounds:
 
 def _plain(reply: Reply) -> Reply:
     """Return a reply whose proposal reads as it will from the journal."""
+    reply = replace(reply, detail=_text(reply.detail), prompt=_text(reply.prompt))
     if reply.proposal is None:
         return reply
     try:
-        return replace(reply, proposal=json.loads(canonical(reply.proposal)))
+        read = json.loads(canonical(reply.proposal))
+        if isinstance(read, dict):
+            return replace(reply, proposal=read)
+        return replace(
+            reply, proposal=None, fault="parse", detail="a proposal must be an object; received another value"
+        )
     except (OpenOutcryError, TypeError, ValueError, RecursionError) as error:
         return replace(reply, proposal=None, fault="parse", detail=f"a proposal must be JSON; received {error}")
+
+
+def _text(told: str) -> str:
+    # Half a surrogate pair has no bytes in UTF-8.
+    return told.encode("utf-8", "replace").decode("utf-8")
 
 
 def _card(trial: Trial) -> TrialCard:
@@ -301,7 +320,8 @@ def _card(trial: Trial) -> TrialCard:
 
 
 def _attempt_json(attempt: Attempt) -> dict[str, Any]:
-    return {**vars(attempt), "usage": vars(attempt.usage)}
+    told = {name: _text(value) if isinstance(value, str) else value for name, value in vars(attempt).items()}
+    return {**told, "usage": vars(attempt.usage)}
 
 
 def _reply_of(stood: Mapping[str, Any]) -> Reply:

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from openoutcry.errors import refusal
+from openoutcry.harness import AgentError
+from openoutcry.openoutcry_py import OpenOutcryError
 from openoutcry.research.causality import causality_probe
 from openoutcry.research.checking import Candidate, check_rationale, check_tune, check_tuned
 from openoutcry.research.code import load_strategy_from_code
@@ -92,7 +94,11 @@ class Bench:
 
     def probed(self, ground: Ground) -> int:
         """Return how many cuts of the data change a decision that lies before them."""
-        return causality_probe(self._first, ground.dataset, n_cuts=N_CUTS, seed=self._config.seed).n_changed
+        try:
+            return causality_probe(self._first, ground.dataset, n_cuts=N_CUTS, seed=self._config.seed).n_changed
+        except AgentError:
+            # A worker that fails on a part of the data has decided otherwise there.
+            return N_CUTS
 
     def validate(self, ground: Ground) -> Validated:
         """Validate the candidate; code is tuned anew in each fold."""
@@ -114,10 +120,17 @@ class Bench:
         moved = neighbours(self._candidate.ranges, dict(validated.params[-1]))
         if base is None or base <= 0.0 or not moved or len(moved) > most:
             return (0.0, 0) if not moved else (None, 0)
-        sharpes = [validate(ground, self.made(params), params).oos.sharpe for params in moved]
+        sharpes = [self._sharpe(ground, params) for params in moved]
         if any(sharpe is None for sharpe in sharpes):
             return None, len(moved)
         return max(0.0, *(1.0 - sharpe / base for sharpe in sharpes if sharpe is not None)), len(moved)
+
+    def _sharpe(self, ground: Ground, params: Mapping[str, Any]) -> float | None:
+        try:
+            return validate(ground, self.made(params), params).oos.sharpe
+        except OpenOutcryError:
+            # It broke off there, which is a trial, too.
+            return None
 
     def _drawn(self, most: int) -> list[dict[str, Any]]:
         """Return configurations of code: its defaults, then draws from its ranges."""
