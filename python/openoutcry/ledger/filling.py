@@ -12,10 +12,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from openoutcry.ledger.market import ENOUGH, Market
-from openoutcry.ledger.rows import COLUMNS, UNREADABLE, RunRow, strategy_row, values_of
+from openoutcry.ledger.rows import COLUMNS, UNREADABLE, RunRow, strategy_row
 from openoutcry.ledger.schema import chosen
 from openoutcry.ledger.segments import Place
-from openoutcry.ledger.standings import Standings, is_ranked, join
+from openoutcry.ledger.standings import Standings, join
+from openoutcry.ledger.trials import count
 
 BLOCK = 20_000
 _MOST_STRATEGIES = 200_000
@@ -125,48 +126,42 @@ class _Block:
     """Some runs in a row, and what of the tables they change."""
 
     def __init__(self, filling: Filling, base: sqlite3.Connection, rows: list[RunRow]) -> None:
-        self._filling, self._base = filling, base
-        self._rows = self._new(rows)
-
-    def _new(self, rows: list[RunRow]) -> list[RunRow]:
-        """Return the runs whose id is not there: the first one stands."""
-        seen = {
-            row[0]
-            for row in chosen(self._base, "SELECT run_id FROM runs WHERE run_id IN (?)", {r.run_id for r in rows})
-        }
-        found = []
-        for row in rows:
-            if row.run_id not in seen:
-                seen.add(row.run_id)
-                found.append(row)
-        return found
+        self._filling, self._base, self._rows = filling, base, rows
 
     def write(self) -> None:
         """Write them."""
         strategies = self._strategies()
-        rows = [row for row in self._rows if row.strategy_sha in strategies]
-        self._filling.n_unread += len(self._rows) - len(rows)
+        rows = self._new([row for row in self._rows if row.strategy_sha in strategies])
+        self._filling.n_unread += sum(row.strategy_sha not in strategies for row in self._rows)
         if not rows:
             return
         markets = self._filling.market_ids(list(dict.fromkeys(row.fingerprint for row in rows)))
         families = dict(chosen(self._base, "SELECT id, family FROM markets WHERE id IN (?)", markets.values()))
         sessions = self._filling.session_ids(list(dict.fromkeys(row.session for row in rows)))
-        at = self._base.execute("SELECT COALESCE(MAX(id), 0) FROM runs").fetchone()[0]
-        placed = list(enumerate(rows, at + 1))
-        ids = [(strategies[row.strategy_sha], markets[row.fingerprint], sessions[row.session]) for row in rows]
+        begin = self._base.execute("SELECT COALESCE(MAX(id), 0) + 1 FROM runs").fetchone()[0]
         self._base.executemany(
-            f"INSERT INTO runs (id, {', '.join(COLUMNS)}) VALUES (?{', ?' * len(COLUMNS)})",
-            [(place, *values_of(row, each)) for (place, row), each in zip(placed, ids, strict=True)],
+            f"INSERT INTO runs ({', '.join(COLUMNS)}) VALUES (?{', ?' * (len(COLUMNS) - 1)})",
+            [
+                (place, strategies[row.strategy_sha], markets[row.fingerprint], sessions[row.session], *row.columns)
+                for place, row in enumerate(rows, begin)
+            ],
         )
-        returns = [(place, *row.returns) for place, row in placed if row.returns is not None]
+        returns = [(place, *row.returns) for place, row in enumerate(rows, begin) if row.returns is not None]
         self._base.executemany("INSERT INTO run_returns VALUES (?, ?, ?)", returns)
-        kin = [families[market] for _, market, _ in ids]
         standings = self._filling.standings
-        standings.load(dict.fromkeys(strategy for strategy, _, _ in ids))
-        for (place, row), (strategy, market, _), family in zip(placed, ids, kin, strict=True):
-            if is_ranked(row):
-                standings.add(row, place, strategy, (market, family))
-        _Trials(self._base, rows).count(placed, ids, kin)
+        standings.load({strategies[row.strategy_sha]: None for row in rows})
+        for place, row in enumerate(rows, begin):
+            if row.is_ranked:
+                market = markets[row.fingerprint]
+                standings.add(row, place, strategies[row.strategy_sha], (market, families[market]))
+        count(self._base, begin, begin + len(rows) - 1)
+
+    def _new(self, rows: list[RunRow]) -> list[RunRow]:
+        """Return the runs whose id is not there: the first one stands."""
+        firsts = {row.run_id: row for row in reversed(rows)}
+        for (run_id,) in chosen(self._base, "SELECT run_id FROM runs WHERE run_id IN (?)", firsts):
+            del firsts[run_id]
+        return [row for row in rows if firsts.get(row.run_id) is row]
 
     def _strategies(self) -> dict[str, int]:
         """Return the ids of strategies, made where they are missing; others are left out."""
@@ -188,60 +183,3 @@ class _Block:
                 made.append((at, *told))
         self._base.executemany("INSERT INTO strategies VALUES (?, ?, ?, ?, ?, ?, ?, ?)", made)
         return known
-
-
-class _Trials:
-    """What is known of the trials that some runs are of, one row a session."""
-
-    def __init__(self, base: sqlite3.Connection, rows: list[RunRow]) -> None:
-        self._base = base
-        self._known: dict[bytes, dict[int, list[Any]]] = {}
-        query = (
-            "SELECT trial, session, market, n_configs, sharpe, n_returns, run, is_done FROM trials WHERE trial IN (?)"
-        )
-        for trial, session, *told in chosen(base, query, {row.trial for row in rows}):
-            self._known.setdefault(trial, {})[session] = told
-
-    def count(self, placed: list[tuple[int, RunRow]], ids: list[tuple[int, int, int]], families: list[int]) -> None:
-        """Count the runs; of a trial that was counted, what it adds to it."""
-        changed, counts, ratios = set(), dict[int, int](), list[tuple[int, int, float]]()
-        for (place, row), (_, market, session), family in zip(placed, ids, families, strict=True):
-            per_bar, is_done = row.per_bar, row.status == "done"
-            known = self._known.get(row.trial)
-            changed.add((row.trial, session))
-            if known is None:
-                told: list[Any] = [market, row.n_configs, None, None, place, int(is_done)]
-                self._known[row.trial] = {session: told}
-                counts[family] = counts.get(family, 0) + row.n_configs
-                if per_bar is not None:
-                    told[3], told[2] = per_bar
-                    ratios.append((family, *per_bar))
-                continue
-            before = max(each[1] for each in known.values())
-            had = any(each[2] is not None for each in known.values())
-            own = known.setdefault(session, [market, 0, None, None, place, 0])
-            own[1] = max(own[1], row.n_configs)
-            if is_done and not own[5]:
-                own[4], own[5] = place, 1
-            if own[2] is None and per_bar is not None:
-                own[3], own[2] = per_bar
-                if not had:
-                    ratios.append((family, *per_bar))
-            counts[family] = counts.get(family, 0) + max(before, own[1]) - before
-        self._write(changed, counts, ratios)
-
-    def _write(
-        self, changed: set[tuple[bytes, int]], counts: dict[int, int], ratios: list[tuple[int, int, float]]
-    ) -> None:
-        rows = [(trial, session, *self._known[trial][session]) for trial, session in sorted(changed)]
-        self._base.executemany("INSERT OR REPLACE INTO trials VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
-        self._base.executemany(
-            "INSERT INTO families VALUES (?, ?)"
-            " ON CONFLICT (family) DO UPDATE SET n_trials = n_trials + excluded.n_trials",
-            counts.items(),
-        )
-        self._base.executemany(
-            "INSERT INTO trial_agg VALUES (?, ?, 1, ?, ?) ON CONFLICT (family, n_returns) DO UPDATE SET"
-            " n = n + 1, total = total + excluded.total, squares = squares + excluded.squares",
-            [(family, n_returns, sharpe, sharpe * sharpe) for family, n_returns, sharpe in ratios],
-        )

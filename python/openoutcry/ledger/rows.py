@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from openoutcry.chain_lines import canonical
 from openoutcry.ledger.entry import KINDS, STATES, canonical_strategy, checked_id, rules_digest
+from openoutcry.ledger.schema import AVERAGED
 from openoutcry.ledger.segments import Place
 from openoutcry.ledger.summary import NUMBERS, RunMetricsSummary
 from openoutcry.openoutcry_py import OpenOutcryError
@@ -22,39 +23,43 @@ UNREADABLE = (AttributeError, KeyError, TypeError, ValueError, OverflowError, Re
 class RunRow(NamedTuple):
     """A run of the log, of which names are not looked up yet.
 
-    `head` and `tail` are columns of `runs` between those of other tables.
+    Attributes:
+        run_id: Its id.
+        strategy_sha: Id of its strategy.
+        fingerprint: That of its market.
+        session: Who wrote it.
+        columns: Those of `runs` from `run_id` on.
+        is_ranked: Whether it may be ranked, and shown to who makes the next one.
+        is_failed: Whether it failed.
+        sharpe: Sharpe ratio a year.
+        averaged: Numbers whose mean is kept of every strategy.
+        n_returns: Returns of its track; 0 where that has no ratio.
+        returns: Date of the first, and all as bytes.
+        strategy: What the strategy is: as JSON, its source, that one's digest, and words.
     """
 
     run_id: str
     strategy_sha: str
     fingerprint: str
-    kind: str
-    status: str
-    head: tuple[Any, ...]
-    numbers: tuple[Any, ...]
-    tail: tuple[Any, ...]
-    trial: bytes
-    n_configs: int
-    is_touched: bool
     session: str
-    ts: str
-    place: Place
+    columns: tuple[Any, ...]
+    is_ranked: bool
+    is_failed: bool
+    sharpe: float | None
+    averaged: tuple[float | None, ...]
+    n_returns: int
     returns: tuple[str | None, bytes] | None
     strategy: tuple[Any, ...]
 
-    @property
-    def per_bar(self) -> tuple[int, float] | None:
-        """Number of returns and Sharpe ratio per bar; None where it is undefined."""
-        n_returns, sharpe = self.tail[1], self.tail[2]
-        return None if n_returns is None or sharpe is None else (n_returns, sharpe)
 
-
-SHARPE = NUMBERS.index("sharpe_ratio")
+_SHARPE = NUMBERS.index("sharpe_ratio")
+_AVERAGED = [NUMBERS.index(name) for name in AVERAGED]
 COLUMNS = (
-    *("run_id", "strategy", "market", "kind", "status", "candle_interval", "first", "last", "cost_sha"),
-    *("engine_version", *NUMBERS, "undefined", "n_returns", "sharpe_per_bar", "skew", "kurtosis", "trial", "n_configs"),
-    *("isolation", "holdout_touched", "error", "session", "ts", "segment", "offset"),
+    *("id", "strategy", "market", "session", "run_id", "kind", "status", "candle_interval", "first", "last"),
+    *("cost_sha", "engine_version", *NUMBERS, "undefined", "n_returns", "sharpe_per_bar", "skew", "kurtosis"),
+    *("isolation", "error", "trial", "n_configs", "holdout_touched", "ts", "segment", "offset"),
 )
+"""Columns of `runs`, of which the first four are looked up."""
 
 
 def row_of(record: Mapping[str, Any], place: Place) -> RunRow:
@@ -92,21 +97,22 @@ def row_of(record: Mapping[str, Any], place: Place) -> RunRow:
     )
     if not _TEXTS.issuperset(map(type, texts)) or None in texts[:4]:
         raise TypeError("a text is required")
+    run_id = run_id if run_id == checked_id(run_id) else run_id.lower()
+    is_touched = bool(get("holdout_touched", False))
     return RunRow(
-        run_id if run_id == checked_id(run_id) else run_id.lower(),
+        run_id,
         texts[3],
         texts[2],
-        kind,
-        status,
-        (interval, first, last, costs, engine),
-        numbers,
-        ends,
-        bytes.fromhex(trial),
-        n_configs,
-        bool(get("holdout_touched", False)),
         record["session_id"],
-        record["ts"],
-        place,
+        (
+            *(run_id, kind, status, interval, first, last, costs, engine, *numbers, *ends),
+            *(bytes.fromhex(trial), n_configs, int(is_touched), record["ts"], *place),
+        ),
+        kind != "holdout" and not is_touched,
+        status == "failed",
+        numbers[_SHARPE],
+        tuple([numbers[at] for at in _AVERAGED]),
+        0 if n_returns is None or moments[0] is None else n_returns,
         None if returns is None else (texts[-1], b64decode(returns)),
         (told["strategy"], *strategy),
     )
@@ -125,17 +131,6 @@ def _numbers(undefined: Any, metrics: Mapping[str, Any]) -> tuple[tuple[Any, ...
         found = RunMetricsSummary.from_json({**metrics, "undefined": undefined})
         undefined, values = found.undefined, tuple(getattr(found, name) for name in NUMBERS)
     return values, canonical("undefined", dict(undefined)) if undefined else None
-
-
-def values_of(row: RunRow, ids: tuple[int, int, int]) -> tuple[Any, ...]:
-    """Return the columns of a run, with the ids of its strategy, market and session."""
-    strategy, market, session = ids
-    undefined, n_returns, sharpe, skew, kurtosis, isolation, error = row.tail
-    return (
-        *(row.run_id, strategy, market, row.kind, row.status, *row.head, *row.numbers),
-        *(undefined, n_returns, sharpe, skew, kurtosis, row.trial, row.n_configs, isolation, int(row.is_touched)),
-        *(error, session, row.ts, *row.place),
-    )
 
 
 def strategy_row(row: RunRow) -> tuple[Any, ...]:

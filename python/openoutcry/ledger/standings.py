@@ -6,21 +6,15 @@ import sqlite3
 from collections.abc import Iterable
 from typing import Any
 
-from openoutcry.ledger.rows import SHARPE, RunRow
+from openoutcry.ledger.rows import RunRow
 from openoutcry.ledger.schema import ALL, AVERAGED, chosen
-from openoutcry.ledger.summary import NUMBERS
 
 _SUMS = [f"{kind}_{name}" for name in AVERAGED for kind in ("total", "n")]
 _COUNTS = ["n", "n_undefined", "n_failed", "total"]
 _COLUMNS = ["sha256", *_COUNTS, *_SUMS, "longest", "n_longest", "last"]
 _N, _UNDEFINED, _FAILED, _TOTAL, _FIRST_SUM = 1, 2, 3, 4, 5
-_PLACES = [(_FIRST_SUM + 2 * at, NUMBERS.index(name)) for at, name in enumerate(AVERAGED)]
+_SUM_PLACES = [_FIRST_SUM + 2 * at for at in range(len(AVERAGED))]
 _LONGEST, _N_LONGEST, _LAST = len(_COLUMNS) - 3, len(_COLUMNS) - 2, len(_COLUMNS) - 1
-
-
-def is_ranked(row: RunRow) -> bool:
-    """Return whether a run may be ranked, and shown to who makes the next one."""
-    return row.kind != "holdout" and not row.is_touched
 
 
 _MOST = 100_000
@@ -51,15 +45,14 @@ class Standings:
     def add(self, row: RunRow, place: int, strategy: int, market: tuple[int, int]) -> None:
         """Add a run, with its place, and the id and family of its market."""
         self._markets.add((strategy, market[0]))
-        sharpe, is_failed, per_bar = row.numbers[SHARPE], row.status == "failed", row.per_bar
-        averaged = [(at, row.numbers[number]) for at, number in _PLACES]
+        sharpe, n_returns = row.sharpe, row.n_returns
         for family in (ALL, market[1]):
             told = self._told.get((strategy, family))
             if told is None:
                 told = [row.strategy_sha, 0, 0, 0, 0.0, *(0.0, 0) * len(AVERAGED), None, 0, place]
                 self._told[strategy, family] = told
             told[_LAST] = place
-            if is_failed:
+            if row.is_failed:
                 told[_FAILED] += 1
                 continue
             if sharpe is None:
@@ -67,12 +60,12 @@ class Standings:
             else:
                 told[_N] += 1
                 told[_TOTAL] += sharpe
-            for at, value in averaged:
+            for at, value in zip(_SUM_PLACES, row.averaged, strict=True):
                 if value is not None:
                     told[at] += value
                     told[at + 1] += 1
-            if per_bar is not None and per_bar[0] > told[_N_LONGEST]:
-                told[_LONGEST], told[_N_LONGEST] = place, per_bar[0]
+            if n_returns > told[_N_LONGEST]:
+                told[_LONGEST], told[_N_LONGEST] = place, n_returns
 
     def write(self) -> None:
         """Write what has changed, and forget it."""
