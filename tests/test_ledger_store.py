@@ -186,7 +186,7 @@ def test_a_run_that_saw_a_holdout_counts_and_is_ranked_nowhere(tmp_path: Path) -
 
 
 def test_a_ratio_is_deflated_at_all_trials_of_its_market(tmp_path: Path) -> None:
-    """L7, A10: the same ratio is worth less after more trials, and their own spread counts from ten on."""
+    """L7, A10: the same ratio is worth less after more trials; how far theirs lie apart is told."""
     ledger = ledger_at(tmp_path)
     ledger.add([made(1, 1.5, n_returns=1000)])
     alone = ledger.top(1)[0]
