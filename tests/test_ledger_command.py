@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from commands import typed
 from ledgers import id_of, ledger_at, made, returns
 
-from openoutcry.cli import main
 from openoutcry.ledger import Ledger
 
 pytestmark = pytest.mark.once
@@ -21,23 +21,16 @@ Told = tuple[str, str]
 
 
 @pytest.fixture
-def ran(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Told]:
+def ran(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Told]:
     """Run a command in this process, and return what it said."""
     monkeypatch.setenv("OPENOUTCRY_LEDGER", str(tmp_path / "ledger"))
     monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.chdir(tmp_path)
 
     def run(*words: str, code: int = 0) -> Told:
-        monkeypatch.setattr(sys, "argv", ["openoutcry", *words])
-        monkeypatch.setattr(sys, "path", list(sys.path))
-        ended = 0
-        try:
-            main()
-        except SystemExit as error:
-            ended = int(error.code or 0)
-        told = capsys.readouterr()
-        assert ended == code, told.out + told.err
-        return told.out, told.err
+        done = typed(*words, cwd=tmp_path)
+        assert done.returncode == code, done.stdout + done.stderr
+        return done.stdout, done.stderr
 
     return run
 

@@ -12,6 +12,7 @@ from openoutcry.arguments import is_truth, seed_of, text, whole
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import CostModel, Limits
 from openoutcry.research.gates import Thresholds
+from openoutcry.research.walkforward import gap_of
 
 T = TypeVar("T")
 
@@ -66,7 +67,7 @@ class Split:
     @property
     def gap(self) -> int:
         """Bars left out before every test, at least one."""
-        return max(self.embargo, self.horizon, 1)
+        return gap_of(self.embargo, self.horizon)
 
 
 @dataclass(frozen=True)

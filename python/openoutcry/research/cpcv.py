@@ -17,8 +17,8 @@ from openoutcry import openoutcry_py as native
 from openoutcry.backtest import Run
 from openoutcry.errors import refusal
 from openoutcry.research.scores import OosScore, excess_of, score_of
-from openoutcry.research.validation import Ground, closed_out
-from openoutcry.research.walkforward import Part, combinatorial, paths
+from openoutcry.research.validation import Ground
+from openoutcry.research.walkforward import Part, closed_out, combinatorial, paths
 from openoutcry.strategies import Strategy
 
 

@@ -16,8 +16,7 @@ from openoutcry.research.checking import digest_of
 from openoutcry.research.config import Split
 from openoutcry.research.luck import widening
 from openoutcry.research.scores import OosScore, excess_of, fold_of, moments_of
-from openoutcry.research.validation import closed_out
-from openoutcry.research.walkforward import reserve
+from openoutcry.research.walkforward import closed_out, reserve
 from openoutcry.skill import z_score
 from openoutcry.strategies import Strategy
 from openoutcry.trades import trades_of

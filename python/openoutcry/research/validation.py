@@ -14,7 +14,7 @@ from openoutcry.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import CostModel, Limits
 from openoutcry.research.scores import InSample, OosScore, in_sample_of, score_of
-from openoutcry.research.walkforward import Fold, folds
+from openoutcry.research.walkforward import Fold, closed_out, folds
 from openoutcry.strategies import Strategy
 
 Table = npt.NDArray[np.float64]
@@ -109,13 +109,6 @@ def table_of(ground: Ground, strategy: Strategy) -> Table:
 def tested_run(ground: Ground, table: Table, fold: Fold) -> Run:
     """Run the test of a fold, flat at its first close and at its last."""
     return ground.run(closed_out(table, fold.test), fold.test)
-
-
-def closed_out(table: Table, window: tuple[int, int]) -> Table:
-    """Return weights whose last decision in a window is to hold nothing."""
-    flat: Table = table.copy()
-    flat[window[1] - 2] = 0.0
-    return flat
 
 
 def _trained(ground: Ground, table: Table, fold: Fold, lookback: int) -> Run:

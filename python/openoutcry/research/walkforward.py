@@ -18,6 +18,7 @@ from openoutcry.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import CostModel, Limits
 from openoutcry.strategies import Strategy
+from openoutcry.strategies.windows import Array
 
 Part = tuple[int, int]
 """Bars `[first, end)`."""
@@ -247,7 +248,12 @@ def run_part(
     The closes before the part warm it up, and nothing is ordered there. The last decision closes everything, so that
     the run pays for its way out. A strategy that is itself still warming up holds nothing.
     """
-    first, end = part
-    table = strategy.table(dataset, first, end)
-    table[end - 2 : end] = 0.0
+    table = closed_out(strategy.table(dataset, *part), part)
     return run_backtest(dataset, table, part, costs, limits, lookback=1, name=strategy.name)
+
+
+def closed_out(table: Array, part: Part) -> Array:
+    """Return weights whose last decision in some bars is to hold nothing."""
+    flat: Array = table.copy()
+    flat[part[1] - 2] = 0.0
+    return flat
