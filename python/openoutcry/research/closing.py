@@ -87,7 +87,7 @@ def _frozen(setting: Setting, rounds: Rounds, advice: Advice) -> tuple[list[List
             told = f"at the {rounds.counter.n_trials} trials of the end: {'; '.join(failed(listed.gates))}"
             dropped.append(Dropped(trial.key, told))
     kept, more = shorten(eligible, config.guard, config.shortlist)
-    return [each for each in kept if isinstance(each, Listed)], [*dropped, *more]
+    return kept, [*dropped, *more]
 
 
 def _rejudged(setting: Setting, rounds: Rounds, trial: Trial, advice: Advice) -> Listed:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -67,7 +67,7 @@ def entry_of(about: About, ground: Ground, validated: Validated) -> LedgerRun:
     oos, run_id = validated.oos, run_id_of(about.session_id, about.key)
     return replace(
         _entry(about, ground, summary_of(oos, ground.dataset, run_id)),
-        track=None if oos.moments is None else Track(*oos.moments._given()),
+        track=None if oos.moments is None else Track(*astuple(oos.moments)),
         returns=oos.returns,
         first=oos.dates[0],
         n_configs=validated.n_configs,

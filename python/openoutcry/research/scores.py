@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -93,15 +93,12 @@ class OosScore:
 
     def to_json(self) -> dict[str, Any]:
         """Return the score as plain values; the returns by their digest."""
-        moments = None
-        if self.moments is not None:
-            moments = dict(zip(("n_returns", "sharpe", "skew", "kurtosis"), self.moments._given(), strict=True))
         return {
             "sharpe": self.sharpe,
             "max_drawdown": self.max_drawdown,
             "return": self.return_,
             "n_returns": len(self.returns),
-            "moments": moments,
+            "moments": None if self.moments is None else asdict(self.moments),
             "folds": [vars(fold) for fold in self.folds],
             "returns_sha256": self.digest,
         }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from openoutcry.research.config import Guard
 from openoutcry.research.scores import OosScore
 
 
-class Listed(Protocol):
+class Scored(Protocol):
     """What may come on the list: nothing here sees more than its score."""
 
     @property
@@ -24,6 +24,9 @@ class Listed(Protocol):
         """Its out-of-sample score."""
 
 
+T = TypeVar("T", bound=Scored)
+
+
 @dataclass(frozen=True)
 class Dropped:
     """What is not on the list though it might have been, and why."""
@@ -32,7 +35,7 @@ class Dropped:
     reason: str
 
 
-def shorten(trials: Sequence[Listed], guard: Guard, most: int) -> tuple[list[Listed], list[Dropped]]:
+def shorten(trials: Sequence[T], guard: Guard, most: int) -> tuple[list[T], list[Dropped]]:
     """Return the best trials, best first, and what was dropped.
 
     Of trials whose returns correlate as `guard.correlation` says or more, the best is kept.
@@ -42,7 +45,7 @@ def shorten(trials: Sequence[Listed], guard: Guard, most: int) -> tuple[list[Lis
         guard: From which correlation on two are one.
         most: Trials on the list at most.
     """
-    kept: list[Listed] = []
+    kept: list[T] = []
     dropped: list[Dropped] = []
     for trial in sorted(trials, key=_rank):
         like = next((each for each in kept if _correlation(trial.oos, each.oos) >= guard.correlation), None)
@@ -55,7 +58,7 @@ def shorten(trials: Sequence[Listed], guard: Guard, most: int) -> tuple[list[Lis
     return kept, dropped
 
 
-def _rank(trial: Listed) -> tuple[float, str]:
+def _rank(trial: Scored) -> tuple[float, str]:
     sharpe = trial.oos.sharpe
     return (float("inf") if sharpe is None else -sharpe), trial.key
 

@@ -122,9 +122,7 @@ def _best(sharpes: Sequence[float | None]) -> int:
     return -max(known)[1] if known else 0
 
 
-def ground_of(
-    dataset: Dataset, research_end: int, split: Any, rules: tuple[CostModel, Limits], lookback: int = 1
-) -> Ground:
+def ground_of(dataset: Dataset, research_end: int, split: Any, rules: tuple[CostModel, Limits]) -> Ground:
     """Return the ground of a market up to the end of research, with its folds."""
     view = dataset if dataset.n_bars == research_end else dataset.head(research_end)
     made = folds(
@@ -134,6 +132,5 @@ def ground_of(
         test=split.test,
         mode=split.mode,
         gap=split.gap,
-        lookback=lookback,
     )
     return Ground(view, made, *rules)
