@@ -79,4 +79,5 @@ def candidate_line(place: int, listed: Any, reuse: int | None) -> str:
     told += f", whose days had been seen {reuse} times before" if verdict is not None and reuse else ""
     dsr = "undefined" if listed.luck.dsr is None else f"{listed.luck.dsr:.3f}"
     named = f"{listed.trial.candidate.name} {shown(listed.trial.validated.params[-1])}"
-    return f"  {place}. {named}: Sharpe {listed.oos.sharpe:.2f}, DSR {dsr}, {told}"
+    beside = "".join(f"; {each}" for each in listed.cautions)
+    return f"  {place}. {named}: Sharpe {listed.oos.sharpe:.2f}, DSR {dsr}, {told}{beside}"

@@ -99,6 +99,7 @@ def _rejudged(setting: Setting, rounds: Rounds, trial: Trial, advice: Advice) ->
         trial.oos,
         trial.validated.in_sample,
         luck.dsr,
+        luck.dsr_alpha,
         measured["perturbation"],
         None if probe is None else int(probe),
     )

@@ -16,11 +16,13 @@ from openoutcry.arguments import is_truth
 from openoutcry.errors import refusal
 from openoutcry.research.scores import FoldScore, InSample, OosScore
 
-GATES_VERSION = 1
+GATES_VERSION = 2
 
 _MOST = 1e300
 
 SKIPPED = "not measured, since another gate has failed"
+
+NOTHING_LEFT = "beyond holding the market nothing is left"
 
 LEAST_TRADES = 10
 """Closed trades in a fold from which on having no loss is a profit factor, and no accident."""
@@ -38,6 +40,7 @@ class Thresholds:
         max_drawdown_ratio: Median drawdown out of sample over the median in sample.
         min_trades: Closed trades of all folds.
         min_dsr: Deflated Sharpe ratio of the stitched returns, at all trials that the ledger counts.
+        min_dsr_alpha: The same of what is left beyond beta times buy-and-hold.
         max_perturbation_loss: Share of the Sharpe ratio that a change of each param by a tenth may cost; needs trials.
         max_probe_changes: Cuts of the causality probe that change a decision.
     """
@@ -49,6 +52,7 @@ class Thresholds:
     max_drawdown_ratio: float | None = 1.5
     min_trades: float | None = 100
     min_dsr: float | None = 0.5
+    min_dsr_alpha: float | None = None
     max_perturbation_loss: float | None = None
     max_probe_changes: float | None = 0
 
@@ -68,7 +72,7 @@ class Thresholds:
         return PRESETS[name]
 
 
-PRESETS = {"default": Thresholds(), "strict": Thresholds(min_dsr=0.95)}
+PRESETS = {"default": Thresholds(), "strict": Thresholds(min_dsr=0.95, min_dsr_alpha=0.95)}
 
 
 @dataclass(frozen=True)
@@ -106,6 +110,7 @@ class Evidence:
         oos: Its out-of-sample score.
         in_sample: What it did in sample, fold by fold.
         dsr: Its deflated Sharpe ratio; None if undefined.
+        dsr_alpha: The same beyond holding the market; None if nothing is left.
         perturbation: Share of the Sharpe ratio that the worst change of a param by a tenth costs; None if not measured.
         probe_changes: Cuts of the causality probe that changed a decision; None if not made.
     """
@@ -113,6 +118,7 @@ class Evidence:
     oos: OosScore
     in_sample: tuple[InSample, ...]
     dsr: float | None
+    dsr_alpha: float | None = None
     perturbation: float | None = None
     probe_changes: int | None = None
 
@@ -133,6 +139,7 @@ def judge(evidence: Evidence, thresholds: Thresholds) -> tuple[Gate, ...]:
         _gate("drawdown_ratio", _drawdown_ratio(evidence), thresholds.max_drawdown_ratio, "<="),
         _gate("trades", (trades, ""), thresholds.min_trades, ">="),
         _gate("dsr", (evidence.dsr, "a deflated Sharpe ratio is undefined"), thresholds.min_dsr, ">"),
+        _gate("dsr_alpha", (evidence.dsr_alpha, NOTHING_LEFT), thresholds.min_dsr_alpha, ">"),
         _gate("perturbation", (evidence.perturbation, SKIPPED), thresholds.max_perturbation_loss, "<="),
         _gate("causality", (evidence.probe_changes, SKIPPED), thresholds.max_probe_changes, "<="),
     ]

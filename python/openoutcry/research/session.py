@@ -73,7 +73,7 @@ class Rounds:
         self._it = setting
         self._journal = journal
         self._meter = TokenMeter(setting.config.budgets.tokens)
-        self.counter = Counter(setting.memory)
+        self.counter = Counter(setting.memory, setting.ground.holding)
         self.trials: list[Trial] = []
         self.history: list[TrialCard] = []
         self.best: Trial | None = None
@@ -213,7 +213,7 @@ class Rounds:
         config = self._it.config
         self.counter.count(validated.n_configs, validated.oos)
         luck = self.counter.luck_of(validated.oos)
-        evidence = Evidence(validated.oos, validated.in_sample, luck.dsr)
+        evidence = Evidence(validated.oos, validated.in_sample, luck.dsr, luck.dsr_alpha)
         cheap = replace(config.gates, max_perturbation_loss=None, max_probe_changes=None)
         if is_promotable(judge(evidence, cheap)):
             evidence = replace(evidence, probe_changes=bench.probed(self._it.ground))
@@ -224,7 +224,7 @@ class Rounds:
                     validated = replace(validated, n_configs=validated.n_configs + n_more)
                     self.counter.count(n_more, None)
                     luck = self.counter.luck_of(validated.oos)
-                evidence = replace(evidence, perturbation=loss, dsr=luck.dsr)
+                evidence = replace(evidence, perturbation=loss, dsr=luck.dsr, dsr_alpha=luck.dsr_alpha)
         gates = judge(evidence, config.gates)
         trial = Trial(key, ask.round, candidate, validated, luck, gates)
         self._it.blobs.put(validated.oos.returns.astype("<f8").tobytes())
