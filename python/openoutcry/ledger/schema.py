@@ -8,7 +8,7 @@ from typing import Any
 
 from openoutcry.ledger.summary import NUMBERS
 
-VERSION = 1
+VERSION = 2
 """Grows with every change of the tables; an index of another one is made anew."""
 
 ALL = 0
@@ -54,6 +54,8 @@ CREATE TABLE strat_markets (
 CREATE TABLE holdout_opens (
     market INTEGER NOT NULL, first TEXT NOT NULL, last TEXT NOT NULL, n_before INTEGER NOT NULL,
     session INTEGER NOT NULL, seal TEXT NOT NULL, ts TEXT NOT NULL, UNIQUE (market, first, last, n_before));
+CREATE TABLE heads (
+    session INTEGER NOT NULL, event TEXT NOT NULL, hash TEXT NOT NULL, PRIMARY KEY (session, event)) WITHOUT ROWID;
 """
 
 # Made when the tables are full, where all of it is read at once.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import fsum
 
 import numpy as np
 
@@ -35,10 +36,11 @@ class Holding:
         Args:
             excess: Excess returns of the same bars, shape `(n_returns,)`.
         """
-        centred = self.returns - self.returns.mean()
-        spread = float(centred @ centred)
-        beta = float(centred @ excess) / spread if spread > 0.0 else 0.0
+        # Sums that round once: a replay on another processor must come out the same.
+        centred = self.returns - fsum(self.returns) / len(self.returns)
+        spread = fsum(centred * centred)
+        beta = fsum(centred * excess) / spread if spread > 0.0 else 0.0
         left: Series = excess - beta * self.returns
         # Of what was holding itself, rounding is left, which has a ratio of its own.
         scale = float(np.abs(excess).max(initial=0.0))
-        return np.zeros_like(left) if float(np.abs(left - left.mean()).max(initial=0.0)) <= 1e-9 * scale else left
+        return np.zeros_like(left) if float(np.abs(left).max(initial=0.0)) <= 1e-9 * scale else left

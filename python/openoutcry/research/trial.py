@@ -65,6 +65,18 @@ class Trial:
             "gates": [gate.to_json() for gate in self.gates],
         }
 
+    def card(self) -> TrialCard:
+        """Return what proposers of later rounds are shown of it."""
+        oos = self.oos
+        scores = {
+            "oos_sharpe": oos.sharpe,
+            "oos_max_drawdown": oos.max_drawdown,
+            "oos_return": oos.return_,
+            "dsr": self.luck.dsr,
+            "trades": float(sum(fold.n_trades for fold in oos.folds)),
+        }
+        return TrialCard(self.round, self.candidate.proposal.to_json(), self.outcome, self.reasons, scores)
+
 
 @dataclass(frozen=True)
 class Listed:
