@@ -1,0 +1,156 @@
+"""A submission, read strictly: what two parsers could read in two ways is refused."""
+
+from __future__ import annotations
+
+from decimal import ROUND_HALF_EVEN, Decimal
+from hashlib import sha256
+from typing import Annotated, Any, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from openoutcry import openoutcry_py as native
+from openoutcry.arena.protocol import DECISION_VERSION, MOST_DECISIONS, MOST_REASONING, ArenaError, is_market_id, slug_of
+from openoutcry.arena.times import moment_of
+from openoutcry.openoutcry_py import OpenOutcryError
+
+_PLACES = Decimal("0.000001")
+
+Share = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
+
+
+class DecisionBody(BaseModel):
+    """One market of a submission."""
+
+    model_config = ConfigDict(strict=True)
+    market_id: Annotated[str, Field(examples=["kalshi:KXIRANSTRIKE-26-MAY"], max_length=256)]
+    yes_probability: Annotated[Share, Field(description="Probability of YES.", examples=[0.04])]
+    confidence: Annotated[Share | None, Field(description="From 0.65 on a position is taken.", examples=[0.82])] = None
+    reasoning: Annotated[
+        str | None, Field(description=f"Cut after {MOST_REASONING} code points; public after the market's cutoff.")
+    ] = None
+
+
+class SubmissionBody(BaseModel):
+    """What `POST /decisions` takes."""
+
+    model_config = ConfigDict(strict=True)
+    schema_version: Annotated[str, Field(examples=[DECISION_VERSION])]
+    agent_slug: Annotated[str, Field(examples=["your-agent"])]
+    submitted_at: Annotated[str, Field(description="Informational; the server's receive time counts.")]
+    snapshot_as_of: Annotated[str, Field(description="The published snapshot that was decided on.")]
+    decisions: Annotated[list[DecisionBody], Field(min_length=1, max_length=MOST_DECISIONS)]
+
+
+class Decided(NamedTuple):
+    """One market's decision, as it is committed to: numbers as decimal texts."""
+
+    market_id: str
+    yes_probability: str
+    confidence: str | None
+    reasoning: str | None
+
+
+class Submission(NamedTuple):
+    """A submission whose form is right; what it names need not be there.
+
+    Attributes:
+        agent_slug: Who says to submit, in lower case; empty where it is no slug.
+        snapshot_as_of: The moment of the snapshot.
+        decisions: One for each market.
+        body_sha256: SHA-256 of the bytes that came.
+    """
+
+    agent_slug: str
+    snapshot_as_of: int
+    decisions: tuple[Decided, ...]
+    body_sha256: bytes
+
+
+_ADAPTER = TypeAdapter(SubmissionBody)
+
+
+def submission_of(body: bytes) -> Submission:
+    """Read the body of a submission.
+
+    Raises:
+        ArenaError: `invalid_payload`, with the path of what is wrong; `duplicate_market`: one market came twice.
+    """
+    told = _read(body)
+    if told.schema_version != DECISION_VERSION:
+        wanted = f"a schema_version of {DECISION_VERSION} is required"
+        raise ArenaError("invalid_payload", f"{wanted}; received {told.schema_version[:32]!r}", "schema_version")
+    moments = []
+    for name in ("submitted_at", "snapshot_as_of"):
+        try:
+            moments.append(moment_of(name, getattr(told, name)))
+        except OpenOutcryError as error:
+            raise ArenaError("invalid_payload", _said(error), name) from error
+    decisions = tuple(_decided(place, each) for place, each in enumerate(told.decisions))
+    return Submission(slug_of(told.agent_slug) or "", moments[1], decisions, sha256(body).digest())
+
+
+def check_once(submission: Submission) -> None:
+    """See that no market came twice.
+
+    Raises:
+        ArenaError: `duplicate_market`, naming the second.
+    """
+    seen: set[str] = set()
+    for place, each in enumerate(submission.decisions):
+        if each.market_id in seen:
+            told = f"each market once is required; received {each.market_id} twice"
+            raise ArenaError("duplicate_market", told, f"decisions[{place}].market_id")
+        seen.add(each.market_id)
+
+
+def _read(body: bytes) -> SubmissionBody:
+    try:
+        # Fields that come twice, half surrogates and bytes that are no UTF-8 end here.
+        native.canonicalize(body.decode("utf-8"))
+        return _ADAPTER.validate_json(body)
+    except UnicodeDecodeError as error:
+        raise ArenaError("invalid_payload", f"UTF-8 is required; received byte {error.start} that is none") from error
+    except OpenOutcryError as error:
+        raise ArenaError("invalid_payload", _said(error)) from error
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        raise ArenaError("invalid_payload", first["msg"], path_of(first["loc"])) from error
+
+
+def _said(error: OpenOutcryError) -> str:
+    # The slug is of another table.
+    return str(error).partition(": ")[2] or str(error)
+
+
+def path_of(place: tuple[int | str, ...]) -> str | None:
+    """Return the path of a member in the form `decisions[2].yes_probability`."""
+    told = "".join(f"[{each}]" if isinstance(each, int) else f".{each}" for each in place)
+    return told.removeprefix(".") or None
+
+
+def _decided(place: int, told: DecisionBody) -> Decided:
+    if not is_market_id(told.market_id):
+        wanted = "a market id such as kalshi:KXIRANSTRIKE-26-MAY is required"
+        raise ArenaError(
+            "invalid_payload", f"{wanted}; received {told.market_id[:80]!r}", f"decisions[{place}].market_id"
+        )
+    reasoning = told.reasoning
+    if reasoning is not None:
+        # PostgreSQL has no text with it.
+        reasoning = reasoning.replace("\0", "")[:MOST_REASONING]
+    confidence = None if told.confidence is None else decimal_text(told.confidence)
+    return Decided(told.market_id, decimal_text(told.yes_probability), confidence, reasoning)
+
+
+def decimal_text(share: float) -> str:
+    """Return a number from 0 to 1 as a decimal text of at most six places.
+
+    Half goes to the even digit; a verifier needs no floats to read it.
+    """
+    told = format(Decimal(repr(share)).quantize(_PLACES, ROUND_HALF_EVEN), "f")
+    return told.rstrip("0").rstrip(".").removeprefix("-")
+
+
+def opened(decided: Decided, salt: str) -> dict[str, Any]:
+    """Return what a commitment is of."""
+    return {"v": 1, "salt": salt, **decided._asdict()}

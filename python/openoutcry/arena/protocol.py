@@ -1,0 +1,86 @@
+"""Words of the protocol that every part shares: identifiers, bounds and errors."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+BASE = "/v2/competition"
+DECISION_VERSION, SNAPSHOT_VERSION, PROTOCOL_VERSION = "0.1.0", "0.2.0", "0.2.4"
+THEATERS = ("iran", "israel", "ukraine", "taiwan", "korea", "yemen")
+
+MOST_DECISIONS, MOST_REASONING, MOST_BODY = 500, 500, 1 << 20
+MOST_DISPLAY_NAME, MOST_EMAIL = 80, 200
+
+_SLUG = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}", re.ASCII)
+_MARKET = re.compile(r"kalshi:[A-Z0-9][A-Z0-9.\-]{0,127}|polymarket:[0-9]{70,78}", re.ASCII)
+
+STATUS = {
+    "invalid_payload": 400,
+    "bad_auth": 401,
+    "suspended": 403,
+    "not_found": 404,
+    "unknown_snapshot": 404,
+    "unknown_agent": 404,
+    "method_not_allowed": 405,
+    "slug_taken": 409,
+    "idempotency_conflict": 409,
+    "decision_cutoff_passed": 410,
+    "payload_too_large": 413,
+    "unsupported_media_type": 415,
+    "duplicate_market": 422,
+    "stale_snapshot": 422,
+    "invalid_registration": 422,
+    "rate_limited": 429,
+    "internal_error": 500,
+    "snapshot_unavailable": 503,
+    "unavailable": 503,
+}
+"""Status of each error code."""
+
+
+class ArenaError(Exception):
+    """A request that is refused, as the protocol says it.
+
+    Attributes:
+        code: Slug of `STATUS`.
+        status: HTTP status.
+        detail: What was wanted and what came.
+        field: Path of the member of the body, such as `decisions[2].yes_probability`.
+        retry_after: Whole seconds after which the same may succeed.
+        more: Members of the body beside those.
+    """
+
+    def __init__(
+        self,
+        code: str,
+        detail: str,
+        field: str | None = None,
+        *,
+        retry_after: int | None = None,
+        more: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(f"{code}: {detail}")
+        self.code, self.status, self.detail, self.field = code, STATUS[code], detail, field
+        self.retry_after, self.more = retry_after, dict(more or {})
+
+    def body(self) -> dict[str, Any]:
+        """Return the body of the answer."""
+        return {"error": self.code, "detail": self.detail, "field": self.field} | self.more
+
+
+def is_market_id(text: str) -> bool:
+    """Return whether a text names a market; whether there is such a one is another matter."""
+    return _MARKET.fullmatch(text) is not None
+
+
+def slug_of(text: object) -> str | None:
+    """Return a slug in lower case, or None where a text is none.
+
+    Letters of other alphabets have lower cases among ours: they are refused before.
+    """
+    if not isinstance(text, str) or not text.isascii():
+        return None
+    slug = text.lower()
+    return slug if _SLUG.fullmatch(slug) else None

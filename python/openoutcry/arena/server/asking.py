@@ -1,0 +1,83 @@
+"""Who asks: the key that a request comes with, or its address, and whether it may."""
+
+from __future__ import annotations
+
+from ipaddress import IPv6Address, ip_address
+
+from starlette.requests import HTTPConnection
+
+from openoutcry.arena.protocol import ArenaError
+from openoutcry.arena.server.limits import SlidingWindow
+from openoutcry.arena.server.settings import Settings
+from openoutcry.arena.store.entries import key_digest
+from openoutcry.arena.store.state import Agent, State
+
+
+class Door:
+    """Knows agents by their keys, others by their addresses, and how often each may ask.
+
+    Args:
+        settings: What the server was told.
+        state: Who there is.
+    """
+
+    def __init__(self, settings: Settings, state: State) -> None:
+        self._settings, self._state = settings, state
+        self._keys, self._addresses = SlidingWindow(settings.rate_key), SlidingWindow(settings.rate_anon)
+
+    def agent(self, request: HTTPConnection) -> Agent | None:
+        """Return whose key a request comes with; None where it comes without one (R-02).
+
+        Raises:
+            ArenaError: `bad_auth`: it comes with one that is none.
+        """
+        told = request.headers.get("authorization")
+        if told is None:
+            return None
+        scheme, _, key = told.partition(" ")
+        agent = self._state.keys.get(key_digest(key.strip())) if scheme.lower() == "bearer" else None
+        if agent is None:
+            raise ArenaError("bad_auth", "`Authorization: Bearer <api_key>` with a key that is valid is required")
+        return agent
+
+    def admitted(self, request: HTTPConnection) -> Agent | None:
+        """Let a request through that needs no key, counted by its key or its address."""
+        agent = self.agent(request)
+        moment = self._settings.clock()
+        if agent is None:
+            self._addresses.hit(self.bucket(request), moment)
+        else:
+            self._keys.hit(agent.id, moment)
+        return agent
+
+    def known(self, request: HTTPConnection) -> Agent:
+        """Let a request through that needs a key."""
+        agent = self.agent(request)
+        if agent is None:
+            raise ArenaError("bad_auth", "`Authorization: Bearer <api_key>` is required; received none")
+        self._keys.hit(agent.id, self._settings.clock())
+        return agent
+
+    def bucket(self, request: HTTPConnection) -> str:
+        """Return by what an address is counted: itself, or its /64 where it is of IPv6 (R-38)."""
+        host = request.client.host if request.client is not None else ""
+        hops = [each.strip() for each in request.headers.get("x-forwarded-for", "").split(",") if each.strip()]
+        # Each proxy that is believed names who came to it, the last one at the end.
+        while hops and self._is_proxy(host):
+            host = hops.pop()
+        try:
+            address = ip_address(host)
+        except ValueError:
+            return host[:64]
+        if isinstance(address, IPv6Address):
+            if address.ipv4_mapped is not None:
+                return str(address.ipv4_mapped)
+            return f"{IPv6Address(int(address) >> 64 << 64)}/64"
+        return str(address)
+
+    def _is_proxy(self, host: str) -> bool:
+        try:
+            address = ip_address(host)
+        except ValueError:
+            return False
+        return any(address.version == each.version and address in each for each in self._settings.proxies)

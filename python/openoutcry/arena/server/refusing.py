@@ -1,0 +1,47 @@
+"""Every refusal in the one form of the protocol (R-03)."""
+
+from __future__ import annotations
+
+import json
+import logging
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from openoutcry.arena.protocol import ArenaError
+
+_LOGGER = logging.getLogger("openoutcry.arena")
+_CODES = {404: "not_found", 405: "method_not_allowed", 413: "payload_too_large", 415: "unsupported_media_type"}
+
+
+def refused(error: ArenaError) -> Response:
+    """Return the answer of a refusal."""
+    headers = {"Cache-Control": "no-store"}
+    if error.retry_after is not None:
+        headers["Retry-After"] = str(max(1, error.retry_after))
+    if error.status == 401:
+        headers["WWW-Authenticate"] = "Bearer"
+    body = json.dumps(error.body(), ensure_ascii=False).encode()
+    return Response(body, error.status, headers, media_type="application/json")
+
+
+async def on_refusal(request: Request, error: Exception) -> Response:
+    """Answer what a route has refused."""
+    assert isinstance(error, ArenaError)
+    return refused(error)
+
+
+async def on_http(request: Request, error: Exception) -> Response:
+    """Answer what the framework has refused: no such path, no such method."""
+    assert isinstance(error, HTTPException)
+    code = _CODES.get(error.status_code, "invalid_payload")
+    answer = refused(ArenaError(code, f"{request.method} of this path is required to be served; received {error.detail}"))
+    answer.headers.update(error.headers or {})
+    return answer
+
+
+async def on_fault(request: Request, error: Exception) -> Response:
+    """Answer what nobody has foreseen; what it was stands in the server's log, without the body."""
+    _LOGGER.error("fault at %s %s", request.method, request.url.path, exc_info=error)
+    return refused(ArenaError("internal_error", "a request that this server can answer is required"))

@@ -1,0 +1,98 @@
+"""Who takes part: `POST /register` and `POST /keys/rotate`."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from openoutcry import openoutcry_py as native
+from openoutcry.arena.protocol import BASE, MOST_DISPLAY_NAME, MOST_EMAIL, ArenaError, slug_of
+from openoutcry.arena.server.asking import Door
+from openoutcry.arena.server.hot import check_media, read_body
+from openoutcry.arena.server.settings import Settings
+from openoutcry.arena.store.entries import Registering, RotatingKey
+from openoutcry.arena.store.writer import Writer
+from openoutcry.openoutcry_py import OpenOutcryError
+
+_EMAIL = re.compile(r"[^@\s\x00-\x1f\x7f]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?\.[A-Za-z]{2,}")
+
+
+class Registrations:
+    """`POST /register`.
+
+    Args:
+        settings: What the server was told.
+        door: By what addresses are counted.
+        writer: What keeps agents.
+    """
+
+    def __init__(self, settings: Settings, door: Door, writer: Writer) -> None:
+        self._settings, self._door, self._writer = settings, door, writer
+
+    async def __call__(self, request: Request) -> Response:
+        """Register an agent, whose key is shown once."""
+        body = await read_body(request)
+        check_media(request)
+        told = _object(body)
+        slug = slug_of(told.get("slug"))
+        if slug is None:
+            wanted = "a slug of 1 to 40 of a-z, 0-9, `_` and `-`, beginning with a letter or a digit, is required"
+            raise ArenaError("invalid_registration", wanted, "slug")
+        name = _text(told, "display_name", MOST_DISPLAY_NAME)
+        email = _text(told, "contact_email", MOST_EMAIL)
+        if email is not None and not _EMAIL.fullmatch(email):
+            raise ArenaError("invalid_registration", "an e-mail address is required, or none", "contact_email")
+        bucket = self._door.bucket(request)
+        entry = Registering(slug, name, email, self._settings.clock(), bucket, self._settings.register_cap)
+        return shown_key(201, slug, await self._writer.written(entry), self._settings.public)
+
+
+class Rotations:
+    """`POST /keys/rotate`: another key, and the old one dies at once (Q-9)."""
+
+    def __init__(self, settings: Settings, door: Door, writer: Writer) -> None:
+        self._settings, self._door, self._writer = settings, door, writer
+
+    async def __call__(self, request: Request) -> Response:
+        """Give an agent another key."""
+        agent = self._door.known(request)
+        key = await self._writer.written(RotatingKey(agent.slug, self._settings.clock()))
+        return shown_key(200, agent.slug, key, self._settings.public)
+
+
+def shown_key(status: int, slug: str, key: str, public: str) -> Response:
+    """Return the answer that shows a key, which nobody is to store."""
+    steps = [
+        "Keep the key: it is shown once.",
+        f"GET {public}{BASE}/intel and {public}{BASE}/markets say what there is to decide on.",
+        f"POST {public}{BASE}/decisions with `Authorization: Bearer <api_key>`, and keep the receipt.",
+    ]
+    body = json.dumps({"slug": slug, "api_key": key, "next_steps": steps}).encode()
+    return Response(body, status, {"Cache-Control": "no-store"}, media_type="application/json")
+
+
+def _object(body: bytes) -> dict[str, Any]:
+    try:
+        text = body.decode("utf-8")
+        native.canonicalize(text)
+        told = json.loads(text)
+    except UnicodeDecodeError as error:
+        raise ArenaError("invalid_payload", f"UTF-8 is required; received byte {error.start} that is none") from error
+    except (OpenOutcryError, ValueError, RecursionError) as error:
+        raise ArenaError("invalid_payload", str(error).partition(": ")[2] or str(error)) from error
+    if not isinstance(told, dict):
+        raise ArenaError("invalid_payload", f"an object is required; received {type(told).__name__}")
+    return told
+
+
+def _text(told: dict[str, Any], name: str, most: int) -> str | None:
+    value = told.get(name)
+    if value is None:
+        return None
+    if not isinstance(value, str) or len(value) > most or any(ord(letter) < 32 for letter in value):
+        raise ArenaError("invalid_registration", f"a text of at most {most} characters is required, or none", name)
+    return value.strip() or None

@@ -1,0 +1,74 @@
+"""Connections to the database, and its migrations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Engine, create_engine, event
+from sqlalchemy.pool import NullPool
+
+MIGRATIONS = Path(__file__).with_name("migrations")
+
+
+class Database:
+    """A database of an arena: SQLite in a file, or what a URL of SQLAlchemy names.
+
+    Args:
+        url: Such as `sqlite:////srv/arena/arena.sqlite` or `postgresql+psycopg://arena@host/arena`.
+    """
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.is_sqlite = url.startswith("sqlite")
+        # One connection writes, at the end of its transaction on the disk; readers see what was committed.
+        self.writing = self._engine(is_writer=True)
+        self.reading = self._engine(is_writer=False)
+
+    @classmethod
+    def in_file(cls, path: Path) -> Database:
+        """Return the database of a SQLite file, which is made where it is missing."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return cls(f"sqlite:///{path}")
+
+    def migrate(self) -> None:
+        """Bring the tables to the newest version."""
+        from alembic import command
+        from alembic.config import Config
+
+        config = Config()
+        config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
+        with self.writing.begin() as connection:
+            config.attributes["connection"] = connection
+            command.upgrade(config, "head")
+
+    def close(self) -> None:
+        """Close all connections."""
+        self.writing.dispose()
+        self.reading.dispose()
+
+    def _engine(self, *, is_writer: bool) -> Engine:
+        if not self.is_sqlite:
+            return create_engine(self.url, pool_size=1 if is_writer else 8)
+        options: dict[str, Any] = {"connect_args": {"check_same_thread": False}}
+        if is_writer:
+            options["poolclass"] = NullPool
+        engine = create_engine(self.url, **options)
+        event.listen(engine, "connect", _prepare)
+        event.listen(engine, "begin", _begin_immediate if is_writer else _begin)
+        return engine
+
+
+def _prepare(connection: Any, _: Any) -> None:
+    # The driver would begin transactions of its own, and late.
+    connection.isolation_level = None
+    for pragma in ("journal_mode=WAL", "synchronous=FULL", "busy_timeout=10000", "cache_size=-65536"):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _begin_immediate(connection: Any) -> None:
+    connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+
+def _begin(connection: Any) -> None:
+    connection.exec_driver_sql("BEGIN")

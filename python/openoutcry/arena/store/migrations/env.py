@@ -1,0 +1,11 @@
+"""What Alembic runs: migrations on the connection that it is handed."""
+
+from __future__ import annotations
+
+from alembic import context
+
+from openoutcry.arena.store.tables import METADATA
+
+context.configure(connection=context.config.attributes["connection"], target_metadata=METADATA)
+with context.begin_transaction():
+    context.run_migrations()

@@ -1,0 +1,102 @@
+"""What a server knows without asking the database: who may write, and what is open."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+
+from sqlalchemy import Connection, select
+
+from openoutcry.arena.store.tables import agents, markets, snapshots
+
+
+@dataclass(frozen=True)
+class Agent:
+    """Who takes part.
+
+    Attributes:
+        id: Number in the database.
+        slug: Name in the protocol.
+        display_name: Name for people.
+        created_at: When it registered.
+        suspended: Whether it may not submit.
+    """
+
+    id: int
+    slug: str
+    display_name: str | None
+    created_at: int
+    suspended: bool = False
+
+
+@dataclass(frozen=True)
+class Market:
+    """A market that some snapshot had, as the newest one of them says.
+
+    Attributes:
+        id: Number in the database.
+        market_id: Name in the protocol.
+        exchange: Where it is traded.
+        question: What is asked.
+        theaters: Regions, the primary one first.
+        decision_cutoff: The last moment at which a decision is taken.
+        settlement_at: When it closes.
+        first_as_of: First snapshot that had it.
+        last_as_of: Newest snapshot that had it.
+        status: Of the newest resolution; None without one.
+        outcome: `yes`, `no` or None.
+        actual_close_time: When it closed, where that was earlier.
+        resolved_at: When the newest resolution came.
+    """
+
+    id: int
+    market_id: str
+    exchange: str
+    question: str
+    theaters: tuple[str, ...]
+    decision_cutoff: int
+    settlement_at: int
+    first_as_of: int
+    last_as_of: int
+    status: str | None = None
+    outcome: str | None = None
+    actual_close_time: int | None = None
+    resolved_at: int | None = None
+
+    def takes(self, moment: int) -> bool:
+        """Return whether a decision that is received at a moment counts (R-09, R-27)."""
+        return moment <= self.decision_cutoff and self.status is None
+
+
+@dataclass
+class State:
+    """Read by the server's routes, and changed by the writer alone, after a commit.
+
+    Attributes:
+        keys: Agents by the SHA-256 of their keys.
+        agents: Agents by slug.
+        markets: Markets by id of the protocol.
+        snapshots: SHA-256 of each published snapshot, by its moment.
+        latest: Moment of the newest snapshot; None before the first.
+    """
+
+    keys: dict[bytes, Agent] = field(default_factory=dict)
+    agents: dict[str, Agent] = field(default_factory=dict)
+    markets: dict[str, Market] = field(default_factory=dict)
+    snapshots: dict[int, str] = field(default_factory=dict)
+    latest: int | None = None
+
+    @classmethod
+    def of(cls, connection: Connection) -> State:
+        """Return the state that a database holds."""
+        state = cls()
+        for row in connection.execute(select(agents)):
+            agent = Agent(row.id, row.slug, row.display_name, row.created_at, bool(row.suspended))
+            state.agents[row.slug] = state.keys[bytes(row.key_sha256)] = agent
+        for row in connection.execute(select(markets)):
+            told = dict(row._mapping) | {"theaters": tuple(json.loads(row.theaters))}
+            state.markets[row.market_id] = Market(**told)
+        for row in connection.execute(select(snapshots.c.as_of, snapshots.c.sha256)):
+            state.snapshots[row.as_of] = row.sha256
+        state.latest = max(state.snapshots, default=None)
+        return state

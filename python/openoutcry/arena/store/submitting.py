@@ -1,0 +1,180 @@
+"""A submission is written: which of its markets are accepted, and what is committed to (R-21 to R-29)."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from sqlalchemy import select
+
+from openoutcry.arena.decisions import Decided, Submission, opened
+from openoutcry.arena.log.records import commitment_of
+from openoutcry.arena.log.writer import LogWriter, Written
+from openoutcry.arena.protocol import STATUS, ArenaError
+from openoutcry.arena.store.batch import Batch
+from openoutcry.arena.store.state import Agent, Market
+from openoutcry.arena.store.tables import decisions, replies, submissions
+from openoutcry.arena.times import day_of, text_of
+
+_CODES = {
+    "decision_cutoff_passed": "decision_cutoff_passed",
+    "duplicate_market": "duplicate_market",
+    "stale_snapshot": "stale_snapshot",
+    "unknown_market": "invalid_payload",
+}
+"""Error of a submission of which nothing is accepted, by the reason of each market."""
+
+
+class Planned(NamedTuple):
+    """A submission in the log, before its transaction is committed."""
+
+    written: Written
+    submission_id: str
+    opened: list[dict[str, Any]]
+    rejected: list[dict[str, str]]
+
+
+class Answered(NamedTuple):
+    """What whoever submits is told, as bytes of JSON; whether that was told before."""
+
+    body: bytes
+    is_replayed: bool = False
+
+
+@dataclass(frozen=True)
+class Submitting:
+    """A submission of an agent.
+
+    Attributes:
+        agent: Whose key it came with.
+        submission: What came.
+        received_at: When it came: what is published, and held to cutoffs.
+        public: Where the arena is found, for links.
+        idempotency_key: Whoever sends it again is told the same.
+    """
+
+    agent: Agent
+    submission: Submission
+    received_at: int
+    public: str = ""
+    idempotency_key: str | None = None
+
+    def plan(self, batch: Batch) -> Planned | Answered:
+        """Add what is accepted, or refuse all."""
+        if (told := self._told_before(batch)) is not None:
+            return told
+        agent = batch.state.agents[self.agent.slug]
+        if agent.suspended:
+            raise ArenaError("suspended", "an agent that may submit is required; received one that is suspended")
+        accepted, rejected = self._parted(batch)
+        if not accepted:
+            raise _refused(rejected)
+        return self._written(batch, accepted, rejected)
+
+    def answer(self, planned: Planned | Answered, log: LogWriter, note: str, batch: Batch) -> Answered:
+        """Return the receipt."""
+        if isinstance(planned, Answered):
+            return planned
+        written, as_of = planned.written, self.submission.snapshot_as_of
+        date = day_of(self.received_at)
+        told = {
+            "submission_id": planned.submission_id,
+            "received_at": text_of(self.received_at),
+            "snapshot_as_of": text_of(as_of),
+            "n_markets_submitted": len(self.submission.decisions),
+            "n_markets_accepted": len(planned.opened),
+            "rejected": planned.rejected,
+            "anchor": {
+                "registry_date": date,
+                "submission_sha256": written.sha256,
+                "anchor_url": f"{self.public}/registry?date={date}#row-{date}",
+            },
+            "leaf_index": written.seq,
+            "tree_size": log.size,
+            "checkpoint": note,
+            "proof": log.inclusion(written.seq, log.size),
+            "proof_url": f"{self.public}/registry/proof/{planned.submission_id}",
+            "record": json.loads(written.record),
+            "salts": planned.opened,
+        }
+        body = json.dumps(told, ensure_ascii=False, separators=(",", ":")).encode()
+        if self.idempotency_key is not None:
+            row = {"agent": self.agent.id, "key": self.idempotency_key, "status": 200, "answer": body}
+            batch.add(replies, **row, body_sha256=self.submission.body_sha256)
+        return Answered(body)
+
+    def _told_before(self, batch: Batch) -> Answered | None:
+        if self.idempotency_key is None:
+            return None
+        # The same may stand before it in this very transaction.
+        batch.flush()
+        asked = select(replies).where(replies.c.agent == self.agent.id, replies.c.key == self.idempotency_key)
+        row = batch.connection.execute(asked).first()
+        if row is None:
+            return None
+        if bytes(row.body_sha256) != self.submission.body_sha256:
+            told = "an `Idempotency-Key` of its own is required for each body; received one of another body"
+            raise ArenaError("idempotency_conflict", told)
+        return Answered(bytes(row.answer), True)
+
+    def _parted(self, batch: Batch) -> tuple[list[tuple[Decided, Market]], list[dict[str, str]]]:
+        """Return the decisions that are accepted with their markets, and the others with the reason."""
+        accepted, rejected = [], []
+        for decided in self.submission.decisions:
+            market = batch.state.markets.get(decided.market_id)
+            reason = "unknown_market" if market is None else self._reason(batch, market)
+            if market is None or reason is not None:
+                rejected.append({"market_id": decided.market_id, "reason": str(reason)})
+            else:
+                accepted.append((decided, market))
+        return accepted, rejected
+
+    def _reason(self, batch: Batch, market: Market) -> str | None:
+        if not market.takes(self.received_at):
+            return "decision_cutoff_passed"
+        taken = batch.accepted.of(batch.connection, self.agent.id, market.id)
+        as_of = self.submission.snapshot_as_of
+        if as_of in taken:
+            return "duplicate_market"
+        return "stale_snapshot" if taken and as_of < taken[-1] else None
+
+    def _written(
+        self, batch: Batch, accepted: list[tuple[Decided, Market]], rejected: list[dict[str, str]]
+    ) -> Planned:
+        as_of = self.submission.snapshot_as_of
+        bodies = [opened(decided, secrets.token_hex(32)) for decided, _ in accepted]
+        # By their hashes, so that their order says nothing of the markets.
+        committed = sorted((commitment_of(body), body) for body in bodies)
+        submission_id = batch.new_id(self.received_at)
+        written = batch.record(
+            "submission",
+            {
+                "submission_id": submission_id,
+                "agent_slug": self.agent.slug,
+                "received_at": text_of(self.received_at),
+                "snapshot_as_of": text_of(as_of),
+                "snapshot_sha256": batch.state.snapshots[as_of],
+                "commitments": [digest for digest, _ in committed],
+            },
+        )
+        told = [body for _, body in committed]
+        ids = {"seq": written.seq, "agent": self.agent.id, "received_at": self.received_at, "as_of": as_of}
+        text = json.dumps(told, ensure_ascii=False, separators=(",", ":"))
+        batch.add(submissions, **ids, submission_id=submission_id, sha256=written.sha256, opened=text)
+        for decided, market in accepted:
+            shares = {"yes_probability": decided.yes_probability, "confidence": decided.confidence}
+            batch.add(decisions, **ids, market=market.id, cutoff=market.decision_cutoff, **shares)
+            batch.accepted.add(self.agent.id, market.id, as_of)
+        return Planned(written, submission_id, told, rejected)
+
+
+def _refused(rejected: list[dict[str, str]]) -> ArenaError:
+    """Return the error of a submission of which nothing is accepted (R-27)."""
+    codes = [_CODES[each["reason"]] for each in rejected]
+    statuses = {STATUS[code] for code in codes}
+    told = f"at least one market that takes a decision is required; received {len(rejected)}, of which none does"
+    # One status for all, or that of the first.
+    code = codes[0] if len(statuses) > 1 or len(set(codes)) == 1 else sorted(codes)[0]
+    return ArenaError(code, told, "decisions", more={"rejected": rejected})

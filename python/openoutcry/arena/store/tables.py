@@ -1,0 +1,137 @@
+"""Tables of an arena. Every row can be made again from the log, the opened commitments and the snapshots.
+
+Moments are whole microseconds since 1970; shares and prices are decimal texts.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import BigInteger, Boolean, Column, Index, Integer, LargeBinary, MetaData, Table, Text
+
+METADATA = MetaData()
+
+# SQLite numbers its rows by an INTEGER alone.
+WIDE = BigInteger().with_variant(Integer(), "sqlite")
+
+meta = Table("meta", METADATA, Column("key", Text, primary_key=True), Column("value", Text, nullable=False))
+
+records = Table(
+    "records",
+    METADATA,
+    Column("seq", WIDE, primary_key=True, autoincrement=False),
+    Column("type", Text, nullable=False),
+    # RFC 8785 bytes: the leaf of the tree is their hash.
+    Column("record", LargeBinary, nullable=False),
+)
+
+# Leaf hashes, 256 a row, so that a million are read at once when a server starts.
+hashes = Table(
+    "hashes",
+    METADATA,
+    Column("tile", Integer, primary_key=True, autoincrement=False),
+    Column("leaves", LargeBinary, nullable=False),
+)
+
+agents = Table(
+    "agents",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("slug", Text, nullable=False, unique=True),
+    Column("display_name", Text),
+    Column("contact_email", Text),
+    Column("created_at", WIDE, nullable=False),
+    Column("key_sha256", LargeBinary, nullable=False, unique=True),
+    Column("suspended", Boolean, nullable=False, default=False),
+)
+
+registrations = Table(
+    "registrations",
+    METADATA,
+    Column("bucket", Text, primary_key=True),
+    Column("day", Text, primary_key=True),
+    Column("n", Integer, nullable=False),
+)
+
+snapshots = Table(
+    "snapshots",
+    METADATA,
+    Column("as_of", WIDE, primary_key=True, autoincrement=False),
+    Column("sha256", Text, nullable=False),
+    Column("body", LargeBinary, nullable=False),
+    Column("gzip", LargeBinary, nullable=False),
+    Column("br", LargeBinary, nullable=False),
+    Column("zstd", LargeBinary, nullable=False),
+)
+
+markets = Table(
+    "markets",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("market_id", Text, nullable=False, unique=True),
+    Column("exchange", Text, nullable=False),
+    Column("question", Text, nullable=False),
+    Column("theaters", Text, nullable=False),
+    Column("decision_cutoff", WIDE, nullable=False, index=True),
+    Column("settlement_at", WIDE, nullable=False),
+    Column("first_as_of", WIDE, nullable=False),
+    Column("last_as_of", WIDE, nullable=False),
+    # The newest resolution: what it says, and since when it is final.
+    Column("status", Text),
+    Column("outcome", Text),
+    Column("actual_close_time", WIDE),
+    Column("resolved_at", WIDE),
+)
+
+quotes = Table(
+    "quotes",
+    METADATA,
+    Column("market", Integer, primary_key=True, autoincrement=False),
+    Column("as_of", WIDE, primary_key=True, autoincrement=False),
+    Column("mid", Text),
+    Column("bid", Text),
+    Column("ask", Text),
+)
+
+submissions = Table(
+    "submissions",
+    METADATA,
+    Column("seq", WIDE, primary_key=True, autoincrement=False),
+    Column("submission_id", Text, nullable=False, unique=True),
+    Column("agent", Integer, nullable=False),
+    Column("received_at", WIDE, nullable=False),
+    Column("as_of", WIDE, nullable=False),
+    Column("sha256", Text, nullable=False),
+    # JSON: what each commitment is of, with its salt. Secret until the market's cutoff.
+    Column("opened", Text, nullable=False),
+    Index("submissions_by_agent", "agent", "seq"),
+)
+
+decisions = Table(
+    "decisions",
+    METADATA,
+    Column("agent", Integer, primary_key=True, autoincrement=False),
+    Column("market", Integer, primary_key=True, autoincrement=False),
+    Column("as_of", WIDE, primary_key=True, autoincrement=False),
+    Column("seq", WIDE, nullable=False),
+    Column("received_at", WIDE, nullable=False),
+    Column("cutoff", WIDE, nullable=False),
+    Column("yes_probability", Text, nullable=False),
+    Column("confidence", Text),
+    sqlite_with_rowid=False,
+)
+
+replies = Table(
+    "replies",
+    METADATA,
+    Column("agent", Integer, primary_key=True, autoincrement=False),
+    Column("key", Text, primary_key=True),
+    Column("body_sha256", LargeBinary, nullable=False),
+    Column("status", Integer, nullable=False),
+    Column("answer", LargeBinary, nullable=False),
+)
+
+days = Table(
+    "days",
+    METADATA,
+    Column("date", Text, primary_key=True),
+    Column("seq", WIDE, nullable=False),
+)

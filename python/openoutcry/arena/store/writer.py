@@ -1,0 +1,206 @@
+"""The one writer: what is queued while a transaction commits joins the next.
+
+An entry is answered after its transaction is on the disk, and not before. Under light load that is one entry a
+transaction, at once; under heavy load one transaction for many.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import threading
+from concurrent.futures import Future
+from typing import Any, Protocol
+
+from sqlalchemy import Connection, insert, select, update
+
+from openoutcry.arena.log.writer import LogWriter
+from openoutcry.arena.protocol import ArenaError
+from openoutcry.arena.store.batch import Accepted, Batch
+from openoutcry.arena.store.database import Database
+from openoutcry.arena.store.state import State
+from openoutcry.arena.store.tables import hashes, records
+
+MOST = 512
+"""Entries of a transaction at most."""
+TILE = 256
+
+
+class Checkpoint(Protocol):
+    """The log at the end of a transaction."""
+
+    size: int
+    note: str
+
+
+class Entry(Protocol):
+    """Something to write."""
+
+    def plan(self, batch: Batch) -> Any:
+        """Add what is to be written, or refuse before anything is.
+
+        Raises:
+            ArenaError: it is refused, and the batch is as it was.
+        """
+
+    def answer(self, planned: Any, log: LogWriter, note: str) -> Any:
+        """Return what whoever asked is told, after the commit."""
+
+
+class _Asked:
+    """An entry with who waits for it."""
+
+    def __init__(self, entry: Entry, future: Any, loop: asyncio.AbstractEventLoop | None) -> None:
+        self.entry, self.future, self.loop = entry, future, loop
+        self.result: Any = None
+        self.error: BaseException | None = None
+
+    def resolve(self) -> None:
+        if self.future.cancelled():
+            return
+        if self.error is not None:
+            self.future.set_exception(self.error)
+        else:
+            self.future.set_result(self.result)
+
+
+class Writer:
+    """Writes entries in the order in which they come, on a thread of its own.
+
+    Args:
+        database: Migrated.
+        log: The log at its end.
+        state: What the server knows.
+    """
+
+    def __init__(self, database: Database, log: LogWriter, state: State) -> None:
+        self._database, self._log, self._state = database, log, state
+        self._queue: queue.SimpleQueue[_Asked | None] = queue.SimpleQueue()
+        self._accepted = Accepted()
+        self._connection: Connection | None = None
+        self.note = log.checkpoint()
+        self.fault: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, name="arena-writer", daemon=True)
+        self._thread.start()
+
+    def write(self, entry: Entry) -> Any:
+        """Write an entry, wait until the disk has it, and return its answer.
+
+        Raises:
+            ArenaError: it is refused.
+        """
+        future: Future[Any] = Future()
+        self._queue.put(_Asked(entry, future, None))
+        return future.result()
+
+    async def written(self, entry: Entry) -> Any:
+        """Do the same without blocking the loop."""
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Any] = loop.create_future()
+        self._queue.put(_Asked(entry, future, loop))
+        return await future
+
+    def close(self) -> None:
+        """Write what is queued, and stop."""
+        self._queue.put(None)
+        self._thread.join()
+
+    def _run(self) -> None:
+        is_over = False
+        while not is_over:
+            asked, is_over = self._taken()
+            if asked:
+                self._commit(asked)
+                _tell(asked)
+        if self._connection is not None:
+            self._connection.close()
+
+    def _taken(self) -> tuple[list[_Asked], bool]:
+        asked = []
+        item = self._queue.get()
+        while item is not None:
+            asked.append(item)
+            if len(asked) == MOST:
+                return asked, False
+            try:
+                item = self._queue.get_nowait()
+            except queue.Empty:
+                return asked, False
+        return asked, True
+
+    def _commit(self, asked: list[_Asked]) -> None:
+        """Write entries in one transaction; one that fails leaves log and tables as they were."""
+        size = self._log.size
+        try:
+            if self._connection is None:
+                self._connection = self._database.writing.connect()
+            with self._connection.begin():
+                batch = Batch(self._connection, self._state, self._log, self._accepted)
+                planned = [self._planned(each, batch) for each in asked]
+                batch.flush()
+                self._keep_hashes(self._connection, size)
+                note = self._log.checkpoint() if self._log.size > size else self.note
+        except BaseException as error:  # noqa: BLE001 whoever waits must be told, whatever it was
+            self._undo(asked, size, error)
+            return
+        self.note, self.fault = note, None
+        batch.committed()
+        for each, plan in zip(asked, planned, strict=True):
+            if each.error is None:
+                each.result = each.entry.answer(plan, self._log, note)
+
+    def _planned(self, asked: _Asked, batch: Batch) -> Any:
+        try:
+            return asked.entry.plan(batch)
+        except ArenaError as error:
+            asked.error = error
+            return None
+
+    def _undo(self, asked: list[_Asked], size: int, error: BaseException) -> None:
+        self.fault = error
+        self._log.cut(size)
+        self._accepted.forget()
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+        told = "a disk that keeps what is written is required; received a failure, and nothing was accepted"
+        for each in asked:
+            each.error = ArenaError("unavailable", told, retry_after=5)
+
+    def _keep_hashes(self, connection: Connection, size: int) -> None:
+        """Write the tiles of leaf hashes that records from a size on have changed."""
+        for tile in range(size // TILE, -(-self._log.size // TILE)):
+            leaves = self._log.leaves(tile * TILE, min((tile + 1) * TILE, self._log.size))
+            if tile * TILE < size:
+                connection.execute(update(hashes).where(hashes.c.tile == tile).values(leaves=leaves))
+            else:
+                connection.execute(insert(hashes).values(tile=tile, leaves=leaves))
+
+
+def _tell(asked: list[_Asked]) -> None:
+    """Answer all that wait, those of one event loop at once."""
+    loops: dict[asyncio.AbstractEventLoop, list[_Asked]] = {}
+    for each in asked:
+        if each.loop is None:
+            each.resolve()
+        else:
+            loops.setdefault(each.loop, []).append(each)
+    for loop, told in loops.items():
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(_resolve_all, told)
+
+
+def _resolve_all(asked: list[_Asked]) -> None:
+    for each in asked:
+        each.resolve()
+
+
+def stored_leaves(connection: Connection) -> bytes:
+    """Return the leaf hashes of a log, one after another."""
+    return b"".join(bytes(row) for row in connection.execute(select(hashes.c.leaves).order_by(hashes.c.tile)).scalars())
+
+
+def last_record(connection: Connection) -> bytes | None:
+    """Return the newest record of a log; None before the first."""
+    found = connection.execute(select(records.c.record).order_by(records.c.seq.desc()).limit(1)).scalar()
+    return None if found is None else bytes(found)

@@ -1,0 +1,59 @@
+"""Moments of the protocol: whole microseconds since 1970, as texts in UTC."""
+
+from __future__ import annotations
+
+import re
+import time
+from datetime import datetime, timedelta, timezone
+
+from openoutcry.errors import refusal
+
+SECOND, MINUTE, HOUR, DAY = 10**6, 60 * 10**6, 3600 * 10**6, 86_400 * 10**6
+"""Lengths of time in microseconds."""
+
+CADENCE = 10 * MINUTE
+"""Between two snapshots."""
+
+_FORM = re.compile(r"(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d{1,6}))?(?:[Zz]|[+]00:00)", re.ASCII)
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+
+
+def now() -> int:
+    """Return this moment."""
+    return time.time_ns() // 1000
+
+
+def moment_of(name: str, text: object) -> int:
+    """Read an ISO 8601 time in UTC, which must say that it is.
+
+    Raises:
+        OpenOutcryError: `argument_invalid`: it is none, has no zone, or another one.
+    """
+    found = _FORM.fullmatch(text) if isinstance(text, str) else None
+    if found is not None:
+        day, clock, part = found.groups()
+        try:
+            whole = datetime.fromisoformat(f"{day}T{clock}+00:00")
+        except ValueError:
+            pass
+        else:
+            return (whole - _EPOCH) // timedelta(microseconds=1) + int((part or "").ljust(6, "0"))
+    wanted = f"`{name}` must be a time in UTC such as 2026-05-08T12:00:00Z"
+    raise refusal("argument_invalid", f"{wanted}; received {str(text)[:64]!r}")
+
+
+def text_of(moment: int) -> str:
+    """Return a moment as ISO 8601 in UTC, with microseconds where it has some."""
+    whole, part = divmod(moment, SECOND)
+    told = (_EPOCH + timedelta(seconds=whole)).strftime("%Y-%m-%dT%H:%M:%S")
+    return f"{told}.{part:06d}Z" if part else f"{told}Z"
+
+
+def day_of(moment: int) -> str:
+    """Return the day of a moment in UTC."""
+    return text_of(moment)[:10]
+
+
+def is_edge(moment: int) -> bool:
+    """Return whether a snapshot may be taken at a moment: each ten minutes."""
+    return moment % CADENCE == 0
