@@ -6,6 +6,7 @@ import json
 import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from math import sqrt
 from typing import Any
 
@@ -13,8 +14,8 @@ import numpy as np
 
 from openoutcry.errors import refusal
 from openoutcry.ledger.entry import Track, checked_id
-from openoutcry.ledger.filling import sharing
-from openoutcry.ledger.market import ENOUGH, Market
+from openoutcry.ledger.filling import families_among, sharing
+from openoutcry.ledger.market import Market, is_kin
 from openoutcry.ledger.schema import ALL, AVERAGED, chosen
 from openoutcry.ledger.summary import FIELDS, NUMBERS, RunMetricsSummary
 from openoutcry.openoutcry_py import OpenOutcryError
@@ -85,28 +86,35 @@ def family_of(base: sqlite3.Connection, market: Market) -> int | None:
 
     A market that no run was made on is of the family that holds its prices.
     """
-    found = base.execute("SELECT family FROM markets WHERE fingerprint = ?", (market.fingerprint,)).fetchone()
-    if found is not None:
-        return int(found[0])
-    return next(iter(families_of(base, market)), None)
+    return next(iter(families_of(base, market)[0]), None)
 
 
-def families_of(base: sqlite3.Connection, market: Market) -> list[int]:
-    """Return every family that a market holds prices of, or is of."""
-    counted = sharing(base, market)
-    found = set(base.execute("SELECT family FROM markets WHERE fingerprint = ?", (market.fingerprint,)))
-    for family, at, n_anchors in chosen(base, "SELECT family, id, n_anchors FROM markets WHERE id IN (?)", counted):
-        if counted[at] >= min(ENOUGH, n_anchors, len(market.anchors)):
-            found.add((family,))
-    return sorted(family for (family,) in found)
+def families_of(base: sqlite3.Connection, market: Market) -> tuple[list[int], list[int]]:
+    """Return every family that a market holds prices of, or is of, and those of its kin.
+
+    The latter hold its prices at dates that say nothing of its own.
+    """
+    query = "SELECT family, kin, n_anchors + n_marks FROM markets WHERE fingerprint = ?"
+    own = base.execute(query, (market.fingerprint,)).fetchone()
+    families, kins = (set[int](), set[int]()) if own is None else ({own[0]}, {own[1]})
+    if own is None or own[2] < len(market.hashes()):
+        counted = sharing(base, market)
+        same = families_among(base, market, counted)
+        for family, kin, at in chosen(base, "SELECT family, kin, id FROM markets WHERE id IN (?)", counted):
+            if at in same:
+                families.add(family)
+            if at in same or is_kin(counted[at]):
+                kins.add(kin)
+    found = {row[0] for row in chosen(base, "SELECT family FROM markets WHERE kin IN (?)", sorted(kins))}
+    return sorted(families), sorted(found - families)
 
 
 def trials_of(base: sqlite3.Connection, market: Market, but_session: str | None = None) -> Trials:
-    """Return how often the family of a market was tried, one session left out.
+    """Return how often the family of a market and its kin were tried, one session left out.
 
     What others tried as well stays.
     """
-    families = families_of(base, market)
+    families = sorted(chain.from_iterable(families_of(base, market)))
     n = sum(row[0] for row in chosen(base, "SELECT n_trials FROM families WHERE family IN (?)", families))
     sums: dict[int, tuple[int, float, float]] = {}
     query = "SELECT n_returns, n, total, squares FROM trial_agg WHERE family IN (?) ORDER BY family, n_returns"
@@ -240,11 +248,15 @@ def _standing(base: sqlite3.Connection, family: int, row: Mapping[str, Any]) -> 
 
 
 def _trials_at(base: sqlite3.Connection, family: int, n_returns: int) -> Trials:
-    """Return the trials of a family, with the ratios of one length."""
-    n = base.execute("SELECT n_trials FROM families WHERE family = ?", (family,)).fetchone()
-    query = "SELECT n, total, squares FROM trial_agg WHERE family = ? AND n_returns = ?"
-    sums = base.execute(query, (family, n_returns)).fetchone()
-    return Trials(n[0] if n else 0, {n_returns: _moments(*sums)} if sums else {})
+    """Return the trials of a family and its kin, with the ratios of one length."""
+    query = "SELECT COALESCE(SUM(n_trials), 0) FROM families WHERE family IN"
+    n = base.execute(f"{query} {_KIN}", (family,)).fetchone()[0]
+    query = "SELECT SUM(n), SUM(total), SUM(squares) FROM trial_agg WHERE n_returns = ? AND family IN"
+    sums = base.execute(f"{query} {_KIN}", (n_returns, family)).fetchone()
+    return Trials(n, {n_returns: _moments(*sums)} if sums[0] else {})
+
+
+_KIN = "(SELECT family FROM markets WHERE kin IN (SELECT kin FROM markets WHERE family = ?))"
 
 
 def deflated(track: Track, trials: Trials) -> float | None:

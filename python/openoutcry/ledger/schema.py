@@ -8,7 +8,7 @@ from typing import Any
 
 from openoutcry.ledger.summary import NUMBERS
 
-VERSION = 1
+VERSION = 2
 """Grows with every change of the tables; an index of another one is made anew."""
 
 ALL = 0
@@ -25,7 +25,8 @@ CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE sessions (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE markets (
     id INTEGER PRIMARY KEY, fingerprint TEXT NOT NULL UNIQUE, name TEXT, symbols TEXT, periods_per_year REAL,
-    n_anchors INTEGER NOT NULL DEFAULT 0, family INTEGER NOT NULL);
+    n_anchors INTEGER NOT NULL DEFAULT 0, n_marks INTEGER NOT NULL DEFAULT 0, family INTEGER NOT NULL,
+    kin INTEGER NOT NULL);
 CREATE TABLE anchors (anchor INTEGER NOT NULL, market INTEGER NOT NULL, PRIMARY KEY (anchor, market)) WITHOUT ROWID;
 CREATE TABLE strategies (
     id INTEGER PRIMARY KEY, sha256 TEXT NOT NULL UNIQUE, canonical_json TEXT NOT NULL, source TEXT, source_sha TEXT,

@@ -17,10 +17,11 @@ import numpy.typing as npt
 from openoutcry.arguments import whole
 from openoutcry.chain import iterate, now
 from openoutcry.errors import refusal
-from openoutcry.ledger import export, prior, questions
+from openoutcry.ledger import export, holdouts, prior, questions
 from openoutcry.ledger.entry import LedgerRun, checked_id
 from openoutcry.ledger.index import Answer, Index, Read, remembered
 from openoutcry.ledger.market import Market
+from openoutcry.ledger.marks import KINDS_FROM
 from openoutcry.ledger.questions import Standing, Trials
 from openoutcry.ledger.schema import ALL, chosen
 from openoutcry.ledger.segments import ROTATE_AT, Checked, Segments
@@ -121,11 +122,11 @@ class Ledger:
             return []
         with self._segments.locked():
             ids = self._index.ask(lambda base: _known(base, given))
-            markets = self._index.ask(lambda base: _markets(base, given))
+            markets = self._index.ask(lambda base: _marks(base, [run.market for run in given]))
             entries: list[tuple[str, dict[str, Any]]] = []
             for run in given:
-                if run.market.fingerprint not in markets:
-                    markets.add(run.market.fingerprint)
+                if markets.get(run.market.fingerprint, -1) < len(run.market.marks):
+                    markets[run.market.fingerprint] = len(run.market.marks)
                     entries.append(("market", run.market.to_json()))
                 if run.run_id not in ids:
                     ids.add(run.run_id)
@@ -152,18 +153,18 @@ class Ledger:
         if not (isinstance(first, str) and isinstance(last, str) and first <= last):
             raise refusal("argument_invalid", f"`window` must be a first and a last date; received {window!r}")
         with self._segments.locked():
-            before = self._index.ask(lambda base: _openings(base, market, window))
-            for session, known, own, n_before in before:
-                if (session, known, own) == (self.session, seal, (market.fingerprint, first, last)):
-                    return n_before
+            before = self._index.ask(lambda base: holdouts.openings(base, market, window))
+            for each in before:
+                if each[:-1] == (self.session, seal, market.fingerprint, first, last):
+                    return each.n_before
             if before and not burn:
                 wanted = "a holdout that nobody opened is required"
                 hint = "hint: `burn` opens it again, and marks all results"
-                what = f"{first} .. {last}, opened {len(before)} times, first by session {before[0][0]}"
+                what = f"{first} .. {last}, opened {len(before)} times, first by session {before[0].session}"
                 raise refusal("argument_invalid", f"{wanted}; received {what}; {hint}")
             told = {"market": market.fingerprint, "first": first, "last": last, "seal": seal, "burn": burn}
             entries = [("holdout_opened", told | {"n_before": len(before)})]
-            if market.fingerprint not in self._index.ask(lambda base: _fingerprints(base, [market.fingerprint])):
+            if self._index.ask(lambda base: _marks(base, [market])).get(market.fingerprint, -1) < len(market.marks):
                 entries.insert(0, ("market", market.to_json()))
             self._segments.append_all(entries)
         return len(before)
@@ -172,11 +173,11 @@ class Ledger:
 
     def holdout_opens(self, market: Market, window: tuple[str, str]) -> int:
         """Return how often days of a window were opened, in a market's family."""
-        return self._index.ask(lambda base: len(_openings(base, market, window)))
+        return self._index.ask(lambda base: len(holdouts.openings(base, market, window)))
 
     def looks(self, market: Market, window: tuple[str, str]) -> int:
         """Return how many runs have seen days of a window, of a market's family."""
-        return self._index.ask(lambda base: _looks(base, market, window))
+        return self._index.ask(lambda base: holdouts.looks(base, market, window))
 
     def known(self, trial: str, *, but_session: str | None = None) -> str | None:
         """Return the id of a finished run of a trial, by its key; None without one."""
@@ -278,7 +279,9 @@ class Ledger:
         name, symbols, year = self._index.ask(lambda base: base.execute(query, (fingerprint,)).fetchone())
         found = self._index.ask(lambda base: base.execute(anchors, (fingerprint,)).fetchall())
         known = (name or "unnamed", tuple(json.loads(symbols or "[]")), 252.0 if year is None else year)
-        return Market(fingerprint, *known, tuple(anchor for (anchor,) in found))
+        hashes = tuple(each for (each,) in found)
+        n_anchors = sum(not each >> KINDS_FROM for each in hashes)
+        return Market(fingerprint, *known, hashes[:n_anchors], hashes[n_anchors:])
 
     def returns(self, run_id: str) -> tuple[str | None, npt.NDArray[np.float64]] | None:
         """Return the date of a run's first return and its returns; None where it has none."""
@@ -340,35 +343,11 @@ def _known(base: sqlite3.Connection, runs: Iterable[LedgerRun]) -> set[str]:
     return {row[0] for row in chosen(base, "SELECT run_id FROM runs WHERE run_id IN (?)", {run.run_id for run in runs})}
 
 
-def _markets(base: sqlite3.Connection, runs: Iterable[LedgerRun]) -> set[str]:
-    return _fingerprints(base, sorted({run.market.fingerprint for run in runs}))
-
-
-def _fingerprints(base: sqlite3.Connection, asked: Iterable[str]) -> set[str]:
+def _marks(base: sqlite3.Connection, markets: Iterable[Market]) -> dict[str, int]:
+    """Return how many marks were told of each market; an earlier version told none."""
     # One that only a run has named was never told.
-    query = "SELECT fingerprint FROM markets WHERE name IS NOT NULL AND fingerprint IN (?)"
-    return {row[0] for row in chosen(base, query, asked)}
-
-
-def _openings(
-    base: sqlite3.Connection, market: Market, window: tuple[str, str]
-) -> list[tuple[str, str, tuple[str, str, str], int]]:
-    """Return who opened days of a window: session, seal, what exactly, times before."""
-    query = (
-        "SELECT sessions.name, seal, fingerprint, first, last, n_before FROM holdout_opens"
-        " JOIN sessions ON sessions.id = session JOIN markets ON markets.id = market WHERE family IN (?)"
-    )
-    rows = sorted(chosen(base, query, questions.families_of(base, market)), key=lambda row: row[-1])
-    return [(row[0], row[1], row[2:5], row[5]) for row in rows if row[3] <= window[1] and window[0] <= row[4]]
-
-
-def _looks(base: sqlite3.Connection, market: Market, window: tuple[str, str]) -> int:
-    query = (
-        "SELECT COUNT(*) FROM runs JOIN markets ON markets.id = runs.market WHERE runs.kind != 'holdout'"
-        " AND first <= ? AND last >= ? AND markets.family = ?"
-    )
-    families = questions.families_of(base, market)
-    return sum(base.execute(query, (window[1], window[0], family)).fetchone()[0] for family in families)
+    query = "SELECT fingerprint, n_marks FROM markets WHERE name IS NOT NULL AND fingerprint IN (?)"
+    return dict(chosen(base, query, sorted({market.fingerprint for market in markets})))
 
 
 def _listed(base: sqlite3.Connection, which: Which) -> list[Listed]:
