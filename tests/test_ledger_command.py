@@ -6,12 +6,13 @@ import csv
 import json
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from commands import typed
-from ledgers import id_of, ledger_at, made, returns
+from ledgers import id_of, ledger_at, made, market, returns
 
 from openoutcry.ledger import Ledger
 
@@ -105,6 +106,35 @@ def test_tables_show_what_json_tells(ran: Callable[..., Told], ledger: Ledger) -
         ["show", id_of(777)],
     ):
         assert ran("ledger", *words, code=2)[1].startswith("error: ")
+
+
+def test_tables_name_a_strategy_by_its_params_and_stay_within_the_screen(
+    ran: Callable[..., Told], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    strategies = {
+        "trend(fast=10, slow=50)": ({"name": "trend", "params": {"fast": 10, "slow": 50}}, ""),
+        "carry(share=0.123457): Hold what pays.": (
+            {"strategy": "carry", "params": {"share": 0.123456789}},
+            "Hold what pays.",
+        ),
+        "code abababab(n=20): Buy dips.": ({"code": "ab" * 32, "params": {"n": 20}}, "Buy dips."),
+        "momentum": ({"name": "momentum"}, ""),
+        "what it says": ({"entry_rules": []}, "what it says"),
+        f"{'x' * 47}…": ({"name": "x" * 200}, ""),
+    }
+    ledger = ledger_at(tmp_path / "ledger")
+    where = replace(market(), name="a market with a name that is very long", symbols=())
+    for number, (strategy, words) in enumerate(strategies.values()):
+        ledger.add([made(number, number / 10, market=where, strategy=strategy, description=words)])
+    monkeypatch.setenv("COLUMNS", "140")
+    for words in (["list"], ["top", "-n", "9"], ["compare", *map(id_of, range(6))]):
+        lines = ran("ledger", *words)[0].splitlines()
+        assert all(any(what in line for line in lines) for what in strategies)
+        monkeypatch.setenv("COLUMNS", "80")
+        lines = ran("ledger", *words)[0].splitlines()
+        assert max(map(len, lines)) <= 80
+        assert all(any(f"0.{number}0" in line for line in lines) for number in range(6)), "no number is cut"
+        monkeypatch.setenv("COLUMNS", "140")
 
 
 def test_verify_exits_with_1_where_somebody_changed_a_line(

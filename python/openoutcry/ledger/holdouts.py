@@ -12,6 +12,9 @@ from openoutcry.ledger.market import Market
 from openoutcry.ledger.questions import families_of
 from openoutcry.ledger.schema import chosen
 
+# A date without a time is the whole day: what begins so comes before it.
+_DAY = "~"
+
 
 class Opening(NamedTuple):
     """A holdout that was opened: by whom, for what, and how often before."""
@@ -32,7 +35,7 @@ def openings(base: sqlite3.Connection, market: Market, window: tuple[str, str]) 
     )
     families, kin = families_of(base, market)
     found = [Opening(*row) for row in chosen(base, query, families)]
-    found = [each for each in found if each.first <= window[1] and window[0] <= each.last]
+    found = [each for each in found if each.first <= window[1] + _DAY and window[0] <= each.last + _DAY]
     found += [Opening(*row) for row in chosen(base, query, kin)]
     return sorted(found, key=lambda each: each.n_before)
 
@@ -44,6 +47,6 @@ def looks(base: sqlite3.Connection, market: Market, window: tuple[str, str]) -> 
         " AND markets.family = ?"
     )
     families, kin = families_of(base, market)
-    within = f"{query} AND first <= ? AND last >= ?"
-    n = sum(base.execute(within, (family, window[1], window[0])).fetchone()[0] for family in families)
+    within = f"{query} AND first <= ? AND last || '{_DAY}' >= ?"
+    n = sum(base.execute(within, (family, window[1] + _DAY, window[0])).fetchone()[0] for family in families)
     return int(n + sum(base.execute(query, (family,)).fetchone()[0] for family in kin))

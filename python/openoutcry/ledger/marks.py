@@ -58,7 +58,7 @@ def _paths(prices: npt.NDArray[np.float64], step: int) -> tuple[Words, npt.NDArr
     n_paths = max(0, len(moves) - (_RETURNS - 1) * step)
     path = np.stack([moves[at * step :][:n_paths] for at in range(_RETURNS)])
     level = np.frexp(path.sum(axis=0))[1]
-    cells = np.rint(np.ldexp(path, _CELLS - level)).astype(np.uint64)
+    cells = np.rint(path * np.ldexp(1.0, _CELLS - level)).astype(np.uint64)
     words = level.astype(np.uint64)
     for row in cells:
         words = _mixed(words ^ row)

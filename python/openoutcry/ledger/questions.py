@@ -16,7 +16,8 @@ from openoutcry.errors import refusal
 from openoutcry.ledger.entry import Track, checked_id
 from openoutcry.ledger.filling import families_among, sharing
 from openoutcry.ledger.market import Market, is_kin
-from openoutcry.ledger.schema import ALL, AVERAGED, chosen
+from openoutcry.ledger.schema import AVERAGED, chosen
+from openoutcry.ledger.scope import DESCRIBED, MARKETS, Scope
 from openoutcry.ledger.summary import FIELDS, NUMBERS, RunMetricsSummary
 from openoutcry.openoutcry_py import OpenOutcryError
 from openoutcry.skill import Moments, deflate
@@ -189,43 +190,40 @@ def summary_of(row: Sequence[Any]) -> RunMetricsSummary:
 # Rankings
 
 
-def ranked(base: sqlite3.Connection, family: int = ALL, *, n: int = 5, worst: bool = False) -> list[Standing]:
+def ranked(base: sqlite3.Connection, scope: Scope, *, n: int = 5, worst: bool = False) -> list[Standing]:
     """Return the best `n` strategies by mean Sharpe ratio, or the worst, best first.
 
     Ties go to the one with more runs, then to the smaller id.
     """
     order = "mean ASC, n ASC, sha256 DESC" if worst else "mean DESC, n DESC, sha256 ASC"
     order = ", ".join(f"agg.{each}" for each in order.split(", "))
-    found = _standings(base, family, f"AND agg.mean IS NOT NULL ORDER BY {order}", n)
+    found = _standings(base, scope, f"AND agg.mean IS NOT NULL ORDER BY {order}", n)
     return found[::-1] if worst else found
 
 
-def unranked(base: sqlite3.Connection, family: int = ALL, *, n: int = 5) -> list[Standing]:
+def unranked(base: sqlite3.Connection, scope: Scope, *, n: int = 5) -> list[Standing]:
     """Return strategies of which no run has a Sharpe ratio, by id."""
-    return _standings(base, family, "AND agg.mean IS NULL ORDER BY agg.sha256", n)
+    return _standings(base, scope, "AND agg.mean IS NULL ORDER BY agg.sha256", n)
 
 
 _AGG = (
-    "SELECT agg.*, strategies.canonical_json, strategies.description, last_run.candle_interval, long.n_returns AS bars,"
-    " long.sharpe_per_bar, long.skew, long.kurtosis, markets.family AS long_family FROM strat_agg AS agg"
+    "SELECT agg.*, strategies.canonical_json, last_run.candle_interval, long.n_returns AS bars,"
+    " long.sharpe_per_bar, long.skew, long.kurtosis, markets.family AS long_family FROM {table} AS agg"
     " JOIN strategies ON strategies.id = agg.strategy JOIN runs AS last_run ON last_run.id = agg.last"
     " LEFT JOIN runs AS long ON long.id = agg.longest LEFT JOIN markets ON markets.id = long.market"
     " WHERE agg.family = ?"
 )
 
 
-def _standings(base: sqlite3.Connection, family: int, rest: str, n: int) -> list[Standing]:
-    found = base.execute(f"{_AGG} {rest} LIMIT ?", (family, n))
+def _standings(base: sqlite3.Connection, scope: Scope, rest: str, n: int) -> list[Standing]:
+    found = base.execute(f"{_AGG.format(table=scope.table)} {rest} LIMIT ?", (scope.family, n))
     names = [each[0] for each in found.description]
-    return [_standing(base, family, dict(zip(names, row, strict=True))) for row in found.fetchall()]
+    return [_standing(base, scope, dict(zip(names, row, strict=True))) for row in found.fetchall()]
 
 
-def _standing(base: sqlite3.Connection, family: int, row: Mapping[str, Any]) -> Standing:
-    markets = base.execute(
-        "SELECT markets.name FROM strat_markets JOIN markets ON markets.id = market WHERE strategy = ? AND ? IN (?,"
-        " family) ORDER BY market LIMIT 20",
-        (row["strategy"], family, ALL),
-    )
+def _standing(base: sqlite3.Connection, scope: Scope, row: Mapping[str, Any]) -> Standing:
+    asked = {"strategy": row["strategy"], "family": scope.family, "through": scope.through}
+    description = base.execute(DESCRIBED, asked).fetchone()
     dsr, n_trials = None, 0
     if row["bars"] is not None:
         trials = _trials_at(base, row["long_family"], row["bars"])
@@ -239,11 +237,11 @@ def _standing(base: sqlite3.Connection, family: int, row: Mapping[str, Any]) -> 
         row["n_undefined"],
         row["n_failed"],
         {name: row[f"total_{name}"] / row[f"n_{name}"] if row[f"n_{name}"] else None for name in AVERAGED},
-        row["description"],
+        None if description is None else description[0],
         row["candle_interval"],
         dsr,
         n_trials,
-        tuple(dict.fromkeys(name or "unnamed" for (name,) in markets)),
+        tuple(dict.fromkeys(name or "unnamed" for (name,) in base.execute(MARKETS, asked))),
     )
 
 
@@ -271,12 +269,11 @@ def deflated(track: Track, trials: Trials) -> float | None:
         return None
 
 
-def counts(base: sqlite3.Connection, family: int = ALL) -> tuple[int, int]:
-    """Return how many runs, done or failed, may be ranked, and of how many strategies."""
-    found = base.execute(
-        "SELECT COALESCE(SUM(n + n_undefined + n_failed), 0), COUNT(*) FROM strat_agg WHERE family = ?", (family,)
-    ).fetchone()
-    return int(found[0]), int(found[1])
+def counts(base: sqlite3.Connection, scope: Scope) -> tuple[int, int, int]:
+    """Return how many runs, done or failed, may be ranked, of how many strategies, and how many of those are."""
+    counted = "COALESCE(SUM(n + n_undefined + n_failed), 0), COUNT(*), COUNT(mean)"
+    found = base.execute(f"SELECT {counted} FROM {scope.table} WHERE family = ?", (scope.family,)).fetchone()
+    return int(found[0]), int(found[1]), int(found[2])
 
 
 def returns_of(base: sqlite3.Connection, run_id: str) -> tuple[str | None, np.ndarray[Any, Any]] | None:

@@ -24,6 +24,7 @@ from openoutcry.ledger.market import Market
 from openoutcry.ledger.marks import KINDS_FROM
 from openoutcry.ledger.questions import Standing, Trials
 from openoutcry.ledger.schema import ALL, chosen
+from openoutcry.ledger.scope import Scope
 from openoutcry.ledger.segments import ROTATE_AT, Checked, Segments
 from openoutcry.ledger.summary import RunMetricsSummary
 
@@ -209,21 +210,31 @@ class Ledger:
             worst: The lowest ones, best first all the same.
         """
         count = whole("n", n, 1, MOST)
-        return self._of_family(market, lambda base, at: questions.ranked(base, at, n=count, worst=worst), [])
+        return self._of_family(market, lambda base, at: questions.ranked(base, Scope(at), n=count, worst=worst), [])
 
     def unranked(self, n: int = 5, market: Market | None = None) -> list[Standing]:
         """Return strategies of which no run has a Sharpe ratio."""
         count = whole("n", n, 1, MOST)
-        return self._of_family(market, lambda base, at: questions.unranked(base, at, n=count), [])
+        return self._of_family(market, lambda base, at: questions.unranked(base, Scope(at), n=count), [])
 
-    def prior_results(self, market: Market | None = None, *, budget: int = prior.BUDGET) -> str | None:
+    def prior_results(
+        self, market: Market | None = None, *, budget: int = prior.BUDGET, through: str | None = None
+    ) -> str | None:
         """Return what was learned so far as a text for a prompt; None if nothing.
 
         Args:
             market: Of the family of this market alone.
             budget: Tokens at most, at four bytes each.
+            through: Of runs alone whose window ended by this date: for whoever must not know of later ones.
+
+        Raises:
+            OpenOutcryError: `argument_invalid`: dates are compared, which takes a `market`.
         """
-        return self._of_family(market, lambda base, at: prior.text_of(prior.learned(base, at), budget), None)
+        if through is not None and market is None:
+            raise refusal("argument_invalid", "`market` is required with `through`; received None")
+        return self._of_family(
+            market, lambda base, at: prior.text_of(prior.learned(base, Scope(at, through)), budget), None
+        )
 
     def _of_family(
         self, market: Market | None, question: Callable[[sqlite3.Connection, int], Answer], nothing: Answer
@@ -270,6 +281,14 @@ class Ledger:
         if at != offset or record["payload"].get("run_id", "").lower() != asked:
             raise refusal("argument_invalid", f"the log must hold run {asked} as it was; received another line")
         return LedgerRun.from_json(record["payload"], self._market(fingerprint))
+
+    def words(self, run_ids: Iterable[str]) -> dict[str, tuple[str | None, str]]:
+        """Return what the strategies of runs say of themselves, and are as JSON."""
+        query = (
+            "SELECT run_id, description, canonical_json FROM runs JOIN strategies ON strategies.id = strategy"
+            " WHERE run_id IN (?)"
+        )
+        return self._index.ask(lambda base: {row[0]: row[1:] for row in chosen(base, query, run_ids)})
 
     def _market(self, fingerprint: str) -> Market:
         import json
