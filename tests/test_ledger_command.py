@@ -7,8 +7,10 @@ import json
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 from commands import typed
@@ -73,6 +75,31 @@ def test_a_run_that_the_agent_ends_is_remembered_as_failed(ran: Callable[..., To
     (listed,) = json.loads(ran("ledger", "list", "--status", "failed", "--json")[0])
     assert listed["error"] == "ValueError: no idea"
     assert len(json.loads(ran("ledger", "list", "--json")[0])) == 1
+
+
+def test_each_run_that_is_done_appends_a_line_for_each_instrument(ran: Callable[..., Told], tmp_path: Path) -> None:
+    """L1: five fields, never overwritten, and the same file can be made of the ledger."""
+    path = tmp_path / "out" / "run_ledger.jsonl"
+    contents = [b""]
+    for agent, code in (("momentum", 0), ("broken_agent:decide", 1), ("buy-and-hold", 0)):
+        (tmp_path / "broken_agent.py").write_text("def decide(seen):\n    raise ValueError\n", encoding="utf-8")
+        ran(*RUN, "--agent", agent, "--output-dir", "out", code=code)
+        content = path.read_bytes()
+        assert content.startswith(contents[-1])
+        assert (content == contents[-1]) == bool(code), "a run that failed is in the ledger alone"
+        contents.append(content)
+    lines = [json.loads(line) for line in contents[-1].splitlines()]
+    told = [(line["instrument"], line["candle_interval"], line["strategy"]) for line in lines]
+    names = [{"name": agent} for agent in ("momentum", "buy-and-hold")]
+    assert told == [(symbol, "1d", name) for name in names for symbol in ("USD", "JPY")]
+    for line in lines:
+        assert set(line) == {"run_id", "instrument", "candle_interval", "strategy", "timestamp"}
+        assert str(UUID(line["run_id"])) == line["run_id"]
+        assert datetime.fromisoformat(line["timestamp"]).utcoffset() == timedelta(0)
+    ran("ledger", "export", "again.jsonl", "--view", "run-ledger")
+    again = [json.loads(line) for line in (tmp_path / "again.jsonl").read_text("utf-8").splitlines()]
+    kept = [{**line, "timestamp": None} for line in again]
+    assert kept == [{**line, "timestamp": None} for line in lines]
 
 
 @pytest.fixture

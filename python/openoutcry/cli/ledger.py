@@ -314,7 +314,7 @@ def _standing(each: Standing) -> list[str]:
 
 
 def _what(description: str | None, strategy: str) -> str:
-    """Return a strategy in a line: name and params, and what it says of itself where there is room."""
+    """Return a strategy in a line: name and params, then what it says of itself."""
     told = json.loads(strategy)
     name, params = told.get("name", told.get("strategy")), told.get("params")
     if isinstance(code := told.get("code"), str):

@@ -25,7 +25,7 @@ _MOST_STRATEGIES = 200_000
 
 
 def sharing(base: sqlite3.Connection, market: Market) -> dict[int, Shared]:
-    """Return the ids of markets with anchors or marks of a market, and how many of each kind."""
+    """Return the ids of markets with hashes of a market, and how many of each kind."""
     counted: dict[int, Counter[int]] = {}
     query = f"SELECT market, anchor >> {KINDS_FROM} AS kind, COUNT(*) FROM anchors WHERE anchor IN (?) GROUP BY 1, 2"
     for other, kind, n in chosen(base, query, market.hashes()):
@@ -34,7 +34,7 @@ def sharing(base: sqlite3.Connection, market: Market) -> dict[int, Shared]:
 
 
 def families_among(base: sqlite3.Connection, market: Market, counted: Mapping[int, Shared]) -> set[int]:
-    """Return which of the markets that share something with a market are of its family."""
+    """Return which of the markets that share hashes with a market are of its family."""
     sizes = chosen(base, "SELECT id, n_anchors, n_marks FROM markets WHERE id IN (?)", counted)
     return {other for other, *size in sizes if is_family(counted[other], market.size, Size(*size))}
 
@@ -84,7 +84,7 @@ class Filling:
     # Markets
 
     def _market(self, market: Market) -> None:
-        """Take note of a market; families that it joins are one from now on, and kin likewise."""
+        """Take note of a market; families that it joins are one from now on, as are kin."""
         self.finish()
         base = self._base
         own = self.market_ids([market.fingerprint])[market.fingerprint]

@@ -120,14 +120,14 @@ def shared(hashes: Iterable[int]) -> Shared:
 
 
 def is_family(found: Shared, one: Size, two: Size) -> bool:
-    """Return whether what two markets share shows the same prices at the same dates."""
+    """Return whether what two markets share shows the same prices and dates."""
     fewer = min(one.n_anchors, two.n_anchors)
     least = max(min(_ENOUGH, fewer), fewer // _PART if one.n_marks and two.n_marks else 0)
     return 0 < found.get(0, 0) >= least or found.get(DATED, 0) >= _ENOUGH_MARKS
 
 
 def is_kin(found: Shared) -> bool:
-    """Return whether what two markets share shows the same prices, whatever their dates."""
+    """Return whether what two markets share shows the same prices at any dates."""
     return found.get(UNDATED, 0) >= _ENOUGH_MARKS
 
 

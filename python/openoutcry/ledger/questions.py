@@ -91,9 +91,9 @@ def family_of(base: sqlite3.Connection, market: Market) -> int | None:
 
 
 def families_of(base: sqlite3.Connection, market: Market) -> tuple[list[int], list[int]]:
-    """Return every family that a market holds prices of, or is of, and those of its kin.
+    """Return the families that a market holds prices of, or is of, and those of its kin.
 
-    The latter hold its prices at dates that say nothing of its own.
+    Kin hold its prices at dates that say nothing of its own.
     """
     query = "SELECT family, kin, n_anchors + n_marks FROM markets WHERE fingerprint = ?"
     own = base.execute(query, (market.fingerprint,)).fetchone()
@@ -111,9 +111,9 @@ def families_of(base: sqlite3.Connection, market: Market) -> tuple[list[int], li
 
 
 def trials_of(base: sqlite3.Connection, market: Market, but_session: str | None = None) -> Trials:
-    """Return how often the family of a market and its kin were tried, one session left out.
+    """Return how often the family of a market and its kin were tried.
 
-    What others tried as well stays.
+    One session may be left out; what others tried as well stays.
     """
     families = sorted(chain.from_iterable(families_of(base, market)))
     n = sum(row[0] for row in chosen(base, "SELECT n_trials FROM families WHERE family IN (?)", families))
@@ -270,7 +270,10 @@ def deflated(track: Track, trials: Trials) -> float | None:
 
 
 def counts(base: sqlite3.Connection, scope: Scope) -> tuple[int, int, int]:
-    """Return how many runs, done or failed, may be ranked, of how many strategies, and how many of those are."""
+    """Return how many runs may be told of, of how many strategies, and how many are ranked.
+
+    Failed ones are among the runs.
+    """
     counted = "COALESCE(SUM(n + n_undefined + n_failed), 0), COUNT(*), COUNT(mean)"
     found = base.execute(f"SELECT {counted} FROM {scope.table} WHERE family = ?", (scope.family,)).fetchone()
     return int(found[0]), int(found[1]), int(found[2])
