@@ -46,7 +46,7 @@ def test_the_17_fields_are_those_that_are_specified_and_all_but_two_may_be_absen
         *("sortino_ratio", "calmar_ratio", "max_drawdown", "pnl_return", "avg_win", "avg_loss", "max_win", "max_loss"),
         "avg_hold_duration_secs",
     )
-    assert FIELDS == names
+    assert names == FIELDS
     found = RunMetricsSummary.from_json({"id": "id", "status": "done"})
     assert found == RunMetricsSummary("id", "done")
     assert found.to_json() == {"id": "id", "status": "done"}
