@@ -117,13 +117,12 @@ def test_markets_of_other_prices_stay_apart(deviation: float, tick: float, start
     assert not any(one.is_kin(two) for one, two in combinations([*markets, Market.of(FX), Market.of(TREASURY)], 2))
 
 
-def test_a_market_that_moves_by_a_tick_up_or_down_has_no_marks_of_its_own() -> None:
-    """A path that comes twice tells no market apart."""
-    up = np.random.default_rng(0).random((2500, 2)) < 0.5
-    close = np.where(up, 1.01, 1.0)
-    assert Market.of(of([str(np.datetime64("2000-01-03") + day) for day in range(2500)], close)).marks == ()
-    still = of(list(FX.dates[:500]), np.ones((500, 1)))
-    assert Market.of(still).size == (0, 0)
+def test_of_prices_that_do_not_move_nothing_is_told() -> None:
+    for still in (np.ones((500, 1)), np.full((500, 1), np.nan)):
+        still[0] = 1.0
+        assert Market.of(of(list(FX.dates[:500]), still)).size == (0, 0)
+    # Bars that were told five times are every fifth bar of what was made of them.
+    assert Market.of(of(list(FX.dates[:2500]), np.repeat(FX.close[:500], 5, axis=0))).is_kin(Market.of(FX))
 
 
 def test_a_log_of_a_version_without_marks_keeps_its_families_and_learns_marks(tmp_path: Path) -> None:

@@ -150,6 +150,12 @@ def test_one_look_at_the_holdout_silences_what_came_of_it_alone(tmp_path: Path) 
     told = run(tmp_path / "d", replace(CONFIG, seed=1), ledger=ledger).memory.prior or ""
     assert [f'"fast":{fast}' in told for fast in (11, 22, 33)] == [True, False, True]
     assert told.startswith("## Learnings from 2 prior backtests across 2 strategies\n")
+    # Its tests are years before, and what it was told is not.
+    early = replace(OPEN, split=Split(train=200, test=100, holdout_bars=0))
+    assert run(tmp_path / "f", early, proposals=[trend(fast=55)], ledger=ledger).memory.prior
+    last = run(tmp_path / "g", replace(CONFIG, seed=2), ledger=ledger).memory.prior or ""
+    assert '"fast":11' in last
+    assert '"fast":55' not in last
     folds = replace(CONFIG, split=Split(n_folds=2))
     other = run(tmp_path / "e", folds, proposals=[trend(fast=44)], ledger=ledger).memory.prior or ""
     assert '"fast":11' in other, "a session of other folds is told, too"

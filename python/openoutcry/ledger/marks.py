@@ -42,9 +42,7 @@ def marks_of(dates: Sequence[str], close: npt.NDArray[np.float64]) -> tuple[int,
         for step in _STEPS:
             paths, last = _paths(prices, step)
             found += [_kind(paths, UNDATED), _kind(_mixed(paths ^ days[bars[last]]), DATED)]
-    marks, n_times = np.unique(np.concatenate(found), return_counts=True)
-    # A path that comes twice is one that any market might take, such as a cent up and a cent down.
-    return tuple(marks[n_times == 1].tolist())
+    return tuple(np.unique(np.concatenate(found)).tolist())
 
 
 def day(date: str) -> bytes:
