@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from openoutcry.ledger.market import ENOUGH, Market
+from openoutcry.ledger.market import Market, Shared, Size, is_family, is_kin
+from openoutcry.ledger.marks import KINDS_FROM
 from openoutcry.ledger.rows import COLUMNS, UNREADABLE, RunRow, strategy_row
 from openoutcry.ledger.schema import chosen
 from openoutcry.ledger.segments import Place
@@ -22,13 +24,19 @@ BLOCK = 20_000
 _MOST_STRATEGIES = 200_000
 
 
-def sharing(base: sqlite3.Connection, market: Market) -> dict[int, int]:
-    """Return the ids of markets with anchors of a market, and how many of them."""
-    counted: dict[int, int] = {}
-    query = "SELECT market, COUNT(*) FROM anchors WHERE anchor IN (?) GROUP BY market"
-    for other, n in chosen(base, query, market.anchors):
-        counted[other] = counted.get(other, 0) + n
-    return counted
+def sharing(base: sqlite3.Connection, market: Market) -> dict[int, Shared]:
+    """Return the ids of markets with hashes of a market, and how many of each kind."""
+    counted: dict[int, Counter[int]] = {}
+    query = f"SELECT market, anchor >> {KINDS_FROM} AS kind, COUNT(*) FROM anchors WHERE anchor IN (?) GROUP BY 1, 2"
+    for other, kind, n in chosen(base, query, market.hashes()):
+        counted.setdefault(other, Counter())[kind] += n
+    return dict(counted)
+
+
+def families_among(base: sqlite3.Connection, market: Market, counted: Mapping[int, Shared]) -> set[int]:
+    """Return which of the markets that share hashes with a market are of its family."""
+    sizes = chosen(base, "SELECT id, n_anchors, n_marks FROM markets WHERE id IN (?)", counted)
+    return {other for other, *size in sizes if is_family(counted[other], market.size, Size(*size))}
 
 
 class Filling:
@@ -78,19 +86,22 @@ class Filling:
     # Markets
 
     def _market(self, market: Market) -> None:
-        """Take note of a market; families that it joins are one from now on."""
+        """Take note of a market; families that it joins are one from now on, as are kin."""
         self.finish()
         base = self._base
         own = self.market_ids([market.fingerprint])[market.fingerprint]
         counted = sharing(base, market)
-        told = (market.name, json.dumps(market.symbols), market.periods_per_year, len(market.anchors), own)
-        base.execute("UPDATE markets SET name=?, symbols=?, periods_per_year=?, n_anchors=? WHERE id=?", told)
-        base.executemany("INSERT OR IGNORE INTO anchors VALUES (?, ?)", [(anchor, own) for anchor in market.anchors])
-        sizes = dict(chosen(base, "SELECT id, n_anchors FROM markets WHERE id IN (?)", counted))
-        kin = {own} | {other for other, n in counted.items() if n >= min(ENOUGH, len(market.anchors), sizes[other])}
-        families = sorted({row[0] for row in chosen(base, "SELECT family FROM markets WHERE id IN (?)", sorted(kin))})
+        told = (market.name, json.dumps(market.symbols), market.periods_per_year, len(market.anchors))
+        columns = "name=?, symbols=?, periods_per_year=?, n_anchors=?, n_marks=?"
+        base.execute(f"UPDATE markets SET {columns} WHERE id=?", (*told, len(market.marks), own))
+        base.executemany("INSERT OR IGNORE INTO anchors VALUES (?, ?)", [(each, own) for each in market.hashes()])
+        same = {own} | families_among(base, market, counted)
+        families = sorted({row[0] for row in chosen(base, "SELECT family FROM markets WHERE id IN (?)", sorted(same))})
         for family in families[1:]:
             join(base, families[0], family)
+        same |= {other for other, found in counted.items() if is_kin(found)}
+        kins = sorted({row[0] for row in chosen(base, "SELECT kin FROM markets WHERE id IN (?)", sorted(same))})
+        base.executemany("UPDATE markets SET kin = ? WHERE kin = ?", [(kins[0], kin) for kin in kins[1:]])
 
     def market_ids(self, fingerprints: Sequence[str]) -> dict[str, int]:
         """Return the ids of markets; one that is not there is made, its anchors unknown."""
@@ -100,7 +111,7 @@ class Filling:
             if fingerprint not in known:
                 at = self._base.execute("SELECT COALESCE(MAX(id), 0) + 1 FROM markets").fetchone()[0]
                 self._base.execute(
-                    "INSERT INTO markets (id, fingerprint, family) VALUES (?, ?, ?)", (at, fingerprint, at)
+                    "INSERT INTO markets (id, fingerprint, family, kin) VALUES (?, ?, ?, ?)", (at, fingerprint, at, at)
                 )
                 known[fingerprint] = at
         return known
