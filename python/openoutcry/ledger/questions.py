@@ -91,7 +91,7 @@ def family_of(base: sqlite3.Connection, market: Market) -> int | None:
 
 
 def families_of(base: sqlite3.Connection, market: Market) -> tuple[list[int], list[int]]:
-    """Return the families that a market holds prices of, or is of, and those of its kin.
+    """Return the families that a market holds prices of or is of, and its kin's.
 
     Kin hold its prices at dates that say nothing of its own.
     """
@@ -270,7 +270,7 @@ def deflated(track: Track, trials: Trials) -> float | None:
 
 
 def counts(base: sqlite3.Connection, scope: Scope) -> tuple[int, int, int]:
-    """Return how many runs may be told of, of how many strategies, and how many are ranked.
+    """Count runs that may be told of, their strategies, and those that are ranked.
 
     Failed ones are among the runs.
     """
