@@ -13,6 +13,12 @@ def noise(seed: int, n_bars: int = 1000, n_symbols: int = 4) -> oo.Dataset:
     return _market(0.01 * rng.standard_normal((n_bars, n_symbols)), f"noise-{seed}")
 
 
+def rising(seed: int, n_bars: int = 1000, n_symbols: int = 4) -> oo.Dataset:
+    """Return a market that rises by itself: noise again, beside the reward of whoever holds it."""
+    rng = np.random.default_rng(seed)
+    return _market(0.0008 + 0.01 * rng.standard_normal((n_bars, n_symbols)), f"rising-{seed}")
+
+
 def trending(seed: int, n_bars: int = 2000, n_symbols: int = 4) -> oo.Dataset:
     """Return a market whose drift stays for 100 bars on average, up or down."""
     rng = np.random.default_rng(seed)

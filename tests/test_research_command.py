@@ -7,6 +7,7 @@ import os
 import random
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -64,6 +65,7 @@ def test_the_main_job_writes_short_list_journal_and_report(first: tuple[Path, st
     assert "trials remembered of this family of markets: 0" in shown
     assert re.search(r"1\. trend fast=20 side=long-short slow=120, Sharpe -?\d\.\d\d out of sample: discarded", shown)
     assert "short list: 0 of 3 evaluated" in shown
+    assert "several rounds in a row brought nothing better. `--max-dry-rounds` says how many" in shown
     assert (folder / JOURNAL).exists()
     assert (folder / "research" / "report.html").read_text(encoding="utf-8").startswith("<!doctype html>")
     assert json.loads((folder / "research" / "shortlist.json").read_text())["n_trials"] == 3
@@ -83,6 +85,28 @@ def test_a_replay_verifies_and_a_changed_journal_does_not(first: tuple[Path, str
     assert verdict["reproduced"] is False
     assert "line 3" in verdict["fault"]
     research(tmp_path, "replay", "--verify", "no-such.jsonl", code=2)
+
+
+def test_a_replay_holds_a_journal_to_what_the_ledger_has_noted(first: tuple[Path, str], tmp_path: Path) -> None:
+    """A18: a chain that was made anew as a whole is found out by what is kept elsewhere."""
+    folder = first[0]
+    assert told(folder, "replay", "--verify", "--ledger", JOURNAL) == {
+        "reproduced": True,
+        "n_events": 13,
+        "fault": None,
+    }
+    verdict = told(folder, "replay", "--verify", "--ledger-dir", str(tmp_path / "other"), JOURNAL, code=1)
+    assert "a session that the ledger has not noted" in verdict["fault"]
+
+
+def test_a_model_that_cannot_be_reached_is_an_error(tmp_path: Path) -> None:
+    """A2, A17: nobody should take silence for a session that found nothing."""
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{nobody.getsockname()[1]}/v1"
+        words = ("run", "--provider", url, "--model", "none", "--max-dry-rounds", "1", "--no-ledger")
+        shown = research(tmp_path, *words, code=1).stdout
+    assert "the model could not be reached" in shown
 
 
 def test_a_second_session_begins_with_what_the_first_one_learned(first: tuple[Path, str]) -> None:

@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 import openoutcry as oo
 from openoutcry.research.config import Guard, ResearchConfig
 from openoutcry.research.gates import SKIPPED, Evidence, Thresholds, failed, is_promotable, judge, thresholds_of
+from openoutcry.research.holding import Holding
 from openoutcry.research.incumbent import beats
-from openoutcry.research.luck import Counter, Memory, Spread
+from openoutcry.research.luck import Counter, Luck, Memory, Spread
 from openoutcry.research.scores import FoldScore, InSample, OosScore, moments_of
 from openoutcry.research.shortlist import shorten
+from openoutcry.research.trial import Listed
 
 
 def fold(**changes) -> FoldScore:
@@ -125,7 +127,9 @@ def test_no_gate_at_all_promotes_nothing() -> None:
 
 
 def test_thresholds_are_read_from_plain_values_and_unknown_ones_refused() -> None:
-    assert thresholds_of({"preset": "strict", "min_trades": None}) == Thresholds(min_dsr=0.95, min_trades=None)
+    assert thresholds_of({"preset": "strict", "min_trades": None}) == Thresholds(
+        min_dsr=0.95, min_dsr_alpha=0.95, min_trades=None
+    )
     for wrong in (
         {"min_sharp": 1.0},
         {"preset": "lax"},
@@ -228,3 +232,48 @@ def test_a_configuration_is_read_back_as_it_was() -> None:
     for wrong in ({"split": {"mode": "sideways"}}, {"budgets": {"trials": 0}}, {"gate": {}}, {"split": [1]}):
         with pytest.raises(oo.OpenOutcryError):
             ResearchConfig.of_json(wrong)
+
+
+def held(seed: int = 5) -> Holding:
+    returns = 0.001 + 0.01 * np.random.default_rng(seed).standard_normal(400)
+    return Holding(returns, np.concatenate([[1.0], np.cumprod(1.0 + returns)]))
+
+
+def track(returns: np.ndarray) -> OosScore:
+    return replace(oos(), returns=returns, moments=moments_of(returns))
+
+
+@given(st.floats(0.1, 5.0), st.integers(0, 2**32 - 1))
+def test_what_holding_the_market_brings_is_no_alpha(beta: float, seed: int) -> None:
+    """Beta times buy-and-hold has nothing beyond it; what is independent of it keeps its mean, and loses its beta."""
+    market = held()
+    own = 0.002 + 0.01 * np.random.default_rng(seed).standard_normal(400)
+    counter = Counter(Memory(n_trials=10), market)
+    assert counter.luck_of(track(beta * market.returns)).dsr_alpha is None
+    left = market.taken_from(own + beta * market.returns)
+    assert np.cov(left, market.returns)[0, 1] == pytest.approx(0.0, abs=1e-12)
+    assert left == pytest.approx(market.taken_from(own), abs=1e-12)
+    # Ordinary least squares with a constant says the same. Source: Jensen (1968).
+    design = np.column_stack([np.ones(400), market.returns])
+    alpha = np.linalg.lstsq(design, own, rcond=None)[0][0]
+    assert market.taken_from(own).mean() == pytest.approx(alpha, abs=1e-12)
+
+
+def test_a_holding_that_does_not_vary_takes_nothing() -> None:
+    flat = Holding(np.zeros(400), np.ones(401))
+    assert np.array_equal(flat.taken_from(oos().returns), oos().returns)
+    luck = Counter(Memory(), flat).luck_of(oos())
+    assert luck.dsr_alpha == luck.dsr
+
+
+def test_a_candidate_says_what_should_make_a_person_look_twice() -> None:
+    sure = Luck(9, 9, 0.99, 1.0, 0.99, None, 0.96, 0.1, 0.05)
+    told = {
+        (): sure,
+        ("beyond holding the market nothing is left",): replace(sure, dsr_alpha=None),
+        ("beyond holding the market its DSR is 0.300",): replace(sure, dsr_alpha=0.3),
+        ("its DSR is 0.600 by how far the ratios of all trials lie apart",): replace(sure, dsr_spread=0.6),
+    }
+    for cautions, luck in told.items():
+        # What it is of plays no part in it.
+        assert Listed(None, luck, ()).cautions == cautions  # type: ignore[arg-type]

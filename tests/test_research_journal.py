@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from research_markets import trending
 
 import openoutcry as oo
+from openoutcry.chain import ChainedLog
 from openoutcry.ledger import Ledger, Market
 from openoutcry.research.conduct import DivergedError, Place, replay, research, resume
 from openoutcry.research.config import Budgets, ResearchConfig
@@ -86,8 +88,6 @@ def test_a_forged_score_is_found_by_replay_though_its_chain_is_whole(
     uncut: tuple[Path, Result], tmp_path: Path
 ) -> None:
     """Who forges a number and rewrites the chain behind it is still found out."""
-    from openoutcry.chain import ChainedLog
-
     stood = session_of(place(uncut[0]).journal)
     out = Place(tmp_path)
     out.journal.parent.mkdir(parents=True)
@@ -188,3 +188,80 @@ def test_a_start_says_all_that_numbers_depend_on(uncut: tuple[Path, Result]) -> 
     assert start["market"]["fingerprint"] != MARKET.fingerprint
     assert {"engine", "folds", "gates_version", "catalogue_sha256", "memory", "holdout"} <= set(start)
     assert {"git", "tier", "python", "numpy"} <= set(start["aside"])
+
+
+def test_who_forges_a_journal_is_found_by_what_the_ledger_noted(uncut: tuple[Path, Result], tmp_path: Path) -> None:
+    """A18: what no replay can make again, such as trials counted before, is held by two notes in the ledger."""
+    stood = session_of(place(uncut[0]).journal)
+
+    def forged(folder: Path, events: list[tuple[str, Any]], session: str) -> Place:
+        out = Place(folder, Ledger(uncut[0] / "ledger"))
+        out.journal.parent.mkdir(parents=True)
+        shutil.copytree(place(uncut[0]).blobs, out.blobs)
+        with ChainedLog(out.journal, session=session) as log:
+            log.append_all(events)
+        return out
+
+    told = [(event["event"], json.loads(json.dumps(event["payload"]))) for event in stood.events]
+    # Made anew as it was, it is another log: its times are.
+    out = forged(tmp_path / "again", told, stood.session_id)
+    assert listed(replay(lambda: MARKET, replace(out, ledger=None))) == listed(uncut[1])
+    with pytest.raises(oo.OpenOutcryError, match="another journal at `session_start`"):
+        replay(lambda: MARKET, out)
+    out = forged(tmp_path / "named", told, "a-name-of-ones-own")
+    with pytest.raises(oo.OpenOutcryError, match="a session that the ledger has not noted"):
+        replay(lambda: MARKET, out)
+    with pytest.raises(oo.OpenOutcryError, match="state_mismatch"):
+        Ledger(uncut[0] / "ledger", session=stood.session_id).anchor("session_end", "0" * 64)
+
+
+def test_a_forged_beginning_is_not_resumed(tmp_path: Path) -> None:
+    """A18: a session that says that nothing was tried before must have begun so."""
+    whole(tmp_path)
+    assert cut_after(tmp_path, 5) == 5
+    stood = session_of(place(tmp_path).journal, is_cut=True)
+    lines = place(tmp_path).journal.read_bytes().splitlines(keepends=True)
+    for n_events in (1, 5):
+        out = Place(tmp_path / "out", Ledger(tmp_path / "ledger"))
+        out.journal.write_bytes(b"".join(lines[: -len(stood.events)]))
+        with ChainedLog(out.journal, session=f"forged-{n_events}") as log:
+            for event in stood.events[:n_events]:
+                payload = json.loads(json.dumps(event["payload"]))
+                if event["event"] == "session_start":
+                    payload["memory"]["n_trials"] = 0
+                log.append(event["event"], payload)
+        with pytest.raises(oo.OpenOutcryError, match="a session that the ledger has not noted"):
+            resume(lambda: MARKET, RandomProposer(), out, f"forged-{n_events}")
+
+
+def test_the_time_that_a_session_took_before_it_was_cut_counts(tmp_path: Path) -> None:
+    """A2: a budget of seconds does not begin anew."""
+    config = replace(CONFIG, budgets=replace(CONFIG.budgets, seconds=3600.0))
+    seen = 0
+
+    def watch(event: str, payload: Mapping[str, Any]) -> None:
+        nonlocal seen
+        seen += event == "decision"
+        if seen == 2:
+            raise Cut
+
+    with pytest.raises(Cut):
+        research(lambda: MARKET, RandomProposer(), config, replace(place(tmp_path), on_event=watch))
+    journal = place(tmp_path).journal
+    stood = session_of(journal)
+    # As it would stand had the last proposal come after an hour.
+    last = max(at for at, event in enumerate(stood.events) if event["event"] == "proposal")
+    journal.unlink()
+    with ChainedLog(journal, session=stood.session_id) as log:
+        for at, event in enumerate(stood.events):
+            payload = json.loads(json.dumps(event["payload"]))
+            if at == last:
+                payload["aside"]["seconds"] = 3600.0
+            log.append(event["event"], payload)
+    # Whoever may write both begins another ledger beside it.
+    start = session_of(journal).events[0]["hash"]
+    shutil.rmtree(tmp_path / "ledger")
+    Ledger(tmp_path / "ledger", session=stood.session_id).anchor("session_start", start)
+    again = resume(lambda: MARKET, RandomProposer(), place(tmp_path))
+    assert again.stopped_reason == "time_budget"
+    assert len(again.trials) == 2

@@ -5,46 +5,62 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
-from research_markets import noise
+from research_markets import noise, rising
 from scipy.stats import beta
 
 import openoutcry as oo
 from openoutcry.research.conduct import Place, research
 from openoutcry.research.config import Budgets, ResearchConfig
 from openoutcry.research.gates import Evidence, Thresholds, is_promotable, judge
+from openoutcry.research.holding import Holding
+from openoutcry.research.holdout import HoldoutVault
 from openoutcry.research.luck import Counter, Memory
 from openoutcry.research.proposers import RandomProposer
 from openoutcry.research.trial import Result
+from openoutcry.research.validation import ground_of
 
 pytestmark = pytest.mark.once
 
 N_SESSIONS = 200 if os.environ.get("OPENOUTCRY_FULL") else 6
 N_PROPOSALS = 50
+N_RISING = 100 if os.environ.get("OPENOUTCRY_FULL") else 4
 # All that a session looks at is judged by each of these afterwards, at the trials of its end.
 NOBODY = Thresholds(min_sharpe=1e6)
 DSR_ALONE = Thresholds(*(None,) * 6, min_dsr=0.95, max_perturbation_loss=None, max_probe_changes=None)
 
 
-def session(seed: int, folder: Path) -> Result:
+class Searched(NamedTuple):
+    """What came of a session, and what holding its market would have brought."""
+
+    result: Result
+    holding: Holding
+
+
+def session(market: oo.Dataset, seed: int, folder: Path) -> Searched:
     config = ResearchConfig(
         budgets=Budgets(N_PROPOSALS, 2 * N_PROPOSALS, 2 * N_PROPOSALS),
         gates=NOBODY,
         costs=oo.CostModel.zero(),
         seed=seed,
     )
-    market = noise(10_008 + seed)
-    return research(lambda: market, RandomProposer(), config, Place(folder / str(seed)))
+    vault = HoldoutVault(lambda: market, config.split)
+    ground = ground_of(vault.research(), vault.research_end, config.split, (config.costs, config.limits))
+    result = research(lambda: market, RandomProposer(), config, Place(folder / str(seed)))
+    return Searched(result, ground.holding)
 
 
-def promotes(result: Result, gates: Thresholds, n_trials: int | None = None) -> bool:
+def promotes(searched: Searched, gates: Thresholds, n_trials: int | None = None) -> bool:
     """Return whether any trial would be on the short list, at trials counted or declared."""
-    gates = replace(gates, max_probe_changes=None)
-    counter = Counter(Memory(n_trials=result.n_trials if n_trials is None else n_trials))
+    gates, result = replace(gates, max_probe_changes=None), searched.result
+    memory = Memory(n_trials=result.n_trials if n_trials is None else n_trials)
+    counter = Counter(memory, searched.holding)
+    lucks = [counter.luck_of(trial.oos) for trial in result.trials]
     found = (
-        judge(Evidence(trial.oos, trial.validated.in_sample, counter.luck_of(trial.oos).dsr), gates)
-        for trial in result.trials
+        judge(Evidence(trial.oos, trial.validated.in_sample, luck.dsr, luck.dsr_alpha), gates)
+        for trial, luck in zip(result.trials, lucks, strict=True)
     )
     return any(map(is_promotable, found))
 
@@ -55,12 +71,12 @@ def upper_bound(count: int, n: int) -> float:
 
 
 @pytest.fixture(scope="module")
-def sessions(tmp_path_factory: pytest.TempPathFactory) -> list[Result]:
+def sessions(tmp_path_factory: pytest.TempPathFactory) -> list[Searched]:
     folder = tmp_path_factory.mktemp("noise")
-    return [session(seed, folder) for seed in range(N_SESSIONS)]
+    return [session(noise(10_008 + seed), seed, folder) for seed in range(N_SESSIONS)]
 
 
-def test_noise_is_hardly_ever_promoted(sessions: list[Result]) -> None:
+def test_noise_is_hardly_ever_promoted(sessions: list[Searched]) -> None:
     rates = {
         "strict": sum(promotes(each, Thresholds.preset("strict")) for each in sessions),
         "default": sum(promotes(each, Thresholds.preset("default")) for each in sessions),
@@ -69,7 +85,7 @@ def test_noise_is_hardly_ever_promoted(sessions: list[Result]) -> None:
     }
     for name, count in rates.items():
         print(f"{name}: {count} of {N_SESSIONS} sessions, at most {upper_bound(count, N_SESSIONS):.1%}")
-    assert all(each.n_trials == N_PROPOSALS for each in sessions)
+    assert all(each.result.n_trials == N_PROPOSALS for each in sessions)
     for name in ("strict", "DSR above 0.95 alone"):
         assert rates[name] <= 0.05 * N_SESSIONS
     if N_SESSIONS >= 200:
@@ -77,11 +93,31 @@ def test_noise_is_hardly_ever_promoted(sessions: list[Result]) -> None:
     assert rates["the same, 1 trial declared"] > 0.2 * N_SESSIONS, "what is counted decides"
 
 
-def test_declaring_one_trial_instead_of_all_flips_the_verdict_on_the_best(sessions: list[Result]) -> None:
+def test_declaring_one_trial_instead_of_all_flips_the_verdict_on_the_best(sessions: list[Searched]) -> None:
     """The best of four sessions' 200 trials, side by side."""
-    best = max((trial for each in sessions[:4] for trial in each.trials), key=lambda trial: trial.oos.sharpe or -9.0)
+    best = max(
+        (trial for each in sessions[:4] for trial in each.result.trials), key=lambda trial: trial.oos.sharpe or -9.0
+    )
     counted = Counter(Memory(n_trials=200)).luck_of(best.oos)
     assert counted.dsr is not None
     assert counted.dsr_if_one is not None
     print(f"Sharpe {best.oos.sharpe:.2f}: DSR {counted.dsr:.3f} at 200 trials, {counted.dsr_if_one:.3f} at 1")
     assert counted.dsr < 0.95 < counted.dsr_if_one
+
+
+def test_drift_is_not_taken_for_skill(tmp_path: Path) -> None:
+    """A market that rises pays whoever holds it: strict asks for what is left beyond that."""
+    found = [session(rising(20_008 + seed), seed, tmp_path) for seed in range(N_RISING)]
+    strict = Thresholds.preset("strict")
+    rates = {
+        "strict": sum(promotes(each, strict) for each in found),
+        "strict without `dsr_alpha`": sum(promotes(each, replace(strict, min_dsr_alpha=None)) for each in found),
+        "default": sum(promotes(each, Thresholds()) for each in found),
+        "DSR above 0.95 alone": sum(promotes(each, DSR_ALONE) for each in found),
+        "`dsr_alpha` beside it": sum(promotes(each, replace(DSR_ALONE, min_dsr_alpha=0.95)) for each in found),
+    }
+    for name, count in rates.items():
+        print(f"{name}: {count} of {N_RISING} sessions, at most {upper_bound(count, N_RISING):.1%}")
+    for name in ("strict", "`dsr_alpha` beside it"):
+        assert rates[name] <= 0.05 * N_RISING
+    assert rates["DSR above 0.95 alone"] > 0, "or there is no drift to be taken for skill"

@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 from rich.console import Console
 
-from openoutcry.cli.research_lines import LONGEST, Shown, candidate_line, list_line
+from openoutcry.cli.research_lines import HINTS, LONGEST, Shown, candidate_line, list_line
 from openoutcry.cli.source import open_dataset, page_to_write
 from openoutcry.cli.table import plain
 from openoutcry.errors import refusal
@@ -23,6 +24,7 @@ from openoutcry.openoutcry_py import CostModel
 
 if TYPE_CHECKING:
     from openoutcry.dataset import Dataset
+    from openoutcry.ledger import Ledger
     from openoutcry.research.conduct import Place
     from openoutcry.research.config import ResearchConfig
     from openoutcry.research.gates import Thresholds
@@ -46,10 +48,15 @@ RUN_EXAMPLES = """
 The journal is written before anything follows from it: a run that was cut goes on with `research resume`. Ctrl-C stops
 after the round and hands over what there is; a second one cuts.
 
-**Exit codes** 0: the session came to its end, with candidates or without. 2: the input was refused.
+**Exit codes** 0: the session came to its end, with candidates or without. 1: the model could not be reached. 2: the
+input was refused.
 """
 REPLAY_EXAMPLES = """
-**Example** `openoutcry research replay --verify research/logs/research_journal.jsonl`
+**Examples**
+
+`openoutcry research replay --verify research/logs/research_journal.jsonl`
+
+`openoutcry research replay --verify --ledger research/logs/research_journal.jsonl`
 
 **Exit codes** 0: every event came out the same, bit for bit. 1: one did not, or the journal was tampered with.
 """
@@ -155,8 +162,9 @@ def resume(
     place = _place(_folder(journal), (ledger, ledger_dir), found, as_json)
     load = _loader(stood, source)
     if recorded.is_over:
-        # It may have been cut while its files were written.
-        _told_of(load, lambda: conduct.replay(load, place, recorded.session_id), place, as_json)
+        # It may have been cut while its files were written, and may have begun without a ledger.
+        unheld = replace(place, ledger=None)
+        _told_of(load, lambda: conduct.replay(load, unheld, recorded.session_id), place, as_json)
     else:
         _told_of(load, lambda: conduct.resume(load, proposer, place, recorded.session_id), place, as_json)
 
@@ -167,6 +175,8 @@ def replay(
     verify: bool = typer.Option(False, "--verify", help="Print the verdict alone."),
     session: str | None = SESSION,
     source: str | None = DATA,
+    ledger: bool = typer.Option(False, "--ledger", help="Hold it to what the ledger has noted of it, too."),
+    ledger_dir: Path | None = typer.Option(None, help="Folder of the ledger; yours by default."),
     as_json: bool = typer.Option(False, "--json", help="Print the verdict as JSON."),
 ) -> None:
     """Make a session again, and hold every event to what was recorded."""
@@ -176,6 +186,7 @@ def replay(
 
     if not journal.is_file():
         raise refusal("argument_invalid", f"a journal is required; received '{journal}', which is not there")
+    memory = _memory(ledger or ledger_dir is not None, ledger_dir)
     n_events, fault = 0, ""
     try:
         check(journal)
@@ -185,7 +196,7 @@ def replay(
         stood = session_of(journal, session)
         n_events = len(stood.events)
         try:
-            _replayed(journal, stood.session_id, source, quiet=verify or as_json)
+            _replayed(journal, stood.session_id, source, memory, quiet=verify or as_json)
         except DivergedError as error:
             was_cut = not stood.is_over and error.seq >= n_events
             fault = f"event {error.seq + 1} of {n_events}: {error}"
@@ -211,10 +222,10 @@ def report(
     source: str | None = DATA,
 ) -> None:
     """Write the report of a recorded session, made again from its journal."""
-    from openoutcry.research.picture import report_of
+    from openoutcry.research.report import report_of
 
     page_to_write(out, "--out")
-    result, ground = _replayed(journal, session, source, quiet=True)
+    result, ground = _replayed(journal, session, source, None, quiet=True)
     out.write_text(report_of(result, ground), encoding="utf-8")
     typer.echo(f"report: {out}")
 
@@ -269,16 +280,19 @@ def _gates(told: str) -> Thresholds:
 def _place(
     out: Path, remembered: tuple[bool, Path | None], told: tuple[str, str, float | None], as_json: bool
 ) -> Place:
-    from openoutcry.ledger import Ledger
     from openoutcry.research.conduct import Place
 
-    ledger, ledger_dir = remembered
-    if not ledger and ledger_dir is not None:
-        raise refusal("argument_invalid", "`--ledger-dir` must come with a ledger; received `--no-ledger`, too")
     if out.exists() and not out.is_dir():
         raise refusal("argument_invalid", f"`--out` must be a folder; received '{out}'")
-    memory = Ledger(ledger_dir) if ledger else None
-    return Place(out, memory, *told, on_event=(lambda event, payload: None) if as_json else Shown())
+    return Place(out, _memory(*remembered), *told, on_event=(lambda event, payload: None) if as_json else Shown())
+
+
+def _memory(is_wanted: bool, folder: Path | None) -> Ledger | None:
+    from openoutcry.ledger import Ledger
+
+    if not is_wanted and folder is not None:
+        raise refusal("argument_invalid", "`--ledger-dir` must come with a ledger; received `--no-ledger`, too")
+    return Ledger(folder) if is_wanted else None
 
 
 def _folder(journal: Path) -> Path:
@@ -292,13 +306,15 @@ def _loader(stood: Mapping[str, Any], source: str | None) -> Callable[[], Datase
     return partial(open_dataset, named, stood["periods_per_year"])
 
 
-def _replayed(journal: Path, session: str | None, source: str | None, *, quiet: bool) -> tuple[Result, Any]:
+def _replayed(
+    journal: Path, session: str | None, source: str | None, ledger: Ledger | None, *, quiet: bool
+) -> tuple[Result, Any]:
     from openoutcry.research.conduct import Place, ground_again, replay
     from openoutcry.research.records import session_of
 
     stood = session_of(journal, session)
     load = _loader(stood.start, source)
-    place = Place(_folder(journal), on_event=(lambda event, payload: None) if quiet else Shown())
+    place = Place(_folder(journal), ledger, on_event=(lambda event, payload: None) if quiet else Shown())
     result = replay(load, place, stood.session_id)
     return result, ground_again(load, stood)
 
@@ -307,8 +323,8 @@ def _told_of(load: Callable[[], Dataset], made: Callable[[], Result], place: Pla
     """Go through a session, write its files and say what came of it."""
     from openoutcry.research.conduct import ground_again
     from openoutcry.research.handover import hand_over
-    from openoutcry.research.picture import STOPPED
     from openoutcry.research.records import session_of
+    from openoutcry.research.report import STOPPED
 
     with _stopping(place.cancelled):
         result = made()
@@ -316,11 +332,11 @@ def _told_of(load: Callable[[], Dataset], made: Callable[[], Result], place: Pla
     if as_json:
         told = json.loads((place.folder / "shortlist.json").read_text(encoding="utf-8"))
         typer.echo(json.dumps({**told, "files": [str(path) for path in written], "journal": str(place.journal)}))
-        return
+        raise typer.Exit(int(result.stopped_reason == "proposer_failed"))
     console = Console()
     before = result.n_trials - result.n_session
     lines = [
-        STOPPED[result.stopped_reason],
+        STOPPED[result.stopped_reason] + HINTS.get(result.stopped_reason, ""),
         f"trials counted: {result.n_trials:,}, {before:,} of them remembered from before",
         list_line(result),
     ]
@@ -332,6 +348,7 @@ def _told_of(load: Callable[[], Dataset], made: Callable[[], Result], place: Pla
     lines += [f"journal: {place.journal}", f"report: {written[-1]}"]
     for line in lines:
         console.print(plain(line, LONGEST), highlight=False, soft_wrap=True)
+    raise typer.Exit(int(result.stopped_reason == "proposer_failed"))
 
 
 @contextmanager

@@ -68,6 +68,8 @@ class Filling:
                 self._market(Market.from_json(record["payload"]))
             elif record["event"] == "holdout_opened":
                 self._opened(record)
+            elif record["event"] == "anchor":
+                self._anchored(record)
         except UNREADABLE:
             self.n_unread += 1
 
@@ -120,6 +122,13 @@ class Filling:
         return dict(chosen(self._base, "SELECT name, id FROM sessions WHERE name IN (?)", names))
 
     # Holdouts
+
+    def _anchored(self, record: Mapping[str, Any]) -> None:
+        event, digest = record["payload"]["event"], record["payload"]["hash"]
+        if not isinstance(event, str) or not isinstance(digest, str):
+            raise TypeError("an anchor must have an event and a hash")
+        session = self.session_ids([record["session_id"]])[record["session_id"]]
+        self._base.execute("INSERT OR IGNORE INTO heads VALUES (?, ?, ?)", (session, event, digest))
 
     def _opened(self, record: Mapping[str, Any]) -> None:
         self.finish()

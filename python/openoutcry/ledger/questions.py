@@ -91,7 +91,7 @@ def family_of(base: sqlite3.Connection, market: Market) -> int | None:
 
 
 def families_of(base: sqlite3.Connection, market: Market) -> tuple[list[int], list[int]]:
-    """Return the families that a market is of or holds prices of, and its kin's.
+    """Return the families that a market holds prices of or is of, and its kin's.
 
     Kin hold its prices at dates that say nothing of its own.
     """
@@ -270,9 +270,9 @@ def deflated(track: Track, trials: Trials) -> float | None:
 
 
 def counts(base: sqlite3.Connection, scope: Scope) -> tuple[int, int, int]:
-    """Return how many runs may be told of, their strategies, and those with a rank.
+    """Count runs that may be told of, their strategies, and those that are ranked.
 
-    Failed runs are among them.
+    Failed ones are among the runs.
     """
     counted = "COALESCE(SUM(n + n_undefined + n_failed), 0), COUNT(*), COUNT(mean)"
     found = base.execute(f"SELECT {counted} FROM {scope.table} WHERE family = ?", (scope.family,)).fetchone()

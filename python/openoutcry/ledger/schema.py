@@ -55,6 +55,8 @@ CREATE TABLE strat_markets (
 CREATE TABLE holdout_opens (
     market INTEGER NOT NULL, first TEXT NOT NULL, last TEXT NOT NULL, n_before INTEGER NOT NULL,
     session INTEGER NOT NULL, seal TEXT NOT NULL, ts TEXT NOT NULL, UNIQUE (market, first, last, n_before));
+CREATE TABLE heads (
+    session INTEGER NOT NULL, event TEXT NOT NULL, hash TEXT NOT NULL, PRIMARY KEY (session, event)) WITHOUT ROWID;
 """
 
 # Made when the tables are full, where all of it is read at once.

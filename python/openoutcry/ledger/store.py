@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -20,6 +19,7 @@ from openoutcry.errors import refusal
 from openoutcry.ledger import export, holdouts, prior, questions
 from openoutcry.ledger.entry import LedgerRun, checked_id
 from openoutcry.ledger.index import Answer, Index, Read, remembered
+from openoutcry.ledger.listing import MOST, Listed, Which, listed
 from openoutcry.ledger.market import Market
 from openoutcry.ledger.marks import KINDS_FROM
 from openoutcry.ledger.questions import Standing, Trials
@@ -27,8 +27,6 @@ from openoutcry.ledger.schema import ALL, chosen
 from openoutcry.ledger.scope import Scope
 from openoutcry.ledger.segments import ROTATE_AT, Checked, Segments
 from openoutcry.ledger.summary import RunMetricsSummary
-
-MOST = 1_000_000
 
 
 def default_folder() -> Path:
@@ -41,44 +39,6 @@ def default_folder() -> Path:
         return Path(told)
     data = os.environ.get("XDG_DATA_HOME")
     return (Path(data) if data else Path.home() / ".local" / "share") / "openoutcry" / "ledger"
-
-
-@dataclass(frozen=True)
-class Which:
-    """Which runs are listed, newest first; None is any.
-
-    Attributes:
-        market: Of the family of this market.
-        strategy: Id of the strategy, or its beginning.
-        session: Who wrote.
-        status: `done` or `failed`.
-        kind: `run`, `trial` or `holdout`.
-        n: Runs at most.
-    """
-
-    market: Market | None = None
-    strategy: str | None = None
-    session: str | None = None
-    status: str | None = None
-    kind: str | None = None
-    n: int = 20
-
-
-@dataclass(frozen=True)
-class Listed:
-    """A run of a list."""
-
-    summary: RunMetricsSummary
-    strategy_id: str
-    strategy: str
-    description: str | None
-    market: str
-    window: tuple[str, str]
-    kind: str
-    holdout_touched: bool
-    session: str
-    ts: str
-    error: str | None
 
 
 class Ledger:
@@ -170,7 +130,33 @@ class Ledger:
             self._segments.append_all(entries)
         return len(before)
 
+    def anchor(self, event: str, digest: str) -> None:
+        """Note what the log of this session is up to an event, by its last hash.
+
+        The first note stands: whoever writes that log anew, chain and all, is found out.
+
+        Args:
+            event: What the log has come to.
+            digest: SHA-256 of its last record, in hex.
+
+        Raises:
+            OpenOutcryError: `state_mismatch`: another one was noted.
+        """
+        with self._segments.locked():
+            noted = self.anchored(event, self.session)
+            if noted is None:
+                self._segments.append_all([("anchor", {"event": event, "hash": digest})])
+            elif noted != digest:
+                wanted = f"session {self.session} must have come to `{event}` as the ledger notes it, {noted[:16]}"
+                raise refusal("state_mismatch", f"{wanted}; received {digest[:16]}")
+
     # Asking
+
+    def anchored(self, event: str, session: str) -> str | None:
+        """Return the hash that a session's log had at an event; None if none was noted."""
+        query = "SELECT hash FROM heads JOIN sessions ON sessions.id = session WHERE name = ? AND event = ?"
+        found = self._index.ask(lambda base: base.execute(query, (session, event)).fetchone())
+        return None if found is None else str(found[0])
 
     def holdout_opens(self, market: Market, window: tuple[str, str]) -> int:
         """Return how often days of a window were opened, in a market's family."""
@@ -245,9 +231,9 @@ class Ledger:
 
         return self._index.ask(ask)
 
-    def list(self, which: Which = Which()) -> list[Listed]:
+    def list(self, which: Which = Which()) -> list[Listed]:  # noqa: B008 it cannot change
         """Return runs, newest first."""
-        return self._index.ask(lambda base: _listed(base, which))
+        return self._index.ask(lambda base: listed(base, which))
 
     def id_of(self, beginning: str) -> str:
         """Return the id of the one run whose id begins so.
@@ -367,30 +353,3 @@ def _marks(base: sqlite3.Connection, markets: Iterable[Market]) -> dict[str, int
     # One that only a run has named was never told.
     query = "SELECT fingerprint, n_marks FROM markets WHERE name IS NOT NULL AND fingerprint IN (?)"
     return dict(chosen(base, query, sorted({market.fingerprint for market in markets})))
-
-
-def _listed(base: sqlite3.Connection, which: Which) -> list[Listed]:
-    conditions, values = ["1"], list[Any]()
-    for clause, value in (
-        ("sessions.name = ?", which.session),
-        ("runs.status = ?", which.status),
-        ("runs.kind = ?", which.kind),
-        ("SUBSTR(strategies.sha256, 1, LENGTH(?)) = ?", which.strategy),
-        ("markets.family = ?", None if which.market is None else questions.family_of(base, which.market) or -1),
-    ):
-        if value is not None:
-            conditions.append(clause)
-            values += [value] * clause.count("?")
-    rows = base.execute(
-        f"SELECT {questions.SUMMARY}, strategies.sha256, canonical_json, description, markets.name, first, last,"
-        " runs.kind, holdout_touched, sessions.name, ts, error FROM runs JOIN strategies ON strategies.id = strategy"
-        " JOIN markets ON markets.id = market JOIN sessions ON sessions.id = session WHERE"
-        f" {' AND '.join(conditions)} ORDER BY runs.id DESC LIMIT ?",
-        (*values, whole("n", which.n, 1, MOST)),
-    )
-    found = []
-    for row in rows.fetchall():
-        sha, text, description, market, first, last, kind, touched, session, ts, error = row[18:]
-        told = (sha, text, description, market or "unnamed", (first, last), kind, bool(touched), session, ts, error)
-        found.append(Listed(questions.summary_of(row), *told))
-    return found

@@ -87,6 +87,7 @@ def _shortlist(view: ResearchView) -> str:
         ("Drawdown", "Deepest fall of the same track"),
         ("DSR", "Probability that the Sharpe ratio is more than the luck of the best of all trials counted"),
         ("DSR if one trial", "What the same number would be had only one trial been declared"),
+        ("DSR of alpha", "The same of what is left beyond beta times buy-and-hold"),
         ("Holdout", "On bars that no search has seen, against a test declared before"),
     )
     head = "".join(f'<th scope="col"{attribute("title", told)}>{name}</th>' for name, told in heads)
@@ -102,7 +103,9 @@ def _shortlist(view: ResearchView) -> str:
 
 def _listed(place: int, row: ListedRow) -> str:
     cells = [_number(row.sharpe), percent(row.drawdown), _number(row.dsr, 3), _number(row.dsr_if_one, 3)]
-    name = f"{escape(row.name)} <small>{escape(row.params)}</small>"
+    cells.append(_number(row.dsr_alpha, 3))
+    beside = "".join(f"<br><small><b>Look twice:</b> {escape(each)}.</small>" for each in row.cautions)
+    name = f"{escape(row.name)} <small>{escape(row.params)}</small>{beside}"
     return (
         f'<tr><td class="rank">{place}</td><th scope="row">{name}</th>'
         f"{''.join(f'<td>{cell}</td>' for cell in cells)}<td>{escape(row.holdout)}</td></tr>"
@@ -196,7 +199,7 @@ def _prior(prior: str) -> str:
 
 
 def _named(name: str) -> str:
-    return {"dsr": "DSR"}.get(name, name.replace("_", " ").capitalize())
+    return {"dsr": "DSR", "dsr_alpha": "DSR of alpha"}.get(name, name.replace("_", " ").capitalize())
 
 
 def _number(value: float | None, digits: int = 2) -> str:

@@ -70,8 +70,10 @@ class ListedRow:
         drawdown: Deepest fall out of sample, from 0 to 1.
         dsr: Deflated Sharpe ratio at all trials counted.
         dsr_if_one: What it would be had only one trial been declared.
+        dsr_alpha: The deflated Sharpe ratio of what is left beyond holding the market.
         holdout: What it did in the holdout, in words.
         passed: Whether it passed there; None where that stayed shut.
+        cautions: What should make a person look twice.
     """
 
     name: str
@@ -80,8 +82,10 @@ class ListedRow:
     drawdown: float
     dsr: float | None
     dsr_if_one: float | None
+    dsr_alpha: float | None
     holdout: str
     passed: bool | None
+    cautions: Sequence[str] = ()
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,9 @@ from openoutcry.openoutcry_py import OpenOutcryError
 from openoutcry.research.advice import Advice, advice_of
 from openoutcry.research.gates import Evidence, failed, is_promotable, judge
 from openoutcry.research.holdout import HoldoutVault, Seal, broken
-from openoutcry.research.journal import Journal
-from openoutcry.research.session import Rounds, Setting
+from openoutcry.research.journal import SESSION_END, Journal
+from openoutcry.research.session import Rounds
+from openoutcry.research.setting import Setting
 from openoutcry.research.shortlist import Dropped, shorten
 from openoutcry.research.trial import Listed, Result, Trial
 
@@ -26,23 +27,24 @@ def close(setting: Setting, journal: Journal, rounds: Rounds, vault: HoldoutVaul
         vault: What knows how to fetch the holdout.
         start: What stands in the first event.
     """
-    tell = _teller(setting, journal)
     reason = rounds.run()
     # Other sessions may have tried on the same markets meanwhile.
     stood = journal.peek("stopped")
     n_before = setting.recall.count() if stood is None else int(stood["n_before"])
     rounds.counter.go_on_from(n_before)
     told = {"reason": reason, "tokens": rounds.tokens, "n_before": rounds.counter.n_before}
-    tell("stopped", told | {"n_trials": rounds.counter.n_trials})
+    journal.tell("stopped", told | {"n_trials": rounds.counter.n_trials})
     advice = advice_of(rounds.trials, setting.config.seed)
     listed, dropped = _frozen(setting, rounds, advice)
     frozen = [each.to_json() for each in listed]
     told = {"candidates": frozen, "dropped": [vars(each) for each in dropped], "advice": advice.to_json()}
-    tell("shortlist_frozen", {**told, "n_trials": rounds.counter.n_trials})
-    seal, reuse, note = _opened(setting, journal, vault, frozen)
+    journal.tell("shortlist_frozen", {**told, "n_trials": rounds.counter.n_trials})
+    seal, reuse, note = _unsealed(setting, journal, vault, frozen)
     if seal is not None and reuse is not None:
         listed = _judged(setting, journal, vault, seal, listed, reuse)
-    tell("session_end", {"reason": reason, "n_listed": len(listed), "n_rounds": len(rounds.history)})
+    # All that nobody can make again stands before it.
+    setting.recall.anchor(SESSION_END, journal.head)
+    journal.tell(SESSION_END, {"reason": reason, "n_listed": len(listed), "n_rounds": len(rounds.history)})
     return Result(
         session_id=setting.session_id,
         start=start,
@@ -60,14 +62,6 @@ def close(setting: Setting, journal: Journal, rounds: Rounds, vault: HoldoutVaul
         holdout_reuse=reuse,
         holdout_note=note,
     )
-
-
-def _teller(setting: Setting, journal: Journal) -> Any:
-    def tell(event: str, payload: Mapping[str, Any]) -> None:
-        journal.tell(event, payload)
-        setting.on_event(event, payload)
-
-    return tell
 
 
 def _frozen(setting: Setting, rounds: Rounds, advice: Advice) -> tuple[list[Listed], list[Dropped]]:
@@ -99,35 +93,35 @@ def _rejudged(setting: Setting, rounds: Rounds, trial: Trial, advice: Advice) ->
         trial.oos,
         trial.validated.in_sample,
         luck.dsr,
+        luck.dsr_alpha,
         measured["perturbation"],
         None if probe is None else int(probe),
     )
     return Listed(trial, luck, judge(evidence, setting.config.gates))
 
 
-def _opened(
+def _unsealed(
     setting: Setting, journal: Journal, vault: HoldoutVault, frozen: Sequence[Mapping[str, Any]]
 ) -> tuple[Seal | None, int | None, str]:
     """Return seal and earlier openings of the holdout, or why it stays shut."""
-    tell = _teller(setting, journal)
     if vault.window is None:
         return None, None, "the session has no holdout"
     if not frozen:
         return None, None, "it stays shut, since the short list is empty"
     seal = vault.seal(frozen)
-    tell("holdout_seal", seal.to_json())
+    journal.tell("holdout_seal", seal.to_json())
     try:
         if (stood := journal.peek("holdout_opened")) is not None:
             reuse = int(stood["holdout_reuse"])
         elif (refused := journal.peek("holdout_refused")) is not None:
-            tell("holdout_refused", {"why": refused["why"]})
+            journal.tell("holdout_refused", {"why": refused["why"]})
             return seal, None, str(refused["why"])
         else:
             reuse = setting.recall.open_holdout(seal)
     except OpenOutcryError as error:
-        tell("holdout_refused", {"why": str(error)})
+        journal.tell("holdout_refused", {"why": str(error)})
         return seal, None, str(error)
-    tell("holdout_opened", {"window": list(seal.window), "commit": seal.commit, "holdout_reuse": reuse})
+    journal.tell("holdout_opened", {"window": list(seal.window), "commit": seal.commit, "holdout_reuse": reuse})
     return seal, reuse, ""
 
 
@@ -135,7 +129,6 @@ def _judged(
     setting: Setting, journal: Journal, vault: HoldoutVault, seal: Seal, listed: Sequence[Listed], reuse: int
 ) -> list[Listed]:
     """Return the short list, in its order, with what each did in the holdout."""
-    tell = _teller(setting, journal)
     opened = vault.open(seal)
     judged = []
     for each in listed:
@@ -146,7 +139,7 @@ def _judged(
             verdict = opened.judge(each.key, strategy, each.oos, (setting.ground.costs, setting.ground.limits))
         except Exception as error:  # noqa: BLE001 it is spent, so that there must be a verdict
             verdict = broken(each.key, each.oos, opened.n_returns, f"{type(error).__name__}: {error}")
-        tell("holdout_score", {**verdict.to_json(), "params": params, "holdout_reuse": reuse})
+        journal.tell("holdout_score", {**verdict.to_json(), "params": params, "holdout_reuse": reuse})
         judged.append(replace(each, verdict=verdict))
         setting.recall.remember_holdout(judged[-1], seal)
     return judged

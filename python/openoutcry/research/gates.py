@@ -16,11 +16,26 @@ from openoutcry.arguments import is_truth
 from openoutcry.errors import refusal
 from openoutcry.research.scores import FoldScore, InSample, OosScore
 
-GATES_VERSION = 1
+GATES_VERSION = 2
 
 _MOST = 1e300
 
+WORDS = {
+    "sharpe": "the median Sharpe ratio of the folds",
+    "profit_factor": "the median profit factor of the folds",
+    "efficiency": "the median over folds of the Sharpe ratio out of sample over that in sample",
+    "drawdown_ratio": "the median drawdown out of sample over that in sample",
+    "trades": "the closed trades of all folds",
+    "dsr": "the deflated Sharpe ratio at all trials",
+    "dsr_alpha": "the deflated Sharpe ratio beyond holding the market",
+    "perturbation": "the share of the Sharpe ratio that a change of a param by a tenth costs",
+    "causality": "the cuts of the data that change a decision before them",
+}
+"""What each gate measures."""
+
 SKIPPED = "not measured, since another gate has failed"
+
+NOTHING_LEFT = "beyond holding the market nothing is left"
 
 LEAST_TRADES = 10
 """Closed trades in a fold from which on having no loss is a profit factor, and no accident."""
@@ -38,6 +53,7 @@ class Thresholds:
         max_drawdown_ratio: Median drawdown out of sample over the median in sample.
         min_trades: Closed trades of all folds.
         min_dsr: Deflated Sharpe ratio of the stitched returns, at all trials that the ledger counts.
+        min_dsr_alpha: The same of what is left beyond beta times buy-and-hold.
         max_perturbation_loss: Share of the Sharpe ratio that a change of each param by a tenth may cost; needs trials.
         max_probe_changes: Cuts of the causality probe that change a decision.
     """
@@ -49,6 +65,7 @@ class Thresholds:
     max_drawdown_ratio: float | None = 1.5
     min_trades: float | None = 100
     min_dsr: float | None = 0.5
+    min_dsr_alpha: float | None = None
     max_perturbation_loss: float | None = None
     max_probe_changes: float | None = 0
 
@@ -68,7 +85,7 @@ class Thresholds:
         return PRESETS[name]
 
 
-PRESETS = {"default": Thresholds(), "strict": Thresholds(min_dsr=0.95)}
+PRESETS = {"default": Thresholds(), "strict": Thresholds(min_dsr=0.95, min_dsr_alpha=0.95)}
 
 
 @dataclass(frozen=True)
@@ -106,6 +123,7 @@ class Evidence:
         oos: Its out-of-sample score.
         in_sample: What it did in sample, fold by fold.
         dsr: Its deflated Sharpe ratio; None if undefined.
+        dsr_alpha: The same beyond holding the market; None if nothing is left.
         perturbation: Share of the Sharpe ratio that the worst change of a param by a tenth costs; None if not measured.
         probe_changes: Cuts of the causality probe that changed a decision; None if not made.
     """
@@ -113,6 +131,7 @@ class Evidence:
     oos: OosScore
     in_sample: tuple[InSample, ...]
     dsr: float | None
+    dsr_alpha: float | None = None
     perturbation: float | None = None
     probe_changes: int | None = None
 
@@ -133,6 +152,7 @@ def judge(evidence: Evidence, thresholds: Thresholds) -> tuple[Gate, ...]:
         _gate("drawdown_ratio", _drawdown_ratio(evidence), thresholds.max_drawdown_ratio, "<="),
         _gate("trades", (trades, ""), thresholds.min_trades, ">="),
         _gate("dsr", (evidence.dsr, "a deflated Sharpe ratio is undefined"), thresholds.min_dsr, ">"),
+        _gate("dsr_alpha", (evidence.dsr_alpha, NOTHING_LEFT), thresholds.min_dsr_alpha, ">"),
         _gate("perturbation", (evidence.perturbation, SKIPPED), thresholds.max_perturbation_loss, "<="),
         _gate("causality", (evidence.probe_changes, SKIPPED), thresholds.max_probe_changes, "<="),
     ]
@@ -153,7 +173,7 @@ def failed(gates: Sequence[Gate]) -> tuple[str, ...]:
     for gate in gates:
         if not gate.passed and gate.reason != SKIPPED:
             shown = f"{gate.value:.4g}" if gate.value is not None else gate.reason
-            told.append(f"{gate.name}: {gate.op} {gate.threshold:g} is required; received {shown}")
+            told.append(f"{gate.name}: {WORDS[gate.name]} must be {gate.op} {gate.threshold:g}; received {shown}")
     return tuple(told)
 
 
@@ -185,7 +205,8 @@ def _profit_factor(folds: Sequence[FoldScore]) -> _Measured:
         # Without a loss it has no bound, which takes enough trades to be believed.
         unbounded = inf if fold.n_trades >= LEAST_TRADES and fold.has_no_loss else None
         found.append(unbounded if fold.profit_factor is None else fold.profit_factor)
-    value, reason = _median(found, "the profit factor")
+    what = f"the profit factor (of no trade, or of fewer than {LEAST_TRADES} without a loss)"
+    value, reason = _median(found, what)
     return (value, "no trade lost in half of the folds") if value is not None and isinf(value) else (value, reason)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,9 @@ ASIDE = "aside"
 """Field of a payload for what may differ when a session is replayed: times, hosts, versions of the working tree."""
 
 BLOBS = "blobs"
+
+SESSION_START, SESSION_END = "session_start", "session_end"
+"""Events that a session begins and ends with; the ledger notes the hash behind the one and before the other."""
 
 
 class DivergedError(OpenOutcryError):
@@ -42,12 +45,25 @@ class Journal:
     Args:
         log: Where events are written; None where nothing may be, as in a replay.
         recorded: Events that stand already, as `{"event": ..., "payload": ...}`.
+        on_event: Called with each event and its payload, once it stands.
     """
 
-    def __init__(self, log: ChainedLog | None, recorded: Iterable[Mapping[str, Any]] = ()) -> None:
+    def __init__(
+        self,
+        log: ChainedLog | None,
+        recorded: Iterable[Mapping[str, Any]] = (),
+        on_event: Callable[[str, Mapping[str, Any]], object] = lambda event, payload: None,
+    ) -> None:
         self._log = log
+        self._on_event = on_event
         self._recorded = deque(recorded)
         self._seq = 0
+        self._head = ""
+
+    @property
+    def head(self) -> str:
+        """Hash of the last event."""
+        return self._head
 
     @property
     def seq(self) -> int:
@@ -73,12 +89,15 @@ class Journal:
             DivergedError: another one stands there.
         """
         if self._recorded:
-            self._check(self._recorded.popleft(), event, payload)
+            stood = self._recorded.popleft()
+            self._check(stood, event, payload)
+            self._head = str(stood["hash"])
         elif self._log is None:
             raise DivergedError(f"the session ends before `{event}`", self._seq)
         else:
-            self._log.append(event, payload)
+            self._head = str(self._log.append(event, payload)["hash"])
         self._seq += 1
+        self._on_event(event, payload)
 
     def _check(self, stood: Mapping[str, Any], event: str, payload: Mapping[str, Any]) -> None:
         if stood["event"] != event:

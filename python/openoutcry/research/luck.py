@@ -16,7 +16,8 @@ from typing import Any
 
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import OpenOutcryError, normal_cdf
-from openoutcry.research.scores import OosScore, Series
+from openoutcry.research.holding import Holding
+from openoutcry.research.scores import OosScore, Series, moments_of
 from openoutcry.skill import deflate, sharpe_errors
 
 LEAST_TRIALS = 10
@@ -111,6 +112,7 @@ class Luck:
         dsr_if_one: The same had only one trial been declared.
         dsr_spread: The same by the deviation of the trials' own ratios, from `LEAST_TRIALS` on; reported.
         dsr_n_eff: The same with clusters of this session's trials in place of them; reported, once they are known.
+        dsr_alpha: The first of what is left of the returns beyond beta times buy-and-hold; None if nothing is.
         sr0: Ratio per bar that the best of the trials would show without skill.
         sigma: Standard error per bar of a ratio without skill that this rests on.
         undefined: Why there is no ratio.
@@ -122,6 +124,7 @@ class Luck:
     dsr_if_one: float | None
     dsr_spread: float | None
     dsr_n_eff: float | None
+    dsr_alpha: float | None
     sr0: float | None
     sigma: float | None
     undefined: str = ""
@@ -136,9 +139,11 @@ class Counter:
 
     Args:
         memory: What the ledger remembers.
+        holding: Buy-and-hold over the bars of the trials; None where that is unknown.
     """
 
-    def __init__(self, memory: Memory) -> None:
+    def __init__(self, memory: Memory, holding: Holding | None = None) -> None:
+        self._holding = holding
         self._before = memory.n_trials
         self._spread = memory.spread
         self.n_session = 0
@@ -190,7 +195,21 @@ class Counter:
             return self._undefined(str(error))
         one, two, three = (normal_cdf(each.z / wider) for each in (found, alone, spread))
         four = None if fewer is None else normal_cdf(fewer.z / wider)
-        return Luck(self.n_trials, self.n_session, one, two, three, four, found.sr0, found.sigma)
+        alpha = self._dsr_alpha(oos.returns)
+        return Luck(self.n_trials, self.n_session, one, two, three, four, alpha, found.sr0, found.sigma)
+
+    def _dsr_alpha(self, excess: Series) -> float | None:
+        if self._holding is None:
+            return None
+        left = self._holding.taken_from(excess)
+        moments = moments_of(left)
+        if moments is None:
+            return None
+        try:
+            sigma = sharpe_errors(left, 1.0).hac_standard_error
+            return normal_cdf(deflate(moments, self.n_trials, spread=sigma).z / widening(left))
+        except OpenOutcryError:
+            return None
 
     def _undefined(self, why: str) -> Luck:
-        return Luck(self.n_trials, self.n_session, None, None, None, None, None, None, why)
+        return Luck(self.n_trials, self.n_session, None, None, None, None, None, None, None, why)

@@ -29,6 +29,13 @@ class Recall(Protocol):
     def known(self, key: str) -> tuple[str, Mapping[str, float | None]] | None:
         """Return which run of another session was the trial of a key, and its scores."""
 
+    def anchor(self, event: str, head: str) -> None:
+        """Note the hash that the journal has come to.
+
+        Raises:
+            OpenOutcryError: `state_mismatch`: it had another one there.
+        """
+
     def remember(self, trial: Trial) -> None:
         """Write a trial down."""
 
@@ -56,6 +63,9 @@ class NoRecall:
     def known(self, key: str) -> tuple[str, Mapping[str, float | None]] | None:
         """Return None."""
         return None
+
+    def anchor(self, event: str, head: str) -> None:
+        """Do nothing."""
 
     def remember(self, trial: Trial) -> None:
         """Do nothing."""
@@ -101,6 +111,10 @@ class LedgerRecall:
         found = self._ledger.compare([run_id])[0][0]
         scores = {"oos_sharpe": found.sharpe_ratio, "oos_max_drawdown": found.max_drawdown}
         return run_id, scores | {"oos_return": found.pnl_return}
+
+    def anchor(self, event: str, head: str) -> None:
+        """Note the hash that the journal has come to."""
+        self._ledger.anchor(event, head)
 
     def remember(self, trial: Trial) -> None:
         """Write a trial down."""

@@ -10,6 +10,7 @@ from typing import Any
 
 from openoutcry.chain import Verified, iterate, verify
 from openoutcry.errors import refusal
+from openoutcry.research.journal import SESSION_END, SESSION_START
 
 JOURNAL = Path("logs") / "research_journal.jsonl"
 
@@ -35,7 +36,7 @@ class Recorded:
     @property
     def is_over(self) -> bool:
         """Whether it came to its end."""
-        return bool(self.events[-1]["event"] == "session_end")
+        return bool(self.events[-1]["event"] == SESSION_END)
 
 
 def sessions_of(path: str | os.PathLike[str]) -> list[Recorded]:
@@ -49,7 +50,7 @@ def sessions_of(path: str | os.PathLike[str]) -> list[Recorded]:
     for _, record in iterate(path):
         events.setdefault(record["session_id"], []).append(record)
     for found in events.values():
-        if found[0]["event"] != "session_start":
+        if found[0]["event"] != SESSION_START:
             wanted = "a journal of research, whose sessions begin with `session_start`, is required"
             raise refusal("argument_invalid", f"{wanted}; received `{found[0]['event']}`")
     return [Recorded(session_id, tuple(found)) for session_id, found in events.items()]

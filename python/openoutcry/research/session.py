@@ -2,63 +2,25 @@
 
 from __future__ import annotations
 
-import json
-import threading
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from openoutcry.openoutcry_py import OpenOutcryError
-from openoutcry.research.checking import Candidate, canonical
-from openoutcry.research.config import ResearchConfig
+from openoutcry.research.checking import Candidate
 from openoutcry.research.entries import trial_key_of
-from openoutcry.research.gates import Evidence, failed, is_promotable, judge
+from openoutcry.research.evaluating import Evaluator
+from openoutcry.research.gates import failed, is_promotable
 from openoutcry.research.incumbent import beats
-from openoutcry.research.journal import Blobs, DivergedError, Journal
-from openoutcry.research.luck import Counter, Memory
+from openoutcry.research.journal import ASIDE, DivergedError, Journal
 from openoutcry.research.proposers.prompt import prompt_of
-from openoutcry.research.proposing import Ask, Attempt, MarketCard, Proposer, Reply, TokenMeter, TrialCard, Usage
-from openoutcry.research.recall import Recall
+from openoutcry.research.proposing import Ask, Reply, TokenMeter, TrialCard
+from openoutcry.research.replies import attempt_json, plain, reply_of
+from openoutcry.research.setting import Setting
 from openoutcry.research.trial import Trial
-from openoutcry.research.validation import Ground, Validated
-from openoutcry.research.workshop import Bench, Workshop
 
-SESSION_VERSION = 1
 # Reasons to stop that depend on more than the rounds before: a clock, a person, a model's reserve.
 _OUTSIDE = ("cancelled", "time_budget", "token_budget")
-
-
-@dataclass(frozen=True)
-class Setting:
-    """What a session works with.
-
-    Attributes:
-        session_id: Its name.
-        config: What it was told.
-        ground: The research window with its folds.
-        card: What a proposer may know of the market.
-        proposer: What proposes.
-        workshop: What turns proposals into strategies.
-        memory: What the ledger remembers.
-        recall: Where trials are written to, and looked up.
-        blobs: Where prompts and returns are kept.
-        is_over: Tells whether time is up.
-        cancelled: Set, from any thread, to stop after the round.
-        on_event: Called with each event and its payload.
-    """
-
-    session_id: str
-    config: ResearchConfig
-    ground: Ground
-    card: MarketCard
-    proposer: Proposer
-    workshop: Workshop
-    memory: Memory
-    recall: Recall
-    blobs: Blobs
-    is_over: Callable[[], bool] = lambda: False
-    cancelled: threading.Event = field(default_factory=threading.Event)
-    on_event: Callable[[str, Mapping[str, Any]], object] = lambda event, payload: None
 
 
 class Rounds:
@@ -73,11 +35,14 @@ class Rounds:
         self._it = setting
         self._journal = journal
         self._meter = TokenMeter(setting.config.budgets.tokens)
-        self.counter = Counter(setting.memory)
+        self._evaluator = Evaluator(setting)
+        self.counter = self._evaluator.counter
         self.trials: list[Trial] = []
         self.history: list[TrialCard] = []
         self.best: Trial | None = None
         self._n_dry = self._n_mute = 0
+        self._seconds = 0.0
+        self._live_since: float | None = None
         self._keys: dict[str, int] = {}
 
     @property
@@ -108,9 +73,15 @@ class Rounds:
             return "trial_budget"
         if ask.round >= budgets.most_rounds:
             return "round_budget"
-        if is_new and self._it.is_over():
+        if is_new and budgets.seconds is not None and self._elapsed() >= budgets.seconds:
             return "time_budget"
         return "cancelled" if is_new and self._it.cancelled.is_set() else None
+
+    def _elapsed(self) -> float:
+        """Return the seconds that a session has taken, those before it was cut too."""
+        if self._live_since is None:
+            self._live_since = self._it.clock()
+        return self._seconds + self._it.clock() - self._live_since
 
     def _ask(self) -> Ask:
         it = self._it
@@ -155,13 +126,14 @@ class Rounds:
         prompt = str(prompt_of(ask, self._it.config.training_cutoff))
         stood = self._journal.peek("proposal")
         if stood is not None:
-            reply = _reply_of(stood)
+            reply = reply_of(stood)
+            self._seconds = float(stood[ASIDE]["seconds"])
             for attempt in reply.attempts:
                 self._meter.spend(attempt.usage)
         elif self._journal.is_replaying:
             raise DivergedError("a round came and no proposal was recorded", self._journal.seq)
         else:
-            reply = _plain(self._it.proposer.propose(ask, self._meter))
+            reply = plain(self._it.proposer.propose(ask, self._meter))
         payload = {
             "round": ask.round,
             "proposer": str(stood["proposer"]) if stood is not None else self._it.proposer.name,
@@ -173,10 +145,11 @@ class Rounds:
             "shown_sha256": self._it.blobs.put(reply.prompt.encode("utf-8", "replace"))
             if stood is None
             else stood["shown_sha256"],
-            "attempts": [_attempt_json(each) for each in reply.attempts],
+            "attempts": [attempt_json(each) for each in reply.attempts],
             "tokens": self._meter.used,
+            ASIDE: {"seconds": round(self._elapsed(), 3) if stood is None else self._seconds},
         }
-        self._tell("proposal", payload)
+        self._journal.tell("proposal", payload)
         return reply
 
     def _earlier(self, key: str) -> tuple[str, Mapping[str, float | None]] | None:
@@ -192,46 +165,21 @@ class Rounds:
 
     def _try(self, ask: Ask, proposal: Mapping[str, Any], candidate: Candidate, key: str) -> None:
         """Evaluate a candidate, which counts from the first result on."""
-        ground, most = self._it.ground, self._it.config.budgets.trials - self.counter.n_session
-        try:
-            bench = self._it.workshop.bench(candidate, most)
-            fault = bench.fault_before(ground)
-        except OpenOutcryError as error:
-            fault = ("construction", str(error))
-        if fault is not None:
+        bench, fault = self._evaluator.bench(candidate)
+        if bench is None:
             self._reject(ask, proposal, *fault)
             return
         try:
-            validated = bench.validate(ground)
+            validated = bench.validate(self._it.ground)
         except Exception as error:  # noqa: BLE001 whatever it was, results may have been looked at
             self._crash(ask, proposal, candidate, key, f"{type(error).__name__}: {error}")
             return
-        self._decide(self._judged(ask, candidate, key, validated, bench))
-
-    def _judged(self, ask: Ask, candidate: Candidate, key: str, validated: Validated, bench: Bench) -> Trial:
-        """Count a trial and judge it; what is dear is measured last."""
-        config = self._it.config
-        self.counter.count(validated.n_configs, validated.oos)
-        luck = self.counter.luck_of(validated.oos)
-        evidence = Evidence(validated.oos, validated.in_sample, luck.dsr)
-        cheap = replace(config.gates, max_perturbation_loss=None, max_probe_changes=None)
-        if is_promotable(judge(evidence, cheap)):
-            evidence = replace(evidence, probe_changes=bench.probed(self._it.ground))
-            left = config.budgets.trials - self.counter.n_session
-            if config.gates.max_perturbation_loss is not None:
-                loss, n_more = bench.perturbed(self._it.ground, validated, left)
-                if n_more:
-                    validated = replace(validated, n_configs=validated.n_configs + n_more)
-                    self.counter.count(n_more, None)
-                    luck = self.counter.luck_of(validated.oos)
-                evidence = replace(evidence, perturbation=loss, dsr=luck.dsr)
-        gates = judge(evidence, config.gates)
-        trial = Trial(key, ask.round, candidate, validated, luck, gates)
-        self._it.blobs.put(validated.oos.returns.astype("<f8").tobytes())
+        trial = self._evaluator.judged(ask.round, candidate, key, validated, bench)
+        self._it.blobs.put(trial.oos.returns.astype("<f8").tobytes())
         # First: once anybody can see it, it has been looked at, and a session that is cut may never go on.
         self._it.recall.remember(trial)
-        self._tell("trial", trial.to_json())
-        return trial
+        self._journal.tell("trial", trial.to_json())
+        self._decide(trial)
 
     def _decide(self, trial: Trial) -> None:
         reasons = failed(trial.gates)
@@ -244,7 +192,7 @@ class Rounds:
             self.best = trial
         self._n_dry = 0 if outcome == "advanced" else self._n_dry + 1
         self.trials.append(trial)
-        self.history.append(_card(trial))
+        self.history.append(trial.card())
         payload = {
             "round": trial.round,
             "key": trial.key,
@@ -253,13 +201,13 @@ class Rounds:
             "incumbent_before": before.key if before else None,
             "incumbent": self.best.key if self.best else None,
         }
-        self._tell("decision", payload | self._state())
+        self._journal.tell("decision", payload | self._state())
 
     def _reject(self, ask: Ask, proposal: Mapping[str, Any] | None, reason: str, detail: str) -> None:
         self._n_dry += 1
         self.history.append(TrialCard(ask.round, proposal, "rejected", (f"{reason}: {detail}",)))
         told = {"round": ask.round, "reason": reason, "detail": detail, "duplicate_of": None, "scores": {}}
-        self._tell("reject", told | self._state())
+        self._journal.tell("reject", told | self._state())
 
     def _repeat(self, ask: Ask, proposal: Mapping[str, Any], earlier: str, scores: Mapping[str, float | None]) -> None:
         """Turn away what was evaluated before, and tell what came of it."""
@@ -268,7 +216,7 @@ class Rounds:
         self.history.append(TrialCard(ask.round, proposal, "rejected", (f"duplicate: {detail}",), scores))
         # Of the ledger a replay has to be told.
         told = {"round": ask.round, "reason": "duplicate", "detail": detail, "duplicate_of": earlier}
-        self._tell("reject", told | {"scores": dict(scores)} | self._state())
+        self._journal.tell("reject", told | {"scores": dict(scores)} | self._state())
 
     def _crash(self, ask: Ask, proposal: Mapping[str, Any], candidate: Candidate, key: str, detail: str) -> None:
         """Count what broke off: results may have been looked at."""
@@ -276,54 +224,7 @@ class Rounds:
         self._n_dry += 1
         self.history.append(TrialCard(ask.round, proposal, "crashed", (detail,)))
         self._it.recall.remember_crash(key, candidate, detail)
-        self._tell("crash", {"round": ask.round, "key": key, "detail": detail} | self._state())
+        self._journal.tell("crash", {"round": ask.round, "key": key, "detail": detail} | self._state())
 
     def _state(self) -> dict[str, Any]:
         return {"n_dry": self._n_dry, "n_session": self.counter.n_session, "n_trials": self.counter.n_trials}
-
-    def _tell(self, event: str, payload: Mapping[str, Any]) -> None:
-        self._journal.tell(event, payload)
-        self._it.on_event(event, payload)
-
-
-def _plain(reply: Reply) -> Reply:
-    """Return a reply whose proposal reads as it will from the journal."""
-    reply = replace(reply, detail=_text(reply.detail), prompt=_text(reply.prompt))
-    if reply.proposal is None:
-        return reply
-    try:
-        read = json.loads(canonical(reply.proposal))
-        if isinstance(read, dict):
-            return replace(reply, proposal=read)
-        return replace(
-            reply, proposal=None, fault="parse", detail="a proposal must be an object; received another value"
-        )
-    except (OpenOutcryError, TypeError, ValueError, RecursionError) as error:
-        return replace(reply, proposal=None, fault="parse", detail=f"a proposal must be JSON; received {error}")
-
-
-def _text(told: str) -> str:
-    # Half a surrogate pair has no bytes in UTF-8.
-    return told.encode("utf-8", "replace").decode("utf-8")
-
-
-def _card(trial: Trial) -> TrialCard:
-    oos = trial.oos
-    scores = {
-        "oos_sharpe": oos.sharpe,
-        "oos_max_drawdown": oos.max_drawdown,
-        "oos_return": oos.return_,
-        "dsr": trial.luck.dsr,
-        "trades": float(sum(fold.n_trades for fold in oos.folds)),
-    }
-    return TrialCard(trial.round, trial.candidate.proposal.to_json(), trial.outcome, trial.reasons, scores)
-
-
-def _attempt_json(attempt: Attempt) -> dict[str, Any]:
-    told = {name: _text(value) if isinstance(value, str) else value for name, value in vars(attempt).items()}
-    return {**told, "usage": vars(attempt.usage)}
-
-
-def _reply_of(stood: Mapping[str, Any]) -> Reply:
-    attempts = tuple(Attempt(**{**each, "usage": Usage(**each["usage"])}) for each in stood["attempts"])
-    return Reply(stood["proposal"], stood["fault"], stood["detail"], stood["is_exhausted"], attempts)

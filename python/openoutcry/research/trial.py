@@ -8,13 +8,16 @@ from typing import Any
 
 from openoutcry.research.advice import Advice
 from openoutcry.research.checking import Candidate
-from openoutcry.research.gates import Gate
+from openoutcry.research.gates import NOTHING_LEFT, Gate
 from openoutcry.research.holdout import Seal, Verdict
 from openoutcry.research.luck import Luck, Memory
 from openoutcry.research.proposing import TrialCard
 from openoutcry.research.scores import OosScore
 from openoutcry.research.shortlist import Dropped
 from openoutcry.research.validation import Validated
+
+EVEN, SURE = 0.5, 0.95
+"""A deflated Sharpe ratio that is as likely luck as not, and one that hardly is."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,18 @@ class Trial:
             "gates": [gate.to_json() for gate in self.gates],
         }
 
+    def card(self) -> TrialCard:
+        """Return what proposers of later rounds are shown of it."""
+        oos = self.oos
+        scores = {
+            "oos_sharpe": oos.sharpe,
+            "oos_max_drawdown": oos.max_drawdown,
+            "oos_return": oos.return_,
+            "dsr": self.luck.dsr,
+            "trades": float(sum(fold.n_trades for fold in oos.folds)),
+        }
+        return TrialCard(self.round, self.candidate.proposal.to_json(), self.outcome, self.reasons, scores)
+
 
 @dataclass(frozen=True)
 class Listed:
@@ -88,6 +103,18 @@ class Listed:
     def oos(self) -> OosScore:
         """Its out-of-sample score."""
         return self.trial.oos
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """What should make a person look twice, though every gate has passed."""
+        told, luck = [], self.luck
+        if luck.dsr_alpha is None:
+            told.append(NOTHING_LEFT)
+        elif luck.dsr_alpha <= EVEN:
+            told.append(f"beyond holding the market its DSR is {luck.dsr_alpha:.3f}")
+        if luck.dsr is not None and luck.dsr_spread is not None and luck.dsr_spread < SURE < luck.dsr:
+            told.append(f"its DSR is {luck.dsr_spread:.3f} by how far the ratios of all trials lie apart")
+        return tuple(told)
 
     def to_json(self) -> dict[str, Any]:
         """Return what is frozen of it, before the holdout is opened."""

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from openoutcry.agents import buy_and_hold
 from openoutcry.backtest import Run, run_backtest
 from openoutcry.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import CostModel, Limits
+from openoutcry.research.holding import Holding
 from openoutcry.research.scores import InSample, OosScore, in_sample_of, score_of
 from openoutcry.research.walkforward import Fold, closed_out, folds
 from openoutcry.strategies import Strategy
@@ -39,6 +42,12 @@ class Ground:
     def run(self, table: Table, window: tuple[int, int], name: str = "") -> Run:
         """Run a table of weights over a window of bars."""
         return run_backtest(self.dataset, table, window, self.costs, self.limits, name=name)
+
+    @cached_property
+    def holding(self) -> Holding:
+        """Buy-and-hold over all tests."""
+        rules = self.costs, self.limits
+        return Holding.of([run_backtest(self.dataset, buy_and_hold(), fold.test, *rules) for fold in self.folds])
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
-from openoutcry.agents import buy_and_hold
-from openoutcry.backtest import run_backtest
 from openoutcry.report.charts import Line
 from openoutcry.report.research_page import render_research
 from openoutcry.report.research_view import GateMark, ListedRow, ResearchView, RoundRow
@@ -88,8 +84,10 @@ def _listed(listed: Listed, reuse: int | None) -> ListedRow:
         drawdown=oos.max_drawdown,
         dsr=listed.luck.dsr,
         dsr_if_one=listed.luck.dsr_if_one,
+        dsr_alpha=listed.luck.dsr_alpha,
         holdout=told,
         passed=None if verdict is None else verdict.passed,
+        cautions=listed.cautions,
     )
 
 
@@ -136,7 +134,7 @@ def _lines(result: Result, ground: Ground) -> tuple[list[Line], str]:
         return [], ""
     first = shown_trials[0].oos
     dates = (_before(first.dates[0], ground), *first.dates)
-    lines = [Line("buy-and-hold", dates, _held(ground), "benchmark")]
+    lines = [Line("buy-and-hold", dates, ground.holding.nav, "benchmark")]
     drawn = list(enumerate(shown_trials[:_DRAWN]))
     for slot, trial in reversed(drawn):
         lines.append(Line(f"{trial.candidate.name} {trial.round + 1}", dates, trial.oos.nav, "series", slot))
@@ -146,15 +144,6 @@ def _lines(result: Result, ground: Ground) -> tuple[list[Line], str]:
 def _before(date: str, ground: Ground) -> str:
     dates = ground.dataset.dates
     return dates[dates.index(date) - 1]
-
-
-def _held(ground: Ground) -> Any:
-    """Return NAV of buy-and-hold over all tests, begun anew in each."""
-    returns = [
-        run_backtest(ground.dataset, buy_and_hold(), fold.test, ground.costs, ground.limits).returns
-        for fold in ground.folds
-    ]
-    return np.concatenate([[1.0], np.cumprod(1.0 + np.concatenate(returns))])
 
 
 def _holdout(result: Result) -> str:
