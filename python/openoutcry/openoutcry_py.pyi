@@ -33,6 +33,7 @@ __all__ = [
     "OpenOutcryError",
     "Record",
     "Run",
+    "RunReader",
     "Scenario",
     "Session",
     "State",
@@ -730,6 +731,25 @@ class Compressor:
 
     def finish(self) -> bytes:
         """Return the end of the frame, after which nothing can be written."""
+
+_RunRow: TypeAlias = tuple[
+    str,
+    str,
+    str,
+    tuple[Any, ...],
+    tuple[str | None, bytes] | None,
+    tuple[str, str | None, str | None, str | None],
+]
+
+@final
+class RunReader:
+    """Reads lines of a ledger's log that are as a ledger writes them."""
+
+    def __init__(self, numbers: Sequence[str], kinds: Sequence[str], states: Sequence[str]) -> None: ...
+    def read(
+        self, content: bytes, start: int, *, segment: int, offset: int
+    ) -> tuple[list[_RunRow], int, tuple[int, str] | None, tuple[int, str] | None, int]:
+        """Return the runs of all lines from a byte on, up to the first that is left to another reader."""
 
 _GivenRun: TypeAlias = tuple[int, int, int, _Vector, tuple[_Vector, _Vector] | None, _Vector | None, Sequence[str]]
 

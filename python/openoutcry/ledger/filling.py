@@ -151,17 +151,16 @@ class _Block:
         standings = self._filling.standings
         standings.load({strategies[row.strategy_sha]: None for row in rows})
         for place, row in enumerate(rows, begin):
-            if row.is_ranked:
-                market = markets[row.fingerprint]
-                standings.add(row, place, strategies[row.strategy_sha], (market, families[market]))
+            market = markets[row.fingerprint]
+            standings.add(row, place, strategies[row.strategy_sha], (market, families[market]))
         count(self._base, begin, begin + len(rows) - 1)
 
     def _new(self, rows: list[RunRow]) -> list[RunRow]:
         """Return the runs whose id is not there: the first one stands."""
-        firsts = {row.run_id: row for row in reversed(rows)}
+        firsts = {row.columns[0]: row for row in reversed(rows)}
         for (run_id,) in chosen(self._base, "SELECT run_id FROM runs WHERE run_id IN (?)", firsts):
             del firsts[run_id]
-        return [row for row in rows if firsts.get(row.run_id) is row]
+        return [row for row in rows if firsts.get(row.columns[0]) is row]
 
     def _strategies(self) -> dict[str, int]:
         """Return the ids of strategies, made where they are missing; others are left out."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable
+from operator import itemgetter
 from typing import Any
 
-from openoutcry.ledger.rows import RunRow
+from openoutcry.ledger.rows import AT, RunRow
 from openoutcry.ledger.schema import ALL, AVERAGED, chosen
 
 _SUMS = [f"{kind}_{name}" for name in AVERAGED for kind in ("total", "n")]
@@ -15,7 +16,9 @@ _COLUMNS = ["sha256", *_COUNTS, *_SUMS, "longest", "n_longest", "last"]
 _N, _UNDEFINED, _FAILED, _TOTAL, _FIRST_SUM = 1, 2, 3, 4, 5
 _SUM_PLACES = [_FIRST_SUM + 2 * at for at in range(len(AVERAGED))]
 _LONGEST, _N_LONGEST, _LAST = len(_COLUMNS) - 3, len(_COLUMNS) - 2, len(_COLUMNS) - 1
-
+_KIND, _STATUS, _TOUCHED, _SHARPE = AT["kind"], AT["status"], AT["holdout_touched"], AT["sharpe_ratio"]
+_N_RETURNS, _RATIO = AT["n_returns"], AT["sharpe_per_bar"]
+_averaged = itemgetter(*(AT[name] for name in AVERAGED))
 
 _MOST = 100_000
 
@@ -43,16 +46,20 @@ class Standings:
         self._loaded.update(new)
 
     def add(self, row: RunRow, place: int, strategy: int, market: tuple[int, int]) -> None:
-        """Add a run, with its place, and the id and family of its market."""
+        """Add a run, with its place, and the id and family of its market; one that touched a holdout is left."""
+        columns = row.columns
+        if columns[_KIND] == "holdout" or columns[_TOUCHED]:
+            return
         self._markets.add((strategy, market[0]))
-        sharpe, n_returns = row.sharpe, row.n_returns
+        is_failed, sharpe, averaged = columns[_STATUS] == "failed", columns[_SHARPE], _averaged(columns)
+        n_returns = 0 if columns[_RATIO] is None else columns[_N_RETURNS] or 0
         for family in (ALL, market[1]):
             told = self._told.get((strategy, family))
             if told is None:
                 told = [row.strategy_sha, 0, 0, 0, 0.0, *(0.0, 0) * len(AVERAGED), None, 0, place]
                 self._told[strategy, family] = told
             told[_LAST] = place
-            if row.is_failed:
+            if is_failed:
                 told[_FAILED] += 1
                 continue
             if sharpe is None:
@@ -60,7 +67,7 @@ class Standings:
             else:
                 told[_N] += 1
                 told[_TOTAL] += sharpe
-            for at, value in zip(_SUM_PLACES, row.averaged, strict=True):
+            for at, value in zip(_SUM_PLACES, averaged, strict=True):
                 if value is not None:
                     told[at] += value
                     told[at + 1] += 1
