@@ -53,7 +53,7 @@ def piece_of(span: Span) -> Piece:
     with Path(span.path).open("rb") as file:
         file.seek(span.start)
         content = file.read(span.end - span.start)
-    reading, at = _Reading(span), 0
+    reading, at = Reading(span), 0
     while at < len(content):
         rows, at, first, last, n_broken = READER.read(content, at, segment=span.segment, offset=span.start)
         if first is not None and last is not None:
@@ -72,7 +72,7 @@ def piece_of(span: Span) -> Piece:
     return reading.piece()
 
 
-class _Reading:
+class Reading:
     """What was read of a span, and the chain through it."""
 
     def __init__(self, span: Span) -> None:

@@ -6,6 +6,7 @@ import json
 from base64 import b64decode
 from collections.abc import Mapping
 from hashlib import sha256
+from itertools import compress
 from math import isfinite
 from typing import Any, NamedTuple
 
@@ -28,6 +29,8 @@ class RunRow(NamedTuple):
         fingerprint: That of its market.
         session: Who wrote it.
         columns: Those of `runs` from `run_id` on.
+        there: Which of them are no None, a byte each.
+        told: Those.
         returns: Date of the first, and all as bytes.
         strategy: What the strategy is: as JSON, its source, that one's digest, and words.
     """
@@ -36,6 +39,8 @@ class RunRow(NamedTuple):
     fingerprint: str
     session: str
     columns: tuple[Any, ...]
+    there: bytes
+    told: tuple[Any, ...]
     returns: tuple[str | None, bytes] | None
     strategy: tuple[str, str | None, str | None, str | None]
 
@@ -89,14 +94,18 @@ def row_of(record: Mapping[str, Any], place: Place) -> RunRow:
         raise TypeError("a text is required")
     run_id = run_id if run_id == checked_id(run_id) else run_id.lower()
     is_touched = bool(get("holdout_touched", False))
+    columns = (
+        *(run_id, kind, status, interval, first, last, costs, engine, *numbers, *ends),
+        *(bytes.fromhex(trial), n_configs, int(is_touched), record["ts"], *place),
+    )
+    there = bytes([each is not None for each in columns])
     return RunRow(
         texts[3],
         texts[2],
         record["session_id"],
-        (
-            *(run_id, kind, status, interval, first, last, costs, engine, *numbers, *ends),
-            *(bytes.fromhex(trial), n_configs, int(is_touched), record["ts"], *place),
-        ),
+        columns,
+        there,
+        tuple(compress(columns, there)),
         None if returns is None else (texts[-1], b64decode(returns)),
         (json.dumps(told["strategy"]), *strategy),
     )

@@ -9,11 +9,11 @@ _RATIO = "CASE WHEN n_returns IS NULL THEN NULL ELSE sharpe_per_bar END"
 # A trial counts where it was first made, by the most configurations that any run of it stands for.
 _FAMILIES = """
 INSERT INTO families SELECT family, SUM(more) FROM (
-    SELECT COALESCE((SELECT market FROM trials WHERE trials.trial = new.trial ORDER BY run LIMIT 1), market) AS market,
+    SELECT COALESCE((SELECT market FROM trials WHERE trials.trial = new.trial ORDER BY run LIMIT 1),
+            (SELECT market FROM runs WHERE id = new.earliest)) AS market,
         MAX(0, most - COALESCE((SELECT MAX(n_configs) FROM trials WHERE trials.trial = new.trial), 0)) AS more
-    FROM (SELECT trial, MAX(n_configs) AS most FROM runs WHERE id BETWEEN :begin AND :end GROUP BY trial) AS new
-    JOIN (SELECT trial, MIN(id), market FROM runs WHERE id BETWEEN :begin AND :end GROUP BY trial) AS first
-        ON first.trial = new.trial) AS counted
+    FROM (SELECT trial, MAX(n_configs) AS most, MIN(id) AS earliest FROM runs
+        WHERE id BETWEEN :begin AND :end GROUP BY trial) AS new) AS counted
 JOIN markets ON markets.id = counted.market GROUP BY family
 ON CONFLICT (family) DO UPDATE SET n_trials = n_trials + excluded.n_trials
 """

@@ -8,7 +8,7 @@ use pyo3::types::{PyBytes, PyTuple};
 /// A place in a chain.
 type Place = (u64, String);
 
-/// What `RunReader.read` returns: rows, where it ended, the chain's ends, and its breaks.
+/// Rows, where they end, the ends of their chain, and its breaks.
 type Read<'py> = (Vec<Bound<'py, PyTuple>>, usize, Option<Place>, Option<Place>, usize);
 
 /// Reads lines of a ledger's log that are as a ledger writes them.
@@ -22,7 +22,19 @@ impl RunReader {
         Self(Vocabulary { numbers, kinds, states })
     }
 
-    /// Return the runs of all lines from a byte on, up to the first that is left to another reader.
+    /// Return the runs of all lines from a byte on, up to the first that is left.
+    ///
+    /// The others are for a reader that knows more: an unusual line may still be a whole record.
+    ///
+    /// Args:
+    ///     content: Whole lines.
+    ///     start: The byte of `content` to begin at.
+    ///     segment: The number of the segment that they are of.
+    ///     offset: Where `content` begins in it.
+    ///
+    /// Returns:
+    ///     Rows; the byte where they end; number and hash that the first line goes on with, and those that go on with
+    ///     the last one; and how many lines between do not go on with the one before.
     #[pyo3(signature = (content, start, *, segment, offset))]
     fn read<'py>(
         &self,
@@ -70,16 +82,22 @@ fn row<'py>(py: Python<'py>, run: &PlainRun, segment: u64, offset: usize) -> PyR
         object(py, segment)?,
         object(py, offset)?,
     ]);
+    let there: Vec<u8> = columns.iter().map(|column| u8::from(!column.is_none())).collect();
+    let told: Vec<_> = columns.iter().filter(|column| !column.is_none()).collect();
+    let (told, columns) = (PyTuple::new(py, told)?, PyTuple::new(py, &columns)?);
     let returns = run.returns.as_ref().map(|returns| (&run.first, PyBytes::new(py, returns)));
     let strategy = (&run.strategy, &run.source, &run.source_sha, &run.description);
-    (&run.strategy_id, &run.market, &run.session, PyTuple::new(py, columns)?, returns, strategy).into_pyobject(py)
+    let there = PyBytes::new(py, &there);
+    (&run.strategy_id, &run.market, &run.session, columns, there, told, returns, strategy).into_pyobject(py)
 }
 
 fn object<'py, T: IntoPyObjectExt<'py>>(py: Python<'py>, value: T) -> PyResult<Bound<'py, PyAny>> {
     value.into_bound_py_any(py)
 }
 
-/// Returns a number as JSON of Python reads it: whole ones as integers, up to where a float skips some.
+/// Returns a number as Python reads it from JSON: a whole one as an integer.
+///
+/// Beyond 2^53 a float skips some, and stays one.
 fn number(py: Python<'_>, value: Option<f64>) -> PyResult<Bound<'_, PyAny>> {
     match value {
         Some(value) if value.fract() == 0.0 && value.abs() <= 9_007_199_254_740_992.0 => object(py, value as i64),

@@ -1,4 +1,4 @@
-//! Lines of a ledger's log that are written as they should be.
+//! Lines of a ledger's log that are as a ledger writes them.
 //!
 //! Whatever is unusual in a line, right or wrong, is left to the reader that knows all of it: a line that is taken here
 //! is one that it would read the same.
@@ -120,7 +120,7 @@ fn is_session(text: &str) -> bool {
     text.len() <= 128 && text.starts_with(|first: char| first.is_ascii_alphanumeric()) && text.bytes().all(is_known)
 }
 
-/// Returns whether a text is a time as RFC 3339 in UTC, with at most nine digits of a second's parts.
+/// Returns whether a text is a time as RFC 3339 in UTC, to nanoseconds at most.
 fn is_time(text: &str) -> bool {
     let Some((whole, parts)) = text.strip_suffix('Z').and_then(|text| text.split_at_checked(19)) else { return false };
     let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
@@ -158,7 +158,8 @@ mod tests {
     #[test]
     fn what_is_no_run_is_left_where_it_begins() {
         let vocabulary = Vocabulary { numbers: vec![], kinds: vec![], states: vec![] };
-        for content in [&b""[..], b"\n", b"{}\n", b"\xff\n", b"{\"event\":\"run\",\"hash\":\"\n", b"{\"event\":\"run\""] {
+        for content in [&b""[..], b"\n", b"{}\n", b"\xff\n", b"{\"event\":\"run\",\"hash\":\"\n", b"{\"event\":\"run\""]
+        {
             let found = read_runs(content, 0, &vocabulary);
             assert_eq!((found.runs.len(), found.end, found.first), (0, 0, None));
         }

@@ -75,8 +75,9 @@ pub(super) struct Left;
 
 type Read<T> = Result<T, Left>;
 
-/// What a strategy may nest, and above what a sum of numbers might not be finite.
+/// What a strategy may nest.
 const DEEPEST: usize = 64;
+/// Sums of some numbers below it are finite.
 const LARGEST: f64 = 1e300;
 
 pub(super) fn read(
@@ -108,7 +109,7 @@ pub(super) fn read(
         window: window(told.take("window"))?,
         rules_sha: rules_sha(&mut told)?,
         engine_version: told.text("engine_version")?,
-        numbers: vocabulary.numbers.iter().map(|name| number(metrics.take(name))).collect::<Read<_>>()?,
+        numbers: vocabulary.numbers.iter().map(|name| number(metrics.take(name).as_ref())).collect::<Read<_>>()?,
         undefined: undefined(told.take("undefined"))?,
         track: track(told.take("track"))?,
         isolation: told.text("isolation")?,
@@ -187,7 +188,7 @@ fn window(told: Option<Tree>) -> Read<[String; 2]> {
     }
 }
 
-/// Returns the digest of the rules where it was written, and none where there are none.
+/// Returns the digest of the rules as it was written, or none without rules.
 fn rules_sha(told: &mut Members) -> Read<Option<String>> {
     match told.text("rules_sha")? {
         Some(text) if text.is_empty() => Err(Left),
@@ -199,10 +200,10 @@ fn rules_sha(told: &mut Members) -> Read<Option<String>> {
     }
 }
 
-fn number(told: Option<Tree>) -> Read<Option<f64>> {
+fn number(told: Option<&Tree>) -> Read<Option<f64>> {
     match told {
         None | Some(Tree::Null) => Ok(None),
-        Some(Tree::Number(value)) if value.abs() < LARGEST => Ok(Some(value)),
+        Some(Tree::Number(value)) if value.abs() < LARGEST => Ok(Some(*value)),
         Some(_) => Err(Left),
     }
 }
@@ -229,7 +230,7 @@ fn track(told: Option<Tree>) -> Read<[Option<f64>; 4]> {
     };
     let mut found = [None; 4];
     for (place, moment) in found.iter_mut().zip(moments) {
-        *place = number(Some(moment))?;
+        *place = number(Some(&moment))?;
     }
     if found[0].is_none_or(is_count) { Ok(found) } else { Err(Left) }
 }
