@@ -97,7 +97,7 @@ def scan(path: str | os.PathLike[str], start: int = 0, end: int | None = None) -
 
 
 def line_of(raw: bytes, start: int) -> Line:
-    """Return the line that bytes are, with their end or without, by the byte where it begins."""
+    """Return the line that bytes are, whether ended or not, from `start` on."""
     line, is_ended = (raw[:-1], True) if raw.endswith(b"\n") else (raw, False)
     record = record_of(line)
     fault = None if record is not None else "torn" if is_torn(line) else "changed"

@@ -167,7 +167,10 @@ class _Block:
         return len(rows)
 
     def _insert(self, alike: dict[bytes, list[tuple[Any, ...]]]) -> None:
-        """Insert runs by which columns they have: to bind a None takes the time of ten numbers."""
+        """Insert runs, grouped by the columns that they have.
+
+        To bind a None takes the time of ten numbers.
+        """
         for there, runs in alike.items():
             names = [*COLUMNS[:4], *compress(COLUMNS[4:], there)]
             self._base.executemany(f"INSERT INTO runs ({', '.join(names)}) VALUES (?{', ?' * (len(names) - 1)})", runs)

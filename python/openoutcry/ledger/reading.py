@@ -84,7 +84,7 @@ class Reading:
         self._last, self._line = Link(), Place()
 
     def chain(self, before: Link, after: Link, start: int) -> None:
-        """Go on with records, by what they are after, what is after them and where the last one begins."""
+        """Go on with records: what they are after, what follows, where the last begins."""
         if self._first is None:
             self._first = before
         else:

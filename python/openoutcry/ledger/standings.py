@@ -46,7 +46,10 @@ class Standings:
         self._loaded.update(new)
 
     def add(self, row: RunRow, place: int, strategy: int, market: tuple[int, int]) -> None:
-        """Add a run, with its place, and the id and family of its market; one that touched a holdout is left."""
+        """Add a run, with its place, and the id and family of its market.
+
+        One that touched a holdout is left.
+        """
         kind, is_touched, status, sharpe, ratio, n_returns, *averaged = _chosen(row.columns)
         if kind == "holdout" or is_touched:
             return
