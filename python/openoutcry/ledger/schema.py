@@ -32,7 +32,7 @@ CREATE TABLE strategies (
     id INTEGER PRIMARY KEY, sha256 TEXT NOT NULL UNIQUE, canonical_json TEXT NOT NULL, source TEXT, source_sha TEXT,
     kind TEXT NOT NULL, param_count INTEGER NOT NULL, description TEXT);
 CREATE TABLE runs (
-    id INTEGER PRIMARY KEY, run_id TEXT NOT NULL UNIQUE, strategy INTEGER NOT NULL, market INTEGER NOT NULL,
+    id INTEGER PRIMARY KEY, run_id TEXT NOT NULL, strategy INTEGER NOT NULL, market INTEGER NOT NULL,
     kind TEXT NOT NULL, status TEXT NOT NULL, candle_interval TEXT, first TEXT NOT NULL, last TEXT NOT NULL,
     cost_sha TEXT, engine_version TEXT, {_NUMBERS}, undefined TEXT, n_returns INTEGER, sharpe_per_bar REAL, skew REAL,
     kurtosis REAL, trial BLOB NOT NULL, n_configs INTEGER NOT NULL, isolation TEXT, holdout_touched INTEGER NOT NULL,
@@ -58,6 +58,8 @@ CREATE TABLE holdout_opens (
 CREATE TABLE heads (
     session INTEGER NOT NULL, event TEXT NOT NULL, hash TEXT NOT NULL, PRIMARY KEY (session, event)) WITHOUT ROWID;
 """
+
+RUNS_BY_ID = "CREATE UNIQUE INDEX runs_by_id ON runs (run_id);"
 
 # Made when the tables are full, where all of it is read at once.
 INDEXES = """
