@@ -747,7 +747,7 @@ _RunRow: TypeAlias = tuple[
 class RunReader:
     """Reads lines of a ledger's log that are as a ledger writes them."""
 
-    def __init__(self, numbers: Sequence[str], kinds: Sequence[str], states: Sequence[str]) -> None: ...
+    def __new__(cls, numbers: Sequence[str], kinds: Sequence[str], states: Sequence[str]) -> RunReader: ...
     def read(
         self, content: bytes, start: int, *, segment: int, offset: int
     ) -> tuple[list[_RunRow], int, tuple[int, str] | None, tuple[int, str] | None, int]:
