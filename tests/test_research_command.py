@@ -122,6 +122,28 @@ def test_a_second_session_begins_with_what_the_first_one_learned(first: tuple[Pa
     assert "## Learnings" not in research(folder, "prompt", JOURNAL).stdout
 
 
+def test_a_second_session_appends_to_the_first_ones_file_and_is_told_its_numbers(tmp_path: Path) -> None:
+    """L8: the file is made, then read and appended to; drawdown, win rate and profit factor are in the prompt."""
+    assert not (tmp_path / "research").exists()
+    held = []
+    for fast in (15, 25):
+        why = "prices that have risen for weeks go on to rise, since investors react late"
+        proposal = {"kind": "tune", "strategy": "trend", "params": {"fast": fast, "slow": 90}, "rationale": why}
+        (tmp_path / "proposals.json").write_text(json.dumps([proposal]))
+        provider = f"fixed:{tmp_path / 'proposals.json'}"
+        assert told(tmp_path, "run", "--provider", provider, "--data", "ecb-fx")["n_trials"] == len(held) + 1
+        held.append((tmp_path / "research" / "run_ledger.jsonl").read_text())
+    assert held[1].startswith(held[0])
+    assert [len(each.splitlines()) for each in held] == [9, 18]
+    prompt = research(tmp_path, "prompt", JOURNAL).stdout
+    assert "## Learnings from 1 prior backtests across 1 strategies" in prompt
+    number = r"-?\d+\.\d+"
+    entry = (
+        rf"1\. mean Sharpe {number} over 1 run; .*max drawdown {number} %, win rate {number} %; profit factor {number}"
+    )
+    assert re.search(entry, prompt)
+
+
 def test_a_spent_holdout_is_refused_in_the_next_session(tmp_path: Path) -> None:
     gates = tmp_path / "gates.json"
     none = {"min_sharpe": None, "min_profit_factor": None, "min_efficiency": None, "min_efficiency_if_sharpe": None}
