@@ -7,6 +7,8 @@ mod decision;
 mod error;
 mod info;
 pub mod json;
+pub mod log;
+pub mod merkle;
 mod observation;
 mod orders;
 pub mod record;
