@@ -38,16 +38,6 @@ const KINDS: [(&str, &[(&str, Kind)]); 9] = [
     ("suspension", &[("agent_slug", slug), ("at", time), ("reason", text), ("suspended", truth)]),
 ];
 
-/// What a commitment commits to.
-pub(super) const OPENED: [(&str, Kind); 6] = [
-    ("confidence", |value| value == "null" || probability(value)),
-    ("market_id", market),
-    ("reasoning", |value| value == "null" || text(value)),
-    ("salt", hex),
-    ("v", version),
-    ("yes_probability", probability),
-];
-
 /// Returns what is wrong with the members of a record, which are in order; `None` if nothing is.
 pub(super) fn fault(members: &[(&str, &str)]) -> Option<String> {
     let Some(type_) = value(members, "type") else { return Some("`type` is required; received none".to_owned()) };
@@ -62,7 +52,7 @@ pub(super) fn fault(members: &[(&str, &str)]) -> Option<String> {
 }
 
 /// Returns what is wrong with members that should be the wanted ones.
-pub(super) fn misfit(members: &[(&str, &str)], wanted: &[(&str, Kind)]) -> Option<String> {
+fn misfit(members: &[(&str, &str)], wanted: &[(&str, Kind)]) -> Option<String> {
     let names = members.iter().map(|(name, _)| name);
     if !names.eq(wanted.iter().map(|(name, _)| name)) {
         let wanted: Vec<_> = wanted.iter().map(|(name, _)| format!("`{name}`")).collect();
@@ -86,7 +76,7 @@ fn all(value: &str, is_kind: impl Fn(u8) -> bool) -> bool {
     unquoted(value).is_some_and(|text| text.bytes().all(is_kind))
 }
 
-fn text(value: &str) -> bool {
+pub(super) fn text(value: &str) -> bool {
     value.starts_with('"')
 }
 
@@ -102,7 +92,7 @@ fn integer(value: &str) -> bool {
     value.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-pub(super) fn hex(value: &str) -> bool {
+fn hex(value: &str) -> bool {
     value.len() == 66 && all(value, |byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
@@ -157,17 +147,6 @@ fn status(value: &str) -> bool {
     unquoted(value).is_some_and(|status| known.contains(&status))
 }
 
-/// A decimal from 0 to 1 of at most six places, in its shortest form.
-fn probability(value: &str) -> bool {
-    let Some(text) = unquoted(value) else { return false };
-    matches!(text, "0" | "1")
-        || text.strip_prefix("0.").is_some_and(|places| {
-            (1..=6).contains(&places.len())
-                && places.bytes().all(|byte| byte.is_ascii_digit())
-                && !places.ends_with('0')
-        })
-}
-
 /// Strings or integers by name.
 fn parameters(value: &str) -> bool {
     let mut members = Vec::new();
@@ -178,7 +157,7 @@ fn parameters(value: &str) -> bool {
 }
 
 /// One or more SHA-256 in ascending order, none twice.
-fn commitments(value: &str) -> bool {
+pub(super) fn commitments(value: &str) -> bool {
     let digests = || value.as_bytes().chunks(67).map(|each| &each[1..]);
     value.len() > 67
         && value.len() % 67 == 1

@@ -1,0 +1,1 @@
+"""The arena: a live forecasting competition, pre-registered in a public log."""
