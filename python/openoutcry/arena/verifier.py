@@ -192,7 +192,7 @@ def _node(left: bytes, right: bytes) -> bytes:
 
 def root_by_proof(index: int, size: int, leaf: bytes, proof: list[bytes]) -> bytes:
     """Return the root that a proof leads to from a leaf."""
-    if not 0 <= index < size or (size == 1) == bool(proof):
+    if not 0 <= index < size or (size == 1) == bool(proof) or len(leaf) != 32:
         raise Wrong("a proof of as many hashes as the way has is required; received another")
     if size == 1:
         return leaf
