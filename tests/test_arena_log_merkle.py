@@ -130,6 +130,6 @@ def test_a_tile_holds_hashes_eight_levels_apart() -> None:
 def test_what_a_tree_does_not_have_is_refused(ask: Any) -> None:
     tree = MerkleTree()
     tree.append([b"a", b"b", b"c"])
-    with pytest.raises(OpenOutcryError, match="^argument_invalid: "):
+    with pytest.raises(OpenOutcryError, match=r"^argument_invalid: "):
         ask(tree)
     assert len(tree) == 3

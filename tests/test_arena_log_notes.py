@@ -27,14 +27,17 @@ trafitto da un raggio di sole:
 
 ed è subito sera.
 
-— quasimodo.example/salvatore NnugSzTjtVAewIS+Z/iJhUPeFDkO/5QQ2i5ddnGITLlC+EhfLW9oJKONrMouFSQU0xMcXxj99ihAQwaqP3ZekRwNtIc=
+— quasimodo.example/salvatore \
+NnugSzTjtVAewIS+Z/iJhUPeFDkO/5QQ2i5ddnGITLlC+EhfLW9oJKONrMouFSQU0xMcXxj99ihAQwaqP3ZekRwNtIc=
 """
 C2SP_CHECKPOINT = """example.com/behind-the-sofa
 20852163
 CsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=
 
-— example.com/behind-the-sofa Az3grlgtzPICa5OS8npVmf1Myq/5IZniMp+ZJurmRDeOoRDe4URYN7u5/Zhcyv2q1gGzGku9nTo+zyWE+xeMcTOAYQ8=
-— witness.example.com/w1 jWbPPwAAAABkGFDLEZMHwSRaJNiIDoe9DYn/zXcrtPHeolMI5OWXEhZCB9dlrDJsX3b2oyin1nPZqhf5nNo0xUe+mbIUBkBIfZ+qnA==
+— example.com/behind-the-sofa \
+Az3grlgtzPICa5OS8npVmf1Myq/5IZniMp+ZJurmRDeOoRDe4URYN7u5/Zhcyv2q1gGzGku9nTo+zyWE+xeMcTOAYQ8=
+— witness.example.com/w1 \
+jWbPPwAAAABkGFDLEZMHwSRaJNiIDoe9DYn/zXcrtPHeolMI5OWXEhZCB9dlrDJsX3b2oyin1nPZqhf5nNo0xUe+mbIUBkBIfZ+qnA==
 """
 
 # RFC 8032, 7.1: secret key, public key, message and signature of TEST 1, 2, 3 and SHA(abc).
@@ -146,7 +149,7 @@ def test_a_checkpoint_is_opened_by_its_key_alone() -> None:
         with pytest.raises(OpenOutcryError, match="a signature of"):
             open_checkpoint(note, key.verifier)
     # Another log's checkpoint under its own signature is none of this key's name.
-    with pytest.raises(OpenOutcryError, match="a checkpoint of another.example"):
+    with pytest.raises(OpenOutcryError, match=r"a checkpoint of another\.example"):
         open_checkpoint(foreign.sign(CHECKPOINT.text()), foreign.verifier)
 
 

@@ -69,7 +69,7 @@ def test_a_record_is_the_canonical_bytes_that_name_the_one_before() -> None:
     ids=str,
 )
 def test_an_entry_that_is_no_record_is_refused(change: dict[str, Any]) -> None:
-    with pytest.raises(OpenOutcryError, match="^argument_invalid: "):
+    with pytest.raises(OpenOutcryError, match=r"^argument_invalid: "):
         seal({**SUBMISSION, **change}, Link())
 
 
@@ -142,14 +142,12 @@ def test_both_write_the_same_canonical_json(value: Any) -> None:
     assert json.loads(text) == value
 
 
-@given(st.dictionaries(TEXT, VALUE, max_size=4), st.randoms())
-def test_the_verifier_reads_no_other_text_of_a_value(value: dict[str, Any], draw: Any) -> None:
+@given(st.dictionaries(TEXT, VALUE, max_size=4))
+def test_the_verifier_reads_no_other_text_of_a_value(value: dict[str, Any]) -> None:
     text = canonical(value)
     assert verifier.parsed(text.encode()) == value
-    place = draw.randrange(len(text) + 1)
-    for other in (text[:place] + " " + text[place:], json.dumps(value, indent=1), json.dumps(value)):
-        found = json.loads(other)
-        if canonical(found) != other:
+    for other in (" " + text, text + " ", json.dumps(value, indent=1), json.dumps(value)):
+        if other != text:
             with pytest.raises(verifier.Wrong):
                 verifier.parsed(other.encode())
 

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -58,9 +59,10 @@ def test_a_whole_export_has_no_fault(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_byte_changed_anywhere_is_found_by_both(name: str, tmp_path: Path) -> None:
+def test_a_byte_changed_anywhere_is_found_by_both(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder, content = write(tmp_path, FILES), FILES[name]
-    # The tests of the native audit take every byte of the log; in Python each one takes some milliseconds.
+    # Most changes leave the checkpoint as it is, whose signature takes the verifier longer than all the rest.
+    monkeypatch.setattr(verifier, "is_signed", cache(verifier.is_signed))
     for place in range(len(content)):
         changed = bytearray(content)
         changed[place] ^= 1
@@ -142,7 +144,7 @@ def test_records_that_were_reordered_dropped_or_repeated_are_found_though_signed
 def test_a_log_that_was_cut_is_found(tmp_path: Path) -> None:
     cut = {**FILES, "log.jsonl": b"".join(line + b"\n" for line in LINES[:-3])}
     found = places(write(tmp_path, cut))
-    assert {("checkpoint", None), ("reveals.jsonl", 6)} <= found or ("checkpoint", None) in found
+    assert {("checkpoint", None), ("reveals.jsonl", 6)} <= found
 
 
 def test_a_log_that_was_rewritten_as_a_whole_is_found_by_who_kept_a_checkpoint(tmp_path: Path) -> None:
@@ -232,7 +234,7 @@ def test_a_lie_that_the_operator_signed_is_found(line: int, change: Any, found: 
 
 
 def test_a_type_that_is_not_known_yet_is_no_fault(tmp_path: Path) -> None:
-    assert places(write(tmp_path, changed(14, type="rumour"))) == set()
+    assert places(write(tmp_path, changed(18, type="rumour"))) == {("cosignatures", None)}
 
 
 def reveals(change: Callable[[list[Any]], object]) -> dict[str, bytes]:

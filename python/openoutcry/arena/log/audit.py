@@ -89,17 +89,18 @@ class _Audit:
 
     def _check_files(self) -> None:
         digests: dict[str, Any] = {}
-        for path in sorted((self._folder / "snapshots").glob("*")):
-            digests[f"snapshots/{path.name}"] = None
         for _, record in self._others:
-            if record.get("type") == "snapshot":
-                digests[f"snapshots/{str(record.get('as_of')).replace(':', '-')}.json"] = record.get("sha256")
-            elif record.get("type") == "scoring":
+            as_of, digest = record.get("as_of"), record.get("sha256")
+            if record.get("type") == "scoring":
                 digests["base_rates.json"] = record.get("base_rates_sha256")
-        for file, digest in digests.items():
+            elif record.get("type") == "snapshot" and isinstance(as_of, str) and isinstance(digest, str):
+                digests.setdefault(f"snapshots/{as_of.replace(':', '-')}.json", digest)
+        for path in sorted((self._folder / "snapshots").glob("*")):
+            digests.setdefault(f"snapshots/{path.name}", None)
+        for file, wanted in digests.items():
             with self._place(file):
                 content = (self._folder / file).read_bytes()
-                _need("its SHA-256", digest, sha256(content).hexdigest())
+                _need("its SHA-256", wanted, sha256(content).hexdigest())
 
 
 def _need(name: str, wanted: object, received: object) -> None:
