@@ -194,6 +194,13 @@ LAYERS = {
         frozenset({"root"}),
         frozenset({"anthropic", "openai", "optuna", "rich"}),
     ),
+    "arena_log": Layer(
+        ("openoutcry.arena", "openoutcry.arena.log", "openoutcry.arena.log.*"),
+        {"arena_log", "errors", "native"},
+        {"cryptography"},
+    ),
+    # One file, to be read and run by who has nothing of the package.
+    "arena_verifier": Layer(("openoutcry.arena.verifier",), set(), set()),
     "cli": Layer(
         ("openoutcry.__main__", "openoutcry.cli", "openoutcry.cli.*"),
         {*CORE, "board", "cli", "harness", "jail", "ledger", "reidentify", "skill", "suite", "worker"},

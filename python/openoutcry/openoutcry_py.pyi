@@ -30,6 +30,8 @@ __all__ = [
     "Dataset",
     "Episodes",
     "Limits",
+    "LogAudit",
+    "MerkleTree",
     "OpenOutcryError",
     "Record",
     "Run",
@@ -65,7 +67,10 @@ __all__ = [
     "gross_exposure",
     "holm",
     "is_riskless",
+    "log_record_fault",
     "mean_test",
+    "merkle_is_consistent",
+    "merkle_is_included",
     "min_backtest_years",
     "min_track_record",
     "moments",
@@ -852,6 +857,98 @@ def score_run(returns: Sequence[float] | _Vector, n_trials: int = 0) -> str:
     Raises:
         OpenOutcryError: a return is none.
     """
+
+@final
+class MerkleTree:
+    """The Merkle tree of an append-only log, with the hashes of RFC 9162.
+
+    Several threads may use one: who reads sees the tree before or after an append.
+    """
+
+    def __new__(cls, leaf_hashes: bytes | None = None) -> MerkleTree: ...
+    def __len__(self) -> int: ...
+    def append(self, entries: Sequence[bytes]) -> int:
+        """Append entries as leaves, and return the number of leaves."""
+
+    def truncate(self, size: int) -> None:
+        """Forget the leaves from `size` on, as if they had never been appended.
+
+        Raises:
+            OpenOutcryError: `argument_invalid`: the tree has fewer leaves.
+        """
+
+    def root(self, size: int | None = None) -> bytes:
+        """Return the root of the first `size` leaves, of all by default.
+
+        Raises:
+            OpenOutcryError: `argument_invalid`: the tree has fewer leaves.
+        """
+
+    def inclusion(self, index: int, size: int | None = None) -> list[bytes]:
+        """Return the proof that a leaf is in the tree of the first `size` leaves.
+
+        32 bytes a hash, from the leaf's sibling up; see RFC 9162, 2.1.3.1.
+
+        Raises:
+            OpenOutcryError: `argument_invalid`: the tree has fewer leaves, or no such one.
+        """
+
+    def consistency(self, old: int, size: int | None = None) -> list[bytes]:
+        """Return the proof that the first `old` leaves begin the first `size` leaves.
+
+        32 bytes a hash; see RFC 9162, 2.1.4.1.
+
+        Raises:
+            OpenOutcryError: `argument_invalid`: the tree has fewer leaves, or `old` is not from 1 to `size`.
+        """
+
+    def tile(self, level: int, index: int, width: int = 256) -> bytes:
+        """Return the first `width` hashes of a tile, in a row (c2sp.org/tlog-tiles).
+
+        Raises:
+            OpenOutcryError: `argument_invalid`: the tree is too small for it, or no tile is so.
+        """
+
+@final
+class LogAudit:
+    """An arena's log as it was read from `log.jsonl`, whatever is wrong with it."""
+
+    def __new__(cls, content: bytes) -> LogAudit: ...
+    def __len__(self) -> int: ...
+    def faults(self) -> list[tuple[int, str]]:
+        """Return the lines that are at fault, from 0, and why."""
+
+    def root(self, size: int) -> bytes:
+        """Return the root of the first `size` lines.
+
+        Raises:
+            OpenOutcryError: `argument_invalid`: there are fewer.
+        """
+
+    def digest(self, line: int) -> bytes:
+        """Return the SHA-256 of a line.
+
+        Raises:
+            OpenOutcryError: `argument_invalid`: there are fewer.
+        """
+
+    def others(self) -> list[tuple[int, bytes]]:
+        """Return the whole records that are no submissions, by line."""
+
+    def reveal(self, reveals: bytes) -> list[tuple[int, str]]:
+        """Return the lines of `reveals.jsonl` that are at fault, from 0, and why."""
+
+def log_record_fault(text: str) -> str | None:
+    """Return why a text is no record of an arena's log; None if it is one."""
+
+def merkle_is_consistent(old: int, size: int, old_root: bytes, root: bytes, proof: Sequence[bytes]) -> bool:
+    """Return whether a proof leads from an old root to a new one.
+
+    There is no proof from a tree without leaves.
+    """
+
+def merkle_is_included(index: int, size: int, leaf_hash: bytes, proof: Sequence[bytes], root: bytes) -> bool:
+    """Return whether a proof leads from the hash of a leaf to a root."""
 
 def decompress(content: bytes) -> tuple[bytes, bool]:
     """Decompress a frame of zstd, and say whether it is whole.

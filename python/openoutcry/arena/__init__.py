@@ -1,4 +1,1 @@
-"""The Arena: a live forecasting competition whose log nobody can rewrite unseen.
-
-Needs `openoutcry[arena]`. `docs/arena.md` is the protocol as it is served.
-"""
+"""The arena: a live forecasting competition, pre-registered in a public log."""

@@ -78,6 +78,13 @@ fn push_escape(text: &mut String, byte: u8) {
     });
 }
 
+/// Returns bytes as lower-case hexadecimal digits.
+pub(crate) fn hex_of(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(2 * bytes.len());
+    push_hex(&mut text, bytes);
+    text
+}
+
 /// Appends bytes as lower-case hexadecimal digits.
 pub(crate) fn push_hex(text: &mut String, bytes: &[u8]) {
     let digit = |nibble: u8| nibble + if nibble < 10 { b'0' } else { b'a' - 10 };

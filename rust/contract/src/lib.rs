@@ -8,6 +8,8 @@ mod error;
 mod info;
 pub mod json;
 pub mod ledger;
+pub mod log;
+pub mod merkle;
 mod observation;
 mod orders;
 pub mod record;

@@ -18,6 +18,7 @@ mod error;
 mod events;
 mod field;
 mod ledger;
+mod log;
 mod record;
 mod rules;
 mod run;
@@ -46,6 +47,8 @@ fn openoutcry_py(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<environment::State>()?;
     module.add_class::<environment::TradingEnv>()?;
     module.add_class::<episodes::Episodes>()?;
+    module.add_class::<log::LogAudit>()?;
+    module.add_class::<log::MerkleTree>()?;
     module.add_class::<record::Record>()?;
     module.add_class::<rules::CostModel>()?;
     module.add_class::<rules::Limits>()?;
@@ -66,6 +69,9 @@ fn openoutcry_py(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(conformance::conformance_is_signed, module)?)?;
     module.add_function(wrap_pyfunction!(conformance::read_decision, module)?)?;
     module.add_function(wrap_pyfunction!(conformance::sign_conformance, module)?)?;
+    module.add_function(wrap_pyfunction!(log::log_record_fault, module)?)?;
+    module.add_function(wrap_pyfunction!(log::merkle_is_consistent, module)?)?;
+    module.add_function(wrap_pyfunction!(log::merkle_is_included, module)?)?;
     module.add_function(wrap_pyfunction!(record::fill_commitment, module)?)?;
     module.add_function(wrap_pyfunction!(run::capture_agent, module)?)?;
     module.add_function(wrap_pyfunction!(run::capture_callable, module)?)?;

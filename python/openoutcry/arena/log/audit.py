@@ -1,0 +1,108 @@
+"""The check of a season's export with native hashing: what `openoutcry.arena.verifier` finds, sooner.
+
+The two share no code, so that each is a witness of the other.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from openoutcry.arena.log.notes import Checkpoint, Note, VerifierKey, base64, open_checkpoint, parse_signatures
+from openoutcry.errors import refusal
+from openoutcry.openoutcry_py import LogAudit, OpenOutcryError
+
+
+class Fault(NamedTuple):
+    """A file, the number of a line of it from 0 or none, and what is wrong there."""
+
+    file: str
+    line: int | None
+    why: str
+
+
+def audit(folder: Path, vkey: str | None = None, witnesses: Sequence[str] = ()) -> list[Fault]:
+    """Return what is wrong in the export of a season; nothing if all of it holds.
+
+    Args:
+        folder: What was exported.
+        vkey: The log's key as it is known; by default the one that the export names.
+        witnesses: The keys of witnesses that must have signed.
+    """
+    return _Audit(folder).check(vkey, witnesses)
+
+
+class _Audit:
+    def __init__(self, folder: Path) -> None:
+        self._folder, self._faults = folder, list[Fault]()
+        self._log = LogAudit(self._read("log.jsonl"))
+        self._faults += [Fault("log.jsonl", line, why) for line, why in self._log.faults()]
+        self._others: list[tuple[int, dict[str, Any]]] = [(line, json.loads(text)) for line, text in self._log.others()]
+
+    def _read(self, file: str) -> bytes:
+        try:
+            return (self._folder / file).read_bytes()
+        except FileNotFoundError as error:
+            self._faults.append(Fault(file, None, str(error)))
+            return b""
+
+    @contextmanager
+    def _place(self, file: str, line: int | None = None) -> Iterator[None]:
+        try:
+            yield
+        except (OpenOutcryError, FileNotFoundError, UnicodeDecodeError) as error:
+            self._faults.append(Fault(file, line, str(error)))
+
+    def check(self, vkey: str | None, witnesses: Sequence[str]) -> list[Fault]:
+        first = self._others[0][1] if self._others else {}
+        vkey = vkey or str(first.get("vkey"))
+        with self._place("vkey"):
+            _need("the log's key", f"{vkey}\n", self._read("vkey").decode())
+        note = self._read("checkpoint")
+        with self._place("checkpoint"):
+            key, size = VerifierKey.parse(vkey), len(self._log)
+            _need("the origin and key", (key.name, vkey), (first.get("origin"), first.get("vkey")))
+            wanted = Checkpoint(key.name, size, self._log.root(size))
+            _need("the checkpoint", wanted, open_checkpoint(note.decode(), key))
+        for witness in witnesses:
+            with self._place("cosignatures"):
+                lines = parse_signatures(self._read("cosignatures").decode())
+                Note(note.decode().rpartition("\n\n")[0] + "\n", lines).verify(VerifierKey.parse(witness))
+        for line, record in self._others:
+            if record.get("type") == "day":
+                with self._place("log.jsonl", line):
+                    self._check_day(line, record)
+        self._check_files()
+        self._faults += [Fault("reveals.jsonl", *fault) for fault in self._log.reveal(self._read("reveals.jsonl"))]
+        return self._faults
+
+    def _check_day(self, line: int, day: dict[str, Any]) -> None:
+        size = day.get("tree_size")
+        if not isinstance(size, int) or isinstance(size, bool) or not 1 <= size <= line:
+            raise refusal("argument_invalid", f"`tree_size` must be from 1 to {line}; received {size}")
+        _need("`root`", base64(self._log.root(size)), day.get("root"))
+        _need("`head_sha256`", self._log.digest(size - 1).hex(), day.get("head_sha256"))
+
+    def _check_files(self) -> None:
+        digests: dict[str, Any] = {}
+        for _, record in self._others:
+            as_of, digest = record.get("as_of"), record.get("sha256")
+            if record.get("type") == "scoring":
+                digests["base_rates.json"] = record.get("base_rates_sha256")
+            elif record.get("type") == "snapshot" and isinstance(as_of, str) and isinstance(digest, str):
+                digests.setdefault(f"snapshots/{as_of.replace(':', '-')}.json", digest)
+        for path in sorted((self._folder / "snapshots").glob("*")):
+            digests.setdefault(f"snapshots/{path.name}", None)
+        for file, wanted in digests.items():
+            with self._place(file):
+                content = (self._folder / file).read_bytes()
+                _need("its SHA-256", wanted, sha256(content).hexdigest())
+
+
+def _need(name: str, wanted: object, received: object) -> None:
+    if wanted != received:
+        raise refusal("argument_invalid", f"{name} must be {wanted}; received {received}")

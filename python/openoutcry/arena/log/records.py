@@ -1,0 +1,135 @@
+"""Records of the log, and the commitments in them.
+
+A record is an object with `v`, `type`, `seq` and `prev_sha256`, and the members of its type. Numbers are integers, or
+decimals as texts: no reader needs to print a float.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import ROUND_HALF_EVEN, Decimal
+from hashlib import sha256
+from secrets import token_hex
+from typing import Any, NamedTuple
+
+from openoutcry import openoutcry_py as native
+from openoutcry.errors import refusal
+
+VERSION = 1
+"""The `v` of records and commitments."""
+GENESIS = "0" * 64
+"""What the first record names as the hash before it."""
+
+_PLACES = Decimal("0.000001")
+_LINKS = ("prev_sha256", "seq", "v")
+
+
+class Link(NamedTuple):
+    """The end of a log: the number that comes next, and the hash it must name."""
+
+    seq: int = 0
+    sha256: str = GENESIS
+
+
+@dataclass(frozen=True)
+class Record:
+    """A record in its place: the leaf of the tree, and the line of the log without its end."""
+
+    seq: int
+    text: bytes
+    sha256: str
+
+    @property
+    def link(self) -> Link:
+        """What the next record names."""
+        return Link(self.seq + 1, self.sha256)
+
+    def members(self) -> dict[str, Any]:
+        """Return the record as an object."""
+        found: dict[str, Any] = json.loads(self.text)
+        return found
+
+
+def canonical(value: Any) -> str:
+    """Return a value as RFC 8785 canonical JSON.
+
+    Raises:
+        OpenOutcryError: `bad_json`: it holds a lone surrogate.
+    """
+    return native.canonicalize(json.dumps(value, allow_nan=False))
+
+
+def seal(entry: Mapping[str, Any], link: Link) -> Record:
+    """Return an entry, the members of a type and `type`, as the next record.
+
+    Raises:
+        OpenOutcryError: `argument_invalid`: a member is missing, unknown or not what its type says, or the record takes
+            more than 65,535 bytes.
+    """
+    given = [name for name in _LINKS if name in entry]
+    if given:
+        raise refusal("argument_invalid", f"`{given[0]}` must be left to the log; received {entry[given[0]]!r}")
+    text = canonical({**entry, "v": VERSION, "seq": link.seq, "prev_sha256": link.sha256})
+    fault = native.log_record_fault(text)
+    if fault is not None:
+        raise refusal("argument_invalid", f"a record must be one of the log: {fault}")
+    content = text.encode()
+    return Record(link.seq, content, sha256(content).hexdigest())
+
+
+def decimal_text(value: Decimal | float | int) -> str:
+    """Return a probability as the shortest decimal of at most six places.
+
+    A float is taken for the decimal that it prints as. What has more places is rounded, half to even.
+
+    Raises:
+        OpenOutcryError: `argument_invalid`: it is not from 0 to 1.
+    """
+    exact = Decimal(str(value))
+    if not (exact.is_finite() and 0 <= exact <= 1):
+        raise refusal("argument_invalid", f"a probability must be from 0 to 1; received {value}")
+    text = f"{exact.quantize(_PLACES, ROUND_HALF_EVEN):f}".rstrip("0").rstrip(".")
+    return "0" if text == "-0" else text
+
+
+@dataclass(frozen=True)
+class Commitment:
+    """A decision that is committed to: what is published at once, and what opens it."""
+
+    sha256: str
+    body: dict[str, Any]
+
+
+def commit(
+    market_id: str,
+    yes_probability: Decimal | float | int,
+    confidence: Decimal | float | int | None = None,
+    reasoning: str | None = None,
+    *,
+    salt: str | None = None,
+) -> Commitment:
+    """Return the commitment to a decision.
+
+    Args:
+        market_id: The market that is decided on.
+        yes_probability: From 0 to 1.
+        confidence: From 0 to 1, or none.
+        reasoning: A text, or none.
+        salt: 32 bytes in hexadecimal; drawn by default, as it must be unless it is repeated.
+    """
+    body = {
+        "v": VERSION,
+        "salt": token_hex(32) if salt is None else salt,
+        "market_id": market_id,
+        "yes_probability": decimal_text(yes_probability),
+        "confidence": None if confidence is None else decimal_text(confidence),
+        "reasoning": reasoning,
+    }
+    return Commitment(sha256(canonical(body).encode()).hexdigest(), body)
+
+
+def fingerprint(key_digest: bytes) -> str:
+    """Return the `key_sha256` of a key whose SHA-256 digest is kept: no credential."""
+    return sha256(key_digest).hexdigest()

@@ -1,0 +1,106 @@
+"""Tiles: the log as static files (c2sp.org/tlog-tiles).
+
+A tile holds up to 256 hashes of one level of the tree, eight levels apart; an entry bundle the records below a tile of
+level 0.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from openoutcry.errors import refusal
+
+WIDTH = 256
+"""Hashes of a full tile."""
+
+_PATH = re.compile(r"(entries|[0-7])/((?:x[0-9]{3}/)*[0-9]{3})(?:\.p/([1-9][0-9]{0,2}))?")
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A tile of hashes, or of entries where `level` is None; partial where `width` is below 256."""
+
+    level: int | None
+    index: int
+    width: int = WIDTH
+
+    @property
+    def path(self) -> str:
+        """The path below `tile/`: `0/x001/067.p/5`."""
+        thousands, last = divmod(self.index, 1000)
+        groups = [f"{last:03}"]
+        while thousands:
+            thousands, group = divmod(thousands, 1000)
+            groups.append(f"x{group:03}")
+        part = "" if self.width == WIDTH else f".p/{self.width}"
+        return f"{'entries' if self.level is None else self.level}/{'/'.join(reversed(groups))}{part}"
+
+    @classmethod
+    def parse(cls, path: str) -> Tile:
+        """Return the tile of a path below `tile/`.
+
+        Raises:
+            OpenOutcryError: `argument_invalid`: no tile has it.
+        """
+        match = _PATH.fullmatch(path) if path.isascii() and len(path) < 100 else None
+        if match is not None:
+            level = None if match[1] == "entries" else int(match[1])
+            found = cls(level, int(match[2].replace("x", "").replace("/", "")), int(match[3] or WIDTH))
+            # One path a tile: no zeros in front, and no partial tile that is full.
+            if found.path == path:
+                return found
+        raise refusal("argument_invalid", f"the path of a tile must be `L/N[.p/W]`; received {path[:80]!r}")
+
+    @property
+    def first(self) -> int:
+        """The number of the first record below it."""
+        return int(self.index * WIDTH ** ((self.level or 0) + 1))
+
+    def is_of(self, size: int) -> bool:
+        """Return whether a tree of this size has all of it."""
+        return bool((self.index * WIDTH + self.width) * WIDTH ** (self.level or 0) <= size)
+
+
+def tiles_of(size: int) -> Iterator[Tile]:
+    """Yield every tile of hashes that a tree of this size has, level by level."""
+    level, n_hashes = 0, size
+    while n_hashes:
+        n_full, rest = divmod(n_hashes, WIDTH)
+        yield from (Tile(level, index) for index in range(n_full))
+        if rest:
+            yield Tile(level, n_full, rest)
+        level, n_hashes = level + 1, n_full
+
+
+def bundle(entries: Iterable[bytes]) -> bytes:
+    """Return entries as the content of a bundle: each after its length in two bytes.
+
+    Raises:
+        OpenOutcryError: `argument_invalid`: one takes more than 65,535 bytes.
+    """
+    parts = []
+    for place, entry in enumerate(entries):
+        if len(entry) >= 1 << 16:
+            wanted = f"`entries[{place}]` must take at most 65535 bytes"
+            raise refusal("argument_invalid", f"{wanted}; received {len(entry)}")
+        parts += [struct.pack(">H", len(entry)), entry]
+    return b"".join(parts)
+
+
+def unbundle(content: bytes) -> Sequence[bytes]:
+    """Return the entries of a bundle.
+
+    Raises:
+        OpenOutcryError: `argument_invalid`: it is cut.
+    """
+    found, at = [], 0
+    while at < len(content):
+        end = at + 2 + int.from_bytes(content[at : at + 2], "big")
+        if at + 2 > len(content) or end > len(content):
+            raise refusal("argument_invalid", f"a whole bundle is required; received one cut at byte {len(content)}")
+        found.append(content[at + 2 : end])
+        at = end
+    return found

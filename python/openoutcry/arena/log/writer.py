@@ -1,0 +1,98 @@
+"""What appends to a log: records, the tree, and a checkpoint a batch. It knows no database."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from openoutcry import openoutcry_py as native
+from openoutcry.arena.log.notes import Checkpoint, SignerKey
+from openoutcry.arena.log.proofs import Proof
+from openoutcry.arena.log.records import Link, Record, commit, seal
+from openoutcry.errors import refusal
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Records that were appended at once, and the checkpoint after them."""
+
+    begin: Link
+    records: tuple[Record, ...]
+    root: bytes
+    checkpoint: str
+
+    @property
+    def end(self) -> Link:
+        """The end of the log after the batch."""
+        return self.records[-1].link if self.records else self.begin
+
+
+class LogWriter:
+    """The end of a log, in memory. Its one user stores what it returns.
+
+    Args:
+        key: What signs checkpoints; its name is the log's origin.
+        tree: The tree of the records that there are; by default of none.
+        end: The end of the log, of as many records.
+    """
+
+    def __init__(self, key: SignerKey, tree: native.MerkleTree | None = None, end: Link | None = None) -> None:
+        self._key, self._lock = key, threading.Lock()
+        self.tree = native.MerkleTree() if tree is None else tree
+        self.end = Link() if end is None else end
+        if len(self.tree) != self.end.seq:
+            wanted = f"`end` must be that of the tree's {len(self.tree)} records"
+            raise refusal("argument_invalid", f"{wanted}; received {self.end.seq}")
+
+    def append(self, entries: Iterable[Mapping[str, Any]]) -> Batch:
+        """Append entries, the members of their types and `type`, as records.
+
+        Raises:
+            OpenOutcryError: `argument_invalid`: an entry is no record's; nothing is appended.
+        """
+        with self._lock:
+            records, end = [], self.end
+            for entry in entries:
+                records.append(seal(entry, end))
+                end = records[-1].link
+            self.tree.append([record.text for record in records])
+            begin, self.end = self.end, end
+            root = self.tree.root()
+            return Batch(begin, tuple(records), root, self._key.sign(self._checkpoint(end.seq, root).text()))
+
+    def undo(self, batch: Batch) -> None:
+        """Take back the last batch, which could not be stored and was shown to nobody.
+
+        Raises:
+            OpenOutcryError: `argument_invalid`: it is not the last.
+        """
+        with self._lock:
+            if batch.end != self.end:
+                raise refusal("argument_invalid", f"the last batch is required; received one before {batch.end.seq}")
+            self.tree.truncate(batch.begin.seq)
+            self.end = batch.begin
+
+    def receipt(self, batch: Batch, record: Record, opened: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+        """Return what an agent keeps of its submission: record, salts and proof."""
+        proof = Proof.of(self.tree, record.seq, batch.end.seq, batch.checkpoint)
+        return {"record": record.members(), "salts": [dict(each) for each in opened], **proof.members()}
+
+    def _checkpoint(self, size: int, root: bytes) -> Checkpoint:
+        return Checkpoint(self._key.verifier.name, size, root)
+
+
+def submission(
+    members: Mapping[str, Any], decisions: Iterable[Mapping[str, Any]]
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Return the entry of a submission, and the bodies that open its commitments.
+
+    Args:
+        members: `submission_id`, `agent_slug`, `received_at`, `snapshot_as_of` and `snapshot_sha256`.
+        decisions: Of each, `market_id`, `yes_probability`, and `confidence` and `reasoning` or none.
+    """
+    # By hash, so that a place in the list says nothing of the market.
+    made = sorted((commit(**each) for each in decisions), key=lambda each: each.sha256)
+    entry = {"type": "submission", **members, "commitments": [each.sha256 for each in made]}
+    return entry, [each.body for each in made]

@@ -1,0 +1,167 @@
+//! What each type of record has: its members by name, in order, and what each may be.
+
+/// Whether a value, as it is written, is what a member may be.
+type Kind = fn(&str) -> bool;
+
+/// What every record has beside what its type says.
+const LINKS: [(&str, Kind); 4] = [("prev_sha256", hex), ("seq", integer), ("type", text), ("v", version)];
+
+const KINDS: [(&str, &[(&str, Kind)]); 9] = [
+    ("agent", &[("agent_slug", slug), ("at", time), ("display_name", text), ("key_sha256", hex)]),
+    ("day", &[("at", time), ("date", date), ("head_sha256", hex), ("root", digest), ("tree_size", integer)]),
+    ("key", &[("agent_slug", slug), ("at", time), ("display_name", text), ("key_sha256", hex)]),
+    ("log", &[("created_at", time), ("origin", text), ("salt_of", text), ("vkey", text)]),
+    (
+        "resolution",
+        &[
+            ("actual_close_time", |value| value == "null" || time(value)),
+            ("at", time),
+            ("market_id", market),
+            ("outcome", |value| matches!(value, "null" | "\"yes\"" | "\"no\"")),
+            ("source", text),
+            ("status", status),
+        ],
+    ),
+    ("scoring", &[("at", time), ("base_rates_sha256", hex), ("parameters", parameters), ("scoring_version", text)]),
+    ("snapshot", &[("as_of", time), ("at", time), ("sha256", hex), ("size", integer)]),
+    (
+        "submission",
+        &[
+            ("agent_slug", slug),
+            ("commitments", commitments),
+            ("received_at", time),
+            ("snapshot_as_of", time),
+            ("snapshot_sha256", hex),
+            ("submission_id", ulid),
+        ],
+    ),
+    ("suspension", &[("agent_slug", slug), ("at", time), ("reason", text), ("suspended", truth)]),
+];
+
+/// Returns what is wrong with the members of a record, which are in order; `None` if nothing is.
+pub(super) fn fault(members: &[(&str, &str)]) -> Option<String> {
+    let Some(type_) = value(members, "type") else { return Some("`type` is required; received none".to_owned()) };
+    match KINDS.iter().find(|(name, _)| unquoted(type_) == Some(name)) {
+        None => Some(format!("`type` must be one that logs have; received {type_}")),
+        Some((_, kinds)) => {
+            let mut wanted = [kinds, &LINKS[..]].concat();
+            wanted.sort_unstable_by_key(|(name, _)| *name);
+            misfit(members, &wanted)
+        }
+    }
+}
+
+/// Returns what is wrong with members that should be the wanted ones.
+fn misfit(members: &[(&str, &str)], wanted: &[(&str, Kind)]) -> Option<String> {
+    let names = members.iter().map(|(name, _)| name);
+    if !names.eq(wanted.iter().map(|(name, _)| name)) {
+        let wanted: Vec<_> = wanted.iter().map(|(name, _)| format!("`{name}`")).collect();
+        return Some(format!("members must be {}; received others", wanted.join(", ")));
+    }
+    let (name, value) = members.iter().zip(wanted).find(|((_, value), (_, is_kind))| !is_kind(value))?.0;
+    Some(format!("`{name}` must be as the page of the log says; received {value}"))
+}
+
+/// Returns the value of a member.
+pub(super) fn value<'a>(members: &[(&str, &'a str)], name: &str) -> Option<&'a str> {
+    members.iter().find(|member| member.0 == name).map(|member| member.1)
+}
+
+/// Returns what is between the quotes of a string.
+pub(super) fn unquoted(value: &str) -> Option<&str> {
+    value.strip_prefix('"')?.strip_suffix('"')
+}
+
+fn all(value: &str, is_kind: impl Fn(u8) -> bool) -> bool {
+    unquoted(value).is_some_and(|text| text.bytes().all(is_kind))
+}
+
+pub(super) fn text(value: &str) -> bool {
+    value.starts_with('"')
+}
+
+fn truth(value: &str) -> bool {
+    matches!(value, "true" | "false")
+}
+
+fn version(value: &str) -> bool {
+    value == "1"
+}
+
+fn integer(value: &str) -> bool {
+    value.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn hex(value: &str) -> bool {
+    value.len() == 66 && all(value, |byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+/// A SHA-256 in base64: its last digit has two bits to spare, which are 0.
+fn digest(value: &str) -> bool {
+    let is_base64 = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');
+    unquoted(value).and_then(|text| text.strip_suffix('=')).is_some_and(|digits| {
+        digits.len() == 43 && digits.bytes().all(is_base64) && b"AEIMQUYcgkosw048".contains(&digits.as_bytes()[42])
+    })
+}
+
+/// Whether a text is of digits and marks: `d` for any digit, else the mark itself.
+fn drawn(text: &str, pattern: &str) -> bool {
+    let fits = |(byte, drawn): (u8, u8)| if drawn == b'd' { byte.is_ascii_digit() } else { byte == drawn };
+    text.len() == pattern.len() && text.bytes().zip(pattern.bytes()).all(fits)
+}
+
+fn date(value: &str) -> bool {
+    drawn(value, "\"dddd-dd-dd\"")
+}
+
+fn time(value: &str) -> bool {
+    drawn(value, "\"dddd-dd-ddTdd:dd:ddZ\"") || drawn(value, "\"dddd-dd-ddTdd:dd:dd.ddddddZ\"")
+}
+
+fn slug(value: &str) -> bool {
+    let is_mark = |byte: u8| matches!(byte, b'_' | b'-');
+    (3..=42).contains(&value.len())
+        && !is_mark(value.as_bytes()[1])
+        && all(value, |byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || is_mark(byte))
+}
+
+/// Crockford's base 32, whose first digit has two bits to spare.
+fn ulid(value: &str) -> bool {
+    let is_digit =
+        |byte: u8| byte.is_ascii_digit() || (byte.is_ascii_uppercase() && !matches!(byte, b'I' | b'L' | b'O' | b'U'));
+    value.len() == 28 && value.as_bytes()[1] <= b'7' && all(value, is_digit)
+}
+
+fn market(value: &str) -> bool {
+    let is_mark = |byte: u8| matches!(byte, b'.' | b'-');
+    let is_letter = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit();
+    unquoted(value).and_then(|text| text.strip_prefix("kalshi:")).is_some_and(|ticker| {
+        (1..=128).contains(&ticker.len())
+            && is_letter(ticker.as_bytes()[0])
+            && ticker.bytes().all(|byte| is_letter(byte) || is_mark(byte))
+    })
+}
+
+fn status(value: &str) -> bool {
+    let known = ["determined", "disputed", "amended", "finalized", "void", "scalar"];
+    unquoted(value).is_some_and(|status| known.contains(&status))
+}
+
+/// Strings or integers by name.
+fn parameters(value: &str) -> bool {
+    let mut members = Vec::new();
+    super::exact::members(value, &mut members).is_some()
+        && members
+            .iter()
+            .all(|(_, value)| value.starts_with(|first: char| first == '"' || first == '-' || first.is_ascii_digit()))
+}
+
+/// One or more SHA-256 in ascending order, none twice.
+pub(super) fn commitments(value: &str) -> bool {
+    let digests = || value.as_bytes().chunks(67).map(|each| &each[1..]);
+    value.len() > 67
+        && value.len() % 67 == 1
+        && value.starts_with('[')
+        && (0..value.len() / 67).all(|place| value.get(67 * place + 1..67 * place + 67).is_some_and(hex))
+        && digests().zip(digests().skip(1)).all(|(a, b)| b.is_empty() || a < b)
+}

@@ -1,0 +1,266 @@
+//! The Merkle tree of an append-only log (RFC 9162, section 2, which keeps the hashes of RFC 6962).
+//!
+//! It keeps the hash of every complete subtree, so that the root and the proofs of any size up to its own take a
+//! logarithmic number of hashes.
+
+use std::ops::Range;
+
+use sha2::{Digest, Sha256};
+use thiserror::Error;
+
+/// A SHA-256.
+pub type Hash = [u8; 32];
+
+/// The hashes of one full tile.
+pub const TILE_WIDTH: usize = 256;
+
+/// A place or size that a tree does not have.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("`{name}` must be from {least} to {most}; received {received}")]
+pub struct OutOfTree {
+    name: &'static str,
+    least: usize,
+    most: usize,
+    received: usize,
+}
+
+/// Returns the hash of an entry as a leaf: that of a zero byte and the entry.
+#[must_use]
+pub fn hash_leaf(entry: &[u8]) -> Hash {
+    Sha256::new().chain_update([0]).chain_update(entry).finalize().into()
+}
+
+/// Returns the hash of a node: that of a one byte and the hashes of both sides.
+#[must_use]
+pub fn hash_children(left: &[u8], right: &[u8]) -> Hash {
+    Sha256::new().chain_update([1]).chain_update(left).chain_update(right).finalize().into()
+}
+
+/// Returns the largest power of two below `size`, which is where a tree of that size parts.
+fn part(size: usize) -> usize {
+    1 << (size - 1).ilog2()
+}
+
+fn within(name: &'static str, received: usize, least: usize, most: usize) -> Result<usize, OutOfTree> {
+    if (least..=most).contains(&received) { Ok(received) } else { Err(OutOfTree { name, least, most, received }) }
+}
+
+/// An append-only Merkle tree.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tree {
+    /// At `[k][i]`, the hash of the leaves from `i << k` on, `1 << k` of them.
+    levels: Vec<Vec<Hash>>,
+}
+
+impl Tree {
+    /// Returns the tree of leaves whose hashes are known.
+    #[must_use]
+    pub fn from_leaf_hashes(leaves: Vec<Hash>) -> Self {
+        let mut tree = Self { levels: vec![leaves] };
+        tree.complete();
+        tree
+    }
+
+    /// Appends leaves by their hashes.
+    pub fn extend(&mut self, leaves: impl IntoIterator<Item = Hash>) {
+        if self.levels.is_empty() {
+            self.levels.push(Vec::new());
+        }
+        self.levels[0].extend(leaves);
+        self.complete();
+    }
+
+    /// Hashes every pair that has become complete.
+    fn complete(&mut self) {
+        let mut level = 0;
+        while self.levels[level].len() > 1 {
+            if self.levels.len() == level + 1 {
+                self.levels.push(Vec::new());
+            }
+            let (below, above) = self.levels.split_at_mut(level + 1);
+            let known = above[0].len();
+            let pairs = below[level][2 * known..].chunks_exact(2);
+            above[0].extend(pairs.map(|pair| hash_children(&pair[0], &pair[1])));
+            level += 1;
+        }
+    }
+
+    /// Forgets the leaves from `size` on.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the tree has fewer leaves.
+    pub fn truncate(&mut self, size: usize) -> Result<(), OutOfTree> {
+        within("size", size, 0, self.len())?;
+        for (level, hashes) in self.levels.iter_mut().enumerate() {
+            hashes.truncate(size >> level);
+        }
+        self.levels.retain(|hashes| !hashes.is_empty());
+        Ok(())
+    }
+
+    /// Returns the number of leaves.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.levels.first().map_or(0, Vec::len)
+    }
+
+    /// Returns whether there is no leaf.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns the root of the first `size` leaves.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the tree has fewer leaves.
+    pub fn root(&self, size: usize) -> Result<Hash, OutOfTree> {
+        within("size", size, 0, self.len())?;
+        Ok(if size == 0 { Sha256::digest([]).into() } else { self.hash(0..size) })
+    }
+
+    /// Returns the hash of some leaves that are a subtree.
+    fn hash(&self, leaves: Range<usize>) -> Hash {
+        let n = leaves.len();
+        if n.is_power_of_two() {
+            let level = n.ilog2();
+            return self.levels[level as usize][leaves.start >> level];
+        }
+        let middle = leaves.start + part(n);
+        hash_children(&self.hash(leaves.start..middle), &self.hash(middle..leaves.end))
+    }
+
+    /// Returns the proof that leaf `index` is in the tree of the first `size` leaves.
+    ///
+    /// It is the sibling of each node on the way, from the leaf up.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the tree has fewer leaves, or `index` is none of them.
+    pub fn inclusion(&self, index: usize, size: usize) -> Result<Vec<Hash>, OutOfTree> {
+        within("size", size, 1, self.len())?;
+        within("index", index, 0, size - 1)?;
+        let (mut proof, mut leaves) = (Vec::new(), 0..size);
+        while leaves.len() > 1 {
+            let middle = leaves.start + part(leaves.len());
+            let (way, sibling) = if index < middle {
+                (leaves.start..middle, middle..leaves.end)
+            } else {
+                (middle..leaves.end, leaves.start..middle)
+            };
+            proof.push(self.hash(sibling));
+            leaves = way;
+        }
+        proof.reverse();
+        Ok(proof)
+    }
+
+    /// Returns the proof that the first `old` leaves begin the first `size` leaves.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the tree has fewer leaves, or `old` is 0 or above `size`.
+    pub fn consistency(&self, old: usize, size: usize) -> Result<Vec<Hash>, OutOfTree> {
+        within("size", size, 1, self.len())?;
+        within("old", old, 1, size)?;
+        let (mut proof, mut leaves) = (Vec::new(), 0..size);
+        while leaves.end != old {
+            let middle = leaves.start + part(leaves.len());
+            let (way, sibling) = if old <= middle {
+                (leaves.start..middle, middle..leaves.end)
+            } else {
+                (middle..leaves.end, leaves.start..middle)
+            };
+            proof.push(self.hash(sibling));
+            leaves = way;
+        }
+        // The verifier has the root of the old tree, so it needs no node that is this root.
+        if leaves.start > 0 {
+            proof.push(self.hash(leaves));
+        }
+        proof.reverse();
+        Ok(proof)
+    }
+
+    /// Returns the first `width` hashes of a tile (c2sp.org/tlog-tiles).
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the tree is too small for it, or `width` is not from 1 to 256.
+    pub fn tile(&self, level: usize, index: usize, width: usize) -> Result<&[Hash], OutOfTree> {
+        within("level", level, 0, 7)?;
+        within("width", width, 1, TILE_WIDTH)?;
+        let hashes = self.levels.get(8 * level).map_or(&[][..], Vec::as_slice);
+        within("index", index, 0, hashes.len().saturating_sub(width) / TILE_WIDTH)?;
+        let first = index * TILE_WIDTH;
+        hashes.get(first..first + width).ok_or(OutOfTree {
+            name: "width",
+            least: 1,
+            most: hashes.len() - first,
+            received: width,
+        })
+    }
+}
+
+/// Returns whether a proof leads from a leaf to a root; see RFC 9162, 2.1.3.2.
+#[must_use]
+pub fn is_included(index: u64, size: u64, leaf: &[u8], proof: &[impl AsRef<[u8]>], root: &[u8]) -> bool {
+    if index >= size || leaf.len() != size_of::<Hash>() || !are_hashes(proof) {
+        return false;
+    }
+    let (mut node, mut last, mut hash) = (index, size - 1, leaf.to_vec());
+    for sibling in proof {
+        if last == 0 {
+            return false;
+        }
+        if node & 1 == 1 || node == last {
+            hash = hash_children(sibling.as_ref(), &hash).to_vec();
+            // Where the tree is not full, the node stands for its ancestors that have no sibling.
+            (node, last) = (node >> node.trailing_zeros(), last >> node.trailing_zeros());
+        } else {
+            hash = hash_children(&hash, sibling.as_ref()).to_vec();
+        }
+        (node, last) = (node >> 1, last >> 1);
+    }
+    last == 0 && hash == root
+}
+
+/// Returns whether a proof leads from an old root to a new one; see RFC 9162, 2.1.4.2.
+#[must_use]
+pub fn is_consistent(old: u64, size: u64, old_root: &[u8], root: &[u8], proof: &[impl AsRef<[u8]>]) -> bool {
+    if old == 0 || old > size || !are_hashes(proof) {
+        return false;
+    }
+    if old == size {
+        return proof.is_empty() && old_root == root;
+    }
+    if old_root.len() != size_of::<Hash>() {
+        return false;
+    }
+    let mut rest = proof.iter().map(AsRef::as_ref);
+    let first = if old.is_power_of_two() { Some(old_root) } else { rest.next() };
+    let Some(first) = first else { return false };
+    let lone = (old - 1).trailing_ones();
+    let (mut node, mut last) = ((old - 1) >> lone, (size - 1) >> lone);
+    let (mut old_hash, mut hash) = (first.to_vec(), first.to_vec());
+    for sibling in rest {
+        if last == 0 {
+            return false;
+        }
+        if node & 1 == 1 || node == last {
+            old_hash = hash_children(sibling, &old_hash).to_vec();
+            hash = hash_children(sibling, &hash).to_vec();
+            (node, last) = (node >> node.trailing_zeros(), last >> node.trailing_zeros());
+        } else {
+            hash = hash_children(&hash, sibling).to_vec();
+        }
+        (node, last) = (node >> 1, last >> 1);
+    }
+    last == 0 && old_hash == old_root && hash == root
+}
+
+fn are_hashes(proof: &[impl AsRef<[u8]>]) -> bool {
+    proof.iter().all(|hash| hash.as_ref().len() == size_of::<Hash>())
+}

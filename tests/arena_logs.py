@@ -1,0 +1,155 @@
+"""Logs and exports of an arena, made as a server would, with a clock and keys that are given."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from openoutcry.arena.log.notes import WITNESS, SignerKey, base64
+from openoutcry.arena.log.records import Record, canonical, fingerprint
+from openoutcry.arena.log.writer import Batch, LogWriter, submission
+
+LOG_KEY = SignerKey("arena.example/log", bytes(range(32)))
+OTHER_KEY = SignerKey("arena.example/log", bytes(range(1, 33)))
+WITNESS_KEY = SignerKey("witness.example/w1", bytes(range(2, 34)), WITNESS)
+VKEY, WITNESS_VKEY = str(LOG_KEY.verifier), str(WITNESS_KEY.verifier)
+AS_OF = "2026-05-08T12:00:00Z"
+SNAPSHOT = canonical({"as_of": AS_OF, "items": [], "schema_version": "0.2.0"}).encode()
+BASE_RATES = b'{"rows":[]}'
+
+
+def ulid(number: int) -> str:
+    return f"01{number:024}"
+
+
+@dataclass
+class Season:
+    """A log with what an export of it holds beside."""
+
+    writer: LogWriter = field(default_factory=lambda: LogWriter(LOG_KEY))
+    records: list[Record] = field(default_factory=list)
+    # Of each submission, its name and the bodies of its commitments.
+    opened: list[tuple[str, list[dict[str, Any]]]] = field(default_factory=list)
+    snapshots: dict[str, bytes] = field(default_factory=dict)
+    base_rates: bytes | None = None
+    checkpoint: str = ""
+
+    def append(self, *entries: dict[str, Any]) -> Batch:
+        batch = self.writer.append(entries)
+        self.records += batch.records
+        self.checkpoint = batch.checkpoint
+        return batch
+
+    def begin(self) -> Season:
+        self.append(
+            {"type": "log", "origin": "arena.example/log", "vkey": VKEY, "created_at": AS_OF, "salt_of": "a commitment"}
+        )
+        return self
+
+    def publish(self, as_of: str = AS_OF, content: bytes = SNAPSHOT) -> None:
+        digest = sha256(content).hexdigest()
+        self.append({"type": "snapshot", "as_of": as_of, "sha256": digest, "size": len(content), "at": as_of})
+        self.snapshots[as_of] = content
+
+    def register(self, slug: str = "ada", kind: str = "agent") -> None:
+        key = fingerprint(sha256(slug.encode()).digest())
+        self.append({"type": kind, "agent_slug": slug, "display_name": f"{slug} é\n", "at": AS_OF, "key_sha256": key})
+
+    def submit(self, decisions: Sequence[dict[str, Any]], slug: str = "ada") -> dict[str, Any]:
+        """Append a submission, and return its receipt."""
+        name, (as_of, content) = ulid(len(self.opened)), next(iter(self.snapshots.items()))
+        members = {"submission_id": name, "agent_slug": slug, "received_at": "2026-05-08T12:01:00.000250Z"}
+        members |= {"snapshot_as_of": as_of, "snapshot_sha256": sha256(content).hexdigest()}
+        # The same salts in every run.
+        salted = [{"salt": sha256(f"{name} {each}".encode()).hexdigest(), **each} for each in decisions]
+        entry, bodies = submission(members, salted)
+        self.opened.append((name, bodies))
+        batch = self.append(entry)
+        return self.writer.receipt(batch, batch.records[0], bodies)
+
+    def resolve(self, market_id: str, outcome: str | None = "yes", status: str = "finalized") -> None:
+        entry = {"type": "resolution", "market_id": market_id, "status": status, "outcome": outcome}
+        self.append({**entry, "actual_close_time": AS_OF, "at": AS_OF, "source": "kalshi"})
+
+    def score(self) -> None:
+        self.base_rates = BASE_RATES
+        entry = {"type": "scoring", "scoring_version": "1", "parameters": {"replicates": 1999, "fee": "kalshi_taker"}}
+        self.append({**entry, "base_rates_sha256": sha256(BASE_RATES).hexdigest(), "at": AS_OF})
+
+    def end_day(self, date: str = "2026-05-08") -> None:
+        size, head = self.writer.end
+        entry = {"type": "day", "date": date, "tree_size": size, "root": base64(self.writer.tree.root())}
+        self.append({**entry, "head_sha256": head, "at": "2026-05-09T00:00:00Z"})
+
+    def suspend(self, slug: str = "ada") -> None:
+        self.append({"type": "suspension", "agent_slug": slug, "suspended": True, "reason": "two agents", "at": AS_OF})
+
+    def files(self) -> dict[str, bytes]:
+        """Return the export, every decision revealed, by the names of its files."""
+        reveals = [canonical({"submission_id": name, "opened": opened}) + "\n" for name, opened in self.opened]
+        text = self.checkpoint.rpartition("\n\n")[0] + "\n"
+        found = {
+            "log.jsonl": b"".join(record.text + b"\n" for record in self.records),
+            "checkpoint": self.checkpoint.encode(),
+            "vkey": f"{VKEY}\n".encode(),
+            "reveals.jsonl": "".join(reveals).encode(),
+            "cosignatures": WITNESS_KEY.line(text, 1_778_241_600).encode(),
+        }
+        found |= {f"snapshots/{as_of.replace(':', '-')}.json": content for as_of, content in self.snapshots.items()}
+        return found | ({} if self.base_rates is None else {"base_rates.json": self.base_rates})
+
+    def export(self, folder: Path) -> Path:
+        return write(folder, self.files())
+
+
+def write(folder: Path, files: dict[str, bytes]) -> Path:
+    for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+    return folder
+
+
+def resigned(files: dict[str, bytes], lines: Sequence[bytes], key: SignerKey = LOG_KEY) -> dict[str, bytes]:
+    """Return an export whose log is other lines, and whose operator has signed them."""
+    writer = LogWriter(key)
+    writer.tree.append(list(lines))
+    text = f"arena.example/log\n{len(lines)}\n{base64(writer.tree.root())}\n"
+    return {**files, "log.jsonl": b"".join(line + b"\n" for line in lines), "checkpoint": key.sign(text).encode()}
+
+
+def decision(market: str, yes: float = 0.04, **more: Any) -> dict[str, Any]:
+    return {"market_id": f"kalshi:{market}", "yes_probability": yes, **more}
+
+
+def season() -> Season:
+    """Return a season of 20 records with every type."""
+    made = Season().begin()
+    made.register()
+    made.register("eve-2")
+    made.publish()
+    made.score()
+    made.submit([decision("KXA-26", 0.04, confidence=0.82, reasoning='é\u2028 "quoted"\t\U0001f600')])
+    made.submit([decision("KXA-26"), decision("KXB-26", 1), decision("KXC-26.5", 0.123456)], "eve-2")
+    made.end_day()
+    made.register("ada", "key")
+    for yes in (0.5, 0.25, 0.125):
+        made.submit([decision("KXD-26", yes), decision("KXE-26", 0)])
+    made.publish("2026-05-08T12:10:00Z", SNAPSHOT + b"\n")
+    made.resolve("kalshi:KXA-26")
+    made.resolve("kalshi:KXB-26", None, "void")
+    made.suspend("eve-2")
+    made.submit([decision("KXF-26", 0.3)])
+    made.end_day("2026-05-09")
+    made.resolve("kalshi:KXD-26", "no", "determined")
+    made.submit([decision("KXG-26", 0.7)])
+    assert len(made.records) == 20
+    return made
+
+
+def members(line: bytes) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(line)
+    return found

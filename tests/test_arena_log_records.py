@@ -1,0 +1,286 @@
+"""Records, commitments, tiles and proofs, and what appends to a log."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from arena_logs import AS_OF, LOG_KEY, OTHER_KEY, SNAPSHOT, VKEY, Season, decision, members, season
+from hypothesis import given
+from hypothesis import strategies as st
+
+from openoutcry.arena import verifier
+from openoutcry.arena.log.proofs import Proof, leaf_hash
+from openoutcry.arena.log.records import GENESIS, Link, canonical, commit, decimal_text, seal
+from openoutcry.arena.log.tiles import WIDTH, Tile, bundle, tiles_of, unbundle
+from openoutcry.arena.log.writer import LogWriter
+from openoutcry.openoutcry_py import MerkleTree, OpenOutcryError
+
+pytestmark = pytest.mark.once
+
+HASH = "0" * 64
+SUBMISSION = {
+    "type": "submission",
+    "submission_id": "01ARZ3NDEKTSV4RRFFQ69G5FAV",
+    "agent_slug": "ada",
+    "received_at": "2026-05-08T12:01:00Z",
+    "snapshot_as_of": AS_OF,
+    "snapshot_sha256": HASH,
+    "commitments": [HASH, "1" * 64],
+}
+
+
+def test_a_record_is_the_canonical_bytes_that_name_the_one_before() -> None:
+    first = seal(SUBMISSION, Link())
+    assert first.text.startswith(b'{"agent_slug":"ada","commitments":["0000')
+    assert first.sha256 == hashlib.sha256(first.text).hexdigest()
+    assert first.members() == {**SUBMISSION, "v": 1, "seq": 0, "prev_sha256": GENESIS}
+    assert first.link == (1, first.sha256)
+    assert seal(SUBMISSION, first.link).members()["prev_sha256"] == first.sha256
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"type": "rumour"},
+        {"type": 1},
+        {"seq": 0},
+        {"extra": 1},
+        {"agent_slug": "Ada"},
+        {"agent_slug": "_ada"},
+        {"agent_slug": "a" * 41},
+        {"received_at": "2026-05-08T12:01:00+00:00"},
+        {"received_at": "2026-05-08T12:01:00.5Z"},
+        {"snapshot_sha256": "A" * 64},
+        {"snapshot_sha256": 0},
+        {"submission_id": "01ARZ3NDEKTSV4RRFFQ69G5FAU"},
+        {"submission_id": "81ARZ3NDEKTSV4RRFFQ69G5FAV"},
+        {"commitments": []},
+        {"commitments": ["1" * 64, HASH]},
+        {"commitments": [HASH, HASH]},
+        {"commitments": HASH},
+        {"commitments": [HASH[1:] + "x"]},
+        {"commitments": [f"{number:064x}" for number in range(1000)]},
+        {"received_at": None},
+    ],
+    ids=str,
+)
+def test_an_entry_that_is_no_record_is_refused(change: dict[str, Any]) -> None:
+    with pytest.raises(OpenOutcryError, match=r"^argument_invalid: "):
+        seal({**SUBMISSION, **change}, Link())
+
+
+def test_five_hundred_commitments_fit() -> None:
+    assert len(seal({**SUBMISSION, "commitments": [f"{n:064x}" for n in range(500)]}, Link()).text) < 34_000
+
+
+def test_a_season_has_every_type_of_record() -> None:
+    kinds = {record.members()["type"] for record in season().records}
+    assert kinds == {"agent", "day", "key", "log", "resolution", "scoring", "snapshot", "submission", "suspension"}
+
+
+def test_a_name_that_no_text_can_hold_is_refused() -> None:
+    with pytest.raises(OpenOutcryError, match=r"^bad_json: "):
+        seal({**SUBMISSION, "agent_slug": "\ud800"}, Link())
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.04, "0.04"),
+        (0, "0"),
+        (1.0, "1"),
+        (-0.0, "0"),
+        (1e-7, "0"),
+        (0.1 + 0.2, "0.3"),
+        (Decimal("0.1234565"), "0.123456"),
+        (Decimal("0.1234575"), "0.123458"),
+        (0.9999999, "1"),
+        (1e-6, "0.000001"),
+    ],
+)
+def test_a_probability_is_written_in_at_most_six_places(value: Any, text: str) -> None:
+    assert decimal_text(value) == text
+
+
+@pytest.mark.parametrize("value", [-0.1, 1.000001, float("nan"), float("inf")])
+def test_what_is_no_probability_is_refused(value: float) -> None:
+    with pytest.raises(OpenOutcryError, match="a probability must be from 0 to 1"):
+        decimal_text(value)
+
+
+def test_a_commitment_is_the_hash_of_a_body_whose_salt_is_drawn() -> None:
+    made = commit("kalshi:KXA-26", 0.04, 0.82, "why")
+    assert made.body == {
+        "v": 1,
+        "salt": made.body["salt"],
+        "market_id": "kalshi:KXA-26",
+        "yes_probability": "0.04",
+        "confidence": "0.82",
+        "reasoning": "why",
+    }
+    assert made.sha256 == hashlib.sha256(canonical(made.body).encode()).hexdigest()
+    assert commit("kalshi:KXA-26", 0.04, 0.82, "why").sha256 != made.sha256
+    assert len(bytes.fromhex(made.body["salt"])) == 32
+
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
+VALUE = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53) + 1, 2**53 - 1) | TEXT,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXT, inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(VALUE)
+def test_both_write_the_same_canonical_json(value: Any) -> None:
+    text = canonical(value)
+    assert verifier.canonical(value) == text
+    assert json.loads(text) == value
+
+
+@given(st.dictionaries(TEXT, VALUE, max_size=4))
+def test_the_verifier_reads_no_other_text_of_a_value(value: dict[str, Any]) -> None:
+    text = canonical(value)
+    assert verifier.parsed(text.encode()) == value
+    for other in (" " + text, text + " ", json.dumps(value, indent=1), json.dumps(value)):
+        if other != text:
+            with pytest.raises(verifier.Wrong):
+                verifier.parsed(other.encode())
+
+
+def test_paths_are_those_of_tlog_tiles() -> None:
+    assert Tile(0, 1234067).path == "0/x001/x234/067"
+    assert Tile(None, 5, 3).path == "entries/005.p/3"
+    # The example of the document: a tree of 70,000.
+    tiles = [tile for tile in tiles_of(70_000) if tile.index in (0, 1) or tile.width < WIDTH]
+    assert [tile.path for tile in tiles] == ["0/000", "0/001", "0/273.p/112", "1/000", "1/001.p/17", "2/000.p/1"]
+    assert [tile.path for tile in tiles_of(256)] == ["0/000", "1/000.p/1"]
+    assert list(tiles_of(0)) == []
+
+
+@given(st.none() | st.integers(0, 7), st.integers(0, 2**40), st.integers(1, 256))
+def test_a_path_names_its_tile(level: int | None, index: int, width: int) -> None:
+    assert Tile.parse(Tile(level, index, width).path) == Tile(level, index, width)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("", "0", "0/0", "0/0000", "0/x000/001", "8/000", "0/000.p/256", "0/000.p/0", "0/000.p/01", "0/x001"),
+        *("-1/000", "0/000/", "entries/x1/000", "data/000", "0/000\n", "0/001/x234", "0/" + "x001/" * 300 + "001"),
+    ],
+)
+def test_no_other_path_names_a_tile(path: str) -> None:
+    with pytest.raises(OpenOutcryError, match="the path of a tile"):
+        Tile.parse(path)
+
+
+def test_every_tile_of_a_tree_is_there_and_no_more() -> None:
+    tree = MerkleTree()
+    tree.append([bytes([number % 251]) for number in range(70_000)])
+    for tile in tiles_of(70_000):
+        assert tile.is_of(70_000)
+        assert tile.level is not None
+        assert len(tree.tile(tile.level, tile.index, tile.width)) == 32 * tile.width
+        assert tile.width == WIDTH or not Tile(tile.level, tile.index, tile.width + 1).is_of(70_000)
+    assert Tile(0, 2).first == 512
+    assert Tile(1, 1).first == 65_536
+
+
+@given(st.lists(st.binary(max_size=300), max_size=6), st.integers(0, 10_000))
+def test_a_bundle_gives_its_entries_back_and_a_cut_one_none(entries: list[bytes], cut: int) -> None:
+    content = bundle(entries)
+    assert list(unbundle(content)) == entries
+    ends = {len(bundle(entries[:n])) for n in range(len(entries) + 1)}
+    if (cut := cut % (len(content) + 1)) not in ends:
+        with pytest.raises(OpenOutcryError, match="a whole bundle"):
+            unbundle(content[:cut])
+
+
+def test_an_entry_that_a_bundle_cannot_hold_is_refused() -> None:
+    assert len(bundle([bytes(65_535)])) == 65_537
+    with pytest.raises(OpenOutcryError, match=r"`entries\[1\]` must take at most"):
+        bundle([b"", bytes(65_536)])
+
+
+def test_a_proof_is_the_same_as_text_and_as_json() -> None:
+    made = season()
+    for record in made.records:
+        proof = Proof.of(made.writer.tree, record.seq, 20, made.checkpoint)
+        assert Proof.parse(proof.text()) == proof
+        assert proof.verify(record.text, LOG_KEY.verifier).size == 20
+        said = proof.members()
+        assert (said["leaf_index"], said["tree_size"]) == (record.seq, 20)
+        assert [bytes.fromhex(each) for each in said["proof"]] == list(proof.hashes)
+    extra = proof.text().replace("index", "extra YWdl\nindex", 1)
+    assert Proof.parse(extra) == proof
+    with pytest.raises(OpenOutcryError, match="a proof that leads to the root"):
+        proof.verify(made.records[0].text, LOG_KEY.verifier)
+    with pytest.raises(OpenOutcryError, match="a signature of"):
+        proof.verify(record.text, OTHER_KEY.verifier)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("c2sp.org", "c2sp.com"),
+        ("index 3", "index 03"),
+        ("index 3", "index"),
+        ("index 3", "index 3\nAAAA"),
+        ("\n\n", "\n"),
+    ],
+)
+def test_what_is_no_proof_is_refused(old: str, new: str) -> None:
+    made = season()
+    text = Proof.of(made.writer.tree, 3, 20, made.checkpoint).text()
+    assert text.startswith("c2sp.org/tlog-proof@v1\nindex 3\n")
+    with pytest.raises(OpenOutcryError):
+        Proof.parse(text.replace(old, new))
+
+
+def test_a_batch_that_is_refused_changes_nothing() -> None:
+    made = season()
+    end, root = made.writer.end, made.writer.tree.root()
+    with pytest.raises(OpenOutcryError):
+        made.writer.append([made.records[1].members(), {"type": "rumour"}])
+    assert (made.writer.end, made.writer.tree.root()) == (end, root)
+
+
+def test_a_batch_that_could_not_be_stored_is_taken_back() -> None:
+    made = Season().begin()
+    made.publish()
+    end, root, n_records = made.writer.end, made.writer.tree.root(), len(made.records)
+    entry = {"type": "suspension", "agent_slug": "ada", "suspended": False, "reason": "", "at": AS_OF}
+    first, second = made.writer.append([entry, entry]), made.writer.append([entry])
+    with pytest.raises(OpenOutcryError, match="the last batch"):
+        made.writer.undo(first)
+    made.writer.undo(second)
+    made.writer.undo(first)
+    assert (made.writer.end, made.writer.tree.root(), len(made.writer.tree)) == (end, root, n_records)
+    assert made.writer.append([entry]).records[0].text == first.records[0].text
+
+
+def test_a_writer_goes_on_where_another_ended() -> None:
+    made = season()
+    hashes = b"".join(leaf_hash(record.text) for record in made.records)
+    again = LogWriter(LOG_KEY, MerkleTree(hashes), made.records[-1].link)
+    entry = {"type": "suspension", "agent_slug": "ada", "suspended": False, "reason": "", "at": AS_OF}
+    assert again.append([entry]) == made.writer.append([entry])
+    assert again.append([]).records == ()
+    with pytest.raises(OpenOutcryError, match="`end` must be that of the tree's 20 records"):
+        LogWriter(LOG_KEY, MerkleTree(hashes), Link(19, HASH))
+
+
+def test_a_receipt_shows_what_was_committed_to() -> None:
+    made = Season().begin()
+    made.publish()
+    receipt = made.submit([decision("KXA-26"), decision("KXB-26", 0.5, confidence=1)])
+    verifier.check_receipt(receipt, verifier.parse_key(VKEY))
+    assert receipt["record"] == members(made.records[-1].text)
+    assert receipt["record"]["snapshot_sha256"] == hashlib.sha256(SNAPSHOT).hexdigest()
+    assert sorted(receipt["record"]["commitments"]) == receipt["record"]["commitments"]
+    assert {each["market_id"] for each in receipt["salts"]} == {"kalshi:KXA-26", "kalshi:KXB-26"}
