@@ -108,6 +108,8 @@ SCENARIOS: list[str]
 
 _Vector: TypeAlias = npt.NDArray[np.float64]
 _Table: TypeAlias = npt.NDArray[np.float64]
+_Places: TypeAlias = npt.NDArray[np.uint32]
+_Whole: TypeAlias = npt.NDArray[np.int64]
 _Bars: TypeAlias = tuple[int, int]
 
 class OpenOutcryError(ValueError):
