@@ -17,8 +17,8 @@ class Comparison:
     """The Brier score of `first` less that of `second` on the settled markets that both forecast.
 
     Below 0 `first` is better. `low` and `high` are the 95 % interval by resampled markets, `p_better` the share of
-    resamples below 0, and `p_value` that of random signs, two-sided. All are None below the least count of markets, with
-    the reason.
+    resamples below 0, and `p_value` that of random signs, two-sided. On too few markets all are None, and `reason`
+    says so.
     """
 
     first: str

@@ -112,6 +112,6 @@ def _blend(table: Sequence[BaseRate], rules: Parameters) -> Reference | None:
     n = sum(row.n for row in table)
     if n == 0:
         return None
-    rate = sum(row.n * Fraction(millionths(row.rate), UNIT) for row in table) / n
+    rate = Fraction(sum(row.n * millionths(row.rate) for row in table), n * UNIT)
     citation = "; ".join(f"{row.source}, {row.period}" for row in table)
     return Reference(None, rate, HISTORICAL_BLEND, n, citation=citation) if _qualifies(rate, n, rules) else None

@@ -141,8 +141,8 @@ class _Table:
         same = (np.diff(self.agent[places]) == 0) & (np.diff(self.market[places]) == 0)
         if np.any(same & (np.diff(self.seq[places]) == 0)):
             raise refusal("value_invalid", "a submission must decide on a market once; received it twice")
-        is_last = np.append(~same, np.ones(min(1, len(places)), dtype=np.bool_))
-        return places[is_last]
+        last: Whole = places[np.append(~same, np.ones(min(1, len(places)), dtype=np.bool_))]
+        return last
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +158,8 @@ class _Markets:
 
 def _markets(facts: Facts, quotes: Quotes, settled: Mapping[str, settlement.Settlement]) -> _Markets:
     n = len(quotes.markets)
-    found = _Markets(*(np.zeros(n, dtype=np.bool_) for _ in range(3)), np.full(n, _NEVER), np.full(n, _NEVER))
+    known, final, yes = (np.zeros(n, dtype=np.bool_) for _ in range(3))
+    found = _Markets(known, final, yes, np.full(n, _NEVER), np.full(n, _NEVER))
     margin = facts.parameters.close_margin_s * SECOND_US
     for market_id, each in settled.items():
         place = quotes.markets.get(market_id)
