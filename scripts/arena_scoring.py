@@ -63,7 +63,9 @@ def main() -> None:
     n_draws = season.parameters.n_draws
     print(f"{len(forecasts.agent):,} scored decisions, {chosen.agents:,} agents, {n_draws:,} resamples")
     print(f"select {selected - begun:.2f} s, board {ended - selected:.2f} s, whole {ended - begun:.2f} s")
-    print(f"CPU {time.process_time() - used:.2f} s, peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss:,} kB")
+    print(
+        f"CPU {time.process_time() - used:.2f} s, peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss:,} kB"
+    )
     first = board.rows[0]
     print(f"first: {first.slug}, brier_skill_score {first.brier_skill_score}, roi {first.roi}")
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from openoutcry.arena.scoring.exact import UNIT, Whole, group_counts, group_sums, to_float
+from openoutcry.arena.scoring.exact import UNIT, Whole, fraction_sum, group_counts, group_sums, to_float
 from openoutcry.arena.scoring.selection import Forecasts
 
 N_BINS = 10
@@ -69,18 +69,19 @@ def calibrate(tally: Sequence[Tally]) -> Calibration:
     n, true = sum(each[0] for each in tally), sum(each[2] for each in tally)
     if n == 0:
         return Calibration(bins, None, None, None, None, None)
-    base = Fraction(true, n)
-    held = [(count, Fraction(total, count * UNIT), Fraction(yes, count)) for count, total, yes in tally if count]
-    reliability = sum(count * (mean - share) ** 2 for count, mean, share in held) / n
-    resolution = sum(count * (share - base) ** 2 for count, _, share in held) / n
-    uncertainty = base * (1 - base)
+    held = [each for each in tally if each[0]]
+    # Sums over bins of squared gaps, and of squared counts of what came true, each over the bin's count.
+    gaps = fraction_sum([((total - yes * UNIT) ** 2, count) for count, total, yes in held]) / UNIT**2
+    shares = fraction_sum([(yes**2, count) for count, _, yes in held])
+    reliability, resolution = gaps / n, shares / n - Fraction(true, n) ** 2
+    uncertainty = Fraction(true * (n - true), n**2)
     return Calibration(
         bins,
-        to_float(Fraction(sum(count * abs(mean - share) for count, mean, share in held)) / n),
-        to_float(Fraction(reliability)),
-        to_float(Fraction(resolution)),
+        sum(abs(total - yes * UNIT) for _, total, yes in held) / (n * UNIT),
+        to_float(reliability),
+        to_float(resolution),
         to_float(uncertainty),
-        to_float(Fraction(reliability - resolution + uncertainty)),
+        to_float(reliability - resolution + uncertainty),
     )
 
 

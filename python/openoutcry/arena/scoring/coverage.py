@@ -31,7 +31,8 @@ def covered(
     open_since = np.sort(last_open)
     n_open = len(open_since) - np.searchsorted(open_since, registered)
     counts = last_open[market] >= registered[agent]
-    pairs = np.unique(agent[counts] * len(last_open) + market[counts])
+    pairs = np.sort(agent[counts] * len(last_open) + market[counts])
+    pairs = pairs[np.diff(pairs, prepend=-1) != 0]
     n_decided = np.bincount(pairs // max(1, len(last_open)), minlength=len(agents))
     return tuple(zip(n_decided.tolist(), n_open.tolist(), strict=True))
 

@@ -23,6 +23,10 @@ NONE = -1
 class Millionths(dict[str | None, int]):
     """Reads decimal texts from 0 to 1, each once."""
 
+    def column(self, texts: Sequence[str | None]) -> Whole:
+        """Return the millionths of texts, and `NONE` where there is none."""
+        return whole(map(self.__getitem__, texts), len(texts))
+
     def __missing__(self, text: str | None) -> int:
         """Return the millionths of a text, and `NONE` of None."""
         self[text] = found = NONE if text is None else millionths(text)
@@ -41,6 +45,11 @@ def millionths(text: str) -> int:
     return found
 
 
+def whole(values: Iterable[int], n: int) -> Whole:
+    """Return `n` whole numbers as an array."""
+    return np.fromiter(values, dtype=np.int64, count=n)
+
+
 def group_sums(groups: Whole, values: Whole, n_groups: int) -> list[int]:
     """Return the sum of the values of each group, however large.
 
@@ -50,13 +59,14 @@ def group_sums(groups: Whole, values: Whole, n_groups: int) -> list[int]:
         n_groups: Groups there are.
     """
     order = np.argsort(groups, kind="stable")
-    found, starts = np.unique(groups[order], return_index=True)
+    ordered = groups[order]
+    starts = np.flatnonzero(np.diff(ordered, prepend=-1))
     sums = [0] * n_groups
     if len(starts) == 0:
         return sums
     # In halves: a sum of fewer than 2^31 of either cannot overflow.
     halves = [np.add.reduceat(half[order], starts).tolist() for half in (values >> 32, values & 0xFFFFFFFF)]
-    for group, high, low in zip(found.tolist(), *halves, strict=True):
+    for group, high, low in zip(ordered[starts].tolist(), *halves, strict=True):
         sums[group] = (high << 32) + low
     return sums
 

@@ -101,7 +101,8 @@ def peers(forecasts: Forecasts) -> list[tuple[Fraction | None, int]]:
     agent, own, others = forecasts.agent[has], forecasts.loss[has], others[has]
     theirs = total[forecasts.market[has]] - own
     # Means of as many others are added as whole numbers first.
-    sizes, size = np.unique(others, return_inverse=True)
+    sizes = np.flatnonzero(np.bincount(others))
+    size = np.searchsorted(sizes, others)
     sums = group_sums(agent * len(sizes) + size, theirs, n_agents * len(sizes))
     owns, counts = group_sums(agent, own, n_agents), group_counts(agent, n_agents)
     found: list[tuple[Fraction | None, int]] = []

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from openoutcry.arena.scoring.exact import Millionths, Whole
+from openoutcry.arena.scoring.exact import Millionths, Whole, whole
 from openoutcry.arena.scoring.facts import Quote
 from openoutcry.arena.scoring.moments import SECOND_US, moment
 from openoutcry.errors import refusal
 
+PRICES = ("mid", "bid", "ask")
+Name = TypeVar("Name", str, tuple[str, ...])
 _CUTOFF_BEFORE_CLOSE_US = 2 * 3600 * SECOND_US
 _CUTOFF_WITHOUT_CLOSE_US = 14 * 86400 * SECOND_US
 
@@ -59,35 +61,31 @@ class Quotes:
 
 def columns(quotes: Sequence[Quote], snapshots_us: Sequence[int]) -> Quotes:
     """Return the quotes of published snapshots as columns."""
-    snapshots = np.unique(np.array(snapshots_us, dtype=np.int64))
+    n, snapshots = len(quotes), np.unique(np.array(snapshots_us, dtype=np.int64))
     ids, moments, cutoffs, theaters, *prices = zip(*quotes, strict=True) if quotes else [()] * len(Quote._fields)
-    markets = {market_id: place for place, market_id in enumerate(sorted(set(ids)))}
-    sets = sorted(set(theaters))
-    set_places = {each: place for place, each in enumerate(sets)}
-    of_snapshot = np.array(moments, dtype=np.int64)
+    markets, sets = places(ids), places(theaters)
+    of_snapshot = whole(moments, n)
     snapshot = np.searchsorted(snapshots, of_snapshot)
     if np.any(snapshot == len(snapshots)) or np.any(snapshots[snapshot] != of_snapshot):
         raise refusal("value_invalid", "a quote must be of a published snapshot; received another")
-    market = _places(markets, ids)
+    market = whole(map(markets.__getitem__, ids), n)
     order = np.lexsort((snapshot, market))
     read = Millionths()
     found = Quotes(
-        markets,
-        snapshots,
-        market[order],
-        snapshot[order],
-        np.array(cutoffs, dtype=np.int64)[order],
-        np.array([set_places[each] for each in theaters], dtype=np.int64)[order],
-        {
-            name: np.array([read[text] for text in texts], dtype=np.int64)[order]
-            for name, texts in zip(("mid", "bid", "ask"), prices, strict=True)
-        },
-        tuple(sets),
+        markets=markets,
+        snapshots=snapshots,
+        market=market[order],
+        snapshot=snapshot[order],
+        cutoff=whole(cutoffs, n)[order],
+        theaters=whole(map(sets.__getitem__, theaters), n)[order],
+        prices={name: read.column(texts)[order] for name, texts in zip(PRICES, prices, strict=True)},
+        theater_sets=tuple(sets),
     )
     if np.any(np.diff(found.key(found.market, found.snapshot)) == 0):
         raise refusal("value_invalid", "a snapshot must have one quote of a market; received two")
     return found
 
 
-def _places(of: Mapping[str, int], names: Sequence[str]) -> Whole:
-    return np.array([of[name] for name in names], dtype=np.int64)
+def places(names: Iterable[Name]) -> dict[Name, int]:
+    """Return the place of each name among the sorted ones."""
+    return {name: place for place, name in enumerate(sorted(set(names)))}

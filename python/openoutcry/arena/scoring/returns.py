@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
 
-from openoutcry.arena.scoring.exact import UNIT, Whole, fraction_sum, millionths
+from openoutcry.arena.scoring.exact import UNIT, Whole, fraction_sum, group_counts, group_sums, millionths
 from openoutcry.arena.scoring.facts import Parameters
 from openoutcry.arena.scoring.selection import Forecasts
 
@@ -20,12 +19,6 @@ def fee(price: Fraction, rules: Parameters) -> Fraction:
     # Contracts times price is the stake.
     exact = Fraction(rules.fee_rate) * Fraction(rules.stake) * (1 - price)
     return -(-exact // step) * step
-
-
-def profit(price: Fraction, won: bool, rules: Parameters) -> Fraction:
-    """Return what a stake at a price earns, after its fee."""
-    stake = Fraction(rules.stake)
-    return (stake / price if won else Fraction(0)) - stake - fee(price, rules)
 
 
 def sides(forecasts: Forecasts) -> Whole:
@@ -48,33 +41,35 @@ def entries(forecasts: Forecasts, side: Whole, at_touch: bool) -> Whole:
 
 def on_investment(forecasts: Forecasts, side: Whole, at_touch: bool = False) -> list[tuple[Fraction | None, int]]:
     """Return the profit over the stakes of each agent, or None without a position, and how many there are."""
-    rules = forecasts.facts.parameters
-    price = entries(forecasts, side, at_touch)
-    taken = (price > 0) & (price < UNIT)
-    won = forecasts.yes == (side > 0)
-    keys = (forecasts.agent * 2 + won)[taken] * UNIT + price[taken]
-    found, counts = np.unique(keys, return_counts=True)
-    earned = _profits(rules)
-    terms: list[list[tuple[int, int]]] = [[] for _ in forecasts.agents]
-    n = [0] * len(forecasts.agents)
-    for key, count in zip(found.tolist(), counts.tolist(), strict=True):
-        agent, is_won, at = key // UNIT // 2, key // UNIT % 2 == 1, key % UNIT
-        each = earned(at, is_won)
-        terms[agent].append((count * each.numerator, each.denominator))
-        n[agent] += count
+    rules, n_agents = forecasts.facts.parameters, len(forecasts.agents)
+    entry = entries(forecasts, side, at_touch)
+    taken = (entry > 0) & (entry < UNIT)
+    agent, price, won = forecasts.agent[taken], entry[taken], (forecasts.yes == (side > 0))[taken]
+    counts = group_counts(agent, n_agents)
+    fees = _fees(agent, price, n_agents, rules)
+    shares = _shares(agent[won], price[won], n_agents)
     stake = Fraction(rules.stake)
     return [
-        (fraction_sum(own) / (stake * count) if count else None, count) for own, count in zip(terms, n, strict=True)
+        (share / n - 1 - paid / (n * stake) if n else None, n)
+        for n, paid, share in zip(counts, fees, shares, strict=True)
     ]
 
 
-def _profits(rules: Parameters) -> Callable[[int, bool], Fraction]:
-    """Return `profit` at prices in millionths, each computed once."""
-    seen: dict[tuple[int, bool], Fraction] = {}
+def _fees(agent: Whole, price: Whole, n_agents: int, rules: Parameters) -> list[Fraction]:
+    """Return the fees of each agent, each price's computed once."""
+    prices = np.flatnonzero(np.bincount(price, minlength=UNIT))
+    step = Fraction(rules.fee_step)
+    steps = [int(fee(Fraction(each, UNIT), rules) / step) for each in prices.tolist()]
+    paid = np.array(steps, dtype=np.int64)[np.searchsorted(prices, price)]
+    return [total * step for total in group_sums(agent, paid, n_agents)]
 
-    def earned(at: int, is_won: bool) -> Fraction:
-        if (at, is_won) not in seen:
-            seen[at, is_won] = profit(Fraction(at, UNIT), is_won, rules)
-        return seen[at, is_won]
 
-    return earned
+def _shares(agent: Whole, price: Whole, n_agents: int) -> list[Fraction]:
+    """Return the sum of 1 over the prices of each agent."""
+    keys = np.sort(agent * UNIT + price)
+    firsts = np.flatnonzero(np.diff(keys, prepend=-1))
+    counts = np.diff(firsts, append=len(keys))
+    terms: list[list[tuple[int, int]]] = [[] for _ in range(n_agents)]
+    for key, count in zip(keys[firsts].tolist(), counts.tolist(), strict=True):
+        terms[key // UNIT].append((count * UNIT, key % UNIT))
+    return [fraction_sum(own) for own in terms]

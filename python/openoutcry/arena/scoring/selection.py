@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from openoutcry.arena.scoring import coverage, settlement
-from openoutcry.arena.scoring.exact import UNIT, Millionths, Whole
+from openoutcry.arena.scoring.exact import UNIT, Millionths, Whole, whole
 from openoutcry.arena.scoring.facts import Agent, Decision, Facts
 from openoutcry.arena.scoring.moments import SECOND_US
 from openoutcry.arena.scoring.quotes import Quotes, columns
@@ -120,18 +120,17 @@ class _Table:
     def of(cls, decisions: Sequence[Decision], agents: Mapping[str, int], markets: Mapping[str, int]) -> _Table:
         rows = zip(*decisions, strict=True) if decisions else [()] * len(Decision._fields)
         seqs, slugs, ids, received, snapshots, probabilities, confidences = rows
-        read = Millionths()
+        n, read = len(decisions), Millionths()
         try:
-            named = [agents[slug] for slug in slugs], [markets[market_id] for market_id in ids]
+            agent, market = whole(map(agents.__getitem__, slugs), n), whole(map(markets.__getitem__, ids), n)
         except KeyError as error:
             message = f"a decision must be of a known agent on a known market; received {error.args[0]!r}"
             raise refusal("value_invalid", message) from None
-        numbers = [read[text] for text in probabilities], [read[text] for text in confidences]
-        if None in probabilities:
+        probability = read.column(probabilities)
+        if np.any(probability < 0):
             raise refusal("value_invalid", "a decision must have a probability; received None")
-        return cls(
-            *(np.array(each, dtype=np.int64) for each in (seqs, *named, received, snapshots, *numbers)),
-        )
+        moments = whole(received, n), whole(snapshots, n)
+        return cls(whole(seqs, n), agent, market, *moments, probability, read.column(confidences))
 
     def last(self, counts: Flags) -> Whole:
         """Return the last of each agent and market among those that count, by agent and then by market."""
