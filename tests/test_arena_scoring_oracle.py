@@ -102,7 +102,7 @@ def test_the_random_seasons_hold_what_they_are_for() -> None:
     """Every source of a rate, every state of a market, provisional and suspended agents do occur."""
     sources: Counter[str] = Counter()
     seen: Counter[str] = Counter()
-    for seed in range(150):
+    for seed in range(60):
         facts = season(seed)
         made = scoring.score(facts)
         sources.update(each.source for each in made.references)
@@ -130,4 +130,4 @@ def test_the_random_seasons_hold_what_they_are_for() -> None:
         "always_50",
     }
     assert len(seen) == 11, seen
-    assert min(seen.values()) > 5, seen
+    assert min(seen.values()) > 2, seen

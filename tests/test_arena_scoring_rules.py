@@ -39,9 +39,9 @@ def said(p: str, at: int = 1, seq: int = 0, slug: str = "a", sure: str | None = 
 
 
 def final(
-    outcome: str | None = "yes", status: str = "finalized", at: int = 50, seq: int = 100, **more: Any
+    outcome: str | None = "yes", status: str = "finalized", at: int = 50, seq: int = 100, close_us: int | None = None
 ) -> Resolution:
-    return Resolution(seq, M, status, outcome, hour(at), **more)
+    return Resolution(seq, M, status, outcome, hour(at), close_us)
 
 
 def only(given: Facts) -> scoring.Row:
