@@ -9,6 +9,7 @@ from openoutcry.arena.scoring.board import Board, Row, board, score
 from openoutcry.arena.scoring.calibration import Bin, Calibration
 from openoutcry.arena.scoring.compare import Comparison, compare
 from openoutcry.arena.scoring.facts import Agent, BaseRate, Decision, Facts, Parameters, Quote, Resolution
+from openoutcry.arena.scoring.log import facts_of
 from openoutcry.arena.scoring.moments import moment, season_of
 from openoutcry.arena.scoring.quotes import quote_of
 from openoutcry.arena.scoring.rates import Reference
@@ -33,6 +34,7 @@ __all__ = [
     "TheaterScore",
     "board",
     "compare",
+    "facts_of",
     "moment",
     "quote_of",
     "score",
