@@ -1007,11 +1007,11 @@ def forecast_intervals(
     n_draws: int,
     seed: int,
 ) -> ForecastIntervals:
-    """Return what resamples of markets say of each agent, by name, shape `(n_agents,)`.
+    """Return what resamples of markets say of each agent, by name.
 
-    Skill is 1 less the sum of losses over that of references. Ends are of 95 %. `best`, `top` and `holds` are shares of
-    resamples: in which nobody has more skill, the rank is among the first 5 %, and the rank is that of the sample or
-    better.
+    Each is of shape `(n_agents,)`. Skill is 1 less the sum of losses over that of references. Ends are of 95 %. `best`,
+    `top` and `holds` are shares of resamples: in which nobody has more skill, the rank is among the first 5 %, and the
+    rank is that of the sample or better.
     """
 
 def forecast_log_scores(starts: Sequence[int], probabilities: _Vector) -> _Vector:

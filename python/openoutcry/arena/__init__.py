@@ -1,1 +1,1 @@
-"""The Arena: a live competition of forecasters on prediction markets, with a public log."""
+"""The Arena: a live competition of forecasters, with a public log."""

@@ -61,11 +61,11 @@ fn forecast_effects<'py>(
     Ok(arrays::vector(py, effects))
 }
 
-/// Return what resamples of markets say of each agent, by name, shape `(n_agents,)`.
+/// Return what resamples of markets say of each agent, by name.
 ///
-/// Skill is 1 less the sum of losses over that of references. Ends are of 95 %. `best`, `top` and `holds` are shares of
-/// resamples: in which nobody has more skill, the rank is among the first 5 %, and the rank is that of the sample or
-/// better.
+/// Each is of shape `(n_agents,)`. Skill is 1 less the sum of losses over that of references. Ends are of 95 %. `best`,
+/// `top` and `holds` are shares of resamples: in which nobody has more skill, the rank is among the first 5 %, and the
+/// rank is that of the sample or better.
 #[pyfunction]
 #[pyo3(signature = (starts, markets, losses, references, n_markets, *, n_draws, seed))]
 #[expect(clippy::too_many_arguments, reason = "Python gives them by name")]

@@ -1,5 +1,6 @@
-"""What forecasters are worth: a pure function of decisions, markets, resolutions and base rates.
+"""What forecasters are worth: a pure function of facts.
 
+These are decisions, snapshots of markets, resolutions, base rates and the rules' parameters.
 Nothing here reads a clock, a file or a database. The same facts in any order give the same bits.
 """
 

@@ -1,4 +1,4 @@
-"""The leaderboard: every agent with its scores, in the order of its rank (R-33, R-34)."""
+"""The leaderboard: every agent with its scores, by rank (R-33, R-34)."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def _entrants(
 
 
 def _provisional(waiting: Forecasts) -> list[tuple[Fraction, int]]:
-    """Return what each agent would lose on markets that are not final, and on how many."""
+    """Return what each agent would lose on markets that wait, and on how many."""
     n_agents = len(waiting.agents)
     losses = group_sums(waiting.agent, waiting.loss, n_agents)
     counts = group_counts(waiting.agent, n_agents)

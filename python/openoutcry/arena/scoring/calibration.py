@@ -22,7 +22,10 @@ Tally = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """Forecasts from `low` to below `high`, the last bin with 1; what has no forecasts is None."""
+    """Forecasts from `low` to below `high`, the last bin with 1.
+
+    Without forecasts there is no mean and no share: they are None.
+    """
 
     low: float
     high: float

@@ -1,4 +1,7 @@
-"""How sure scores are, and what they would be on the same markets (R-53 to R-55): converts for the native core."""
+"""How sure scores are, and what they would be on the same markets (R-53 to R-55).
+
+The native core computes; this converts.
+"""
 
 from __future__ import annotations
 
@@ -44,13 +47,13 @@ def log_scores(forecasts: Forecasts) -> list[float | None]:
 
 
 def adjusted(forecasts: Forecasts) -> list[float | None]:
-    """Return the Brier score of each agent as though all had forecast the same markets."""
+    """Return Brier scores as though all agents had forecast the same markets."""
     found = native.forecast_effects(forecasts.starts, _markets(forecasts), _losses(forecasts), forecasts.n_markets)
     return _known(found)
 
 
 def intervals(forecasts: Forecasts, used: Sequence[Reference], place: Whole) -> list[dict[str, float | None]]:
-    """Return what resamples of markets say of each agent; nothing of those on too few markets."""
+    """Return what resamples say of each agent; nothing on too few markets."""
     rules = forecasts.facts.parameters
     enough = np.diff(forecasts.starts) >= rules.min_markets
     kept = enough[forecasts.agent]

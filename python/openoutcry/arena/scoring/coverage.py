@@ -14,8 +14,9 @@ from openoutcry.arena.scoring.quotes import Quotes
 def covered(
     facts: Facts, agents: Sequence[Agent], quotes: Quotes, agent: Whole, market: Whole, resolved: Whole
 ) -> tuple[tuple[int, int], ...]:
-    """Return how many markets each agent forecast, of those open in a snapshot since it registered, and of how many.
+    """Return how many markets each agent forecast, and how many were open to it.
 
+    Open to it are those open in a snapshot since it registered.
     Only markets whose cutoff is past count: before it nobody may know who forecast them.
 
     Args:
@@ -38,7 +39,7 @@ def covered(
 
 
 def _last_open(facts: Facts, quotes: Quotes, resolved: Whole) -> Whole:
-    """Return the last snapshot of each market in which it was open, or the least number."""
+    """Return the last snapshot in which each market was open, or the least number."""
     found = np.full(len(quotes.markets), np.iinfo(np.int64).min)
     of_quote = quotes.snapshots[quotes.snapshot]
     is_open = (of_quote <= quotes.cutoff) & (of_quote < resolved[quotes.market]) & (of_quote <= facts.at_us)

@@ -1,4 +1,7 @@
-"""Arithmetic without rounding: decimals as whole millionths, sums as whole numbers, ratios rounded once."""
+"""Arithmetic without rounding.
+
+Decimals are whole millionths, sums are whole numbers, and ratios are rounded once.
+"""
 
 from __future__ import annotations
 

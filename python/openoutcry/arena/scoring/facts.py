@@ -1,4 +1,4 @@
-"""What a score depends on, as the log, the snapshots and the base-rate table say it.
+"""What a score depends on, as log, snapshots and base-rate table say it.
 
 Moments are whole microseconds since 1970 in UTC. Probabilities and prices are decimal texts of at most six places.
 """
@@ -16,7 +16,10 @@ STATUSES = ("determined", "disputed", "amended", "finalized", "void", "scalar")
 
 
 class Agent(NamedTuple):
-    """A registered agent. Decisions of a suspended one do not count, for it or for others."""
+    """A registered agent.
+
+    Decisions of a suspended one do not count, for it or for others.
+    """
 
     slug: str
     registered_us: int
@@ -59,7 +62,7 @@ class Resolution(NamedTuple):
 
 
 class BaseRate(NamedTuple):
-    """A row of the table of historical rates: the share of YES among `n` past questions."""
+    """A historical rate: the share of YES among `n` past questions."""
 
     theater: str
     rate: str

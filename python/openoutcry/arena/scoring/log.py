@@ -1,4 +1,4 @@
-"""Facts of a board from the public log and what was opened of it, as an export holds them."""
+"""Facts of a board from the public log and what was opened of it."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ _US = timedelta(microseconds=1)
 
 
 def moment(text: str) -> int:
-    """Return the microseconds since 1970 of a time in UTC, such as `2026-05-08T12:00:00Z`."""
+    """Return the microseconds since 1970 of a time such as `2026-05-08T12:00:00Z`."""
     if not _MOMENT.fullmatch(text):
         raise refusal("argument_invalid", f"a time must be `YYYY-MM-DDTHH:MM:SS[.ffffff]Z`; received {text!r}")
     whole, _, rest = text.removesuffix("Z").removesuffix("+00:00").partition(".")

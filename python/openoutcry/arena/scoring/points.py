@@ -57,7 +57,10 @@ class Point:
 def reference_places(
     forecasts: Forecasts, found: Mapping[str | None, Reference], theater: str | None
 ) -> tuple[list[Reference], Whole]:
-    """Return references, and the place of each forecast's: of the board's theater, else of its primary one."""
+    """Return references, and the place of each forecast's.
+
+    It is that of the board's theater, else of the forecast's primary one.
+    """
     if theater is not None:
         return [found[theater]], np.zeros_like(forecasts.agent)
     theaters, primary = primary_theaters(forecasts)
@@ -88,9 +91,9 @@ def points(forecasts: Forecasts, used: Sequence[Reference], place: Whole) -> lis
 
 
 def peers(forecasts: Forecasts) -> list[tuple[Fraction | None, int]]:
-    """Return how much less each agent lost than the mean of the others, over the markets that others forecast.
+    """Return how much less than its peers each agent lost.
 
-    With it is the count of those markets.
+    It is the mean over the markets that others forecast, too; with it is their count.
     """
     n_agents = len(forecasts.agents)
     n_of = np.bincount(forecasts.market, minlength=forecasts.n_markets)

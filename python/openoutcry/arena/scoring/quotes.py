@@ -1,4 +1,4 @@
-"""What snapshots say of markets, found by market and moment (R-10, R-11, R-49, R-50)."""
+"""What snapshots say of markets, by market and moment (R-10, R-11, R-49, R-50)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,10 @@ def quote_of(item: Mapping[str, Any], snapshot_us: int) -> Quote:
 
 @dataclass(frozen=True, slots=True)
 class Quotes:
-    """Quotes as columns, by market and then by snapshot. A market and a snapshot are places in the sorted ones."""
+    """Quotes as columns, by market and then by snapshot.
+
+    A market, a snapshot and a set of theaters are their places among the sorted ones.
+    """
 
     markets: dict[str, int]
     snapshots: Whole
@@ -49,7 +52,7 @@ class Quotes:
         return market * (len(self.snapshots) + 1) + snapshot
 
     def at(self, market: Whole, moments: Whole) -> tuple[Whole, Whole]:
-        """Return the last quote of markets at moments, and whether the last snapshot holds it.
+        """Return the last quote of markets, and whether the last snapshot holds it.
 
         A quote is a place; it is -1 where there is none yet.
         """

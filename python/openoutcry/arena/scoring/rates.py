@@ -1,4 +1,4 @@
-"""What a forecast without skill is measured by: reference rates and where they come from (R-46)."""
+"""What skill is measured by: reference rates and where they come from (R-46)."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Reference:
 
 
 def primary_theaters(forecasts: Forecasts) -> tuple[list[str | None], Whole]:
-    """Return the primary theaters that sets name, none first, and the place of each forecast's."""
+    """Return primary theaters, none first, and the place of each forecast's."""
     firsts = [each[0] if each else None for each in forecasts.theater_sets]
     theaters = [None, *sorted({each for each in firsts if each is not None})]
     of_set = np.array([theaters.index(each) for each in firsts], dtype=np.int64)

@@ -12,7 +12,10 @@ from openoutcry.arena.scoring.selection import Forecasts
 
 
 def fee(price: Fraction, rules: Parameters) -> Fraction:
-    """Return the fee of a stake at a price: a share of contracts times both prices, rounded up to a step."""
+    """Return the fee of a stake at a price.
+
+    It is a share of contracts times the prices of both sides, rounded up to a step.
+    """
     if rules.fee_model == "none":
         return Fraction(0)
     step = Fraction(rules.fee_step)
@@ -31,16 +34,19 @@ def sides(forecasts: Forecasts) -> Whole:
 
 
 def entries(forecasts: Forecasts, side: Whole, at_touch: bool) -> Whole:
-    """Return the price of each position in millionths, not above 0 or not below 1 where there is none.
+    """Return the price of each position in millionths.
 
-    At the touch YES is bought at the ask and NO at 1 less the bid, else both at the mid.
+    It is not above 0, or not below 1, where there is none. At the touch YES is bought at the ask and NO at 1 less the bid, else both at the mid.
     """
     yes, no = (forecasts.prices[name] for name in (("ask", "bid") if at_touch else ("mid", "mid")))
     return np.where(side > 0, yes, np.where((side < 0) & (no >= 0), UNIT - no, UNIT))
 
 
 def on_investment(forecasts: Forecasts, side: Whole, at_touch: bool = False) -> list[tuple[Fraction | None, int]]:
-    """Return the profit over the stakes of each agent, or None without a position, and how many there are."""
+    """Return the profit over the stakes of each agent, and how many positions.
+
+    Without a position there is no profit: it is None.
+    """
     rules, n_agents = forecasts.facts.parameters, len(forecasts.agents)
     entry = entries(forecasts, side, at_touch)
     taken = (entry > 0) & (entry < UNIT)

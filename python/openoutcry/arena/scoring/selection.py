@@ -66,7 +66,7 @@ class Forecasts:
 
 
 def select(facts: Facts) -> Forecasts:
-    """Return the decisions that count, of agents and markets in the order of their names."""
+    """Return the decisions that count, agents and markets by name."""
     agents = tuple(sorted(facts.agents))
     places = {agent.slug: place for place, agent in enumerate(agents)}
     if len(places) < len(agents):
@@ -133,7 +133,7 @@ class _Table:
         return cls(whole(seqs, n), agent, market, *moments, probability, read.column(confidences))
 
     def last(self, counts: Flags) -> Whole:
-        """Return the last of each agent and market among those that count, by agent and then by market."""
+        """Return the last of each agent and market that counts, in their order."""
         places = np.flatnonzero(counts)
         order = np.lexsort((self.seq[places], self.received[places], self.market[places], self.agent[places]))
         places = places[order]
@@ -146,7 +146,10 @@ class _Table:
 
 @dataclass(frozen=True, slots=True)
 class _Markets:
-    """What became of each market; `first` is when anything did, `limit` the last moment that counts."""
+    """What became of each market.
+
+    `first` is when anything did, `limit` the last moment of a decision that counts.
+    """
 
     is_known: Flags
     is_settled: Flags

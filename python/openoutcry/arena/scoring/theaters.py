@@ -16,7 +16,7 @@ from openoutcry.arena.scoring.selection import Forecasts
 
 @dataclass(frozen=True, slots=True)
 class TheaterScore:
-    """Scores of an agent over the markets of a theater, all against that theater's one rate."""
+    """Scores of an agent over a theater's markets, all against its one rate."""
 
     theater: str
     n: int

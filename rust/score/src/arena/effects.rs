@@ -45,7 +45,7 @@ impl<'a> System<'a> {
         sums
     }
 
-    /// Returns, by agent, the sum of something of each forecast less its mean over the market.
+    /// Returns what each agent has of something more than its markets have on average.
     fn apply(&self, of: impl Fn(usize, usize) -> f64) -> Vec<f64> {
         let mut means = self.per_market(&of);
         means.iter_mut().zip(&self.n_of_market).for_each(|(mean, n)| *mean /= n.max(1.0));
@@ -100,7 +100,7 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// Returns which agents are of the group with the most forecasts, the first of such.
+/// Returns which agents are of the first group with the most forecasts.
 fn largest_group(forecasts: &Forecasts<'_>) -> Vec<bool> {
     let n_agents = forecasts.n_agents();
     // Agents first, markets after them.

@@ -1,4 +1,6 @@
-//! Forecasts of a field of agents on markets: how sure their scores are, and how hard the markets were.
+//! Forecasts of a field of agents on markets.
+//!
+//! How sure their scores are, and how hard the markets were.
 
 mod effects;
 mod paired;

@@ -36,7 +36,7 @@ pub struct ForecastIntervals {
     pub rank_low: Vec<f64>,
     /// Upper end of the rank by skill.
     pub rank_high: Vec<f64>,
-    /// Share of resamples in which nobody has more skill; those who tie for it share it.
+    /// Share of resamples in which nobody has more skill; ties share it.
     pub best: Vec<f64>,
     /// Share of resamples in which the rank is among the first 5 %, rounded up.
     pub top: Vec<f64>,
@@ -141,7 +141,7 @@ impl Table {
         table
     }
 
-    /// Writes the resamples of an agent: none has a value where none of its markets is drawn.
+    /// Writes the resamples of an agent; NaN where none of its markets is drawn.
     fn write(&mut self, at: usize, n: usize, [count, loss, reference]: &[Lanes; 3]) {
         for lane in 0..n {
             self.losses[at + lane] = loss[lane] / count[lane];
