@@ -16,9 +16,9 @@ from openoutcry.errors import refusal
 class Comparison:
     """The Brier score of `first` less that of `second` on their common markets.
 
-    These are settled. Below 0 `first` is better. `low` and `high` are the 95 % interval by resampled markets, `p_better` the share of
-    resamples below 0, and `p_value` that of random signs, two-sided. On too few markets all are None, and `reason`
-    says so.
+    They are settled. Below 0 `first` is better. `low` and `high` are the 95 % interval by resampled markets, `p_better`
+    the share of resamples below 0, and `p_value` that of random signs, two-sided. On too few markets all are None, and
+    `reason` says so.
     """
 
     first: str

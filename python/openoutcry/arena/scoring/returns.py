@@ -36,7 +36,8 @@ def sides(forecasts: Forecasts) -> Whole:
 def entries(forecasts: Forecasts, side: Whole, at_touch: bool) -> Whole:
     """Return the price of each position in millionths.
 
-    It is not above 0, or not below 1, where there is none. At the touch YES is bought at the ask and NO at 1 less the bid, else both at the mid.
+    It is not above 0, or not below 1, where there is none. At the touch YES is bought at the ask and NO at 1 less the
+    bid, else both at the mid.
     """
     yes, no = (forecasts.prices[name] for name in (("ask", "bid") if at_touch else ("mid", "mid")))
     return np.where(side > 0, yes, np.where((side < 0) & (no >= 0), UNIT - no, UNIT))

@@ -127,11 +127,8 @@ impl Table {
         // Vectors as wide as the machine's.
         let arch = Arch::new();
         for first in (0..draws.n).step_by(LANES) {
-            counts.fill([0.0; LANES]);
             let n = LANES.min(draws.n - first);
-            for lane in 0..n {
-                (0..forecasts.n_markets).for_each(|_| counts[stream.below(forecasts.n_markets)][lane] += 1.0);
-            }
+            recount(&mut stream, &mut counts, n);
             for (agent, own) in forecasts.agents().enumerate() {
                 let (markets, losses) = (&forecasts.markets[own.clone()], &forecasts.losses[own.clone()]);
                 let sums = arch.dispatch(Sum { markets, losses, references: &references[own], counts: &counts });
@@ -174,6 +171,13 @@ impl Table {
         }
         (own, ranks)
     }
+}
+
+/// Replaces the counts of markets by those of `n` new resamples.
+fn recount(stream: &mut Stream, counts: &mut [[f32; LANES]], n: usize) {
+    counts.fill([0.0; LANES]);
+    let n_markets = counts.len();
+    (0..n * n_markets).for_each(|drawn| counts[stream.below(n_markets)][drawn / n_markets] += 1.0);
 }
 
 /// Returns 1 less loss over reference, or NaN without a reference.
