@@ -157,6 +157,13 @@ def test_an_amendment_scores_again_in_the_season_of_the_settlement() -> None:
     assert brier(facts([said("0.9")], records, at_us=hour(149))) == pytest.approx(0.01)
 
 
+def test_a_dispute_after_a_day_comes_too_late_to_move_a_market_to_another_season() -> None:
+    """Q-1, Q-4: after exactly 24 hours, too."""
+    for disputed, n in ((74, 1), (73, 0)):
+        records = [final(status="determined"), final(None, "disputed", disputed, 101), final("no", "amended", 150, 102)]
+        assert only(facts([said("0.9")], records, window=(hour(0), hour(100)))).n_scored == n
+
+
 def many(n: int, n_yes: int, rates: Sequence[BaseRate] = (), **changes: Any) -> scoring.Board:
     """Return the board of one agent that said 0.5 of `n` markets of which `n_yes` came true."""
     made = table(np.full((1, n), 0.5), np.arange(n) < n_yes, "0.5")
@@ -261,6 +268,12 @@ def test_coverage_tells_nothing_of_markets_whose_cutoff_is_to_come() -> None:
     assert scoring.score(replace(both, decisions=[*both.decisions, secret])) == scoring.score(both)
     past = Quote("kalshi:PAST", hour(0), hour(30), ("iran",))
     assert only(replace(made, quotes=[*made.quotes, past])).coverage == 0.5
+    just_past = replace(made, quotes=[*made.quotes, past], at_us=hour(30))
+    assert only(just_past).coverage == 1.0
+    assert only(replace(just_past, at_us=hour(30) + 1)).coverage == 0.5
+    resolved = replace(made, agents=[Agent("a", hour(5))], resolutions=[final(at=10)])
+    assert only(resolved).coverage is None
+    assert only(replace(resolved, resolutions=[final(at=11)])).coverage == 1.0
     late = replace(made, agents=[Agent("a", hour(11))])
     assert (only(late).coverage, only(late).reasons["coverage"]) == (None, "no_open_market")
 
