@@ -236,18 +236,19 @@ def test_without_any_rate_skill_is_that_over_always_50() -> None:
     assert row.brier_skill_score == row.brier_skill_score_vs_50 == 0.0
 
 
-def test_agents_that_tie_are_in_the_order_of_their_slugs_and_marked() -> None:
+def test_of_equal_agents_the_one_with_more_decisions_is_first_and_ties_go_by_slug() -> None:
     """R-33, R-34."""
-    shares = np.array([[0.5, np.nan], [0.5, np.nan], [0.6, 0.6], [np.nan, np.nan]])
+    shares = np.array([[0.5, np.nan], [0.5, np.nan], [0.6, 0.6], [np.nan, np.nan], [0.5, 0.5]])
     made = table(shares, np.array([True, True]), "0.5")
     rows = scoring.score(made).rows
     assert [(row.slug[-1], row.rank, row.tied) for row in rows] == [
         ("2", 1, False),
-        ("0", 2, True),
-        ("1", 3, True),
+        ("4", 2, False),
+        ("0", 3, True),
+        ("1", 4, True),
         ("3", None, False),
     ]
-    assert (rows[3].brier, rows[3].brier_skill_score, rows[3].reasons["brier"]) == (None, None, "no_scored_decision")
+    assert (rows[4].brier, rows[4].brier_skill_score, rows[4].reasons["brier"]) == (None, None, "no_scored_decision")
 
 
 def test_a_suspended_agent_is_listed_last_and_moves_nobody() -> None:
