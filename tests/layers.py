@@ -161,6 +161,11 @@ LAYERS = {
     "score_attacks": Layer(
         ("openoutcry.score_attacks", "openoutcry.score_attacks.*"), {*CORE, "score_attacks", "skill"}, {"numpy"}
     ),
+    "arena": Layer(("openoutcry.arena",), set(), set()),
+    # What ranks news has no say in scores: they import neither snapshots nor sources.
+    "arena_scoring": Layer(
+        ("openoutcry.arena.scoring", "openoutcry.arena.scoring.*"), {"arena_scoring", "errors", "native"}, {"numpy"}
+    ),
     # Its scripts run without the package, in processes of their own.
     "jail": Layer(
         ("openoutcry.jail", "openoutcry.jail.*"),

@@ -114,6 +114,8 @@ SCENARIOS: list[str]
 
 _Vector: TypeAlias = npt.NDArray[np.float64]
 _Table: TypeAlias = npt.NDArray[np.float64]
+_Places: TypeAlias = npt.NDArray[np.uint32]
+_Whole: TypeAlias = npt.NDArray[np.int64]
 _Bars: TypeAlias = tuple[int, int]
 
 class OpenOutcryError(ValueError):
@@ -1104,6 +1106,57 @@ def tie_bands(
     """Return bands of agents by place, every pair, and the days of a block.
 
     A pair is two places, the difference of their Sharpe ratios, its p-value and the one adjusted for all pairs.
+    """
+
+def forecast_effects(starts: Sequence[int], markets: _Places, losses: _Vector, n_markets: int) -> _Vector:
+    """Return the mean loss of each agent as though all had forecast the same markets.
+
+    `starts` are the place of the first forecast of each agent, then the count of all; markets of an agent ascend. An
+    agent that markets do not connect with the largest group of agents has NaN.
+    """
+
+@type_check_only
+class ForecastIntervals(TypedDict):
+    """What resamples of markets say of each agent by name; at run time a dict."""
+
+    loss_low: _Vector
+    loss_high: _Vector
+    skill_low: _Vector
+    skill_high: _Vector
+    rank_low: _Vector
+    rank_high: _Vector
+    best: _Vector
+    top: _Vector
+    holds: _Vector
+
+def forecast_intervals(
+    starts: Sequence[int],
+    markets: _Places,
+    losses: _Vector,
+    references: _Vector,
+    n_markets: int,
+    *,
+    n_draws: int,
+    seed: int,
+) -> ForecastIntervals:
+    """Return what resamples of markets say of each agent, by name.
+
+    Each is of shape `(n_agents,)`. Skill is 1 less the sum of losses over that of references. Ends are of 95 %. `best`,
+    `top` and `holds` are shares of resamples: in which nobody has more skill, the rank is among the first 5 %, and the
+    rank is that of the sample or better.
+    """
+
+def forecast_log_scores(starts: Sequence[int], probabilities: _Vector) -> _Vector:
+    """Return the mean logarithm of what each agent gave to what came true.
+
+    `probabilities` are in the order of the forecasts; an agent without any has NaN.
+    """
+
+def paired_forecasts(differences: _Whole, *, n_draws: int, seed: int) -> tuple[float, float, float, float]:
+    """Return how far apart two agents are by the differences of their losses.
+
+    The values are both ends of the 95 % interval of the mean difference, the share of resamples in which the first
+    loses less, and the p-value of random signs. Differences are whole numbers of any unit, one a market.
     """
 
 def drawdowns(nav: _Vector) -> _Vector:

@@ -5,6 +5,7 @@
 #![expect(clippy::needless_pass_by_value, reason = "pyo3 hands arrays over by value")]
 
 mod agents;
+mod arena;
 mod arguments;
 mod arrays;
 mod batch;
@@ -99,6 +100,7 @@ fn openoutcry_py(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(verdict::score_field_json, module)?)?;
     module.add_function(wrap_pyfunction!(verdict::check_score_config, module)?)?;
     module.add_function(wrap_pyfunction!(verdict::score_run, module)?)?;
+    arena::add_to(module)?;
     skill::add_to(module)?;
     #[cfg(feature = "planted")]
     module.add_function(wrap_pyfunction!(plant, module)?)?;

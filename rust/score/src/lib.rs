@@ -2,6 +2,7 @@
 //!
 //! All take simple returns per bar; annualisation is explicit. What is not defined is an error with its reason, never 0.
 
+pub mod arena;
 mod bootstrap;
 mod drawdown;
 mod exposure;

@@ -11,6 +11,7 @@ enum Purpose {
     Stationary,
     Fixed,
     Sign,
+    Cluster,
 }
 
 /// Random numbers of a seed.
@@ -30,12 +31,17 @@ impl Stream {
         Self::new(seed, Purpose::Sign)
     }
 
+    /// Returns the stream of clusters that are drawn whole.
+    pub(crate) fn clusters(seed: u64) -> Self {
+        Self::new(seed, Purpose::Cluster)
+    }
+
     pub(crate) fn bits(&mut self) -> u64 {
         self.0.next_u64()
     }
 
     /// Returns a whole number below `n`, which is far below 2^32.
-    fn below(&mut self, n: usize) -> usize {
+    pub(crate) fn below(&mut self, n: usize) -> usize {
         // The high half of a product: every number is as likely as any other to 2^-32.
         ((u128::from(self.0.next_u64()) * n as u128) >> 64) as usize
     }

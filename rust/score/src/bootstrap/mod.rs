@@ -8,7 +8,7 @@ mod mean;
 mod setup;
 mod sums;
 
-pub(crate) use blocks::{Starts, Stationary};
+pub(crate) use blocks::{Starts, Stationary, Stream};
 pub(crate) use interval::{Adds, Resampled, Track, Tracks, least_draws};
 pub use interval::{Interval, sharpe_interval};
 pub(crate) use length::influence;

@@ -93,6 +93,17 @@ pub enum BadSetup {
         /// What is given.
         received: Vec<f64>,
     },
+    /// Forecasts are no rows of agents on markets.
+    #[error(
+        "forecasts must be rows of agents on ascending markets below {n_markets} with finite numbers; received {}",
+        index.map_or_else(|| "other lengths".to_owned(), |index| format!("another at {index}"))
+    )]
+    Forecasts {
+        /// Markets there are.
+        n_markets: usize,
+        /// Place of the first that is none, where lengths fit.
+        index: Option<usize>,
+    },
     /// There are not as many agents as the function compares.
     #[error("a panel of {required} agents is required; received {received}")]
     Agents {
@@ -108,7 +119,7 @@ impl BadSetup {
     #[must_use]
     pub fn slug(&self) -> &'static str {
         match self {
-            Self::Shape { .. } | Self::Agents { .. } => "shape_mismatch",
+            Self::Shape { .. } | Self::Agents { .. } | Self::Forecasts { .. } => "shape_mismatch",
             Self::NotFinite { .. } => "value_invalid",
             _ => "argument_invalid",
         }

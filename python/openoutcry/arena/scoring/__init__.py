@@ -1,0 +1,44 @@
+"""What forecasters are worth: a pure function of facts.
+
+These are decisions, snapshots of markets, resolutions, base rates and the rules' parameters.
+Nothing here reads a clock, a file or a database. The same facts in any order give the same bits.
+"""
+
+from __future__ import annotations
+
+from openoutcry.arena.scoring.board import Board, Row, board, score
+from openoutcry.arena.scoring.calibration import Bin, Calibration
+from openoutcry.arena.scoring.compare import Comparison, compare
+from openoutcry.arena.scoring.facts import Agent, BaseRate, Decision, Facts, Parameters, Quote, Resolution
+from openoutcry.arena.scoring.log import facts_of
+from openoutcry.arena.scoring.moments import moment, season_of
+from openoutcry.arena.scoring.quotes import quote_of
+from openoutcry.arena.scoring.rates import Reference
+from openoutcry.arena.scoring.selection import Forecasts, select
+from openoutcry.arena.scoring.theaters import TheaterScore
+
+__all__ = [
+    "Agent",
+    "BaseRate",
+    "Bin",
+    "Board",
+    "Calibration",
+    "Comparison",
+    "Decision",
+    "Facts",
+    "Forecasts",
+    "Parameters",
+    "Quote",
+    "Reference",
+    "Resolution",
+    "Row",
+    "TheaterScore",
+    "board",
+    "compare",
+    "facts_of",
+    "moment",
+    "quote_of",
+    "score",
+    "season_of",
+    "select",
+]
