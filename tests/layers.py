@@ -194,6 +194,19 @@ LAYERS = {
         frozenset({"root"}),
         frozenset({"anthropic", "openai", "optuna", "rich"}),
     ),
+    "arena": Layer(("openoutcry.arena",), set(), set()),
+    # Its weights say what is news; no score may know them.
+    "arena_snapshots": Layer(
+        ("openoutcry.arena.snapshots", "openoutcry.arena.snapshots.*"),
+        {"arena_snapshots"},
+        {"brotli", "zstandard"},
+    ),
+    "arena_sources": Layer(
+        ("openoutcry.arena.demo", "openoutcry.arena.sources", "openoutcry.arena.sources.*"),
+        {"arena_snapshots", "arena_sources"},
+        {"feedparser", "httpx"},
+        frozenset({"root"}),
+    ),
     "cli": Layer(
         ("openoutcry.__main__", "openoutcry.cli", "openoutcry.cli.*"),
         {*CORE, "board", "cli", "harness", "jail", "ledger", "reidentify", "skill", "suite", "worker"},

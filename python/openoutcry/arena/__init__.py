@@ -1,0 +1,1 @@
+"""The arena: a live forecasting competition whose every number can be recomputed."""

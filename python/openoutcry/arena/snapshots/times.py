@@ -1,0 +1,52 @@
+"""Moments on the wire, and the edges at which snapshots are taken."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timedelta, timezone
+
+CADENCE = timedelta(minutes=10)
+UTC = timezone.utc
+# A space is what a `+` in a query string arrives as.
+MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(?:Z|[+ ]00:00)", re.ASCII)
+
+
+def parse_time(text: str) -> datetime:
+    """Return the moment that a text of ISO 8601 in UTC names; digits below a microsecond are cut.
+
+    Raises:
+        ValueError: It is no such text, or names no zone or another one.
+    """
+    match = MOMENT.fullmatch(text)
+    if match is None:
+        raise ValueError(f"a time must look like `2026-05-08T12:00:00Z`; received {text[:40]!r}")
+    whole = datetime.strptime(f"{match[1]}T{match[2]}", "%Y-%m-%dT%H:%M:%S").replace(tzinfo=UTC)
+    return whole.replace(microsecond=int((match[3] or "0")[:6].ljust(6, "0")))
+
+
+def show_time(moment: datetime) -> str:
+    """Return a moment as the wire has it, `2026-05-08T12:00:00Z`, with six digits of a second if it has any."""
+    return check_time("a time", moment).replace(tzinfo=None).isoformat() + "Z"
+
+
+def check_time(name: str, moment: datetime) -> datetime:
+    """Return a moment in UTC, refusing one without a zone."""
+    if moment.tzinfo is None:
+        raise ValueError(f"{name} must have a zone; received {moment.isoformat()}")
+    return moment.astimezone(UTC)
+
+
+def to_second(moment: datetime) -> datetime:
+    """Return the start of a moment's second: never later than it, so that rounding cannot look ahead."""
+    return moment.replace(microsecond=0)
+
+
+def is_edge(moment: datetime) -> bool:
+    """Return whether a moment is one at which snapshots are taken: a whole ten minutes (R-15)."""
+    return last_edge(moment) == moment
+
+
+def last_edge(moment: datetime) -> datetime:
+    """Return the last edge that is not later than a moment."""
+    utc = check_time("a time", moment)
+    return utc.replace(minute=utc.minute - utc.minute % 10, second=0, microsecond=0)
