@@ -203,9 +203,8 @@ LAYERS = {
     ),
     "arena_sources": Layer(
         ("openoutcry.arena.demo", "openoutcry.arena.sources", "openoutcry.arena.sources.*"),
-        {"arena_snapshots", "arena_sources"},
+        {"arena_snapshots", "arena_sources", "root"},
         {"feedparser", "httpx"},
-        frozenset({"root"}),
     ),
     "cli": Layer(
         ("openoutcry.__main__", "openoutcry.cli", "openoutcry.cli.*"),

@@ -1,4 +1,4 @@
-"""A season to begin with: markets, news and events that we made up, and that say so.
+"""A season to begin with: markets, news and events, all of them made up.
 
 They come as captures, in the form in which the real sources answer, so that the demo goes the way of a real season.
 Times are relative to the moment when the demo began: its markets are open whenever that was, for six hours to a week.
@@ -29,7 +29,7 @@ SITE = "https://example.org/demo"
 
 @dataclass(frozen=True)
 class Question:
-    """A market of the demo: it closes so many hours after the demo began, and starts at a price of so many cents."""
+    """A market: hours from the demo's beginning to its close, and its first price."""
 
     ticker: str
     title: str
@@ -39,7 +39,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Story:
-    """An article of the demo, published so many minutes before the edge at which the demo began."""
+    """An article, published so many minutes before the demo's first edge."""
 
     slug: str
     title: str
@@ -105,7 +105,7 @@ class Demo:
         return self.snapshot(last_edge(self.began_at))
 
     def _ago(self, minutes: int) -> datetime:
-        """Return a moment before the edge at which the demo began, so that its first snapshot may tell of it."""
+        """Return a moment so long before the demo's first edge."""
         return last_edge(self.began_at) - timedelta(minutes=minutes)
 
     def _markets(self, as_of: datetime) -> bytes:
@@ -185,7 +185,7 @@ class Demo:
 
 
 def _quotes(question: Question, as_of: datetime) -> dict[str, str]:
-    """Return prices that stray a few cents from where they began, the same ones at the same edge."""
+    """Return prices a few cents from the first, the same at the same edge."""
     edge = int(as_of.astimezone(UTC).timestamp()) // 600
     mid = min(97, max(3, question.cents + _draw(question.ticker, edge // 6) % 7 - 3))
     return {

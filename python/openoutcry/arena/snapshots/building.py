@@ -1,4 +1,4 @@
-"""Items in, the bytes of an `IntelSnapshot 0.2.0` out: the same bytes for the same items in any order (R-16, R-17)."""
+"""Items in, the bytes of an `IntelSnapshot 0.2.0` out (R-16, R-17)."""
 
 from __future__ import annotations
 

@@ -38,17 +38,17 @@ class SnapshotError(ValueError):
 
 
 def is_market_id(text: str) -> bool:
-    """Return whether a text is a market's id (R-13). The whole text, so that no line break ends it."""
+    """Return whether the whole of a text is a market's id (R-13)."""
     return MARKET_ID.fullmatch(text) is not None
 
 
 def is_visible(character: str) -> bool:
-    """Return whether a character may stand in an item's text: no control, no surrogate, nothing that reorders text."""
+    """Return whether a character is no control and reorders or hides no text."""
     return unicodedata.category(character) not in {"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"} or character in JOINERS
 
 
 def number(value: Decimal | int | None) -> int | float | None:
-    """Return a number as JSON is to show it: `Decimal("0.0400")` as 0.04 and `Decimal("1.0")` as 1."""
+    """Return a number for JSON: `Decimal("0.0400")` as 0.04, `Decimal("1.0")` as 1."""
     if value is None or isinstance(value, int):
         return value
     return int(value) if value == value.to_integral_value() else float(value)
@@ -64,7 +64,7 @@ class Item:
 
     @property
     def time(self) -> datetime | None:
-        """When the item was published, or what it tells of happened, where that is known (R-18)."""
+        """When it was published, or what it tells of happened, if known (R-18)."""
         raise NotImplementedError
 
     def __post_init__(self) -> None:
@@ -116,7 +116,7 @@ class Item:
             raise SnapshotError(f"{name} of {self.id!r}: {error}") from error
 
     def decimal(self, name: str, low: Decimal | int, high: Decimal | int) -> None:
-        """Refuse a member that is no decimal in a range, or has digits beyond the fourth decimal."""
+        """Refuse a member that is no decimal of four places in a range."""
         value = getattr(self, name)
         if not (isinstance(value, Decimal) and value.is_finite() and low <= value <= high):
             raise self.refuse(name, f"a decimal from {low} to {high}")
@@ -129,7 +129,7 @@ class Item:
             self.decimal(name, low, high)
 
     def link(self, name: str) -> None:
-        """Refuse a member that is no web address: `javascript:` and its like are links, too."""
+        """Refuse a member that is no web address, as `javascript:` is none."""
         value = getattr(self, name)
         if not (isinstance(value, str) and len(value) <= LONGEST_URL and URL.fullmatch(value)):
             raise self.refuse(name, "an http or https address in ASCII")
@@ -205,7 +205,7 @@ class MarketState(Item):
 
 @dataclass(frozen=True)
 class ScheduledEvent(Item):
-    """What is known to happen, and when; `published_at`, when it was announced, is not on the wire."""
+    """What is known to happen; when it was announced is not on the wire."""
 
     kind = "scheduled_event"
     members = ("title", "scheduled_at")
@@ -315,7 +315,7 @@ def rounded(value: Decimal, places: Decimal = PLACES) -> Decimal:
 
 
 def exact(value: object) -> Decimal:
-    """Return a number of a source as the decimal that its text shows, never as binary noise.
+    """Return a source's number as the decimal that its text shows.
 
     Raises:
         SnapshotError: It is neither a number nor the text of one, or not finite.

@@ -1,4 +1,4 @@
-"""The check that a snapshot tells nothing from after its time, made before it is published (R-19)."""
+"""The check that a snapshot tells nothing from after its time (R-19)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from openoutcry.arena.snapshots.times import check_time, show_time
 
 
 class LeakError(SnapshotError):
-    """An item that was published, or first seen, after the snapshot that was to show it."""
+    """An item from after the snapshot that was to show it."""
 
 
 @dataclass(frozen=True)

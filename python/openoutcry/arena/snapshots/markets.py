@@ -1,4 +1,4 @@
-"""A snapshot's markets as `GET /markets` lists them, whatever an older snapshot may lack (R-08 to R-11)."""
+"""A snapshot's markets as `GET /markets` lists them (R-08 to R-11)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ WITHOUT_CLOSE = timedelta(days=14)
 
 @dataclass(frozen=True)
 class Market:
-    """A market as one snapshot shows it; `degraded` names the members that it had to do without."""
+    """A market as one snapshot shows it; `degraded` names what that one lacked."""
 
     market_id: str
     exchange: str
@@ -42,7 +42,7 @@ class Market:
 
     @property
     def primary_theater(self) -> Theater | None:
-        """The first theater, in whose name a forecast is first counted, if there is any (R-49)."""
+        """The first theater, in whose name a forecast is first counted (R-49)."""
         return self.theaters[0] if self.theaters else None
 
     def to_json(self) -> dict[str, Json]:

@@ -28,7 +28,7 @@ class Precompressed:
 
 
 def precompress(body: bytes) -> Precompressed:
-    """Return a body as it is and in gzip, brotli and zstd, each at a level that pays when served often."""
+    """Return a body as it is and in gzip, brotli and zstd, made as small as they can."""
     encodings = {
         "identity": body,
         # Without a time, so that the same body is the same bytes.

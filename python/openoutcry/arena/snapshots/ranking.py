@@ -37,14 +37,14 @@ EXACT = Context(prec=34)
 
 
 def score(item: Item, as_of: datetime) -> Decimal:
-    """Return `exp(-age_hours / 24)` times the weight of the item's kind; an age below zero, or unknown, is zero."""
+    """Return `exp(-age_hours / 24)` times the kind's weight; no age is age zero."""
     age = max(as_of - (item.time or as_of), timedelta(0)) // timedelta(microseconds=1)
     decay = EXACT.exp(EXACT.divide(Decimal(-age), DAY))
     return EXACT.multiply(decay, WEIGHTS[type(item)])
 
 
 def choose(seen: Sequence[Seen], as_of: datetime) -> list[Seen]:
-    """Return at most 200 items, the highest score first; equal ones by newer time, then by id.
+    """Return at most 200 items by score, then by newer time, then by id.
 
     Markets and theaters are never dropped, so the others share the room that they leave.
 

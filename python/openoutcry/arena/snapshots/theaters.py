@@ -1,4 +1,4 @@
-"""The six theaters: the names that map onto them, and the curated table of how to know one.
+"""The six theaters, and the curated table of how to know one.
 
 `theaters.json` holds the table. A series of markets belongs to the theaters of the first pattern that matches the whole
 of it; one that none matches belongs to no theater, and the operator is told (Q-6).
@@ -41,7 +41,7 @@ class Table:
     series: tuple[tuple[re.Pattern[str], tuple[Theater, ...]], ...]
 
     def of_ticker(self, ticker: str) -> tuple[Theater, ...]:
-        """Return the theaters of a market's ticker, the primary one first; none if no pattern matches its series."""
+        """Return the theaters of a market's ticker, the primary one first, if any."""
         series = ticker.partition("-")[0]
         return next((theaters for pattern, theaters in self.series if pattern.fullmatch(series)), ())
 

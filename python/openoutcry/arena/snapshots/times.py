@@ -12,7 +12,7 @@ MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(?:Z|[+ 
 
 
 def parse_time(text: str) -> datetime:
-    """Return the moment that a text of ISO 8601 in UTC names; digits below a microsecond are cut.
+    """Return the moment of an ISO 8601 text in UTC, cut to microseconds.
 
     Raises:
         ValueError: It is no such text, or names no zone or another one.
@@ -25,7 +25,7 @@ def parse_time(text: str) -> datetime:
 
 
 def show_time(moment: datetime) -> str:
-    """Return a moment as the wire has it, `2026-05-08T12:00:00Z`, with six digits of a second if it has any."""
+    """Return a moment as `2026-05-08T12:00:00Z`, with microseconds if it has any."""
     return check_time("a time", moment).replace(tzinfo=None).isoformat() + "Z"
 
 
@@ -37,12 +37,12 @@ def check_time(name: str, moment: datetime) -> datetime:
 
 
 def to_second(moment: datetime) -> datetime:
-    """Return the start of a moment's second: never later than it, so that rounding cannot look ahead."""
+    """Return the start of a moment's second, so that rounding cannot look ahead."""
     return moment.replace(microsecond=0)
 
 
 def is_edge(moment: datetime) -> bool:
-    """Return whether a moment is one at which snapshots are taken: a whole ten minutes (R-15)."""
+    """Return whether snapshots are taken then: at whole ten minutes (R-15)."""
     return last_edge(moment) == moment
 
 

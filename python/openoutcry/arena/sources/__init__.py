@@ -1,4 +1,4 @@
-"""Sources of snapshots: what is fetched is kept as bytes, and every item is read from those bytes alone.
+"""Sources of snapshots: bytes that are fetched and kept, and items read from them.
 
 `fetch` of a source talks to the network and never fails: no answer is a capture, too. `parse` is pure and never raises,
 whatever the bytes. `docs/arena-snapshots.md` lists the sources.

@@ -1,4 +1,4 @@
-"""What the sources say of each theater, put together (R-17): null where the source of a member gave no answer."""
+"""What the sources say of each theater (R-17): null where one gave no answer."""
 
 from __future__ import annotations
 

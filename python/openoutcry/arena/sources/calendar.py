@@ -1,4 +1,4 @@
-"""Scheduled events, from a curated iCalendar file: what every calendar program writes.
+"""Scheduled events, from a curated iCalendar file.
 
 Of each event, `SUMMARY`, `DTSTART` and `UID` are read, and `CREATED` as the time when it was announced. A start must be
 in UTC or in a named zone. A repeating event is left out, since its times would have to be worked out.
@@ -25,7 +25,7 @@ Properties = dict[str, tuple[str, str]]
 
 
 def fetch(raw: bytes, now: datetime) -> Capture:
-    """Return the curated file as a capture, so that a replay reads what was curated then."""
+    """Return the curated file as a capture, which a replay will read."""
     return Capture(SOURCE, "events", "", now, 200, body=raw)
 
 
@@ -52,7 +52,7 @@ def parse(raw: bytes, fetched_at: datetime) -> Parsed[ScheduledEvent]:
 
 
 def _events(lines: list[str]) -> Iterator[Properties]:
-    """Yield each event's properties by name, with their parameters; an alarm inside one has its own."""
+    """Yield each event's properties, without those of an alarm inside it."""
     inside: list[str] = []
     properties: Properties = {}
     for line in lines:

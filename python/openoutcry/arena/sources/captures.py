@@ -21,7 +21,7 @@ from openoutcry.arena.sources.observing import Observer
 
 
 def folder_name(as_of: datetime) -> str:
-    """Return the name of an edge's folder, `2026-05-08T12-00-00Z`: no colon, which some file systems refuse."""
+    """Return the name of an edge's folder, `2026-05-08T12-00-00Z`."""
     return show_time(as_of).replace(":", "-")
 
 
@@ -67,7 +67,7 @@ def load(folder: Path) -> Iterator[tuple[datetime, list[Capture]]]:
 
 
 def replay(folder: Path, observer: Observer | None = None) -> Iterator[Snapshot]:
-    """Yield the snapshots that the captures of a folder make: the same bytes as when they were published.
+    """Yield the snapshots that a folder's captures make, the bytes once published.
 
     An edge at which every source was down has none.
 

@@ -1,4 +1,4 @@
-"""Requests that cannot hurt: bounded in size and time, conditional where the answer is known, never an exception."""
+"""Requests of bounded size and time, which never raise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All sources asked at once, just before an edge; what one of them does is no matter of the others."""
+"""All sources asked at once, none of which can fail the others."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from openoutcry.arena.sources.plan import Plan
 
 
 def gather(fetcher: Fetcher, plan: Plan) -> list[Capture]:
-    """Return the captures of one edge, in a fixed order. It never raises: a source that fails is a failed capture.
+    """Return the captures of one edge, in a fixed order; it never raises.
 
     Ask before the edge, and leave time: what arrives after it may not be shown.
     """

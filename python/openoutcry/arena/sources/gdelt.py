@@ -1,4 +1,4 @@
-"""GDELT: events of the last quarter of an hour from its files, and articles from its search.
+"""GDELT: events from its files of 15 minutes, articles from its search.
 
 The files are meant for whoever reads all the time; the search turns most such callers away.
 """
@@ -32,7 +32,7 @@ ID, IS_ROOT, QUAD_CLASS, COUNTRY, ADDED = 0, 25, 29, 53, 59
 
 @dataclass(frozen=True)
 class Event:
-    """A root event: in which country, by its FIPS code, whether it was one of conflict, and when it was added."""
+    """A root event: its country's FIPS code, its side, and when it was added."""
 
     id: str
     country: str
@@ -53,7 +53,7 @@ def fetch(fetcher: Fetcher, plan: Plan) -> list[Capture]:
 
 
 def export_url(raw: bytes) -> str | None:
-    """Return the address of the file of events that a body of `lastupdate.txt` names; only GDELT's own host is one."""
+    """Return the file of events that `lastupdate.txt` names, on GDELT's own host."""
     words = raw[:2000].decode("ascii", "replace").split()
     return next((word for word in words if EXPORT.fullmatch(word)), None)
 
@@ -68,7 +68,7 @@ def lean(hostile: int, cooperative: int) -> Lean:
 
 
 def parse_events(raw: bytes, fetched_at: datetime) -> Parsed[Event]:
-    """Return the root events of a zipped file of events, whichever country they are of."""
+    """Return the root events of a zipped file of events, of any country."""
     found: Parsed[Event] = Parsed()
     try:
         for row in _rows(raw):

@@ -1,4 +1,4 @@
-"""Markets and their prices, from Kalshi. Reading needs no account; nothing here can trade."""
+"""Markets and their prices, from Kalshi, by requests that need no account."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CENTS = Decimal("0.01")
 
 @dataclass(frozen=True)
 class Quotes:
-    """A market's prices in dollars, null where there is no quote, and the mid, null where there is no market."""
+    """A market's prices in dollars, None where there is none."""
 
     bid: Decimal | None
     ask: Decimal | None
@@ -81,7 +81,7 @@ def parse(raw: bytes, fetched_at: datetime, table: Table) -> Parsed[MarketState]
 
 
 def quotes(row: dict[str, Any]) -> Quotes:
-    """Return the prices of a market's row, `yes_bid_dollars` going before the older `yes_bid` in cents.
+    """Return the prices of a row, in dollars or, as once, in cents.
 
     The mid is null where a price is missing, where the two cross, and where they are 0 and 1, which is no offer at all.
     """

@@ -1,4 +1,4 @@
-"""What captures have shown by an edge: the items of a snapshot, made from nothing but captures.
+"""What captures have shown by an edge: the items of a snapshot.
 
 So that a replay gives the same bytes, there is no clock, no plan and no network here: what the operator curates is
 captured like any answer. An article and an earthquake stay as they were first seen, whatever later versions say; prices
@@ -42,20 +42,20 @@ class Observation:
 
     @property
     def is_down(self) -> bool:
-        """Whether no source answered: nothing is to be published then, and the server says 503 (R-14)."""
+        """Whether no source answered: nothing is to be published then (R-14)."""
         return set(self.failed) == set(FETCHED)
 
 
 @dataclass
 class _Answers:
-    """The answers of one edge, and which sources, and parts of them, gave one that could be read."""
+    """The answers of one edge, and which sources and parts could be read."""
 
     captures: list[Capture]
     answered: set[str]
     lost: Counter[str]
 
     def read(self, source: str, part: str, parse: Callable[[Capture], Parsed[Any]]) -> Iterable[tuple[Capture, Any]]:
-        """Yield the items of the answers of a source whose part begins so, with the capture each is of."""
+        """Yield a source's items with their captures, of parts that begin so."""
         for capture in self.captures:
             if capture.source == source and capture.part.startswith(part):
                 parsed = parse(capture)
@@ -67,7 +67,7 @@ class _Answers:
 
 
 class Observer:
-    """What has been seen so far. Its edges must come in order; of a slot that was missed, it simply is not told."""
+    """What has been seen so far; of a slot that was missed, it is not told."""
 
     def __init__(self) -> None:
         """Begin with nothing seen."""
@@ -80,11 +80,11 @@ class Observer:
 
     @property
     def known(self) -> Mapping[str, Capture]:
-        """The whole answers of the last edge by address, for the next `Fetcher` to ask only for newer ones."""
+        """The answers of the last edge by address, for the next `Fetcher`."""
         return dict(self._known)
 
     def observe(self, as_of: datetime, captures: Iterable[Capture]) -> Observation:
-        """Return what the captures of an edge show, with what is remembered from earlier ones.
+        """Return what an edge's captures show, with what earlier ones did.
 
         Raises:
             LeakError: A capture is from after `as_of`. Nothing is remembered of the edge then (R-19).
@@ -115,7 +115,7 @@ class Observer:
         return Observation(as_of, tuple(seen), failed, dict(sorted(answers.lost.items())))
 
     def _whole(self, captures: list[Capture]) -> list[Capture]:
-        """Return the answers that have a body, or say that the last one still holds, in a fixed order."""
+        """Return the answers in a fixed order, each with the body that holds."""
         whole = []
         for each in sorted(captures, key=lambda each: (each.source, each.part, each.url)):
             last = self._known.get(each.url)
@@ -164,7 +164,7 @@ def _items(seen: Iterable[Seen], kind: type[Any]) -> tuple[Any, ...]:
 
 
 def _table(answers: _Answers) -> Table:
-    """Return the table that was captured; a broken one is told, and the one that ships stands in."""
+    """Return the captured table; for a broken one, the shipped one stands in."""
     for capture in answers.captures:
         if capture.source == CURATED:
             try:
@@ -182,7 +182,7 @@ def _first_of_each(read: Iterable[tuple[Capture, Any]]) -> list[tuple[Capture, A
 
 
 def _markets(answers: _Answers, table: Table, as_of: datetime) -> list[Seen]:
-    """Return the markets that close first, so that the list changes only as they close."""
+    """Return those that close first, so that the list changes only as they close."""
     read = answers.read(kalshi.SOURCE, "", lambda each: kalshi.parse(each.body, each.fetched_at, table))
     going_on = [(capture, item) for capture, item in _first_of_each(read) if item.close_time > as_of]
     going_on.sort(key=lambda each: (each[1].close_time, each[1].id))

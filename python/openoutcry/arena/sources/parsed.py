@@ -1,4 +1,4 @@
-"""What a parser returns: the items it found, and counts of what it had to leave out."""
+"""What a parser returns: items, and counts of what it had to leave out."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ UNREADABLE = (RecursionError, UnicodeError, ValueError)
 
 @dataclass
 class Parsed(Generic[T]):
-    """Items, and how many were lost for each reason. `lost["unreadable"]` is the body itself.
+    """Items, and how many were lost for each reason, "unreadable" being the body.
 
     The counts are the operator's metric. No parser raises, whatever the bytes.
     """
@@ -58,7 +58,7 @@ def digest(*parts: str) -> str:
 
 
 def from_epoch(milliseconds: object) -> datetime | None:
-    """Return the moment of a count of milliseconds since 1970, or None if there is no such moment."""
+    """Return the moment so many milliseconds after 1970 began, if there is one."""
     if isinstance(milliseconds, bool) or not isinstance(milliseconds, int):
         return None
     try:

@@ -34,7 +34,7 @@ class Plan:
 
 
 def read_plan(raw: bytes) -> Plan:
-    """Return the plan of a JSON file with members `feeds`, `series` and, if wanted, `query`.
+    """Return the plan of a JSON file with `feeds`, `series` and perhaps `query`.
 
     Raises:
         SnapshotError: It is no such file.

@@ -1,4 +1,4 @@
-"""The financial risk of a theater: whoever runs the arena may plug in who says it; nobody does by default."""
+"""The financial risk of a theater, which nobody says by default."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text and links of strangers, made fit for a snapshot: no markup, no control characters, a bounded length."""
+"""Text and links of strangers, made fit for a snapshot."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class _Text(HTMLParser):
 
 
 def plain(markup: object, most: int) -> str:
-    """Return what a piece of HTML shows, on one line of at most `most` code points; nothing for what is no text."""
+    """Return what a piece of HTML shows, on one line of at most `most` code points."""
     if not isinstance(markup, str):
         return ""
     reader = _Text()
@@ -46,7 +46,7 @@ def plain(markup: object, most: int) -> str:
 
 
 def tidy(text: object, most: int) -> str:
-    """Return a text without what cannot be shown, on one line, cut to `most` code points."""
+    """Return what a text shows, on one line of at most `most` code points."""
     if not isinstance(text, str):
         return ""
     # A line break parts words; other control characters part nothing.
@@ -56,7 +56,7 @@ def tidy(text: object, most: int) -> str:
 
 
 def link(text: object) -> str | None:
-    """Return an http or https address, or None for anything else, as `javascript:` or one with spaces."""
+    """Return an http or https address, or None for anything else."""
     if not isinstance(text, str):
         return None
     stripped = text.strip()

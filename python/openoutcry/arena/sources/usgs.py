@@ -22,7 +22,7 @@ def fetch(fetcher: Fetcher) -> list[Capture]:
 
 
 def parse(raw: bytes, fetched_at: datetime) -> Parsed[Seismic]:
-    """Return the earthquakes of a body; explosions, deleted ones and those without a magnitude are none."""
+    """Return the earthquakes of a body; deleted ones and explosions are none."""
     read = read_object(raw)
     if read is None or read.get("type") != "FeatureCollection":
         return unreadable()

@@ -1,4 +1,4 @@
-"""Wikipedia: how often the pages of a theater are edited and read, against their own mean of four weeks."""
+"""Wikipedia: how often pages are edited and read, against their own mean."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Views:
 
 @dataclass(frozen=True)
 class Rise:
-    """How many times its mean a page stands at, to two decimals, and whether that is a spike."""
+    """How many times its mean a page stands at, and whether that is a spike."""
 
     ratio: Decimal
     is_spike: bool
@@ -90,7 +90,7 @@ def parse_edits(raw: bytes, fetched_at: datetime) -> Parsed[Edit]:
 
 
 def parse_views(raw: bytes, fetched_at: datetime) -> Parsed[Views]:
-    """Return the days that were over when the body was received; a page without data has none."""
+    """Return the days that were over when the body was received."""
     read = read_object(raw)
     if read is None:
         return unreadable()
@@ -105,7 +105,7 @@ def parse_views(raw: bytes, fetched_at: datetime) -> Parsed[Views]:
 
 
 def edits_rise(edits: Iterable[Edit], as_of: datetime) -> Rise | None:
-    """Return the edits of the last six hours against the mean of as long in four weeks; None if there were none."""
+    """Return the edits of six hours against the mean of four weeks, if any."""
     # Pages of one answer may overlap.
     times = [at for at in {each.id: each.at for each in edits}.values() if as_of - SPAN < at <= as_of]
     recent = sum(at > as_of - RECENT for at in times)
@@ -113,7 +113,7 @@ def edits_rise(edits: Iterable[Edit], as_of: datetime) -> Rise | None:
 
 
 def views_rise(views: Iterable[Views]) -> Rise | None:
-    """Return the views of the last day against the mean of all of the days; None if there were none."""
+    """Return the views of the last day against the mean of all days, if any."""
     days = {each.until: each.count for each in views}
     return _rise(days[max(days)], sum(days.values()), len(days)) if days else None
 
