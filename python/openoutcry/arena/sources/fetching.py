@@ -52,7 +52,7 @@ class Fetcher:
     clock: Callable[[], datetime]
     known: Mapping[str, Capture] = field(default_factory=dict)
     seconds: float = 60.0
-    _began: float = field(default_factory=time.monotonic)
+    _began: float = field(default_factory=time.monotonic, init=False)
 
     def get(self, source: str, part: str, url: str) -> Capture:
         """Return the answer of an address, whatever comes."""
