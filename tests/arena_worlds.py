@@ -40,8 +40,9 @@ def fixture(name: str) -> bytes:
 
 def zipped(content: bytes) -> bytes:
     file = io.BytesIO()
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("20260508114500.export.CSV", content)
+    with zipfile.ZipFile(file, "w") as archive:
+        # Without a time, so that the same content is the same bytes.
+        archive.writestr(zipfile.ZipInfo("20260508114500.export.CSV"), content, zipfile.ZIP_DEFLATED)
     return file.getvalue()
 
 

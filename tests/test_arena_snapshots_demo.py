@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
 from arena_worlds import AS_OF
-from hypothesis import given
-from hypothesis import strategies as st
 
 from openoutcry.arena.demo import LABEL, QUESTIONS, Demo
 from openoutcry.arena.snapshots.kinds import KINDS, THEATERS
@@ -22,13 +21,16 @@ from openoutcry.arena.sources.observing import Observer
 pytestmark = pytest.mark.once
 
 
-@given(st.datetimes(datetime(2000, 1, 2), datetime(2100, 1, 1)))
+BEGINNINGS = ["2024-02-29T23:59:59", "2026-05-08T12:00:00", "2026-12-31T23:50:00.000001", "2099-01-01T00:00:00"]
+
+
+@pytest.mark.parametrize("began", [datetime.fromisoformat(each).replace(tzinfo=UTC) for each in BEGINNINGS])
 def test_its_markets_are_open_whenever_it_begins(began: datetime) -> None:
-    snapshot = Demo(began.replace(tzinfo=UTC)).first()
-    assert snapshot.as_of == last_edge(began.replace(tzinfo=UTC))
+    snapshot = Demo(began).first()
+    assert snapshot.as_of == last_edge(began)
     rows = markets_of(snapshot.body)
     assert len(rows) == len(QUESTIONS)
-    assert all(row.decision_cutoff > began.replace(tzinfo=UTC) + timedelta(hours=3) for row in rows)
+    assert all(row.decision_cutoff > began + timedelta(hours=3) for row in rows)
     assert not any(row.degraded for row in rows)
 
 
@@ -56,3 +58,14 @@ def test_the_same_beginning_is_the_same_season(tmp_path: Path) -> None:
     # Prices move between hours; the articles stay.
     prices = {tuple(row.yes_mid_price for row in markets_of(each.body)) for each in snapshots}
     assert len(prices) > 1
+
+
+PAGE = Path(__file__).parents[1] / "docs" / "arena-snapshots.md"
+
+
+def test_the_page_shows_one_item_of_every_kind_as_it_is_served() -> None:
+    shown = [json.loads(text) for text in re.findall(r"^```json\n(.*?)^```$", PAGE.read_text("utf-8"), re.S | re.M)]
+    assert {each["kind"] for each in shown} == {kind.kind for kind in KINDS}
+    served = json.loads(Demo(AS_OF).first().body)["items"]
+    assert [each for each in shown if each not in served] == []
+    assert all(list(each) == list(next(item for item in served if item == each)) for each in shown)

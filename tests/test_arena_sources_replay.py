@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from arena_worlds import AS_OF, FETCHED, answers, capture, fixture, zipped
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from openoutcry.arena.snapshots.building import build
@@ -240,6 +240,7 @@ def test_an_observer_that_replayed_goes_on_as_if_it_had_not_begun_anew(tmp_path:
     assert anew.known == whole.known
 
 
+@settings(max_examples=10)
 @given(st.randoms(use_true_random=False))
 def test_r16_the_order_of_captures_changes_no_byte(random: random.Random) -> None:
     captures = answers()

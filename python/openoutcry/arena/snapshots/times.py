@@ -18,10 +18,13 @@ def parse_time(text: str) -> datetime:
         ValueError: It is no such text, or names no zone or another one.
     """
     match = MOMENT.fullmatch(text)
-    if match is None:
+    try:
+        whole = None if match is None else datetime.fromisoformat(f"{match[1]}T{match[2]}")
+    except ValueError:
+        whole = None
+    if match is None or whole is None:
         raise ValueError(f"a time must look like `2026-05-08T12:00:00Z`; received {text[:40]!r}")
-    whole = datetime.strptime(f"{match[1]}T{match[2]}", "%Y-%m-%dT%H:%M:%S").replace(tzinfo=UTC)
-    return whole.replace(microsecond=int((match[3] or "0")[:6].ljust(6, "0")))
+    return whole.replace(tzinfo=UTC, microsecond=int((match[3] or "0")[:6].ljust(6, "0")))
 
 
 def show_time(moment: datetime) -> str:

@@ -12,7 +12,6 @@ from openoutcry.arena.snapshots.kinds import rounded
 from openoutcry.arena.snapshots.times import UTC, parse_time, show_time, to_second
 from openoutcry.arena.sources.fetching import Capture, Fetcher
 from openoutcry.arena.sources.parsed import Parsed, read_object, rows_of, unreadable
-from openoutcry.arena.sources.text import tidy
 
 SOURCE = "wikipedia"
 EDITS = "https://en.wikipedia.org/w/api.php"
@@ -127,14 +126,14 @@ def _rise(recent: int, total: int, spans: int) -> Rise | None:
 
 def _moment(stamp: object) -> datetime | None:
     try:
-        return parse_time(tidy(stamp, 40))
+        return parse_time(stamp) if isinstance(stamp, str) else None
     except ValueError:
         return None
 
 
 def _end_of_day(stamp: object) -> datetime | None:
     try:
-        day = datetime.strptime(tidy(stamp, 40), "%Y%m%d00")
-        return (day + timedelta(days=1)).replace(tzinfo=UTC)
+        day = datetime.strptime(stamp, "%Y%m%d00") if isinstance(stamp, str) else None
+        return None if day is None else (day + timedelta(days=1)).replace(tzinfo=UTC)
     except (OverflowError, ValueError):
         return None
