@@ -28,7 +28,9 @@ TOOLS = (
     "abi3audit",
     "anthropic",
     "arch",
+    "brotli",
     "fastapi",
+    "feedparser",
     "hatchling",
     "httpx",
     "maturin",
@@ -41,6 +43,7 @@ TOOLS = (
     "ruff",
     "uvicorn",
     "verifiers",
+    "zstandard",
 )
 
 

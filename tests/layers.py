@@ -200,12 +200,24 @@ LAYERS = {
         frozenset({"anthropic", "openai", "optuna", "rich"}),
     ),
     "arena_log": Layer(
-        ("openoutcry.arena", "openoutcry.arena.log", "openoutcry.arena.log.*"),
+        ("openoutcry.arena.log", "openoutcry.arena.log.*"),
         {"arena_log", "errors", "native"},
         {"cryptography"},
     ),
     # One file, to be read and run by who has nothing of the package.
     "arena_verifier": Layer(("openoutcry.arena.verifier",), set(), set()),
+    "arena": Layer(("openoutcry.arena",), set(), set()),
+    # Its weights say what is news; no score may know them.
+    "arena_snapshots": Layer(
+        ("openoutcry.arena.snapshots", "openoutcry.arena.snapshots.*"),
+        {"arena_snapshots"},
+        {"brotli", "zstandard"},
+    ),
+    "arena_sources": Layer(
+        ("openoutcry.arena.demo", "openoutcry.arena.sources", "openoutcry.arena.sources.*"),
+        {"arena_snapshots", "arena_sources", "root"},
+        {"feedparser", "httpx"},
+    ),
     "cli": Layer(
         ("openoutcry.__main__", "openoutcry.cli", "openoutcry.cli.*"),
         {*CORE, "board", "cli", "harness", "jail", "ledger", "reidentify", "skill", "suite", "worker"},

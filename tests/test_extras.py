@@ -17,6 +17,8 @@ import pytest
         ("openoutcry.sb3", "stable_baselines3", "train"),
         ("openoutcry.puffer", "pufferlib", "puffer"),
         ("openoutcry.arena.log.notes", "cryptography", "arena"),
+        ("openoutcry.arena.sources", "feedparser", "arena"),
+        ("openoutcry.arena.snapshots.precompressed", "brotli", "arena"),
         # It is the last of several to be imported there.
         pytest.param("openoutcry.mcp.server", "mcp", "mcp", marks=pytest.mark.once),
     ],

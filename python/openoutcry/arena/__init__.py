@@ -1,1 +1,1 @@
-"""The arena: a live forecasting competition, pre-registered in a public log."""
+"""The arena: a live forecasting competition whose every number can be recomputed."""

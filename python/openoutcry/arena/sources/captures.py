@@ -1,0 +1,114 @@
+"""Captures kept as files, and the snapshots of a season made again from them.
+
+A folder holds one folder an edge, and in it two files a capture: `rss.0.raw`, the body, and `rss.0.json`, the address,
+when it was fetched, the status and the headers.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from pathlib import Path
+
+from openoutcry.arena.snapshots.building import Snapshot, build
+from openoutcry.arena.snapshots.kinds import SnapshotError
+from openoutcry.arena.snapshots.times import parse_time, show_time
+from openoutcry.arena.sources.fetching import Capture
+from openoutcry.arena.sources.observing import Observer
+
+
+def folder_name(as_of: datetime) -> str:
+    """Return the name of an edge's folder, `2026-05-08T12-00-00Z`."""
+    return show_time(as_of).replace(":", "-")
+
+
+def save(folder: Path, as_of: datetime, captures: Iterable[Capture]) -> Path:
+    """Keep the captures of an edge, all of them or, if this is cut short, none.
+
+    Raises:
+        SnapshotError: The edge has its captures already; they are never written over.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    place = folder / folder_name(as_of)
+    if place.exists():
+        raise SnapshotError(f"an edge is captured once; received {show_time(as_of)} again")
+    counts: Counter[str] = Counter()
+    with tempfile.TemporaryDirectory(prefix=".new-", dir=folder) as new:
+        whole = Path(new, "whole")
+        whole.mkdir()
+        for each in captures:
+            name = f"{each.source}.{counts[each.source]}"
+            counts[each.source] += 1
+            (whole / f"{name}.raw").write_bytes(each.body)
+            told = {
+                "part": each.part,
+                "url": each.url,
+                "fetched_at": show_time(each.fetched_at),
+                "status": each.status,
+                "headers": dict(each.headers),
+                "error": each.error,
+            }
+            (whole / f"{name}.json").write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+        whole.replace(place)
+    return place
+
+
+def load(folder: Path) -> Iterator[tuple[datetime, list[Capture]]]:
+    """Yield the edges of a folder in order, each with its captures.
+
+    Raises:
+        SnapshotError: A file is missing or is not what `save` writes.
+    """
+    for place in sorted(each for each in folder.iterdir() if each.is_dir() and not each.name.startswith(".")):
+        yield _edge(place)
+
+
+def replay(folder: Path, observer: Observer | None = None) -> Iterator[Snapshot]:
+    """Yield the snapshots that a folder's captures make, the bytes once published.
+
+    An edge at which every source was down has none.
+
+    Args:
+        folder: What `save` was given.
+        observer: One that has seen nothing yet; afterwards it remembers what the folder showed, so that a server that
+            began anew goes on as if it had not.
+
+    Raises:
+        SnapshotError: A file cannot be read, or an edge's captures are from after it.
+    """
+    observer = observer or Observer()
+    for as_of, captures in load(folder):
+        observation = observer.observe(as_of, captures)
+        if not observation.is_down:
+            yield build(as_of, observation.seen)
+
+
+def _edge(place: Path) -> tuple[datetime, list[Capture]]:
+    try:
+        date, _, hour = place.name.partition("T")
+        as_of = parse_time(f"{date}T{hour.replace('-', ':')}")
+        return as_of, [_read(path) for path in sorted(place.glob("*.json"), key=_order)]
+    except (KeyError, OSError, TypeError, ValueError) as error:
+        raise SnapshotError(f"the captures of {place.name} cannot be read: {error}") from error
+
+
+def _order(path: Path) -> tuple[str, int]:
+    source, _, count = path.stem.rpartition(".")
+    return source, int(count)
+
+
+def _read(path: Path) -> Capture:
+    told = json.loads(path.read_text(encoding="utf-8"))
+    return Capture(
+        source=_order(path)[0],
+        part=told["part"],
+        url=told["url"],
+        fetched_at=parse_time(told["fetched_at"]),
+        status=told["status"],
+        headers=told["headers"],
+        body=path.with_suffix(".raw").read_bytes(),
+        error=told["error"],
+    )

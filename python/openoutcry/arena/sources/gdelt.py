@@ -1,0 +1,144 @@
+"""GDELT: events from its files of 15 minutes, articles from its search.
+
+The files are meant for whoever reads all the time; the search turns most such callers away.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from urllib.parse import urlencode
+
+from openoutcry.arena.snapshots.kinds import LONGEST_NAME, LONGEST_TITLE, Lean, News, SnapshotError
+from openoutcry.arena.snapshots.times import UTC, to_second
+from openoutcry.arena.sources.fetching import MOST_BYTES, Capture, Fetcher
+from openoutcry.arena.sources.parsed import Parsed, digest, read_object, rows_of, unreadable
+from openoutcry.arena.sources.plan import Plan
+from openoutcry.arena.sources.text import link, plain, tidy
+
+SOURCE = "gdelt"
+LATEST = "http://data.gdeltproject.org/gdeltv2/lastupdate.txt"
+EXPORT = re.compile(r"https?://data\.gdeltproject\.org/gdeltv2/\d{14}\.export\.CSV\.zip", re.ASCII)
+SEARCH = "https://api.gdeltproject.org/api/v2/doc/doc"
+MOST_ARTICLES, MOST_EVENTS, MOST_CSV = 250, 100_000, 10 * MOST_BYTES
+COLUMNS = 61
+ID, IS_ROOT, QUAD_CLASS, COUNTRY, ADDED = 0, 25, 29, 53, 59
+
+
+@dataclass(frozen=True)
+class Event:
+    """A root event: its country's FIPS code, its side, and when it was added."""
+
+    id: str
+    country: str
+    is_hostile: bool
+    added_at: datetime
+
+
+def fetch(fetcher: Fetcher, plan: Plan) -> list[Capture]:
+    """Ask for the latest file of events, and for articles if the plan has a query."""
+    found = [fetcher.get(SOURCE, "latest", LATEST)]
+    export = export_url(fetcher.body(found[0]))
+    if export is not None:
+        found.append(fetcher.get(SOURCE, "events", export))
+    if plan.query is not None:
+        asked = {"query": plan.query, "mode": "artlist", "format": "json", "maxrecords": 250, "timespan": "15min"}
+        found.append(fetcher.get(SOURCE, "articles", f"{SEARCH}?{urlencode(asked)}"))
+    return found
+
+
+def export_url(raw: bytes) -> str | None:
+    """Return the file of events that `lastupdate.txt` names, on GDELT's own host."""
+    words = raw[:2000].decode("ascii", "replace").split()
+    return next((word for word in words if EXPORT.fullmatch(word)), None)
+
+
+def lean(hostile: int, cooperative: int) -> Lean:
+    """Return which way events lean: one side is twice the other, or it is mixed."""
+    if hostile == cooperative == 0:
+        return "none"
+    if hostile >= 2 * cooperative:
+        return "hostile"
+    return "cooperative" if cooperative >= 2 * hostile else "mixed"
+
+
+def parse_events(raw: bytes, fetched_at: datetime) -> Parsed[Event]:
+    """Return the root events of a zipped file of events, of any country."""
+    found: Parsed[Event] = Parsed()
+    try:
+        for row in _rows(raw):
+            event = _event(row, fetched_at)
+            if event is None:
+                found.lost["event"] += 1
+            elif row[IS_ROOT] == "1":
+                found.items.append(event)
+    except Exception:  # noqa: BLE001 a broken archive raises what its decompressor does
+        return unreadable()
+    return found
+
+
+def parse_articles(raw: bytes, fetched_at: datetime) -> Parsed[News]:
+    """Return the articles of an answer of the search, whose errors are plain text."""
+    read = read_object(raw)
+    if read is None:
+        return unreadable()
+    found: Parsed[News] = Parsed()
+    ids: set[str] = set()
+    for row in rows_of(read.get("articles"), MOST_ARTICLES):
+        article = _article(row, fetched_at, found)
+        if article is None or article.id in ids:
+            found.lost["article" if article is None else "duplicate"] += 1
+        else:
+            ids.add(article.id)
+            found.items.append(article)
+    return found
+
+
+def _rows(raw: bytes) -> Iterator[list[str]]:
+    with zipfile.ZipFile(io.BytesIO(raw)) as archive, archive.open(archive.infolist()[0]) as file:
+        # Read no further than a bound: the size that an archive states may be a lie.
+        text = file.read(MOST_CSV).decode("utf-8", "replace")
+    for line in text.split("\n")[:MOST_EVENTS]:
+        row = line.split("\t")
+        if len(row) == COLUMNS:
+            yield row
+
+
+def _event(row: list[str], fetched_at: datetime) -> Event | None:
+    added = _moment(row[ADDED], "%Y%m%d%H%M%S")
+    if added is None or added > fetched_at or row[QUAD_CLASS] not in {"1", "2", "3", "4"}:
+        return None
+    return Event(row[ID][:20], row[COUNTRY], row[QUAD_CLASS] in {"3", "4"}, added)
+
+
+def _article(row: dict[str, Any], fetched_at: datetime, found: Parsed[News]) -> News | None:
+    url, seen = link(row.get("url")), _moment(row.get("seendate"), "%Y%m%dT%H%M%SZ")
+    if url is None:
+        return None
+    if seen is None or seen > fetched_at:
+        found.lost["date"] += 1
+        seen = to_second(fetched_at)
+    try:
+        return News(
+            id=f"news:{digest(SOURCE, url)}",
+            source_type=SOURCE,
+            source_name=tidy(row.get("domain"), LONGEST_NAME),
+            title=plain(row.get("title"), LONGEST_TITLE),
+            summary="",
+            url=url,
+            published_at=seen,
+        )
+    except SnapshotError:
+        return None
+
+
+def _moment(stamp: object, form: str) -> datetime | None:
+    try:
+        return datetime.strptime(stamp, form).replace(tzinfo=UTC) if isinstance(stamp, str) else None
+    except ValueError:
+        return None

@@ -1,0 +1,130 @@
+"""Markets and their prices, from Kalshi, by requests that need no account."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+from urllib.parse import urlencode
+
+from openoutcry.arena.snapshots.kinds import LONGEST_TITLE, MarketState, SnapshotError, Theater, exact, rounded
+from openoutcry.arena.snapshots.theaters import Table
+from openoutcry.arena.snapshots.times import check_time, parse_time, to_second
+from openoutcry.arena.sources.fetching import Capture, Fetcher
+from openoutcry.arena.sources.parsed import Parsed, read_object, rows_of, unreadable
+from openoutcry.arena.sources.plan import Plan
+from openoutcry.arena.sources.text import plain
+
+SOURCE = "kalshi"
+URL = "https://api.elections.kalshi.com/trade-api/v2/markets"
+MOST_ROWS, MOST_PAGES, LONGEST_CURSOR = 1000, 10, 2000
+CENTS = Decimal("0.01")
+
+
+@dataclass(frozen=True)
+class Quotes:
+    """A market's prices in dollars, None where there is none."""
+
+    bid: Decimal | None
+    ask: Decimal | None
+    mid: Decimal | None
+
+
+def fetch(fetcher: Fetcher, plan: Plan) -> list[Capture]:
+    """Ask for the open markets of every series of the plan, page by page."""
+    found = []
+    for series in plan.series:
+        cursor = ""
+        for _ in range(MOST_PAGES):
+            query = {"limit": MOST_ROWS, "series_ticker": series, "status": "open", "cursor": cursor}
+            found.append(fetcher.get(SOURCE, series, f"{URL}?{urlencode({k: v for k, v in query.items() if v})}"))
+            cursor = cursor_of(found[-1].body)
+            if not cursor:
+                break
+    return found
+
+
+def cursor_of(raw: bytes) -> str:
+    """Return what to ask the next page with; empty after the last one."""
+    cursor = (read_object(raw) or {}).get("cursor")
+    return cursor if isinstance(cursor, str) and len(cursor) <= LONGEST_CURSOR else ""
+
+
+def parse(raw: bytes, fetched_at: datetime, table: Table) -> Parsed[MarketState]:
+    """Return the open markets of a page.
+
+    `lost["unmapped"]` counts the markets of no theater; they are listed all the same.
+
+    Args:
+        raw: The body, with prices in dollars as text or, as older answers have them, in whole cents.
+        fetched_at: When it was received, which is the time of the prices.
+        table: Says the theaters of a series.
+    """
+    read = read_object(raw)
+    if read is None or not isinstance(read.get("markets"), list):
+        return unreadable()
+    found: Parsed[MarketState] = Parsed()
+    ids: set[str] = set()
+    for row in rows_of(read["markets"], MOST_ROWS):
+        try:
+            market = _market(row, fetched_at, table)
+        except (ArithmeticError, LookupError, SnapshotError, TypeError, ValueError):
+            market = None
+        if market is None or market.id in ids:
+            found.lost["market" if market is None else "duplicate"] += 1
+        else:
+            ids.add(market.id)
+            found.items.append(market)
+            found.lost["unmapped"] += not market.theaters
+    return found
+
+
+def quotes(row: dict[str, Any]) -> Quotes:
+    """Return the prices of a row, in dollars or, as once, in cents.
+
+    The mid is null where a price is missing, where the two cross, and where they are 0 and 1, which is no offer at all.
+    """
+    bid, ask = _price(row, "yes_bid"), _price(row, "yes_ask")
+    has_market = bid is not None and ask is not None and bid <= ask and not (bid == 0 and ask == 1)
+    mid = rounded((bid + ask) / 2) if has_market and bid is not None and ask is not None else None
+    return Quotes(bid, ask, mid)
+
+
+def _price(row: dict[str, Any], name: str) -> Decimal | None:
+    dollars, cents = row.get(f"{name}_dollars"), row.get(name)
+    if dollars is not None:
+        price = exact(dollars)
+    elif cents is not None:
+        price = exact(cents) / 100
+    else:
+        return None
+    if not 0 <= price <= 1:
+        raise SnapshotError(f"a price must be from 0 to 1; received {price}")
+    return rounded(price)
+
+
+def _volume(row: dict[str, Any], mid: Decimal | None) -> Decimal | None:
+    told = row.get("volume_24h_fp", row.get("volume_24h"))
+    # Contracts, not dollars: what they cost is an estimate, and none without a price.
+    return None if told is None or mid is None else rounded(exact(told) * mid, CENTS)
+
+
+def _market(row: dict[str, Any], fetched_at: datetime, table: Table) -> MarketState | None:
+    if row.get("status") not in {"active", "open"}:
+        return None
+    prices, ticker = quotes(row), str(row["ticker"])
+    theaters: tuple[Theater, ...] = table.of_ticker(ticker)
+    return MarketState(
+        id=f"market_state:kalshi:{ticker}",
+        exchange="kalshi",
+        market_id=f"kalshi:{ticker}",
+        yes_mid_price=prices.mid,
+        yes_bid=prices.bid,
+        yes_ask=prices.ask,
+        volume_24h_usd=_volume(row, prices.mid),
+        as_of=to_second(check_time("fetched_at", fetched_at)),
+        question=plain(row.get("title"), LONGEST_TITLE) or f"kalshi:{ticker}",
+        close_time=parse_time(row["close_time"]),
+        theaters=theaters,
+    )

@@ -1,0 +1,52 @@
+"""What to ask, of whom: the operator's plan, which `plan.json` gives defaults for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from importlib import resources
+
+from openoutcry.arena.snapshots.kinds import SnapshotError, Theater
+from openoutcry.arena.snapshots.theaters import shipped_bytes
+from openoutcry.arena.sources.risk import unknown
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is fetched for each snapshot.
+
+    Args:
+        feeds: Name of each feed, as articles show it, to its address.
+        series: Series of Kalshi whose open markets are listed.
+        query: What to ask GDELT's article search for, or None. It refuses all but rare callers.
+        calendar: The bytes of the calendar of scheduled events, an iCalendar file, or None.
+        table: The bytes of the table of theaters.
+        risk: Says the financial risk of a theater.
+    """
+
+    feeds: dict[str, str]
+    series: tuple[str, ...]
+    query: str | None = None
+    calendar: bytes | None = None
+    table: bytes = field(default_factory=shipped_bytes)
+    risk: Callable[[Theater], str] = unknown
+
+
+def read_plan(raw: bytes) -> Plan:
+    """Return the plan of a JSON file with `feeds`, `series` and perhaps `query`.
+
+    Raises:
+        SnapshotError: It is no such file.
+    """
+    try:
+        read = json.loads(raw)
+        feeds = {str(name): str(url) for name, url in read["feeds"].items()}
+        return Plan(feeds, tuple(str(each) for each in read["series"]), read.get("query"))
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise SnapshotError(f"the plan cannot be read: {type(error).__name__}: {error}") from error
+
+
+def shipped_plan() -> Plan:
+    """Return the plan that ships: two public feeds, and a few series of every theater."""
+    return read_plan(resources.files(__package__).joinpath("plan.json").read_bytes())

@@ -1,0 +1,60 @@
+"""Earthquakes of the last day, from the United States Geological Survey."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from openoutcry.arena.snapshots.kinds import LONGEST_TITLE, Seismic, SnapshotError, exact, rounded
+from openoutcry.arena.sources.fetching import Capture, Fetcher
+from openoutcry.arena.sources.parsed import Parsed, from_epoch, read_object, rows_of, unreadable
+from openoutcry.arena.sources.text import link, tidy
+
+SOURCE = "usgs"
+# The whole day that an alert looks back on, so that a capture that failed is no gap.
+URL = "https://earthquake.usgs.gov/earthquakes/feed/v1.0/summary/all_day.geojson"
+MOST_FEATURES = 2000
+
+
+def fetch(fetcher: Fetcher) -> list[Capture]:
+    """Ask for the earthquakes of the last day."""
+    return [fetcher.get(SOURCE, "day", URL)]
+
+
+def parse(raw: bytes, fetched_at: datetime) -> Parsed[Seismic]:
+    """Return the earthquakes of a body; deleted ones and explosions are none."""
+    read = read_object(raw)
+    if read is None or read.get("type") != "FeatureCollection":
+        return unreadable()
+    found: Parsed[Seismic] = Parsed()
+    ids: set[str] = set()
+    for feature in rows_of(read.get("features"), MOST_FEATURES):
+        try:
+            quake = _quake(feature, fetched_at)
+        except (ArithmeticError, LookupError, SnapshotError, TypeError, ValueError):
+            quake = None
+        if quake is None or quake.id in ids:
+            found.lost["quake" if quake is None else "duplicate"] += 1
+        else:
+            ids.add(quake.id)
+            found.items.append(quake)
+    return found
+
+
+def _quake(feature: dict[str, Any], fetched_at: datetime) -> Seismic | None:
+    told = feature["properties"]
+    occurred = from_epoch(told["time"])
+    if told.get("type") != "earthquake" or told.get("status") == "deleted" or occurred is None or occurred > fetched_at:
+        return None
+    # Longitude comes first.
+    lon, lat, depth = (*feature["geometry"]["coordinates"], None)[:3]
+    return Seismic(
+        id=f"seismic:{tidy(feature['id'], 60)}",
+        magnitude=rounded(exact(told["mag"])),
+        depth_km=None if depth is None else rounded(exact(depth)),
+        lat=rounded(exact(lat)),
+        lon=rounded(exact(lon)),
+        place=tidy(told.get("place"), LONGEST_TITLE),
+        occurred_at=occurred,
+        url=link(told.get("url")) or "",
+    )

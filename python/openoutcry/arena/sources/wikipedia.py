@@ -1,0 +1,139 @@
+"""Wikipedia: how often pages are edited and read, against their own mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+from urllib.parse import quote, urlencode
+
+from openoutcry.arena.snapshots.kinds import rounded
+from openoutcry.arena.snapshots.times import UTC, parse_time, show_time, to_second
+from openoutcry.arena.sources.fetching import Capture, Fetcher
+from openoutcry.arena.sources.parsed import Parsed, read_object, rows_of, unreadable
+
+SOURCE = "wikipedia"
+EDITS = "https://en.wikipedia.org/w/api.php"
+VIEWS = "https://wikimedia.org/api/rest_v1/metrics/pageviews/per-article/en.wikipedia/all-access/user"
+SPAN, RECENT = timedelta(days=28), timedelta(hours=6)
+MOST_PAGES, MOST_REVISIONS, MOST_DAYS = 4, 5000, 60
+SPIKE, FEWEST = 3, 5
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A revision of a page."""
+
+    id: int
+    at: datetime
+
+
+@dataclass(frozen=True)
+class Views:
+    """How often a page was read on one day, the day being over at `until`."""
+
+    until: datetime
+    count: int
+
+
+@dataclass(frozen=True)
+class Rise:
+    """How many times its mean a page stands at, and whether that is a spike."""
+
+    ratio: Decimal
+    is_spike: bool
+
+
+def fetch(fetcher: Fetcher, pages: Iterable[str]) -> list[Capture]:
+    """Ask for the edits and the views of every page in the four weeks before now."""
+    found = []
+    now = to_second(fetcher.now())
+    for page in pages:
+        found += _edits(fetcher, page, now)
+        days = "/".join(each.strftime("%Y%m%d00") for each in (now - SPAN, now))
+        found.append(fetcher.get(SOURCE, f"views:{page}", f"{VIEWS}/{quote(page.replace(' ', '_'), '')}/daily/{days}"))
+    return found
+
+
+def _edits(fetcher: Fetcher, page: str, now: datetime) -> list[Capture]:
+    asked = {"action": "query", "prop": "revisions", "titles": page, "rvprop": "ids|timestamp", "rvlimit": "max"}
+    asked |= {"rvstart": show_time(now), "rvend": show_time(now - SPAN), "format": "json", "formatversion": "2"}
+    found: list[Capture] = []
+    while len(found) < MOST_PAGES:
+        found.append(fetcher.get(SOURCE, f"edits:{page}", f"{EDITS}?{urlencode(asked)}"))
+        going_on = (read_object(found[-1].body) or {}).get("continue")
+        token = going_on.get("rvcontinue") if isinstance(going_on, dict) else None
+        if not isinstance(token, str):
+            break
+        asked["rvcontinue"] = token[:200]
+    return found
+
+
+def parse_edits(raw: bytes, fetched_at: datetime) -> Parsed[Edit]:
+    """Return the revisions of a page; a page that is missing has none."""
+    read = read_object(raw)
+    query = None if read is None else read.get("query")
+    if not isinstance(query, dict):
+        return unreadable()
+    found: Parsed[Edit] = Parsed()
+    for page in rows_of(query.get("pages"), 1):
+        found.lost["missing"] += page.get("missing") is True
+        for row in rows_of(page.get("revisions"), MOST_REVISIONS):
+            at, name = _moment(row.get("timestamp")), row.get("revid")
+            if at is None or at > fetched_at or type(name) is not int:
+                found.lost["revision"] += 1
+            else:
+                found.items.append(Edit(name, at))
+    return found
+
+
+def parse_views(raw: bytes, fetched_at: datetime) -> Parsed[Views]:
+    """Return the days that were over when the body was received."""
+    read = read_object(raw)
+    if read is None:
+        return unreadable()
+    found: Parsed[Views] = Parsed()
+    for row in rows_of(read.get("items"), MOST_DAYS):
+        until, count = _end_of_day(row.get("timestamp")), row.get("views")
+        if until is None or until > fetched_at or type(count) is not int or not 0 <= count < 10**10:
+            found.lost["day"] += 1
+        else:
+            found.items.append(Views(until, count))
+    return found
+
+
+def edits_rise(edits: Iterable[Edit], as_of: datetime) -> Rise | None:
+    """Return the edits of six hours against the mean of four weeks, if any."""
+    # Pages of one answer may overlap.
+    times = [at for at in {each.id: each.at for each in edits}.values() if as_of - SPAN < at <= as_of]
+    recent = sum(at > as_of - RECENT for at in times)
+    return _rise(recent, len(times), SPAN // RECENT)
+
+
+def views_rise(views: Iterable[Views]) -> Rise | None:
+    """Return the views of the last day against the mean of all days, if any."""
+    days = {each.until: each.count for each in views}
+    return _rise(days[max(days)], sum(days.values()), len(days)) if days else None
+
+
+def _rise(recent: int, total: int, spans: int) -> Rise | None:
+    if not total:
+        return None
+    ratio = rounded(Decimal(recent * spans) / total, Decimal("0.01"))
+    return Rise(ratio, recent * spans >= SPIKE * total and recent >= FEWEST)
+
+
+def _moment(stamp: object) -> datetime | None:
+    try:
+        return parse_time(stamp) if isinstance(stamp, str) else None
+    except ValueError:
+        return None
+
+
+def _end_of_day(stamp: object) -> datetime | None:
+    try:
+        day = datetime.strptime(stamp, "%Y%m%d00") if isinstance(stamp, str) else None
+        return None if day is None else (day + timedelta(days=1)).replace(tzinfo=UTC)
+    except (OverflowError, ValueError):
+        return None

@@ -1,0 +1,192 @@
+"""Requests to sources: bounded, conditional, and never an exception (no network: `httpx.MockTransport`)."""
+
+from __future__ import annotations
+
+import gzip
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import datetime
+from urllib.parse import parse_qs
+
+import httpx
+import pytest
+from arena_worlds import FETCHED, fixture, zipped
+
+from openoutcry.arena.snapshots.theaters import shipped_bytes
+from openoutcry.arena.sources import fetching, gdelt, kalshi, usgs, wikipedia
+from openoutcry.arena.sources.fetching import Capture, Fetcher, make_client
+from openoutcry.arena.sources.gathering import gather
+from openoutcry.arena.sources.observing import FETCHED as SOURCES
+from openoutcry.arena.sources.observing import Observer
+from openoutcry.arena.sources.plan import Plan, read_plan, shipped_plan
+
+pytestmark = pytest.mark.once
+URL = "https://example.org/feed"
+PLAN = Plan({"Paper": URL}, ("KXIRANSTRIKE",), calendar=fixture("calendar.ics"))
+
+
+def fetcher(handler: Callable[[httpx.Request], httpx.Response], **known: Capture) -> Fetcher:
+    client = make_client(httpx.MockTransport(handler))
+    return Fetcher(client, lambda: FETCHED, {each.url: each for each in known.values()})
+
+
+def test_a_capture_keeps_the_answer_and_says_who_asked() -> None:
+    asked: list[httpx.Request] = []
+
+    def handler(request: httpx.Request) -> httpx.Response:
+        asked.append(request)
+        return httpx.Response(200, content=b"body", headers={"etag": '"1"', "set-cookie": "a=b"})
+
+    found = fetcher(handler).get("rss", "Paper", URL)
+    assert found == Capture("rss", "Paper", URL, FETCHED, 200, {"etag": '"1"'}, b"body")
+    assert "openoutcry-arena/" in asked[0].headers["user-agent"]
+    assert "if-none-match" not in asked[0].headers
+
+
+def test_an_answer_that_is_known_is_asked_for_only_if_newer() -> None:
+    known = Capture("rss", "Paper", URL, FETCHED, 200, {"etag": '"1"', "last-modified": "yesterday"}, b"old")
+
+    def handler(request: httpx.Request) -> httpx.Response:
+        assert (request.headers["if-none-match"], request.headers["if-modified-since"]) == ('"1"', "yesterday")
+        return httpx.Response(304)
+
+    asking = fetcher(handler, known=known)
+    found = asking.get("rss", "Paper", URL)
+    assert (found.status, found.body, found.error) == (304, b"", None)
+    assert asking.body(found) == b"old"
+
+
+def failing(error: Exception) -> Callable[[httpx.Request], httpx.Response]:
+    def handler(request: httpx.Request) -> httpx.Response:
+        raise error
+
+    return handler
+
+
+@pytest.mark.parametrize(
+    "handler",
+    [
+        failing(httpx.ConnectError("no route")),
+        failing(httpx.ReadTimeout("slow")),
+        failing(httpx.RemoteProtocolError("garbage")),
+        lambda _: httpx.Response(302, headers={"location": URL}),
+        lambda _: httpx.Response(302, headers={"location": "https://[bad"}),
+        lambda _: httpx.Response(302, headers={"location": "file:///etc/passwd"}),
+        lambda _: httpx.Response(200, content=b"no gzip", headers={"content-encoding": "gzip"}),
+    ],
+)
+def test_no_answer_is_a_capture_too(handler: Callable[[httpx.Request], httpx.Response]) -> None:
+    found = fetcher(handler).get("rss", "Paper", URL)
+    assert (found.status, found.body) == (0, b"")
+    assert found.error
+
+
+def test_an_answer_is_read_to_a_bound_after_it_is_decompressed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fetching, "MOST_BYTES", 10_000)
+    bomb = gzip.compress(bytes(1_000_000))
+    found = fetcher(lambda _: httpx.Response(200, content=bomb, headers={"content-encoding": "gzip"})).get(
+        "a", "b", URL
+    )
+    assert (found.status, found.body) == (0, b"")
+    assert "at most 10000 bytes" in str(found.error)
+
+
+def test_an_answer_that_drips_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [time.monotonic()]
+    monkeypatch.setattr(fetching.time, "monotonic", lambda: now[0])
+
+    def drops() -> Iterator[bytes]:
+        while True:
+            now[0] += 1
+            yield b"."
+
+    asking = fetcher(lambda _: httpx.Response(200, content=drops()))
+    assert "whole within 10 seconds" in str(asking.get("rss", "Paper", URL).error)
+
+
+def test_all_requests_together_have_a_bound() -> None:
+    asking = fetcher(failing(AssertionError("nobody is to be asked")))
+    asking.seconds = 0
+    assert asking.get("rss", "Paper", URL).error == "no time was left"
+
+
+def test_a_clock_without_a_zone_is_refused() -> None:
+    asking = Fetcher(make_client(httpx.MockTransport(lambda _: httpx.Response(200))), lambda: datetime(2026, 5, 8))
+    with pytest.raises(ValueError, match="must have a zone"):
+        asking.get("rss", "Paper", URL)
+
+
+def test_kalshi_is_asked_page_by_page() -> None:
+    asked = []
+
+    def handler(request: httpx.Request) -> httpx.Response:
+        asked.append(parse_qs(request.url.query.decode()))
+        return httpx.Response(200, content=fixture("kalshi_cents.json" if len(asked) > 2 else "kalshi_dollars.json"))
+
+    found = kalshi.fetch(fetcher(handler), PLAN)
+    assert [each.part for each in found] == ["KXIRANSTRIKE"] * 3
+    assert [each.get("cursor") for each in asked] == [None, ["CgwI"], ["CgwI"]]
+    assert asked[0] == {"limit": ["1000"], "series_ticker": ["KXIRANSTRIKE"], "status": ["open"]}
+
+
+def test_pages_that_never_end_are_asked_for_to_a_bound() -> None:
+    found = kalshi.fetch(fetcher(lambda _: httpx.Response(200, content=fixture("kalshi_dollars.json"))), PLAN)
+    assert len(found) == kalshi.MOST_PAGES
+    edits = wikipedia.fetch(fetcher(lambda _: httpx.Response(200, content=fixture("wikipedia_edits.json"))), ["Iran"])
+    assert [each.part for each in edits] == ["edits:Iran"] * wikipedia.MOST_PAGES + ["views:Iran"]
+
+
+def recorded(request: httpx.Request) -> httpx.Response:
+    names = {
+        gdelt.LATEST: fixture("gdelt_lastupdate.txt"),
+        "http://data.gdeltproject.org/gdeltv2/20260508114500.export.CSV.zip": zipped(fixture("gdelt_export.CSV")),
+        usgs.URL: fixture("usgs.geojson"),
+        URL: fixture("rss.xml"),
+    }
+    url = str(request.url)
+    if url.startswith(kalshi.URL):
+        return httpx.Response(200, content=fixture("kalshi_cents.json"))
+    if url.startswith(wikipedia.EDITS):
+        return httpx.Response(200, content=fixture("wikipedia_missing.json"))
+    if url.startswith(wikipedia.VIEWS):
+        return httpx.Response(404, content=fixture("wikipedia_no_views.json"))
+    return httpx.Response(200, content=names[url]) if url in names else httpx.Response(404)
+
+
+def test_all_sources_are_asked_and_their_captures_are_in_a_fixed_order() -> None:
+    found = gather(fetcher(recorded), PLAN)
+    assert found == gather(fetcher(recorded), PLAN)
+    assert {each.source for each in found} == {*SOURCES, "calendar", "risk", "theaters"}
+    assert [each.source for each in found] == sorted(each.source for each in found)
+    observed = Observer().observe(FETCHED, found)
+    assert observed.failed == ()
+    assert observed.lost["wikipedia.no_answer"] == 18
+
+
+def test_a_source_that_fails_fails_alone() -> None:
+    def risk(name: str) -> str:
+        raise LookupError(name)
+
+    def handler(request: httpx.Request) -> httpx.Response:
+        if "kalshi" in request.url.host:
+            raise httpx.ConnectError("no route")
+        return recorded(request)
+
+    found = gather(fetcher(handler), replace(PLAN, risk=risk, table=b"no table", query="yemen"))
+    errors = {each.source: each.error for each in found if each.status == 0}
+    assert errors == {"kalshi": "ConnectError: no route", "risk": "LookupError: iran"}
+    assert {each.url.partition("?")[0] for each in found} >= {gdelt.SEARCH}
+    observed = Observer().observe(FETCHED, found)
+    assert observed.failed == ("kalshi",)
+    assert (observed.lost["theaters.unreadable"], observed.lost["kalshi.no_answer"]) == (1, 1)
+
+
+def test_the_plan_that_ships_is_read_and_a_wrong_one_is_refused() -> None:
+    plan = shipped_plan()
+    assert plan.feeds
+    assert plan.series
+    assert (plan.table, plan.risk("iran")) == (shipped_bytes(), "UNKNOWN")
+    for wrong in (b"", b"[]", b'{"feeds": []}', b'{"feeds": {}, "series": 5}'):
+        with pytest.raises(ValueError, match="plan cannot be read"):
+            read_plan(wrong)
