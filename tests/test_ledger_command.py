@@ -6,12 +6,15 @@ import csv
 import json
 import sys
 from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 from commands import typed
-from ledgers import id_of, ledger_at, made, returns
+from ledgers import id_of, ledger_at, made, market, returns
 
 from openoutcry.ledger import Ledger
 
@@ -74,6 +77,31 @@ def test_a_run_that_the_agent_ends_is_remembered_as_failed(ran: Callable[..., To
     assert len(json.loads(ran("ledger", "list", "--json")[0])) == 1
 
 
+def test_each_run_that_is_done_appends_a_line_for_each_instrument(ran: Callable[..., Told], tmp_path: Path) -> None:
+    """L1: five fields, never overwritten, and the same file can be made of the ledger."""
+    path = tmp_path / "out" / "run_ledger.jsonl"
+    contents = [b""]
+    for agent, code in (("momentum", 0), ("broken_agent:decide", 1), ("buy-and-hold", 0)):
+        (tmp_path / "broken_agent.py").write_text("def decide(seen):\n    raise ValueError\n", encoding="utf-8")
+        ran(*RUN, "--agent", agent, "--output-dir", "out", code=code)
+        content = path.read_bytes()
+        assert content.startswith(contents[-1])
+        assert (content == contents[-1]) == bool(code), "a run that failed is in the ledger alone"
+        contents.append(content)
+    lines = [json.loads(line) for line in contents[-1].splitlines()]
+    told = [(line["instrument"], line["candle_interval"], line["strategy"]) for line in lines]
+    names = [{"name": agent} for agent in ("momentum", "buy-and-hold")]
+    assert told == [(symbol, "1d", name) for name in names for symbol in ("USD", "JPY")]
+    for line in lines:
+        assert set(line) == {"run_id", "instrument", "candle_interval", "strategy", "timestamp"}
+        assert str(UUID(line["run_id"])) == line["run_id"]
+        assert datetime.fromisoformat(line["timestamp"]).utcoffset() == timedelta(0)
+    ran("ledger", "export", "again.jsonl", "--view", "run-ledger")
+    again = [json.loads(line) for line in (tmp_path / "again.jsonl").read_text("utf-8").splitlines()]
+    kept = [{**line, "timestamp": None} for line in again]
+    assert kept == [{**line, "timestamp": None} for line in lines]
+
+
 @pytest.fixture
 def ledger(tmp_path: Path) -> Ledger:
     made_ = ledger_at(tmp_path / "ledger")
@@ -105,6 +133,35 @@ def test_tables_show_what_json_tells(ran: Callable[..., Told], ledger: Ledger) -
         ["show", id_of(777)],
     ):
         assert ran("ledger", *words, code=2)[1].startswith("error: ")
+
+
+def test_tables_name_a_strategy_by_its_params_and_stay_within_the_screen(
+    ran: Callable[..., Told], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    strategies = {
+        "trend(fast=10, slow=50)": ({"name": "trend", "params": {"fast": 10, "slow": 50}}, ""),
+        "carry(share=0.123457): Hold what pays.": (
+            {"strategy": "carry", "params": {"share": 0.123456789}},
+            "Hold what pays.",
+        ),
+        "code abababab(n=20): Buy dips.": ({"code": "ab" * 32, "params": {"n": 20}}, "Buy dips."),
+        "momentum": ({"name": "momentum"}, ""),
+        "what it says": ({"entry_rules": []}, "what it says"),
+        f"{'x' * 47}…": ({"name": "x" * 200}, ""),
+    }
+    ledger = ledger_at(tmp_path / "ledger")
+    where = replace(market(), name="a market with a name that is very long", symbols=())
+    for number, (strategy, words) in enumerate(strategies.values()):
+        ledger.add([made(number, number / 10, market=where, strategy=strategy, description=words)])
+    monkeypatch.setenv("COLUMNS", "140")
+    for words in (["list"], ["top", "-n", "9"], ["compare", *map(id_of, range(6))]):
+        lines = ran("ledger", *words)[0].splitlines()
+        assert all(any(what in line for line in lines) for what in strategies)
+        monkeypatch.setenv("COLUMNS", "80")
+        lines = ran("ledger", *words)[0].splitlines()
+        assert max(map(len, lines)) <= 80
+        assert all(any(f"0.{number}0" in line for line in lines) for number in range(6)), "no number is cut"
+        monkeypatch.setenv("COLUMNS", "140")
 
 
 def test_verify_exits_with_1_where_somebody_changed_a_line(

@@ -48,6 +48,7 @@ def get(url: str, query: str) -> httpx.Response:
 
 def test_the_body_is_an_array_in_the_order_asked_for_and_a_header_names_the_missing(url: str, ledger: Ledger) -> None:
     """L4."""
+    assert PATH == "/api/v1/paper-runs/compare"
     asked = [id_of(7), id_of(999), id_of(3), id_of(7), id_of(998)]
     answer = get(url, f"?ids={','.join(asked)}")
     assert (answer.status_code, answer.headers["x-missing-ids"]) == (200, f"{id_of(999)},{id_of(998)}")

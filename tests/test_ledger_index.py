@@ -16,7 +16,7 @@ from ledgers import id_of, ledger_at, made, market, returns, tables
 import openoutcry as oo
 from openoutcry import openoutcry_py as native
 from openoutcry.ledger import Ledger, LedgerRun, Market
-from openoutcry.ledger.reading import pieces
+from openoutcry.ledger.reading import piece_of, pieces, spans
 from openoutcry.ledger.segments import Place
 
 MARKETS = [
@@ -164,7 +164,7 @@ def test_segments_rotate_and_their_chain_goes_on(tmp_path: Path) -> None:
 
 
 @pytest.mark.once
-def test_a_long_log_is_read_in_other_processes_with_the_same_result(tmp_path: Path) -> None:
+def test_a_log_that_is_read_ahead_in_pieces_says_the_same(tmp_path: Path) -> None:
     with ledger_at(tmp_path, rotate_at=20_000) as ledger:
         for number in range(40):
             ledger.add([made(number, market=MARKETS[number % 5]), made(number + 50, status="failed")])
@@ -172,13 +172,12 @@ def test_a_long_log_is_read_in_other_processes_with_the_same_result(tmp_path: Pa
             file.write(b'{"event":"torn\n{}\n')
         ledger.add([made(99, market=BRIDGE)])
         segments = ledger._segments
-        alone = list(pieces(segments, Place(), piece=3_000))
-        apart = list(pieces(segments, Place(), long=1, piece=3_000))
+        parts = list(pieces(segments, Place(), piece=3_000))
         whole = list(pieces(segments, Place()))
-    assert apart == alone
-    assert len(alone) > len(whole) > 1
-    assert [item for piece in alone for item in piece.items] == [item for piece in whole for item in piece.items]
-    assert [sum(counts) for counts in zip(*(piece.counts for piece in apart), strict=True)] == [1, 1, 0, 0]
+    assert parts == [piece_of(span) for span in spans(segments, Place(), 3_000)]
+    assert len(parts) > len(whole) > 1
+    assert [item for piece in parts for item in piece.items] == [item for piece in whole for item in piece.items]
+    assert [sum(counts) for counts in zip(*(piece.counts for piece in parts), strict=True)] == [1, 1, 0, 0]
 
 
 @pytest.mark.parametrize("content", [b"", b'{"event":"ru'])

@@ -78,6 +78,12 @@ def test_of_many_strategies_the_best_five_and_the_last_three_are_shown_with_all_
     assert tokens(text) <= 2_000
 
 
+@pytest.mark.parametrize(("text", "n"), [("", 0), ("a", 1), ("abcd", 1), ("abcde", 2), ("\u20ac\u20ac", 2)])
+def test_a_token_is_a_quarter_of_the_bytes_rounded_up(text: str, n: int) -> None:
+    """L6."""
+    assert tokens(text) == n
+
+
 def sections(text: str) -> tuple[int, int, bool, int]:
     """Return rows of the table, strategies in full, whether words are there, and entries."""
     rows = len(re.findall(r"^\d+  [0-9a-f]{8}  ", text, re.MULTILINE))

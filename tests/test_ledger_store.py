@@ -206,6 +206,22 @@ def test_a_ratio_is_deflated_at_all_trials_of_its_market(tmp_path: Path) -> None
     assert found.spread_at(1000, least=300) is None
 
 
+def test_the_order_is_that_of_the_raw_mean_with_what_luck_makes_of_it_beside(tmp_path: Path) -> None:
+    """L7: a short track may rank first, and be worth less than the one below."""
+    ledger = ledger_at(tmp_path)
+    ledger.add([made(1, 2.0, n_returns=30), made(2, 1.5, n_returns=5000)])
+    ledger.add([made(number, 0.0, n_returns=5000) for number in range(3, 40)])
+    first, second = ledger.top(2)
+    assert (first.mean, first.n_trials, second.mean, second.n_trials) == (2.0, 39, 1.5, 39)
+    assert first.dsr is not None
+    assert second.dsr is not None
+    assert first.dsr < 0.5 < 0.99 < second.dsr
+    told = ledger.prior_results() or ""
+    for rank, each in enumerate((first, second), 1):
+        assert f"{rank}. mean Sharpe {each.mean:.2f} over 1 run; DSR {each.dsr:.2f} at 39 trials;" in told
+        assert f"{rank}  {each.strategy_id[:8]}  1  {each.mean:.2f}  {each.dsr:.2f}\n" in told
+
+
 def test_one_sessions_own_trials_can_be_left_out_of_the_count(tmp_path: Path) -> None:
     """A10."""
     one, two = ledger_at(tmp_path, "one"), ledger_at(tmp_path, "two")

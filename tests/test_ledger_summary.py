@@ -39,6 +39,19 @@ def test_the_summary_of_a_backtest_has_the_17_fields_and_its_numbers() -> None:
     assert RunMetricsSummary.from_json(found.to_json()) == found
 
 
+def test_the_17_fields_are_those_that_are_specified_and_all_but_two_may_be_absent() -> None:
+    """L3."""
+    names = (
+        *("id", "status", "candle_interval", "total_positions", "win_rate", "profit_factor", "net_pnl", "sharpe_ratio"),
+        *("sortino_ratio", "calmar_ratio", "max_drawdown", "pnl_return", "avg_win", "avg_loss", "max_win", "max_loss"),
+        "avg_hold_duration_secs",
+    )
+    assert names == FIELDS
+    found = RunMetricsSummary.from_json({"id": "id", "status": "done"})
+    assert found == RunMetricsSummary("id", "done")
+    assert found.to_json() == {"id": "id", "status": "done"}
+
+
 def test_what_is_undefined_is_absent_and_never_0() -> None:
     """L3."""
     flat = oo.run_backtest(FX, np.zeros((FX.n_bars, 2)))

@@ -139,6 +139,28 @@ def test_nothing_that_was_run_over_the_holdout_is_in_a_prompt(tmp_path: Path) ->
     assert later.memory.prior is None
 
 
+def test_one_look_at_the_holdout_silences_what_came_of_it_alone(tmp_path: Path) -> None:
+    """A11, L7: others are still told, and no session passes on what it learned from days that are not its own."""
+    ledger = Ledger(tmp_path / "ledger")
+    run(tmp_path / "a", proposals=[trend(fast=11)], ledger=ledger)
+    run(tmp_path / "b", OPEN, proposals=[trend(fast=22)], ledger=ledger)
+    # It ends before the holdout begins: through its trials a later session would know of it.
+    between = run(tmp_path / "c", OPEN, MARKET.head(1300), [trend(fast=33)], ledger=ledger)
+    assert between.memory.prior is None
+    told = run(tmp_path / "d", replace(CONFIG, seed=1), ledger=ledger).memory.prior or ""
+    assert [f'"fast":{fast}' in told for fast in (11, 22, 33)] == [True, False, True]
+    assert told.startswith("## Learnings from 2 prior backtests across 2 strategies\n")
+    # Its tests are years before, and what it was told is not.
+    early = replace(OPEN, split=Split(train=200, test=100, holdout_bars=0))
+    assert run(tmp_path / "f", early, proposals=[trend(fast=55)], ledger=ledger).memory.prior
+    last = run(tmp_path / "g", replace(CONFIG, seed=2), ledger=ledger).memory.prior or ""
+    assert '"fast":11' in last
+    assert '"fast":55' not in last
+    folds = replace(CONFIG, split=Split(n_folds=2))
+    other = run(tmp_path / "e", folds, proposals=[trend(fast=44)], ledger=ledger).memory.prior or ""
+    assert '"fast":11' in other, "a session of other folds is told, too"
+
+
 def test_without_a_ledger_nothing_is_said_of_earlier_openings(tmp_path: Path) -> None:
     """A11: three sessions, one after another, each claiming to be the first."""
     results = [run(tmp_path, replace(CONFIG, seed=seed)) for seed in range(3)]

@@ -7,6 +7,7 @@ import os
 import random
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -64,6 +65,7 @@ def test_the_main_job_writes_short_list_journal_and_report(first: tuple[Path, st
     assert "trials remembered of this family of markets: 0" in shown
     assert re.search(r"1\. trend fast=20 side=long-short slow=120, Sharpe -?\d\.\d\d out of sample: discarded", shown)
     assert "short list: 0 of 3 evaluated" in shown
+    assert "several rounds in a row brought nothing better. `--max-dry-rounds` says how many" in shown
     assert (folder / JOURNAL).exists()
     assert (folder / "research" / "report.html").read_text(encoding="utf-8").startswith("<!doctype html>")
     assert json.loads((folder / "research" / "shortlist.json").read_text())["n_trials"] == 3
@@ -85,6 +87,28 @@ def test_a_replay_verifies_and_a_changed_journal_does_not(first: tuple[Path, str
     research(tmp_path, "replay", "--verify", "no-such.jsonl", code=2)
 
 
+def test_a_replay_holds_a_journal_to_what_the_ledger_has_noted(first: tuple[Path, str], tmp_path: Path) -> None:
+    """A18: a chain that was made anew as a whole is found out by what is kept elsewhere."""
+    folder = first[0]
+    assert told(folder, "replay", "--verify", "--ledger", JOURNAL) == {
+        "reproduced": True,
+        "n_events": 13,
+        "fault": None,
+    }
+    verdict = told(folder, "replay", "--verify", "--ledger-dir", str(tmp_path / "other"), JOURNAL, code=1)
+    assert "a session that the ledger has not noted" in verdict["fault"]
+
+
+def test_a_model_that_cannot_be_reached_is_an_error(tmp_path: Path) -> None:
+    """A2, A17: nobody should take silence for a session that found nothing."""
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{nobody.getsockname()[1]}/v1"
+        words = ("run", "--provider", url, "--model", "none", "--max-dry-rounds", "1", "--no-ledger")
+        shown = research(tmp_path, *words, code=1).stdout
+    assert "the model could not be reached" in shown
+
+
 def test_a_second_session_begins_with_what_the_first_one_learned(first: tuple[Path, str]) -> None:
     """L8: the prompt of the second session holds the first one's results, and its trials are counted."""
     folder = first[0]
@@ -96,6 +120,28 @@ def test_a_second_session_begins_with_what_the_first_one_learned(first: tuple[Pa
     assert "## Learnings from 3 prior backtests across 3 strategies" in prompt
     assert prompt.index("## Learnings") < prompt.index("Design a trading strategy")
     assert "## Learnings" not in research(folder, "prompt", JOURNAL).stdout
+
+
+def test_a_second_session_appends_to_the_first_ones_file_and_is_told_its_numbers(tmp_path: Path) -> None:
+    """L8: the file is made, then read and appended to; drawdown, win rate and profit factor are in the prompt."""
+    assert not (tmp_path / "research").exists()
+    held = []
+    for fast in (15, 25):
+        why = "prices that have risen for weeks go on to rise, since investors react late"
+        proposal = {"kind": "tune", "strategy": "trend", "params": {"fast": fast, "slow": 90}, "rationale": why}
+        (tmp_path / "proposals.json").write_text(json.dumps([proposal]))
+        provider = f"fixed:{tmp_path / 'proposals.json'}"
+        assert told(tmp_path, "run", "--provider", provider, "--data", "ecb-fx")["n_trials"] == len(held) + 1
+        held.append((tmp_path / "research" / "run_ledger.jsonl").read_text())
+    assert held[1].startswith(held[0])
+    assert [len(each.splitlines()) for each in held] == [9, 18]
+    prompt = research(tmp_path, "prompt", JOURNAL).stdout
+    assert "## Learnings from 1 prior backtests across 1 strategies" in prompt
+    number = r"-?\d+\.\d+"
+    entry = (
+        rf"1\. mean Sharpe {number} over 1 run; .*max drawdown {number} %, win rate {number} %; profit factor {number}"
+    )
+    assert re.search(entry, prompt)
 
 
 def test_a_spent_holdout_is_refused_in_the_next_session(tmp_path: Path) -> None:

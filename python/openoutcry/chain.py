@@ -92,11 +92,16 @@ def scan(path: str | os.PathLike[str], start: int = 0, end: int | None = None) -
         for raw in file:
             if end is not None and start >= end:
                 break
-            line, is_ended = (raw[:-1], True) if raw.endswith(b"\n") else (raw, False)
-            record = record_of(line)
-            fault = None if record is not None else "torn" if is_torn(line) else "changed"
-            yield Line(start, start + len(raw), record, fault, is_ended)
+            yield line_of(raw, start)
             start += len(raw)
+
+
+def line_of(raw: bytes, start: int) -> Line:
+    """Return the line that bytes are, whether ended or not, from `start` on."""
+    line, is_ended = (raw[:-1], True) if raw.endswith(b"\n") else (raw, False)
+    record = record_of(line)
+    fault = None if record is not None else "torn" if is_torn(line) else "changed"
+    return Line(start, start + len(raw), record, fault, is_ended)
 
 
 def iterate(path: str | os.PathLike[str], start: int = 0) -> Iterator[tuple[int, dict[str, Any]]]:

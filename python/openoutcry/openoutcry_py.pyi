@@ -33,6 +33,7 @@ __all__ = [
     "OpenOutcryError",
     "Record",
     "Run",
+    "RunReader",
     "Scenario",
     "Session",
     "State",
@@ -732,6 +733,40 @@ class Compressor:
 
     def finish(self) -> bytes:
         """Return the end of the frame, after which nothing can be written."""
+
+_RunRow: TypeAlias = tuple[
+    str,
+    str,
+    str,
+    tuple[Any, ...],
+    bytes,
+    tuple[Any, ...],
+    tuple[str | None, bytes] | None,
+    tuple[str, str | None, str | None, str | None],
+]
+
+@final
+class RunReader:
+    """Reads lines of a ledger's log that are as a ledger writes them."""
+
+    def __new__(cls, numbers: Sequence[str], kinds: Sequence[str], states: Sequence[str]) -> RunReader: ...
+    def read(
+        self, content: bytes, start: int, *, segment: int, offset: int
+    ) -> tuple[list[_RunRow], int, tuple[int, str] | None, tuple[int, str] | None, int]:
+        """Return the runs of all lines from a byte on, up to the first that is left.
+
+        The others are for a reader that knows more: an unusual line may still be a whole record.
+
+        Args:
+            content: Whole lines.
+            start: The byte of `content` to begin at.
+            segment: The number of the segment that they are of.
+            offset: Where `content` begins in it.
+
+        Returns:
+            Rows; the byte where they end; number and hash that the first line goes on with, and those that go on with
+            the last one; and how many lines between do not go on with the one before.
+        """
 
 _GivenRun: TypeAlias = tuple[int, int, int, _Vector, tuple[_Vector, _Vector] | None, _Vector | None, Sequence[str]]
 

@@ -77,6 +77,10 @@ EXPORT_EXAMPLES = """
 SERVE_EXAMPLES = "**Example** `openoutcry ledger serve --port 8321`, then `GET /api/v1/paper-runs/compare?ids=...`"
 
 
+# Characters of what a strategy is, at most: room for some params beside the numbers of a line.
+_WHAT = 48
+
+
 def opened(folder: Path | None) -> Ledger:
     """Return the ledger of a folder that is there."""
     place = default_folder() if folder is None else folder
@@ -112,7 +116,7 @@ def list_(
         _numbers(table)
         for each in found:
             seen = "holdout: " if each.holdout_touched or each.kind == "holdout" else ""
-            names = (plain(each.market, 24), seen + _what(each.description, each.strategy))
+            names = (plain(each.market, 20), seen + _what(each.description, each.strategy))
             table.add_row(each.summary.id[:8], each.ts[:10], *names, *_cells(each.summary))
         Console().print(table)
         _remark(ledger)
@@ -158,16 +162,19 @@ def compare(
     """Show runs side by side, in the order given."""
     if url is not None:
         found, missing = compare_client(url, ids)
+        what: dict[str, tuple[str | None, str]] = {}
     else:
         with opened(folder) as ledger:
             found, missing = ledger.compare([each if len(each) == 36 else ledger.id_of(each) for each in ids])
+            what = ledger.words([each.id for each in found])
     if as_json:
         typer.echo(json.dumps([each.to_json() for each in found]))
     else:
-        table = _table("id", "interval")
+        table = _table("id", "interval", *(["what"] if what else []))
         _numbers(table)
         for each in found:
-            table.add_row(plain(each.id[:8]), plain(each.candle_interval or "—", 8), *_cells(each))
+            told = [_what(*what[each.id])] if what else []
+            table.add_row(plain(each.id[:8]), plain(each.candle_interval or "—", 8), *told, *_cells(each))
         Console().print(table)
     for run_id in missing:
         typer.echo(f"missing: {run_id}", err=True)
@@ -182,7 +189,10 @@ def top(
     folder: Path | None = FOLDER,
     as_json: bool = AS_JSON,
 ) -> None:
-    """Rank strategies by their mean Sharpe ratio, with what luck makes of it."""
+    """Rank strategies by their mean Sharpe ratio, with what luck makes of it.
+
+    The drawdown is a mean, too.
+    """
     with opened(folder) as ledger:
         market = _market(data)
         if prompt:
@@ -193,7 +203,7 @@ def top(
             typer.echo(json.dumps([{**asdict(each), "strategy": json.loads(each.strategy)} for each in found]))
             return
         table = _table("strategy", "what", "markets")
-        for head in ("runs", "mean Sharpe", "DSR", "trials", "mean max DD"):
+        for head in ("runs", "Sharpe", "DSR", "trials", "max DD"):
             table.add_column(head, justify="right", no_wrap=True)
         for each in found:
             table.add_row(*_standing(each))
@@ -299,18 +309,25 @@ def _cells(each: RunMetricsSummary) -> list[str]:
 def _standing(each: Standing) -> list[str]:
     counts = (str(each.n), _number(each.mean), _number(each.dsr), f"{each.n_trials:,}")
     what = _what(each.description, each.strategy)
-    names = (each.strategy_id[:8], what, plain(", ".join(each.markets), 40))
+    names = (each.strategy_id[:8], what, plain(", ".join(each.markets), 20))
     return [*names, *counts, _percent(each.averages.get("max_drawdown"), ".1%")]
 
 
 def _what(description: str | None, strategy: str) -> str:
-    """Return a strategy in a few words: what it says of itself, or name and params."""
+    """Return a strategy in a line: name and params, then what it says of itself."""
     told = json.loads(strategy)
-    name, params = told.get("name"), told.get("params")
-    if description or not isinstance(name, str):
-        return plain(description or strategy)
-    shown = ", ".join(f"{key}={value}" for key, value in params.items()) if isinstance(params, dict) else ""
-    return plain(f"{name}({shown})" if shown else name)
+    name, params = told.get("name", told.get("strategy")), told.get("params")
+    if isinstance(code := told.get("code"), str):
+        name = f"code {code[:8]}"
+    if not isinstance(name, str):
+        return plain(description or strategy, _WHAT)
+    shown = ", ".join(f"{key}={_short(value)}" for key, value in params.items()) if isinstance(params, dict) else ""
+    called = f"{name}({shown})" if shown else name
+    return plain(f"{called}: {description}" if description else called, _WHAT)
+
+
+def _short(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def _number(value: float | None) -> str:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 from rich.console import Console
 
-from openoutcry.cli.research_lines import LONGEST, Shown, candidate_line, list_line
+from openoutcry.cli.research_lines import HINTS, LONGEST, Shown, candidate_line, list_line
 from openoutcry.cli.source import open_dataset, page_to_write
 from openoutcry.cli.table import plain
 from openoutcry.errors import refusal
@@ -48,7 +48,8 @@ RUN_EXAMPLES = """
 The journal is written before anything follows from it: a run that was cut goes on with `research resume`. Ctrl-C stops
 after the round and hands over what there is; a second one cuts.
 
-**Exit codes** 0: the session came to its end, with candidates or without. 2: the input was refused.
+**Exit codes** 0: the session came to its end, with candidates or without. 1: the model could not be reached. 2: the
+input was refused.
 """
 REPLAY_EXAMPLES = """
 **Examples**
@@ -221,7 +222,7 @@ def report(
     source: str | None = DATA,
 ) -> None:
     """Write the report of a recorded session, made again from its journal."""
-    from openoutcry.research.picture import report_of
+    from openoutcry.research.report import report_of
 
     page_to_write(out, "--out")
     result, ground = _replayed(journal, session, source, None, quiet=True)
@@ -322,8 +323,8 @@ def _told_of(load: Callable[[], Dataset], made: Callable[[], Result], place: Pla
     """Go through a session, write its files and say what came of it."""
     from openoutcry.research.conduct import ground_again
     from openoutcry.research.handover import hand_over
-    from openoutcry.research.picture import STOPPED
     from openoutcry.research.records import session_of
+    from openoutcry.research.report import STOPPED
 
     with _stopping(place.cancelled):
         result = made()
@@ -331,11 +332,11 @@ def _told_of(load: Callable[[], Dataset], made: Callable[[], Result], place: Pla
     if as_json:
         told = json.loads((place.folder / "shortlist.json").read_text(encoding="utf-8"))
         typer.echo(json.dumps({**told, "files": [str(path) for path in written], "journal": str(place.journal)}))
-        return
+        raise typer.Exit(int(result.stopped_reason == "proposer_failed"))
     console = Console()
     before = result.n_trials - result.n_session
     lines = [
-        STOPPED[result.stopped_reason],
+        STOPPED[result.stopped_reason] + HINTS.get(result.stopped_reason, ""),
         f"trials counted: {result.n_trials:,}, {before:,} of them remembered from before",
         list_line(result),
     ]
@@ -347,6 +348,7 @@ def _told_of(load: Callable[[], Dataset], made: Callable[[], Result], place: Pla
     lines += [f"journal: {place.journal}", f"report: {written[-1]}"]
     for line in lines:
         console.print(plain(line, LONGEST), highlight=False, soft_wrap=True)
+    raise typer.Exit(int(result.stopped_reason == "proposer_failed"))
 
 
 @contextmanager

@@ -12,6 +12,12 @@ from openoutcry.cli.table import plain
 if TYPE_CHECKING:
     from openoutcry.research.trial import Result
 
+HINTS = {
+    "dry_rounds": " `--max-dry-rounds` says how many it takes.",
+    "trial_budget": " `--max-trials` says how many.",
+    "proposer_failed": " The journal says why, in its proposals.",
+}
+"""What a person may want to change, by the reason to stop."""
 LONGEST = 400
 """Letters of a line at most."""
 
@@ -72,7 +78,7 @@ def list_line(result: Result) -> str:
 
 def candidate_line(place: int, listed: Any, reuse: int | None) -> str:
     """Return a candidate in one line, with how often its holdout had been seen."""
-    from openoutcry.research.picture import shown
+    from openoutcry.research.report import shown
 
     verdict = listed.verdict
     told = "holdout shut" if verdict is None else f"holdout {'passed' if verdict.passed else 'failed'}"

@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeVar
 from openoutcry.chain import Link, scan
 from openoutcry.ledger.filling import Filling
 from openoutcry.ledger.reading import pieces
-from openoutcry.ledger.schema import BULK, INDEXES, SHARED, TABLES, VERSION
+from openoutcry.ledger.schema import BULK, INDEXES, RUNS_BY_ID, SHARED, TABLES, VERSION
 from openoutcry.ledger.segments import Place, Segments
 
 NAME = "index.sqlite"
@@ -84,7 +84,7 @@ class Index:
                 return self._base
             with self._segments.locked():
                 base = self._opened() or self._rebuilt()
-                self._fill(base, self._read)
+                self._fill(base, Filling(base))
                 return base
 
     def rebuild(self) -> None:
@@ -149,15 +149,11 @@ class Index:
     def _rebuilt(self) -> sqlite3.Connection:
         self.close()
         made = self.path.with_name(f"{NAME}.{os.getpid()}.tmp")
-        made.unlink(missing_ok=True)
-        base = sqlite3.connect(made, isolation_level=None)
         try:
-            base.executescript(BULK + TABLES)
-            self._read = Read()
-            self._fill(base, self._read)
-            base.executescript(INDEXES)
-        finally:
-            base.close()
+            self._make(made, is_by_id=False)
+        except sqlite3.IntegrityError:
+            # An id is there twice, which only a log of several that were put together has.
+            self._make(made, is_by_id=True)
         for tail in ("-wal", "-shm"):
             # They belong to the file that goes.
             self.path.with_name(f"{NAME}{tail}").unlink(missing_ok=True)
@@ -167,11 +163,26 @@ class Index:
         self._base, self._owner, self._file = base, os.getpid(), self.path.stat()
         return base
 
-    def _fill(self, base: sqlite3.Connection, read: Read) -> None:
+    def _make(self, made: Path, *, is_by_id: bool) -> None:
+        """Make the tables in a new file.
+
+        Ids are fast to sort, and slow to look up one by one.
+        """
+        made.unlink(missing_ok=True)
+        base = sqlite3.connect(made, isolation_level=None)
+        try:
+            base.executescript(BULK + TABLES + (RUNS_BY_ID if is_by_id else ""))
+            self._read = Read()
+            self._fill(base, Filling(base, is_by_id=is_by_id))
+            base.executescript(INDEXES if is_by_id else RUNS_BY_ID + INDEXES)
+        finally:
+            base.close()
+
+    def _fill(self, base: sqlite3.Connection, filling: Filling) -> None:
         """Read what the log has beyond what was read, in one transaction."""
+        read = self._read
         base.execute("BEGIN IMMEDIATE")
         try:
-            filling = Filling(base)
             place, last, link = read.place, read.line, read.link
             counts = [getattr(read, name) for name in _COUNTS]
             for piece in pieces(self._segments, place):

@@ -20,7 +20,7 @@ from openoutcry.arguments import whole
 from openoutcry.errors import refusal
 from openoutcry.ledger import questions
 from openoutcry.ledger.questions import Standing
-from openoutcry.ledger.schema import ALL
+from openoutcry.ledger.scope import Scope, summed
 
 BUDGET = 2_000
 BEST, WORST, _ROWS, _DESCRIPTION = 5, 3, 120, 200
@@ -55,17 +55,16 @@ class Learned:
     n_skipped: int = 0
 
 
-def learned(base: sqlite3.Connection, family: int = ALL) -> Learned:
-    """Return what the runs of a family of markets taught.
+def learned(base: sqlite3.Connection, scope: Scope) -> Learned:
+    """Return what the runs of a scope taught.
 
     Those that touched a holdout are left out.
     """
-    n_runs, n_strategies = questions.counts(base, family)
-    best = questions.ranked(base, family, n=_ROWS)
-    worst = questions.ranked(base, family, n=WORST, worst=True)
-    query = "SELECT COUNT(*) FROM strat_agg WHERE family = ? AND mean IS NOT NULL"
-    n_ranked = base.execute(query, (family,)).fetchone()[0] if len(best) == _ROWS else len(best)
-    return Learned(n_runs, n_strategies, best, worst, questions.unranked(base, family), n_ranked)
+    with summed(base, scope):
+        n_runs, n_strategies, n_ranked = questions.counts(base, scope)
+        best = questions.ranked(base, scope, n=_ROWS)
+        worst = questions.ranked(base, scope, n=WORST, worst=True)
+        return Learned(n_runs, n_strategies, best, worst, questions.unranked(base, scope), n_ranked)
 
 
 def tokens(text: str) -> int:

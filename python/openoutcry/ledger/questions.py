@@ -6,6 +6,7 @@ import json
 import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from math import sqrt
 from typing import Any
 
@@ -13,9 +14,10 @@ import numpy as np
 
 from openoutcry.errors import refusal
 from openoutcry.ledger.entry import Track, checked_id
-from openoutcry.ledger.filling import sharing
-from openoutcry.ledger.market import ENOUGH, Market
-from openoutcry.ledger.schema import ALL, AVERAGED, chosen
+from openoutcry.ledger.filling import families_among, sharing
+from openoutcry.ledger.market import Market, is_kin
+from openoutcry.ledger.schema import AVERAGED, chosen
+from openoutcry.ledger.scope import DESCRIBED, MARKETS, Scope
 from openoutcry.ledger.summary import FIELDS, NUMBERS, RunMetricsSummary
 from openoutcry.openoutcry_py import OpenOutcryError
 from openoutcry.skill import Moments, deflate
@@ -85,28 +87,35 @@ def family_of(base: sqlite3.Connection, market: Market) -> int | None:
 
     A market that no run was made on is of the family that holds its prices.
     """
-    found = base.execute("SELECT family FROM markets WHERE fingerprint = ?", (market.fingerprint,)).fetchone()
-    if found is not None:
-        return int(found[0])
-    return next(iter(families_of(base, market)), None)
+    return next(iter(families_of(base, market)[0]), None)
 
 
-def families_of(base: sqlite3.Connection, market: Market) -> list[int]:
-    """Return every family that a market holds prices of, or is of."""
-    counted = sharing(base, market)
-    found = set(base.execute("SELECT family FROM markets WHERE fingerprint = ?", (market.fingerprint,)))
-    for family, at, n_anchors in chosen(base, "SELECT family, id, n_anchors FROM markets WHERE id IN (?)", counted):
-        if counted[at] >= min(ENOUGH, n_anchors, len(market.anchors)):
-            found.add((family,))
-    return sorted(family for (family,) in found)
+def families_of(base: sqlite3.Connection, market: Market) -> tuple[list[int], list[int]]:
+    """Return the families that a market holds prices of or is of, and its kin's.
+
+    Kin hold its prices at dates that say nothing of its own.
+    """
+    query = "SELECT family, kin, n_anchors + n_marks FROM markets WHERE fingerprint = ?"
+    own = base.execute(query, (market.fingerprint,)).fetchone()
+    families, kins = (set[int](), set[int]()) if own is None else ({own[0]}, {own[1]})
+    if own is None or own[2] < len(market.hashes()):
+        counted = sharing(base, market)
+        same = families_among(base, market, counted)
+        for family, kin, at in chosen(base, "SELECT family, kin, id FROM markets WHERE id IN (?)", counted):
+            if at in same:
+                families.add(family)
+            if at in same or is_kin(counted[at]):
+                kins.add(kin)
+    found = {row[0] for row in chosen(base, "SELECT family FROM markets WHERE kin IN (?)", sorted(kins))}
+    return sorted(families), sorted(found - families)
 
 
 def trials_of(base: sqlite3.Connection, market: Market, but_session: str | None = None) -> Trials:
-    """Return how often the family of a market was tried, one session left out.
+    """Return how often the family of a market and its kin were tried.
 
-    What others tried as well stays.
+    One session may be left out; what others tried as well stays.
     """
-    families = families_of(base, market)
+    families = sorted(chain.from_iterable(families_of(base, market)))
     n = sum(row[0] for row in chosen(base, "SELECT n_trials FROM families WHERE family IN (?)", families))
     sums: dict[int, tuple[int, float, float]] = {}
     query = "SELECT n_returns, n, total, squares FROM trial_agg WHERE family IN (?) ORDER BY family, n_returns"
@@ -181,43 +190,40 @@ def summary_of(row: Sequence[Any]) -> RunMetricsSummary:
 # Rankings
 
 
-def ranked(base: sqlite3.Connection, family: int = ALL, *, n: int = 5, worst: bool = False) -> list[Standing]:
+def ranked(base: sqlite3.Connection, scope: Scope, *, n: int = 5, worst: bool = False) -> list[Standing]:
     """Return the best `n` strategies by mean Sharpe ratio, or the worst, best first.
 
     Ties go to the one with more runs, then to the smaller id.
     """
     order = "mean ASC, n ASC, sha256 DESC" if worst else "mean DESC, n DESC, sha256 ASC"
     order = ", ".join(f"agg.{each}" for each in order.split(", "))
-    found = _standings(base, family, f"AND agg.mean IS NOT NULL ORDER BY {order}", n)
+    found = _standings(base, scope, f"AND agg.mean IS NOT NULL ORDER BY {order}", n)
     return found[::-1] if worst else found
 
 
-def unranked(base: sqlite3.Connection, family: int = ALL, *, n: int = 5) -> list[Standing]:
+def unranked(base: sqlite3.Connection, scope: Scope, *, n: int = 5) -> list[Standing]:
     """Return strategies of which no run has a Sharpe ratio, by id."""
-    return _standings(base, family, "AND agg.mean IS NULL ORDER BY agg.sha256", n)
+    return _standings(base, scope, "AND agg.mean IS NULL ORDER BY agg.sha256", n)
 
 
 _AGG = (
-    "SELECT agg.*, strategies.canonical_json, strategies.description, last_run.candle_interval, long.n_returns AS bars,"
-    " long.sharpe_per_bar, long.skew, long.kurtosis, markets.family AS long_family FROM strat_agg AS agg"
+    "SELECT agg.*, strategies.canonical_json, last_run.candle_interval, long.n_returns AS bars,"
+    " long.sharpe_per_bar, long.skew, long.kurtosis, markets.family AS long_family FROM {table} AS agg"
     " JOIN strategies ON strategies.id = agg.strategy JOIN runs AS last_run ON last_run.id = agg.last"
     " LEFT JOIN runs AS long ON long.id = agg.longest LEFT JOIN markets ON markets.id = long.market"
     " WHERE agg.family = ?"
 )
 
 
-def _standings(base: sqlite3.Connection, family: int, rest: str, n: int) -> list[Standing]:
-    found = base.execute(f"{_AGG} {rest} LIMIT ?", (family, n))
+def _standings(base: sqlite3.Connection, scope: Scope, rest: str, n: int) -> list[Standing]:
+    found = base.execute(f"{_AGG.format(table=scope.table)} {rest} LIMIT ?", (scope.family, n))
     names = [each[0] for each in found.description]
-    return [_standing(base, family, dict(zip(names, row, strict=True))) for row in found.fetchall()]
+    return [_standing(base, scope, dict(zip(names, row, strict=True))) for row in found.fetchall()]
 
 
-def _standing(base: sqlite3.Connection, family: int, row: Mapping[str, Any]) -> Standing:
-    markets = base.execute(
-        "SELECT markets.name FROM strat_markets JOIN markets ON markets.id = market WHERE strategy = ? AND ? IN (?,"
-        " family) ORDER BY market LIMIT 20",
-        (row["strategy"], family, ALL),
-    )
+def _standing(base: sqlite3.Connection, scope: Scope, row: Mapping[str, Any]) -> Standing:
+    asked = {"strategy": row["strategy"], "family": scope.family, "through": scope.through}
+    description = base.execute(DESCRIBED, asked).fetchone()
     dsr, n_trials = None, 0
     if row["bars"] is not None:
         trials = _trials_at(base, row["long_family"], row["bars"])
@@ -231,20 +237,24 @@ def _standing(base: sqlite3.Connection, family: int, row: Mapping[str, Any]) -> 
         row["n_undefined"],
         row["n_failed"],
         {name: row[f"total_{name}"] / row[f"n_{name}"] if row[f"n_{name}"] else None for name in AVERAGED},
-        row["description"],
+        None if description is None else description[0],
         row["candle_interval"],
         dsr,
         n_trials,
-        tuple(dict.fromkeys(name or "unnamed" for (name,) in markets)),
+        tuple(dict.fromkeys(name or "unnamed" for (name,) in base.execute(MARKETS, asked))),
     )
 
 
 def _trials_at(base: sqlite3.Connection, family: int, n_returns: int) -> Trials:
-    """Return the trials of a family, with the ratios of one length."""
-    n = base.execute("SELECT n_trials FROM families WHERE family = ?", (family,)).fetchone()
-    query = "SELECT n, total, squares FROM trial_agg WHERE family = ? AND n_returns = ?"
-    sums = base.execute(query, (family, n_returns)).fetchone()
-    return Trials(n[0] if n else 0, {n_returns: _moments(*sums)} if sums else {})
+    """Return the trials of a family and its kin, with the ratios of one length."""
+    query = "SELECT COALESCE(SUM(n_trials), 0) FROM families WHERE family IN"
+    n = base.execute(f"{query} {_KIN}", (family,)).fetchone()[0]
+    query = "SELECT SUM(n), SUM(total), SUM(squares) FROM trial_agg WHERE n_returns = ? AND family IN"
+    sums = base.execute(f"{query} {_KIN}", (n_returns, family)).fetchone()
+    return Trials(n, {n_returns: _moments(*sums)} if sums[0] else {})
+
+
+_KIN = "(SELECT family FROM markets WHERE kin IN (SELECT kin FROM markets WHERE family = ?))"
 
 
 def deflated(track: Track, trials: Trials) -> float | None:
@@ -259,12 +269,14 @@ def deflated(track: Track, trials: Trials) -> float | None:
         return None
 
 
-def counts(base: sqlite3.Connection, family: int = ALL) -> tuple[int, int]:
-    """Return how many runs, done or failed, may be ranked, and of how many strategies."""
-    found = base.execute(
-        "SELECT COALESCE(SUM(n + n_undefined + n_failed), 0), COUNT(*) FROM strat_agg WHERE family = ?", (family,)
-    ).fetchone()
-    return int(found[0]), int(found[1])
+def counts(base: sqlite3.Connection, scope: Scope) -> tuple[int, int, int]:
+    """Count runs that may be told of, their strategies, and those that are ranked.
+
+    Failed ones are among the runs.
+    """
+    counted = "COALESCE(SUM(n + n_undefined + n_failed), 0), COUNT(*), COUNT(mean)"
+    found = base.execute(f"SELECT {counted} FROM {scope.table} WHERE family = ?", (scope.family,)).fetchone()
+    return int(found[0]), int(found[1]), int(found[2])
 
 
 def returns_of(base: sqlite3.Connection, run_id: str) -> tuple[str | None, np.ndarray[Any, Any]] | None:

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import json
-import os
-import pickle
-import sys
 from collections import deque
 from collections.abc import Iterator
-from contextlib import ExitStack
-from itertools import chain, islice
+from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
 from pathlib import Path
-from subprocess import PIPE, Popen
 from typing import Any, NamedTuple
 
-from openoutcry.chain import Link, broken, scan
-from openoutcry.ledger.rows import UNREADABLE, RunRow, row_of
+from openoutcry.chain import Line, Link, line_of
+from openoutcry.ledger.rows import AT, READER, UNREADABLE, RunRow, row_of
 from openoutcry.ledger.segments import Place, Segments
 
 PIECE = 4 * 2**20
 """Bytes of a piece, about."""
-LONG = 32 * 2**20
-"""Bytes from which on pieces are read in processes of their own."""
-_MOST_WORKERS, _AHEAD = 4, 2
+_AHEAD = 8
 
 
 class Span(NamedTuple):
@@ -48,7 +41,7 @@ class Piece(NamedTuple):
     """
 
     place: Place
-    first: tuple[int, str] | None
+    first: Link | None
     line: Place
     link: Link
     items: list[RunRow | tuple[dict[str, Any], Place]]
@@ -57,37 +50,72 @@ class Piece(NamedTuple):
 
 def piece_of(span: Span) -> Piece:
     """Read a span."""
-    place, line_at, link = Place(span.segment, span.start), Place(), Link()
-    first: tuple[int, str] | None = None
-    items: list[RunRow | tuple[dict[str, Any], Place]] = []
-    n_torn = n_changed = n_unread = n_newer = 0
-    for line in scan(span.path, span.start, span.end):
-        if not line.is_ended and span.is_last:
-            # It may be under way; the next writer ends it.
-            break
-        place = Place(span.segment, line.end)
-        record = line.record
-        if record is None:
-            n_torn += line.fault == "torn"
-            n_changed += line.fault != "torn"
-            continue
-        if first is None:
-            first = record["seq"], record["prev_hash"]
+    with Path(span.path).open("rb") as file:
+        file.seek(span.start)
+        content = file.read(span.end - span.start)
+    reading, at = Reading(span), 0
+    while at < len(content):
+        rows, at, first, last, n_broken = READER.read(content, at, segment=span.segment, offset=span.start)
+        if first is not None and last is not None:
+            reading.n_changed += n_broken
+            reading.chain(Link(*first), Link(*last), rows[-1][3][AT["offset"]])
+            reading.items += map(RunRow._make, rows)
+            reading.end = span.start + at
+        if at < len(content):
+            end = content.find(b"\n", at) + 1 or len(content)
+            line = line_of(content[at:end], span.start + at)
+            if not line.is_ended and span.is_last:
+                # It may be under way; the next writer ends it.
+                break
+            reading.take(line)
+            at = end
+    return reading.piece()
+
+
+class Reading:
+    """What was read of a span, and the chain through it."""
+
+    def __init__(self, span: Span) -> None:
+        self._segment = span.segment
+        self.end = span.start
+        self.items: list[RunRow | tuple[dict[str, Any], Place]] = []
+        self.n_changed = self._n_torn = self._n_unread = self._n_newer = 0
+        self._first: Link | None = None
+        self._last, self._line = Link(), Place()
+
+    def chain(self, before: Link, after: Link, start: int) -> None:
+        """Go on with records: what they are after, what follows, where the last begins."""
+        if self._first is None:
+            self._first = before
         else:
-            n_changed += broken(record, link) is not None
-        line_at, link = Place(span.segment, line.offset), Link(record["seq"] + 1, record["hash"])
+            self.n_changed += before != self._last
+        self._last, self._line = after, Place(self._segment, start)
+
+    def take(self, line: Line) -> None:
+        """Take a line of any kind."""
+        self.end, record, place = line.end, line.record, Place(self._segment, line.offset)
+        if record is None:
+            self._n_torn += line.fault == "torn"
+            self.n_changed += line.fault != "torn"
+            return
+        before = Link(record["seq"], record["prev_hash"])
+        self.chain(before, Link(record["seq"] + 1, record["hash"]), line.offset)
         if record["v"] != 1:
             # There is no version before the first, and a later one is for a later reader.
-            n_newer += record["v"] > 1
-            n_unread += record["v"] < 1
+            self._n_newer += record["v"] > 1
+            self._n_unread += record["v"] < 1
         elif record["event"] == "run":
             try:
-                items.append(row_of(record, line_at))
+                self.items.append(row_of(record, place))
             except UNREADABLE:
-                n_unread += 1
+                self._n_unread += 1
         else:
-            items.append((record, line_at))
-    return Piece(place, first, line_at, link, items, (n_torn, n_changed, n_unread, n_newer))
+            self.items.append((record, place))
+
+    def piece(self) -> Piece:
+        """Return all of it."""
+        counts = self._n_torn, self.n_changed, self._n_unread, self._n_newer
+        return Piece(Place(self._segment, self.end), self._first, self._line, self._last, self.items, counts)
 
 
 def spans(segments: Segments, start: Place, piece: int = PIECE) -> Iterator[Span]:
@@ -107,62 +135,19 @@ def spans(segments: Segments, start: Place, piece: int = PIECE) -> Iterator[Span
                 at = end
 
 
-def pieces(segments: Segments, start: Place, *, long: int = LONG, piece: int = PIECE) -> Iterator[Piece]:
+def pieces(segments: Segments, start: Place, piece: int = PIECE) -> Iterator[Piece]:
     """Yield what the log says from a place on, piece by piece.
 
-    A long one is read in processes of their own, which changes nothing but the time it takes.
+    Some are read ahead, beside what is made of those before: most of the time it takes needs no lock of Python.
     """
     found = spans(segments, start, piece)
-    ahead = list(islice(found, 1 + long // piece))
-    n_workers = min(_MOST_WORKERS, (os.cpu_count() or 1) - 1)
-    if sum(span.end - span.start for span in ahead) < long or n_workers < 1 or not sys.executable:
-        yield from map(piece_of, chain(ahead, found))
-    else:
-        yield from _apart(chain(ahead, found), n_workers)
-
-
-def _apart(asked: Iterator[Span], n_workers: int) -> Iterator[Piece]:
-    # A `spawn` of multiprocessing would import the caller's script again.
-    code = f"import sys; sys.path[:] = {sys.path!r}; from openoutcry.ledger.reading import work; work()"
-    with ExitStack() as ends:
-        workers = []
-        for _ in range(n_workers):
-            worker = ends.enter_context(Popen([sys.executable, "-c", code], stdin=PIPE, stdout=PIPE))
-            ends.callback(worker.kill)
-            workers.append(worker)
-        waiting: deque[tuple[Popen[bytes], Span]] = deque()
-        for turn, span in enumerate(asked):
-            worker = workers[turn % n_workers]
-            if len(waiting) == n_workers * _AHEAD:
-                yield _answer(*waiting.popleft())
-            _ask(worker, span)
-            waiting.append((worker, span))
-        while waiting:
-            yield _answer(*waiting.popleft())
-
-
-def _ask(worker: Popen[bytes], span: Span) -> None:
-    assert worker.stdin is not None, "it was opened as a pipe"
-    try:
-        worker.stdin.write(json.dumps(span).encode() + b"\n")
-        worker.stdin.flush()
-    except OSError:
-        # It is gone; its answer is missed where it is waited for.
+    ahead = list(islice(found, _AHEAD))
+    if len(ahead) < 2:
+        yield from map(piece_of, ahead)
         return
-
-
-def _answer(worker: Popen[bytes], span: Span) -> Piece:
-    assert worker.stdout is not None, "it was opened as a pipe"
-    try:
-        found: Piece = pickle.load(worker.stdout)
-    except (EOFError, OSError, pickle.UnpicklingError):
-        return piece_of(span)
-    return found
-
-
-def work() -> None:
-    """Read the spans that are asked for on stdin, and answer on stdout."""
-    for line in sys.stdin.buffer:
-        path, *numbers = json.loads(line)
-        pickle.dump(piece_of(Span(str(Path(path)), *numbers)), sys.stdout.buffer, protocol=pickle.HIGHEST_PROTOCOL)
-        sys.stdout.buffer.flush()
+    with ThreadPoolExecutor(1) as reader:
+        waiting = deque(reader.submit(piece_of, span) for span in ahead)
+        while waiting:
+            done = waiting.popleft().result()
+            waiting.extend(reader.submit(piece_of, span) for span in islice(found, 1))
+            yield done

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from base64 import b64decode
 from collections.abc import Mapping
 from hashlib import sha256
+from itertools import compress
 from math import isfinite
 from typing import Any, NamedTuple
 
 from openoutcry.chain_lines import canonical
 from openoutcry.ledger.entry import KINDS, STATES, canonical_strategy, checked_id, rules_digest
-from openoutcry.ledger.schema import AVERAGED
 from openoutcry.ledger.segments import Place
 from openoutcry.ledger.summary import NUMBERS, RunMetricsSummary
-from openoutcry.openoutcry_py import OpenOutcryError
+from openoutcry.openoutcry_py import OpenOutcryError, RunReader
 
 _FLOATS = {float, int, type(None)}
 UNREADABLE = (AttributeError, KeyError, TypeError, ValueError, OverflowError, RecursionError, OpenOutcryError)
@@ -24,42 +25,36 @@ class RunRow(NamedTuple):
     """A run of the log, of which names are not looked up yet.
 
     Attributes:
-        run_id: Its id.
         strategy_sha: Id of its strategy.
         fingerprint: That of its market.
         session: Who wrote it.
         columns: Those of `runs` from `run_id` on.
-        is_ranked: Whether it may be ranked, and shown to who makes the next one.
-        is_failed: Whether it failed.
-        sharpe: Sharpe ratio a year.
-        averaged: Numbers whose mean is kept of every strategy.
-        n_returns: Returns of its track; 0 where that has no ratio.
+        there: Which of them are no None, a byte each.
+        told: Those.
         returns: Date of the first, and all as bytes.
         strategy: What the strategy is: as JSON, its source, that one's digest, and words.
     """
 
-    run_id: str
     strategy_sha: str
     fingerprint: str
     session: str
     columns: tuple[Any, ...]
-    is_ranked: bool
-    is_failed: bool
-    sharpe: float | None
-    averaged: tuple[float | None, ...]
-    n_returns: int
+    there: bytes
+    told: tuple[Any, ...]
     returns: tuple[str | None, bytes] | None
-    strategy: tuple[Any, ...]
+    strategy: tuple[str, str | None, str | None, str | None]
 
 
-_SHARPE = NUMBERS.index("sharpe_ratio")
-_AVERAGED = [NUMBERS.index(name) for name in AVERAGED]
 COLUMNS = (
     *("id", "strategy", "market", "session", "run_id", "kind", "status", "candle_interval", "first", "last"),
     *("cost_sha", "engine_version", *NUMBERS, "undefined", "n_returns", "sharpe_per_bar", "skew", "kurtosis"),
     *("isolation", "error", "trial", "n_configs", "holdout_touched", "ts", "segment", "offset"),
 )
 """Columns of `runs`, of which the first four are looked up."""
+AT = {name: place for place, name in enumerate(COLUMNS[4:])}
+"""Where each of the others stands in `RunRow.columns`."""
+READER = RunReader(NUMBERS, KINDS, STATES)
+"""Reads lines that are as a ledger writes them, to the rows that `row_of` makes of their records."""
 
 
 def row_of(record: Mapping[str, Any], place: Place) -> RunRow:
@@ -99,22 +94,20 @@ def row_of(record: Mapping[str, Any], place: Place) -> RunRow:
         raise TypeError("a text is required")
     run_id = run_id if run_id == checked_id(run_id) else run_id.lower()
     is_touched = bool(get("holdout_touched", False))
+    columns = (
+        *(run_id, kind, status, interval, first, last, costs, engine, *numbers, *ends),
+        *(bytes.fromhex(trial), n_configs, int(is_touched), record["ts"], *place),
+    )
+    there = bytes([each is not None for each in columns])
     return RunRow(
-        run_id,
         texts[3],
         texts[2],
         record["session_id"],
-        (
-            *(run_id, kind, status, interval, first, last, costs, engine, *numbers, *ends),
-            *(bytes.fromhex(trial), n_configs, int(is_touched), record["ts"], *place),
-        ),
-        kind != "holdout" and not is_touched,
-        status == "failed",
-        numbers[_SHARPE],
-        tuple([numbers[at] for at in _AVERAGED]),
-        0 if n_returns is None or moments[0] is None else n_returns,
+        columns,
+        there,
+        tuple(compress(columns, there)),
         None if returns is None else (texts[-1], b64decode(returns)),
-        (told["strategy"], *strategy),
+        (json.dumps(told["strategy"]), *strategy),
     )
 
 
@@ -139,8 +132,10 @@ def strategy_row(row: RunRow) -> tuple[Any, ...]:
     Raises:
         ValueError: it is not what its id says.
     """
-    strategy, source, source_sha, description = row.strategy
-    text = canonical_strategy(strategy)
+    text, source, source_sha, description = row.strategy
+    strategy = json.loads(text)
+    if sha256(text.encode()).hexdigest() != row.strategy_sha:
+        text = canonical_strategy(strategy)
     if not isinstance(strategy, Mapping) or sha256(text.encode()).hexdigest() != row.strategy_sha:
         raise ValueError("the strategy's id is not its digest")
     params = strategy.get("params")

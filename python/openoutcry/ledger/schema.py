@@ -25,13 +25,14 @@ CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE sessions (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE markets (
     id INTEGER PRIMARY KEY, fingerprint TEXT NOT NULL UNIQUE, name TEXT, symbols TEXT, periods_per_year REAL,
-    n_anchors INTEGER NOT NULL DEFAULT 0, family INTEGER NOT NULL);
+    n_anchors INTEGER NOT NULL DEFAULT 0, n_marks INTEGER NOT NULL DEFAULT 0, family INTEGER NOT NULL,
+    kin INTEGER NOT NULL);
 CREATE TABLE anchors (anchor INTEGER NOT NULL, market INTEGER NOT NULL, PRIMARY KEY (anchor, market)) WITHOUT ROWID;
 CREATE TABLE strategies (
     id INTEGER PRIMARY KEY, sha256 TEXT NOT NULL UNIQUE, canonical_json TEXT NOT NULL, source TEXT, source_sha TEXT,
     kind TEXT NOT NULL, param_count INTEGER NOT NULL, description TEXT);
 CREATE TABLE runs (
-    id INTEGER PRIMARY KEY, run_id TEXT NOT NULL UNIQUE, strategy INTEGER NOT NULL, market INTEGER NOT NULL,
+    id INTEGER PRIMARY KEY, run_id TEXT NOT NULL, strategy INTEGER NOT NULL, market INTEGER NOT NULL,
     kind TEXT NOT NULL, status TEXT NOT NULL, candle_interval TEXT, first TEXT NOT NULL, last TEXT NOT NULL,
     cost_sha TEXT, engine_version TEXT, {_NUMBERS}, undefined TEXT, n_returns INTEGER, sharpe_per_bar REAL, skew REAL,
     kurtosis REAL, trial BLOB NOT NULL, n_configs INTEGER NOT NULL, isolation TEXT, holdout_touched INTEGER NOT NULL,
@@ -57,6 +58,8 @@ CREATE TABLE holdout_opens (
 CREATE TABLE heads (
     session INTEGER NOT NULL, event TEXT NOT NULL, hash TEXT NOT NULL, PRIMARY KEY (session, event)) WITHOUT ROWID;
 """
+
+RUNS_BY_ID = "CREATE UNIQUE INDEX runs_by_id ON runs (run_id);"
 
 # Made when the tables are full, where all of it is read at once.
 INDEXES = """

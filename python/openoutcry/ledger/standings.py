@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable
+from operator import itemgetter
 from typing import Any
 
-from openoutcry.ledger.rows import RunRow
+from openoutcry.ledger.rows import AT, RunRow
 from openoutcry.ledger.schema import ALL, AVERAGED, chosen
 
 _SUMS = [f"{kind}_{name}" for name in AVERAGED for kind in ("total", "n")]
 _COUNTS = ["n", "n_undefined", "n_failed", "total"]
 _COLUMNS = ["sha256", *_COUNTS, *_SUMS, "longest", "n_longest", "last"]
 _N, _UNDEFINED, _FAILED, _TOTAL, _FIRST_SUM = 1, 2, 3, 4, 5
-_SUM_PLACES = [_FIRST_SUM + 2 * at for at in range(len(AVERAGED))]
 _LONGEST, _N_LONGEST, _LAST = len(_COLUMNS) - 3, len(_COLUMNS) - 2, len(_COLUMNS) - 1
-
+_chosen = itemgetter(
+    *(AT[name] for name in ("kind", "holdout_touched", "status", "sharpe_ratio", "sharpe_per_bar", "n_returns")),
+    *(AT[name] for name in AVERAGED),
+)
 
 _MOST = 100_000
 
@@ -43,16 +46,22 @@ class Standings:
         self._loaded.update(new)
 
     def add(self, row: RunRow, place: int, strategy: int, market: tuple[int, int]) -> None:
-        """Add a run, with its place, and the id and family of its market."""
+        """Add a run, with its place, and the id and family of its market.
+
+        One that touched a holdout is left.
+        """
+        kind, is_touched, status, sharpe, ratio, n_returns, *averaged = _chosen(row.columns)
+        if kind == "holdout" or is_touched:
+            return
         self._markets.add((strategy, market[0]))
-        sharpe, n_returns = row.sharpe, row.n_returns
-        for family in (ALL, market[1]):
-            told = self._told.get((strategy, family))
+        n_returns = 0 if ratio is None else n_returns or 0
+        for key in ((strategy, ALL), (strategy, market[1])):
+            told = self._told.get(key)
             if told is None:
                 told = [row.strategy_sha, 0, 0, 0, 0.0, *(0.0, 0) * len(AVERAGED), None, 0, place]
-                self._told[strategy, family] = told
+                self._told[key] = told
             told[_LAST] = place
-            if row.is_failed:
+            if status == "failed":
                 told[_FAILED] += 1
                 continue
             if sharpe is None:
@@ -60,10 +69,12 @@ class Standings:
             else:
                 told[_N] += 1
                 told[_TOTAL] += sharpe
-            for at, value in zip(_SUM_PLACES, row.averaged, strict=True):
+            at = _FIRST_SUM
+            for value in averaged:
                 if value is not None:
                     told[at] += value
                     told[at + 1] += 1
+                at += 2
             if n_returns > told[_N_LONGEST]:
                 told[_LONGEST], told[_N_LONGEST] = place, n_returns
 

@@ -21,8 +21,10 @@ from openoutcry.ledger.entry import LedgerRun, checked_id
 from openoutcry.ledger.index import Answer, Index, Read, remembered
 from openoutcry.ledger.listing import MOST, Listed, Which, listed
 from openoutcry.ledger.market import Market
+from openoutcry.ledger.marks import KINDS_FROM
 from openoutcry.ledger.questions import Standing, Trials
 from openoutcry.ledger.schema import ALL, chosen
+from openoutcry.ledger.scope import Scope
 from openoutcry.ledger.segments import ROTATE_AT, Checked, Segments
 from openoutcry.ledger.summary import RunMetricsSummary
 
@@ -81,11 +83,11 @@ class Ledger:
             return []
         with self._segments.locked():
             ids = self._index.ask(lambda base: _known(base, given))
-            markets = self._index.ask(lambda base: _markets(base, given))
+            markets = self._index.ask(lambda base: _marks(base, [run.market for run in given]))
             entries: list[tuple[str, dict[str, Any]]] = []
             for run in given:
-                if run.market.fingerprint not in markets:
-                    markets.add(run.market.fingerprint)
+                if markets.get(run.market.fingerprint, -1) < len(run.market.marks):
+                    markets[run.market.fingerprint] = len(run.market.marks)
                     entries.append(("market", run.market.to_json()))
                 if run.run_id not in ids:
                     ids.add(run.run_id)
@@ -113,17 +115,17 @@ class Ledger:
             raise refusal("argument_invalid", f"`window` must be a first and a last date; received {window!r}")
         with self._segments.locked():
             before = self._index.ask(lambda base: holdouts.openings(base, market, window))
-            for session, known, own, n_before in before:
-                if (session, known, own) == (self.session, seal, (market.fingerprint, first, last)):
-                    return n_before
+            for each in before:
+                if each[:-1] == (self.session, seal, market.fingerprint, first, last):
+                    return each.n_before
             if before and not burn:
                 wanted = "a holdout that nobody opened is required"
                 hint = "hint: `burn` opens it again, and marks all results"
-                what = f"{first} .. {last}, opened {len(before)} times, first by session {before[0][0]}"
+                what = f"{first} .. {last}, opened {len(before)} times, first by session {before[0].session}"
                 raise refusal("argument_invalid", f"{wanted}; received {what}; {hint}")
             told = {"market": market.fingerprint, "first": first, "last": last, "seal": seal, "burn": burn}
             entries = [("holdout_opened", told | {"n_before": len(before)})]
-            if market.fingerprint not in self._index.ask(lambda base: _fingerprints(base, [market.fingerprint])):
+            if self._index.ask(lambda base: _marks(base, [market])).get(market.fingerprint, -1) < len(market.marks):
                 entries.insert(0, ("market", market.to_json()))
             self._segments.append_all(entries)
         return len(before)
@@ -194,21 +196,31 @@ class Ledger:
             worst: The lowest ones, best first all the same.
         """
         count = whole("n", n, 1, MOST)
-        return self._of_family(market, lambda base, at: questions.ranked(base, at, n=count, worst=worst), [])
+        return self._of_family(market, lambda base, at: questions.ranked(base, Scope(at), n=count, worst=worst), [])
 
     def unranked(self, n: int = 5, market: Market | None = None) -> list[Standing]:
         """Return strategies of which no run has a Sharpe ratio."""
         count = whole("n", n, 1, MOST)
-        return self._of_family(market, lambda base, at: questions.unranked(base, at, n=count), [])
+        return self._of_family(market, lambda base, at: questions.unranked(base, Scope(at), n=count), [])
 
-    def prior_results(self, market: Market | None = None, *, budget: int = prior.BUDGET) -> str | None:
+    def prior_results(
+        self, market: Market | None = None, *, budget: int = prior.BUDGET, through: str | None = None
+    ) -> str | None:
         """Return what was learned so far as a text for a prompt; None if nothing.
 
         Args:
             market: Of the family of this market alone.
             budget: Tokens at most, at four bytes each.
+            through: Of runs alone whose window ended by this date: for whoever must not know of later ones.
+
+        Raises:
+            OpenOutcryError: `argument_invalid`: dates are compared, which takes a `market`.
         """
-        return self._of_family(market, lambda base, at: prior.text_of(prior.learned(base, at), budget), None)
+        if through is not None and market is None:
+            raise refusal("argument_invalid", "`market` is required with `through`; received None")
+        return self._of_family(
+            market, lambda base, at: prior.text_of(prior.learned(base, Scope(at, through)), budget), None
+        )
 
     def _of_family(
         self, market: Market | None, question: Callable[[sqlite3.Connection, int], Answer], nothing: Answer
@@ -256,6 +268,14 @@ class Ledger:
             raise refusal("argument_invalid", f"the log must hold run {asked} as it was; received another line")
         return LedgerRun.from_json(record["payload"], self._market(fingerprint))
 
+    def words(self, run_ids: Iterable[str]) -> dict[str, tuple[str | None, str]]:
+        """Return what the strategies of runs say of themselves, and are as JSON."""
+        query = (
+            "SELECT run_id, description, canonical_json FROM runs JOIN strategies ON strategies.id = strategy"
+            " WHERE run_id IN (?)"
+        )
+        return self._index.ask(lambda base: {row[0]: row[1:] for row in chosen(base, query, run_ids)})
+
     def _market(self, fingerprint: str) -> Market:
         import json
 
@@ -264,7 +284,9 @@ class Ledger:
         name, symbols, year = self._index.ask(lambda base: base.execute(query, (fingerprint,)).fetchone())
         found = self._index.ask(lambda base: base.execute(anchors, (fingerprint,)).fetchall())
         known = (name or "unnamed", tuple(json.loads(symbols or "[]")), 252.0 if year is None else year)
-        return Market(fingerprint, *known, tuple(anchor for (anchor,) in found))
+        hashes = tuple(each for (each,) in found)
+        n_anchors = sum(not each >> KINDS_FROM for each in hashes)
+        return Market(fingerprint, *known, hashes[:n_anchors], hashes[n_anchors:])
 
     def returns(self, run_id: str) -> tuple[str | None, npt.NDArray[np.float64]] | None:
         """Return the date of a run's first return and its returns; None where it has none."""
@@ -326,11 +348,8 @@ def _known(base: sqlite3.Connection, runs: Iterable[LedgerRun]) -> set[str]:
     return {row[0] for row in chosen(base, "SELECT run_id FROM runs WHERE run_id IN (?)", {run.run_id for run in runs})}
 
 
-def _markets(base: sqlite3.Connection, runs: Iterable[LedgerRun]) -> set[str]:
-    return _fingerprints(base, sorted({run.market.fingerprint for run in runs}))
-
-
-def _fingerprints(base: sqlite3.Connection, asked: Iterable[str]) -> set[str]:
+def _marks(base: sqlite3.Connection, markets: Iterable[Market]) -> dict[str, int]:
+    """Return how many marks were told of each market; an earlier version told none."""
     # One that only a run has named was never told.
-    query = "SELECT fingerprint FROM markets WHERE name IS NOT NULL AND fingerprint IN (?)"
-    return {row[0] for row in chosen(base, query, asked)}
+    query = "SELECT fingerprint, n_marks FROM markets WHERE name IS NOT NULL AND fingerprint IN (?)"
+    return dict(chosen(base, query, sorted({market.fingerprint for market in markets})))

@@ -104,7 +104,8 @@ def _entry(about: About, ground: Ground, summary: RunMetricsSummary) -> LedgerRu
         about.key,
         dict(about.identity),
         Market.of(ground.dataset),
-        (dates[ground.folds[0].test[0]], dates[ground.folds[-1].test[1] - 1]),
+        # To the end of what the session could see and was told of, which may be bars after the last test.
+        (dates[ground.folds[0].test[0]], dates[-1]),
         summary,
         kind="trial",
         interval=summary.candle_interval,

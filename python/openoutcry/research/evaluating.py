@@ -31,7 +31,10 @@ class Evaluator:
         return self._it.config.budgets.trials - self.counter.n_session
 
     def bench(self, candidate: Candidate) -> tuple[Bench | None, tuple[str, str]]:
-        """Return where a candidate is worked on; None with slug and words of what keeps it from being evaluated."""
+        """Return where a candidate is worked on, or None and why it is not.
+
+        Why is a slug and words.
+        """
         try:
             bench = self._it.workshop.bench(candidate, self.n_left)
             fault = bench.fault_before(self._it.ground)

@@ -20,6 +20,19 @@ GATES_VERSION = 2
 
 _MOST = 1e300
 
+WORDS = {
+    "sharpe": "the median Sharpe ratio of the folds",
+    "profit_factor": "the median profit factor of the folds",
+    "efficiency": "the median over folds of the Sharpe ratio out of sample over that in sample",
+    "drawdown_ratio": "the median drawdown out of sample over that in sample",
+    "trades": "the closed trades of all folds",
+    "dsr": "the deflated Sharpe ratio at all trials",
+    "dsr_alpha": "the deflated Sharpe ratio beyond holding the market",
+    "perturbation": "the share of the Sharpe ratio that a change of a param by a tenth costs",
+    "causality": "the cuts of the data that change a decision before them",
+}
+"""What each gate measures."""
+
 SKIPPED = "not measured, since another gate has failed"
 
 NOTHING_LEFT = "beyond holding the market nothing is left"
@@ -160,7 +173,7 @@ def failed(gates: Sequence[Gate]) -> tuple[str, ...]:
     for gate in gates:
         if not gate.passed and gate.reason != SKIPPED:
             shown = f"{gate.value:.4g}" if gate.value is not None else gate.reason
-            told.append(f"{gate.name}: {gate.op} {gate.threshold:g} is required; received {shown}")
+            told.append(f"{gate.name}: {WORDS[gate.name]} must be {gate.op} {gate.threshold:g}; received {shown}")
     return tuple(told)
 
 
@@ -192,7 +205,8 @@ def _profit_factor(folds: Sequence[FoldScore]) -> _Measured:
         # Without a loss it has no bound, which takes enough trades to be believed.
         unbounded = inf if fold.n_trades >= LEAST_TRADES and fold.has_no_loss else None
         found.append(unbounded if fold.profit_factor is None else fold.profit_factor)
-    value, reason = _median(found, "the profit factor")
+    what = f"the profit factor (of no trade, or of fewer than {LEAST_TRADES} without a loss)"
+    value, reason = _median(found, what)
     return (value, "no trade lost in half of the folds") if value is not None and isinf(value) else (value, reason)
 
 

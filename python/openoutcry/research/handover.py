@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from openoutcry.research.picture import report_of
 from openoutcry.research.records import JOURNAL
+from openoutcry.research.report import report_of
 from openoutcry.research.trial import Listed, Result
 from openoutcry.research.validation import Ground
 

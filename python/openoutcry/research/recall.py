@@ -164,6 +164,7 @@ def memory_of(ledger: Ledger, ground: Ground, vault: HoldoutVault) -> Memory:
     spent = looks = 0
     if vault.window is not None:
         spent, looks = ledger.holdout_opens(market, vault.window), ledger.looks(market, vault.window)
-    # What was run over days of the holdout knows of it, and must not be told.
-    prior = None if looks else ledger.prior_results(market)
+    # What was run over days of a holdout, or later ones, knows of it. The windows of trials here end where this does,
+    # so that no later session learns of those days through them either.
+    prior = ledger.prior_results(market, through=ground.dataset.dates[-1])
     return Memory(found.n, Spread(*found.sharpes_at(n_returns)), prior, spent, looks)

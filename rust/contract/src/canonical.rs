@@ -28,7 +28,27 @@ pub fn canonicalize(text: &str) -> Result<String, NotJson> {
     Ok(canonical)
 }
 
-enum Tree {
+/// Returns the value of a text that is canonical already, and none of any other.
+///
+/// `canonical` is where it is written again.
+pub(crate) fn canonical_tree(text: &str, canonical: &mut String) -> Option<Tree> {
+    let tree: Tree = serde_json::from_str(text).ok()?;
+    canonical.clear();
+    tree.push(canonical);
+    (text == canonical).then_some(tree)
+}
+
+/// Returns how many lists and objects lie in each other at most.
+pub(crate) fn deepest(tree: &Tree) -> usize {
+    match tree {
+        Tree::List(items) => 1 + items.iter().map(deepest).max().unwrap_or(0),
+        Tree::Object(fields) => 1 + fields.iter().map(|(_, value)| deepest(value)).max().unwrap_or(0),
+        _ => 0,
+    }
+}
+
+/// A JSON value; fields are in the order of the canonical form.
+pub(crate) enum Tree {
     Null,
     Bool(bool),
     Number(f64),
@@ -38,7 +58,7 @@ enum Tree {
 }
 
 impl Tree {
-    fn push(&self, text: &mut String) {
+    pub(crate) fn push(&self, text: &mut String) {
         match self {
             Self::Null => text.push_str("null"),
             Self::Bool(value) => text.push_str(if *value { "true" } else { "false" }),

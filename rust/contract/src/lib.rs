@@ -7,6 +7,7 @@ mod decision;
 mod error;
 mod info;
 pub mod json;
+pub mod ledger;
 mod observation;
 mod orders;
 pub mod record;

@@ -18,6 +18,7 @@ mod episodes;
 mod error;
 mod events;
 mod field;
+mod ledger;
 mod record;
 mod rules;
 mod run;
@@ -52,6 +53,7 @@ fn openoutcry_py(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<run::Run>()?;
     module.add_class::<scenario::Scenario>()?;
     module.add_class::<compress::Compressor>()?;
+    module.add_class::<ledger::RunReader>()?;
     module.add_class::<verdict::Submission>()?;
     module.add("REWARDS", openoutcry::Reward::NAMES)?;
     module.add("BASELINES", openoutcry::agents::BASELINES)?;

@@ -1,0 +1,106 @@
+//! Runs of a ledger's log, as the index is made of them.
+
+use openoutcry::ledger::{Link, PlainRun, Stretch, Vocabulary, read_runs};
+use pyo3::IntoPyObjectExt;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyTuple};
+
+/// A place in a chain.
+type Place = (u64, String);
+
+/// Rows, where they end, the ends of their chain, and its breaks.
+type Read<'py> = (Vec<Bound<'py, PyTuple>>, usize, Option<Place>, Option<Place>, usize);
+
+/// Reads lines of a ledger's log that are as a ledger writes them.
+#[pyclass(frozen, module = "openoutcry.openoutcry_py")]
+pub struct RunReader(Vocabulary);
+
+#[pymethods]
+impl RunReader {
+    #[new]
+    fn new(numbers: Vec<String>, kinds: Vec<String>, states: Vec<String>) -> Self {
+        Self(Vocabulary { numbers, kinds, states })
+    }
+
+    /// Return the runs of all lines from a byte on, up to the first that is left.
+    ///
+    /// The others are for a reader that knows more: an unusual line may still be a whole record.
+    ///
+    /// Args:
+    ///     content: Whole lines.
+    ///     start: The byte of `content` to begin at.
+    ///     segment: The number of the segment that they are of.
+    ///     offset: Where `content` begins in it.
+    ///
+    /// Returns:
+    ///     Rows; the byte where they end; number and hash that the first line goes on with, and those that go on with
+    ///     the last one; and how many lines between do not go on with the one before.
+    #[pyo3(signature = (content, start, *, segment, offset))]
+    fn read<'py>(
+        &self,
+        py: Python<'py>,
+        content: &[u8],
+        start: usize,
+        segment: u64,
+        offset: usize,
+    ) -> PyResult<Read<'py>> {
+        let Stretch { runs, starts, end, first, last, n_broken } = py.detach(|| read_runs(content, start, &self.0));
+        let rows = runs.iter().zip(starts).map(|(run, start)| row(py, run, segment, offset + start));
+        Ok((rows.collect::<PyResult<_>>()?, end, first.map(place), last.map(place), n_broken))
+    }
+}
+
+fn place(link: Link) -> Place {
+    (link.seq, link.hash)
+}
+
+fn row<'py>(py: Python<'py>, run: &PlainRun, segment: u64, offset: usize) -> PyResult<Bound<'py, PyTuple>> {
+    let mut columns = vec![
+        object(py, &run.run_id)?,
+        object(py, &run.kind)?,
+        object(py, &run.status)?,
+        object(py, &run.interval)?,
+        object(py, &run.window[0])?,
+        object(py, &run.window[1])?,
+        object(py, &run.rules_sha)?,
+        object(py, &run.engine_version)?,
+    ];
+    for value in &run.numbers {
+        columns.push(number(py, *value)?);
+    }
+    columns.push(object(py, &run.undefined)?);
+    for value in run.track {
+        columns.push(number(py, value)?);
+    }
+    columns.extend([
+        object(py, &run.isolation)?,
+        object(py, &run.error)?,
+        PyBytes::new(py, &run.trial).into_any(),
+        object(py, run.n_configs)?,
+        object(py, u8::from(run.is_touched))?,
+        object(py, &run.ts)?,
+        object(py, segment)?,
+        object(py, offset)?,
+    ]);
+    let there: Vec<u8> = columns.iter().map(|column| u8::from(!column.is_none())).collect();
+    let told: Vec<_> = columns.iter().filter(|column| !column.is_none()).collect();
+    let (told, columns) = (PyTuple::new(py, told)?, PyTuple::new(py, &columns)?);
+    let returns = run.returns.as_ref().map(|returns| (&run.first, PyBytes::new(py, returns)));
+    let strategy = (&run.strategy, &run.source, &run.source_sha, &run.description);
+    let there = PyBytes::new(py, &there);
+    (&run.strategy_id, &run.market, &run.session, columns, there, told, returns, strategy).into_pyobject(py)
+}
+
+fn object<'py, T: IntoPyObjectExt<'py>>(py: Python<'py>, value: T) -> PyResult<Bound<'py, PyAny>> {
+    value.into_bound_py_any(py)
+}
+
+/// Returns a number as Python reads it from JSON: a whole one as an integer.
+///
+/// Beyond 2^53 a float skips some, and stays one.
+fn number(py: Python<'_>, value: Option<f64>) -> PyResult<Bound<'_, PyAny>> {
+    match value {
+        Some(value) if value.fract() == 0.0 && value.abs() <= 9_007_199_254_740_992.0 => object(py, value as i64),
+        value => object(py, value),
+    }
+}
