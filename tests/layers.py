@@ -161,11 +161,6 @@ LAYERS = {
     "score_attacks": Layer(
         ("openoutcry.score_attacks", "openoutcry.score_attacks.*"), {*CORE, "score_attacks", "skill"}, {"numpy"}
     ),
-    "arena": Layer(("openoutcry.arena",), set(), set()),
-    # What ranks news has no say in scores: they import neither snapshots nor sources.
-    "arena_scoring": Layer(
-        ("openoutcry.arena.scoring", "openoutcry.arena.scoring.*"), {"arena_scoring", "errors", "native"}, {"numpy"}
-    ),
     # Its scripts run without the package, in processes of their own.
     "jail": Layer(
         ("openoutcry.jail", "openoutcry.jail.*"),
@@ -199,6 +194,11 @@ LAYERS = {
         frozenset({"root"}),
         frozenset({"anthropic", "openai", "optuna", "rich"}),
     ),
+    "arena": Layer(("openoutcry.arena", "openoutcry.arena.protocol", "openoutcry.arena.times"), {"errors"}, set()),
+    # What ranks news has no say in scores: they import neither snapshots nor sources.
+    "arena_scoring": Layer(
+        ("openoutcry.arena.scoring", "openoutcry.arena.scoring.*"), {"arena_scoring", "errors", "native"}, {"numpy"}
+    ),
     "arena_log": Layer(
         ("openoutcry.arena.log", "openoutcry.arena.log.*"),
         {"arena_log", "errors", "native"},
@@ -206,7 +206,6 @@ LAYERS = {
     ),
     # One file, to be read and run by who has nothing of the package.
     "arena_verifier": Layer(("openoutcry.arena.verifier",), set(), set()),
-    "arena": Layer(("openoutcry.arena",), set(), set()),
     # Its weights say what is news; no score may know them.
     "arena_snapshots": Layer(
         ("openoutcry.arena.snapshots", "openoutcry.arena.snapshots.*"),
