@@ -105,7 +105,11 @@ impl<'a> Scan<'a> {
         let first = self.at;
         loop {
             let rest = &self.text.as_bytes()[self.at..];
-            self.at += rest.iter().position(|&byte| byte == b'"' || byte == b'\\' || byte < 0x20)?;
+            // Whole chunks first: without a way out of its loop, the test of one runs over vectors.
+            let (chunks, _) = rest.as_chunks::<32>();
+            let n_plain =
+                32 * chunks.iter().take_while(|chunk| !chunk.iter().fold(false, |any, &byte| any | ends(byte))).count();
+            self.at += n_plain + rest[n_plain..].iter().position(|&byte| ends(byte))?;
             match self.peek()? {
                 b'"' => {
                     self.at += 1;
@@ -136,6 +140,11 @@ impl<'a> Scan<'a> {
         let is_whole = !digits.starts_with('0') || (digits == "0" && !is_negative);
         (is_whole && digits.parse::<u64>().is_ok_and(|size| size <= LARGEST)).then(|| self.at += digits.len())
     }
+}
+
+/// Returns whether a byte ends a run of what a string has as it is.
+fn ends(byte: u8) -> bool {
+    byte == b'"' || byte == b'\\' || byte < 0x20
 }
 
 /// Returns how names are ordered: by the UTF-16 of what they stand for.
