@@ -1,4 +1,4 @@
-//! Texts that are canonical JSON (RFC 8785) as they stand, and hold no number but integers.
+//! Texts that are canonical JSON (RFC 8785) as they stand, without fractions.
 //!
 //! They are read in place: what is one is checked faster than it could be written again.
 
@@ -10,9 +10,9 @@ const DEEPEST: usize = 64;
 /// The largest integer that every reader of JSON has, of either sign.
 const LARGEST: u64 = (1 << 53) - 1;
 
-/// Returns the members of a canonical object by name, the values as they are written; else `None`.
+/// Returns the members of a canonical object, else `None`.
 ///
-/// The names are as they are written, too.
+/// Names and values are as they are written.
 pub(super) fn members<'a>(text: &'a str, found: &mut Vec<(&'a str, &'a str)>) -> Option<()> {
     found.clear();
     let mut scan = Scan { text, at: 0 };
