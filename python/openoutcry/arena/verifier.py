@@ -16,7 +16,7 @@ import re
 import sys
 from base64 import b64decode, b64encode
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from hashlib import sha256, sha512
 from json.encoder import encode_basestring
 from pathlib import Path
@@ -53,22 +53,22 @@ def canonical(value: Any, depth: int = 0) -> str:
         raise Wrong("texts, integers, lists and objects are required; received another value")
     if isinstance(value, list):
         return f"[{','.join([canonical(each, depth + 1) for each in value])}]"
-    names = sorted(value, key=lambda name: name.encode("utf-16-be", "surrogatepass"))
+    order = None if "".join(value).isascii() else lambda name: name.encode("utf-16-be", "surrogatepass")
+    names = sorted(value, key=order)
     return f"{{{','.join([f'{encode_basestring(name)}:{canonical(value[name], depth + 1)}' for name in names])}}}"
 
 
+_HASH = re.compile("[0-9a-f]{64}").fullmatch
 # A log has no fractions: as null they are not what stands there.
 _DECODER = json.JSONDecoder(parse_float=lambda _: None, parse_constant=lambda _: None)
 
 
 def parsed(line: bytes) -> dict[str, Any]:
     """Return the object of a line, which must be canonical."""
-    try:
+    with suppress(ValueError, RecursionError):
         found = _DECODER.decode(line.decode())
         if isinstance(found, dict) and canonical(found).encode() == line:
             return found
-    except (ValueError, RecursionError):
-        pass
     raise Wrong("an object in canonical JSON without fractions is required; received another line")
 
 
@@ -130,10 +130,9 @@ class Key(NamedTuple):
 
 
 def _unbase64(text: str) -> bytes:
-    try:
+    content = b""
+    with suppress(ValueError):
         content = b64decode(text, validate=True)
-    except ValueError:
-        content = b""
     if _base64(content) != text:
         raise Wrong(f"base 64 in its one form is required; received {text[:80]!r}")
     return content
@@ -225,10 +224,6 @@ class Tree:
         return _node(self.root(middle, first), self.root(size - middle, first + middle))
 
 
-def _is_hash(value: Any) -> bool:
-    return isinstance(value, str) and re.fullmatch("[0-9a-f]{64}", value) is not None
-
-
 def _need(name: str, wanted: Any, received: Any) -> None:
     if type(received) is not type(wanted) or received != wanted:
         raise Wrong(f"`{name}` must be {wanted}; received {str(received)[:80]}")
@@ -251,8 +246,10 @@ class Export:
         self.submissions, self.snapshots = dict[str, set[str]](), dict[str, str]()
         self.others: list[dict[str, Any]] = []
         for number, line in self._lines("log.jsonl"):
-            with self._place("log.jsonl", number):
+            try:
                 self._read(number, line)
+            except Wrong as wrong:
+                self.faults.append(Fault("log.jsonl", number, str(wrong)))
             self.tree.append(line)
             self.digests.append(sha256(line).hexdigest())
         self.first = self.others[0] if self.others else {}
@@ -293,9 +290,10 @@ class Export:
         name, hashes = record.get("submission_id"), record.get("commitments")
         if not isinstance(name, str) or name in self.submissions:
             raise Wrong(f"a new `submission_id` is required; received {name}")
-        if not (isinstance(hashes, list) and hashes and all(map(_is_hash, hashes)) and hashes == sorted(set(hashes))):
+        words = hashes if isinstance(hashes, list) else []
+        if not words or not all(isinstance(each, str) and _HASH(each) for each in words) or words != sorted({*words}):
             raise Wrong("`commitments` must be SHA-256 in ascending order; received others")
-        self.submissions[name] = set(hashes)
+        self.submissions[name] = set(words)
         snapshot = self.snapshots.get(str(record.get("snapshot_as_of")), "of one before")
         _need("snapshot_sha256", snapshot, record.get("snapshot_sha256"))
 

@@ -1,4 +1,4 @@
-//! The Merkle tree of an append-only log (RFC 9162, section 2, which keeps the hashes of RFC 6962).
+//! The Merkle tree of an append-only log (RFC 9162, section 2).
 //!
 //! It keeps the hash of every complete subtree, so that the root and the proofs of any size up to its own take a
 //! logarithmic number of hashes.
@@ -36,7 +36,7 @@ pub fn hash_children(left: &[u8], right: &[u8]) -> Hash {
     Sha256::new().chain_update([1]).chain_update(left).chain_update(right).finalize().into()
 }
 
-/// Returns the largest power of two below `size`, which is where a tree of that size parts.
+/// Returns the largest power of two below `size`, where its tree parts.
 fn part(size: usize) -> usize {
     1 << (size - 1).ilog2()
 }
@@ -227,7 +227,7 @@ pub fn is_included(index: u64, size: u64, leaf: &[u8], proof: &[impl AsRef<[u8]>
     last == 0 && hash == root
 }
 
-/// Returns whether a proof leads from an old root to a new one; see RFC 9162, 2.1.4.2.
+/// Returns whether a proof leads from an old root to a new; see RFC 9162, 2.1.4.2.
 #[must_use]
 pub fn is_consistent(old: u64, size: u64, old_root: &[u8], root: &[u8], proof: &[impl AsRef<[u8]>]) -> bool {
     if old == 0 || old > size || !are_hashes(proof) {

@@ -1,4 +1,4 @@
-//! The tree of a log, held to the vectors of RFC 6962's proofs and to its own definition.
+//! The tree of a log, held to the vectors of RFC 6962 and to its definition.
 
 use openoutcry_contract::merkle::{Hash, TILE_WIDTH, Tree, hash_children, hash_leaf, is_consistent, is_included};
 use proptest::prelude::*;
@@ -69,7 +69,7 @@ fn leaves(n: usize) -> Vec<Hash> {
     (0..n).map(|leaf| hash_leaf(&leaf.to_be_bytes())).collect()
 }
 
-/// The roots of `testonly/constants.go` of transparency-dev/merkle, and that of no leaf.
+/// The roots of `testonly/constants.go` of transparency-dev/merkle.
 #[test]
 fn the_known_roots_come_out() {
     let entries: [&[u8]; 8] = [

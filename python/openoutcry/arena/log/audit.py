@@ -1,6 +1,6 @@
-"""The check of a season's export with native hashing: what `openoutcry.arena.verifier` finds, sooner.
+"""The check of a season's export with native hashing.
 
-The two share no code, so that each is a witness of the other.
+It finds what `openoutcry.arena.verifier` finds, sooner. The two share no code, so that each is a witness of the other.
 """
 
 from __future__ import annotations

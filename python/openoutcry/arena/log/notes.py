@@ -1,4 +1,4 @@
-"""Signed notes and checkpoints (c2sp.org/signed-note, tlog-checkpoint and tlog-cosignature).
+"""Signed notes and checkpoints (C2SP: signed-note, tlog-checkpoint, -cosignature).
 
 A note is a text, a blank line, and a line for each signature. A checkpoint is a note whose text is an origin, the size
 of a tree and its root; a witness that has seen it grow only by appending adds a cosignature with the time.
@@ -238,7 +238,7 @@ def parse_signatures(lines: str) -> tuple[Signature, ...]:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """What a log says of itself: its origin, the number of records, and the root over them."""
+    """What a log says of itself: its origin, its size and the root over it."""
 
     origin: str
     size: int

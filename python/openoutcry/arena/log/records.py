@@ -35,7 +35,7 @@ class Link(NamedTuple):
 
 @dataclass(frozen=True)
 class Record:
-    """A record in its place: the leaf of the tree, and the line of the log without its end."""
+    """A record in its place: the leaf, which is the line without its end."""
 
     seq: int
     text: bytes

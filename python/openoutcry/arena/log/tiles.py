@@ -21,7 +21,7 @@ _PATH = re.compile(r"(entries|[0-7])/((?:x[0-9]{3}/)*[0-9]{3})(?:\.p/([1-9][0-9]
 
 @dataclass(frozen=True)
 class Tile:
-    """A tile of hashes, or of entries where `level` is None; partial where `width` is below 256."""
+    """A tile of hashes, or of entries where `level` is None."""
 
     level: int | None
     index: int

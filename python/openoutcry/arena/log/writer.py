@@ -1,4 +1,4 @@
-"""What appends to a log: records, the tree, and a checkpoint a batch. It knows no database."""
+"""What appends to a log: records, tree and checkpoints. It knows no database."""
 
 from __future__ import annotations
 

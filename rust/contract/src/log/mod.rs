@@ -1,4 +1,4 @@
-//! The log of an arena: lines of canonical JSON, each of which names the hash of the one before.
+//! The log of an arena: lines of canonical JSON that are chained by hashes.
 //!
 //! A record is a leaf of a Merkle tree, and a submission commits to decisions that are revealed later. This is the audit
 //! of what a log and its reveals say by themselves; checkpoints and signatures are checked in Python.
@@ -102,9 +102,9 @@ impl Log {
         log
     }
 
-    /// Reads the reveals of this log, a submission a line, and returns what is at fault.
+    /// Reads the reveals of this log, and returns what is at fault.
     ///
-    /// `content` is what the log was read from.
+    /// A line is a submission. `content` is what the log was read from.
     #[must_use]
     pub fn reveal(&self, content: &[u8], reveals: &[u8]) -> Vec<Fault> {
         let (lines, rest) = lines(reveals);

@@ -1,0 +1,89 @@
+//! The audit of an arena's log, on logs of a few lines.
+
+use openoutcry_contract::canonicalize;
+use openoutcry_contract::log::{Log, record_fault};
+use openoutcry_contract::merkle::{Hash, hash_leaf};
+
+const HASH: &str = "0000000000000000000000000000000000000000000000000000000000000000";
+
+fn hex(hash: &Hash) -> String {
+    hash.map(|byte| format!("{byte:02x}")).concat()
+}
+
+/// Returns a log whose records have these members, linked as they must be.
+fn log(records: &[String]) -> Vec<u8> {
+    let mut content = Vec::new();
+    for (seq, members) in records.iter().enumerate() {
+        let before = Log::read(&content).digests.last().map_or(HASH.to_owned(), hex);
+        let text = format!(r#"{{{members},"v":1,"seq":{seq},"prev_sha256":"{before}"}}"#);
+        content.extend(canonicalize(&text).unwrap().into_bytes());
+        content.push(b'\n');
+    }
+    content
+}
+
+fn first() -> String {
+    r#""type":"log","origin":"a","vkey":"b","salt_of":"c","created_at":"2026-05-08T12:00:00Z""#.to_owned()
+}
+
+fn snapshot() -> String {
+    let time = "2026-05-08T12:00:00Z";
+    format!(r#""type":"snapshot","as_of":"{time}","at":"{time}","sha256":"{HASH}","size":1"#)
+}
+
+fn submission(id: u32, commitments: &str) -> String {
+    let time = "2026-05-08T12:00:00Z";
+    format!(
+        r#""type":"submission","submission_id":"01{id:024}","agent_slug":"ada","received_at":"{time}","snapshot_as_of":"{time}","snapshot_sha256":"{HASH}","commitments":[{commitments}]"#
+    )
+}
+
+fn faults(content: &[u8]) -> Vec<usize> {
+    Log::read(content).faults.iter().map(|fault| fault.line).collect()
+}
+
+#[test]
+fn a_log_that_was_written_has_no_fault_and_each_line_is_a_leaf() {
+    let content = log(&[first(), snapshot(), submission(0, &format!("\"{HASH}\""))]);
+    let found = Log::read(&content);
+    assert_eq!((found.faults.len(), found.digests.len(), found.others.len()), (0, 3, 2));
+    let lines: Vec<_> = content.split(|&byte| byte == b'\n').collect();
+    assert_eq!(found.tree.inclusion(0, 1), Ok(Vec::new()));
+    assert_eq!(found.tree.tile(0, 0, 3).unwrap(), [hash_leaf(lines[0]), hash_leaf(lines[1]), hash_leaf(lines[2])]);
+    for line in &lines[..3] {
+        assert_eq!(record_fault(str::from_utf8(line).unwrap()), None);
+    }
+}
+
+#[test]
+fn a_fault_is_of_its_line() {
+    let one = format!("\"{HASH}\"");
+    assert_eq!(faults(&log(&[snapshot()])), [0]);
+    assert_eq!(faults(&log(&[first(), first()])), [1]);
+    assert_eq!(faults(&log(&[first(), snapshot(), snapshot()])), [2]);
+    assert_eq!(faults(&log(&[first(), submission(0, &one)])), [1]);
+    assert_eq!(faults(&log(&[first(), snapshot(), submission(0, &one), submission(0, &one)])), [3]);
+    assert_eq!(faults(&log(&[first(), snapshot(), submission(0, &format!("{one},{one}"))])), [2]);
+    let mut cut = log(&[first(), snapshot()]);
+    cut.pop();
+    assert_eq!(faults(&cut), [1]);
+    assert_eq!(faults(b"\xff\n"), [0]);
+}
+
+#[test]
+fn a_reveal_opens_what_was_committed_to_and_nothing_else() {
+    let body = r#"{"yes_probability":"0.5"}"#;
+    let digest = "\"7fff\"";
+    assert!(record_fault(&format!("{{{}}}", submission(0, digest))).is_some());
+    // The SHA-256 of the body, as the log that is its one line has it.
+    let hash = hex(&Log::read(format!("{body}\n").as_bytes()).digests[0]);
+    let content = log(&[first(), snapshot(), submission(0, &format!("\"{hash}\""))]);
+    let found = Log::read(&content);
+    let reveal = |opened: &str| {
+        let line = format!("{{\"opened\":[{opened}],\"submission_id\":\"01{:024}\"}}\n", 0);
+        found.reveal(&content, line.as_bytes()).len()
+    };
+    assert_eq!((reveal(body), reveal("")), (0, 0));
+    assert_eq!((reveal("{}"), reveal("1"), reveal(&format!("{body},{body}")), reveal(" ")), (1, 1, 1, 1));
+    assert_eq!(found.reveal(&content, b"").len(), 1);
+}
