@@ -9,7 +9,6 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from urllib.parse import parse_qs
 
-import httpx
 import pytest
 from arena_worlds import AS_OF, FETCHED, fixture, zipped
 
@@ -22,6 +21,7 @@ from openoutcry.arena.sources.observing import Observer
 from openoutcry.arena.sources.plan import Plan, read_plan, shipped_plan
 
 pytestmark = pytest.mark.once
+httpx = pytest.importorskip("httpx")
 URL = "https://example.org/feed"
 PLAN = Plan({"Paper": URL}, ("KXIRANSTRIKE",), calendar=fixture("calendar.ics"))
 
