@@ -21,6 +21,8 @@ NEEDED = (
     "openoutcry/py.typed",
     "openoutcry/data/ecb_fx.zip",
     "openoutcry/data/us_treasury.csv.gz",
+    "openoutcry/arena/snapshots/theaters.json",
+    "openoutcry/arena/sources/plan.json",
     "openoutcry/realism/bands.json",
     "openoutcry/report/inspector.js",
     "openoutcry/report/sections.css",

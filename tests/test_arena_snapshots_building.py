@@ -10,9 +10,7 @@ from dataclasses import replace
 from datetime import timedelta
 from math import exp
 
-import brotli
 import pytest
-import zstandard
 from arena_worlds import AS_OF, FETCHED, HOUR, built, event, market, news, quake, seen, theaters
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,6 +22,8 @@ from openoutcry.arena.snapshots.precompressed import precompress
 from openoutcry.arena.snapshots.ranking import WEIGHTS, score
 
 pytestmark = pytest.mark.once
+brotli = pytest.importorskip("brotli")
+zstandard = pytest.importorskip("zstandard")
 LATE = timedelta(microseconds=1)
 
 

@@ -6,12 +6,11 @@ import gzip
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from urllib.parse import parse_qs
 
-import httpx
 import pytest
-from arena_worlds import FETCHED, fixture, zipped
+from arena_worlds import AS_OF, FETCHED, fixture, zipped
 
 from openoutcry.arena.snapshots.theaters import shipped_bytes
 from openoutcry.arena.sources import fetching, gdelt, kalshi, usgs, wikipedia
@@ -22,6 +21,7 @@ from openoutcry.arena.sources.observing import Observer
 from openoutcry.arena.sources.plan import Plan, read_plan, shipped_plan
 
 pytestmark = pytest.mark.once
+httpx = pytest.importorskip("httpx")
 URL = "https://example.org/feed"
 PLAN = Plan({"Paper": URL}, ("KXIRANSTRIKE",), calendar=fixture("calendar.ics"))
 
@@ -109,6 +109,18 @@ def test_all_requests_together_have_a_bound() -> None:
     asking = fetcher(failing(AssertionError("nobody is to be asked")))
     asking.seconds = 0
     assert asking.get("rss", "Paper", URL).error == "no time was left"
+
+
+def test_r19_an_answer_that_arrives_after_the_edge_is_none() -> None:
+    times = iter([FETCHED, FETCHED, AS_OF, AS_OF, AS_OF + timedelta(seconds=1), AS_OF + timedelta(seconds=1)])
+    client = make_client(httpx.MockTransport(lambda _: httpx.Response(200, content=fixture("rss.xml"))))
+    asking = Fetcher(client, lambda: next(times), until=AS_OF)
+    found = [asking.get("rss", f"Paper {n}", URL) for n in range(3)]
+    assert [(each.status, each.fetched_at <= AS_OF) for each in found] == [(200, True), (200, True), (0, False)]
+    # So one slow source does not cost the snapshot.
+    observed = Observer().observe(AS_OF, found)
+    assert observed.lost["rss.no_answer"] == 1
+    assert "rss" not in observed.failed
 
 
 def test_a_clock_without_a_zone_is_refused() -> None:

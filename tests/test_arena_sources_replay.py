@@ -21,7 +21,7 @@ from openoutcry.arena.snapshots.kinds import SnapshotError, TheaterIntel
 from openoutcry.arena.snapshots.leaks import LeakError
 from openoutcry.arena.snapshots.theaters import shipped_bytes
 from openoutcry.arena.sources import observing
-from openoutcry.arena.sources.captures import folder_name, load, replay, save
+from openoutcry.arena.sources.captures import folder_name, load, remember, replay, resume, save
 from openoutcry.arena.sources.fetching import Capture
 from openoutcry.arena.sources.observing import FETCHED as SOURCES
 from openoutcry.arena.sources.observing import Observation, Observer
@@ -229,15 +229,29 @@ def test_r16_a_replay_gives_the_same_bytes_and_r20_no_snapshot_of_a_silent_edge(
     assert [each.as_of for each in replayed] == [AS_OF, AS_OF + 2 * STEP]
 
 
-def test_an_observer_that_replayed_goes_on_as_if_it_had_not_begun_anew(tmp_path: Path) -> None:
+@pytest.mark.parametrize("n_remembered", [0, 1, 2, 3])
+def test_r16_an_observer_that_begins_anew_goes_on_as_if_it_had_not(n_remembered: int, tmp_path: Path) -> None:
     season(tmp_path)
-    whole, anew = Observer(), Observer()
-    for as_of, captures in load(tmp_path):
+    whole = Observer()
+    for n, (as_of, captures) in enumerate(load(tmp_path), 1):
         whole.observe(as_of, captures)
-    list(replay(tmp_path, anew))
+        if n == n_remembered:
+            remember(tmp_path, whole)
+    anew = resume(tmp_path)
+    assert anew.memory == whole.memory
     edge = AS_OF + 9 * STEP
     assert anew.observe(edge, answers(edge)) == whole.observe(edge, answers(edge))
-    assert anew.known == whole.known
+    # What is remembered is no edge, and nothing is left beside it.
+    assert len(list(replay(tmp_path))) == 2
+    assert len(list(tmp_path.iterdir())) == 3 + (n_remembered > 0)
+
+
+@pytest.mark.parametrize("raw", [b"", b"[]", b"{}", b'{"as_of": "now"}'])
+def test_what_was_not_remembered_so_is_refused(raw: bytes, tmp_path: Path) -> None:
+    save(tmp_path, AS_OF, answers())
+    (tmp_path / "memory.json").write_bytes(raw)
+    with pytest.raises(SnapshotError, match="what was remembered cannot be read"):
+        resume(tmp_path)
 
 
 @settings(max_examples=10)

@@ -1,7 +1,7 @@
 """Captures kept as files, and the snapshots of a season made again from them.
 
 A folder holds one folder an edge, and in it two files a capture: `rss.0.raw`, the body, and `rss.0.json`, the address,
-when it was fetched, the status and the headers.
+when it was fetched, the status and the headers. Beside the edges, `memory.json` may hold what an observer remembers.
 """
 
 from __future__ import annotations
@@ -17,7 +17,10 @@ from openoutcry.arena.snapshots.building import Snapshot, build
 from openoutcry.arena.snapshots.kinds import SnapshotError
 from openoutcry.arena.snapshots.times import parse_time, show_time
 from openoutcry.arena.sources.fetching import Capture
+from openoutcry.arena.sources.memory import dump, read_memory
 from openoutcry.arena.sources.observing import Observer
+
+MEMORY = "memory.json"
 
 
 def folder_name(as_of: datetime) -> str:
@@ -62,28 +65,52 @@ def load(folder: Path) -> Iterator[tuple[datetime, list[Capture]]]:
     Raises:
         SnapshotError: A file is missing or is not what `save` writes.
     """
-    for place in sorted(each for each in folder.iterdir() if each.is_dir() and not each.name.startswith(".")):
+    for place in _places(folder):
         yield _edge(place)
 
 
-def replay(folder: Path, observer: Observer | None = None) -> Iterator[Snapshot]:
+def replay(folder: Path) -> Iterator[Snapshot]:
     """Yield the snapshots that a folder's captures make, the bytes once published.
 
     An edge at which every source was down has none.
 
-    Args:
-        folder: What `save` was given.
-        observer: One that has seen nothing yet; afterwards it remembers what the folder showed, so that a server that
-            began anew goes on as if it had not.
-
     Raises:
         SnapshotError: A file cannot be read, or an edge's captures are from after it.
     """
-    observer = observer or Observer()
+    observer = Observer()
     for as_of, captures in load(folder):
         observation = observer.observe(as_of, captures)
         if not observation.is_down:
             yield build(as_of, observation.seen)
+
+
+def remember(folder: Path, observer: Observer) -> None:
+    """Keep what an observer remembers, in the place of what was kept before."""
+    with tempfile.TemporaryDirectory(prefix=".new-", dir=folder) as new:
+        file = Path(new, MEMORY)
+        file.write_bytes(dump(observer.memory))
+        file.replace(folder / MEMORY)
+
+
+def resume(folder: Path) -> Observer:
+    """Return an observer that goes on as if it had seen every edge of a folder.
+
+    It sees again only the edges after what `remember` kept, or all where nothing is kept.
+
+    Raises:
+        SnapshotError: A file cannot be read. What is remembered may be deleted: it follows from the captures.
+    """
+    kept = folder / MEMORY
+    observer = Observer(read_memory(kept.read_bytes()) if kept.exists() else None)
+    for place in _places(folder):
+        last = observer.memory.as_of
+        if last is None or place.name > folder_name(last):
+            observer.observe(*_edge(place))
+    return observer
+
+
+def _places(folder: Path) -> list[Path]:
+    return sorted(each for each in folder.iterdir() if each.is_dir() and not each.name.startswith("."))
 
 
 def _edge(place: Path) -> tuple[datetime, list[Capture]]:

@@ -45,12 +45,14 @@ class Fetcher:
         client: From `make_client`, or one with a transport of one's own.
         clock: Says the time that captures carry.
         known: The last whole answer of each address, to ask only for a newer one.
+        until: The edge that is asked for. An answer that arrives after it is none: the snapshot may not show it.
         seconds: How long all requests of this fetcher may take together; those after it are not made.
     """
 
     client: httpx.Client
     clock: Callable[[], datetime]
     known: Mapping[str, Capture] = field(default_factory=dict)
+    until: datetime | None = None
     seconds: float = 60.0
     _began: float = field(default_factory=time.monotonic, init=False)
 
@@ -66,6 +68,8 @@ class Fetcher:
         # A feed's redirect may be no address at all, which `httpx` refuses with either.
         except (httpx.HTTPError, httpx.InvalidURL, TooMuch, UnicodeError) as error:
             return self._none(source, part, url, f"{type(error).__name__}: {error}")
+        if self.until is not None and self.now() > self.until:
+            return self._none(source, part, url, "it came after the edge")
         headers = {name: answer.headers[name] for name in KEPT_HEADERS if name in answer.headers}
         return Capture(source, part, url, self.now(), answer.status_code, headers, body)
 

@@ -20,10 +20,12 @@ from openoutcry.arena.snapshots.times import check_time, show_time
 from openoutcry.arena.sources import calendar, gdelt, kalshi, risk, rss, usgs, wikipedia
 from openoutcry.arena.sources.assessing import Facts, assess
 from openoutcry.arena.sources.fetching import Capture
+from openoutcry.arena.sources.memory import Memory
 from openoutcry.arena.sources.parsed import Parsed
 
 CURATED = "theaters"
 FETCHED = (gdelt.SOURCE, kalshi.SOURCE, rss.SOURCE, usgs.SOURCE, wikipedia.SOURCE)
+ANSWERS = (200, 304)
 MOST_MARKETS = 120
 FORGOTTEN, EVENTS_OF, AHEAD = timedelta(hours=72), timedelta(hours=24), timedelta(days=30)
 
@@ -69,19 +71,14 @@ class _Answers:
 class Observer:
     """What has been seen so far; of a slot that was missed, it is not told."""
 
-    def __init__(self) -> None:
-        """Begin with nothing seen."""
-        self._known: dict[str, Capture] = {}
-        self._as_of: datetime | None = None
-        # An article with when it was last listed.
-        self._news: dict[str, tuple[Seen, datetime]] = {}
-        self._quakes: dict[str, Seen] = {}
-        self._events: dict[str, gdelt.Event] = {}
+    def __init__(self, memory: Memory | None = None) -> None:
+        """Begin with nothing seen, or with what another observer remembered."""
+        self.memory = memory or Memory()
 
     @property
     def known(self) -> Mapping[str, Capture]:
         """The answers of the last edge by address, for the next `Fetcher`."""
-        return dict(self._known)
+        return dict(self.memory.known)
 
     def observe(self, as_of: datetime, captures: Iterable[Capture]) -> Observation:
         """Return what an edge's captures show, with what earlier ones did.
@@ -90,18 +87,18 @@ class Observer:
             LeakError: A capture is from after `as_of`. Nothing is remembered of the edge then (R-19).
             SnapshotError: The edge does not come after the last one.
         """
-        captures, as_of = list(captures), check_time("as_of", as_of)
+        captures, as_of, last = list(captures), check_time("as_of", as_of), self.memory.as_of
         for capture in captures:
-            if check_time("fetched_at", capture.fetched_at) > as_of:
+            if capture.status in ANSWERS and check_time("fetched_at", capture.fetched_at) > as_of:
                 raise LeakError(
                     f"a capture of {capture.source} must not be after {show_time(as_of)}; "
                     f"received {show_time(capture.fetched_at)}"
                 )
-        if self._as_of is not None and as_of <= self._as_of:
-            raise SnapshotError(f"edges must come in order; received {show_time(as_of)} after {show_time(self._as_of)}")
-        self._as_of = as_of
+        if last is not None and as_of <= last:
+            raise SnapshotError(f"edges must come in order; received {show_time(as_of)} after {show_time(last)}")
+        self.memory.as_of = as_of
         whole = self._whole(captures)
-        silent = Counter(f"{each.source}.no_answer" for each in captures if each.status not in (200, 304))
+        silent = Counter(f"{each.source}.no_answer" for each in captures if each.status not in ANSWERS)
         answers = _Answers(whole, set(), silent)
         table = _table(answers)
         seen: list[Seen] = self._articles(answers, as_of)
@@ -109,7 +106,7 @@ class Observer:
         seen += _markets(answers, table, as_of)
         seen += _scheduled(answers, as_of)
         facts = self._facts(answers, seen, as_of)
-        newest = max((capture.fetched_at for capture in captures), default=as_of)
+        newest = max((capture.fetched_at for capture in whole), default=as_of)
         seen += [Seen(each, newest) for each in assess(facts, table, as_of)]
         failed = tuple(source for source in FETCHED if source not in answers.answered)
         return Observation(as_of, tuple(seen), failed, dict(sorted(answers.lost.items())))
@@ -117,13 +114,13 @@ class Observer:
     def _whole(self, captures: list[Capture]) -> list[Capture]:
         """Return the answers in a fixed order, each with the body that holds."""
         whole = []
-        for each in sorted(captures, key=lambda each: (each.source, each.part, each.url)):
-            last = self._known.get(each.url)
+        for each in sorted(captures, key=lambda each: (each.source, each.part, each.url, each.fetched_at, each.body)):
+            last = self.memory.known.get(each.url)
             if each.status == 304 and last is not None:
                 whole.append(replace(each, body=last.body, headers={**last.headers, **each.headers}))
             elif each.status == 200:
                 whole.append(each)
-        self._known = {each.url: each for each in whole if each.url}
+        self.memory.known = {each.url: each for each in whole if each.url}
         return whole
 
     def _articles(self, answers: _Answers, as_of: datetime) -> list[Seen]:
@@ -132,28 +129,30 @@ class Observer:
             *answers.read(gdelt.SOURCE, "articles", lambda each: gdelt.parse_articles(each.body, each.fetched_at)),
         ]
         for capture, item in listed:
-            first = self._news[item.id][0] if item.id in self._news else Seen(item, capture.fetched_at)
-            self._news[item.id] = (first, as_of)
-        self._news = {name: each for name, each in self._news.items() if as_of - each[1] < FORGOTTEN}
-        return [seen for seen, _ in self._news.values()]
+            first = self.memory.news[item.id][0] if item.id in self.memory.news else Seen(item, capture.fetched_at)
+            self.memory.news[item.id] = (first, as_of)
+        self.memory.news = {name: each for name, each in self.memory.news.items() if as_of - each[1] < FORGOTTEN}
+        return [seen for seen, _ in self.memory.news.values()]
 
     def _earthquakes(self, answers: _Answers) -> list[Seen]:
         listed: dict[str, Seen] = {}
         for capture, item in answers.read(usgs.SOURCE, "", lambda each: usgs.parse(each.body, each.fetched_at)):
-            listed[item.id] = self._quakes.get(item.id) or Seen(item, capture.fetched_at)
+            listed[item.id] = self.memory.quakes.get(item.id) or Seen(item, capture.fetched_at)
         # What is listed no more is a day old, or was no earthquake. While nobody answers, it is kept for later.
         if usgs.SOURCE in answers.answered:
-            self._quakes = listed
+            self.memory.quakes = listed
         return list(listed.values())
 
     def _facts(self, answers: _Answers, seen: list[Seen], as_of: datetime) -> Facts:
         events = answers.read(gdelt.SOURCE, "events", lambda each: gdelt.parse_events(each.body, each.fetched_at))
-        self._events |= {item.id: item for _, item in events}
-        self._events = {name: each for name, each in self._events.items() if as_of - each.added_at < EVENTS_OF}
+        self.memory.events |= {item.id: item for _, item in events}
+        self.memory.events = {
+            name: each for name, each in self.memory.events.items() if as_of - each.added_at < EVENTS_OF
+        }
         return Facts(
             news=_items(seen, News) if answers.answered & {rss.SOURCE, f"{gdelt.SOURCE}.articles"} else None,
             quakes=_items(seen, Seismic) if usgs.SOURCE in answers.answered else None,
-            events=tuple(self._events.values()) if f"{gdelt.SOURCE}.events" in answers.answered else None,
+            events=tuple(self.memory.events.values()) if f"{gdelt.SOURCE}.events" in answers.answered else None,
             rises=_rises(answers, as_of),
             risks=dict(item for _, item in answers.read(risk.SOURCE, "", lambda each: risk.parse(each.body))),
         )
