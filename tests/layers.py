@@ -194,7 +194,7 @@ LAYERS = {
         frozenset({"root"}),
         frozenset({"anthropic", "openai", "optuna", "rich"}),
     ),
-    "arena": Layer(("openoutcry.arena", "openoutcry.arena.protocol", "openoutcry.arena.times"), {"errors"}, set()),
+    "arena": Layer(("openoutcry.arena",), set(), set()),
     # What ranks news has no say in scores: they import neither snapshots nor sources.
     "arena_scoring": Layer(
         ("openoutcry.arena.scoring", "openoutcry.arena.scoring.*"), {"arena_scoring", "errors", "native"}, {"numpy"}

@@ -1,1 +1,0 @@
-"""The Arena's web server: the protocol under `/v2/competition`, the log and the pages beside it."""
