@@ -9,7 +9,14 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from openoutcry import openoutcry_py as native
-from openoutcry.arena.protocol import DECISION_VERSION, MOST_DECISIONS, MOST_REASONING, ArenaError, is_market_id, slug_of
+from openoutcry.arena.protocol import (
+    DECISION_VERSION,
+    MOST_DECISIONS,
+    MOST_REASONING,
+    ArenaError,
+    is_market_id,
+    slug_of,
+)
 from openoutcry.arena.times import moment_of
 from openoutcry.openoutcry_py import OpenOutcryError
 
@@ -79,14 +86,17 @@ def submission_of(body: bytes) -> Submission:
     if told.schema_version != DECISION_VERSION:
         wanted = f"a schema_version of {DECISION_VERSION} is required"
         raise ArenaError("invalid_payload", f"{wanted}; received {told.schema_version[:32]!r}", "schema_version")
-    moments = []
-    for name in ("submitted_at", "snapshot_as_of"):
-        try:
-            moments.append(moment_of(name, getattr(told, name)))
-        except OpenOutcryError as error:
-            raise ArenaError("invalid_payload", _said(error), name) from error
+    _moment(told.submitted_at, "submitted_at")
+    as_of = _moment(told.snapshot_as_of, "snapshot_as_of")
     decisions = tuple(_decided(place, each) for place, each in enumerate(told.decisions))
-    return Submission(slug_of(told.agent_slug) or "", moments[1], decisions, sha256(body).digest())
+    return Submission(slug_of(told.agent_slug) or "", as_of, decisions, sha256(body).digest())
+
+
+def _moment(text: str, field: str) -> int:
+    try:
+        return moment_of(field, text)
+    except OpenOutcryError as error:
+        raise ArenaError("invalid_payload", _said(error), field) from error
 
 
 def check_once(submission: Submission) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,10 +57,25 @@ class LogWriter:
             for entry in entries:
                 records.append(seal(entry, end))
                 end = records[-1].link
-            self.tree.append([record.text for record in records])
-            begin, self.end = self.end, end
-            root = self.tree.root()
-            return Batch(begin, tuple(records), root, self._key.sign(self._checkpoint(end.seq, root).text()))
+            return self._appended(records)
+
+    def extend(self, records: Sequence[Record]) -> Batch:
+        """Append records that are sealed, the first of them to the end of the log.
+
+        Raises:
+            OpenOutcryError: `argument_invalid`: it goes on with another one; nothing is appended.
+        """
+        with self._lock:
+            if records and records[0].seq != self.end.seq:
+                wanted = f"a record in place {self.end.seq} is required"
+                raise refusal("argument_invalid", f"{wanted}; received {records[0].seq}")
+            return self._appended(records)
+
+    def _appended(self, records: Sequence[Record]) -> Batch:
+        self.tree.append([record.text for record in records])
+        begin, self.end = self.end, records[-1].link if records else self.end
+        root = self.tree.root()
+        return Batch(begin, tuple(records), root, self._key.sign(self._checkpoint(self.end.seq, root).text()))
 
     def undo(self, batch: Batch) -> None:
         """Take back the last batch, which could not be stored and was shown to nobody.

@@ -6,21 +6,25 @@ from typing import Annotated, Any
 
 from fastapi import FastAPI, Query, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.openapi.utils import get_openapi
+from fastapi.responses import PlainTextResponse
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
-from openoutcry.arena.decisions import SubmissionBody, path_of
-from openoutcry.arena.protocol import BASE, PROTOCOL_VERSION, ArenaError
+from openoutcry.arena.protocol import BASE, PROTOCOL_VERSION, ArenaError, slug_of
 from openoutcry.arena.server import bodies
 from openoutcry.arena.server.asking import Door
+from openoutcry.arena.server.boards import Boards
+from openoutcry.arena.server.describing import described
 from openoutcry.arena.server.hot import Intel, Submissions
 from openoutcry.arena.server.listing import listed
-from openoutcry.arena.server.refusing import on_fault, on_http, on_refusal, refused
+from openoutcry.arena.server.refusing import on_fault, on_http, on_query, on_refusal
 from openoutcry.arena.server.registering import Registrations, Rotations
+from openoutcry.arena.server.registry import Registry
 from openoutcry.arena.server.settings import Settings
 from openoutcry.arena.store.arena import Arena
+
+MOST_ROWS = 500
 
 
 def app_of(arena: Arena, settings: Settings = Settings()) -> FastAPI:  # noqa: B008 it cannot change
@@ -34,20 +38,22 @@ def app_of(arena: Arena, settings: Settings = Settings()) -> FastAPI:  # noqa: B
     app = FastAPI(title="OpenOutcry Arena", version=PROTOCOL_VERSION, docs_url=None, redoc_url=None)
     app.add_exception_handler(ArenaError, on_refusal)
     app.add_exception_handler(HTTPException, on_http)
-    app.add_exception_handler(RequestValidationError, _on_query)
+    app.add_exception_handler(RequestValidationError, on_query)
     app.add_exception_handler(Exception, on_fault)
     # Plain routes: what a burst asks for is read and written without the framework.
-    app.router.add_route(f"{BASE}/decisions", Submissions(settings, arena.state, door, arena.writer), ["POST"])
-    app.router.add_route(f"{BASE}/intel", Intel(settings, arena.state, door, arena.reading), ["GET"])
-    app.router.add_route(f"{BASE}/register", Registrations(settings, door, arena.writer), ["POST"])
-    app.router.add_route(f"{BASE}/keys/rotate", Rotations(settings, door, arena.writer), ["POST"])
+    app.router.add_route(f"{BASE}/decisions", Submissions(settings, arena.state, door, arena.writer).answer, ["POST"])
+    app.router.add_route(f"{BASE}/intel", Intel(settings, arena.state, door, arena.reading).answer, ["GET"])
+    app.router.add_route(f"{BASE}/register", Registrations(settings, door, arena.writer).answer, ["POST"])
+    app.router.add_route(f"{BASE}/keys/rotate", Rotations(settings, door, arena.writer).answer, ["POST"])
     _add_markets(app, arena, settings, door)
-    app.openapi = lambda: _document(app)  # type: ignore[method-assign]
+    _add_agents(app, arena, Boards(arena, settings), door)
+    _add_registry(app, Registry(arena, settings))
+    app.openapi = lambda: described(app)  # type: ignore[method-assign]
     return app
 
 
 def _add_markets(app: FastAPI, arena: Arena, settings: Settings, door: Door) -> None:
-    @app.get(f"{BASE}/markets", response_model=bodies.MarketsBody, responses=_errors(400, 401, 429))
+    @app.get(f"{BASE}/markets", response_model=bodies.MarketsBody)
     async def markets(
         request: Request,
         status: Annotated[str, Query(description="`open`, `closed` or `settled`.")] = "open",
@@ -57,3 +63,57 @@ def _add_markets(app: FastAPI, arena: Arena, settings: Settings, door: Door) -> 
         door.admitted(request)
         found = await run_in_threadpool(listed, arena.state, arena.reading, status, theater, settings.clock())
         return JSONResponse(found)
+
+
+def _add_agents(app: FastAPI, arena: Arena, boards: Boards, door: Door) -> None:
+    @app.get(f"{BASE}/leaderboard")
+    async def leaderboard(
+        request: Request,
+        limit: Annotated[int, Query(ge=1, le=MOST_ROWS)] = 50,
+        cursor: Annotated[int, Query(ge=0, description="`next_cursor` of the page before.")] = 0,
+        theater: Annotated[str | None, Query(description="The board of one region.")] = None,
+        min_n: Annotated[int, Query(ge=0, description="Agents with so many scored decisions at least.")] = 0,
+    ) -> dict[str, Any]:
+        """Return agents by skill."""
+        door.admitted(request)
+        return await run_in_threadpool(boards.leaderboard, theater, min_n, cursor, limit)
+
+    @app.get(f"{BASE}/agents/{{slug}}")
+    async def agent(request: Request, slug: str) -> dict[str, Any]:
+        """Return an agent, its scores and its newest submissions."""
+        owner = door.admitted(request)
+        known = slug_of(slug) or slug[:64]
+        return await run_in_threadpool(boards.profile, known, is_owner=owner is not None and owner.slug == known)
+
+
+def _add_registry(app: FastAPI, registry: Registry) -> None:
+    @app.get("/registry/vkey", response_class=PlainTextResponse)
+    async def vkey() -> str:
+        """Return the key that checkpoints are verified by."""
+        return f"{registry.key}\n"
+
+    @app.get("/registry/checkpoint", response_class=PlainTextResponse)
+    async def checkpoint() -> str:
+        """Return the newest checkpoint, a signed note."""
+        return registry.checkpoint
+
+    @app.get("/registry/tile/{path:path}")
+    async def tile(path: str) -> Response:
+        """Return a tile of hashes, or a bundle of records."""
+        content = await run_in_threadpool(registry.tile, path)
+        headers = {"Cache-Control": "public, max-age=31536000, immutable"}
+        return Response(content, headers=headers, media_type="application/octet-stream")
+
+    @app.get("/registry/proof/{submission_id}")
+    async def proof(request: Request, submission_id: str) -> Response:
+        """Return the proof of a submission as JSON, or as `tlog-proof` where text is asked for."""
+        found, record, opened = await run_in_threadpool(registry.proof, submission_id)
+        if request.headers.get("accept", "").startswith("text/plain"):
+            return PlainTextResponse(found.text(), headers={"Vary": "Accept"})
+        told = {"record": record.decode(), "salts": opened, **found.members()}
+        return JSONResponse(told, headers={"Vary": "Accept"})
+
+    @app.get("/registry/consistency")
+    async def consistency(old: Annotated[int, Query(alias="from")], to: int) -> dict[str, Any]:
+        """Return the proof that one size of the log begins another."""
+        return {"from": old, "to": to, "proof": registry.consistency(old, to)}

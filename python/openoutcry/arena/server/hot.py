@@ -39,7 +39,7 @@ class Submissions:
     def __init__(self, settings: Settings, state: State, door: Door, writer: Writer) -> None:
         self._settings, self._state, self._door, self._writer = settings, state, door, writer
 
-    async def __call__(self, request: Request) -> Response:
+    async def answer(self, request: Request) -> Response:
         """Take a submission; each check comes before the next (R-05)."""
         body = await read_body(request)
         # When all of it was here: one that began before a cutoff could else be finished after it.
@@ -116,7 +116,7 @@ class Intel:
         self._settings, self._state, self._door, self._engine = settings, state, door, engine
         self._kept: dict[int, dict[str, bytes]] = {}
 
-    async def __call__(self, request: Request) -> Response:
+    async def answer(self, request: Request) -> Response:
         """Serve a snapshot."""
         self._door.admitted(request)
         asked = moment_asked(request)
@@ -132,7 +132,9 @@ class Intel:
         }
         if is_match(request.headers.get("if-none-match"), etag):
             return Response(b"", 304, headers)
-        bodies = self._kept.get(as_of) or await run_in_threadpool(self._fetched, as_of)
+        bodies = self._kept.get(as_of)
+        if bodies is None:
+            bodies = await run_in_threadpool(self._fetched, as_of)
         coding = chosen_coding(request.headers.get("accept-encoding", ""))
         if coding != "identity":
             headers["Content-Encoding"] = coding

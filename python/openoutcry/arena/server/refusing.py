@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import logging
 
+from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from openoutcry.arena.decisions import path_of
 from openoutcry.arena.protocol import ArenaError
 
 _LOGGER = logging.getLogger("openoutcry.arena")
@@ -36,9 +38,18 @@ async def on_http(request: Request, error: Exception) -> Response:
     """Answer what the framework has refused: no such path, no such method."""
     assert isinstance(error, HTTPException)
     code = _CODES.get(error.status_code, "invalid_payload")
-    answer = refused(ArenaError(code, f"{request.method} of this path is required to be served; received {error.detail}"))
+    answer = refused(
+        ArenaError(code, f"{request.method} of this path is required to be served; received {error.detail}")
+    )
     answer.headers.update(error.headers or {})
     return answer
+
+
+async def on_query(request: Request, error: Exception) -> Response:
+    """Answer a path or a query whose values no route takes."""
+    assert isinstance(error, RequestValidationError)
+    first = error.errors()[0]
+    return refused(ArenaError("invalid_payload", str(first["msg"]), path_of(tuple(first["loc"][1:]))))
 
 
 async def on_fault(request: Request, error: Exception) -> Response:

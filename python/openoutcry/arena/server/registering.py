@@ -33,7 +33,7 @@ class Registrations:
     def __init__(self, settings: Settings, door: Door, writer: Writer) -> None:
         self._settings, self._door, self._writer = settings, door, writer
 
-    async def __call__(self, request: Request) -> Response:
+    async def answer(self, request: Request) -> Response:
         """Register an agent, whose key is shown once."""
         body = await read_body(request)
         check_media(request)
@@ -57,7 +57,7 @@ class Rotations:
     def __init__(self, settings: Settings, door: Door, writer: Writer) -> None:
         self._settings, self._door, self._writer = settings, door, writer
 
-    async def __call__(self, request: Request) -> Response:
+    async def answer(self, request: Request) -> Response:
         """Give an agent another key."""
         agent = self._door.known(request)
         key = await self._writer.written(RotatingKey(agent.slug, self._settings.clock()))

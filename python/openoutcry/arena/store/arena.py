@@ -2,14 +2,88 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+import secrets
+from hashlib import sha256
 from pathlib import Path
 from types import TracebackType
-from typing import Any
 
-from sqlalchemy import Engine
+from sqlalchemy import Connection, select
 
+from openoutcry import openoutcry_py as native
+from openoutcry.arena.log.notes import SignerKey
+from openoutcry.arena.log.records import Link
+from openoutcry.arena.log.writer import LogWriter
+from openoutcry.arena.scoring import Parameters
 from openoutcry.arena.store.database import Database
+from openoutcry.arena.store.entries import Beginning, SettingRules
 from openoutcry.arena.store.state import State
+from openoutcry.arena.store.tables import hashes, records
 from openoutcry.arena.store.writer import Writer
 from openoutcry.arena.times import now
+
+KEY, FILE = "log.key", "arena.sqlite"
+NO_RATES = b"[]"
+"""A table of past rates without a row."""
+SCORING_VERSION = "1"
+
+
+class Arena:
+    """An arena in a folder, which holds its key and, unless a URL says otherwise, its database.
+
+    Args:
+        folder: Made where it is missing.
+        url: A database of SQLAlchemy; None for a SQLite file in the folder.
+        origin: The name of a new log; that of an old one stands.
+    """
+
+    def __init__(self, folder: Path, url: str | None = None, origin: str = "openoutcry.arena/local") -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.folder = folder
+        self._database = Database.in_file(folder / FILE) if url is None else Database(url)
+        self._database.migrate()
+        self.key = _signer(folder / KEY, origin)
+        self.reading = self._database.reading
+        with self.reading.connect() as connection:
+            self.state = State.of(connection)
+            log = _resumed(connection, self.key)
+        self.writer = Writer(self._database, log, self.state)
+        if log.end.seq == 0:
+            self.writer.write(Beginning(origin, str(self.key.verifier), now()))
+            rules = Parameters().to_record()
+            self.writer.write(SettingRules(SCORING_VERSION, rules, NO_RATES, now()))
+
+    def close(self) -> None:
+        """Write what is queued, and close the database."""
+        self.writer.close()
+        self._database.close()
+
+    def __enter__(self) -> Arena:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _signer(path: Path, origin: str) -> SignerKey:
+    """Return the key of a log, made where there is none."""
+    if not path.exists():
+        made = SignerKey(origin, secrets.token_bytes(32))
+        begun = path.with_suffix(".tmp")
+        with os.fdopen(os.open(begun, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+            file.write(made.private_text() + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        begun.replace(path)
+    return SignerKey.parse(path.read_text(encoding="utf-8").strip())
+
+
+def _resumed(connection: Connection, key: SignerKey) -> LogWriter:
+    """Return a log at its end."""
+    tiles = connection.execute(select(hashes.c.leaves).order_by(hashes.c.tile)).scalars()
+    tree = native.MerkleTree(b"".join(map(bytes, tiles)))
+    last = connection.execute(select(records.c.seq, records.c.record).order_by(records.c.seq.desc()).limit(1)).first()
+    end = Link() if last is None else Link(last.seq + 1, sha256(bytes(last.record)).hexdigest())
+    return LogWriter(key, tree, end)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from sqlalchemy import Connection, Table, insert, select
+from ulid import LaxMonotonicPolicy, ULIDGenerator
 
-from openoutcry.arena.log.writer import LogWriter, Written
+from openoutcry.arena.log.records import Record, seal
+from openoutcry.arena.log.writer import LogWriter
 from openoutcry.arena.store.state import State
 from openoutcry.arena.store.tables import decisions, records
 
@@ -46,39 +49,64 @@ class Accepted:
         self._n = 0
 
 
+class Ids:
+    """Makes ULIDs, each greater than the one before."""
+
+    def __init__(self) -> None:
+        self._latest = 0
+        self._made = ULIDGenerator(clock=lambda: self._latest, policy=LaxMonotonicPolicy())
+
+    def next(self, moment: int) -> str:
+        """Return the next one, of a moment or of the latest before, where that is later."""
+        self._latest = max(self._latest, moment // 1000)
+        return str(self._made.generate())
+
+
+class Known:
+    """What the writer remembers between transactions."""
+
+    def __init__(self) -> None:
+        self.accepted, self.ids = Accepted(), Ids()
+
+
 class Batch:
     """What a transaction holds before it is committed.
 
     Args:
         connection: In a transaction.
         state: What the server knows; changed after the commit.
-        log: The log, whose records are written with the rest.
-        accepted: Decisions that were accepted before.
+        log: The log, which the records go on with.
+        known: What is remembered between transactions.
     """
 
-    def __init__(self, connection: Connection, state: State, log: LogWriter, accepted: Accepted) -> None:
-        self.connection, self.state, self.accepted = connection, state, accepted
-        self._log = log
+    def __init__(self, connection: Connection, state: State, log: LogWriter, known: Known) -> None:
+        self.connection, self.state, self.accepted = connection, state, known.accepted
+        self.sealed: list[Record] = []
+        self._log, self._end, self._ids = log, log.end, known.ids
         self._rows: dict[Table, list[dict[str, Any]]] = defaultdict(list)
         self._after: list[Callable[[State], None]] = []
 
-    def record(self, type_: str, members: Mapping[str, Any]) -> Written:
-        """Append a record to the log and return it."""
-        written = self._log.append(type_, members)
-        self.add(records, seq=written.seq, type=type_, record=written.record)
-        return written
-
-    def add(self, table: Table, **row: Any) -> None:
-        """Add a row, which is written before the commit."""
-        self._rows[table].append(row)
+    def record(self, type_: str, members: Mapping[str, Any]) -> Record:
+        """Make a record for the log, and return it in its place."""
+        sealed = seal({"type": type_, **members}, self._end)
+        self._end = sealed.link
+        self.sealed.append(sealed)
+        self.add(records, seq=sealed.seq, type=type_, record=sealed.text)
+        return sealed
 
     def head(self) -> dict[str, Any]:
-        """Return size, root and last hash of the log as it is now."""
-        return self._log.head()
+        """Return size, root and last hash of the log before this transaction, which has no record yet."""
+        assert not self.sealed, "the root is of what was committed"
+        root = b64encode(self._log.tree.root()).decode()
+        return {"tree_size": self._end.seq, "root": root, "head_sha256": self._end.sha256}
 
     def new_id(self, moment: int) -> str:
         """Return a ULID that is greater than all before, whatever the clock does."""
         return self._ids.next(moment)
+
+    def add(self, table: Table, **row: Any) -> None:
+        """Add a row, which is written before the commit."""
+        self._rows[table].append(row)
 
     def flush(self) -> None:
         """Write the rows so far."""

@@ -9,13 +9,14 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import delete, insert, select, update
 
+from openoutcry.arena.log.writer import Batch as LogBatch
 from openoutcry.arena.log.writer import LogWriter
 from openoutcry.arena.protocol import ArenaError
 from openoutcry.arena.store.batch import Batch
 from openoutcry.arena.store.state import Agent, Market, State
-from openoutcry.arena.store.tables import agents, days, markets, quotes, registrations, snapshots
+from openoutcry.arena.store.tables import agents, days, markets, meta, quotes, registrations, snapshots
 from openoutcry.arena.times import DAY, SECOND, day_of, text_of
 
 STATUSES = ("determined", "disputed", "amended", "finalized", "void", "scalar")
@@ -35,7 +36,9 @@ def new_key() -> str:
 class Told:
     """An entry whose answer is what it planned."""
 
-    def answer(self, planned: Any, log: LogWriter, note: str, batch: Batch) -> Any:
+    is_alone = False
+
+    def answer(self, planned: Any, log: LogWriter, sealed: LogBatch, batch: Batch) -> Any:
         """Return what was planned."""
         return planned
 
@@ -74,7 +77,7 @@ class Registering(Told):
         )
         assert made.inserted_primary_key is not None
         agent = Agent(int(made.inserted_primary_key[0]), self.slug, self.display_name, self.at)
-        told = {"agent_slug": self.slug, "display_name": self.display_name, "at": text_of(self.at)}
+        told = {"agent_slug": self.slug, "display_name": self.display_name or self.slug, "at": text_of(self.at)}
         batch.record("agent", told | {"key_sha256": sha256(digest).hexdigest()})
 
         def known(state: State) -> None:
@@ -111,7 +114,7 @@ class RotatingKey(Told):
         key = new_key()
         digest = key_digest(key)
         batch.connection.execute(update(agents).where(agents.c.id == agent.id).values(key_sha256=digest))
-        told = {"agent_slug": self.slug, "display_name": agent.display_name, "at": text_of(self.at)}
+        told = {"agent_slug": self.slug, "display_name": agent.display_name or self.slug, "at": text_of(self.at)}
         batch.record("key", told | {"key_sha256": sha256(digest).hexdigest()})
 
         def known(state: State) -> None:
@@ -205,7 +208,9 @@ class Publishing(Told):
 
     def plan(self, batch: Batch) -> str:
         """Return the SHA-256 of the snapshot."""
-        latest = batch.connection.execute(select(snapshots.c.as_of).order_by(snapshots.c.as_of.desc()).limit(1)).scalar()
+        latest = batch.connection.execute(
+            select(snapshots.c.as_of).order_by(snapshots.c.as_of.desc()).limit(1)
+        ).scalar()
         if latest is not None and self.as_of <= latest:
             told = f"a snapshot newer than {text_of(latest)} is required; received {text_of(self.as_of)}"
             raise ArenaError("invalid_payload", told)
@@ -213,8 +218,8 @@ class Publishing(Told):
         digest = sha256(body).hexdigest()
         coded = {name: self.bodies[name] for name in ("gzip", "br", "zstd")}
         batch.add(snapshots, as_of=self.as_of, sha256=digest, body=body, **coded)
-        told = {"as_of": text_of(self.as_of), "sha256": digest, "size": len(body), "at": text_of(self.at)}
-        batch.record("snapshot", told)
+        sizes = {"sha256": digest, "size": len(body)}
+        batch.record("snapshot", {"as_of": text_of(self.as_of), "at": text_of(self.at)} | sizes)
         found = [self._listed(batch, each) for each in self.listings]
 
         def known(state: State) -> None:
@@ -227,7 +232,7 @@ class Publishing(Told):
 
     def _listed(self, batch: Batch, told: Listing) -> Market:
         """Keep what the snapshot says of a market, and its price."""
-        row = {
+        row: dict[str, Any] = {
             "question": told.question,
             "theaters": json.dumps(told.theaters),
             "decision_cutoff": told.decision_cutoff,
@@ -235,6 +240,9 @@ class Publishing(Told):
             "last_as_of": self.as_of,
         }
         before = batch.state.markets.get(told.market_id)
+        if before is not None and self.at > before.decision_cutoff:
+            # What was decided is public since then: a market that opened anew would be decided by whoever copies.
+            row["decision_cutoff"] = before.decision_cutoff
         if before is None:
             ids = {"market_id": told.market_id, "exchange": told.exchange, "first_as_of": self.as_of}
             made = batch.connection.execute(insert(markets).values(**ids, **row))
@@ -251,7 +259,7 @@ class Publishing(Told):
             told.exchange,
             told.question,
             told.theaters,
-            told.decision_cutoff,
+            int(row["decision_cutoff"]),
             told.settlement_at,
             first,
             self.as_of,
@@ -289,14 +297,15 @@ class Resolving(Told):
         if market is None:
             raise ArenaError("not_found", f"a market of some snapshot is required; received {self.market_id!r}")
         if self.status not in STATUSES:
-            raise ArenaError("invalid_payload", f"a status of {', '.join(STATUSES)} is required; received {self.status!r}")
+            raise ArenaError(
+                "invalid_payload", f"a status of {', '.join(STATUSES)} is required; received {self.status!r}"
+            )
         if (self.outcome in ("yes", "no")) != (self.status in ("determined", "amended", "finalized")):
             wanted = "an outcome of yes or no is required where there is a result, and none elsewhere"
             raise ArenaError("invalid_payload", f"{wanted}; received {self.outcome!r} with {self.status!r}")
-        told = {"status": self.status, "outcome": self.outcome, "actual_close_time": self.actual_close_time}
-        batch.connection.execute(
-            update(markets).where(markets.c.id == market.id).values(**told, resolved_at=self.at)
-        )
+        told: dict[str, Any] = {"status": self.status, "outcome": self.outcome}
+        told["actual_close_time"] = self.actual_close_time
+        batch.connection.execute(update(markets).where(markets.c.id == market.id).values(**told, resolved_at=self.at))
         closed = None if self.actual_close_time is None else text_of(self.actual_close_time)
         said = {"market_id": self.market_id, "status": self.status, "outcome": self.outcome}
         said |= {"actual_close_time": closed, "source": self.source, "at": text_of(self.at)}
@@ -316,11 +325,45 @@ class ClosingDay(Told):
 
     date: str
     at: int
+    is_alone = True
 
     def plan(self, batch: Batch) -> int | None:
         """Return the place of the record; None where the day has one."""
         if batch.connection.execute(select(days.c.seq).where(days.c.date == self.date)).first() is not None:
             return None
-        written = batch.record("day", {"date": self.date, "at": text_of(self.at)} | batch.head())
+        written = batch.record("day", {"date": self.date, "at": text_of(self.at), **batch.head()})
         batch.connection.execute(insert(days).values(date=self.date, seq=written.seq))
         return written.seq
+
+
+@dataclass(frozen=True)
+class Beginning(Told):
+    """The first record of a log: whose it is, and what signs it."""
+
+    origin: str
+    vkey: str
+    at: int
+
+    def plan(self, batch: Batch) -> int:
+        """Return the place of the record."""
+        salts = "a commitment, of 32 random bytes"
+        told = {"origin": self.origin, "vkey": self.vkey, "created_at": text_of(self.at), "salt_of": salts}
+        return batch.record("log", told).seq
+
+
+@dataclass(frozen=True)
+class SettingRules(Told):
+    """How is scored from here on: a version, what it leaves open, and the table of past rates."""
+
+    version: str
+    parameters: Mapping[str, str | int]
+    base_rates: bytes
+    at: int
+
+    def plan(self, batch: Batch) -> int:
+        """Return the place of the record."""
+        digest = sha256(self.base_rates).hexdigest()
+        told = {"scoring_version": self.version, "parameters": dict(self.parameters), "base_rates_sha256": digest}
+        batch.connection.execute(delete(meta).where(meta.c.key == "base_rates"))
+        batch.add(meta, key="base_rates", value=self.base_rates.decode())
+        return batch.record("scoring", told | {"at": text_of(self.at)}).seq

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import secrets
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any, NamedTuple
 
 from sqlalchemy import select
 
 from openoutcry.arena.decisions import Decided, Submission, opened
-from openoutcry.arena.log.records import commitment_of
-from openoutcry.arena.log.writer import LogWriter, Written
+from openoutcry.arena.log.records import Record, canonical
+from openoutcry.arena.log.writer import Batch as LogBatch
+from openoutcry.arena.log.writer import LogWriter
 from openoutcry.arena.protocol import STATUS, ArenaError
 from openoutcry.arena.store.batch import Batch
 from openoutcry.arena.store.state import Agent, Market
@@ -30,7 +32,7 @@ _CODES = {
 class Planned(NamedTuple):
     """A submission in the log, before its transaction is committed."""
 
-    written: Written
+    written: Record
     submission_id: str
     opened: list[dict[str, Any]]
     rejected: list[dict[str, str]]
@@ -60,6 +62,7 @@ class Submitting:
     received_at: int
     public: str = ""
     idempotency_key: str | None = None
+    is_alone = False
 
     def plan(self, batch: Batch) -> Planned | Answered:
         """Add what is accepted, or refuse all."""
@@ -73,7 +76,7 @@ class Submitting:
             raise _refused(rejected)
         return self._written(batch, accepted, rejected)
 
-    def answer(self, planned: Planned | Answered, log: LogWriter, note: str, batch: Batch) -> Answered:
+    def answer(self, planned: Planned | Answered, log: LogWriter, sealed: LogBatch, batch: Batch) -> Answered:
         """Return the receipt."""
         if isinstance(planned, Answered):
             return planned
@@ -91,14 +94,8 @@ class Submitting:
                 "submission_sha256": written.sha256,
                 "anchor_url": f"{self.public}/registry?date={date}#row-{date}",
             },
-            "leaf_index": written.seq,
-            "tree_size": log.size,
-            "checkpoint": note,
-            "proof": log.inclusion(written.seq, log.size),
             "proof_url": f"{self.public}/registry/proof/{planned.submission_id}",
-            "record": json.loads(written.record),
-            "salts": planned.opened,
-        }
+        } | log.receipt(sealed, written, planned.opened)
         body = json.dumps(told, ensure_ascii=False, separators=(",", ":")).encode()
         if self.idempotency_key is not None:
             row = {"agent": self.agent.id, "key": self.idempotency_key, "status": 200, "answer": body}
@@ -140,13 +137,11 @@ class Submitting:
             return "duplicate_market"
         return "stale_snapshot" if taken and as_of < taken[-1] else None
 
-    def _written(
-        self, batch: Batch, accepted: list[tuple[Decided, Market]], rejected: list[dict[str, str]]
-    ) -> Planned:
+    def _written(self, batch: Batch, accepted: list[tuple[Decided, Market]], rejected: list[dict[str, str]]) -> Planned:
         as_of = self.submission.snapshot_as_of
         bodies = [opened(decided, secrets.token_hex(32)) for decided, _ in accepted]
         # By their hashes, so that their order says nothing of the markets.
-        committed = sorted((commitment_of(body), body) for body in bodies)
+        committed = sorted((sha256(canonical(body).encode()).hexdigest(), body) for body in bodies)
         submission_id = batch.new_id(self.received_at)
         written = batch.record(
             "submission",

@@ -9,14 +9,16 @@ from __future__ import annotations
 import asyncio
 import queue
 import threading
+from collections.abc import Iterator
 from concurrent.futures import Future
 from typing import Any, Protocol
 
 from sqlalchemy import Connection, insert, select, update
 
+from openoutcry.arena.log.writer import Batch as LogBatch
 from openoutcry.arena.log.writer import LogWriter
 from openoutcry.arena.protocol import ArenaError
-from openoutcry.arena.store.batch import Accepted, Batch
+from openoutcry.arena.store.batch import Batch, Known
 from openoutcry.arena.store.database import Database
 from openoutcry.arena.store.state import State
 from openoutcry.arena.store.tables import hashes, records
@@ -26,15 +28,14 @@ MOST = 512
 TILE = 256
 
 
-class Checkpoint(Protocol):
-    """The log at the end of a transaction."""
-
-    size: int
-    note: str
-
-
 class Entry(Protocol):
-    """Something to write."""
+    """Something to write.
+
+    Attributes:
+        is_alone: Whether it takes a transaction of its own.
+    """
+
+    is_alone: bool
 
     def plan(self, batch: Batch) -> Any:
         """Add what is to be written, or refuse before anything is.
@@ -43,8 +44,8 @@ class Entry(Protocol):
             ArenaError: it is refused, and the batch is as it was.
         """
 
-    def answer(self, planned: Any, log: LogWriter, note: str) -> Any:
-        """Return what whoever asked is told, after the commit."""
+    def answer(self, planned: Any, log: LogWriter, sealed: LogBatch, batch: Batch) -> Any:
+        """Return what whoever asked is told once the transaction is on the disk; rows may still be added."""
 
 
 class _Asked:
@@ -74,11 +75,11 @@ class Writer:
     """
 
     def __init__(self, database: Database, log: LogWriter, state: State) -> None:
-        self._database, self._log, self._state = database, log, state
+        self._database, self.log, self._state = database, log, state
         self._queue: queue.SimpleQueue[_Asked | None] = queue.SimpleQueue()
-        self._accepted = Accepted()
+        self._known = Known()
         self._connection: Connection | None = None
-        self.note = log.checkpoint()
+        self.checkpoint = log.extend(()).checkpoint
         self.fault: BaseException | None = None
         self._thread = threading.Thread(target=self._run, name="arena-writer", daemon=True)
         self._thread.start()
@@ -109,9 +110,9 @@ class Writer:
         is_over = False
         while not is_over:
             asked, is_over = self._taken()
-            if asked:
-                self._commit(asked)
-                _tell(asked)
+            for some in _parted(asked):
+                self._commit(some)
+                _tell(some)
         if self._connection is not None:
             self._connection.close()
 
@@ -130,24 +131,28 @@ class Writer:
 
     def _commit(self, asked: list[_Asked]) -> None:
         """Write entries in one transaction; one that fails leaves log and tables as they were."""
-        size = self._log.size
+        sealed: LogBatch | None = None
         try:
-            if self._connection is None:
-                self._connection = self._database.writing.connect()
-            with self._connection.begin():
-                batch = Batch(self._connection, self._state, self._log, self._accepted)
+            connection = self._connected()
+            with connection.begin():
+                batch = Batch(connection, self._state, self.log, self._known)
                 planned = [self._planned(each, batch) for each in asked]
+                sealed = self.log.extend(batch.sealed)
+                for each, plan in zip(asked, planned, strict=True):
+                    if each.error is None:
+                        each.result = each.entry.answer(plan, self.log, sealed, batch)
                 batch.flush()
-                self._keep_hashes(self._connection, size)
-                note = self._log.checkpoint() if self._log.size > size else self.note
+                self._keep_hashes(connection, sealed.begin.seq)
         except BaseException as error:  # noqa: BLE001 whoever waits must be told, whatever it was
-            self._undo(asked, size, error)
+            self._undo(asked, sealed, error)
             return
-        self.note, self.fault = note, None
+        self.checkpoint, self.fault = sealed.checkpoint, None
         batch.committed()
-        for each, plan in zip(asked, planned, strict=True):
-            if each.error is None:
-                each.result = each.entry.answer(plan, self._log, note)
+
+    def _connected(self) -> Connection:
+        if self._connection is None:
+            self._connection = self._database.writing.connect()
+        return self._connection
 
     def _planned(self, asked: _Asked, batch: Batch) -> Any:
         try:
@@ -156,25 +161,40 @@ class Writer:
             asked.error = error
             return None
 
-    def _undo(self, asked: list[_Asked], size: int, error: BaseException) -> None:
+    def _undo(self, asked: list[_Asked], sealed: LogBatch | None, error: BaseException) -> None:
         self.fault = error
-        self._log.cut(size)
-        self._accepted.forget()
+        if sealed is not None:
+            self.log.undo(sealed)
+        self._known.accepted.forget()
         if self._connection is not None:
             self._connection.close()
             self._connection = None
         told = "a disk that keeps what is written is required; received a failure, and nothing was accepted"
         for each in asked:
-            each.error = ArenaError("unavailable", told, retry_after=5)
+            each.result, each.error = None, ArenaError("unavailable", told, retry_after=5)
 
     def _keep_hashes(self, connection: Connection, size: int) -> None:
         """Write the tiles of leaf hashes that records from a size on have changed."""
-        for tile in range(size // TILE, -(-self._log.size // TILE)):
-            leaves = self._log.leaves(tile * TILE, min((tile + 1) * TILE, self._log.size))
+        end = self.log.end.seq
+        for tile in range(size // TILE, -(-end // TILE)):
+            leaves = self.log.tree.tile(0, tile, min(TILE, end - tile * TILE))
             if tile * TILE < size:
                 connection.execute(update(hashes).where(hashes.c.tile == tile).values(leaves=leaves))
             else:
                 connection.execute(insert(hashes).values(tile=tile, leaves=leaves))
+
+
+def _parted(asked: list[_Asked]) -> Iterator[list[_Asked]]:
+    """Yield entries in their order, those that take a transaction of their own by themselves."""
+    held: list[_Asked] = []
+    for each in asked:
+        if each.entry.is_alone:
+            yield from ([held] if held else [])
+            yield [each]
+            held = []
+        else:
+            held.append(each)
+    yield from ([held] if held else [])
 
 
 def _tell(asked: list[_Asked]) -> None:

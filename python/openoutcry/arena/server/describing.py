@@ -1,0 +1,140 @@
+"""The OpenAPI document: what the framework does not see of the plain routes is said here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
+
+from openoutcry.arena.decisions import SubmissionBody
+from openoutcry.arena.protocol import BASE
+from openoutcry.arena.server import bodies
+
+_MODELS: tuple[type[BaseModel], ...] = (
+    SubmissionBody,
+    bodies.Receipt,
+    bodies.RegistrationBody,
+    bodies.KeyBody,
+    bodies.ErrorBody,
+    bodies.NothingAccepted,
+)
+_TOLD = {
+    400: "invalid_payload",
+    401: "bad_auth",
+    403: "suspended",
+    404: "not_found, unknown_snapshot or unknown_agent",
+    409: "slug_taken or idempotency_conflict",
+    410: "decision_cutoff_passed",
+    413: "payload_too_large",
+    415: "unsupported_media_type",
+    422: "duplicate_market, stale_snapshot or invalid_registration",
+    429: "rate_limited, with `Retry-After`",
+    503: "snapshot_unavailable or unavailable, with `Retry-After`",
+}
+_KEYED: list[dict[str, list[str]]] = [{"key": []}]
+_PUBLIC: list[dict[str, list[str]]] = [{}, {"key": []}]
+
+
+def described(app: FastAPI) -> dict[str, Any]:
+    """Return the document of an application, made once."""
+    if app.openapi_schema is None:
+        found = get_openapi(title=app.title, version=app.version, routes=app.routes)
+        _, schemas = models_json_schema([(each, "validation") for each in _MODELS], ref_template=_REF)
+        components = found.setdefault("components", {})
+        components.setdefault("schemas", {}).update(schemas["$defs"])
+        components["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
+        for name, told in found["paths"].items():
+            for operation in told.values():
+                _correct(name, operation)
+        found["paths"] |= _plain_paths()
+        app.openapi_schema = found
+    return app.openapi_schema
+
+
+_REF = "#/components/schemas/{model}"
+
+
+def _schema(model: type[BaseModel]) -> dict[str, Any]:
+    return {"application/json": {"schema": {"$ref": _REF.format(model=model.__name__)}}}
+
+
+def _errors(*statuses: int, model: type[BaseModel] = bodies.ErrorBody) -> dict[str, Any]:
+    return {str(status): {"description": _TOLD[status], "content": _schema(model)} for status in statuses}
+
+
+def _correct(path: str, operation: dict[str, Any]) -> None:
+    """Say what a route answers when it refuses: never the framework's 422."""
+    operation["responses"].pop("422", None)
+    is_counted = path.startswith(BASE)
+    statuses = [400, 401, 429] if is_counted else []
+    if "{" in path:
+        statuses.append(404)
+    elif not is_counted and operation.get("parameters"):
+        statuses.append(400)
+    operation["responses"] |= _errors(*sorted(statuses))
+    operation["security"] = _PUBLIC if is_counted else []
+
+
+def _plain_paths() -> dict[str, Any]:
+    as_of = {
+        "name": "as_of",
+        "in": "query",
+        "required": False,
+        "description": "The moment of a published snapshot; the newest without.",
+        "schema": {"type": "string", "format": "date-time"},
+    }
+    key = {
+        "name": "Idempotency-Key",
+        "in": "header",
+        "required": False,
+        "description": "Whoever sends the same again is told the same.",
+        "schema": {"type": "string", "pattern": "^[!-~]{1,200}$"},
+    }
+    intel = {
+        "summary": "The bytes of a snapshot, the same for everybody and for ever",
+        "operationId": "intel",
+        "parameters": [as_of],
+        "security": _PUBLIC,
+        "responses": {
+            "200": {"description": "IntelSnapshot", "content": {"application/json": {"schema": {"type": "object"}}}},
+            "304": {"description": "It is the one that is known."},
+        }
+        | _errors(400, 401, 404, 429, 503),
+    }
+    submit = _posting("Decide on markets", "submit", SubmissionBody, {"200": bodies.Receipt}, _KEYED)
+    submit["parameters"] = [key]
+    submit["responses"] |= _errors(401, 403, 404, 409, 413, 415, 429, 503)
+    submit["responses"] |= _errors(400, 410, 422, model=bodies.NothingAccepted)
+    register = _posting("Register an agent", "register", bodies.RegistrationBody, {"201": bodies.KeyBody}, [])
+    register["responses"] |= _errors(400, 409, 413, 415, 422, 429, 503)
+    rotate = _posting("Another key; the old one dies at once", "rotate", None, {"200": bodies.KeyBody}, _KEYED)
+    rotate["responses"] |= _errors(401, 429, 503)
+    return {
+        f"{BASE}/intel": {"get": intel},
+        f"{BASE}/decisions": {"post": submit},
+        f"{BASE}/register": {"post": register},
+        f"{BASE}/keys/rotate": {"post": rotate},
+    }
+
+
+def _posting(
+    summary: str,
+    operation: str,
+    body: type[BaseModel] | None,
+    answers: dict[str, type[BaseModel]],
+    security: list[dict[str, list[str]]],
+) -> dict[str, Any]:
+    told: dict[str, Any] = {
+        "summary": summary,
+        "operationId": operation,
+        "security": security,
+        "responses": {
+            status: {"description": model.__doc__ or "", "content": _schema(model)} for status, model in answers.items()
+        },
+    }
+    if body is not None:
+        told["requestBody"] = {"required": True, "content": _schema(body)}
+    return told

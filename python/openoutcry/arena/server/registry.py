@@ -1,0 +1,86 @@
+"""The public log: checkpoints, tiles, proofs and what was opened, under `/registry`."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from sqlalchemy import select
+
+from openoutcry.arena.log.notes import VerifierKey
+from openoutcry.arena.log.proofs import Proof
+from openoutcry.arena.log.tiles import Tile, bundle
+from openoutcry.arena.protocol import ArenaError
+from openoutcry.arena.server.settings import Settings
+from openoutcry.arena.store.arena import Arena
+from openoutcry.arena.store.reading import open_markets, record_texts
+from openoutcry.arena.store.tables import records, submissions
+from openoutcry.openoutcry_py import OpenOutcryError
+
+
+class Registry:
+    """Reads the log of an arena for anybody.
+
+    Args:
+        arena: Whose log.
+        settings: What the server was told.
+    """
+
+    def __init__(self, arena: Arena, settings: Settings) -> None:
+        self._arena, self._settings = arena, settings
+
+    @property
+    def key(self) -> VerifierKey:
+        """What checkpoints are verified by."""
+        return self._arena.key.verifier
+
+    @property
+    def checkpoint(self) -> str:
+        """The newest checkpoint, of what is on the disk."""
+        return self._arena.writer.checkpoint
+
+    def tile(self, path: str) -> bytes:
+        """Return a tile of hashes or a bundle of records, by its path below `tile/`.
+
+        Raises:
+            ArenaError: `not_found`: the log has no such one.
+        """
+        try:
+            tile = Tile.parse(path)
+        except OpenOutcryError as error:
+            raise _missing(f"tile/{path}") from error
+        if not tile.is_of(self._size()):
+            raise _missing(f"tile/{path}")
+        if tile.level is not None:
+            return self._arena.writer.log.tree.tile(tile.level, tile.index, tile.width)
+        with self._arena.reading.connect() as connection:
+            return bundle(record_texts(connection, tile.first, tile.first + tile.width))
+
+    def proof(self, submission_id: str) -> tuple[Proof, bytes, list[dict[str, Any]]]:
+        """Return the proof of a submission, its record, and what of it is open."""
+        with self._arena.reading.connect() as connection:
+            asked = select(submissions.c.seq, submissions.c.opened, records.c.record).join(
+                records, records.c.seq == submissions.c.seq
+            )
+            row = connection.execute(asked.where(submissions.c.submission_id == submission_id)).first()
+        if row is None:
+            raise _missing(f"submission {submission_id[:32]}")
+        hidden = open_markets(self._arena.state, self._settings.clock())
+        opened = [each for each in json.loads(row.opened) if each["market_id"] not in hidden]
+        proof = Proof.of(self._arena.writer.log.tree, row.seq, self._size(), self.checkpoint)
+        return proof, bytes(row.record), opened
+
+    def consistency(self, old: int, new: int) -> list[str]:
+        """Return the proof that the log of one size begins that of another, in hex."""
+        if not 1 <= old <= new <= self._size():
+            told = f"sizes from 1 to {self._size()}, the first no greater than the second, are required"
+            raise ArenaError("invalid_payload", f"{told}; received {old} and {new}", "from")
+        return [each.hex() for each in self._arena.writer.log.tree.consistency(old, new)]
+
+    def _size(self) -> int:
+        # Of the newest checkpoint: the tree may already have what is not on the disk.
+        return int(self.checkpoint.split("\n", 2)[1])
+
+
+def _missing(what: str) -> ArenaError:
+    return ArenaError("not_found", f"something that the log has is required; received {what!r}")

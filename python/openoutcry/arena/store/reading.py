@@ -1,0 +1,105 @@
+"""What may be read of an arena at a moment: opened decisions, records, and the facts of a board."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, select
+
+from openoutcry.arena.scoring import Facts, facts_of
+from openoutcry.arena.store.state import State
+from openoutcry.arena.store.tables import agents, meta, records, snapshots, submissions
+from openoutcry.arena.times import text_of
+
+BLOCK = 1000
+
+
+@dataclass(frozen=True)
+class Submitted:
+    """A submission with what may be shown of it.
+
+    Attributes:
+        seq: Its place in the log.
+        submission_id: Its ULID.
+        received_at: When it came.
+        as_of: Its snapshot.
+        sha256: Of its record.
+        opened: The bodies of its commitments that may be shown.
+        n_hidden: How many may not.
+    """
+
+    seq: int
+    submission_id: str
+    received_at: int
+    as_of: int
+    sha256: str
+    opened: tuple[dict[str, Any], ...]
+    n_hidden: int
+
+
+def open_markets(state: State, moment: int) -> frozenset[str]:
+    """Return the markets whose decisions nobody may see yet (R-32).
+
+    A result does not open them: who submits later must know no more than who did before.
+    """
+    return frozenset(each.market_id for each in state.markets.values() if moment <= each.decision_cutoff)
+
+
+def submitted(
+    connection: Connection, state: State, moment: int, *, agent: int | None = None, most: int | None = None
+) -> Iterator[Submitted]:
+    """Yield submissions, newest first, with what a moment allows to show of them.
+
+    Args:
+        connection: To read on.
+        state: What is known of markets.
+        moment: Now.
+        agent: Of this agent alone.
+        most: At most so many.
+    """
+    hidden = open_markets(state, moment)
+    asked = select(submissions).order_by(submissions.c.seq.desc())
+    if agent is not None:
+        asked = asked.where(submissions.c.agent == agent)
+    for row in connection.execute(asked if most is None else asked.limit(most)):
+        bodies = json.loads(row.opened)
+        shown = tuple(each for each in bodies if each["market_id"] not in hidden)
+        n_hidden = len(bodies) - len(shown)
+        yield Submitted(row.seq, row.submission_id, row.received_at, row.as_of, row.sha256, shown, n_hidden)
+
+
+def record_texts(connection: Connection, first: int = 0, end: int | None = None) -> Iterator[bytes]:
+    """Yield records in their order, as they are hashed.
+
+    Args:
+        connection: To read on.
+        first: The first one.
+        end: The one after the last; None for all.
+    """
+    while end is None or first < end:
+        until = first + BLOCK if end is None else min(first + BLOCK, end)
+        asked = select(records.c.record).where(records.c.seq >= first, records.c.seq < until).order_by(records.c.seq)
+        found = [bytes(row) for row in connection.execute(asked).scalars()]
+        yield from found
+        if len(found) < until - first:
+            return
+        first = until
+
+
+def facts_at(connection: Connection, state: State, moment: int) -> Facts:
+    """Return what a board of a moment depends on: only what anybody may know."""
+    opened = {each.submission_id: each.opened for each in submitted(connection, state, moment)}
+    rows = connection.execute(select(snapshots.c.as_of, snapshots.c.body))
+    bodies = {text_of(row.as_of): bytes(row.body) for row in rows}
+    rates = connection.execute(select(meta.c.value).where(meta.c.key == "base_rates")).scalar_one()
+    told = [json.loads(text) for text in record_texts(connection)]
+    return facts_of(told, opened, bodies, rates.encode(), at_us=moment)
+
+
+def names_of(connection: Connection) -> dict[str, tuple[str | None, int]]:
+    """Return the display name of each agent, and when it registered."""
+    rows = connection.execute(select(agents.c.slug, agents.c.display_name, agents.c.created_at))
+    return {row.slug: (row.display_name, row.created_at) for row in rows}
