@@ -19,7 +19,7 @@ from openoutcry.arena.snapshots.building import SCHEMA_VERSION, build
 from openoutcry.arena.snapshots.kinds import THEATERS, Item, News, SnapshotError
 from openoutcry.arena.snapshots.leaks import LeakError, Seen
 from openoutcry.arena.snapshots.precompressed import precompress
-from openoutcry.arena.snapshots.ranking import WEIGHTS, score
+from openoutcry.arena.snapshots.ranking import WEIGHTS, choose, score
 
 pytestmark = pytest.mark.once
 brotli = pytest.importorskip("brotli")
@@ -88,6 +88,9 @@ def test_r18_the_score_is_weight_times_decay() -> None:
 def test_r18_ties_go_to_the_newer_and_then_by_id() -> None:
     same = [news("b"), news("a"), news("c")]
     assert ids(built(*same, news("z", HOUR - LATE))) == ["news:z", "news:a", "news:b", "news:c"]
+    # Ages below zero weigh the same.
+    future = seen(news("a", timedelta(0)), news("b", -LATE), news("c", -2 * LATE))
+    assert [each.item.id for each in choose(future, AS_OF)] == ["news:c", "news:b", "news:a"]
 
 
 def test_r18_at_most_200_items_and_markets_and_theaters_stay() -> None:

@@ -12,15 +12,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from arena_worlds import AS_OF, FETCHED, answers, capture, fixture, zipped
+from arena_worlds import AS_OF, FETCHED, answers, capture, fixture, news, quake, zipped
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from openoutcry.arena.snapshots.building import build
 from openoutcry.arena.snapshots.kinds import SnapshotError, TheaterIntel
 from openoutcry.arena.snapshots.leaks import LeakError
-from openoutcry.arena.snapshots.theaters import shipped_bytes
+from openoutcry.arena.snapshots.theaters import shipped, shipped_bytes
+from openoutcry.arena.snapshots.times import parse_time
 from openoutcry.arena.sources import observing
+from openoutcry.arena.sources.assessing import Facts, assess
 from openoutcry.arena.sources.captures import folder_name, load, remember, replay, resume, save
 from openoutcry.arena.sources.fetching import Capture
 from openoutcry.arena.sources.observing import FETCHED as SOURCES
@@ -131,10 +133,32 @@ def test_an_earthquake_stays_as_it_was_first_seen_until_it_is_withdrawn() -> Non
     assert theater(second, "iran")["seismic_alert"] is True
     # A failed answer shows none, and forgets none.
     assert theater(observer.observe(AS_OF + 2 * STEP, []), "iran")["seismic_alert"] is None
-    withdrawn = [
-        capture("usgs", "day", day.replace(b'"status": "automatic"', b'"status": "deleted"'), FETCHED + 3 * STEP)
-    ]
-    assert theater(observer.observe(AS_OF + 3 * STEP, withdrawn), "iran")["seismic_alert"] is False
+    again = [replace(revised[0], fetched_at=FETCHED + 3 * STEP)]
+    assert theater(observer.observe(AS_OF + 3 * STEP, again), "iran")["seismic_alert"] is True
+    gone = day.replace(b'"status": "automatic"', b'"status": "deleted"')
+    withdrawn = [capture("usgs", "day", gone, FETCHED + 4 * STEP)]
+    assert theater(observer.observe(AS_OF + 4 * STEP, withdrawn), "iran")["seismic_alert"] is False
+
+
+@pytest.mark.parametrize(("age", "counts"), [(timedelta(hours=24), 0), (timedelta(hours=24) - timedelta(seconds=1), 1)])
+def test_news_and_earthquakes_count_for_a_day(age: timedelta, counts: int) -> None:
+    shaken = quake(age=age, magnitude=Decimal(4), lat=Decimal(32), lon=Decimal(53))
+    facts = Facts(news=(news(age=age, title="In Tehran"), news(title="Elsewhere")), quakes=(shaken,), events=())
+    iran = next(each for each in assess(facts, shipped(), AS_OF) if each.theater == "iran")
+    assert (iran.news_count, iran.seismic_alert) == (counts, bool(counts))
+    assert not any(each.news_count or each.seismic_alert for each in assess(facts, shipped(), AS_OF) if each != iran)
+
+
+def test_events_are_shown_until_they_begin_and_a_month_ahead() -> None:
+    begins = {"Security Council, briefing on Yemen": "2026-05-09T14:00:00Z", "Vote": "2026-05-10T18:00:00Z"}
+    for edge, shown in (
+        ("2026-04-09T13:50:00Z", set()),
+        ("2026-04-09T14:00:00Z", {"Security Council, briefing on Yemen"}),
+        ("2026-05-09T14:00:00Z", set(begins)),
+        ("2026-05-09T14:10:00Z", {"Vote"}),
+    ):
+        observed = Observer().observe(parse_time(edge), answers(parse_time(edge)))
+        assert titles(observed) & set(begins) == shown
 
 
 def test_events_count_for_a_day_and_once() -> None:
