@@ -170,6 +170,11 @@ class Ledger:
         """Return the id of a finished run of a trial, by its key; None without one."""
         return self._index.ask(lambda base: questions.known_trial(base, trial, but_session))
 
+    def tried(self, session: str) -> set[str]:
+        """Return the keys of all trials that a session made."""
+        query = "SELECT HEX(trial) FROM trials JOIN sessions ON sessions.id = session WHERE name = ?"
+        return self._index.ask(lambda base: {key.lower() for (key,) in base.execute(query, (session,))})
+
     def count(self, market: Market, *, but_session: str | None = None) -> Trials:
         """Return how often the family of a market was tried, one session left out.
 

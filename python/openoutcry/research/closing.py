@@ -28,6 +28,7 @@ def close(setting: Setting, journal: Journal, rounds: Rounds, vault: HoldoutVaul
         start: What stands in the first event.
     """
     reason = rounds.run()
+    setting.recall.check(rounds.tried)
     # Other sessions may have tried on the same markets meanwhile.
     stood = journal.peek("stopped")
     n_before = setting.recall.count() if stood is None else int(stood["n_before"])
