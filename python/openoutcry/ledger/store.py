@@ -120,7 +120,7 @@ class Ledger:
                     return each.n_before
             if before and not burn:
                 wanted = "a holdout that nobody opened is required"
-                hint = "hint: `burn` opens it again, and marks all results"
+                hint = "hint: `burn`, or `--burn-holdout`, opens it again, and marks all results"
                 what = f"{first} .. {last}, opened {len(before)} times, first by session {before[0].session}"
                 raise refusal("argument_invalid", f"{wanted}; received {what}; {hint}")
             told = {"market": market.fingerprint, "first": first, "last": last, "seal": seal, "burn": burn}

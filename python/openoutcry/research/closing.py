@@ -120,8 +120,10 @@ def _unsealed(
         else:
             reuse = setting.recall.open_holdout(seal)
     except OpenOutcryError as error:
-        journal.tell("holdout_refused", {"why": str(error)})
-        return seal, None, str(error)
+        # It is read by a person, on the page too, and is no error of theirs.
+        why = str(error).removeprefix(f"{error.slug}: ")
+        journal.tell("holdout_refused", {"why": why})
+        return seal, None, why
     journal.tell("holdout_opened", {"window": list(seal.window), "commit": seal.commit, "holdout_reuse": reuse})
     return seal, reuse, ""
 
