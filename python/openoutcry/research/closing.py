@@ -28,6 +28,7 @@ def close(setting: Setting, journal: Journal, rounds: Rounds, vault: HoldoutVaul
         start: What stands in the first event.
     """
     reason = rounds.run()
+    setting.recall.check(rounds.tried)
     # Other sessions may have tried on the same markets meanwhile.
     stood = journal.peek("stopped")
     n_before = setting.recall.count() if stood is None else int(stood["n_before"])
@@ -119,8 +120,10 @@ def _unsealed(
         else:
             reuse = setting.recall.open_holdout(seal)
     except OpenOutcryError as error:
-        journal.tell("holdout_refused", {"why": str(error)})
-        return seal, None, str(error)
+        # It is read by a person, on the page too, and is no error of theirs.
+        why = str(error).removeprefix(f"{error.slug}: ")
+        journal.tell("holdout_refused", {"why": why})
+        return seal, None, why
     journal.tell("holdout_opened", {"window": list(seal.window), "commit": seal.commit, "holdout_reuse": reuse})
     return seal, reuse, ""
 

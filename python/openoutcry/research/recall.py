@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Protocol
 
@@ -28,6 +28,16 @@ class Recall(Protocol):
 
     def known(self, key: str) -> tuple[str, Mapping[str, float | None]] | None:
         """Return which run of another session was the trial of a key, and its scores."""
+
+    def check(self, keys: Iterable[str]) -> None:
+        """See that a session has all trials that are remembered of it.
+
+        Args:
+            keys: Keys of those that it has.
+
+        Raises:
+            OpenOutcryError: `state_mismatch`: it made others, which it does not count.
+        """
 
     def anchor(self, event: str, head: str) -> None:
         """Note the hash that the journal has come to.
@@ -63,6 +73,9 @@ class NoRecall:
     def known(self, key: str) -> tuple[str, Mapping[str, float | None]] | None:
         """Return None."""
         return None
+
+    def check(self, keys: Iterable[str]) -> None:
+        """Do nothing."""
 
     def anchor(self, event: str, head: str) -> None:
         """Do nothing."""
@@ -111,6 +124,16 @@ class LedgerRecall:
         found = self._ledger.compare([run_id])[0][0]
         scores = {"oos_sharpe": found.sharpe_ratio, "oos_max_drawdown": found.max_drawdown}
         return run_id, scores | {"oos_return": found.pnl_return}
+
+    def check(self, keys: Iterable[str]) -> None:
+        """See that a session has all trials that are remembered of it.
+
+        A journal that lost its end, or was written anew without some of them, would count fewer.
+        """
+        lost = self._ledger.tried(self._ledger.session).difference(keys)
+        if lost:
+            wanted = f"session {self._ledger.session[:8]} must have all trials that the ledger has of it"
+            raise refusal("state_mismatch", f"{wanted}; received a journal without {len(lost)} of them")
 
     def anchor(self, event: str, head: str) -> None:
         """Note the hash that the journal has come to."""
