@@ -15,6 +15,7 @@ from openoutcry.research.checking import Candidate, digest_of
 from openoutcry.research.config import ResearchConfig
 from openoutcry.research.entries import About, entry_of, failed_entry, holdout_entry
 from openoutcry.research.holdout import HoldoutVault, Seal
+from openoutcry.research.journal import STOPPED
 from openoutcry.research.luck import Memory, Spread
 from openoutcry.research.trial import Listed, Trial
 from openoutcry.research.validation import Ground
@@ -23,8 +24,15 @@ from openoutcry.research.validation import Ground
 class Recall(Protocol):
     """Where trials are written to, once each, and looked up."""
 
-    def count(self) -> int:
-        """Return how many trials of the family of the market others have made by now."""
+    def count(self, told: int | None = None) -> int:
+        """Return how many trials of the family of the market others have made by now.
+
+        Args:
+            told: How many a journal says there were when its session stopped; None where it does not say.
+
+        Raises:
+            OpenOutcryError: `state_mismatch`: there are more, and nobody has noted that it stopped.
+        """
 
     def known(self, key: str) -> tuple[str, Mapping[str, float | None]] | None:
         """Return which run of another session was the trial of a key, and its scores."""
@@ -66,9 +74,9 @@ class Recall(Protocol):
 class NoRecall:
     """Remembers nothing: for replays, and for whoever wants no ledger."""
 
-    def count(self) -> int:
-        """Return 0."""
-        return 0
+    def count(self, told: int | None = None) -> int:
+        """Return what is told, or 0."""
+        return told or 0
 
     def known(self, key: str) -> tuple[str, Mapping[str, float | None]] | None:
         """Return None."""
@@ -112,9 +120,15 @@ class LedgerRecall:
         self._folder = folder
         self._market = Market.of(ground.dataset)
 
-    def count(self) -> int:
-        """Return how many trials others have made by now."""
-        return self._ledger.count(self._market, but_session=self._ledger.session).n
+    def count(self, told: int | None = None) -> int:
+        """Return how many trials others have made by now, or had when the session stopped."""
+        if told is not None and self._ledger.anchored(STOPPED, self._ledger.session) is not None:
+            return told
+        found = self._ledger.count(self._market, but_session=self._ledger.session).n
+        if told is not None and found > told:
+            wanted = f"session {self._ledger.session[:8]} must count all {found} trials that others made"
+            raise refusal("state_mismatch", f"{wanted}; received a journal that stopped at {told}")
+        return found if told is None else told
 
     def known(self, key: str) -> tuple[str, Mapping[str, float | None]] | None:
         """Return which run of another session was the trial of a key, and its scores."""
