@@ -13,10 +13,12 @@ def noise(seed: int, n_bars: int = 1000, n_symbols: int = 4) -> oo.Dataset:
     return _market(0.01 * rng.standard_normal((n_bars, n_symbols)), f"noise-{seed}")
 
 
-def rising(seed: int, n_bars: int = 1000, n_symbols: int = 4) -> oo.Dataset:
+def rising(
+    seed: int, n_bars: int = 1000, n_symbols: int = 4, *, drift: float = 0.0008, volatility: float = 0.01
+) -> oo.Dataset:
     """Return a market that rises by itself: noise again, beside the reward of whoever holds it."""
     rng = np.random.default_rng(seed)
-    return _market(0.0008 + 0.01 * rng.standard_normal((n_bars, n_symbols)), f"rising-{seed}")
+    return _market(drift + volatility * rng.standard_normal((n_bars, n_symbols)), f"rising-{seed}")
 
 
 def trending(seed: int, n_bars: int = 2000, n_symbols: int = 4) -> oo.Dataset:

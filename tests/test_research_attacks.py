@@ -18,6 +18,7 @@ from research_markets import noise, trending
 from typer.testing import CliRunner
 
 import openoutcry as oo
+from openoutcry.chain import ChainedLog
 from openoutcry.cli.research import app
 from openoutcry.jail import Tier, this_host
 from openoutcry.ledger import Ledger, Market
@@ -174,6 +175,21 @@ def test_a_session_goes_on_with_the_ledger_that_it_began_with(tmp_path: Path) ->
         run(tmp_path / "a", ledger=Ledger(tmp_path / "one"), on_event=cut_at("shortlist_frozen"))
     with pytest.raises(oo.OpenOutcryError):
         resume(lambda: MARKET, RandomProposer(), Place(tmp_path / "a", Ledger(tmp_path / "other")))
+
+
+def test_a_forged_stop_does_not_forget_the_trials_of_others(tmp_path: Path) -> None:
+    """A10: a cut journal that says it stopped before others tried must count them all the same."""
+    ledger = tmp_path / "ledger"
+    with pytest.raises(Cut):
+        run(tmp_path / "one", OPEN, ledger=Ledger(ledger), on_event=cut_at("decision"))
+    run(tmp_path / "two", replace(OPEN, seed=9), ledger=Ledger(ledger))
+    place = Place(tmp_path / "one", Ledger(ledger))
+    stood = session_of(place.journal)
+    told = {"reason": "cancelled", "tokens": 0, "n_before": 0, "n_trials": 1}
+    with ChainedLog(place.journal, session=stood.session_id) as log:
+        log.append("stopped", told)
+    with pytest.raises(oo.OpenOutcryError, match="must count all 2 trials that others made"):
+        resume(lambda: MARKET, RandomProposer(), place)
 
 
 def test_a_holdout_of_a_few_bars_is_refused() -> None:

@@ -248,7 +248,7 @@ def test_what_holding_the_market_brings_is_no_alpha(beta: float, seed: int) -> N
     """Beta times buy-and-hold has nothing beyond it; what is independent of it keeps its mean, and loses its beta."""
     market = held()
     own = 0.002 + 0.01 * np.random.default_rng(seed).standard_normal(400)
-    counter = Counter(Memory(n_trials=10), market)
+    counter = Counter(Memory(n_trials=10), [market])
     assert counter.luck_of(track(beta * market.returns)).dsr_alpha is None
     left = market.taken_from(own + beta * market.returns)
     assert np.cov(left, market.returns)[0, 1] == pytest.approx(0.0, abs=1e-12)
@@ -262,7 +262,7 @@ def test_what_holding_the_market_brings_is_no_alpha(beta: float, seed: int) -> N
 def test_a_holding_that_does_not_vary_takes_nothing() -> None:
     flat = Holding(np.zeros(400), np.ones(401))
     assert np.array_equal(flat.taken_from(oos().returns), oos().returns)
-    luck = Counter(Memory(), flat).luck_of(oos())
+    luck = Counter(Memory(), [flat]).luck_of(oos())
     assert luck.dsr_alpha == luck.dsr
 
 

@@ -19,7 +19,7 @@ from openoutcry.ledger import Ledger, Market
 from openoutcry.research.conduct import DivergedError, Place, replay, research, resume
 from openoutcry.research.config import Budgets, ResearchConfig
 from openoutcry.research.gates import Thresholds
-from openoutcry.research.proposers import RandomProposer
+from openoutcry.research.proposers import FixedProposer, RandomProposer
 from openoutcry.research.records import session_of
 from openoutcry.research.trial import Result
 
@@ -232,6 +232,25 @@ def test_a_forged_beginning_is_not_resumed(tmp_path: Path) -> None:
                 log.append(event["event"], payload)
         with pytest.raises(oo.OpenOutcryError, match="a session that the ledger has not noted"):
             resume(lambda: MARKET, RandomProposer(), out, f"forged-{n_events}")
+
+
+def test_a_journal_that_lost_trials_is_not_brought_to_its_end(tmp_path: Path) -> None:
+    """A3: a journal cut behind its trials, or that has them as another session's, would begin their count anew."""
+    assert cut_after(tmp_path, 13) == 13
+    journal = place(tmp_path).journal
+    stood, lines = session_of(journal), journal.read_bytes().splitlines(keepends=True)
+    told = [(event["event"], json.loads(json.dumps(event["payload"]))) for event in stood.events]
+    assert [event for event, _ in told] == ["session_start", *["proposal", "trial", "decision"] * 4]
+    proposal = told[1][1]["proposal"]
+    rejected = {"round": 0, "reason": "duplicate", "detail": "it was evaluated before, as x", "duplicate_of": "x"}
+    rejected |= {"scores": {}, "n_dry": 1, "n_session": 0, "n_trials": 0}
+    for kept, more in ((1, []), (4, []), (2, [("reject", rejected)])):
+        journal.write_bytes(b"".join(lines[:kept]))
+        with ChainedLog(journal, session=stood.session_id) as log:
+            log.append_all(more)
+        with pytest.raises(oo.OpenOutcryError, match="must have all trials that the ledger has of it"):
+            resume(lambda: MARKET, FixedProposer([proposal]), place(tmp_path))
+        assert not session_of(journal).is_over
 
 
 def test_the_time_that_a_session_took_before_it_was_cut_counts(tmp_path: Path) -> None:

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import pytest
 from research_markets import noise, rising
 from scipy.stats import beta
 
 import openoutcry as oo
 from openoutcry.research.conduct import Place, research
-from openoutcry.research.config import Budgets, ResearchConfig
+from openoutcry.research.config import Budgets, ResearchConfig, Split
 from openoutcry.research.gates import Evidence, Thresholds, is_promotable, judge
 from openoutcry.research.holding import Holding
 from openoutcry.research.holdout import HoldoutVault
 from openoutcry.research.luck import Counter, Memory
 from openoutcry.research.proposers import RandomProposer
+from openoutcry.research.scores import score_of
 from openoutcry.research.trial import Result
-from openoutcry.research.validation import ground_of
+from openoutcry.research.validation import ground_of, tested_run
 
 pytestmark = pytest.mark.once
 
@@ -33,10 +36,10 @@ DSR_ALONE = Thresholds(*(None,) * 6, min_dsr=0.95, max_perturbation_loss=None, m
 
 
 class Searched(NamedTuple):
-    """What came of a session, and what holding its market would have brought."""
+    """What came of a session, and what the ways to hold its market would have brought."""
 
     result: Result
-    holding: Holding
+    holdings: Sequence[Holding]
 
 
 def session(market: oo.Dataset, seed: int, folder: Path) -> Searched:
@@ -49,14 +52,14 @@ def session(market: oo.Dataset, seed: int, folder: Path) -> Searched:
     vault = HoldoutVault(lambda: market, config.split)
     ground = ground_of(vault.research(), vault.research_end, config.split, (config.costs, config.limits))
     result = research(lambda: market, RandomProposer(), config, Place(folder / str(seed)))
-    return Searched(result, ground.holding)
+    return Searched(result, ground.holdings)
 
 
 def promotes(searched: Searched, gates: Thresholds, n_trials: int | None = None) -> bool:
     """Return whether any trial would be on the short list, at trials counted or declared."""
     gates, result = replace(gates, max_probe_changes=None), searched.result
     memory = Memory(n_trials=result.n_trials if n_trials is None else n_trials)
-    counter = Counter(memory, searched.holding)
+    counter = Counter(memory, searched.holdings)
     lucks = [counter.luck_of(trial.oos) for trial in result.trials]
     found = (
         judge(Evidence(trial.oos, trial.validated.in_sample, luck.dsr, luck.dsr_alpha), gates)
@@ -121,3 +124,19 @@ def test_drift_is_not_taken_for_skill(tmp_path: Path) -> None:
     for name in ("strict", "`dsr_alpha` beside it"):
         assert rates[name] <= 0.05 * N_RISING
     assert rates["DSR above 0.95 alone"] > 0, "or there is no drift to be taken for skill"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_to_keep_a_market_in_equal_parts_is_no_alpha(seed: int) -> None:
+    """What was bought comes to be what rose most, and is beaten without any skill where prices are volatile."""
+    market = rising(seed, 3000, 8, drift=0.003, volatility=0.04)
+    ground = ground_of(market, market.n_bars, Split(), (oo.CostModel(fee_bps=1.0, slippage_bps=2.0), oo.Limits()))
+    equal = np.full((market.n_bars, market.n_symbols), 1.0 / market.n_symbols)
+    track = score_of([tested_run(ground, equal, fold) for fold in ground.folds])
+    both, bought = (
+        Counter(Memory(49), ways).luck_of(track).dsr_alpha for ways in (ground.holdings, ground.holdings[:1])
+    )
+    assert bought is not None
+    assert bought > 0.95, "or there is nothing to be beaten"
+    assert both is not None
+    assert both < 0.5

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from research_markets import noise, trending
+from research_markets import noise, rising, trending
 
 import openoutcry as oo
 from openoutcry.ledger import Ledger
@@ -255,3 +255,13 @@ def test_a_lookback_that_is_longer_than_the_training_is_turned_away(folder: Path
     result = run([trend(slow=300), trend()], folder)
     assert "lookback: a lookback of at most 199 bars" in result.history[0].reasons[0]
     assert (result.n_session, len(result.trials)) == (1, 1)
+
+
+def test_the_ledger_says_of_a_trial_why_its_own_numbers_are_undefined_alone(folder: Path) -> None:
+    """L3: a cost and a turnover are none of the 17, and were not lost."""
+    ledger = Ledger(folder.parent / "ledger")
+    falling = rising(0, 600, 2, drift=-0.003, volatility=0.0001)
+    assert run([trend()], folder, falling, ledger=ledger).trials[0].oos.profits == ()
+    assert set(ledger.list()[0].summary.undefined) == {"sharpe_ratio", "sortino_ratio", "calmar_ratio"}
+    run([trend()], folder, ledger=ledger)
+    assert ledger.list()[0].summary.undefined == {}

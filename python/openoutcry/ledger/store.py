@@ -120,7 +120,7 @@ class Ledger:
                     return each.n_before
             if before and not burn:
                 wanted = "a holdout that nobody opened is required"
-                hint = "hint: `burn` opens it again, and marks all results"
+                hint = "hint: `burn`, or `--burn-holdout`, opens it again, and marks all results"
                 what = f"{first} .. {last}, opened {len(before)} times, first by session {before[0].session}"
                 raise refusal("argument_invalid", f"{wanted}; received {what}; {hint}")
             told = {"market": market.fingerprint, "first": first, "last": last, "seal": seal, "burn": burn}
@@ -169,6 +169,11 @@ class Ledger:
     def known(self, trial: str, *, but_session: str | None = None) -> str | None:
         """Return the id of a finished run of a trial, by its key; None without one."""
         return self._index.ask(lambda base: questions.known_trial(base, trial, but_session))
+
+    def tried(self, session: str) -> set[str]:
+        """Return the keys of all trials that a session made."""
+        query = "SELECT HEX(trial) FROM trials JOIN sessions ON sessions.id = session WHERE name = ?"
+        return self._index.ask(lambda base: {key.lower() for (key,) in base.execute(query, (session,))})
 
     def count(self, market: Market, *, but_session: str | None = None) -> Trials:
         """Return how often the family of a market was tried, one session left out.

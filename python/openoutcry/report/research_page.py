@@ -87,7 +87,7 @@ def _shortlist(view: ResearchView) -> str:
         ("Drawdown", "Deepest fall of the same track"),
         ("DSR", "Probability that the Sharpe ratio is more than the luck of the best of all trials counted"),
         ("DSR if one trial", "What the same number would be had only one trial been declared"),
-        ("DSR of alpha", "The same of what is left beyond beta times buy-and-hold"),
+        ("DSR of alpha", "The same of what is left beyond beta times the market, bought or kept in equal parts"),
         ("Holdout", "On bars that no search has seen, against a test declared before"),
     )
     head = "".join(f'<th scope="col"{attribute("title", told)}>{name}</th>' for name, told in heads)

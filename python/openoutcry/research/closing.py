@@ -10,7 +10,7 @@ from openoutcry.openoutcry_py import OpenOutcryError
 from openoutcry.research.advice import Advice, advice_of
 from openoutcry.research.gates import Evidence, failed, is_promotable, judge
 from openoutcry.research.holdout import HoldoutVault, Seal, broken
-from openoutcry.research.journal import SESSION_END, Journal
+from openoutcry.research.journal import SESSION_END, STOPPED, Journal
 from openoutcry.research.session import Rounds
 from openoutcry.research.setting import Setting
 from openoutcry.research.shortlist import Dropped, shorten
@@ -28,12 +28,13 @@ def close(setting: Setting, journal: Journal, rounds: Rounds, vault: HoldoutVaul
         start: What stands in the first event.
     """
     reason = rounds.run()
+    setting.recall.check(rounds.tried)
     # Other sessions may have tried on the same markets meanwhile.
-    stood = journal.peek("stopped")
-    n_before = setting.recall.count() if stood is None else int(stood["n_before"])
-    rounds.counter.go_on_from(n_before)
+    stood = journal.peek(STOPPED)
+    rounds.counter.go_on_from(setting.recall.count(None if stood is None else int(stood["n_before"])))
     told = {"reason": reason, "tokens": rounds.tokens, "n_before": rounds.counter.n_before}
-    journal.tell("stopped", told | {"n_trials": rounds.counter.n_trials})
+    journal.tell(STOPPED, told | {"n_trials": rounds.counter.n_trials})
+    setting.recall.anchor(STOPPED, journal.head)
     advice = advice_of(rounds.trials, setting.config.seed)
     listed, dropped = _frozen(setting, rounds, advice)
     frozen = [each.to_json() for each in listed]
@@ -119,8 +120,10 @@ def _unsealed(
         else:
             reuse = setting.recall.open_holdout(seal)
     except OpenOutcryError as error:
-        journal.tell("holdout_refused", {"why": str(error)})
-        return seal, None, str(error)
+        # It is read by a person, on the page too, and is no error of theirs.
+        why = str(error).removeprefix(f"{error.slug}: ")
+        journal.tell("holdout_refused", {"why": why})
+        return seal, None, why
     journal.tell("holdout_opened", {"window": list(seal.window), "commit": seal.commit, "holdout_reuse": reuse})
     return seal, reuse, ""
 

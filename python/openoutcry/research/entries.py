@@ -142,7 +142,8 @@ def summary_of(oos: OosScore, dataset: Dataset, run_id: str) -> RunMetricsSummar
         "max_win": max(wins, default=None),
         "max_loss": min(losses, default=None),
     }
-    return RunMetricsSummary(run_id, "done", interval_of(dataset.dates), **numbers, undefined=undefined)
+    why = {f"{metric}_ratio": undefined[metric] for metric in ("sharpe", "sortino", "calmar") if metric in undefined}
+    return RunMetricsSummary(run_id, "done", interval_of(dataset.dates), **numbers, undefined=why)
 
 
 def engine_version() -> str:

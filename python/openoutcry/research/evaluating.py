@@ -23,7 +23,7 @@ class Evaluator:
 
     def __init__(self, setting: Setting) -> None:
         self._it = setting
-        self.counter = Counter(setting.memory, setting.ground.holding)
+        self.counter = Counter(setting.memory, setting.ground.holdings)
 
     @property
     def n_left(self) -> int:

@@ -16,7 +16,7 @@ from openoutcry.arguments import is_truth
 from openoutcry.errors import refusal
 from openoutcry.research.scores import FoldScore, InSample, OosScore
 
-GATES_VERSION = 2
+GATES_VERSION = 3
 
 _MOST = 1e300
 
@@ -53,7 +53,7 @@ class Thresholds:
         max_drawdown_ratio: Median drawdown out of sample over the median in sample.
         min_trades: Closed trades of all folds.
         min_dsr: Deflated Sharpe ratio of the stitched returns, at all trials that the ledger counts.
-        min_dsr_alpha: The same of what is left beyond beta times buy-and-hold.
+        min_dsr_alpha: The same of what is left beyond beta times buy-and-hold, and beyond the same kept in equal parts.
         max_perturbation_loss: Share of the Sharpe ratio that a change of each param by a tenth may cost; needs trials.
         max_probe_changes: Cuts of the causality probe that change a decision.
     """

@@ -14,7 +14,7 @@ from openoutcry.research.scores import Series, excess_of
 
 @dataclass(frozen=True)
 class Holding:
-    """Buy-and-hold over the tests of all folds, begun anew in each.
+    """A way to hold the market over the tests of all folds, begun anew in each.
 
     Attributes:
         returns: Excess returns one after another, shape `(n_returns,)`.
@@ -26,7 +26,7 @@ class Holding:
 
     @classmethod
     def of(cls, runs: Sequence[Run]) -> Holding:
-        """Return the holding of the tests of all folds, in order."""
+        """Return the holding that runs of the tests of all folds are, in order."""
         raw = np.concatenate([run.returns for run in runs])
         return cls(np.concatenate([excess_of(run) for run in runs]), np.concatenate([[1.0], np.cumprod(1.0 + raw)]))
 

@@ -22,8 +22,8 @@ ASIDE = "aside"
 
 BLOBS = "blobs"
 
-SESSION_START, SESSION_END = "session_start", "session_end"
-"""Events that a session begins and ends with; the ledger notes the hash behind the one and before the other."""
+SESSION_START, STOPPED, SESSION_END = "session_start", "stopped", "session_end"
+"""Events whose hashes the ledger notes: that of the first two, and the one before the last."""
 
 
 class DivergedError(OpenOutcryError):

@@ -9,7 +9,7 @@ edge however sure would pass. Its deflated ratio stands beside.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from typing import Any
@@ -112,7 +112,8 @@ class Luck:
         dsr_if_one: The same had only one trial been declared.
         dsr_spread: The same by the deviation of the trials' own ratios, from `LEAST_TRIALS` on; reported.
         dsr_n_eff: The same with clusters of this session's trials in place of them; reported, once they are known.
-        dsr_alpha: The first of what is left of the returns beyond beta times buy-and-hold; None if nothing is.
+        dsr_alpha: The first of what is left of the returns beyond beta times a way to hold the market, the least for
+            all ways; None if nothing is.
         sr0: Ratio per bar that the best of the trials would show without skill.
         sigma: Standard error per bar of a ratio without skill that this rests on.
         undefined: Why there is no ratio.
@@ -139,11 +140,11 @@ class Counter:
 
     Args:
         memory: What the ledger remembers.
-        holding: Buy-and-hold over the bars of the trials; None where that is unknown.
+        holdings: Ways to hold the market over the bars of the trials; none where that is unknown.
     """
 
-    def __init__(self, memory: Memory, holding: Holding | None = None) -> None:
-        self._holding = holding
+    def __init__(self, memory: Memory, holdings: Sequence[Holding] = ()) -> None:
+        self._holdings = holdings
         self._before = memory.n_trials
         self._spread = memory.spread
         self.n_session = 0
@@ -199,9 +200,13 @@ class Counter:
         return Luck(self.n_trials, self.n_session, one, two, three, four, alpha, found.sr0, found.sigma)
 
     def _dsr_alpha(self, excess: Series) -> float | None:
-        if self._holding is None:
-            return None
-        left = self._holding.taken_from(excess)
+        # What was bought comes to be what rose most: to keep it in equal parts gains on that without any skill.
+        beyond = [self._dsr_beyond(holding, excess) for holding in self._holdings]
+        known = [dsr for dsr in beyond if dsr is not None]
+        return min(known) if known and len(known) == len(beyond) else None
+
+    def _dsr_beyond(self, holding: Holding, excess: Series) -> float | None:
+        left = holding.taken_from(excess)
         moments = moments_of(left)
         if moments is None:
             return None

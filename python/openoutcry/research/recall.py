@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Protocol
 
@@ -15,6 +15,7 @@ from openoutcry.research.checking import Candidate, digest_of
 from openoutcry.research.config import ResearchConfig
 from openoutcry.research.entries import About, entry_of, failed_entry, holdout_entry
 from openoutcry.research.holdout import HoldoutVault, Seal
+from openoutcry.research.journal import STOPPED
 from openoutcry.research.luck import Memory, Spread
 from openoutcry.research.trial import Listed, Trial
 from openoutcry.research.validation import Ground
@@ -23,11 +24,28 @@ from openoutcry.research.validation import Ground
 class Recall(Protocol):
     """Where trials are written to, once each, and looked up."""
 
-    def count(self) -> int:
-        """Return how many trials of the family of the market others have made by now."""
+    def count(self, told: int | None = None) -> int:
+        """Return how many trials of the family of the market others have made by now.
+
+        Args:
+            told: How many a journal says there were when its session stopped; None where it does not say.
+
+        Raises:
+            OpenOutcryError: `state_mismatch`: there are more, and nobody has noted that it stopped.
+        """
 
     def known(self, key: str) -> tuple[str, Mapping[str, float | None]] | None:
         """Return which run of another session was the trial of a key, and its scores."""
+
+    def check(self, keys: Iterable[str]) -> None:
+        """See that a session has all trials that are remembered of it.
+
+        Args:
+            keys: Keys of those that it has.
+
+        Raises:
+            OpenOutcryError: `state_mismatch`: it made others, which it does not count.
+        """
 
     def anchor(self, event: str, head: str) -> None:
         """Note the hash that the journal has come to.
@@ -56,13 +74,16 @@ class Recall(Protocol):
 class NoRecall:
     """Remembers nothing: for replays, and for whoever wants no ledger."""
 
-    def count(self) -> int:
-        """Return 0."""
-        return 0
+    def count(self, told: int | None = None) -> int:
+        """Return what is told, or 0."""
+        return told or 0
 
     def known(self, key: str) -> tuple[str, Mapping[str, float | None]] | None:
         """Return None."""
         return None
+
+    def check(self, keys: Iterable[str]) -> None:
+        """Do nothing."""
 
     def anchor(self, event: str, head: str) -> None:
         """Do nothing."""
@@ -99,9 +120,15 @@ class LedgerRecall:
         self._folder = folder
         self._market = Market.of(ground.dataset)
 
-    def count(self) -> int:
-        """Return how many trials others have made by now."""
-        return self._ledger.count(self._market, but_session=self._ledger.session).n
+    def count(self, told: int | None = None) -> int:
+        """Return how many trials others have made by now, or had when the session stopped."""
+        if told is not None and self._ledger.anchored(STOPPED, self._ledger.session) is not None:
+            return told
+        found = self._ledger.count(self._market, but_session=self._ledger.session).n
+        if told is not None and found > told:
+            wanted = f"session {self._ledger.session[:8]} must count all {found} trials that others made"
+            raise refusal("state_mismatch", f"{wanted}; received a journal that stopped at {told}")
+        return found if told is None else told
 
     def known(self, key: str) -> tuple[str, Mapping[str, float | None]] | None:
         """Return which run of another session was the trial of a key, and its scores."""
@@ -111,6 +138,16 @@ class LedgerRecall:
         found = self._ledger.compare([run_id])[0][0]
         scores = {"oos_sharpe": found.sharpe_ratio, "oos_max_drawdown": found.max_drawdown}
         return run_id, scores | {"oos_return": found.pnl_return}
+
+    def check(self, keys: Iterable[str]) -> None:
+        """See that a session has all trials that are remembered of it.
+
+        A journal that lost its end, or was written anew without some of them, would count fewer.
+        """
+        lost = self._ledger.tried(self._ledger.session).difference(keys)
+        if lost:
+            wanted = f"session {self._ledger.session[:8]} must have all trials that the ledger has of it"
+            raise refusal("state_mismatch", f"{wanted}; received a journal without {len(lost)} of them")
 
     def anchor(self, event: str, head: str) -> None:
         """Note the hash that the journal has come to."""

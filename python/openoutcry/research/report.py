@@ -134,7 +134,7 @@ def _lines(result: Result, ground: Ground) -> tuple[list[Line], str]:
         return [], ""
     first = shown_trials[0].oos
     dates = (_before(first.dates[0], ground), *first.dates)
-    lines = [Line("buy-and-hold", dates, ground.holding.nav, "benchmark")]
+    lines = [Line("buy-and-hold", dates, ground.holdings[0].nav, "benchmark")]
     drawn = list(enumerate(shown_trials[:_DRAWN]))
     for slot, trial in reversed(drawn):
         lines.append(Line(f"{trial.candidate.name} {trial.round + 1}", dates, trial.oos.nav, "series", slot))

@@ -39,6 +39,7 @@ class Rounds:
         self.counter = self._evaluator.counter
         self.trials: list[Trial] = []
         self.history: list[TrialCard] = []
+        self.tried: set[str] = set()
         self.best: Trial | None = None
         self._n_dry = self._n_mute = 0
         self._seconds = 0.0
@@ -169,6 +170,7 @@ class Rounds:
         if bench is None:
             self._reject(ask, proposal, *fault)
             return
+        self.tried.add(key)
         try:
             validated = bench.validate(self._it.ground)
         except Exception as error:  # noqa: BLE001 whatever it was, results may have been looked at

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from openoutcry.agents import buy_and_hold
+from openoutcry.agents import Baseline, buy_and_hold, equal_weight
 from openoutcry.backtest import Run, run_backtest
 from openoutcry.dataset import Dataset
 from openoutcry.errors import refusal
@@ -44,10 +44,13 @@ class Ground:
         return run_backtest(self.dataset, table, window, self.costs, self.limits, name=name)
 
     @cached_property
-    def holding(self) -> Holding:
-        """Buy-and-hold over all tests."""
+    def holdings(self) -> tuple[Holding, Holding]:
+        """Buy-and-hold over all tests, and the same kept in equal parts."""
+        return self._held(buy_and_hold()), self._held(equal_weight())
+
+    def _held(self, agent: Baseline) -> Holding:
         rules = self.costs, self.limits
-        return Holding.of([run_backtest(self.dataset, buy_and_hold(), fold.test, *rules) for fold in self.folds])
+        return Holding.of([run_backtest(self.dataset, agent, fold.test, *rules) for fold in self.folds])
 
 
 @dataclass(frozen=True)
