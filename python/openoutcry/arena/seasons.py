@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import logging
+import threading
+from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 
 from openoutcry.arena.snapshots.building import Snapshot
 from openoutcry.arena.snapshots.markets import Market, markets_of
 from openoutcry.arena.snapshots.precompressed import precompress
-from openoutcry.arena.store.entries import Listing, Publishing
+from openoutcry.arena.store.arena import Arena
+from openoutcry.arena.store.entries import ClosingDay, Listing, Publishing
+from openoutcry.arena.times import CADENCE, DAY, day_of, now
 
+_LOGGER = logging.getLogger("openoutcry.arena")
+_EVERY = 1.0
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
@@ -42,3 +49,50 @@ def _listing(market: Market) -> Listing:
         micros(market.settlement_at),
         *prices,
     )
+
+
+class Season:
+    """Keeps an arena going on a thread of its own: a snapshot at every edge, the close of every day.
+
+    A slot that is missed stays empty: made later, a snapshot would know what came after it (R-20).
+
+    Args:
+        arena: Open.
+        snapshot: Returns the snapshot of an edge, or None where no source answered.
+        clock: Tells the moment.
+    """
+
+    def __init__(
+        self, arena: Arena, snapshot: Callable[[datetime], Snapshot | None], clock: Callable[[], int] = now
+    ) -> None:
+        self._arena, self._snapshot, self._clock = arena, snapshot, clock
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="arena-season", daemon=True)
+
+    def tick(self) -> None:
+        """Do what is due now."""
+        moment = self._clock()
+        edge, latest = moment - moment % CADENCE, self._arena.state.latest
+        if latest is None or edge > latest:
+            made = self._snapshot(_EPOCH + timedelta(microseconds=edge))
+            if made is not None:
+                self._arena.writer.write(publishing(made, self._clock()))
+        self._arena.writer.write(ClosingDay(day_of(moment - DAY), moment))
+
+    def start(self) -> None:
+        """Do what is due, now and from here on."""
+        self.tick()
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop."""
+        self._stopped.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._stopped.wait(_EVERY):
+            try:
+                self.tick()
+            except Exception:
+                # Told to whoever operates the arena.
+                _LOGGER.exception("nothing was published")

@@ -77,6 +77,14 @@ class LogWriter:
         root = self.tree.root()
         return Batch(begin, tuple(records), root, self._key.sign(self._checkpoint(self.end.seq, root).text()))
 
+    def checkpoint_of(self, size: int) -> str:
+        """Return the checkpoint of the first `size` records, the same whenever it is asked for.
+
+        Raises:
+            OpenOutcryError: `argument_invalid`: there are fewer.
+        """
+        return self._key.sign(self._checkpoint(size, self.tree.root(size)).text())
+
     def undo(self, batch: Batch) -> None:
         """Take back the last batch, which could not be stored and was shown to nobody.
 

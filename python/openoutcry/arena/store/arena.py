@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 from types import TracebackType
@@ -35,9 +36,16 @@ class Arena:
         folder: Made where it is missing.
         url: A database of SQLAlchemy; None for a SQLite file in the folder.
         origin: The name of a new log; that of an old one stands.
+        clock: Tells the moment at which a new log begins.
     """
 
-    def __init__(self, folder: Path, url: str | None = None, origin: str = "openoutcry.arena/local") -> None:
+    def __init__(
+        self,
+        folder: Path,
+        url: str | None = None,
+        origin: str = "openoutcry.arena/local",
+        clock: Callable[[], int] = now,
+    ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
         self._database = Database.in_file(folder / FILE) if url is None else Database(url)
@@ -49,9 +57,13 @@ class Arena:
             log = _resumed(connection, self.key)
         self.writer = Writer(self._database, log, self.state)
         if log.end.seq == 0:
-            self.writer.write(Beginning(origin, str(self.key.verifier), now()))
+            self.writer.write(Beginning(origin, str(self.key.verifier), clock()))
             rules = Parameters().to_record()
-            self.writer.write(SettingRules(SCORING_VERSION, rules, NO_RATES, now()))
+            self.writer.write(SettingRules(SCORING_VERSION, rules, NO_RATES, clock()))
+
+    def checkpoint_of(self, size: int) -> str:
+        """Return the checkpoint of so many records, which the log has had."""
+        return self.writer.log.checkpoint_of(size)
 
     def close(self) -> None:
         """Write what is queued, and close the database."""

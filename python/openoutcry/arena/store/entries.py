@@ -328,11 +328,12 @@ class ClosingDay(Told):
     is_alone = True
 
     def plan(self, batch: Batch) -> int | None:
-        """Return the place of the record; None where the day has one."""
-        if batch.connection.execute(select(days.c.seq).where(days.c.date == self.date)).first() is not None:
+        """Return the place of the record; None where the day has one, or the log began after it."""
+        if self.date in batch.state.days or self.date < batch.state.began:
             return None
         written = batch.record("day", {"date": self.date, "at": text_of(self.at), **batch.head()})
         batch.connection.execute(insert(days).values(date=self.date, seq=written.seq))
+        batch.after(lambda state: state.days.add(self.date))
         return written.seq
 
 
@@ -348,6 +349,12 @@ class Beginning(Told):
         """Return the place of the record."""
         salts = "a commitment, of 32 random bytes"
         told = {"origin": self.origin, "vkey": self.vkey, "created_at": text_of(self.at), "salt_of": salts}
+        began = day_of(self.at)
+
+        def known(state: State) -> None:
+            state.began = began
+
+        batch.after(known)
         return batch.record("log", told).seq
 
 

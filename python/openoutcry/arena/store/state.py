@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from sqlalchemy import Connection, select
 
-from openoutcry.arena.store.tables import agents, markets, snapshots
+from openoutcry.arena.store.tables import agents, days, markets, records, snapshots
 
 
 @dataclass(frozen=True)
@@ -78,6 +78,8 @@ class State:
         markets: Markets by id of the protocol.
         snapshots: SHA-256 of each published snapshot, by its moment.
         latest: Moment of the newest snapshot; None before the first.
+        days: Days in UTC that were closed.
+        began: The day on which the log began.
     """
 
     keys: dict[bytes, Agent] = field(default_factory=dict)
@@ -85,6 +87,8 @@ class State:
     markets: dict[str, Market] = field(default_factory=dict)
     snapshots: dict[int, str] = field(default_factory=dict)
     latest: int | None = None
+    days: set[str] = field(default_factory=set)
+    began: str = ""
 
     @classmethod
     def of(cls, connection: Connection) -> State:
@@ -99,4 +103,7 @@ class State:
         for row in connection.execute(select(snapshots.c.as_of, snapshots.c.sha256)):
             state.snapshots[row.as_of] = row.sha256
         state.latest = max(state.snapshots, default=None)
+        state.days = set(connection.execute(select(days.c.date)).scalars())
+        first = connection.execute(select(records.c.record).where(records.c.seq == 0)).scalar()
+        state.began = "" if first is None else str(json.loads(bytes(first))["created_at"])[:10]
         return state

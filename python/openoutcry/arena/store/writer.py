@@ -7,6 +7,7 @@ transaction, at once; under heavy load one transaction for many.
 from __future__ import annotations
 
 import asyncio
+import logging
 import queue
 import threading
 from collections.abc import Iterator
@@ -22,6 +23,8 @@ from openoutcry.arena.store.batch import Batch, Known
 from openoutcry.arena.store.database import Database
 from openoutcry.arena.store.state import State
 from openoutcry.arena.store.tables import hashes, records
+
+_LOGGER = logging.getLogger("openoutcry.arena")
 
 MOST = 512
 """Entries of a transaction at most."""
@@ -80,7 +83,6 @@ class Writer:
         self._known = Known()
         self._connection: Connection | None = None
         self.checkpoint = log.extend(()).checkpoint
-        self.fault: BaseException | None = None
         self._thread = threading.Thread(target=self._run, name="arena-writer", daemon=True)
         self._thread.start()
 
@@ -133,7 +135,7 @@ class Writer:
         """Write entries in one transaction; one that fails leaves log and tables as they were."""
         sealed: LogBatch | None = None
         try:
-            connection = self._connected()
+            connection = self.connection()
             with connection.begin():
                 batch = Batch(connection, self._state, self.log, self._known)
                 planned = [self._planned(each, batch) for each in asked]
@@ -146,10 +148,11 @@ class Writer:
         except BaseException as error:  # noqa: BLE001 whoever waits must be told, whatever it was
             self._undo(asked, sealed, error)
             return
-        self.checkpoint, self.fault = sealed.checkpoint, None
+        self.checkpoint = sealed.checkpoint
         batch.committed()
 
-    def _connected(self) -> Connection:
+    def connection(self) -> Connection:
+        """Return what the writer writes on; for a look at it, while nothing is written."""
         if self._connection is None:
             self._connection = self._database.writing.connect()
         return self._connection
@@ -162,7 +165,7 @@ class Writer:
             return None
 
     def _undo(self, asked: list[_Asked], sealed: LogBatch | None, error: BaseException) -> None:
-        self.fault = error
+        _LOGGER.error("nothing was written of %d entries", len(asked), exc_info=error)
         if sealed is not None:
             self.log.undo(sealed)
         self._known.accepted.forget()

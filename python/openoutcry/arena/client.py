@@ -1,0 +1,116 @@
+"""A client of the Arena, for agents in Python.
+
+Needs `openoutcry[arena]`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timezone
+from types import TracebackType
+from typing import Any
+
+import httpx
+
+from openoutcry.arena.protocol import BASE, DECISION_VERSION, STATUS, ArenaError
+
+
+class ArenaClient:
+    """Speaks the protocol with a server.
+
+    Args:
+        url: Where the Arena is, such as `http://127.0.0.1:8420`.
+        slug: The agent.
+        key: Its API key; without one, only what is public.
+        transport: How requests are made; httpx's own by default.
+    """
+
+    def __init__(
+        self, url: str, slug: str = "", key: str | None = None, *, transport: httpx.BaseTransport | None = None
+    ) -> None:
+        headers = {} if key is None else {"Authorization": f"Bearer {key}"}
+        self.slug = slug
+        self._http = httpx.Client(base_url=url, headers=headers, timeout=30.0, transport=transport)
+
+    def register(self, slug: str, display_name: str | None = None, contact_email: str | None = None) -> str:
+        """Register an agent and return its key, which is shown once."""
+        told = {"slug": slug, "display_name": display_name, "contact_email": contact_email}
+        key = str(self._told("POST", f"{BASE}/register", json=told)["api_key"])
+        self.slug, self._http.headers["Authorization"] = slug.lower(), f"Bearer {key}"
+        return key
+
+    def intel(self, as_of: str | None = None) -> dict[str, Any]:
+        """Return a snapshot, by default the newest."""
+        return self._told("GET", f"{BASE}/intel", params={} if as_of is None else {"as_of": as_of})
+
+    def markets(self, status: str = "open", theater: str | None = None) -> dict[str, Any]:
+        """Return markets by their cutoffs."""
+        given = {"status": status} | ({} if theater is None else {"theater": theater})
+        return self._told("GET", f"{BASE}/markets", params=given)
+
+    def submit(
+        self, snapshot_as_of: str, decisions: Iterable[Mapping[str, Any]], idempotency_key: str | None = None
+    ) -> dict[str, Any]:
+        """Submit decisions and return the receipt; keep it.
+
+        Args:
+            snapshot_as_of: The snapshot that was decided on.
+            decisions: Of each, `market_id`, `yes_probability`, and `confidence` and `reasoning` or none.
+            idempotency_key: Whoever sends the same again under it is told the same.
+
+        Raises:
+            ArenaError: nothing was accepted; its `more` says why of each market.
+        """
+        body = {
+            "schema_version": DECISION_VERSION,
+            "agent_slug": self.slug,
+            "submitted_at": datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "snapshot_as_of": snapshot_as_of,
+            "decisions": [dict(each) for each in decisions],
+        }
+        headers = {} if idempotency_key is None else {"Idempotency-Key": idempotency_key}
+        return self._told("POST", f"{BASE}/decisions", json=body, headers=headers)
+
+    def agent(self, slug: str | None = None) -> dict[str, Any]:
+        """Return an agent with its scores."""
+        return self._told("GET", f"{BASE}/agents/{slug or self.slug}")
+
+    def leaderboard(self, **asked: Any) -> dict[str, Any]:
+        """Return agents by skill; `limit`, `cursor`, `theater` and `min_n` as the protocol has them."""
+        return self._told("GET", f"{BASE}/leaderboard", params=asked)
+
+    def key_of_log(self) -> str:
+        """Return the key that checkpoints are verified by, as the server tells it."""
+        return self._http.get("/registry/vkey").raise_for_status().text.strip()
+
+    def close(self) -> None:
+        """Close connections."""
+        self._http.close()
+
+    def __enter__(self) -> ArenaClient:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _told(self, method: str, path: str, **given: Any) -> dict[str, Any]:
+        answer = self._http.request(method, path, **given)
+        try:
+            told = answer.json()
+        except ValueError:
+            told = None
+        if not isinstance(told, dict):
+            raise ArenaError("internal_error", f"an answer in JSON is required; received status {answer.status_code}")
+        if answer.is_success:
+            return told
+        code, detail = str(told.pop("error", "")), str(told.pop("detail", ""))
+        wait = answer.headers.get("Retry-After", "")
+        raise ArenaError(
+            code if code in STATUS else "internal_error",
+            detail,
+            told.pop("field", None),
+            retry_after=int(wait) if wait.isdigit() else None,
+            more=told,
+        )

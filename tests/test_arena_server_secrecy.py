@@ -1,0 +1,153 @@
+"""What is decided is nobody's before the cutoff, and everybody's after it: R-32, R-42, and exports that verify."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("fastapi")
+pytest.importorskip("cryptography")
+pytest.importorskip("sqlalchemy")
+
+from arena_floors import BASE, Floor, floor
+
+from openoutcry.arena import verifier
+from openoutcry.arena.exporting import export
+from openoutcry.arena.log.audit import audit
+from openoutcry.arena.log.records import canonical
+from openoutcry.arena.store.entries import ClosingDay
+from openoutcry.arena.times import DAY, day_of, moment_of
+
+pytestmark = pytest.mark.once
+
+SHARE, WORDS = 0.387215, "sentinel-of-a-reason"
+
+
+@pytest.fixture
+def ground(tmp_path: Path) -> Iterator[Floor]:
+    with floor(tmp_path / "arena") as found:
+        found.publish()
+        found.register("one")
+        found.register("two")
+        yield found
+
+
+def public_bytes(ground: Floor, folder: Path, submission_id: str) -> bytes:
+    """Return every byte that anybody can ask for, as a guest and as another agent."""
+    size = ground.arena.writer.log.end.seq
+    paths = [
+        *(f"{BASE}/{path}" for path in ("markets", "markets?status=closed", "leaderboard", "agents/one")),
+        f"{BASE}/intel?as_of={ground.as_of}",
+        *("/registry/checkpoint", "/registry/vkey", f"/registry/proof/{submission_id}", "/openapi.json"),
+        *(
+            f"/registry/tile/entries/000.p/{size}",
+            f"/registry/tile/0/000.p/{size}",
+            f"/registry/consistency?from=1&to={size}",
+        ),
+    ]
+    guest = {"Accept-Encoding": "identity"}
+    answers = [
+        ground.client.get(path, headers=headers)
+        for headers in (guest, guest | {"Authorization": f"Bearer {ground.keys['two']}"})
+        for path in paths
+    ]
+    assert {answer.status_code for answer in answers} == {200}
+    found = [answer.content + str(answer.headers).encode() for answer in answers]
+    # Refusals, too.
+    wrong = (ground.body("two", ("kalshi:NONE", 0.5)), ground.body("one", ("kalshi:NONE", 0.5)), {})
+    found += [ground.post("two", body).content for body in wrong]
+    export(ground.arena, folder, ground.clock[0])
+    files = [path.read_bytes() for path in folder.rglob("*") if path.is_file()]
+    return b"\n".join(found + files)
+
+
+def test_what_is_decided_is_in_no_public_byte_before_the_cutoff(
+    ground: Floor, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """R-32: probability, reason and salt, in answers, headers, tiles, exports and the server's log."""
+    caplog.set_level(logging.DEBUG)
+    market = ground.client.get(f"{BASE}/markets").json()["markets"][0]
+    decision = {"market_id": market["market_id"], "yes_probability": SHARE, "confidence": 0.912, "reasoning": WORDS}
+    told = ground.submit("one", decision).json()
+    secrets = [str(SHARE), "0.912", WORDS, told["salts"][0]["salt"]]
+    ground.clock[0] = moment_of("t", market["decision_cutoff"])
+    ground.publish()
+    ground.clock[0] = moment_of("t", market["decision_cutoff"])
+    before = public_bytes(ground, tmp_path / "before", told["submission_id"]) + caplog.text.encode()
+    assert [secret for secret in secrets if secret.encode() in before] == []
+    own = ground.client.get(f"{BASE}/agents/one", headers={"Authorization": f"Bearer {ground.keys['one']}"})
+    assert WORDS in own.text, "whoever decided may see it"
+    ground.resolve(market["market_id"], "yes")
+    again = public_bytes(ground, tmp_path / "resolved", told["submission_id"])
+    assert WORDS.encode() not in again, "a result opens nothing before the cutoff"
+    ground.clock[0] += 1
+    after = public_bytes(ground, tmp_path / "after", told["submission_id"])
+    assert [secret for secret in secrets if secret.encode() not in after] == []
+
+
+def test_a_commitment_cannot_be_found_by_trying(ground: Floor) -> None:
+    """R-32: of all markets and all shares of two places none gives it; with the salt, the one that was decided does."""
+    markets = ground.markets()
+    told = ground.submit("one", (markets[3], 0.37)).json()
+    commitment = told["record"]["commitments"][0]
+    body = dict(told["salts"][0])
+    assert hashlib.sha256(canonical(body).encode()).hexdigest() == commitment
+    for salt in ("", "0" * 64, told["submission_id"], told["record"]["prev_sha256"]):
+        for market, share in product(markets, range(101)):
+            tried = body | {"salt": salt, "market_id": market, "yes_probability": f"{share / 100:g}"}
+            assert hashlib.sha256(canonical(tried).encode()).hexdigest() != commitment
+
+
+def test_the_order_of_commitments_says_nothing_of_markets(ground: Floor) -> None:
+    """R-32."""
+    told = ground.submit("one", *((market, 0.5) for market in ground.markets())).json()
+    commitments = told["record"]["commitments"]
+    assert commitments == sorted(commitments)
+    assert [body["market_id"] for body in told["salts"]] != ground.markets(), "8 of them, by their hashes"
+
+
+def test_an_export_verifies_with_both_and_scores_as_the_board_does(ground: Floor, tmp_path: Path) -> None:
+    """R-42, R-44: the log, what was opened, the snapshots and the days, before and after the cutoffs."""
+    markets = ground.markets()
+    for slug, share in (("one", 0.8), ("two", 0.3)):
+        ground.submit(slug, *((market, share) for market in markets))
+    for step, place in enumerate(("early", "late")):
+        folder = tmp_path / place
+        export(ground.arena, folder, ground.clock[0])
+        assert audit(folder, str(ground.arena.key.verifier)) == []
+        assert verifier.main(["export", str(folder), "--vkey", str(ground.arena.key.verifier)]) == 0
+        opened = [json.loads(line)["opened"] for line in (folder / "reveals.jsonl").read_text().splitlines()]
+        assert [len(each) for each in opened] == [8 * step] * 2
+        ground.clock[0] += 8 * DAY
+        for market in markets:
+            ground.resolve(market, "yes")
+        ground.arena.writer.write(ClosingDay(day_of(ground.clock[0] - DAY), ground.clock[0]))
+        assert ground.arena.writer.write(ClosingDay(day_of(ground.clock[0] - DAY), ground.clock[0])) is None
+    told = json.loads((tmp_path / "late" / "scores.json").read_text())
+    rows = ground.client.get(f"{BASE}/leaderboard").json()["rows"]
+    assert [(row["slug"], row["brier"]) for row in told["rows"]] == [(row["slug"], row["brier"]) for row in rows]
+    kept = tmp_path / "early" / "checkpoint"
+    assert verifier.main(["consistency", str(kept), str(tmp_path / "late")]) == 0
+    (tmp_path / "late" / "log.jsonl").write_bytes(
+        b"".join((tmp_path / "late" / "log.jsonl").read_bytes().splitlines(keepends=True)[:-1])
+    )
+    assert verifier.main(["export", str(tmp_path / "late")]) == 1
+
+
+def test_a_proof_is_a_text_that_others_read_too(ground: Floor) -> None:
+    """R-42: `tlog-proof`."""
+    from openoutcry.arena.log.proofs import Proof
+
+    told = ground.submit("one", (ground.markets()[0], 0.5)).json()
+    answer = ground.client.get(told["proof_url"], headers={"Accept": "text/plain"})
+    checkpoint = Proof.parse(answer.text).verify(canonical(told["record"]).encode(), ground.arena.key.verifier)
+    assert checkpoint.size == told["tree_size"]
+    assert ground.client.get("/registry/proof/0").status_code == 404
+    for path in ("0/000", "0/000.p/99", "x/000", "8/000.p/1", "entries/001"):
+        assert ground.client.get(f"/registry/tile/{path}").status_code == 404

@@ -1,0 +1,136 @@
+"""What was acknowledged is there after a crash; a disk that is full acknowledges nothing."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("fastapi")
+pytest.importorskip("cryptography")
+pytest.importorskip("sqlalchemy")
+
+from arena_floors import floor
+
+from openoutcry.arena import verifier
+from openoutcry.arena.exporting import export
+from openoutcry.arena.store.arena import Arena
+
+pytestmark = pytest.mark.once
+
+N_KILLS = 100 if os.environ.get("OPENOUTCRY_FULL") else 3
+# Registers, then submits from several threads as fast as it can, and says what was acknowledged.
+WRITER = """
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from arena_floors import floor
+
+with floor(Path(sys.argv[1])) as ground:
+    if ground.arena.state.latest is None:
+        ground.publish()
+    ground.clock[0] = ground.arena.state.latest + 1
+    market = ground.markets()[0]
+
+    def go(name):
+        ground.register(name)
+        answer = ground.submit(name, (market, 0.5))
+        print(answer.json()["submission_id"], answer.json()["leaf_index"], flush=True)
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(go, (f"{sys.argv[2]}-{at}" for at in range(10_000))))
+"""
+
+
+def test_nothing_that_was_acknowledged_is_lost_when_the_server_is_killed(tmp_path: Path) -> None:
+    """R-28, G5: kill -9 at random moments, again and again on the same file."""
+    drawn, told = random.Random(8), dict[str, int]()
+    for turn in range(N_KILLS):
+        words = [sys.executable, "-c", WRITER, str(tmp_path / "arena"), f"t{turn}"]
+        process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+        assert process.stdout is not None
+        first = process.stdout.readline()
+        time.sleep(drawn.random() * 0.4)
+        process.send_signal(signal.SIGKILL)
+        lines = [first, *process.stdout.read().splitlines(keepends=True)]
+        process.wait()
+        # A line that was cut may not have been told.
+        told |= {name: int(at) for name, at in (line.split() for line in lines if line.endswith("\n"))}
+    assert len(told) >= N_KILLS
+    with Arena(tmp_path / "arena") as arena:
+        export(arena, tmp_path / "export", 0)
+        vkey = str(arena.key.verifier)
+    assert verifier.main(["export", str(tmp_path / "export"), "--vkey", vkey]) == 0
+    with sqlite3.connect(tmp_path / "arena" / "arena.sqlite") as base:
+        kept = dict(base.execute("SELECT submission_id, seq FROM submissions"))
+        assert base.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    assert {name: at for name, at in told.items() if kept.get(name) != at} == {}
+
+
+def test_a_full_disk_acknowledges_nothing_and_is_survived(tmp_path: Path) -> None:
+    """R-28: an error and no receipt, and once there is room again the log goes on where it was."""
+    with floor(tmp_path) as ground:
+        ground.publish()
+        ground.register("one")
+        market = ground.markets()[0]
+        connection = ground.arena.writer.connection()
+        n_pages = connection.exec_driver_sql("PRAGMA page_count").scalar_one()
+        connection.exec_driver_sql(f"PRAGMA max_page_count={n_pages}")
+        connection.rollback()
+        size = ground.arena.writer.log.end.seq
+        answers = []
+        for at in range(200):
+            answers.append(
+                ground.client.post("/v2/competition/register", json={"slug": f"a{at}", "display_name": "x" * 80})
+            )
+            if answers[-1].status_code != 201:
+                break
+        assert answers[-1].status_code == 503
+        assert answers[-1].json()["error"] == "unavailable"
+        assert answers[-1].headers["Retry-After"]
+        n_kept = len(answers) - 1
+        assert ground.arena.writer.log.end.seq == size + n_kept
+        # The connection that had the bound was closed with the failure.
+        assert ground.submit("one", (market, 0.5)).status_code == 200
+        export(ground.arena, tmp_path / "export", ground.clock[0])
+    assert verifier.main(["export", str(tmp_path / "export")]) == 0
+
+
+def test_of_32_that_decide_the_same_one_is_accepted(tmp_path: Path) -> None:
+    """R-25, R-26, under concurrency."""
+    with floor(tmp_path) as ground:
+        ground.publish()
+        ground.register("one")
+        market = ground.markets()[0]
+        with ThreadPoolExecutor(32) as pool:
+            codes = list(pool.map(lambda at: ground.submit("one", (market, at / 100)).status_code, range(32)))
+        assert sorted(codes) == [200] + [422] * 31
+        same = ground.body("one", (ground.markets()[1], 0.5))
+        with ThreadPoolExecutor(16) as pool:
+            answers = list(pool.map(lambda _: ground.post("one", same, **{"Idempotency-Key": "k"}), range(16)))
+        assert {answer.status_code for answer in answers} == {200}
+        assert len({answer.json()["submission_id"] for answer in answers}) == 1
+
+
+def test_an_arena_goes_on_after_a_restart_as_it_was(tmp_path: Path) -> None:
+    with floor(tmp_path) as ground:
+        ground.publish()
+        key = ground.register("one")
+        ground.submit("one", (ground.markets()[0], 0.5))
+        end, root = ground.arena.writer.log.end, ground.arena.writer.log.tree.root()
+        checkpoint = ground.arena.writer.checkpoint
+    with floor(tmp_path) as ground:
+        assert (ground.arena.writer.log.end, ground.arena.writer.log.tree.root()) == (end, root)
+        assert ground.arena.writer.checkpoint == checkpoint
+        ground.clock[0] = ground.arena.state.latest or 0
+        ground.keys["one"] = key
+        assert ground.submit("one", (ground.markets()[0], 0.5)).json()["error"] == "duplicate_market"
+        assert ground.submit("one", (ground.markets()[1], 0.5)).json()["leaf_index"] == end.seq
