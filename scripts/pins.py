@@ -26,6 +26,7 @@ FLOORS = ["numpy==1.26.*", "gymnasium==1.1.*", "pyarrow<26"]
 # What no test imports, or only one that is marked `once`. verifiers asks for numpy 2.1, too.
 TOOLS = (
     "abi3audit",
+    "alembic",
     "anthropic",
     "arch",
     "brotli",
@@ -40,7 +41,9 @@ TOOLS = (
     "openai",
     "optuna",
     "playwright",
+    "python-ulid",
     "ruff",
+    "sqlalchemy",
     "uvicorn",
     "verifiers",
     "zstandard",

@@ -195,6 +195,28 @@ LAYERS = {
         frozenset({"anthropic", "openai", "optuna", "rich"}),
     ),
     "arena": Layer(("openoutcry.arena", "openoutcry.arena.protocol", "openoutcry.arena.times"), {"errors"}, set()),
+    "arena_store": Layer(
+        (
+            "openoutcry.arena.decisions",
+            "openoutcry.arena.seasons",
+            "openoutcry.arena.store",
+            "openoutcry.arena.store.*",
+        ),
+        {"arena", "arena_log", "arena_scoring", "arena_snapshots", "arena_store", "errors", "native"},
+        {"alembic", "pydantic", "sqlalchemy", "ulid"},
+        libraries_later=frozenset({"alembic"}),
+    ),
+    "arena_export": Layer(
+        ("openoutcry.arena.exporting",),
+        {"arena", "arena_log", "arena_scoring", "arena_store", "errors"},
+        {"sqlalchemy"},
+    ),
+    "arena_server": Layer(
+        ("openoutcry.arena.server", "openoutcry.arena.server.*"),
+        {"arena", "arena_log", "arena_scoring", "arena_server", "arena_store", "native"},
+        {"fastapi", "pydantic", "sqlalchemy", "starlette"},
+    ),
+    "arena_client": Layer(("openoutcry.arena.client",), {"arena"}, {"httpx"}),
     # What ranks news has no say in scores: they import neither snapshots nor sources.
     "arena_scoring": Layer(
         ("openoutcry.arena.scoring", "openoutcry.arena.scoring.*"), {"arena_scoring", "errors", "native"}, {"numpy"}
@@ -224,6 +246,13 @@ LAYERS = {
         frozenset(
             {
                 "root",
+                "arena",
+                "arena_client",
+                "arena_export",
+                "arena_log",
+                "arena_server",
+                "arena_sources",
+                "arena_store",
                 "agent_bench",
                 "batch_bench",
                 "conformance",
@@ -242,5 +271,6 @@ LAYERS = {
                 "score_picture",
             }
         ),
+        libraries_later=frozenset({"httpx", "uvicorn"}),
     ),
 }

@@ -76,7 +76,7 @@ class ArenaClient:
         return self._told("GET", f"{BASE}/agents/{slug or self.slug}")
 
     def leaderboard(self, **asked: Any) -> dict[str, Any]:
-        """Return agents by skill; `limit`, `cursor`, `theater` and `min_n` as the protocol has them."""
+        """Return agents by skill, asked for as the protocol says."""
         return self._told("GET", f"{BASE}/leaderboard", params=asked)
 
     def key_of_log(self) -> str:

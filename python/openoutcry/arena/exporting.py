@@ -18,7 +18,7 @@ from openoutcry.errors import refusal
 
 
 def export(arena: Arena, folder: Path, moment: int) -> int:
-    """Write what anybody may know at a moment to a new folder, and return how many records.
+    """Write what anybody may know to a new folder, and return how many records.
 
     Args:
         arena: Open; it may be served meanwhile.

@@ -71,7 +71,7 @@ class ArenaError(Exception):
 
 
 def is_market_id(text: str) -> bool:
-    """Return whether a text names a market; whether there is such a one is another matter."""
+    """Return whether a text is the id of a market, which need not be there."""
     return _MARKET.fullmatch(text) is not None
 
 

@@ -52,7 +52,7 @@ def _listing(market: Market) -> Listing:
 
 
 class Season:
-    """Keeps an arena going on a thread of its own: a snapshot at every edge, the close of every day.
+    """Keeps an arena going: a snapshot at every edge, the close of every day.
 
     A slot that is missed stays empty: made later, a snapshot would know what came after it (R-20).
 
@@ -91,8 +91,10 @@ class Season:
 
     def _run(self) -> None:
         while not self._stopped.wait(_EVERY):
-            try:
-                self.tick()
-            except Exception:
-                # Told to whoever operates the arena.
-                _LOGGER.exception("nothing was published")
+            self._ticked()
+
+    def _ticked(self) -> None:
+        try:
+            self.tick()
+        except Exception as error:
+            _LOGGER.error("nothing was published", exc_info=error)

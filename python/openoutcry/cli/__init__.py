@@ -7,6 +7,7 @@ import sys
 import typer
 
 from openoutcry.cli import (
+    arena,
     bench,
     conformance,
     contamination,
@@ -32,7 +33,8 @@ EXIT_CODES = """
 the markets of `data diff` or the records of `diff` differ, a record is not what `replay` makes of it, an attack of
 `score --attack` won, `sandbox doctor` found no tight jail, `conformance` found an agent that does not conform,
 `leakcheck` found a leak, `ledger verify` a log that was tampered with, `realism` found what real markets are not, a bot
-of `martingale` gained, `contamination` was found, or a journal is not what `research replay` makes of it. 2: the input
+of `martingale` gained, `contamination` was found, a journal is not what `research replay` makes of it, or an export not
+what `arena verify` wants. 2: the input
 was refused, with one line that says what is required and what came. 3: `contamination` was found by one of its two
 tests alone.
 """
@@ -62,6 +64,7 @@ app.command("martingale", epilog=martingale.EXAMPLES)(martingale.martingale)
 app.command("contamination", epilog=contamination.EXAMPLES)(contamination.contamination)
 app.command("mcp", epilog=mcp.EXAMPLES)(mcp.mcp)
 app.add_typer(research.app, name="research")
+app.add_typer(arena.app, name="arena")
 app.command("power", epilog=power.EXAMPLES)(power.run)
 app.command("bench", epilog=bench.EXAMPLES)(bench.bench)
 

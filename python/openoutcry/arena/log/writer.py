@@ -78,7 +78,7 @@ class LogWriter:
         return Batch(begin, tuple(records), root, self._key.sign(self._checkpoint(self.end.seq, root).text()))
 
     def checkpoint_of(self, size: int) -> str:
-        """Return the checkpoint of the first `size` records, the same whenever it is asked for.
+        """Return the checkpoint of the first `size` records, always the same.
 
         Raises:
             OpenOutcryError: `argument_invalid`: there are fewer.

@@ -1,1 +1,1 @@
-"""The Arena's web server: the protocol under `/v2/competition`, the log and the pages beside it."""
+"""The Arena's web server: the protocol, and the log beside it."""

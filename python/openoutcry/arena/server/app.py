@@ -106,7 +106,7 @@ def _add_registry(app: FastAPI, registry: Registry) -> None:
 
     @app.get("/registry/proof/{submission_id}")
     async def proof(request: Request, submission_id: str) -> Response:
-        """Return the proof of a submission as JSON, or as `tlog-proof` where text is asked for."""
+        """Return the proof of a submission, as JSON or as the text `tlog-proof`."""
         found, record, opened = await run_in_threadpool(registry.proof, submission_id)
         if request.headers.get("accept", "").startswith("text/plain"):
             return PlainTextResponse(found.text(), headers={"Vary": "Accept"})

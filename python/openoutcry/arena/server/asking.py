@@ -14,7 +14,7 @@ from openoutcry.arena.store.state import Agent, State
 
 
 class Door:
-    """Knows agents by their keys, others by their addresses, and how often each may ask.
+    """Knows who asks, by key or by address, and how often each may.
 
     Args:
         settings: What the server was told.
@@ -59,7 +59,7 @@ class Door:
         return agent
 
     def bucket(self, request: HTTPConnection) -> str:
-        """Return by what an address is counted: itself, or its /64 where it is of IPv6 (R-38)."""
+        """Return by what an address is counted: of IPv6, its /64 (R-38)."""
         host = request.client.host if request.client is not None else ""
         hops = [each.strip() for each in request.headers.get("x-forwarded-for", "").split(",") if each.strip()]
         # Each proxy that is believed names who came to it, the last one at the end.

@@ -1,4 +1,4 @@
-"""Boards that are made once and served until something changes: `GET /leaderboard`, `GET /agents/<slug>`."""
+"""Boards that are made once and served until something changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The OpenAPI document: what the framework does not see of the plain routes is said here."""
+"""The OpenAPI document, with what the framework does not see."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The two routes of a burst, without a framework between: submissions, and the newest snapshot."""
+"""The two routes of a burst, without a framework between."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def unknown_snapshot(moment: int, field: str | None) -> ArenaError:
 
 
 class Intel:
-    """`GET /intel`: the bytes of a snapshot, the same for everybody and for ever (R-14, R-16).
+    """`GET /intel`: the bytes of a snapshot, the same for ever (R-14, R-16).
 
     Args:
         settings: What the server was told.
@@ -175,14 +175,14 @@ def moment_asked(request: Request) -> int | None:
 
 
 def is_match(told: str | None, etag: str) -> bool:
-    """Return whether `If-None-Match` names an entity tag, weakly compared as RFC 9110 has it."""
+    """Return whether `If-None-Match` names an entity tag, compared weakly."""
     if told is None:
         return False
     return told.strip() == "*" or any(each.strip().removeprefix("W/") == etag for each in told.split(","))
 
 
 def chosen_coding(accepted: str) -> str:
-    """Return the content coding that a client takes, the smallest first (RFC 9110, 12.5.3)."""
+    """Return the content coding to send (RFC 9110, 12.5.3)."""
     shares: dict[str, float] = {}
     for each in accepted.lower().split(","):
         name, *params = (part.strip() for part in each.split(";"))

@@ -27,7 +27,7 @@ def status_of(market: Market, moment: int) -> str:
 
 
 def listed(state: State, engine: Engine, status: str, theater: str | None, moment: int) -> dict[str, Any]:
-    """Return the markets of a status by their cutoffs, with their newest prices (R-07, R-08)."""
+    """Return markets by their cutoffs, with their newest prices (R-07, R-08)."""
     if status not in STATUSES:
         raise ArenaError(
             "invalid_payload", f"a status of {', '.join(STATUSES)} is required; received {status[:32]!r}", "status"

@@ -53,6 +53,6 @@ async def on_query(request: Request, error: Exception) -> Response:
 
 
 async def on_fault(request: Request, error: Exception) -> Response:
-    """Answer what nobody has foreseen; what it was stands in the server's log, without the body."""
+    """Answer what nobody has foreseen; the server's log has it, without the body."""
     _LOGGER.error("fault at %s %s", request.method, request.url.path, exc_info=error)
     return refused(ArenaError("internal_error", "a request that this server can answer is required"))

@@ -1,4 +1,4 @@
-"""The public log: checkpoints, tiles, proofs and what was opened, under `/registry`."""
+"""The public log under `/registry`: checkpoints, tiles, proofs, what was opened."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ SCORING_VERSION = "1"
 
 
 class Arena:
-    """An arena in a folder, which holds its key and, unless a URL says otherwise, its database.
+    """An arena in a folder, which holds its key and its database.
 
     Args:
         folder: Made where it is missing.

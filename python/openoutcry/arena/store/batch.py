@@ -1,4 +1,4 @@
-"""One transaction of the writer: what several entries add to the log and the tables."""
+"""One transaction of the writer, which several entries share."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HELD = 2_000_000
 
 
 class Accepted:
-    """Which snapshots an agent has decided a market on, remembered between transactions."""
+    """Which snapshots an agent has decided a market on, remembered."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[int, int], list[int]] = {}
@@ -82,6 +82,9 @@ class Batch:
     def __init__(self, connection: Connection, state: State, log: LogWriter, known: Known) -> None:
         self.connection, self.state, self.accepted = connection, state, known.accepted
         self.sealed: list[Record] = []
+        # Entries with a key of idempotence that this transaction has, and what they are told.
+        self.pending: dict[tuple[int, str], Any] = {}
+        self.answered: dict[Any, bytes] = {}
         self._log, self._end, self._ids = log, log.end, known.ids
         self._rows: dict[Table, list[dict[str, Any]]] = defaultdict(list)
         self._after: list[Callable[[State], None]] = []
@@ -95,7 +98,7 @@ class Batch:
         return sealed
 
     def head(self) -> dict[str, Any]:
-        """Return size, root and last hash of the log before this transaction, which has no record yet."""
+        """Return size, root and last hash of the log before this transaction."""
         assert not self.sealed, "the root is of what was committed"
         root = b64encode(self._log.tree.root()).decode()
         return {"tree_size": self._end.seq, "root": root, "head_sha256": self._end.sha256}

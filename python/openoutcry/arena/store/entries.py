@@ -1,4 +1,4 @@
-"""What is written to an arena beside submissions: agents, snapshots, resolutions, days."""
+"""What is written to an arena beside submissions."""
 
 from __future__ import annotations
 
@@ -328,7 +328,7 @@ class ClosingDay(Told):
     is_alone = True
 
     def plan(self, batch: Batch) -> int | None:
-        """Return the place of the record; None where the day has one, or the log began after it."""
+        """Return the place of the record; None where the day needs none."""
         if self.date in batch.state.days or self.date < batch.state.began:
             return None
         written = batch.record("day", {"date": self.date, "at": text_of(self.at), **batch.head()})
@@ -360,7 +360,7 @@ class Beginning(Told):
 
 @dataclass(frozen=True)
 class SettingRules(Told):
-    """How is scored from here on: a version, what it leaves open, and the table of past rates."""
+    """How is scored from here on: a version, its parameters, past rates."""
 
     version: str
     parameters: Mapping[str, str | int]

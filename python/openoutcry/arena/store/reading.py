@@ -1,4 +1,4 @@
-"""What may be read of an arena at a moment: opened decisions, records, and the facts of a board."""
+"""What may be read of an arena at a moment."""
 
 from __future__ import annotations
 

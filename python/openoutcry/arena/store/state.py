@@ -1,4 +1,4 @@
-"""What a server knows without asking the database: who may write, and what is open."""
+"""What a server knows without asking the database."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A submission is written: which of its markets are accepted, and what is committed to (R-21 to R-29)."""
+"""A submission is written: what of it is accepted and committed to (R-21 to R-29)."""
 
 from __future__ import annotations
 
@@ -64,20 +64,32 @@ class Submitting:
     idempotency_key: str | None = None
     is_alone = False
 
-    def plan(self, batch: Batch) -> Planned | Answered:
+    def plan(self, batch: Batch) -> Planned | Answered | Submitting:
         """Add what is accepted, or refuse all."""
         if (told := self._told_before(batch)) is not None:
             return told
+        if self.idempotency_key is not None:
+            first: Submitting | None = batch.pending.get((self.agent.id, self.idempotency_key))
+            if first is not None:
+                self._check_same(first.submission.body_sha256)
+                return first
         agent = batch.state.agents[self.agent.slug]
         if agent.suspended:
             raise ArenaError("suspended", "an agent that may submit is required; received one that is suspended")
         accepted, rejected = self._parted(batch)
         if not accepted:
             raise _refused(rejected)
-        return self._written(batch, accepted, rejected)
+        planned = self._written(batch, accepted, rejected)
+        if self.idempotency_key is not None:
+            batch.pending[self.agent.id, self.idempotency_key] = self
+        return planned
 
-    def answer(self, planned: Planned | Answered, log: LogWriter, sealed: LogBatch, batch: Batch) -> Answered:
+    def answer(
+        self, planned: Planned | Answered | Submitting, log: LogWriter, sealed: LogBatch, batch: Batch
+    ) -> Answered:
         """Return the receipt."""
+        if isinstance(planned, Submitting):
+            return Answered(batch.answered[planned], True)
         if isinstance(planned, Answered):
             return planned
         written, as_of = planned.written, self.submission.snapshot_as_of
@@ -100,24 +112,26 @@ class Submitting:
         if self.idempotency_key is not None:
             row = {"agent": self.agent.id, "key": self.idempotency_key, "status": 200, "answer": body}
             batch.add(replies, **row, body_sha256=self.submission.body_sha256)
+            batch.answered[self] = body
         return Answered(body)
 
     def _told_before(self, batch: Batch) -> Answered | None:
         if self.idempotency_key is None:
             return None
-        # The same may stand before it in this very transaction.
-        batch.flush()
         asked = select(replies).where(replies.c.agent == self.agent.id, replies.c.key == self.idempotency_key)
         row = batch.connection.execute(asked).first()
         if row is None:
             return None
-        if bytes(row.body_sha256) != self.submission.body_sha256:
-            told = "an `Idempotency-Key` of its own is required for each body; received one of another body"
-            raise ArenaError("idempotency_conflict", told)
+        self._check_same(bytes(row.body_sha256))
         return Answered(bytes(row.answer), True)
 
+    def _check_same(self, body_sha256: bytes) -> None:
+        if body_sha256 != self.submission.body_sha256:
+            told = "an `Idempotency-Key` of its own is required for each body; received one of another body"
+            raise ArenaError("idempotency_conflict", told)
+
     def _parted(self, batch: Batch) -> tuple[list[tuple[Decided, Market]], list[dict[str, str]]]:
-        """Return the decisions that are accepted with their markets, and the others with the reason."""
+        """Return decisions that are accepted, and the others with the reason."""
         accepted, rejected = [], []
         for decided in self.submission.decisions:
             market = batch.state.markets.get(decided.market_id)

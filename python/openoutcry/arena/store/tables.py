@@ -1,4 +1,4 @@
-"""Tables of an arena. Every row can be made again from the log, the opened commitments and the snapshots.
+"""Tables of an arena, made again from the log, what it commits to and snapshots.
 
 Moments are whole microseconds since 1970; shares and prices are decimal texts.
 """

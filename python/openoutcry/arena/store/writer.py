@@ -48,7 +48,7 @@ class Entry(Protocol):
         """
 
     def answer(self, planned: Any, log: LogWriter, sealed: LogBatch, batch: Batch) -> Any:
-        """Return what whoever asked is told once the transaction is on the disk; rows may still be added."""
+        """Return what is told after the commit; rows may still be added."""
 
 
 class _Asked:
@@ -132,7 +132,7 @@ class Writer:
         return asked, True
 
     def _commit(self, asked: list[_Asked]) -> None:
-        """Write entries in one transaction; one that fails leaves log and tables as they were."""
+        """Write entries in one transaction, or none of them."""
         sealed: LogBatch | None = None
         try:
             connection = self.connection()
@@ -188,7 +188,7 @@ class Writer:
 
 
 def _parted(asked: list[_Asked]) -> Iterator[list[_Asked]]:
-    """Yield entries in their order, those that take a transaction of their own by themselves."""
+    """Yield entries in order, by themselves where they take a transaction alone."""
     held: list[_Asked] = []
     for each in asked:
         if each.entry.is_alone:

@@ -12,7 +12,14 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Make it so."""
+    """Make them."""
+    _make_people()
+    _make_log()
+    _make_decided()
+    _make_world()
+
+
+def _make_people() -> None:
     op.create_table(
         "agents",
         sa.Column("id", sa.Integer(), nullable=False),
@@ -27,11 +34,43 @@ def upgrade() -> None:
         sa.UniqueConstraint("slug"),
     )
     op.create_table(
+        "registrations",
+        sa.Column("bucket", sa.Text(), nullable=False),
+        sa.Column("day", sa.Text(), nullable=False),
+        sa.Column("n", sa.Integer(), nullable=False),
+        sa.PrimaryKeyConstraint("bucket", "day"),
+    )
+
+
+def _make_log() -> None:
+    op.create_table(
         "days",
         sa.Column("date", sa.Text(), nullable=False),
         sa.Column("seq", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.PrimaryKeyConstraint("date"),
     )
+    op.create_table(
+        "hashes",
+        sa.Column("tile", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("leaves", sa.LargeBinary(), nullable=False),
+        sa.PrimaryKeyConstraint("tile"),
+    )
+    op.create_table(
+        "meta",
+        sa.Column("key", sa.Text(), nullable=False),
+        sa.Column("value", sa.Text(), nullable=False),
+        sa.PrimaryKeyConstraint("key"),
+    )
+    op.create_table(
+        "records",
+        sa.Column("seq", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=False, nullable=False),
+        sa.Column("type", sa.Text(), nullable=False),
+        sa.Column("record", sa.LargeBinary(), nullable=False),
+        sa.PrimaryKeyConstraint("seq"),
+    )
+
+
+def _make_decided() -> None:
     op.create_table(
         "decisions",
         sa.Column("agent", sa.Integer(), autoincrement=False, nullable=False),
@@ -46,11 +85,30 @@ def upgrade() -> None:
         sqlite_with_rowid=False,
     )
     op.create_table(
-        "hashes",
-        sa.Column("tile", sa.Integer(), autoincrement=False, nullable=False),
-        sa.Column("leaves", sa.LargeBinary(), nullable=False),
-        sa.PrimaryKeyConstraint("tile"),
+        "replies",
+        sa.Column("agent", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("key", sa.Text(), nullable=False),
+        sa.Column("body_sha256", sa.LargeBinary(), nullable=False),
+        sa.Column("status", sa.Integer(), nullable=False),
+        sa.Column("answer", sa.LargeBinary(), nullable=False),
+        sa.PrimaryKeyConstraint("agent", "key"),
     )
+    op.create_table(
+        "submissions",
+        sa.Column("seq", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=False, nullable=False),
+        sa.Column("submission_id", sa.Text(), nullable=False),
+        sa.Column("agent", sa.Integer(), nullable=False),
+        sa.Column("received_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("as_of", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("sha256", sa.Text(), nullable=False),
+        sa.Column("opened", sa.Text(), nullable=False),
+        sa.PrimaryKeyConstraint("seq"),
+        sa.UniqueConstraint("submission_id"),
+    )
+    op.create_index("submissions_by_agent", "submissions", ["agent", "seq"], unique=False)
+
+
+def _make_world() -> None:
     op.create_table(
         "markets",
         sa.Column("id", sa.Integer(), nullable=False),
@@ -71,12 +129,6 @@ def upgrade() -> None:
     )
     op.create_index(op.f("ix_markets_decision_cutoff"), "markets", ["decision_cutoff"], unique=False)
     op.create_table(
-        "meta",
-        sa.Column("key", sa.Text(), nullable=False),
-        sa.Column("value", sa.Text(), nullable=False),
-        sa.PrimaryKeyConstraint("key"),
-    )
-    op.create_table(
         "quotes",
         sa.Column("market", sa.Integer(), autoincrement=False, nullable=False),
         sa.Column("as_of", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=False, nullable=False),
@@ -84,29 +136,6 @@ def upgrade() -> None:
         sa.Column("bid", sa.Text(), nullable=True),
         sa.Column("ask", sa.Text(), nullable=True),
         sa.PrimaryKeyConstraint("market", "as_of"),
-    )
-    op.create_table(
-        "records",
-        sa.Column("seq", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=False, nullable=False),
-        sa.Column("type", sa.Text(), nullable=False),
-        sa.Column("record", sa.LargeBinary(), nullable=False),
-        sa.PrimaryKeyConstraint("seq"),
-    )
-    op.create_table(
-        "registrations",
-        sa.Column("bucket", sa.Text(), nullable=False),
-        sa.Column("day", sa.Text(), nullable=False),
-        sa.Column("n", sa.Integer(), nullable=False),
-        sa.PrimaryKeyConstraint("bucket", "day"),
-    )
-    op.create_table(
-        "replies",
-        sa.Column("agent", sa.Integer(), autoincrement=False, nullable=False),
-        sa.Column("key", sa.Text(), nullable=False),
-        sa.Column("body_sha256", sa.LargeBinary(), nullable=False),
-        sa.Column("status", sa.Integer(), nullable=False),
-        sa.Column("answer", sa.LargeBinary(), nullable=False),
-        sa.PrimaryKeyConstraint("agent", "key"),
     )
     op.create_table(
         "snapshots",
@@ -118,23 +147,10 @@ def upgrade() -> None:
         sa.Column("zstd", sa.LargeBinary(), nullable=False),
         sa.PrimaryKeyConstraint("as_of"),
     )
-    op.create_table(
-        "submissions",
-        sa.Column("seq", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=False, nullable=False),
-        sa.Column("submission_id", sa.Text(), nullable=False),
-        sa.Column("agent", sa.Integer(), nullable=False),
-        sa.Column("received_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.Column("as_of", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.Column("sha256", sa.Text(), nullable=False),
-        sa.Column("opened", sa.Text(), nullable=False),
-        sa.PrimaryKeyConstraint("seq"),
-        sa.UniqueConstraint("submission_id"),
-    )
-    op.create_index("submissions_by_agent", "submissions", ["agent", "seq"], unique=False)
 
 
 def downgrade() -> None:
-    """Undo it."""
+    """Drop them."""
     op.drop_index("submissions_by_agent", table_name="submissions")
     op.drop_table("submissions")
     op.drop_table("snapshots")

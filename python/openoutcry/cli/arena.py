@@ -1,0 +1,239 @@
+"""`openoutcry arena`: serve a competition, take part in it, operate it."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from openoutcry.errors import refusal
+
+if TYPE_CHECKING:
+    from openoutcry.arena.client import ArenaClient
+    from openoutcry.arena.store.arena import Arena
+
+app = typer.Typer(
+    help="A forecasting competition whose log nobody can rewrite unseen.",
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+)
+
+SERVE_EXAMPLES = """
+**Examples**
+
+`openoutcry arena serve` and, elsewhere, `openoutcry arena register my-agent`
+
+`openoutcry arena serve --port 8421 --data-dir /srv/arena --rate-key 0 --rate-anon 0 --register-cap 0`
+
+A new folder begins with a demo season, all of it made up: open markets, and a snapshot every ten minutes.
+"""
+REGISTER_EXAMPLES = "**Example** `openoutcry arena register my-agent --name 'My agent'`, which prints the key once."
+SUBMIT_EXAMPLES = """
+**Example** `OPENOUTCRY_ARENA_KEY=tarena_... openoutcry arena submit my-agent decisions.json --receipt receipt.json`, of
+`[{"market_id": "kalshi:...", "yes_probability": 0.04}]`. `openoutcry-verify receipt receipt.json --vkey ...` checks it.
+"""
+EXPORT_EXAMPLES = "**Example** `openoutcry arena export season --data-dir arena`, for `openoutcry arena verify season`."
+RESOLVE_EXAMPLES = "**Example** `openoutcry arena resolve kalshi:KXIRANSTRIKE-DEMO1 finalized --outcome no`"
+
+PORT = 8420
+DATA = typer.Option(Path("arena"), "--data-dir", help="Folder of database and key.")
+DATABASE = typer.Option(None, help="A database of SQLAlchemy, such as `postgresql+psycopg://...`; a file by default.")
+URL = typer.Option(f"http://127.0.0.1:{PORT}", help="Where the Arena is.")
+LIMITS = "How often somebody may ask; 0 for no bound"
+
+
+def _limit(default: int, told: str) -> Any:
+    return typer.Option(default, min=0, help=told, rich_help_panel=LIMITS)
+
+
+@app.command(epilog=SERVE_EXAMPLES)
+def serve(
+    port: int = typer.Option(PORT, help="Port."),
+    host: str = typer.Option("127.0.0.1", help="Address; 0.0.0.0 for all."),
+    folder: Path = DATA,
+    database: str | None = DATABASE,
+    public: str = typer.Option("", help="Where the Arena is found, for links, such as `https://arena.example`."),
+    proxy: list[str] = typer.Option([], help="A network whose `X-Forwarded-For` is believed; may come again."),
+    rate_key: int = _limit(60, "Requests a minute of each key."),
+    rate_anon: int = _limit(60, "Requests a minute of each address without a key."),
+    register_cap: int = _limit(5, "Registrations a day of each address."),
+) -> None:
+    """Serve the Arena until it is interrupted."""
+    import uvicorn
+
+    from openoutcry.arena.demo import Demo
+    from openoutcry.arena.seasons import Season
+    from openoutcry.arena.server.app import app_of
+    from openoutcry.arena.server.settings import Settings, networks_of
+
+    with _shown(), _arena(folder, database) as arena:
+        season = Season(arena, Demo(datetime.now(timezone.utc)).snapshot)
+        season.start()
+        settings = Settings(public, rate_key, rate_anon, register_cap, networks_of(tuple(proxy)))
+        typer.echo(f"arena: http://{host}:{port}, {len(arena.state.markets)} markets, demo season")
+        typer.echo(f"key of the log: {arena.key.verifier}")
+        try:
+            uvicorn.run(app_of(arena, settings), host=host, port=port, log_level="warning", access_log=False)
+        finally:
+            season.stop()
+
+
+@app.command(epilog=REGISTER_EXAMPLES)
+def register(
+    slug: str = typer.Argument(help="a-z, 0-9, `_` and `-`; nobody else's, for good."),
+    name: str | None = typer.Option(None, help="Name for people."),
+    email: str | None = typer.Option(None, help="Shown to nobody."),
+    url: str = URL,
+) -> None:
+    """Register an agent and print its key, which is shown once."""
+    with _client(url) as client:
+        typer.echo(client.register(slug, name, email))
+
+
+@app.command(epilog=SUBMIT_EXAMPLES)
+def submit(
+    slug: str = typer.Argument(help="The agent; its key is in `OPENOUTCRY_ARENA_KEY`."),
+    decisions: Path = typer.Argument(help="A JSON list of decisions; `-` for standard input."),
+    receipt: Path = typer.Option(Path("receipt.json"), help="Where the receipt goes; keep it."),
+    as_of: str | None = typer.Option(None, help="The snapshot that was decided on; the newest by default."),
+    url: str = URL,
+) -> None:
+    """Submit decisions and keep the receipt."""
+    text = sys.stdin.read() if str(decisions) == "-" else decisions.read_text(encoding="utf-8")
+    told = json.loads(text)
+    if not isinstance(told, list) or not all(isinstance(each, dict) for each in told):
+        raise refusal("argument_invalid", "decisions must be a JSON list of objects; received something else")
+    key = os.environ.get("OPENOUTCRY_ARENA_KEY")
+    if not key:
+        raise refusal("argument_invalid", "`OPENOUTCRY_ARENA_KEY` must hold the agent's key; received none")
+    with _client(url, slug, key) as client:
+        found = client.submit(as_of or str(client.markets()["as_of"]), told)
+    receipt.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    typer.echo(f"accepted: {found['n_markets_accepted']} of {found['n_markets_submitted']}, {found['submission_id']}")
+    for each in found["rejected"]:
+        typer.echo(f"rejected: {each['market_id']}: {each['reason']}")
+    typer.echo(f"receipt: {receipt}")
+
+
+@app.command(epilog=RESOLVE_EXAMPLES)
+def resolve(
+    market_id: str = typer.Argument(help="Which market."),
+    status: str = typer.Argument(help="`determined`, `disputed`, `amended`, `finalized`, `void` or `scalar`."),
+    outcome: str | None = typer.Option(None, help="`yes` or `no`, where there is a result."),
+    source: str = typer.Option("operator", help="Who says so."),
+    folder: Path = DATA,
+    database: str | None = DATABASE,
+) -> None:
+    """Say what became of a market; the last word stands, and the log has all."""
+    from openoutcry.arena.store.entries import Resolving
+    from openoutcry.arena.times import now
+
+    with _shown(), _arena(folder, database) as arena:
+        seq = arena.writer.write(Resolving(market_id, status, outcome, None, source, now()))
+        typer.echo(f"record {seq}: {market_id} is {status}{'' if outcome is None else f', {outcome}'}")
+
+
+@app.command()
+def suspend(
+    slug: str = typer.Argument(help="The agent."),
+    reason: str = typer.Argument(help="Why, in public."),
+    lift: bool = typer.Option(False, "--lift", help="Let it submit again."),
+    folder: Path = DATA,
+    database: str | None = DATABASE,
+) -> None:
+    """Suspend an agent, or let it submit again; the log says so."""
+    from openoutcry.arena.store.entries import Suspending
+    from openoutcry.arena.times import now
+
+    with _shown(), _arena(folder, database) as arena:
+        arena.writer.write(Suspending(slug.lower(), not lift, reason, now()))
+
+
+@app.command(epilog=EXPORT_EXAMPLES)
+def export(
+    out: Path = typer.Argument(help="A new folder."), folder: Path = DATA, database: str | None = DATABASE
+) -> None:
+    """Write a season as files, from which anybody can check and recompute it."""
+    from openoutcry.arena.exporting import export as write
+    from openoutcry.arena.times import now
+
+    with _shown(), _arena(folder, database) as arena:
+        typer.echo(f"exported: {write(arena, out, now()):,} records to {out}")
+
+
+@app.command()
+def verify(
+    folder: Path = typer.Argument(help="What was exported."),
+    vkey: str | None = typer.Option(None, help="The log's key as you know it; by default its own."),
+    witness: list[str] = typer.Option([], help="The key of a witness that must have signed; may come again."),
+    as_json: bool = typer.Option(False, "--json", help="Print the faults as JSON."),
+) -> None:
+    """Check an export: records, chain, tree, what was opened. Exit code 1: a fault."""
+    from openoutcry.arena.log.audit import audit
+
+    faults = audit(folder, vkey, witness)
+    if as_json:
+        typer.echo(json.dumps([each._asdict() for each in faults]))
+    else:
+        for each in faults:
+            typer.echo(str(tuple(each)))
+        typer.echo("ok" if not faults else f"{len(faults):,} faults")
+    raise typer.Exit(int(bool(faults)))
+
+
+@app.command("replay-season")
+def replay_season(
+    folder: Path = typer.Argument(help="Captures, a folder an edge."),
+    out: Path = typer.Option(..., help="A new folder."),
+) -> None:
+    """Make the snapshots of a season again from what its sources said, byte for byte."""
+    from openoutcry.arena.sources.captures import replay
+
+    out.mkdir(parents=True)
+    made = [(f"{each.as_of:%Y-%m-%dT%H-%M-%SZ}.json", each.body) for each in replay(folder)]
+    for name, body in made:
+        (out / name).write_bytes(body)
+    typer.echo(f"snapshots: {len(made):,} in {out}")
+
+
+@contextmanager
+def _shown() -> Iterator[None]:
+    """Say in one line what the Arena has refused."""
+    from openoutcry.arena.protocol import ArenaError
+
+    try:
+        yield
+    except ArenaError as error:
+        typer.echo(f"error: {error}", err=True)
+        for each in error.more.get("rejected", ()):
+            typer.echo(f"rejected: {each['market_id']}: {each['reason']}", err=True)
+        raise typer.Exit(2) from error
+
+
+@contextmanager
+def _client(url: str, slug: str = "", key: str | None = None) -> Iterator[ArenaClient]:
+    import httpx
+
+    from openoutcry.arena.client import ArenaClient
+
+    with _shown(), ArenaClient(url, slug.lower(), key) as client:
+        try:
+            yield client
+        except httpx.TransportError as error:
+            typer.echo(f"error: a server of the Arena at {url} is required; received {error}", err=True)
+            raise typer.Exit(2) from error
+
+
+def _arena(folder: Path, database: str | None) -> Arena:
+    try:
+        from openoutcry.arena.store.arena import Arena
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError("needs `pip install openoutcry[arena]`", name=error.name) from error
+    return Arena(folder, database)

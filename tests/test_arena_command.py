@@ -1,0 +1,105 @@
+"""`openoutcry arena`: from an empty folder to a receipt that verifies, as a newcomer goes."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from commands import typed
+
+pytest.importorskip("fastapi")
+pytest.importorskip("cryptography")
+pytest.importorskip("sqlalchemy")
+
+pytestmark = pytest.mark.once
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[str]:
+    """Serve an arena of a folder in a process of its own, and tell where."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    words = ["arena", "serve", "--port", str(port), "--data-dir", "arena", "--rate-anon", "0"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "openoutcry", *words], cwd=folder, stdout=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            assert process.stdout is not None
+            assert "8 markets, demo season" in process.stdout.readline()
+            deadline = time.monotonic() + 30.0
+            while time.monotonic() < deadline:
+                with socket.socket() as client:
+                    if client.connect_ex(("127.0.0.1", port)) == 0:
+                        break
+                time.sleep(0.05)
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.wait(30)
+
+
+def test_a_newcomer_registers_submits_and_verifies_a_receipt_offline(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with served(tmp_path) as url:
+        key = typed("arena", "register", "My-Agent", "--url", url, cwd=tmp_path).stdout.strip()
+        assert re.fullmatch(r"tarena_[A-Za-z0-9_-]{43}", key)
+        again = typed("arena", "register", "my-agent", "--url", url, cwd=tmp_path)
+        assert (again.returncode, "slug_taken" in again.stderr) == (2, True)
+        monkeypatch.setenv("OPENOUTCRY_ARENA_KEY", key)
+        (tmp_path / "decisions.json").write_text(
+            json.dumps(
+                [
+                    {"market_id": "kalshi:KXIRANSTRIKE-DEMO1", "yes_probability": 0.04, "confidence": 0.82},
+                    {"market_id": "kalshi:KXNOSUCH", "yes_probability": 0.5},
+                ]
+            )
+        )
+        words = ("arena", "submit", "my-agent", "decisions.json", "--url", url)
+        done = typed(*words, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert "accepted: 1 of 2" in done.stdout
+        assert "rejected: kalshi:KXNOSUCH: unknown_market" in done.stdout
+        refused = typed(*words, cwd=tmp_path)
+        assert (refused.returncode, "duplicate_market" in refused.stderr) == (2, True)
+    exported = typed("arena", "export", "season", "--data-dir", "arena", cwd=tmp_path)
+    assert "exported: 5 records" in exported.stdout
+    checked = typed("arena", "verify", "season", cwd=tmp_path)
+    assert (checked.returncode, checked.stdout) == (0, "ok\n")
+    vkey = (tmp_path / "season" / "vkey").read_text().strip()
+    file = Path(__file__).resolve().parents[1] / "python" / "openoutcry" / "arena" / "verifier.py"
+    command = [sys.executable, "-I", "-S", str(file), "receipt", "receipt.json", "--vkey", vkey]
+    alone = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, env={})
+    assert (alone.returncode, alone.stdout) == (0, "ok\n"), alone.stderr
+    log = tmp_path / "season" / "log.jsonl"
+    log.write_bytes(log.read_bytes().replace(b"my-agent", b"my-agenx"))
+    assert typed("arena", "verify", "season", cwd=tmp_path).returncode == 1
+
+
+def test_an_operator_says_what_became_of_a_market(tmp_path: Path) -> None:
+    with served(tmp_path):
+        pass
+    words = ("arena", "resolve", "kalshi:KXIRANSTRIKE-DEMO1", "finalized")
+    assert "an outcome of yes or no is required" in typed(*words, cwd=tmp_path).stderr
+    done = typed(*words, "--outcome", "no", cwd=tmp_path)
+    assert done.stdout == "record 3: kalshi:KXIRANSTRIKE-DEMO1 is finalized, no\n"
+    unknown = typed("arena", "resolve", "kalshi:NONE", "finalized", "--outcome", "no", cwd=tmp_path)
+    assert (unknown.returncode, "not_found" in unknown.stderr) == (2, True)
+
+
+def test_nobody_there_is_told_in_one_line(tmp_path: Path) -> None:
+    done = typed("arena", "register", "one", "--url", "http://127.0.0.1:1", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: a server of the Arena at http://127.0.0.1:1 is required; received")
+    assert os.listdir(tmp_path) == []  # noqa: PTH208 nothing was made
