@@ -23,6 +23,7 @@ from arena_floors import floor
 from openoutcry.arena import verifier
 from openoutcry.arena.exporting import export
 from openoutcry.arena.store.arena import Arena
+from openoutcry.arena.store.entries import Resolving, Suspending
 
 pytestmark = pytest.mark.once
 
@@ -137,3 +138,22 @@ def test_an_arena_goes_on_after_a_restart_as_it_was(tmp_path: Path) -> None:
         ground.keys["one"] = key
         assert ground.submit("one", (ground.markets()[0], 0.5)).json()["error"] == "duplicate_market"
         assert ground.submit("one", (ground.markets()[1], 0.5)).json()["leaf_index"] == end.seq
+
+
+def test_an_operator_writes_while_the_arena_is_served(tmp_path: Path) -> None:
+    """R-44: `arena resolve` is another process; the server goes on behind its record, and knows what it said."""
+    with floor(tmp_path) as ground, Arena(tmp_path) as operator:
+        first = ground.publish()
+        market = ground.markets()[0]
+        operator.writer.write(Resolving(market, "finalized", "yes", None, "operator", ground.clock[0]))
+        key = ground.register("one")
+        assert ground.markets("settled") == [market]
+        operator.writer.write(Suspending("one", True, "a test", ground.clock[0]))
+        assert ground.submit("one", (ground.markets()[0], 0.5)).json()["error"] == "suspended"
+        operator.writer.write(Suspending("one", False, "a test", ground.clock[0]))
+        assert ground.submit("one", (ground.markets()[0], 0.5)).json()["leaf_index"] == 7
+        assert (operator.state.agents.keys(), ground.as_of) == ({"one"}, first)
+        assert ground.keys["one"] == key
+        export(operator, tmp_path / "export", ground.clock[0])
+        assert operator.writer.log.tree.root(6) == ground.arena.writer.log.tree.root(6)
+    assert verifier.main(["export", str(tmp_path / "export")]) == 0

@@ -9,9 +9,11 @@ from pathlib import Path
 from sqlalchemy import select
 
 from openoutcry.arena.log.records import canonical
+from openoutcry.arena.log.writer import checkpoint_of
 from openoutcry.arena.scoring import score
 from openoutcry.arena.store.arena import Arena
 from openoutcry.arena.store.reading import facts_at, record_texts, submitted
+from openoutcry.arena.store.state import State
 from openoutcry.arena.store.tables import meta, snapshots
 from openoutcry.arena.times import text_of
 from openoutcry.errors import refusal
@@ -29,12 +31,14 @@ def export(arena: Arena, folder: Path, moment: int) -> int:
         raise refusal("argument_invalid", f"an export must go to an empty folder; received '{folder}'")
     (folder / "snapshots").mkdir(parents=True)
     with arena.reading.connect() as connection:
-        # One transaction: all files are of one moment. The checkpoint is made for as many records as it reads.
+        # One transaction: all files are of one moment, whatever a server writes meanwhile.
+        state = State()
+        state.read(connection)
         texts = list(record_texts(connection))
         _write(folder / "log.jsonl", texts)
-        (folder / "checkpoint").write_text(arena.checkpoint_of(len(texts)), encoding="utf-8")
+        (folder / "checkpoint").write_text(checkpoint_of(arena.key, texts), encoding="utf-8")
         (folder / "vkey").write_text(f"{arena.key.verifier}\n", encoding="utf-8")
-        found = sorted(submitted(connection, arena.state, moment), key=lambda each: each.seq)
+        found = sorted(submitted(connection, state, moment), key=lambda each: each.seq)
         lines = (canonical({"submission_id": each.submission_id, "opened": list(each.opened)}) for each in found)
         _write(folder / "reveals.jsonl", (line.encode() for line in lines))
         for row in connection.execute(select(snapshots.c.as_of, snapshots.c.body)):
@@ -42,7 +46,7 @@ def export(arena: Arena, folder: Path, moment: int) -> int:
             (folder / "snapshots" / f"{name}.json").write_bytes(bytes(row.body))
         rates = connection.execute(select(meta.c.value).where(meta.c.key == "base_rates")).scalar_one()
         (folder / "base_rates.json").write_bytes(rates.encode())
-        board = score(facts_at(connection, arena.state, moment))
+        board = score(facts_at(connection, state, moment))
     (folder / "scores.json").write_text(json.dumps(board.to_json(), allow_nan=False) + "\n", encoding="utf-8")
     return len(texts)
 

@@ -77,6 +77,7 @@ class Season:
             made = self._snapshot(_EPOCH + timedelta(microseconds=edge))
             if made is not None:
                 self._arena.writer.write(publishing(made, self._clock()))
+        # Once a day it writes; each time the writer reads what an operator wrote meanwhile.
         self._arena.writer.write(ClosingDay(day_of(moment - DAY), moment))
 
     def start(self) -> None:

@@ -75,15 +75,7 @@ class LogWriter:
         self.tree.append([record.text for record in records])
         begin, self.end = self.end, records[-1].link if records else self.end
         root = self.tree.root()
-        return Batch(begin, tuple(records), root, self._key.sign(self._checkpoint(self.end.seq, root).text()))
-
-    def checkpoint_of(self, size: int) -> str:
-        """Return the checkpoint of the first `size` records, always the same.
-
-        Raises:
-            OpenOutcryError: `argument_invalid`: there are fewer.
-        """
-        return self._key.sign(self._checkpoint(size, self.tree.root(size)).text())
+        return Batch(begin, tuple(records), root, signed(self._key, self.end.seq, root))
 
     def undo(self, batch: Batch) -> None:
         """Take back the last batch, which could not be stored and was shown to nobody.
@@ -102,8 +94,17 @@ class LogWriter:
         proof = Proof.of(self.tree, record.seq, batch.end.seq, batch.checkpoint)
         return {"record": record.members(), "salts": [dict(each) for each in opened], **proof.members()}
 
-    def _checkpoint(self, size: int, root: bytes) -> Checkpoint:
-        return Checkpoint(self._key.verifier.name, size, root)
+
+def signed(key: SignerKey, size: int, root: bytes) -> str:
+    """Return the checkpoint of a tree, signed by its log."""
+    return key.sign(Checkpoint(key.verifier.name, size, root).text())
+
+
+def checkpoint_of(key: SignerKey, records: Sequence[bytes]) -> str:
+    """Return the checkpoint of records, from the first on, as they are hashed."""
+    tree = native.MerkleTree()
+    tree.append(records)
+    return signed(key, len(tree), tree.root())
 
 
 def submission(

@@ -5,21 +5,14 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Callable
-from hashlib import sha256
 from pathlib import Path
 from types import TracebackType
 
-from sqlalchemy import Connection, select
-
-from openoutcry import openoutcry_py as native
 from openoutcry.arena.log.notes import SignerKey
-from openoutcry.arena.log.records import Link
-from openoutcry.arena.log.writer import LogWriter
 from openoutcry.arena.scoring import Parameters
 from openoutcry.arena.store.database import Database
 from openoutcry.arena.store.entries import Beginning, SettingRules
 from openoutcry.arena.store.state import State
-from openoutcry.arena.store.tables import hashes, records
 from openoutcry.arena.store.writer import Writer
 from openoutcry.arena.times import now
 
@@ -52,18 +45,12 @@ class Arena:
         self._database.migrate()
         self.key = _signer(folder / KEY, origin)
         self.reading = self._database.reading
-        with self.reading.connect() as connection:
-            self.state = State.of(connection)
-            log = _resumed(connection, self.key)
-        self.writer = Writer(self._database, log, self.state)
-        if log.end.seq == 0:
+        self.state = State()
+        self.writer = Writer(self._database, self.key, self.state)
+        if self.writer.log.end.seq == 0:
             self.writer.write(Beginning(origin, str(self.key.verifier), clock()))
             rules = Parameters().to_record()
             self.writer.write(SettingRules(SCORING_VERSION, rules, NO_RATES, clock()))
-
-    def checkpoint_of(self, size: int) -> str:
-        """Return the checkpoint of so many records, which the log has had."""
-        return self.writer.log.checkpoint_of(size)
 
     def close(self) -> None:
         """Write what is queued, and close the database."""
@@ -90,12 +77,3 @@ def _signer(path: Path, origin: str) -> SignerKey:
             os.fsync(file.fileno())
         begun.replace(path)
     return SignerKey.parse(path.read_text(encoding="utf-8").strip())
-
-
-def _resumed(connection: Connection, key: SignerKey) -> LogWriter:
-    """Return a log at its end."""
-    tiles = connection.execute(select(hashes.c.leaves).order_by(hashes.c.tile)).scalars()
-    tree = native.MerkleTree(b"".join(map(bytes, tiles)))
-    last = connection.execute(select(records.c.seq, records.c.record).order_by(records.c.seq.desc()).limit(1)).first()
-    end = Link() if last is None else Link(last.seq + 1, sha256(bytes(last.record)).hexdigest())
-    return LogWriter(key, tree, end)

@@ -34,9 +34,12 @@ def new_key() -> str:
 
 
 class Told:
-    """An entry whose answer is what it planned."""
+    """An entry whose answer is what it planned.
 
-    is_alone = False
+    Those that come after it must be planned on the state that it leaves.
+    """
+
+    is_alone = True
 
     def answer(self, planned: Any, log: LogWriter, sealed: LogBatch, batch: Batch) -> Any:
         """Return what was planned."""
@@ -62,6 +65,8 @@ class Registering(Told):
     at: int
     bucket: str | None = None
     cap: int = 0
+    # It asks the tables, not the state, and nobody has its key before it is committed.
+    is_alone = False
 
     def plan(self, batch: Batch) -> str:
         """Return the API key, which is kept nowhere."""
@@ -325,7 +330,6 @@ class ClosingDay(Told):
 
     date: str
     at: int
-    is_alone = True
 
     def plan(self, batch: Batch) -> int | None:
         """Return the place of the record; None where the day needs none."""

@@ -70,7 +70,7 @@ class Market:
 
 @dataclass
 class State:
-    """Read by the server's routes, and changed by the writer alone, after a commit.
+    """Read by the server's routes, and changed by the writer alone.
 
     Attributes:
         keys: Agents by the SHA-256 of their keys.
@@ -90,20 +90,18 @@ class State:
     days: set[str] = field(default_factory=set)
     began: str = ""
 
-    @classmethod
-    def of(cls, connection: Connection) -> State:
-        """Return the state that a database holds."""
-        state = cls()
+    def read(self, connection: Connection) -> None:
+        """Become what a database holds; who reads meanwhile sees what was before or this."""
+        keys, known = {}, {}
         for row in connection.execute(select(agents)):
             agent = Agent(row.id, row.slug, row.display_name, row.created_at, bool(row.suspended))
-            state.agents[row.slug] = state.keys[bytes(row.key_sha256)] = agent
+            known[row.slug] = keys[bytes(row.key_sha256)] = agent
+        found = {}
         for row in connection.execute(select(markets)):
-            told = dict(row._mapping) | {"theaters": tuple(json.loads(row.theaters))}
-            state.markets[row.market_id] = Market(**told)
-        for row in connection.execute(select(snapshots.c.as_of, snapshots.c.sha256)):
-            state.snapshots[row.as_of] = row.sha256
-        state.latest = max(state.snapshots, default=None)
-        state.days = set(connection.execute(select(days.c.date)).scalars())
+            found[row.market_id] = Market(**dict(row._mapping) | {"theaters": tuple(json.loads(row.theaters))})
+        published = {row.as_of: row.sha256 for row in connection.execute(select(snapshots.c.as_of, snapshots.c.sha256))}
         first = connection.execute(select(records.c.record).where(records.c.seq == 0)).scalar()
-        state.began = "" if first is None else str(json.loads(bytes(first))["created_at"])[:10]
-        return state
+        self.agents, self.keys, self.markets, self.snapshots = known, keys, found, published
+        self.latest = max(published, default=None)
+        self.days = set(connection.execute(select(days.c.date)).scalars())
+        self.began = "" if first is None else str(json.loads(bytes(first))["created_at"])[:10]

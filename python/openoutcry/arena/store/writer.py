@@ -12,10 +12,14 @@ import queue
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Future
+from hashlib import sha256
 from typing import Any, Protocol
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, func, insert, select, update
 
+from openoutcry import openoutcry_py as native
+from openoutcry.arena.log.notes import SignerKey
+from openoutcry.arena.log.records import Link
 from openoutcry.arena.log.writer import Batch as LogBatch
 from openoutcry.arena.log.writer import LogWriter
 from openoutcry.arena.protocol import ArenaError
@@ -29,6 +33,7 @@ _LOGGER = logging.getLogger("openoutcry.arena")
 MOST = 512
 """Entries of a transaction at most."""
 TILE = 256
+_LAST = select(func.coalesce(func.max(records.c.seq), -1))
 
 
 class Entry(Protocol):
@@ -71,18 +76,22 @@ class _Asked:
 class Writer:
     """Writes entries in the order in which they come, on a thread of its own.
 
+    Other processes may write too, such as an operator's command: what they wrote is read before anything is added.
+
     Args:
         database: Migrated.
-        log: The log at its end.
+        key: What signs checkpoints.
         state: What the server knows.
     """
 
-    def __init__(self, database: Database, log: LogWriter, state: State) -> None:
-        self._database, self.log, self._state = database, log, state
+    def __init__(self, database: Database, key: SignerKey, state: State) -> None:
+        self._database, self._key, self._state = database, key, state
         self._queue: queue.SimpleQueue[_Asked | None] = queue.SimpleQueue()
         self._known = Known()
         self._connection: Connection | None = None
-        self.checkpoint = log.extend(()).checkpoint
+        with database.reading.connect() as connection:
+            self._read(connection)
+        self.checkpoint = self.log.extend(()).checkpoint
         self._thread = threading.Thread(target=self._run, name="arena-writer", daemon=True)
         self._thread.start()
 
@@ -137,6 +146,8 @@ class Writer:
         try:
             connection = self.connection()
             with connection.begin():
+                if connection.execute(_LAST).scalar() != self.log.end.seq - 1:
+                    self._read(connection)
                 batch = Batch(connection, self._state, self.log, self._known)
                 planned = [self._planned(each, batch) for each in asked]
                 sealed = self.log.extend(batch.sealed)
@@ -150,6 +161,16 @@ class Writer:
             return
         self.checkpoint = sealed.checkpoint
         batch.committed()
+
+    def _read(self, connection: Connection) -> None:
+        """Take over log and state as the database has them."""
+        tiles = connection.execute(select(hashes.c.leaves).order_by(hashes.c.tile)).scalars()
+        tree = native.MerkleTree(b"".join(map(bytes, tiles)))
+        last = connection.execute(select(records.c.record).where(records.c.seq == len(tree) - 1)).scalar()
+        end = Link() if last is None else Link(len(tree), sha256(bytes(last)).hexdigest())
+        self.log = LogWriter(self._key, tree, end)
+        self._known.accepted.forget()
+        self._state.read(connection)
 
     def connection(self) -> Connection:
         """Return what the writer writes on; for a look at it, while nothing is written."""
@@ -216,14 +237,3 @@ def _tell(asked: list[_Asked]) -> None:
 def _resolve_all(asked: list[_Asked]) -> None:
     for each in asked:
         each.resolve()
-
-
-def stored_leaves(connection: Connection) -> bytes:
-    """Return the leaf hashes of a log, one after another."""
-    return b"".join(bytes(row) for row in connection.execute(select(hashes.c.leaves).order_by(hashes.c.tile)).scalars())
-
-
-def last_record(connection: Connection) -> bytes | None:
-    """Return the newest record of a log; None before the first."""
-    found = connection.execute(select(records.c.record).order_by(records.c.seq.desc()).limit(1)).scalar()
-    return None if found is None else bytes(found)
