@@ -9,6 +9,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+pytest.importorskip("cryptography")
+
 from openoutcry.arena.log.notes import WITNESS, SignerKey, base64
 from openoutcry.arena.log.records import Record, canonical, fingerprint
 from openoutcry.arena.log.writer import Batch, LogWriter, submission
