@@ -70,7 +70,7 @@ class ArenaError(Exception):
 
 
 def is_market_id(text: str) -> bool:
-    """Return whether the whole of a text is the id of a market (R-13), which need not be there."""
+    """Return whether all of a text is the id of a market, there or not (R-13)."""
     return _MARKET.fullmatch(text) is not None
 
 

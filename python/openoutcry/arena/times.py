@@ -55,7 +55,7 @@ def day_of(moment: int) -> str:
 
 
 def season_of(moment: int) -> tuple[str, tuple[int, int]]:
-    """Return the name of the quarter of a moment, such as `2026Q2`, and its window (Q-4)."""
+    """Return the quarter of a moment, such as `2026Q2`, and its window (Q-4)."""
     at = _EPOCH + timedelta(microseconds=moment)
     quarter = (at.month - 1) // 3
     edges = [_EPOCH.replace(year=at.year + later // 4, month=later % 4 * 3 + 1) for later in (quarter, quarter + 1)]
