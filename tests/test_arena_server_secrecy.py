@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 
@@ -15,7 +14,7 @@ pytest.importorskip("fastapi")
 pytest.importorskip("cryptography")
 pytest.importorskip("sqlalchemy")
 
-from arena_floors import BASE, Floor, floor
+from arena_floors import BASE, Floor
 
 from openoutcry.arena import verifier
 from openoutcry.arena.exporting import export
@@ -30,12 +29,9 @@ SHARE, WORDS = 0.387215, "sentinel-of-a-reason"
 
 
 @pytest.fixture
-def ground(tmp_path: Path) -> Iterator[Floor]:
-    with floor(tmp_path / "arena") as found:
-        found.publish()
-        found.register("one")
-        found.register("two")
-        yield found
+def ground(ground: Floor) -> Floor:
+    ground.register("two")
+    return ground
 
 
 def public_bytes(ground: Floor, folder: Path, submission_id: str) -> bytes:
