@@ -87,6 +87,21 @@ def test_what_is_decided_is_in_no_public_byte_before_the_cutoff(
     assert [secret for secret in secrets if secret.encode() not in after] == []
 
 
+@pytest.mark.parametrize("table", ["submissions", "decisions"])
+def test_a_database_that_fails_tells_the_log_nothing_of_what_was_decided(
+    ground: Floor, caplog: pytest.LogCaptureFixture, table: str
+) -> None:
+    """R-32: a statement that fails is logged without its values."""
+    connection = ground.arena.writer.connection()
+    with connection.begin():
+        does = f"BEFORE INSERT ON main.{table} BEGIN SELECT RAISE(FAIL, 'a fault'); END"
+        connection.exec_driver_sql(f"CREATE TEMP TRIGGER failing {does}")
+    decision = {"market_id": ground.markets()[0], "yes_probability": SHARE, "reasoning": WORDS}
+    assert ground.submit("one", decision).status_code in (500, 503)
+    assert "a fault" in caplog.text
+    assert [secret for secret in (str(SHARE), WORDS) if secret in caplog.text] == []
+
+
 def test_a_commitment_cannot_be_found_by_trying(ground: Floor) -> None:
     """R-32: of all markets and all shares of two places none gives it; with the salt, the one that was decided does."""
     markets = ground.markets()
