@@ -42,8 +42,9 @@ class Submissions:
     async def answer(self, request: Request) -> Response:
         """Take a submission; each check comes before the next (R-05)."""
         body = await read_body(request)
-        # When all of it was here: one that began before a cutoff could else be finished after it.
-        received_at = self._settings.clock()
+        # When all of it was here: one that began before a cutoff could else be finished after it. A clock that was set
+        # back does not make it older than the snapshot that is decided on.
+        received_at = max(self._settings.clock(), self._state.latest or 0)
         agent = self._door.known(request)
         check_media(request)
         submission = submission_of(body)

@@ -63,11 +63,12 @@ class Registry:
                 records, records.c.seq == submissions.c.seq
             )
             row = connection.execute(asked.where(submissions.c.submission_id == submission_id)).first()
-        if row is None:
+        checkpoint = self.checkpoint
+        if row is None or row.seq >= _size(checkpoint):
             raise _missing(f"submission {submission_id[:32]}")
         hidden = open_markets(self._arena.state, self._settings.clock())
         opened = [each for each in json.loads(row.opened) if each["market_id"] not in hidden]
-        proof = Proof.of(self._arena.writer.log.tree, row.seq, self._size(), self.checkpoint)
+        proof = Proof.of(self._arena.writer.log.tree, row.seq, _size(checkpoint), checkpoint)
         return proof, bytes(row.record), opened
 
     def consistency(self, old: int, new: int) -> list[str]:
@@ -79,7 +80,11 @@ class Registry:
 
     def _size(self) -> int:
         # Of the newest checkpoint: the tree may already have what is not on the disk.
-        return int(self.checkpoint.split("\n", 2)[1])
+        return _size(self.checkpoint)
+
+
+def _size(checkpoint: str) -> int:
+    return int(checkpoint.split("\n", 2)[1])
 
 
 def _missing(what: str) -> ArenaError:

@@ -30,8 +30,6 @@ class Accepted:
         """Return the moments of those snapshots, the newest last."""
         found = self._known.get(agent)
         if found is None:
-            if self._n > HELD:
-                self.forget()
             found = self._known[agent] = defaultdict(list)
             # All of an agent at once: a query costs more than what it finds.
             asked = select(decisions.c.market, decisions.c.as_of).where(decisions.c.agent == agent)
@@ -39,6 +37,14 @@ class Accepted:
                 found[known].append(as_of)
                 self._n += 1
         return found[market]
+
+    def trim(self) -> None:
+        """Forget all where they are too many: only between transactions.
+
+        The tables lack what the one that is open holds.
+        """
+        if self._n > HELD:
+            self.forget()
 
     def add(self, agent: int, market: int, as_of: int) -> None:
         """Take note of one that is accepted, which is newer than all before."""
@@ -83,6 +89,7 @@ class Batch:
 
     def __init__(self, connection: Connection, state: State, log: LogWriter, known: Known) -> None:
         self.connection, self.state, self.accepted = connection, state, known.accepted
+        self.accepted.trim()
         self.sealed: list[Record] = []
         # Entries with a key of idempotence that this transaction has, and what they are told.
         self.pending: dict[tuple[int, str], Any] = {}
