@@ -201,6 +201,7 @@ LAYERS = {
             "openoutcry.arena.seasons",
             "openoutcry.arena.store",
             "openoutcry.arena.store.*",
+            "openoutcry.arena.strict",
         ),
         {"arena", "arena_log", "arena_scoring", "arena_snapshots", "arena_store", "errors", "native"},
         {"alembic", "pydantic", "sqlalchemy", "ulid"},

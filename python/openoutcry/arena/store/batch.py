@@ -91,12 +91,12 @@ class Batch:
         self._rows: dict[Table, list[dict[str, Any]]] = defaultdict(list)
         self._after: list[Callable[[State], None]] = []
 
-    def record(self, type_: str, members: Mapping[str, Any]) -> Record:
-        """Make a record for the log, and return it in its place."""
-        sealed = seal({"type": type_, **members}, self._end)
+    def record(self, entry: Mapping[str, Any]) -> Record:
+        """Make a record of an entry for the log, and return it in its place."""
+        sealed = seal(entry, self._end)
         self._end = sealed.link
         self.sealed.append(sealed)
-        self.add(records, seq=sealed.seq, type=type_, record=sealed.text)
+        self.add(records, seq=sealed.seq, type=entry["type"], record=sealed.text)
         return sealed
 
     def head(self) -> dict[str, Any]:

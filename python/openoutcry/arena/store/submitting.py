@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import secrets
 from dataclasses import dataclass
-from hashlib import sha256
 from typing import Any, NamedTuple
 
 from sqlalchemy import select
 
-from openoutcry.arena.decisions import Decided, Submission, opened
-from openoutcry.arena.log.records import Record, canonical
+from openoutcry.arena.decisions import Decided, Submission
+from openoutcry.arena.log.records import Record
 from openoutcry.arena.log.writer import Batch as LogBatch
-from openoutcry.arena.log.writer import LogWriter
+from openoutcry.arena.log.writer import LogWriter, submission
 from openoutcry.arena.protocol import STATUS, ArenaError
 from openoutcry.arena.store.batch import Batch
 from openoutcry.arena.store.state import Agent, Market
@@ -153,22 +151,16 @@ class Submitting:
 
     def _written(self, batch: Batch, accepted: list[tuple[Decided, Market]], rejected: list[dict[str, str]]) -> Planned:
         as_of = self.submission.snapshot_as_of
-        bodies = [opened(decided, secrets.token_hex(32)) for decided, _ in accepted]
-        # By their hashes, so that their order says nothing of the markets.
-        committed = sorted((sha256(canonical(body).encode()).hexdigest(), body) for body in bodies)
         submission_id = batch.new_id(self.received_at)
-        written = batch.record(
-            "submission",
-            {
-                "submission_id": submission_id,
-                "agent_slug": self.agent.slug,
-                "received_at": text_of(self.received_at),
-                "snapshot_as_of": text_of(as_of),
-                "snapshot_sha256": batch.state.snapshots[as_of],
-                "commitments": [digest for digest, _ in committed],
-            },
-        )
-        told = [body for _, body in committed]
+        members = {
+            "submission_id": submission_id,
+            "agent_slug": self.agent.slug,
+            "received_at": text_of(self.received_at),
+            "snapshot_as_of": text_of(as_of),
+            "snapshot_sha256": batch.state.snapshots[as_of],
+        }
+        entry, told = submission(members, (decided._asdict() for decided, _ in accepted))
+        written = batch.record(entry)
         ids = {"seq": written.seq, "agent": self.agent.id, "received_at": self.received_at, "as_of": as_of}
         text = json.dumps(told, ensure_ascii=False, separators=(",", ":"))
         batch.add(submissions, **ids, submission_id=submission_id, sha256=written.sha256, opened=text)

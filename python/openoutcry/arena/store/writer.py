@@ -16,6 +16,7 @@ from hashlib import sha256
 from typing import Any, Protocol
 
 from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy.exc import OperationalError
 
 from openoutcry import openoutcry_py as native
 from openoutcry.arena.log.notes import SignerKey
@@ -141,7 +142,7 @@ class Writer:
         return asked, True
 
     def _commit(self, asked: list[_Asked]) -> None:
-        """Write entries in one transaction, or none of them."""
+        """Write entries in one transaction, or none; those at fault, alone."""
         sealed: LogBatch | None = None
         try:
             connection = self.connection()
@@ -156,8 +157,19 @@ class Writer:
                         each.result = each.entry.answer(plan, self.log, sealed, batch)
                 batch.flush()
                 self._keep_hashes(connection, sealed.begin.seq)
-        except BaseException as error:  # noqa: BLE001 whoever waits must be told, whatever it was
-            self._undo(asked, sealed, error)
+        except OperationalError as error:
+            self._undo(sealed)
+            told = "a disk that keeps what is written is required; received a failure, and nothing was accepted"
+            _refuse(asked, ArenaError("unavailable", told, retry_after=5), error)
+            return
+        except Exception as error:  # noqa: BLE001 nobody has foreseen it, and whoever waits must be told
+            self._undo(sealed)
+            if len(asked) == 1:
+                _refuse(asked, ArenaError("internal_error", "a request that this server can answer is required"), error)
+            # What is at fault is found out one by one, and the others are written.
+            for each in asked if len(asked) > 1 else ():
+                each.error = None
+                self._commit([each])
             return
         self.checkpoint = sealed.checkpoint
         batch.committed()
@@ -185,17 +197,13 @@ class Writer:
             asked.error = error
             return None
 
-    def _undo(self, asked: list[_Asked], sealed: LogBatch | None, error: BaseException) -> None:
-        _LOGGER.error("nothing was written of %d entries", len(asked), exc_info=error)
+    def _undo(self, sealed: LogBatch | None) -> None:
         if sealed is not None:
             self.log.undo(sealed)
         self._known.accepted.forget()
         if self._connection is not None:
             self._connection.close()
             self._connection = None
-        told = "a disk that keeps what is written is required; received a failure, and nothing was accepted"
-        for each in asked:
-            each.result, each.error = None, ArenaError("unavailable", told, retry_after=5)
 
     def _keep_hashes(self, connection: Connection, size: int) -> None:
         """Write the tiles of leaf hashes that records from a size on have changed."""
@@ -219,6 +227,12 @@ def _parted(asked: list[_Asked]) -> Iterator[list[_Asked]]:
         else:
             held.append(each)
     yield from ([held] if held else [])
+
+
+def _refuse(asked: list[_Asked], refusal: ArenaError, error: Exception) -> None:
+    _LOGGER.error("nothing was written of %d entries", len(asked), exc_info=error)
+    for each in asked:
+        each.error = refusal
 
 
 def _tell(asked: list[_Asked]) -> None:
