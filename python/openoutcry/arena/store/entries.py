@@ -220,8 +220,8 @@ class Publishing(Told):
             raise ArenaError("invalid_payload", told)
         body = self.bodies["identity"]
         digest = sha256(body).hexdigest()
-        coded = {name: self.bodies[name] for name in ("gzip", "br", "zstd")}
-        batch.add(snapshots, as_of=self.as_of, sha256=digest, body=body, **coded)
+        coded = [self.bodies[name] for name in ("gzip", "br", "zstd")]
+        batch.add(snapshots, self.as_of, digest, body, *coded)
         sizes = {"sha256": digest, "size": len(body)}
         batch.record({"type": "snapshot"} | {"as_of": text_of(self.as_of), "at": text_of(self.at)} | sizes)
         found = [self._listed(batch, each) for each in self.listings]
@@ -255,7 +255,7 @@ class Publishing(Told):
         else:
             number, first = before.id, before.first_as_of
             batch.connection.execute(update(markets).where(markets.c.id == number).values(**row))
-        batch.add(quotes, market=number, as_of=self.as_of, mid=told.mid, bid=told.bid, ask=told.ask)
+        batch.add(quotes, number, self.as_of, told.mid, told.bid, told.ask)
         resolved = {} if before is None else _resolved(before)
         return Market(
             number,
@@ -375,5 +375,5 @@ class SettingRules(Told):
         digest = sha256(self.base_rates).hexdigest()
         told = {"scoring_version": self.version, "parameters": dict(self.parameters), "base_rates_sha256": digest}
         batch.connection.execute(delete(meta).where(meta.c.key == "base_rates"))
-        batch.add(meta, key="base_rates", value=self.base_rates.decode())
+        batch.add(meta, "base_rates", self.base_rates.decode())
         return batch.record({"type": "scoring"} | told | {"at": text_of(self.at)}).seq
