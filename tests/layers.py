@@ -208,7 +208,7 @@ LAYERS = {
     ),
     "arena_export": Layer(
         ("openoutcry.arena.exporting",),
-        {"arena", "arena_log", "arena_scoring", "arena_store", "errors"},
+        {"arena", "arena_log", "arena_scoring", "arena_store", "arena_verifier", "errors", "native"},
         {"sqlalchemy"},
     ),
     "arena_server": Layer(
@@ -226,8 +226,8 @@ LAYERS = {
         {"arena_log", "errors", "native"},
         {"cryptography"},
     ),
-    # One file, to be read and run by who has nothing of the package.
-    "arena_verifier": Layer(("openoutcry.arena.verifier",), set(), set()),
+    # Two files, to be read and run by who has nothing of the package.
+    "arena_verifier": Layer(("openoutcry.arena.rescoring", "openoutcry.arena.verifier"), set(), set()),
     # Its weights say what is news; no score may know them.
     "arena_snapshots": Layer(
         ("openoutcry.arena.snapshots", "openoutcry.arena.snapshots.*"),

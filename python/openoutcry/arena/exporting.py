@@ -8,15 +8,17 @@ from pathlib import Path
 
 from sqlalchemy import select
 
+from openoutcry.arena import rescoring
 from openoutcry.arena.log.records import canonical
 from openoutcry.arena.log.writer import checkpoint_of
-from openoutcry.arena.scoring import score
+from openoutcry.arena.scoring import facts_of, score
 from openoutcry.arena.store.arena import Arena
 from openoutcry.arena.store.reading import facts_at, record_texts, submitted
 from openoutcry.arena.store.state import State
 from openoutcry.arena.store.tables import meta, snapshots
 from openoutcry.arena.times import text_of
 from openoutcry.errors import refusal
+from openoutcry.openoutcry_py import OpenOutcryError
 
 
 def export(arena: Arena, folder: Path, moment: int) -> int:
@@ -55,3 +57,30 @@ def _write(path: Path, lines: Iterable[bytes]) -> None:
     with path.open("wb") as file:
         for line in lines:
             file.write(line + b"\n")
+
+
+def score_faults(folder: Path) -> list[str]:
+    """Return what in the scores of an export is not what its log makes.
+
+    They are recomputed by the standard library and, where that agrees, once more as a server does: intervals, too.
+    """
+    found = rescoring.faults(folder)
+    if found:
+        return found
+    said = json.loads((folder / "scores.json").read_bytes())
+    opened = (json.loads(line) for line in (folder / "reveals.jsonl").read_bytes().splitlines())
+    records = [json.loads(line) for line in (folder / "log.jsonl").read_bytes().splitlines()]
+    as_ofs = [each["as_of"] for each in records if each["type"] == "snapshot"]
+    try:
+        facts = facts_of(
+            records,
+            {each["submission_id"]: each["opened"] for each in opened},
+            {each: (folder / "snapshots" / f"{each.replace(':', '-')}.json").read_bytes() for each in as_ofs},
+            (folder / "base_rates.json").read_bytes(),
+            at_us=said["at_us"],
+            window=said["window"],
+        )
+        wanted = score(facts, said["theater"]).to_json()
+    except OpenOutcryError as error:
+        return [str(error)]
+    return list(rescoring.differences("scores", json.loads(json.dumps(wanted)), said))

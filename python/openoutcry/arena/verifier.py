@@ -1,7 +1,7 @@
 """Check an arena's log with the standard library of Python alone.
 
     openoutcry-verify receipt FILE --vkey V        that the log has your submission, and what it committed to
-    openoutcry-verify export DIR [--vkey V]        a whole season: log, checkpoint, reveals, snapshots
+    openoutcry-verify export DIR [--vkey V]        a whole season; --recompute-scores: by `rescoring.py` beside it
     openoutcry-verify consistency OLD DIR          that a checkpoint you kept is a beginning of the log
 
 One file, to be read from top to bottom; it runs as `python verifier.py` too, and exits with 1 where something is not
@@ -20,6 +20,7 @@ from contextlib import contextmanager, suppress
 from hashlib import sha256, sha512
 from json.encoder import encode_basestring
 from pathlib import Path
+from runpy import run_path
 from typing import Any, NamedTuple
 
 LONGEST, DEEPEST, LARGEST, GENESIS = 65_535, 64, 2**53 - 1, "0" * 64
@@ -276,10 +277,9 @@ class Export:
         kind = record.get("type")
         if (kind == "log") != (number == 0) or len(line) > LONGEST:
             raise Wrong(f"records of {LONGEST} bytes, of which the first is the log's, are required; received {kind}")
+        self.others += [record] * (kind != "submission")
         if kind == "submission":
             self._submit(record)
-            return
-        self.others.append(record)
         if kind == "snapshot":
             as_of, digest = record.get("as_of"), record.get("sha256")
             if not isinstance(as_of, str) or as_of in self.snapshots or not isinstance(digest, str):
@@ -322,9 +322,8 @@ class Export:
         self._check_reveals()
 
     def _check_files(self) -> None:
-        wanted: dict[str, Any] = {
-            f"snapshots/{path.name}": None for path in sorted((self.folder / "snapshots").glob("*"))
-        }
+        names = sorted(path.name for path in (self.folder / "snapshots").glob("*"))
+        wanted: dict[str, Any] = {f"snapshots/{name}": None for name in names}
         wanted |= {f"snapshots/{as_of.replace(':', '-')}.json": digest for as_of, digest in self.snapshots.items()}
         scoring = [each for each in self.others if each.get("type") == "scoring"]
         wanted.update(("base_rates.json", each.get("base_rates_sha256")) for each in scoring)
@@ -371,6 +370,7 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("paths", nargs="+", type=Path, help="a receipt, an export, or a checkpoint and an export")
     parser.add_argument("--vkey", help="the log's key as you know it; by default of an export its own")
     parser.add_argument("--witness", action="append", default=[], help="the key of a witness that must have signed")
+    parser.add_argument("--recompute-scores", action="store_true", help="also say the scores of an export again")
     parser.add_argument("--all", action="store_true", help="list every fault, not the first alone")
     given = parser.parse_args(words)
     if len(given.paths) != 1 + (given.what == "consistency") or (given.what == "receipt" and not given.vkey):
@@ -383,6 +383,9 @@ def main(words: list[str] | None = None) -> int:
             export = Export(given.paths[-1])
             faults = export.faults
             export.check(given.vkey, given.witness)
+            if given.recompute_scores:
+                rescoring = run_path(str(Path(__file__).with_name("rescoring.py")))
+                faults += [Fault("scores.json", None, each) for each in rescoring["faults"](export.folder)]
             if given.what == "consistency":
                 vkey = given.vkey or str(export.first.get("vkey"))
                 check_kept(export, given.paths[0].read_bytes().decode(), parse_key(vkey))
