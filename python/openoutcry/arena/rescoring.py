@@ -266,11 +266,12 @@ class Board:
     def __init__(self, season: Season, theater: str | None) -> None:
         self.season, self.theater, self.rules = season, theater, season.rules
         self.own: dict[str, list[Forecast]] = defaultdict(list)
-        self.losses: dict[str, dict[str, Fraction]] = defaultdict(dict)
+        self.losses: dict[str, list[Fraction]] = defaultdict(list)
         for each in season.forecasts:
             if theater is None or theater in each.theaters:
                 self.own[each.slug].append(each)
-                self.losses[each.market_id] |= {each.slug: each.loss} if each.is_settled else {}
+                self.losses[each.market_id] += [each.loss] * each.is_settled
+        self.totals = {market_id: sum(losses, ZERO) for market_id, losses in self.losses.items()}
         found = [(each["agent_slug"], self._exact(each)) for each in season.records["agent"]]
         self.exact = dict(sorted(found, key=lambda each: (*self._merit(each[1]), each[0])))
 
@@ -287,10 +288,8 @@ class Board:
         n, loss, sources = len(own), sum((each.loss for each in own), ZERO), {each.source for each in used}
         expected = sum((each.rate * (1 - each.rate) for each in used), ZERO)
         realized = sum(((b.rate - each.y) ** 2 for b, each in zip(used, own, strict=True)), ZERO)
-        gaps = []
-        for each in own:
-            others = [lost for other, lost in self.losses[each.market_id].items() if other != slug]
-            gaps += [sum(others, ZERO) / len(others) - each.loss] if others else []
+        peers = {each: len(self.losses[each.market_id]) - 1 for each in own}
+        gaps = [(self.totals[e.market_id] - e.loss) / others - e.loss for e, others in peers.items() if others]
         open_ids = {name for name, at_us in season.last_open.items() if at_us >= moment(agent["at"])}
         positions = self._positions(own, at_touch=False)
         return {
