@@ -219,7 +219,9 @@ LAYERS = {
     "arena_client": Layer(("openoutcry.arena.client",), {"arena"}, {"httpx"}),
     # What ranks news has no say in scores: they import neither snapshots nor sources.
     "arena_scoring": Layer(
-        ("openoutcry.arena.scoring", "openoutcry.arena.scoring.*"), {"arena_scoring", "errors", "native"}, {"numpy"}
+        ("openoutcry.arena.scoring", "openoutcry.arena.scoring.*"),
+        {"arena", "arena_scoring", "errors", "native"},
+        {"numpy"},
     ),
     "arena_log": Layer(
         ("openoutcry.arena.log", "openoutcry.arena.log.*"),
@@ -231,7 +233,7 @@ LAYERS = {
     # Its weights say what is news; no score may know them.
     "arena_snapshots": Layer(
         ("openoutcry.arena.snapshots", "openoutcry.arena.snapshots.*"),
-        {"arena_snapshots"},
+        {"arena", "arena_snapshots"},
         {"brotli", "zstandard"},
     ),
     "arena_sources": Layer(

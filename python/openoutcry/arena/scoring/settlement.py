@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from openoutcry.arena.scoring.facts import STATUSES, Resolution
-from openoutcry.arena.scoring.moments import SECOND_US
+from openoutcry.arena.times import SECOND
 from openoutcry.errors import refusal
 
 SETTLED, PROVISIONAL = "settled", "provisional"
@@ -34,7 +34,7 @@ def settle(resolutions: Iterable[Resolution], at_us: int, grace_s: int) -> dict[
         if each.status not in STATUSES or each.outcome not in ("yes", "no", None):
             raise refusal("value_invalid", f"a resolution must have a known status and outcome; received {each}")
     by_market = groupby(known, key=lambda each: each.market_id)
-    return {market_id: _stands(list(records), at_us, grace_s * SECOND_US) for market_id, records in by_market}
+    return {market_id: _stands(list(records), at_us, grace_s * SECOND) for market_id, records in by_market}
 
 
 def _stands(records: Sequence[Resolution], at_us: int, grace_us: int) -> Settlement:

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 
+from openoutcry.arena.protocol import is_market_id
 from openoutcry.arena.snapshots.kinds import (
     THEATERS,
     Json,
     SnapshotError,
     Theater,
     exact,
-    is_market_id,
     number,
     rounded,
 )
