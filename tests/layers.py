@@ -213,9 +213,10 @@ LAYERS = {
     ),
     "arena_server": Layer(
         ("openoutcry.arena.server", "openoutcry.arena.server.*"),
-        {"arena", "arena_log", "arena_scoring", "arena_server", "arena_store", "native"},
+        {"arena", "arena_log", "arena_scoring", "arena_server", "arena_store", "errors", "native"},
         {"fastapi", "pydantic", "sqlalchemy", "starlette"},
     ),
+    "arena_witness": Layer(("openoutcry.arena.witness",), {"arena", "arena_log", "errors", "native"}, {"httpx"}),
     "arena_client": Layer(("openoutcry.arena.client",), {"arena"}, {"httpx"}),
     # What ranks news has no say in scores: they import neither snapshots nor sources.
     "arena_scoring": Layer(
@@ -255,6 +256,7 @@ LAYERS = {
                 "arena_server",
                 "arena_sources",
                 "arena_store",
+                "arena_witness",
                 "agent_bench",
                 "batch_bench",
                 "conformance",

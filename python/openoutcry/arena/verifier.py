@@ -89,8 +89,7 @@ def _sum(a: Point, b: Point) -> Point:
 def _times(number: int, point: Point) -> Point:
     found: Point = (0, 1, 1, 0)
     while number:
-        if number & 1:
-            found = _sum(found, point)
+        found = _sum(found, point) if number & 1 else found
         point, number = _sum(point, point), number >> 1
     return found
 
@@ -99,8 +98,7 @@ def _point(content: bytes) -> Point | None:
     sign, y = divmod(int.from_bytes(content, "little"), 1 << 255)
     square = (y * y - 1) * pow(D * y * y + 1, -1, P) % P
     x = pow(square, (P + 3) // 8, P)
-    if x * x % P != square:
-        x = x * pow(2, (P - 1) // 4, P) % P
+    x = x if x * x % P == square else x * pow(2, (P - 1) // 4, P) % P
     if y >= P or x * x % P != square or (x == 0 and sign):
         return None
     x = P - x if x & 1 != sign else x
@@ -299,7 +297,7 @@ class Export:
 
     def check(self, vkey: str | None, witnesses: list[str]) -> None:
         """Check the signatures, what days say, and the files whose hashes the log has."""
-        own = str(self.first.get("vkey"))
+        own, ended = str(self.first.get("vkey")), 1
         with self._place("vkey"):
             _need("vkey", f"{vkey or own}\n", (self.folder / "vkey").read_bytes().decode())
         with self._place("checkpoint"):
@@ -307,27 +305,28 @@ class Export:
             found = open_checkpoint((self.folder / "checkpoint").read_bytes().decode(), key)
             _need("origin and vkey", (key.name, vkey or own), (self.first.get("origin"), own))
             _need("size and root", (size, _base64(self.tree.root(size))), found)
-        for witness in witnesses:
-            with self._place("cosignatures"):
-                text = (self.folder / "checkpoint").read_bytes().decode().rpartition("\n\n")[0]
-                check_signed(f"{text}\n", (self.folder / "cosignatures").read_bytes().decode(), parse_key(witness))
         for day in (each for each in self.others if each.get("type") == "day"):
             with self._place("log.jsonl", day["seq"]):
-                n = day.get("tree_size")
-                if type(n) is not int or not 1 <= n <= day["seq"]:
-                    raise Wrong(f"`tree_size` must be from 1 to {day['seq']}; received {n}")
+                n: Any = day.get("tree_size")
+                _need(f"tree_size {n} from 1 to {day['seq']}", True, type(n) is int and 1 <= n <= day["seq"])
                 said = {"root": _base64(self.tree.root(n)), "head_sha256": self.digests[n]}
                 _need("root and head_sha256", said, {name: day.get(name) for name in said})
+                ended = n
+        for witness in witnesses:
+            with self._place("cosignatures"):
+                note = (self.folder / "cosignatures" / parse_key(witness).key_id.hex()).read_bytes().decode()
+                check_signed(note.partition("\n\n")[0] + "\n", note.partition("\n\n")[2], parse_key(witness))
+                seen = check_kept(self, note, parse_key(vkey or own))
+                _need(f"n_witnessed {seen} from {ended}, as of the last day,", True, seen >= ended)
         self._check_files()
         self._check_reveals()
 
     def _check_files(self) -> None:
-        names = sorted(path.name for path in (self.folder / "snapshots").glob("*"))
-        wanted: dict[str, Any] = {f"snapshots/{name}": None for name in names}
+        wanted: dict[str, Any] = {}.fromkeys(f"snapshots/{each.name}" for each in (self.folder / "snapshots").glob("*"))
         wanted |= {f"snapshots/{as_of.replace(':', '-')}.json": digest for as_of, digest in self.snapshots.items()}
         scoring = [each for each in self.others if each.get("type") == "scoring"]
         wanted.update(("base_rates.json", each.get("base_rates_sha256")) for each in scoring)
-        for file, digest in wanted.items():
+        for file, digest in sorted(wanted.items()):
             with self._place(file):
                 _need("sha256", digest, sha256((self.folder / file).read_bytes()).hexdigest())
 
@@ -345,12 +344,13 @@ class Export:
             _need("n_lines", True, number + 1 >= len(names))
 
 
-def check_kept(export: Export, note: str, key: Key) -> None:
-    """Check that a checkpoint is a beginning of a log."""
+def check_kept(export: Export, note: str, key: Key) -> int:
+    """Check that a checkpoint is a beginning of a log, and return of how many."""
     size, root = open_checkpoint(note, key)
     if not 0 < size < len(export.digests):
         raise Wrong(f"a log of {size} records or more is required; received {len(export.digests) - 1}")
     _need(f"root of {size} records", _base64(export.tree.root(size)), root)
+    return size
 
 
 def check_receipt(receipt: dict[str, Any], key: Key) -> None:
