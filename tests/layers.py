@@ -209,14 +209,15 @@ LAYERS = {
     ),
     "arena_export": Layer(
         ("openoutcry.arena.exporting",),
-        {"arena", "arena_log", "arena_scoring", "arena_store", "errors"},
+        {"arena", "arena_log", "arena_scoring", "arena_store", "arena_verifier", "errors", "native"},
         {"sqlalchemy"},
     ),
     "arena_server": Layer(
         ("openoutcry.arena.server", "openoutcry.arena.server.*"),
-        {"arena", "arena_log", "arena_scoring", "arena_server", "arena_snapshots", "arena_store", "native"},
+        {"arena", "arena_log", "arena_scoring", "arena_server", "arena_snapshots", "arena_store", "errors", "native"},
         {"fastapi", "pydantic", "sqlalchemy", "starlette"},
     ),
+    "arena_witness": Layer(("openoutcry.arena.witness",), {"arena", "arena_log", "errors", "native"}, {"httpx"}),
     "arena_client": Layer(("openoutcry.arena.client",), {"arena"}, {"httpx"}),
     # What ranks news has no say in scores: they import neither snapshots nor sources.
     "arena_scoring": Layer(
@@ -229,8 +230,8 @@ LAYERS = {
         {"arena_log", "errors", "native"},
         {"cryptography"},
     ),
-    # One file, to be read and run by who has nothing of the package.
-    "arena_verifier": Layer(("openoutcry.arena.verifier",), set(), set()),
+    # Two files, to be read and run by who has nothing of the package.
+    "arena_verifier": Layer(("openoutcry.arena.rescoring", "openoutcry.arena.verifier"), set(), set()),
     # Its weights say what is news; no score may know them.
     "arena_snapshots": Layer(
         ("openoutcry.arena.snapshots", "openoutcry.arena.snapshots.*"),
@@ -256,6 +257,7 @@ LAYERS = {
                 "arena_server",
                 "arena_sources",
                 "arena_store",
+                "arena_witness",
                 "agent_bench",
                 "batch_bench",
                 "conformance",
