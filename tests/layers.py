@@ -213,8 +213,14 @@ LAYERS = {
     ),
     "arena_server": Layer(
         ("openoutcry.arena.server", "openoutcry.arena.server.*"),
-        {"arena", "arena_log", "arena_scoring", "arena_server", "arena_store", "native"},
+        {"arena", "arena_log", "arena_pages", "arena_scoring", "arena_server", "arena_store", "native"},
         {"fastapi", "pydantic", "sqlalchemy", "starlette"},
+    ),
+    # They show what the server's parts tell; of these only the application knows them.
+    "arena_pages": Layer(
+        ("openoutcry.arena.pages", "openoutcry.arena.pages.*"),
+        {"arena", "arena_log", "arena_pages", "arena_scoring", "arena_server", "arena_store", "native", "report"},
+        {"fastapi", "jinja2", "numpy", "sqlalchemy", "starlette", "ulid"},
     ),
     "arena_client": Layer(("openoutcry.arena.client",), {"arena"}, {"httpx"}),
     # What ranks news has no say in scores: they import neither snapshots nor sources.
