@@ -90,7 +90,7 @@ class Agents:
         return address(f"/agents/{slug}")
 
     def profile(self, slug: str) -> dict[str, Any]:
-        """Return what the page of an agent says (R-31, R-32): to anybody, so nothing before its cutoff."""
+        """Return what the page of an agent says to anybody: nothing before its cutoff."""
         known = slug_of(slug) or slug[:64]
         told = self._boards.profile(known, is_owner=False)
         row = next(row for row in self._boards.board().rows if row.slug == known)

@@ -1,4 +1,4 @@
-"""From what a page says to HTML: templates that escape everything, and how numbers and times are shown."""
+"""From what a page says to HTML: everything is escaped; numbers and times as shown."""
 
 from __future__ import annotations
 
