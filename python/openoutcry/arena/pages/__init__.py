@@ -1,1 +1,1 @@
-"""The Arena's pages for people: whole without a script, and without a word that is secret."""
+"""The Arena's pages for people, whole without a script."""

@@ -44,7 +44,7 @@ def bounds(spans: Sequence[Span]) -> tuple[float, float]:
 
 
 def interval(span: Span, ends: tuple[float, float]) -> str:
-    """Draw an estimate with its interval against a line at zero; empty without an estimate."""
+    """Draw an estimate and its interval against zero; empty without an estimate."""
     value, low, high = span
     if value is None:
         return ""

@@ -8,7 +8,7 @@ _METHODS = ("get", "post", "put", "patch", "delete")
 
 
 def paths_of(document: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the operations of an OpenAPI document, with the statuses that each answers."""
+    """Return the operations of an OpenAPI document, with the statuses of each."""
     return [
         {
             "method": method.upper(),

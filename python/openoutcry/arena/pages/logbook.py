@@ -1,4 +1,4 @@
-"""Pages of the log: days, what was submitted in each, and every submission with its proof."""
+"""Pages of the log: its days, and every submission with its proof."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Logbook:
         self._arena, self._settings, self._registry = arena, settings, registry
 
     def days(self, query: Mapping[str, str]) -> dict[str, Any]:
-        """Return what the registry says of the newest days, or of the one that is asked for (R-28)."""
+        """Return what the registry says of its days, or of the one asked for (R-28)."""
         asked_for = asked.day(query)
         known, vkey = self._known_days(), str(self._registry.key)
         if asked_for is not None and asked_for not in known:
@@ -69,7 +69,7 @@ class Logbook:
         return [(last - timedelta(days=n)).isoformat() for n in range(max(0, (last - first).days) + 1)]
 
     def _day(self, day: str) -> dict[str, Any]:
-        """Return the checkpoint of a day and its chain hash; of one that is not over those of now."""
+        """Return checkpoint and chain hash of a day; of today, those of now."""
         joined = select(days.c.seq, records.c.record).join(records, records.c.seq == days.c.seq)
         with self._arena.reading.connect() as connection:
             row = connection.execute(joined.where(days.c.date == day)).first()
@@ -123,7 +123,7 @@ class Logbook:
         }
 
     def submission(self, submission_id: str) -> dict[str, Any]:
-        """Return what the page of a submission says: its record, its proof, what of it is open."""
+        """Return what the page of a submission says: record, proof, what is open."""
         proof, text, opened = self._registry.proof(submission_id)
         record = json.loads(text)
         agent, received_at = self._arena.state.agents[record["agent_slug"]], record["received_at"]

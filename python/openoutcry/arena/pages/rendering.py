@@ -1,4 +1,4 @@
-"""From what a page says to HTML: everything is escaped; numbers and times as shown."""
+"""From what a page says to HTML, all of it escaped."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from openoutcry.arena.pages.assets import Assets
 from openoutcry.arena.times import text_of
 from openoutcry.report.text import clean, number, percent
 
-_MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October")
-_MONTHS += ("November", "December")
+_MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
 _REASONS = {
     "no_open_market": "no market was open to it",
     "no_peer": "nobody else decided on its markets",
@@ -57,7 +59,7 @@ def shown_day(day: str) -> str:
 
 
 def web_link(text: object) -> str | None:
-    """Return an address of the web, None for what is none: a feed may say `javascript:`."""
+    """Return an address of the web, else None: a feed may say `javascript:`."""
     return text if isinstance(text, str) and re.match(r"https?://[^\s]+\Z", text) else None
 
 

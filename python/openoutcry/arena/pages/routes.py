@@ -124,7 +124,7 @@ class Pages:
         return Response(found[0], 200, headers, media_type=found[1])
 
     def refusing(self, otherwise: Handler) -> Handler:
-        """Return what answers a refusal with a page, where somebody reads pages; else as before (R-03).
+        """Return what answers a refusal with a page to those who read pages (R-03).
 
         Args:
             otherwise: Answers programs, and tells status, headers and words.

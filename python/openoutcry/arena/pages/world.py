@@ -57,7 +57,7 @@ class World:
         }
 
     def market(self, market_id: str, query: Mapping[str, str]) -> dict[str, Any]:
-        """Return what the page of a market says; of decisions nothing before the cutoff (R-32)."""
+        """Return what the page of a market says, before the cutoff no decision (R-32)."""
         state, moment = self._arena.state, self._settings.clock()
         market = state.markets.get(market_id)
         if market is None:
@@ -84,7 +84,7 @@ class World:
         }
 
     def example(self) -> dict[str, Any]:
-        """Return the market to begin with: of those that are open, the one whose cutoff is the last."""
+        """Return the market to begin with: the open one whose cutoff is the last."""
         moment = self._settings.clock()
         known = [each for each in self._arena.state.markets.values() if each.takes(moment)]
         last = max(known, key=lambda each: (each.decision_cutoff, each.market_id), default=None)
@@ -141,7 +141,7 @@ def _last_decisions(connection: Connection, market: Market) -> list[Any]:
 
 
 def _reasons(connection: Connection, market: Market, seqs: list[int]) -> dict[int, str | None]:
-    """Return what was said of a market, whose cutoff has passed, by the place of the submission."""
+    """Return what was said of a market after its cutoff, by the submission's place."""
     rows = connection.execute(select(submissions.c.seq, submissions.c.opened).where(submissions.c.seq.in_(seqs)))
     return {
         row.seq: body["reasoning"]
