@@ -63,7 +63,7 @@ def calibration_chart(
     )
     return (
         f'<svg class="oo-chart oo-square" role="img" width="100%" height="{_SIDE}"><title>Calibration</title>'
-        f"<desc>{stated.capitalize()}, {came_true}, and count: {told}.</desc>"
+        f"<desc>{stated[:1].upper()}{stated[1:]}, {came_true}, and count: {told}.</desc>"
         f'<svg class="oo-plot" y="22" width="100%" height="{_SIDE - 56}"><g class="oo-grid">{grid}</g>'
         '<line class="oo-diagonal" x1="0" x2="100%" y1="100%" y2="0"/>'
         f"{dots}</svg>"

@@ -12,7 +12,7 @@ from openoutcry.report.calibration import calibration_chart
 from openoutcry.report.evidence import Bin
 from openoutcry.report.evidence import Calibration as Stated
 from openoutcry.report.scales import ValueScale, date_scale
-from openoutcry.report.svg import Canvas, line_path, place
+from openoutcry.report.svg import Canvas, EndLabel, line_path, place
 from openoutcry.report.text import number, percent
 
 Span = tuple[float | None, float | None, float | None]
@@ -82,4 +82,5 @@ def prices(quotes: Sequence[tuple[int, float]]) -> str:
         unit="percent",
         height=200,
     )
-    return canvas.render([line_path(dates.units(times), values.units(mids), "c-agent oo-strong", "Price of YES")])
+    line = line_path(dates.units(times), values.units(mids), "c-agent oo-strong", "Price of YES")
+    return canvas.render([line], [EndLabel(percent(mids[-1], 1), values.position(mids[-1]), "c-agent")])
