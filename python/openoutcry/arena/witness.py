@@ -51,7 +51,6 @@ class Witness:
         folder: Made where it is missing; holds `witness.key`, `log.vkey`, `checkpoint` and `evidence`.
         url: Where the Arena is.
         name: Of a new key; that of an old one stands.
-        vkey: The log's key as it is known. Without one the first that the server tells is kept and stands.
         transport: How requests are made; httpx's own by default.
     """
 
@@ -60,7 +59,6 @@ class Witness:
         folder: Path,
         url: str,
         name: str = "witness.local",
-        vkey: str | None = None,
         *,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
@@ -70,10 +68,22 @@ class Witness:
             made = SignerKey(name, secrets.token_bytes(32), WITNESS)
             _keep(folder / "witness.key", made.private_text() + "\n")
         self.key = SignerKey.parse(_read(folder / "witness.key").strip())
-        if not (folder / "log.vkey").exists():
+
+    @property
+    def log(self) -> VerifierKey:
+        """The key of the log, as it is known."""
+        return VerifierKey.parse(_read(self._folder / "log.vkey").strip())
+
+    def know(self, vkey: str | None = None) -> None:
+        """Keep the key of the log, by default the first that the server tells; it stands.
+
+        Raises:
+            OpenOutcryError: `argument_invalid`: it is none, or not the one that is kept.
+            httpx.HTTPError: the server has not answered as it must.
+        """
+        if not (self._folder / "log.vkey").exists():
             told = VerifierKey.parse(vkey or self._text("/registry/vkey").strip())
-            _keep(folder / "log.vkey", f"{told}\n")
-        self.log = VerifierKey.parse(_read(folder / "log.vkey").strip())
+            _keep(self._folder / "log.vkey", f"{told}\n")
         if vkey not in (None, str(self.log)):
             raise refusal("argument_invalid", f"the log that was witnessed, {self.log}, is required; received {vkey}")
 

@@ -64,12 +64,14 @@ def shown() -> Iterator[None]:
         raise typer.Exit(2) from error
 
 
-def opened(folder: Path, database: str | None) -> Arena:
-    """Return the arena of a folder, open."""
+def opened(folder: Path, database: str | None, *, is_new: bool = False) -> Arena:
+    """Return the arena of a folder, open; a new one only where that is wanted."""
     try:
-        from openoutcry.arena.store.arena import Arena
+        from openoutcry.arena.store.arena import KEY, Arena
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError("needs `pip install openoutcry[arena]`", name=error.name) from error
+    if not is_new and not (folder / KEY).exists():
+        raise refusal("argument_invalid", f"the folder of an arena, with its `{KEY}`, is required; received '{folder}'")
     return Arena(folder, database)
 
 
@@ -144,9 +146,8 @@ def market(
         if market_id is None:
             for each in ("open", "closed", "settled") if status is None else (status,):
                 for row in listed(arena.state, arena.reading, each, None, now())["markets"]:
-                    typer.echo(
-                        f"{each:8} {row['decision_cutoff']:28} {row['market_id']}  {row['outcome'] or ''}".rstrip()
-                    )
+                    told = f"{each:8} {row['decision_cutoff']}  {row['market_id']}  {row['outcome'] or ''}"
+                    typer.echo(told.rstrip())
             return
         found = _known(arena, market_id)
         typer.echo(f"{found.market_id}: {found.question}")
