@@ -16,6 +16,7 @@ from openoutcry.arena.server import bodies
 from openoutcry.arena.server.asking import Door
 from openoutcry.arena.server.boards import Boards
 from openoutcry.arena.server.describing import described
+from openoutcry.arena.server.front import Front, Plain
 from openoutcry.arena.server.hot import Intel, Submissions
 from openoutcry.arena.server.listing import listed
 from openoutcry.arena.server.refusing import on_fault, on_http, on_query, on_refusal
@@ -40,9 +41,15 @@ def app_of(arena: Arena, settings: Settings = Settings()) -> FastAPI:  # noqa: B
     app.add_exception_handler(HTTPException, on_http)
     app.add_exception_handler(RequestValidationError, on_query)
     app.add_exception_handler(Exception, on_fault)
-    # Plain routes: what a burst asks for is read and written without the framework.
-    app.router.add_route(f"{BASE}/decisions", Submissions(settings, arena.state, door, arena.writer).answer, ["POST"])
-    app.router.add_route(f"{BASE}/intel", Intel(settings, arena.state, door, arena.reading).answer, ["GET"])
+    # What a burst asks for is read and written without the framework, which has these routes for other methods.
+    plain: dict[str, Plain] = {
+        f"{BASE}/decisions": Submissions(settings, arena.state, door, arena.writer),
+        f"{BASE}/intel": Intel(settings, arena.state, door, arena.reading),
+    }
+    for path, route in plain.items():
+        app.router.add_route(path, route, [route.method])  # type: ignore[arg-type]
+    whole = app.build_middleware_stack
+    app.build_middleware_stack = lambda: Front(whole(), plain)  # type: ignore[method-assign]
     app.router.add_route(f"{BASE}/register", Registrations(settings, door, arena.writer).answer, ["POST"])
     app.router.add_route(f"{BASE}/keys/rotate", Rotations(settings, door, arena.writer).answer, ["POST"])
     _add_markets(app, arena, settings, door)

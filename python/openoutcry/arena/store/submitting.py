@@ -16,7 +16,7 @@ from openoutcry.arena.protocol import STATUS, ArenaError
 from openoutcry.arena.store.batch import Batch
 from openoutcry.arena.store.state import Agent, Market
 from openoutcry.arena.store.tables import decisions, replies, submissions
-from openoutcry.arena.times import day_of, text_of
+from openoutcry.arena.times import text_of
 
 _CODES = {
     "decision_cutoff_passed": "decision_cutoff_passed",
@@ -92,10 +92,11 @@ class Submitting:
         if isinstance(planned, Answered):
             return planned
         written, as_of = planned.written, self.submission.snapshot_as_of
-        date = day_of(self.received_at)
+        received = text_of(self.received_at)
+        date = received[:10]
         told = {
             "submission_id": planned.submission_id,
-            "received_at": text_of(self.received_at),
+            "received_at": received,
             "snapshot_as_of": text_of(as_of),
             "n_markets_submitted": len(self.submission.decisions),
             "n_markets_accepted": planned.n_accepted,
