@@ -5,6 +5,7 @@ from __future__ import annotations
 from base64 import b64encode
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import Connection, Table, select
@@ -123,9 +124,11 @@ class Batch:
     def flush(self) -> None:
         """Write the rows so far."""
         rows, self._rows = self._rows, defaultdict(list)
+        # Past SQLAlchemy, whose work for a row is more than the row's.
+        cursor = self.connection.connection.cursor()
         for table, told in rows.items():
-            # Past SQLAlchemy, whose work for a row is more than the row's.
-            self.connection.exec_driver_sql(_insertion(table, self.connection.dialect.paramstyle), told)
+            cursor.executemany(_insertion(table, self.connection.dialect.paramstyle), told)
+        cursor.close()
 
     def after(self, change: Callable[[State], None]) -> None:
         """Change the state once the transaction is committed."""
@@ -137,6 +140,7 @@ class Batch:
             change(self.state)
 
 
+@lru_cache(maxsize=64)
 def _insertion(table: Table, paramstyle: str) -> str:
     """Return what inserts a row; of decisions, what replaces the older one."""
     names = table.c.keys()

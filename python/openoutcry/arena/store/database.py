@@ -24,6 +24,8 @@ class Database:
         # One connection writes, at the end of its transaction on the disk; readers see what was committed.
         self.writing = self._engine(is_writer=True)
         self.reading = self._engine(is_writer=False)
+        # What the driver raises, past SQLAlchemy, where the disk or the server is at fault.
+        self.operational: type[Exception] = self.writing.dialect.loaded_dbapi.OperationalError
 
     @classmethod
     def in_file(cls, path: Path) -> Database:
@@ -67,8 +69,8 @@ def _prepare(connection: Any, _: Any) -> None:
 
 
 def _begin_immediate(connection: Any) -> None:
-    connection.exec_driver_sql("BEGIN IMMEDIATE")
+    connection.connection.driver_connection.execute("BEGIN IMMEDIATE")
 
 
 def _begin(connection: Any) -> None:
-    connection.exec_driver_sql("BEGIN")
+    connection.connection.driver_connection.execute("BEGIN")

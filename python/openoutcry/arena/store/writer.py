@@ -144,7 +144,9 @@ class Writer:
         try:
             connection = self.connection()
             with connection.begin():
-                if connection.exec_driver_sql(_LAST).scalar() != self.log.end.seq - 1:
+                cursor = connection.connection.cursor()
+                cursor.execute(_LAST)
+                if cursor.fetchone() != (self.log.end.seq - 1,):
                     self._read(connection)
                 batch = Batch(connection, self._state, self.log, self._known)
                 planned = [self._planned(each, batch) for each in asked]
@@ -155,7 +157,7 @@ class Writer:
                 for level, place in full_tiles(sealed.begin.seq, self.log.end.seq):
                     batch.add(tiles, level, place, self.log.tree.tile(level, place))
                 batch.flush()
-        except OperationalError as error:
+        except (OperationalError, self._database.operational) as error:
             self._undo(sealed)
             told = "a disk that keeps what is written is required; received a failure, and nothing was accepted"
             _refuse(asked, ArenaError("unavailable", told, retry_after=5), error)
