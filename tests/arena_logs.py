@@ -103,7 +103,9 @@ class Season:
             "checkpoint": self.checkpoint.encode(),
             "vkey": f"{VKEY}\n".encode(),
             "reveals.jsonl": "".join(reveals).encode(),
-            "cosignatures": WITNESS_KEY.line(text, 1_778_241_600).encode(),
+            f"cosignatures/{WITNESS_KEY.verifier.key_id.hex()}": (
+                self.checkpoint + WITNESS_KEY.line(text, 1_778_241_600)
+            ).encode(),
         }
         found |= {f"snapshots/{as_of.replace(':', '-')}.json": content for as_of, content in self.snapshots.items()}
         return found | ({} if self.base_rates is None else {"base_rates.json": self.base_rates})

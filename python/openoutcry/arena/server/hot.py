@@ -51,8 +51,9 @@ class Submissions(Plain):
     async def answer(self, scope: Scope, receive: Receive) -> Answer:
         """Take a submission; each check comes before the next (R-05)."""
         body = await read_body(scope, receive)
-        # When all of it was here: one that began before a cutoff could else be finished after it.
-        received_at = self._settings.clock()
+        # When all of it was here: one that began before a cutoff could else be finished after it. A clock that was set
+        # back does not make it older than the snapshot that is decided on.
+        received_at = max(self._settings.clock(), self._state.latest or 0)
         agent = self._door.known(HTTPConnection(scope))
         check_media(scope)
         submission = submission_of(body)

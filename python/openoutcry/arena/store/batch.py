@@ -14,11 +14,12 @@ from ulid import LaxMonotonicPolicy, ULIDGenerator
 from openoutcry.arena.log.records import Record, seal, seal_submission
 from openoutcry.arena.log.writer import LogWriter
 from openoutcry.arena.store.state import State
-from openoutcry.arena.store.tables import decisions, records
+from openoutcry.arena.store.tables import decisions, meta, records
 
 HELD = 500_000
 """Markets of agents that are remembered, before they are asked for anew."""
-_NEWER = "ON CONFLICT (agent, market) DO UPDATE SET "
+_KEYS = {decisions: "agent, market", meta: "key"}
+"""Tables whose newer rows replace the older."""
 
 
 class Accepted:
@@ -142,10 +143,11 @@ class Batch:
 
 @lru_cache(maxsize=64)
 def _insertion(table: Table, paramstyle: str) -> str:
-    """Return what inserts a row; of decisions, what replaces the older one."""
+    """Return what inserts a row, or replaces the older one."""
     names = table.c.keys()
     marks = ", ".join(["?" if paramstyle == "qmark" else "%s"] * len(names))
     text = f"INSERT INTO {table.name} ({', '.join(names)}) VALUES ({marks})"
-    if table is decisions:
-        text += _NEWER + ", ".join(f"{name} = excluded.{name}" for name in names)
-    return text
+    if table not in _KEYS:
+        return text
+    changes = ", ".join(f"{name} = excluded.{name}" for name in names)
+    return f"{text} ON CONFLICT ({_KEYS[table]}) DO UPDATE SET {changes}"
