@@ -6,10 +6,11 @@ from base64 import b64encode
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from itertools import product
+from secrets import randbits
 from typing import Any
 
-from sqlalchemy import Connection, Table, select
-from ulid import LaxMonotonicPolicy, ULIDGenerator
+from sqlalchemy import Connection, Table
 
 from openoutcry.arena.log.records import Record, seal, seal_submission
 from openoutcry.arena.log.writer import LogWriter
@@ -18,6 +19,9 @@ from openoutcry.arena.store.tables import decisions, meta, records
 
 HELD = 500_000
 """Markets of agents that are remembered, before they are asked for anew."""
+_RANDOM = 80
+"""Bits of a ULID below its millisecond."""
+_PAIRS = ["".join(pair) for pair in product("0123456789ABCDEFGHJKMNPQRSTVWXYZ", repeat=2)]
 _KEYS = {decisions: "agent, market", meta: "key"}
 """Tables whose newer rows replace the older."""
 
@@ -34,8 +38,9 @@ class Accepted:
         found = self._known.get(agent)
         if found is None:
             # All of an agent at once: a query costs more than what it finds.
-            asked = select(decisions.c.market, decisions.c.as_of).where(decisions.c.agent == agent)
-            found = self._known[agent] = {row.market: row.as_of for row in connection.execute(asked)}
+            cursor = connection.connection.cursor()
+            cursor.execute(f"SELECT market, as_of FROM decisions WHERE agent = {int(agent)}")
+            found = self._known[agent] = dict(cursor.fetchall())
             self._n += len(found) + 1
         return found
 
@@ -54,13 +59,14 @@ class Ids:
     """Makes ULIDs, each greater than the one before."""
 
     def __init__(self) -> None:
-        self._latest = 0
-        self._made = ULIDGenerator(clock=lambda: self._latest, policy=LaxMonotonicPolicy())
+        self._last = 0
 
     def next(self, moment: int) -> str:
         """Return the next one, of a moment or of the latest before, where that is later."""
-        self._latest = max(self._latest, moment // 1000)
-        return str(self._made.generate())
+        drawn = (moment // 1000 << _RANDOM) + randbits(_RANDOM)
+        # Of one millisecond, the next number.
+        self._last = drawn if drawn >> _RANDOM > self._last >> _RANDOM else self._last + 1
+        return "".join([_PAIRS[self._last >> shift & 1023] for shift in range(120, -1, -10)])
 
 
 class Known:

@@ -18,6 +18,7 @@ from openoutcry.arena.store.state import Agent, Market
 from openoutcry.arena.store.tables import decisions, replies, submissions
 from openoutcry.arena.times import text_of
 
+_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _CODES = {
     "decision_cutoff_passed": "decision_cutoff_passed",
     "duplicate_market": "duplicate_market",
@@ -108,7 +109,7 @@ class Submitting:
             },
             "proof_url": f"{self.public}/registry/proof/{planned.submission_id}",
         }
-        head = json.dumps(told, ensure_ascii=False, separators=(",", ":"))
+        head = _JSON.encode(told)
         # Both are objects: the members of one go on in the other.
         body = f"{head[:-1]},{log.receipt(sealed, written, planned.opened)[1:]}".encode()
         if self.idempotency_key is not None:
