@@ -13,6 +13,7 @@ import pytest
 pytest.importorskip("fastapi")
 pytest.importorskip("cryptography")
 pytest.importorskip("sqlalchemy")
+pytest.importorskip("ulid")
 
 from arena_floors import Floor, floor
 from ulid import ULID
