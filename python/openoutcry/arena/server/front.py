@@ -69,7 +69,7 @@ class Front:
 
 def headers_of(scope: Scope) -> dict[bytes, bytes]:
     """Return the headers of a request; of those that come twice, the first."""
-    return dict(reversed(scope["headers"]))
+    return dict(reversed(list(scope["headers"])))
 
 
 async def read_body(scope: Scope, receive: Receive) -> bytes:

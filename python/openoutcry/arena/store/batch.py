@@ -34,7 +34,7 @@ class Accepted:
         self._n = 0
 
     def of(self, connection: Connection, agent: int) -> dict[int, int]:
-        """Return its moment by market; to be changed with what is accepted."""
+        """Return its moment by market."""
         found = self._known.get(agent)
         if found is None:
             # All of an agent at once: a query costs more than what it finds.
@@ -43,6 +43,12 @@ class Accepted:
             found = self._known[agent] = dict(cursor.fetchall())
             self._n += len(found) + 1
         return found
+
+    def add(self, taken: dict[int, int], markets: Sequence[int], as_of: int) -> None:
+        """Take note of decisions on a newer snapshot, in what `of` returned."""
+        before = len(taken)
+        taken.update(dict.fromkeys(markets, as_of))
+        self._n += len(taken) - before
 
     def trim(self) -> None:
         """Forget all where it is too much; not within a transaction."""

@@ -168,7 +168,7 @@ class Submitting:
         taken = batch.accepted.of(batch.connection, agent)
         for decided, market in accepted:
             batch.add(decisions, agent, market.id, as_of, seq, at, decided.yes_probability, decided.confidence)
-            taken[market.id] = as_of
+        batch.accepted.add(taken, [market.id for _, market in accepted], as_of)
         return Planned(written, submission_id, opened, len(accepted), rejected)
 
 
