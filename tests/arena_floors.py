@@ -90,11 +90,11 @@ class Floor:
 
 
 @contextmanager
-def floor(folder: Path, **told: Any) -> Iterator[Floor]:
+def floor(folder: Path, url: str | None = None, **told: Any) -> Iterator[Floor]:
     """Open a floor in a folder, whose clock stands three minutes after the first snapshot that is published."""
     clock = [micros(BEGAN)]
     settings = Settings(clock=lambda: clock[0], **{"rate_key": 0, "rate_anon": 0, "register_cap": 0} | told)
-    with Arena(folder, clock=lambda: clock[0]) as arena:
+    with Arena(folder, url, clock=lambda: clock[0]) as arena:
         yield Floor(arena, clock, Demo(BEGAN), settings)
 
 

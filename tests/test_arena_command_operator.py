@@ -196,7 +196,7 @@ def spoil(statement: str) -> Callable[[Path], object]:
         (spoil("DELETE FROM records WHERE seq = 6"), "the hashes that are kept are of other records"),
         (spoil("DELETE FROM records WHERE seq = 3"), "record 3: "),
         (spoil("UPDATE records SET record = CAST(replace(record, 'ada', 'adx') AS BLOB) WHERE seq = 3"), "record 4: "),
-        (spoil("DELETE FROM hashes"), "the hashes that are kept are of other records"),
+        (spoil("DELETE FROM meta WHERE key = 'checkpoint'"), "the hashes that are kept are of other records"),
         (lambda folder: (folder / "log.key").write_text("PRIVATE+KEY+x"), "a signer key"),
     ],
 )

@@ -18,7 +18,8 @@ from openoutcry.arena.server.asking import Door
 from openoutcry.arena.server.boards import Boards
 from openoutcry.arena.server.cosignatures import Cosignatures
 from openoutcry.arena.server.describing import described
-from openoutcry.arena.server.hot import Intel, Submissions, read_body
+from openoutcry.arena.server.front import Front, Plain, read_body
+from openoutcry.arena.server.hot import Intel, Submissions
 from openoutcry.arena.server.listing import listed
 from openoutcry.arena.server.refusing import on_fault, on_http, on_query, on_refusal
 from openoutcry.arena.server.registering import Registrations, Rotations
@@ -43,9 +44,15 @@ def app_of(arena: Arena, settings: Settings = Settings()) -> FastAPI:  # noqa: B
     app.add_exception_handler(HTTPException, pages.refusing(on_http))
     app.add_exception_handler(RequestValidationError, pages.refusing(on_query))
     app.add_exception_handler(Exception, pages.refusing(on_fault))
-    # Plain routes: what a burst asks for is read and written without the framework.
-    app.router.add_route(f"{BASE}/decisions", Submissions(settings, arena.state, door, arena.writer).answer, ["POST"])
-    app.router.add_route(f"{BASE}/intel", Intel(settings, arena.state, door, arena.reading).answer, ["GET"])
+    # What a burst asks for is read and written without the framework, which has these routes for other methods.
+    plain: dict[str, Plain] = {
+        f"{BASE}/decisions": Submissions(settings, arena.state, door, arena.writer),
+        f"{BASE}/intel": Intel(settings, arena.state, door, arena.reading),
+    }
+    for path, route in plain.items():
+        app.router.add_route(path, route, [route.method])  # type: ignore[arg-type]
+    whole = app.build_middleware_stack
+    app.build_middleware_stack = lambda: Front(whole(), plain)  # type: ignore[method-assign]
     app.router.add_route(f"{BASE}/register", Registrations(settings, door, arena.writer).answer, ["POST"])
     app.router.add_route(f"{BASE}/keys/rotate", Rotations(settings, door, arena.writer).answer, ["POST"])
     _add_markets(app, arena, settings, door)
@@ -53,7 +60,7 @@ def app_of(arena: Arena, settings: Settings = Settings()) -> FastAPI:  # noqa: B
     _add_agents(app, arena, boards, door)
     _add_registry(app, registry)
     pages.add(boards, registry)
-    _add_cosignatures(app, arena, settings)
+    _add_cosignatures(app, arena, settings, registry)
     app.openapi = lambda: described(app)  # type: ignore[method-assign]
     return app
 
@@ -122,17 +129,17 @@ def _add_registry(app: FastAPI, registry: Registry) -> None:
     @app.get("/registry/consistency")
     async def consistency(old: Annotated[int, Query(alias="from")], to: int) -> dict[str, Any]:
         """Return the proof that one size of the log begins another."""
-        return {"from": old, "to": to, "proof": registry.consistency(old, to)}
+        return {"from": old, "to": to, "proof": await run_in_threadpool(registry.consistency, old, to)}
 
 
-def _add_cosignatures(app: FastAPI, arena: Arena, settings: Settings) -> None:
+def _add_cosignatures(app: FastAPI, arena: Arena, settings: Settings, registry: Registry) -> None:
     held = Cosignatures(arena.folder / COSIGNATURES, arena.key, settings.witnesses)
 
     @app.post("/registry/cosignatures")
     async def cosign(request: Request) -> dict[str, int]:
         """Take the newest checkpoint with the cosignature of a known witness."""
-        note = await read_body(request)
-        found = await run_in_threadpool(held.add, note, arena.writer.log.tree)
+        note = await read_body(request.scope, request.receive)
+        found = await run_in_threadpool(held.add, note, registry.has)
         return {"tree_size": found.size}
 
     @app.get("/registry/cosignatures/{key_id}", response_class=PlainTextResponse)

@@ -9,8 +9,10 @@ from pathlib import Path
 from shutil import copytree
 
 from openoutcry import openoutcry_py as native
-from openoutcry.arena.log.notes import SignerKey
+from openoutcry.arena.log.notes import Checkpoint, SignerKey
+from openoutcry.arena.log.tiles import WIDTH
 from openoutcry.arena.store.arena import COSIGNATURES, FILE, KEY
+from openoutcry.arena.store.tiling import CHECKPOINT, LEVELS
 from openoutcry.errors import refusal
 
 
@@ -50,15 +52,21 @@ def _checked(folder: Path) -> int:
     with closing(sqlite3.connect(folder / FILE)) as copy:
         told = copy.execute("PRAGMA integrity_check").fetchone()[0]
         lines = b"".join(bytes(text) + b"\n" for (text,) in copy.execute("SELECT record FROM records ORDER BY seq"))
-        leaves = b"".join(bytes(each) for (each,) in copy.execute("SELECT leaves FROM hashes ORDER BY tile"))
+        asked = "SELECT hashes FROM tiles WHERE level = ? ORDER BY place"
+        kept = [[bytes(each) for (each,) in copy.execute(asked, (level,))] for level in range(LEVELS)]
+        signed = copy.execute("SELECT value FROM meta WHERE key = ?", (CHECKPOINT,)).fetchone()
     audit = native.LogAudit(lines)
     first = lines.partition(b"\n")[0]
     faults = [] if told == "ok" else [str(told)]
     faults += [f"record {line}: {why}" for line, why in audit.faults()]
-    if native.MerkleTree(leaves).root() != audit.root(len(audit)):
-        faults.append("the hashes that are kept are of other records")
     if str(key.verifier).encode() not in first:
         faults.append("the key is of another log")
+    tree, size = native.MerkleTree(b"".join(kept[0])), len(audit)
+    told = key.sign(Checkpoint(key.verifier.name, size, audit.root(size)).text())
+    is_whole = len(tree) == size - size % WIDTH and tree.root() == audit.root(len(tree))
+    roots = [tree.tile(1, place) for place in range(len(tree) // WIDTH**2)]
+    if (signed, is_whole, kept[1]) != ((told,), True, roots):
+        faults.append("the hashes that are kept are of other records")
     if faults:
         raise refusal("value_invalid", f"a copy of a whole log is required; received one where {faults[0]}")
     return len(audit)
