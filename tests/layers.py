@@ -213,7 +213,7 @@ LAYERS = {
     ),
     "arena_server": Layer(
         ("openoutcry.arena.server", "openoutcry.arena.server.*"),
-        {"arena", "arena_log", "arena_scoring", "arena_server", "arena_store", "native"},
+        {"arena", "arena_log", "arena_scoring", "arena_server", "arena_snapshots", "arena_store", "native"},
         {"fastapi", "pydantic", "sqlalchemy", "starlette"},
     ),
     "arena_client": Layer(("openoutcry.arena.client",), {"arena"}, {"httpx"}),

@@ -11,7 +11,7 @@ from pydantic.json_schema import models_json_schema
 
 from openoutcry.arena.decisions import SubmissionBody
 from openoutcry.arena.protocol import BASE
-from openoutcry.arena.server import bodies
+from openoutcry.arena.server import bodies, documents
 
 _MODELS: tuple[type[BaseModel], ...] = (
     SubmissionBody,
@@ -20,6 +20,7 @@ _MODELS: tuple[type[BaseModel], ...] = (
     bodies.KeyBody,
     bodies.ErrorBody,
     bodies.NothingAccepted,
+    documents.IntelSnapshot,
 )
 _TOLD = {
     400: "invalid_payload",
@@ -32,8 +33,10 @@ _TOLD = {
     415: "unsupported_media_type",
     422: "duplicate_market, stale_snapshot or invalid_registration",
     429: "rate_limited, with `Retry-After`",
+    500: "internal_error",
     503: "snapshot_unavailable or unavailable, with `Retry-After`",
 }
+_WAIT = {"Retry-After": {"required": True, "schema": {"type": "integer", "minimum": 1}}}
 _KEYED: list[dict[str, list[str]]] = [{"key": []}]
 _PUBLIC: list[dict[str, list[str]]] = [{}, {"key": []}]
 
@@ -45,6 +48,9 @@ def described(app: FastAPI) -> dict[str, Any]:
         _, schemas = models_json_schema([(each, "validation") for each in _MODELS], ref_template=_REF)
         components = found.setdefault("components", {})
         components.setdefault("schemas", {}).update(schemas["$defs"])
+        # Of the framework's own 422, which is never answered.
+        for name in ("HTTPValidationError", "ValidationError"):
+            del components["schemas"][name]
         components["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
         for name, told in found["paths"].items():
             for operation in told.values():
@@ -62,7 +68,13 @@ def _schema(model: type[BaseModel]) -> dict[str, Any]:
 
 
 def _errors(*statuses: int, model: type[BaseModel] = bodies.ErrorBody) -> dict[str, Any]:
-    return {str(status): {"description": _TOLD[status], "content": _schema(model)} for status in statuses}
+    """Return how refusals are answered; each may also be that of a fault."""
+    found: dict[str, Any] = {}
+    for status in (*statuses, 500):
+        found[str(status)] = {"description": _TOLD[status], "content": _schema(model)}
+        if status in (429, 503):
+            found[str(status)]["headers"] = _WAIT
+    return found
 
 
 def _correct(path: str, operation: dict[str, Any]) -> None:
@@ -99,7 +111,7 @@ def _plain_paths() -> dict[str, Any]:
         "parameters": [as_of],
         "security": _PUBLIC,
         "responses": {
-            "200": {"description": "IntelSnapshot", "content": {"application/json": {"schema": {"type": "object"}}}},
+            "200": {"description": "IntelSnapshot", "content": _schema(documents.IntelSnapshot)},
             "304": {"description": "It is the one that is known."},
         }
         | _errors(400, 401, 404, 429, 503),
