@@ -32,7 +32,8 @@ SERVE_EXAMPLES = """
 
 `openoutcry arena serve --port 8421 --data-dir /srv/arena --rate-key 0 --rate-anon 0 --register-cap 0`
 
-A new folder begins with a demo season, all of it made up: open markets, and a snapshot every ten minutes.
+A new folder begins with a demo season, all of it made up: open markets, and a snapshot every ten minutes. With
+`--sandbox` the first cutoff comes after twenty seconds, the last after an hour; `openoutcry arena resolve` settles them.
 """
 REGISTER_EXAMPLES = "**Example** `openoutcry arena register my-agent --name 'My agent'`, which prints the key once."
 SUBMIT_EXAMPLES = """
@@ -64,6 +65,7 @@ def serve(
     rate_key: int = _limit(60, "Requests a minute of each key."),
     rate_anon: int = _limit(60, "Requests a minute of each address without a key."),
     register_cap: int = _limit(5, "Registrations a day of each address."),
+    sandbox: bool = typer.Option(False, "--sandbox", help="A season to practise on: first cutoffs within minutes."),
 ) -> None:
     """Serve the Arena until it is interrupted."""
     import uvicorn
@@ -74,10 +76,11 @@ def serve(
     from openoutcry.arena.server.settings import Settings, networks_of
 
     with _shown(), _arena(folder, database) as arena:
-        season = Season(arena, Demo(datetime.now(timezone.utc)).snapshot)
+        season = Season(arena, Demo(datetime.now(timezone.utc), sandbox).snapshot)
         season.start()
         settings = Settings(public, rate_key, rate_anon, register_cap, networks_of(tuple(proxy)))
-        typer.echo(f"arena: http://{host}:{port}, {len(arena.state.markets)} markets, demo season")
+        kind = "practice" if sandbox else "demo"
+        typer.echo(f"arena: http://{host}:{port}, {len(arena.state.markets)} markets, {kind} season")
         typer.echo(f"key of the log: {arena.key.verifier}")
         try:
             uvicorn.run(app_of(arena, settings), host=host, port=port, log_level="warning", access_log=False)
