@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from arena_processes import served
+from arena_served import served
 from commands import typed
 
 pytest.importorskip("fastapi")

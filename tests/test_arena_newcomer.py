@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from arena_processes import served
+from arena_served import served
 from commands import typed
 
 pytest.importorskip("fastapi")
@@ -51,7 +51,7 @@ def ranked(url: str, slug: str) -> dict[str, Any]:
 
 def test_a_newcomer_gets_a_rank_with_the_agent_in_bash_and_verifies_the_receipt(tmp_path: Path) -> None:
     """R-28, R-40, R-42, R-43, R-44: whatever is told is kept, settled and checked by files alone."""
-    with served(tmp_path, "--sandbox", season="practice") as url:
+    with served(tmp_path, "--sandbox") as url:
         agent = ("bash", ROOT / "examples" / "arena-agent.sh", url)
         done = run(*agent, "my-agent", cwd=tmp_path)
         assert (done.returncode, done.stderr) == (0, "")

@@ -6,14 +6,13 @@ import threading
 from dataclasses import asdict
 from typing import Any
 
-from openoutcry.arena.protocol import ArenaError
+from openoutcry.arena.protocol import THEATERS, ArenaError
 from openoutcry.arena.scoring import Board, Forecasts, Row, board, select
 from openoutcry.arena.server.listing import status_of
 from openoutcry.arena.server.settings import Settings
-from openoutcry.arena.snapshots.kinds import THEATERS
 from openoutcry.arena.store.arena import Arena
 from openoutcry.arena.store.entries import known_agent
-from openoutcry.arena.store.reading import facts_at, submitted
+from openoutcry.arena.store.reading import facts_at, n_submitted, submitted
 from openoutcry.arena.times import text_of
 
 RECENT = 20
@@ -95,7 +94,7 @@ class Boards:
         moment = 2**62 if is_owner else self._settings.clock()
         with self._arena.reading.connect() as connection:
             recent = list(submitted(connection, self._arena.state, moment, agent=agent.id, most=RECENT))
-            n = connection.execute(_count(agent.id)).scalar_one()
+            n = n_submitted(connection, agent.id)
         return {
             "slug": slug,
             "display_name": agent.display_name,
@@ -126,12 +125,3 @@ class Boards:
                 for body in each.opened
             ],
         }
-
-
-def _count(agent: int) -> Any:
-    from sqlalchemy import func
-    from sqlalchemy import select as select_
-
-    from openoutcry.arena.store.tables import submissions
-
-    return select_(func.count()).select_from(submissions).where(submissions.c.agent == agent)

@@ -13,18 +13,19 @@ from pathlib import Path
 
 
 @contextmanager
-def served(folder: Path, *more: str, season: str = "demo") -> Iterator[str]:
-    """Serve an arena of `folder/arena`, and tell where."""
+def served(folder: Path, *more: str, data: str = "arena") -> Iterator[str]:
+    """Serve the arena of a folder, and tell where."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    words = ["arena", "serve", "--port", str(port), "--data-dir", "arena", "--rate-anon", "0", *more]
+    words = ["arena", "serve", "--port", str(port), "--data-dir", data, "--rate-anon", "0", *more]
     with subprocess.Popen(
         [sys.executable, "-m", "openoutcry", *words], cwd=folder, stdout=subprocess.PIPE, text=True
     ) as process:
         try:
             assert process.stdout is not None
-            assert f"8 markets, {season} season" in process.stdout.readline()
+            kind = "practice" if "--sandbox" in more else "demo"
+            assert f"8 markets, {kind} season" in process.stdout.readline()
             deadline = time.monotonic() + 30.0
             while time.monotonic() < deadline:
                 with socket.socket() as client:
