@@ -133,7 +133,7 @@ def _add_registry(app: FastAPI, registry: Registry) -> None:
 def _add_cosignatures(app: FastAPI, arena: Arena, settings: Settings) -> None:
     held = Cosignatures(arena.folder / COSIGNATURES, arena.key, settings.witnesses)
 
-    @app.post("/registry/cosignatures")
+    @app.post("/registry/cosignatures", openapi_extra={"requestBody": {"content": {"text/plain": _TEXT}}})
     async def cosign(request: Request) -> dict[str, int]:
         """Take the newest checkpoint with the cosignature of a known witness."""
         note = await read_body(request)

@@ -53,8 +53,8 @@ def described(app: FastAPI) -> dict[str, Any]:
             del components["schemas"][name]
         components["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
         for name, told in found["paths"].items():
-            for operation in told.values():
-                _correct(name, operation)
+            for method, operation in told.items():
+                _correct(name, method, operation)
         found["paths"] |= _plain_paths()
         app.openapi_schema = found
     return app.openapi_schema
@@ -77,16 +77,21 @@ def _errors(*statuses: int, model: type[BaseModel] = bodies.ErrorBody) -> dict[s
     return found
 
 
-def _correct(path: str, operation: dict[str, Any]) -> None:
+def _correct(path: str, method: str, operation: dict[str, Any]) -> None:
     """Say what a route answers when it refuses: never the framework's 422."""
     operation["responses"].pop("422", None)
     is_counted = path.startswith(BASE)
-    statuses = [400, 401, 429] if is_counted else []
+    statuses = [400, 401, 429] if is_counted else [400, 401, 413] if method == "post" else []
     if "{" in path:
         statuses.append(404)
     elif not is_counted and operation.get("parameters"):
         statuses.append(400)
-    operation["responses"] |= _errors(*sorted(statuses))
+    refusals = _errors(*sorted(statuses))
+    if not is_counted and method == "get":
+        # Whoever reads pages is told in a page, below the protocol's own paths alone.
+        for each in refusals.values():
+            each["content"] |= {"text/html": {"schema": {"type": "string"}}}
+    operation["responses"] |= refusals
     operation["security"] = _PUBLIC if is_counted else []
 
 
