@@ -38,7 +38,7 @@ class Misbehaviour(Exception):  # noqa: N818
 
 
 class Seen(NamedTuple):
-    """What a witness has cosigned: how many records, and the note with both signatures."""
+    """What was cosigned: how many records, and the note with both signatures."""
 
     size: int
     note: str

@@ -27,7 +27,7 @@ class Cosignatures:
         self._folder, self._key, self._witnesses, self._lock = folder, key, witnesses, threading.Lock()
 
     def add(self, note: bytes, tree: native.MerkleTree) -> Checkpoint:
-        """Keep what a witness has cosigned, where it is newer than what it cosigned before.
+        """Keep what a witness has cosigned, where it is newer than what is kept.
 
         Raises:
             ArenaError: `invalid_payload`: it is no checkpoint of the log. `bad_auth`: no known witness has signed it.

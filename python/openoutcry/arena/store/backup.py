@@ -45,7 +45,6 @@ def backup(folder: Path, out: Path) -> int:
 
 
 def _checked(folder: Path) -> int:
-    """Read a copy back: its pages, its chain, and that the hashes it keeps are of its records."""
     key = SignerKey.parse((folder / KEY).read_text(encoding="utf-8").strip())
     with closing(sqlite3.connect(folder / FILE)) as copy:
         told = copy.execute("PRAGMA integrity_check").fetchone()[0]
