@@ -34,6 +34,7 @@ TOOLS = (
     "feedparser",
     "hatchling",
     "httpx",
+    "jinja2",
     "maturin",
     "mcp",
     "mkdocs-material",

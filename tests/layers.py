@@ -201,6 +201,7 @@ LAYERS = {
             "openoutcry.arena.seasons",
             "openoutcry.arena.store",
             "openoutcry.arena.store.*",
+            "openoutcry.arena.strict",
         ),
         {"arena", "arena_log", "arena_scoring", "arena_snapshots", "arena_store", "errors", "native"},
         {"alembic", "pydantic", "sqlalchemy", "ulid"},
@@ -213,8 +214,24 @@ LAYERS = {
     ),
     "arena_server": Layer(
         ("openoutcry.arena.server", "openoutcry.arena.server.*"),
-        {"arena", "arena_log", "arena_scoring", "arena_server", "arena_store", "errors", "native"},
+        {
+            "arena",
+            "arena_log",
+            "arena_pages",
+            "arena_scoring",
+            "arena_server",
+            "arena_snapshots",
+            "arena_store",
+            "errors",
+            "native",
+        },
         {"fastapi", "pydantic", "sqlalchemy", "starlette"},
+    ),
+    # They show what the server's parts tell; of these only the application knows them.
+    "arena_pages": Layer(
+        ("openoutcry.arena.pages", "openoutcry.arena.pages.*"),
+        {"arena", "arena_log", "arena_pages", "arena_scoring", "arena_server", "arena_store", "native", "report"},
+        {"fastapi", "jinja2", "numpy", "sqlalchemy", "starlette", "ulid"},
     ),
     "arena_witness": Layer(("openoutcry.arena.witness",), {"arena", "arena_log", "errors", "native"}, {"httpx"}),
     "arena_client": Layer(("openoutcry.arena.client",), {"arena"}, {"httpx"}),

@@ -44,8 +44,16 @@ def calibration_sentence(calibration: Calibration) -> str:
     return f"{text}, {number(base, 3)} what saying the share that came true each time would."
 
 
-def calibration_chart(calibration: Calibration) -> str:
-    """Draw each bin as a dot: confidence to the right, share that gained upwards."""
+def calibration_chart(
+    calibration: Calibration, stated: str = "stated confidence", came_true: str = "share that gained"
+) -> str:
+    """Draw each bin as a dot: what was stated to the right, what came of it upwards.
+
+    Args:
+        calibration: What is drawn.
+        stated: What the horizontal axis is called.
+        came_true: What the vertical one is called.
+    """
     filled = [each for each in calibration.bins if each.n_orders]
     most = max((each.n_orders for each in filled), default=1)
     dots = "".join(_dot(each, most) for each in filled)
@@ -55,12 +63,12 @@ def calibration_chart(calibration: Calibration) -> str:
     )
     return (
         f'<svg class="oo-chart oo-square" role="img" width="100%" height="{_SIDE}"><title>Calibration</title>'
-        f"<desc>Stated confidence, share that gained, and count: {told}.</desc>"
+        f"<desc>{stated[:1].upper()}{stated[1:]}, {came_true}, and count: {told}.</desc>"
         f'<svg class="oo-plot" y="22" width="100%" height="{_SIDE - 56}"><g class="oo-grid">{grid}</g>'
         '<line class="oo-diagonal" x1="0" x2="100%" y1="100%" y2="0"/>'
         f"{dots}</svg>"
-        f'<text x="50%" y="{_SIDE - 2}" text-anchor="middle">stated confidence</text>'
-        '<text x="0" y="6" text-anchor="start">share that gained</text></svg>'
+        f'<text x="50%" y="{_SIDE - 2}" text-anchor="middle">{stated}</text>'
+        f'<text x="0" y="6" text-anchor="start">{came_true}</text></svg>'
     )
 
 

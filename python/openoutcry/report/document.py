@@ -9,7 +9,7 @@ from pathlib import Path
 from openoutcry.report.svg import stylesheet
 from openoutcry.report.text import escape
 
-__all__ = ["document"]
+__all__ = ["document", "style"]
 
 _HERE = Path(__file__).parent
 
@@ -23,16 +23,20 @@ def document(title: str, body: str, *, inspector: bool = False) -> str:
     through the escaping still could not act.
     """
     script = _text("page.js") + (_text("inspector.js") if inspector else "")
-    style = stylesheet(":root") + _text("page.css") + _text("sections.css") + _text("scores.css")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
-        f"<title>{escape(title)}</title>\n<style>\n{style}</style>\n</head>\n"
+        f"<title>{escape(title)}</title>\n<style>\n{style()}{_text('scores.css')}</style>\n</head>\n"
         f"<body>\n{body}\n<script>{script}</script>\n</body>\n</html>\n"
     )
+
+
+def style() -> str:
+    """Return the colours, and the look of charts, tables and text on any page."""
+    return stylesheet(":root") + _text("page.css") + _text("sections.css")
 
 
 def _text(name: str) -> str:

@@ -11,6 +11,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
+from openoutcry.arena.pages.routes import Pages
 from openoutcry.arena.protocol import BASE, PROTOCOL_VERSION, ArenaError, slug_of
 from openoutcry.arena.server import bodies
 from openoutcry.arena.server.asking import Door
@@ -37,18 +38,21 @@ def app_of(arena: Arena, settings: Settings = Settings()) -> FastAPI:  # noqa: B
     """
     door = Door(settings, arena.state)
     app = FastAPI(title="OpenOutcry Arena", version=PROTOCOL_VERSION, docs_url=None, redoc_url=None)
-    app.add_exception_handler(ArenaError, on_refusal)
-    app.add_exception_handler(HTTPException, on_http)
-    app.add_exception_handler(RequestValidationError, on_query)
-    app.add_exception_handler(Exception, on_fault)
+    pages = Pages(app, arena, settings, door)
+    app.add_exception_handler(ArenaError, pages.refusing(on_refusal))
+    app.add_exception_handler(HTTPException, pages.refusing(on_http))
+    app.add_exception_handler(RequestValidationError, pages.refusing(on_query))
+    app.add_exception_handler(Exception, pages.refusing(on_fault))
     # Plain routes: what a burst asks for is read and written without the framework.
     app.router.add_route(f"{BASE}/decisions", Submissions(settings, arena.state, door, arena.writer).answer, ["POST"])
     app.router.add_route(f"{BASE}/intel", Intel(settings, arena.state, door, arena.reading).answer, ["GET"])
     app.router.add_route(f"{BASE}/register", Registrations(settings, door, arena.writer).answer, ["POST"])
     app.router.add_route(f"{BASE}/keys/rotate", Rotations(settings, door, arena.writer).answer, ["POST"])
     _add_markets(app, arena, settings, door)
-    _add_agents(app, arena, Boards(arena, settings), door)
-    _add_registry(app, Registry(arena, settings))
+    boards, registry = Boards(arena, settings), Registry(arena, settings)
+    _add_agents(app, arena, boards, door)
+    _add_registry(app, registry)
+    pages.add(boards, registry)
     _add_cosignatures(app, arena, settings)
     app.openapi = lambda: described(app)  # type: ignore[method-assign]
     return app

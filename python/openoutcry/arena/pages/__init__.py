@@ -1,0 +1,1 @@
+"""The Arena's pages for people, whole without a script."""

@@ -1,0 +1,23 @@
+"""Pages that explain: the first agent, and the paths that programs ask."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_METHODS = ("get", "post", "put", "patch", "delete")
+
+
+def paths_of(document: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the operations of an OpenAPI document, with the statuses of each."""
+    return [
+        {
+            "method": method.upper(),
+            "path": path,
+            "summary": operation.get("description") or operation.get("summary", ""),
+            "parameters": [each["name"] for each in operation.get("parameters", ())],
+            "statuses": sorted(operation["responses"]),
+        }
+        for path, operations in sorted(document["paths"].items())
+        for method, operation in operations.items()
+        if method in _METHODS
+    ]

@@ -1,0 +1,151 @@
+"""Pages of what there is to decide on: markets, and the snapshots that show them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import Connection, select
+
+from openoutcry.arena.log.proofs import leaf_hash
+from openoutcry.arena.pages import asked, drawing
+from openoutcry.arena.protocol import THEATERS, ArenaError
+from openoutcry.arena.server.hot import unknown_snapshot
+from openoutcry.arena.server.listing import STATUSES, listed, status_of
+from openoutcry.arena.server.settings import Settings
+from openoutcry.arena.store.arena import Arena
+from openoutcry.arena.store.reading import open_markets
+from openoutcry.arena.store.state import Market
+from openoutcry.arena.store.tables import agents, decisions, quotes, records, snapshots, submissions
+from openoutcry.arena.times import moment_of
+from openoutcry.openoutcry_py import OpenOutcryError
+
+MARKETS, DECISIONS, SNAPSHOTS = 100, 50, 144
+"""Rows of a page."""
+QUOTES = 1008
+"""Prices of a market that are drawn: a week of them."""
+LISTED = 36
+"""Those that are listed too: six hours."""
+KINDS = ("market_state", "theater_intel", "news", "scheduled_event", "seismic")
+
+
+class World:
+    """Tells pages of markets and snapshots.
+
+    Args:
+        arena: Whose.
+        settings: What the server was told.
+    """
+
+    def __init__(self, arena: Arena, settings: Settings) -> None:
+        self._arena, self._settings = arena, settings
+
+    def markets(self, query: Mapping[str, str]) -> dict[str, Any]:
+        """Return what the list of markets says (R-07 to R-09)."""
+        status, theater = asked.one_of(query, "status", STATUSES) or "open", asked.theater(query)
+        state, moment = self._arena.state, self._settings.clock()
+        rows = listed(state, self._arena.reading, status, theater, moment)["markets"]
+        kept = {"status": None if status == "open" else status, "theater": theater}
+        told = [(state.markets[row["market_id"]], row) for row in rows]
+        return {
+            "status": status,
+            "statuses": STATUSES,
+            "theater": theater,
+            "theaters": THEATERS,
+            "paging": asked.Paging.of(told, query, MARKETS, "/markets", **kept),
+        }
+
+    def market(self, market_id: str, query: Mapping[str, str]) -> dict[str, Any]:
+        """Return what the page of a market says, before the cutoff no decision (R-32)."""
+        state, moment = self._arena.state, self._settings.clock()
+        market = state.markets.get(market_id)
+        if market is None:
+            told = f"a market of some snapshot is required; received {market_id[:64]!r}"
+            raise ArenaError("not_found", told)
+        is_hidden = market_id in open_markets(state, moment)
+        with self._arena.reading.connect() as connection:
+            asked_for = select(quotes).where(quotes.c.market == market.id).order_by(quotes.c.as_of.desc())
+            prices = list(connection.execute(asked_for.limit(QUOTES)))
+            rows = [] if is_hidden else _last_decisions(connection, market)
+            paging = asked.Paging.of(rows, query, DECISIONS, f"/markets/{market_id}")
+            reasons = _reasons(connection, market, [row.seq for row in paging.rows])
+        drawn = [(row.as_of, float(row.mid)) for row in reversed(prices) if row.mid is not None]
+        shares = [float(row.yes_probability) for row in rows]
+        return {
+            "market": market,
+            "status": status_of(market, moment),
+            "is_hidden": is_hidden,
+            "quotes": prices[:LISTED],
+            "chart": drawing.prices(drawn),
+            "paging": paging,
+            "reasons_said": reasons,
+            "mean": sum(shares) / len(shares) if shares else None,
+        }
+
+    def example(self) -> dict[str, Any]:
+        """Return the market to begin with: the open one whose cutoff is the last."""
+        moment = self._settings.clock()
+        known = [each for each in self._arena.state.markets.values() if each.takes(moment)]
+        last = max(known, key=lambda each: (each.decision_cutoff, each.market_id), default=None)
+        return {"example": None if last is None else last.market_id}
+
+    def snapshots(self, query: Mapping[str, str]) -> dict[str, Any]:
+        """Return what the list of snapshots says, the newest first."""
+        rows = sorted(self._arena.state.snapshots.items(), reverse=True)
+        return {"paging": asked.Paging.of(rows, query, SNAPSHOTS, "/snapshots")}
+
+    def snapshot(self, text: str) -> dict[str, Any]:
+        """Return what the page of a snapshot says (R-16, R-17)."""
+        published = self._arena.state.snapshots
+        try:
+            moment = moment_of("as_of", text)
+        except OpenOutcryError as error:
+            raise ArenaError("unknown_snapshot", str(error).partition(": ")[2], "as_of") from error
+        if moment not in published:
+            raise unknown_snapshot(moment, "as_of")
+        order = sorted(published)
+        place = order.index(moment)
+        with self._arena.reading.connect() as connection:
+            body = connection.execute(select(snapshots.c.body).where(snapshots.c.as_of == moment)).scalar_one()
+            # One record each, in their order; what is new is found first.
+            asked_for = select(records.c.seq, records.c.record).where(records.c.type == "snapshot")
+            last = asked_for.order_by(records.c.seq.desc()).offset(len(order) - 1 - place).limit(1)
+            record = connection.execute(last).one()
+        items = json.loads(bytes(body))["items"]
+        return {
+            "moment": moment,
+            "sha256": published[moment],
+            "size": len(body),
+            "leaf": record.seq,
+            "leaf_hash": leaf_hash(bytes(record.record)).hex(),
+            "record": bytes(record.record).decode(),
+            "n_items": len(items),
+            "kinds": [(kind, [each for each in items if each["kind"] == kind]) for kind in KINDS],
+            "before": order[place - 1] if place else None,
+            "after": order[place + 1] if place + 1 < len(order) else None,
+        }
+
+
+def _last_decisions(connection: Connection, market: Market) -> list[Any]:
+    """Return the decision of each agent on its newest snapshot, by slug."""
+    # Agents are given, so that the key (agent, market, moment) finds them without reading all decisions.
+    known = decisions.c.agent.in_(select(agents.c.id))
+    found = select(decisions, agents.c.slug, agents.c.display_name, submissions.c.submission_id)
+    joined = found.join(agents, agents.c.id == decisions.c.agent).join(
+        submissions, submissions.c.seq == decisions.c.seq
+    )
+    rows = connection.execute(joined.where(known, decisions.c.market == market.id).order_by(decisions.c.as_of))
+    last = {row.slug: row for row in rows}
+    return [last[slug] for slug in sorted(last)]
+
+
+def _reasons(connection: Connection, market: Market, seqs: list[int]) -> dict[int, str | None]:
+    """Return what was said of a market after its cutoff, by the submission's place."""
+    rows = connection.execute(select(submissions.c.seq, submissions.c.opened).where(submissions.c.seq.in_(seqs)))
+    return {
+        row.seq: body["reasoning"]
+        for row in rows
+        for body in json.loads(row.opened)
+        if body["market_id"] == market.market_id
+    }
