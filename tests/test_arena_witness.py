@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -165,6 +166,24 @@ def test_what_was_signed_is_not_forgotten_though_nobody_took_it(tmp_path: Path) 
         witness(tmp_path, shown).see(NOW)
     shown.proof, shown.status = None, 200
     assert witness(tmp_path, shown).see(NOW).size == 20
+
+
+def test_two_processes_with_one_key_do_not_sign_two_histories(tmp_path: Path) -> None:
+    """Each is shown another log, of the same size; whoever comes second finds the first."""
+    shown = Shown(log_of(*LINES[:7]))
+    witness(tmp_path, shown).see(NOW)
+    both = [Shown(log_of(*LINES[:10])), Shown(log_of(*LINES[:7], *OTHER[5:8]))]
+
+    def look(each: Shown) -> bool:
+        try:
+            witness(tmp_path, each).see(NOW)
+        except Misbehaviour:
+            return False
+        return True
+
+    with ThreadPoolExecutor(2) as pool:
+        assert sorted(pool.map(look, both)) == [False, True]
+    assert sorted(len(each.posted) for each in both) == [0, 1]
 
 
 def test_the_key_of_a_log_stands_once_it_is_known(tmp_path: Path) -> None:
