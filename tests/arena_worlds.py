@@ -18,16 +18,9 @@ pytest.importorskip("feedparser")
 
 import httpx
 
+from openoutcry.arena.protocol import THEATERS
 from openoutcry.arena.snapshots.building import build
-from openoutcry.arena.snapshots.kinds import (
-    THEATERS,
-    Item,
-    MarketState,
-    News,
-    ScheduledEvent,
-    Seismic,
-    TheaterIntel,
-)
+from openoutcry.arena.snapshots.kinds import Item, MarketState, News, ScheduledEvent, Seismic, TheaterIntel
 from openoutcry.arena.snapshots.leaks import Seen
 from openoutcry.arena.sources import gdelt, kalshi, usgs, wikipedia
 from openoutcry.arena.sources.fetching import Capture

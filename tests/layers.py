@@ -256,7 +256,7 @@ LAYERS = {
     ),
     "arena_sources": Layer(
         ("openoutcry.arena.demo", "openoutcry.arena.sources", "openoutcry.arena.sources.*"),
-        {"arena_snapshots", "arena_sources", "root"},
+        {"arena", "arena_snapshots", "arena_sources", "root"},
         {"feedparser", "httpx"},
     ),
     "cli": Layer(

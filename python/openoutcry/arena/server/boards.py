@@ -6,11 +6,10 @@ import threading
 from dataclasses import asdict
 from typing import Any
 
-from openoutcry.arena.protocol import ArenaError
+from openoutcry.arena.protocol import THEATERS, ArenaError
 from openoutcry.arena.scoring import Board, Forecasts, Row, board, select
 from openoutcry.arena.server.listing import status_of
 from openoutcry.arena.server.settings import Settings
-from openoutcry.arena.snapshots.kinds import THEATERS
 from openoutcry.arena.store.arena import Arena
 from openoutcry.arena.store.entries import known_agent
 from openoutcry.arena.store.reading import facts_at, n_submitted, submitted

@@ -14,14 +14,12 @@ from datetime import datetime
 from decimal import Decimal
 from typing import ClassVar, Literal, TypeAlias, get_args
 
-from openoutcry.arena.protocol import is_market_id
+from openoutcry.arena.protocol import THEATERS, Theater, is_market_id
 from openoutcry.arena.snapshots.times import check_time, show_time
 
-Theater = Literal["iran", "israel", "ukraine", "taiwan", "korea", "yemen"]
 Lean = Literal["hostile", "cooperative", "mixed", "none"]
 Json: TypeAlias = "str | int | float | bool | list[str] | None"
 
-THEATERS: tuple[Theater, ...] = get_args(Theater)
 LEANS: tuple[str, ...] = get_args(Lean)
 RISKS = ("LOW", "MODERATE", "HIGH", "UNKNOWN")
 PLACES = Decimal("0.0001")

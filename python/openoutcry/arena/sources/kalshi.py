@@ -8,7 +8,8 @@ from decimal import Decimal
 from typing import Any
 from urllib.parse import urlencode
 
-from openoutcry.arena.snapshots.kinds import LONGEST_TITLE, MarketState, SnapshotError, Theater, exact, rounded
+from openoutcry.arena.protocol import Theater
+from openoutcry.arena.snapshots.kinds import LONGEST_TITLE, MarketState, SnapshotError, exact, rounded
 from openoutcry.arena.snapshots.theaters import Table
 from openoutcry.arena.snapshots.times import check_time, parse_time, to_second
 from openoutcry.arena.sources.fetching import Capture, Fetcher
