@@ -132,7 +132,7 @@ def _add_cosignatures(app: FastAPI, arena: Arena, settings: Settings) -> None:
     async def cosign(request: Request) -> dict[str, int]:
         """Take the newest checkpoint with the cosignature of a known witness."""
         note = await read_body(request)
-        found = await run_in_threadpool(held.add, note, arena.writer.log.tree)
+        found = await run_in_threadpool(held.add, note, arena.writer.log.end.seq)
         return {"tree_size": found.size}
 
     @app.get("/registry/cosignatures/{key_id}", response_class=PlainTextResponse)
