@@ -27,8 +27,9 @@ from openoutcry.arena.exporting import export
 from openoutcry.arena.log.audit import audit
 from openoutcry.arena.log.notes import Checkpoint, Note, VerifierKey, open_checkpoint
 from openoutcry.arena.log.writer import LogWriter
+from openoutcry.arena.scoring import Parameters
 from openoutcry.arena.server.settings import witnesses_of
-from openoutcry.arena.store.entries import ClosingDay
+from openoutcry.arena.store.entries import ClosingDay, SettingRules
 from openoutcry.arena.times import DAY, day_of
 from openoutcry.arena.witness import Misbehaviour, Witness
 
@@ -238,6 +239,32 @@ def test_an_export_holds_what_a_witness_has_signed(ground: Floor, tmp_path: Path
     # What is older is taken as such, and does not take the place of the newest.
     assert ground.client.post("/registry/cosignatures", content=old.encode()).status_code == 200
     assert ground.client.get(path).text == cosigned(ground)
+
+
+def asked(ground: Floor) -> Callable[[httpx.Request], httpx.Response]:
+    """Return what carries a request to the floor's server, and its answer back."""
+
+    def ask(request: httpx.Request) -> httpx.Response:
+        answer = ground.client.request(request.method, request.url.raw_path.decode(), content=request.content)
+        return httpx.Response(answer.status_code, content=answer.content, request=request)
+
+    return ask
+
+
+def test_a_witness_follows_a_log_whose_tree_is_read_from_tiles(tmp_path: Path) -> None:
+    """A server that has started anew has no leaves of full tiles in memory."""
+    seen = []
+    for n_records in (100, 300):
+        with floor(tmp_path / "arena") as ground:
+            while ground.arena.writer.log.end.seq < n_records:
+                ground.arena.writer.write(SettingRules("1", Parameters().to_record(), b"[]", ground.clock[0]))
+        with floor(tmp_path / "arena") as ground:
+            found = Witness(tmp_path / "witness", "http://arena", transport=httpx.MockTransport(asked(ground)))
+            found.know()
+            with pytest.raises(httpx.HTTPStatusError, match="401"):
+                found.see(NOW)
+            seen.append(int((tmp_path / "witness" / "checkpoint").read_text().split("\n")[1]))
+    assert seen == [100, 300]
 
 
 @pytest.mark.parametrize(
