@@ -128,11 +128,17 @@ def _add_registry(app: FastAPI, registry: Registry) -> None:
 def _add_cosignatures(app: FastAPI, arena: Arena, settings: Settings) -> None:
     held = Cosignatures(arena.folder / COSIGNATURES, arena.key, settings.witnesses)
 
-    @app.post("/registry/cosignatures")
+    note = {"text/plain": {"schema": {"type": "string"}}}
+    refusals: dict[int | str, dict[str, Any]] = {status: {"model": bodies.ErrorBody} for status in (400, 401, 413)}
+
+    @app.post(
+        "/registry/cosignatures",
+        responses=refusals,
+        openapi_extra={"requestBody": {"required": True, "content": note}},
+    )
     async def cosign(request: Request) -> dict[str, int]:
         """Take the newest checkpoint with the cosignature of a known witness."""
-        note = await read_body(request)
-        found = await run_in_threadpool(held.add, note, arena.writer.log.end.seq)
+        found = await run_in_threadpool(held.add, await read_body(request), arena.writer.log.end.seq)
         return {"tree_size": found.size}
 
     @app.get("/registry/cosignatures/{key_id}", response_class=PlainTextResponse)
