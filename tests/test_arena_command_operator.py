@@ -101,6 +101,16 @@ class _Nothing:
         """Say nothing."""
 
 
+def test_a_result_that_cannot_be_is_refused(ground: Floor, tmp_path: Path) -> None:
+    """R-44: an outcome where there is a result and none elsewhere, on a market that there is."""
+    for words in (["finalized"], ["void", "--outcome", "no"], ["finalized", "--outcome", "maybe"]):
+        assert "an outcome of yes or no is required" in refused(tmp_path, "resolve", MARKET, *words)
+    assert "a status of determined" in refused(tmp_path, "resolve", MARKET, "settled")
+    assert "not_found" in refused(tmp_path, "resolve", "kalshi:NONE", "finalized", "--outcome", "no")
+    assert "an outcome of yes or no is required" in refused(tmp_path, "resolve", MARKET, "amended")
+    assert records(ground, "resolution") == []
+
+
 def test_seasons_are_quarters_and_a_market_is_of_the_one_in_which_it_was_final(ground: Floor, tmp_path: Path) -> None:
     """Q-4: nothing is lost when a quarter ends."""
     ground.resolve(MARKET, "no")

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import signal
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -304,6 +307,12 @@ def test_an_operator_that_serves_an_older_log_is_found_by_the_witness(tmp_path: 
     with served(tmp_path, "--witness", key) as url:
         done = typed("arena", "witness", url, "--once", cwd=tmp_path)
         assert re.fullmatch(rf"key of the witness: {re.escape(key)}\ncosigned: \d records\n", done.stdout), done.stderr
+        looking = [sys.executable, "-m", "openoutcry", "arena", "witness", url, "--every", "1"]
+        with subprocess.Popen(looking, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            assert [process.stdout.readline().split(":")[0] for _ in range(3)][1:] == ["cosigned"] * 2
+            process.send_signal(signal.SIGINT)
+            assert process.wait(30) == 0, "who stops a witness has found nothing"
         saved = typed("arena", "backup", "saved", cwd=tmp_path)
         assert re.fullmatch(r"backed up: \d records to saved; .*\n", saved.stdout), saved.stderr
         assert typed("arena", "register", "one", "--url", url, cwd=tmp_path).returncode == 0

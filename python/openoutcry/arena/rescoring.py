@@ -101,10 +101,7 @@ class Forecast(NamedTuple):
     is_settled: bool
     theaters: tuple[str, ...]
     quote: Quote | None
-
-    @property
-    def loss(self) -> Fraction:
-        return (self.p - self.y) ** 2
+    loss: Fraction
 
 
 class Reference(NamedTuple):
@@ -223,9 +220,9 @@ class Season:
                 # Theaters are those of the snapshot that was cited, prices those of the newest one.
                 cited = self.last_quote(market_id, moment(record["snapshot_as_of"])) or shown
                 newest = self.snapshots[bisect_right(self.snapshots, at_us) - 1]
-                said = share(body["yes_probability"]), int(end.yes), _share_or_none(body["confidence"])
+                p, y, sure = share(body["yes_probability"]), int(end.yes), _share_or_none(body["confidence"])
                 rest = end.state == "settled", cited.theaters, shown if shown.at_us == newest else None
-                found[slug, market_id] = Forecast(slug, market_id, *said, *rest)
+                found[slug, market_id] = Forecast(slug, market_id, p, y, sure, *rest, (p - y) ** 2)
         return found
 
     def _open(self) -> Iterator[tuple[str, int]]:
