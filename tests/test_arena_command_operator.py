@@ -111,6 +111,16 @@ def test_a_result_that_cannot_be_is_refused(ground: Floor, tmp_path: Path) -> No
     assert records(ground, "resolution") == []
 
 
+def test_a_market_that_closed_early_counts_no_decision_of_its_last_two_hours(ground: Floor, tmp_path: Path) -> None:
+    """R-43: also after an amendment, which says nothing of the close."""
+    assert "must be a time in UTC" in refused(tmp_path, "resolve", MARKET, "void", "--closed-at", "noon")
+    said(tmp_path, "resolve", MARKET, "finalized", "--outcome", "no", "--closed-at", "2026-05-08T14:00:00Z")
+    assert [line.split()[:3] for line in said(tmp_path, "season", "all")] == [["-", "ada", "0"], ["-", "bob", "0"]]
+    said(tmp_path, "amend", MARKET, "yes")
+    closes = [each["actual_close_time"] for each in records(ground, "resolution")]
+    assert closes == ["2026-05-08T14:00:00Z"] * 2
+
+
 def test_seasons_are_quarters_and_a_market_is_of_the_one_in_which_it_was_final(ground: Floor, tmp_path: Path) -> None:
     """Q-4: nothing is lost when a quarter ends."""
     ground.resolve(MARKET, "no")

@@ -12,13 +12,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import httpx
 import pytest
 
 pytest.importorskip("fastapi")
 pytest.importorskip("cryptography")
 pytest.importorskip("sqlalchemy")
+pytest.importorskip("httpx")
 
+import httpx
 from arena_floors import Floor, floor
 from arena_logs import LOG_KEY, OTHER_KEY, VKEY, WITNESS_KEY, season
 from arena_served import served

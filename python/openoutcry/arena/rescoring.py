@@ -385,7 +385,7 @@ def faults(folder: Path) -> list[str]:
     try:
         said = json.loads((folder / "scores.json").read_bytes())
         wanted = Board(Season(folder, int(said["at_us"]), said["window"]), said["theater"]).to_json()
-    except (ArithmeticError, AttributeError, LookupError, OSError, TypeError, ValueError) as error:
+    except (ArithmeticError, AttributeError, LookupError, OSError, RecursionError, TypeError, ValueError) as error:
         return [f"a season that can be scored is required; received {type(error).__name__}: {error}"]
     return list(differences("scores", wanted, said))
 
