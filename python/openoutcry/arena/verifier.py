@@ -258,7 +258,7 @@ class Export:
     def _place(self, file: str, line: int | None = None) -> Iterator[None]:
         try:
             yield
-        except (Wrong, FileNotFoundError, UnicodeDecodeError) as wrong:
+        except (Wrong, OSError, UnicodeDecodeError) as wrong:
             self.faults.append(Fault(file, line, str(wrong)))
 
     def _lines(self, file: str) -> Iterator[tuple[int, bytes]]:

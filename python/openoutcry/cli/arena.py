@@ -7,7 +7,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ import typer
 from openoutcry.cli import arena_operator
 from openoutcry.cli.arena_operator import DATA, DATABASE, opened, shown
 from openoutcry.errors import refusal
+from openoutcry.openoutcry_py import OpenOutcryError
 
 if TYPE_CHECKING:
     from openoutcry.arena.client import ArenaClient
@@ -226,16 +227,19 @@ def witness(
     from openoutcry.arena.times import now
     from openoutcry.arena.witness import Misbehaviour, Witness
 
-    with closing(Witness(folder, url, name)) as found:
+    with closing(Witness(folder, url, name)) as found, suppress(KeyboardInterrupt):
         typer.echo(f"key of the witness: {found.key.verifier}")
+        if vkey is not None:
+            found.know(vkey)
         while True:
             try:
-                found.know(vkey)
+                found.know()
                 typer.echo(f"cosigned: {found.see(now()).size:,} records")
             except Misbehaviour as error:
                 typer.echo(f"MISBEHAVIOUR: {error}", err=True)
                 raise typer.Exit(1) from error
-            except httpx.HTTPError as error:
+            except (httpx.HTTPError, OpenOutcryError) as error:
+                # What passes by, such as a server that starts anew, is no reason to look away for good.
                 typer.echo(f"error: a server of the Arena at {url} is required; received {error}", err=True)
                 if once:
                     raise typer.Exit(2) from error

@@ -140,7 +140,13 @@ def _add_registry(app: FastAPI, registry: Registry) -> None:
 def _add_cosignatures(app: FastAPI, arena: Arena, settings: Settings, registry: Registry) -> None:
     held = Cosignatures(arena.folder / COSIGNATURES, arena.key, settings.witnesses)
 
-    @app.post("/registry/cosignatures", openapi_extra={"requestBody": {"content": {"text/plain": _TEXT}}})
+    refusals: dict[int | str, dict[str, Any]] = {status: {"model": bodies.ErrorBody} for status in (400, 401, 413)}
+
+    @app.post(
+        "/registry/cosignatures",
+        responses=refusals,
+        openapi_extra={"requestBody": {"required": True, "content": {"text/plain": _TEXT}}},
+    )
     async def cosign(request: Request) -> dict[str, int]:
         """Take the newest checkpoint with the cosignature of a known witness."""
         note = await read_body(request.scope, request.receive)
