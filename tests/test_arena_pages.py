@@ -91,11 +91,11 @@ def test_nothing_that_is_decided_is_on_any_page_before_the_cutoff(ground: Floor)
 
 
 def test_the_address_of_an_anchor_leads_to_its_row(ground: Floor) -> None:
-    """R-28: also of a submission at the very end of a day, whose record comes in the next."""
+    """R-28: also of a submission at the very end of a day, whose record and id come in the next."""
     ground.publish()
     ground.register("one")
     end = ground.clock[0] - ground.clock[0] % DAY + DAY
-    for step, market in zip((-1, 0), ground.markets()[2:], strict=False):
+    for step, market in zip((0, -1), ground.markets()[2:], strict=False):
         ground.clock[0] = end + step
         told = ground.submit("one", (market, 0.5)).json()
         path, _, row = told["anchor"]["anchor_url"].partition("#")
