@@ -102,7 +102,8 @@ def test_the_address_of_an_anchor_leads_to_its_row(ground: Floor) -> None:
         found = page(ground, path)
         assert {row, told["submission_id"]} <= set(found.ids)
         assert told["anchor"]["submission_sha256"] in found.words
-    ground.arena.writer.write(ClosingDay("2026-05-08", ground.clock[0]))
+    ground.clock[0] = end
+    ground.arena.writer.write(ClosingDay("2026-05-08", end))
     closed, today = page(ground, "/registry?date=2026-05-08"), page(ground, "/registry?date=2026-05-09")
     record = ground.client.get("/registry/checkpoint").text.split("\n")
     assert record[2] in today.text, "the newest root is that of a day that goes on"
