@@ -11,9 +11,10 @@ import resource
 import time
 
 from openoutcry.arena import scoring
+from openoutcry.arena.times import moment_of
 
 HOUR_US = 3_600_000_000
-OPENED_US = scoring.moment("2026-01-01T00:00:00Z")
+OPENED_US = moment_of("opened", "2026-01-01T00:00:00Z")
 
 
 def facts(n_decisions: int, n_agents: int, n_markets: int, n_quotes: int) -> scoring.Facts:

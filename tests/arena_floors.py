@@ -96,3 +96,10 @@ def floor(folder: Path, **told: Any) -> Iterator[Floor]:
     settings = Settings(clock=lambda: clock[0], **{"rate_key": 0, "rate_anon": 0, "register_cap": 0} | told)
     with Arena(folder, clock=lambda: clock[0]) as arena:
         yield Floor(arena, clock, Demo(BEGAN), settings)
+
+
+def said(answer: Any) -> tuple[int, str, str | None]:
+    """Return status, code and field of a refusal, which has the one form of all."""
+    told = answer.json()
+    assert set(told) >= {"error", "detail", "field"}, "R-03: every error has one form"
+    return answer.status_code, told["error"], told["field"]

@@ -14,8 +14,8 @@ import pytest
 pytest.importorskip("cryptography")
 
 from openoutcry.arena.log.notes import WITNESS, SignerKey, base64
-from openoutcry.arena.log.records import Record, canonical, fingerprint
-from openoutcry.arena.log.writer import Batch, LogWriter, submission
+from openoutcry.arena.log.records import Record, canonical, decimal_text, fingerprint, seal_submission
+from openoutcry.arena.log.writer import Batch, LogWriter
 
 LOG_KEY = SignerKey("arena.example/log", bytes(range(32)))
 OTHER_KEY = SignerKey("arena.example/log", bytes(range(1, 33)))
@@ -43,7 +43,9 @@ class Season:
     checkpoint: str = ""
 
     def append(self, *entries: dict[str, Any]) -> Batch:
-        batch = self.writer.append(entries)
+        return self.kept(self.writer.append(entries))
+
+    def kept(self, batch: Batch) -> Batch:
         self.records += batch.records
         self.checkpoint = batch.checkpoint
         return batch
@@ -66,14 +68,14 @@ class Season:
     def submit(self, decisions: Sequence[dict[str, Any]], slug: str = "ada") -> dict[str, Any]:
         """Append a submission, and return its receipt."""
         name, (as_of, content) = ulid(len(self.opened)), next(iter(self.snapshots.items()))
-        members = {"submission_id": name, "agent_slug": slug, "received_at": "2026-05-08T12:01:00.000250Z"}
-        members |= {"snapshot_as_of": as_of, "snapshot_sha256": sha256(content).hexdigest()}
+        members = (name, slug, "2026-05-08T12:01:00.000250Z", as_of, sha256(content).hexdigest())
         # The same salts in every run.
-        salted = [{"salt": sha256(f"{name} {each}".encode()).hexdigest(), **each} for each in decisions]
-        entry, bodies = submission(members, salted)
-        self.opened.append((name, bodies))
-        batch = self.append(entry)
-        return self.writer.receipt(batch, batch.records[0], bodies)
+        salts = b"".join(sha256(f"{name} {each}".encode()).digest() for each in decisions)
+        record, opened = seal_submission(members, [told(**each) for each in decisions], self.writer.end, salts)
+        self.opened.append((name, json.loads(opened)))
+        batch = self.kept(self.writer.extend([record]))
+        receipt: dict[str, Any] = json.loads(self.writer.receipt(batch, record, opened))
+        return receipt
 
     def resolve(self, market_id: str, outcome: str | None = "yes", status: str = "finalized") -> None:
         entry = {"type": "resolution", "market_id": market_id, "status": status, "outcome": outcome}
@@ -101,13 +103,23 @@ class Season:
             "checkpoint": self.checkpoint.encode(),
             "vkey": f"{VKEY}\n".encode(),
             "reveals.jsonl": "".join(reveals).encode(),
-            "cosignatures": WITNESS_KEY.line(text, 1_778_241_600).encode(),
+            f"cosignatures/{WITNESS_KEY.verifier.key_id.hex()}": (
+                self.checkpoint + WITNESS_KEY.line(text, 1_778_241_600)
+            ).encode(),
         }
         found |= {f"snapshots/{as_of.replace(':', '-')}.json": content for as_of, content in self.snapshots.items()}
         return found | ({} if self.base_rates is None else {"base_rates.json": self.base_rates})
 
     def export(self, folder: Path) -> Path:
         return write(folder, self.files())
+
+
+def told(
+    market_id: str, yes_probability: float, confidence: float | None = None, reasoning: str | None = None
+) -> tuple[str, str, str | None, str | None]:
+    """Return a decision as it is committed to."""
+    sure = None if confidence is None else decimal_text(confidence)
+    return market_id, decimal_text(yes_probability), sure, reasoning
 
 
 def write(folder: Path, files: dict[str, bytes]) -> Path:

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from openoutcry.arena import scoring
 from openoutcry.arena.scoring import Agent, BaseRate, Decision, Facts, Parameters, Quote, Resolution
+from openoutcry.arena.times import moment_of
 
 HOUR_US = 3_600_000_000
 DAY_US = 24 * HOUR_US
-OPENED_US = scoring.moment("2026-01-01T00:00:00Z")
+OPENED_US = moment_of("at", "2026-01-01T00:00:00Z")
 THEATERS = ((), ("iran",), ("iran", "israel"), ("israel",), ("yemen", "iran"))
 STATUSES = ("determined", "disputed", "amended", "finalized", "finalized", "finalized", "void")
 

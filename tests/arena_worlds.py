@@ -13,20 +13,18 @@ from typing import Any
 
 import pytest
 
+pytest.importorskip("httpx")
 pytest.importorskip("feedparser")
 
+import httpx
+
+from openoutcry.arena.protocol import THEATERS
 from openoutcry.arena.snapshots.building import build
-from openoutcry.arena.snapshots.kinds import (
-    THEATERS,
-    Item,
-    MarketState,
-    News,
-    ScheduledEvent,
-    Seismic,
-    TheaterIntel,
-)
+from openoutcry.arena.snapshots.kinds import Item, MarketState, News, ScheduledEvent, Seismic, TheaterIntel
 from openoutcry.arena.snapshots.leaks import Seen
+from openoutcry.arena.sources import gdelt, kalshi, usgs, wikipedia
 from openoutcry.arena.sources.fetching import Capture
+from openoutcry.arena.sources.plan import Plan
 
 FIXTURES = Path(__file__).with_name("arena_fixtures")
 AS_OF = datetime(2026, 5, 8, 12, 0, tzinfo=timezone.utc)
@@ -44,6 +42,28 @@ def zipped(content: bytes) -> bytes:
         # Without a time, so that the same content is the same bytes.
         archive.writestr(zipfile.ZipInfo("20260508114500.export.CSV"), content, zipfile.ZIP_DEFLATED)
     return file.getvalue()
+
+
+URL = "https://example.org/feed"
+PLAN = Plan({"Paper": URL}, ("KXIRANSTRIKE",), calendar=fixture("calendar.ics"))
+
+
+def recorded(request: httpx.Request) -> httpx.Response:
+    """Answer a request as its source once did."""
+    names = {
+        gdelt.LATEST: fixture("gdelt_lastupdate.txt"),
+        "http://data.gdeltproject.org/gdeltv2/20260508114500.export.CSV.zip": zipped(fixture("gdelt_export.CSV")),
+        usgs.URL: fixture("usgs.geojson"),
+        URL: fixture("rss.xml"),
+    }
+    url = str(request.url)
+    if url.startswith(kalshi.URL):
+        return httpx.Response(200, content=fixture("kalshi_cents.json"))
+    if url.startswith(wikipedia.EDITS):
+        return httpx.Response(200, content=fixture("wikipedia_missing.json"))
+    if url.startswith(wikipedia.VIEWS):
+        return httpx.Response(404, content=fixture("wikipedia_no_views.json"))
+    return httpx.Response(200, content=names[url]) if url in names else httpx.Response(404)
 
 
 def news(name: str = "1", age: timedelta = HOUR, **given: Any) -> News:

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from fake_llm import fake_llm  # noqa: F401 a fixture
 from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from arena_floors import Floor
 
 # A shell that runs the tests in the background has Ctrl-C ignored, and so would every command that they begin.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -29,3 +35,15 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 settings.load_profile("openoutcry")
+
+
+@pytest.fixture
+def ground(tmp_path: Path) -> Iterator[Floor]:
+    """An arena with a snapshot and the agent `one`."""
+    # What serves it is an extra, which the floor has not.
+    from arena_floors import floor
+
+    with floor(tmp_path / "arena") as found:
+        found.publish()
+        found.register("one")
+        yield found

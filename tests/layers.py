@@ -201,6 +201,7 @@ LAYERS = {
             "openoutcry.arena.seasons",
             "openoutcry.arena.store",
             "openoutcry.arena.store.*",
+            "openoutcry.arena.strict",
         ),
         {"arena", "arena_log", "arena_scoring", "arena_snapshots", "arena_store", "errors", "native"},
         {"alembic", "pydantic", "sqlalchemy", "ulid"},
@@ -208,12 +209,22 @@ LAYERS = {
     ),
     "arena_export": Layer(
         ("openoutcry.arena.exporting",),
-        {"arena", "arena_log", "arena_scoring", "arena_store", "errors"},
+        {"arena", "arena_log", "arena_scoring", "arena_store", "arena_verifier", "errors", "native"},
         {"sqlalchemy"},
     ),
     "arena_server": Layer(
         ("openoutcry.arena.server", "openoutcry.arena.server.*"),
-        {"arena", "arena_log", "arena_pages", "arena_scoring", "arena_server", "arena_store", "native"},
+        {
+            "arena",
+            "arena_log",
+            "arena_pages",
+            "arena_scoring",
+            "arena_server",
+            "arena_snapshots",
+            "arena_store",
+            "errors",
+            "native",
+        },
         {"fastapi", "pydantic", "sqlalchemy", "starlette"},
     ),
     # They show what the server's parts tell; of these only the application knows them.
@@ -222,27 +233,32 @@ LAYERS = {
         {"arena", "arena_log", "arena_pages", "arena_scoring", "arena_server", "arena_store", "native", "report"},
         {"fastapi", "jinja2", "numpy", "sqlalchemy", "starlette", "ulid"},
     ),
-    "arena_client": Layer(("openoutcry.arena.client",), {"arena"}, {"httpx"}),
+    "arena_witness": Layer(("openoutcry.arena.witness",), {"arena", "arena_log", "errors", "native"}, {"httpx"}),
+    "arena_client": Layer(
+        ("openoutcry.arena.client", "openoutcry.arena.watching"), {"arena", "arena_client"}, {"httpx"}
+    ),
     # What ranks news has no say in scores: they import neither snapshots nor sources.
     "arena_scoring": Layer(
-        ("openoutcry.arena.scoring", "openoutcry.arena.scoring.*"), {"arena_scoring", "errors", "native"}, {"numpy"}
+        ("openoutcry.arena.scoring", "openoutcry.arena.scoring.*"),
+        {"arena", "arena_scoring", "errors", "native"},
+        {"numpy"},
     ),
     "arena_log": Layer(
         ("openoutcry.arena.log", "openoutcry.arena.log.*"),
         {"arena_log", "errors", "native"},
         {"cryptography"},
     ),
-    # One file, to be read and run by who has nothing of the package.
-    "arena_verifier": Layer(("openoutcry.arena.verifier",), set(), set()),
+    # Two files, to be read and run by who has nothing of the package.
+    "arena_verifier": Layer(("openoutcry.arena.rescoring", "openoutcry.arena.verifier"), set(), set()),
     # Its weights say what is news; no score may know them.
     "arena_snapshots": Layer(
         ("openoutcry.arena.snapshots", "openoutcry.arena.snapshots.*"),
-        {"arena_snapshots"},
+        {"arena", "arena_snapshots"},
         {"brotli", "zstandard"},
     ),
     "arena_sources": Layer(
         ("openoutcry.arena.demo", "openoutcry.arena.sources", "openoutcry.arena.sources.*"),
-        {"arena_snapshots", "arena_sources", "root"},
+        {"arena", "arena_snapshots", "arena_sources", "root"},
         {"feedparser", "httpx"},
     ),
     "cli": Layer(
@@ -259,6 +275,7 @@ LAYERS = {
                 "arena_server",
                 "arena_sources",
                 "arena_store",
+                "arena_witness",
                 "agent_bench",
                 "batch_bench",
                 "conformance",

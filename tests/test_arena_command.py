@@ -5,16 +5,12 @@ from __future__ import annotations
 import json
 import os
 import re
-import signal
-import socket
 import subprocess
 import sys
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from arena_served import served
 from commands import typed
 
 pytest.importorskip("fastapi")
@@ -22,31 +18,6 @@ pytest.importorskip("cryptography")
 pytest.importorskip("sqlalchemy")
 
 pytestmark = pytest.mark.once
-
-
-@contextmanager
-def served(folder: Path) -> Iterator[str]:
-    """Serve an arena of a folder in a process of its own, and tell where."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    words = ["arena", "serve", "--port", str(port), "--data-dir", "arena", "--rate-anon", "0"]
-    with subprocess.Popen(
-        [sys.executable, "-m", "openoutcry", *words], cwd=folder, stdout=subprocess.PIPE, text=True
-    ) as process:
-        try:
-            assert process.stdout is not None
-            assert "8 markets, demo season" in process.stdout.readline()
-            deadline = time.monotonic() + 30.0
-            while time.monotonic() < deadline:
-                with socket.socket() as client:
-                    if client.connect_ex(("127.0.0.1", port)) == 0:
-                        break
-                time.sleep(0.05)
-            yield f"http://127.0.0.1:{port}"
-        finally:
-            process.send_signal(signal.SIGINT)
-            process.wait(30)
 
 
 def test_a_newcomer_registers_submits_and_verifies_a_receipt_offline(

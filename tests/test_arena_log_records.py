@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from openoutcry.arena import verifier
 from openoutcry.arena.log.proofs import Proof, leaf_hash
-from openoutcry.arena.log.records import GENESIS, Link, canonical, commit, decimal_text, seal
+from openoutcry.arena.log.records import GENESIS, Link, canonical, decimal_text, seal, seal_submission
 from openoutcry.arena.log.tiles import WIDTH, Tile, bundle, tiles_of, unbundle
 from openoutcry.arena.log.writer import LogWriter
 from openoutcry.openoutcry_py import MerkleTree, OpenOutcryError
@@ -22,6 +22,7 @@ from openoutcry.openoutcry_py import MerkleTree, OpenOutcryError
 pytestmark = pytest.mark.once
 
 HASH = "0" * 64
+MEMBER_NAMES = ("submission_id", "agent_slug", "received_at", "snapshot_as_of", "snapshot_sha256")
 SUBMISSION = {
     "type": "submission",
     "submission_id": "01ARZ3NDEKTSV4RRFFQ69G5FAV",
@@ -112,22 +113,47 @@ def test_what_is_no_probability_is_refused(value: float) -> None:
         decimal_text(value)
 
 
-def test_a_commitment_is_the_hash_of_a_body_whose_salt_is_drawn() -> None:
-    made = commit("kalshi:KXA-26", 0.04, 0.82, "why")
-    assert made.body == {
-        "v": 1,
-        "salt": made.body["salt"],
-        "market_id": "kalshi:KXA-26",
-        "yes_probability": "0.04",
-        "confidence": "0.82",
-        "reasoning": "why",
-    }
-    assert made.sha256 == hashlib.sha256(canonical(made.body).encode()).hexdigest()
-    assert commit("kalshi:KXA-26", 0.04, 0.82, "why").sha256 != made.sha256
-    assert len(bytes.fromhex(made.body["salt"])) == 32
-
-
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
+MEMBERS = tuple(SUBMISSION[name] for name in MEMBER_NAMES)
+
+
+SALT = st.binary(min_size=32, max_size=32)
+
+
+@given(st.lists(st.tuples(st.none() | TEXT, SALT), min_size=1, max_size=4, unique_by=lambda each: each[1]))
+def test_a_commitment_is_the_hash_of_a_body_with_its_salt(told: list[tuple[str | None, bytes]]) -> None:
+    """As the verifier writes and hashes it, which shares no code."""
+    decided = [("kalshi:KXA-26", "0.04", "0.82" if each else None, each) for each, _ in told]
+    record, opened = seal_submission(MEMBERS, decided, Link(7, HASH), b"".join(salt for _, salt in told))
+    bodies = [
+        {"v": 1, "salt": salt.hex(), "market_id": market, "yes_probability": yes, "confidence": sure, "reasoning": why}
+        for (market, yes, sure, why), (_, salt) in zip(decided, told, strict=True)
+    ]
+    digests = {hashlib.sha256(verifier.canonical(body).encode()).hexdigest(): body for body in bodies}
+    entry = {**SUBMISSION, "commitments": sorted(digests)}
+    assert record == seal(entry, Link(7, HASH))
+    assert opened == verifier.canonical([digests[each] for each in sorted(digests)])
+
+
+def test_a_salt_is_drawn_for_each_decision() -> None:
+    decided = [("kalshi:KXA-26", "0.04", None, None)] * 2
+    salts = [body["salt"] for _ in range(2) for body in json.loads(seal_submission(MEMBERS, decided, Link())[1])]
+    assert len({bytes.fromhex(salt) for salt in salts}) == 4
+
+
+def test_a_submission_that_is_no_record_is_refused() -> None:
+    decided = [("kalshi:KXA-26", "0.04", None, None)]
+    for said, given_, salts in (
+        (MEMBERS, [], b""),
+        (MEMBERS, decided, bytes(64)),
+        (MEMBERS, decided, bytes(31)),
+        (MEMBERS, decided * 2, bytes(64)),
+        ((*MEMBERS[:4], "0"), decided, None),
+    ):
+        with pytest.raises(OpenOutcryError, match=r"^argument_invalid: "):
+            seal_submission(said, given_, Link(), salts)
+
+
 VALUE = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53) + 1, 2**53 - 1) | TEXT,
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXT, inner, max_size=4),

@@ -290,7 +290,7 @@ def test_a_snapshot_that_the_log_does_not_have_is_found(tmp_path: Path) -> None:
 
 def test_an_export_of_another_key_is_found(tmp_path: Path) -> None:
     folder = write(tmp_path, FILES)
-    assert {file for file, _ in places(folder, str(OTHER_KEY.verifier))} == {"vkey", "checkpoint"}
+    assert {file for file, _ in places(folder, str(OTHER_KEY.verifier))} == {"vkey", "checkpoint", "cosignatures"}
 
 
 def command(*words: object) -> tuple[int, str]:

@@ -15,6 +15,7 @@ from openoutcry import OpenOutcryError
 from openoutcry.arena import scoring
 from openoutcry.arena.scoring import Agent, BaseRate, Decision, Facts, Parameters, Quote, Resolution
 from openoutcry.arena.scoring.returns import fee
+from openoutcry.arena.times import moment_of, season_of
 
 M = "kalshi:M"
 
@@ -281,10 +282,10 @@ def test_coverage_tells_nothing_of_markets_whose_cutoff_is_to_come() -> None:
 
 def test_a_quarter_is_a_season_of_half_open_days() -> None:
     """Q-4."""
-    assert scoring.season_of(scoring.moment("2026-03-31T23:59:59.999999Z"))[0] == "2026Q1"
-    name, (start, end) = scoring.season_of(scoring.moment("2026-10-01T00:00:00Z"))
-    assert (name, start) == ("2026Q4", scoring.moment("2026-10-01T00:00:00Z"))
-    assert end == scoring.moment("2027-01-01T00:00:00+00:00")
+    assert season_of(moment_of("at", "2026-03-31T23:59:59.999999Z"))[0] == "2026Q1"
+    name, (start, end) = season_of(moment_of("at", "2026-10-01T00:00:00Z"))
+    assert (name, start) == ("2026Q4", moment_of("at", "2026-10-01T00:00:00Z"))
+    assert end == moment_of("at", "2027-01-01T00:00:00+00:00")
     assert end - start == 92 * DAY_US
 
 
@@ -334,7 +335,7 @@ def test_what_no_log_can_say_is_refused(changes: dict[str, Any], message: str) -
 )
 def test_a_time_that_is_no_moment_is_refused(text: str) -> None:
     with pytest.raises(OpenOutcryError, match="argument_invalid"):
-        scoring.moment(text)
+        moment_of("at", text)
 
 
 def test_nothing_gives_an_empty_board() -> None:

@@ -6,9 +6,7 @@ import gzip
 import hashlib
 import json
 import zlib
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,29 +14,15 @@ pytest.importorskip("fastapi")
 pytest.importorskip("cryptography")
 pytest.importorskip("sqlalchemy")
 
-from arena_floors import BASE, Floor, floor
+from arena_floors import BASE, Floor, floor, said
 
 from openoutcry.arena.times import CADENCE, HOUR, moment_of, text_of
 
 pytestmark = pytest.mark.once
 
 
-@pytest.fixture
-def ground(tmp_path: Path) -> Iterator[Floor]:
-    with floor(tmp_path) as found:
-        yield found
-
-
-def said(answer: Any) -> tuple[int, str, str | None]:
-    told = answer.json()
-    assert set(told) >= {"error", "detail", "field"}, "R-03: every error has one form"
-    return answer.status_code, told["error"], told["field"]
-
-
-def test_a_snapshot_is_the_same_bytes_for_everybody_and_after_a_restart(ground: Floor, tmp_path: Path) -> None:
+def test_a_snapshot_is_the_same_bytes_for_everybody_and_after_a_restart(ground: Floor) -> None:
     """R-16, R-39."""
-    ground.publish()
-    ground.register("one")
     key = {"Authorization": f"bearer {ground.keys['one']}"}
     first = ground.client.get(f"{BASE}/intel", headers={"Accept-Encoding": "identity"})
     assert first.headers["Cache-Control"] == "no-cache"
@@ -54,7 +38,7 @@ def test_a_snapshot_is_the_same_bytes_for_everybody_and_after_a_restart(ground: 
     known = ground.client.get(f"{BASE}/intel", headers={"If-None-Match": f'"x", W/"{digest}"'})
     assert (known.status_code, known.content) == (304, b"")
     ground.arena.close()
-    with floor(tmp_path) as anew:
+    with floor(ground.arena.folder) as anew:
         anew.clock[0] = ground.clock[0]
         assert anew.client.get(f"{BASE}/intel").content == first.content
         told = json.loads(first.content)
@@ -76,7 +60,6 @@ def test_a_snapshot_is_the_same_bytes_for_everybody_and_after_a_restart(ground: 
 )
 def test_a_snapshot_comes_in_the_coding_that_is_asked_for(ground: Floor, accepted: str, coding: str | None) -> None:
     """R-16."""
-    ground.publish()
     with ground.client.stream("GET", f"{BASE}/intel", headers={"Accept-Encoding": accepted}) as answer:
         raw = b"".join(answer.iter_raw())
         assert answer.headers.get("Content-Encoding") == coding
@@ -87,12 +70,13 @@ def test_a_snapshot_comes_in_the_coding_that_is_asked_for(ground: Floor, accepte
             zlib.decompress(raw)
 
 
-def test_a_snapshot_that_nobody_published_is_not_there(ground: Floor) -> None:
+def test_a_snapshot_that_nobody_published_is_not_there(ground: Floor, tmp_path: Path) -> None:
     """R-14, R-15."""
-    empty = ground.client.get(f"{BASE}/intel")
-    assert said(empty)[:2] == (503, "snapshot_unavailable")
-    assert empty.headers["Retry-After"] == "60"
-    moment = ground.publish()
+    with floor(tmp_path / "empty") as empty:
+        answer = empty.client.get(f"{BASE}/intel")
+        assert said(answer)[:2] == (503, "snapshot_unavailable")
+        assert answer.headers["Retry-After"] == "60"
+    moment = ground.as_of
     for wrong in ("2026-05-08", "x", "2026-05-08T12:00:00", "2026-05-08T12:00:00+02:00", ""):
         assert said(ground.client.get(f"{BASE}/intel", params={"as_of": wrong})) == (400, "invalid_payload", "as_of")
     for unknown in ("2030-01-01T00:00:00Z", "2026-05-08T12:01:00Z", "2026-05-08T12:00:00.000001Z"):
@@ -106,7 +90,6 @@ def test_a_snapshot_that_nobody_published_is_not_there(ground: Floor) -> None:
 
 def test_whoever_comes_with_a_key_must_have_one(ground: Floor) -> None:
     """R-02: anonymous is open, a key that is none is not."""
-    ground.publish()
     for path in ("/markets", "/intel", "/leaderboard"):
         assert ground.client.get(BASE + path).status_code == 200
         for wrong in ("Bearer x", "Basic x", "Bearer", ""):
@@ -117,7 +100,6 @@ def test_whoever_comes_with_a_key_must_have_one(ground: Floor) -> None:
 
 def test_markets_are_open_then_closed_then_settled_and_never_lost(ground: Floor) -> None:
     """R-07 to R-10, R-40, R-44."""
-    ground.publish()
     told = ground.client.get(f"{BASE}/markets").json()
     assert told["as_of"] == ground.as_of
     cutoffs = [(each["decision_cutoff"], each["market_id"]) for each in told["markets"]]
@@ -153,7 +135,6 @@ def test_a_market_that_was_closed_does_not_open_anew(ground: Floor) -> None:
     """R-32: its decisions are public by then."""
     from openoutcry.arena.store.entries import Listing, Publishing
 
-    ground.publish()
     told = ground.client.get(f"{BASE}/markets").json()["markets"][0]
     cutoff = moment_of("t", told["decision_cutoff"])
     ground.clock[0] = cutoff + 1
@@ -166,12 +147,10 @@ def test_a_market_that_was_closed_does_not_open_anew(ground: Floor) -> None:
 
 def test_boards_show_nothing_before_the_cutoff_and_rank_after_it(ground: Floor) -> None:
     """R-31 to R-34."""
-    ground.publish()
     markets = ground.markets()
     for slug, share in (("good", 0.9), ("bad", 0.2)):
         ground.register(slug, display_name=slug.title(), contact_email=f"{slug}@example.org")
         ground.submit(slug, *((market, share) for market in markets))
-    ground.register("idle")
     before = ground.client.get(f"{BASE}/leaderboard").json()
     assert [row["n_scored"] for row in before["rows"]] == [0, 0, 0]
     ground.clock[0] = moment_of("t", ground.client.get(f"{BASE}/markets").json()["markets"][-1]["decision_cutoff"]) + 1
@@ -181,7 +160,7 @@ def test_boards_show_nothing_before_the_cutoff_and_rank_after_it(ground: Floor) 
     assert [(row["slug"], row["rank"], row["n_scored"]) for row in rows] == [
         ("good", 1, 8),
         ("bad", 2, 8),
-        ("idle", None, 0),
+        ("one", None, 0),
     ]
     assert rows[0]["brier"] == pytest.approx(0.01)
     assert rows[0]["brier_skill_score_vs_50"] == pytest.approx(1 - 0.01 / 0.25)
@@ -218,7 +197,6 @@ def test_what_is_no_route_has_the_form_of_every_error(ground: Floor) -> None:
 
 def test_a_fault_of_the_server_says_nothing_of_what_came(ground: Floor, monkeypatch: pytest.MonkeyPatch) -> None:
     """R-03, R-32."""
-    ground.publish()
     monkeypatch.setattr(ground.arena.state, "markets", None)
     assert said(ground.client.get(f"{BASE}/markets"))[:2] == (500, "internal_error")
 

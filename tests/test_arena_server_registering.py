@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import re
 import sqlite3
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ pytest.importorskip("fastapi")
 pytest.importorskip("cryptography")
 pytest.importorskip("sqlalchemy")
 
-from arena_floors import BASE, Floor, floor
+from arena_floors import BASE, Floor, floor, said
 
 from openoutcry.arena.protocol import ArenaError, slug_of
 from openoutcry.arena.server.limits import SlidingWindow
@@ -28,24 +27,12 @@ from openoutcry.arena.times import DAY, MINUTE, SECOND
 pytestmark = pytest.mark.once
 
 
-@pytest.fixture
-def ground(tmp_path: Path) -> Iterator[Floor]:
-    with floor(tmp_path) as found:
-        found.publish()
-        yield found
-
-
-def said(answer: Any) -> tuple[int, str, str | None]:
-    told = answer.json()
-    return answer.status_code, told["error"], told["field"]
-
-
 def register(ground: Floor, **headers: str) -> Any:
     slug = f"agent-{len(ground.arena.state.agents)}"
     return ground.client.post(f"{BASE}/register", json={"slug": slug}, headers=headers)
 
 
-def test_a_key_is_shown_once_and_kept_as_its_hash(ground: Floor, tmp_path: Path) -> None:
+def test_a_key_is_shown_once_and_kept_as_its_hash(ground: Floor) -> None:
     """R-36."""
     answer = ground.client.post(f"{BASE}/register", json={"slug": "One_1-x", "contact_email": "secret@example.org"})
     told = answer.json()
@@ -54,10 +41,10 @@ def test_a_key_is_shown_once_and_kept_as_its_hash(ground: Floor, tmp_path: Path)
     assert re.fullmatch(r"tarena_[A-Za-z0-9_-]{43,}", told["api_key"])
     assert told["next_steps"]
     ground.arena.close()
-    kept = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    kept = b"".join(path.read_bytes() for path in ground.arena.folder.iterdir())
     assert told["api_key"].encode() not in kept
-    with sqlite3.connect(tmp_path / "arena.sqlite") as base:
-        digest = base.execute("SELECT key_sha256 FROM agents").fetchone()[0]
+    with sqlite3.connect(ground.arena.folder / "arena.sqlite") as base:
+        digest = base.execute("SELECT key_sha256 FROM agents WHERE slug = 'one_1-x'").fetchone()[0]
         records = b"".join(row[0] for row in base.execute("SELECT record FROM records"))
     assert digest == hashlib.sha256(told["api_key"].encode()).digest()
     assert digest.hex().encode() not in records, "the log has a fingerprint that is no credential"
@@ -145,7 +132,7 @@ def test_addresses_of_one_network_are_one_and_a_proxy_is_believed(tmp_path: Path
 
 def test_a_key_is_replaced_and_the_old_one_dies_at_once(ground: Floor) -> None:
     """Q-9."""
-    old = ground.register("one")
+    old = ground.keys["one"]
     answer = ground.client.post(f"{BASE}/keys/rotate", headers={"Authorization": f"Bearer {old}"})
     ground.keys["one"] = answer.json()["api_key"]
     assert ground.submit("one", (ground.markets()[0], 0.5)).status_code == 200
@@ -157,7 +144,6 @@ def test_who_is_suspended_does_not_submit(ground: Floor) -> None:
     """R-04."""
     from openoutcry.arena.store.entries import Suspending
 
-    ground.register("one")
     ground.arena.writer.write(Suspending("one", True, "a test", ground.clock[0]))
     assert said(ground.submit("one", (ground.markets()[0], 0.5)))[:2] == (403, "suspended")
     assert ground.client.post(f"{BASE}/register", json={"slug": "one"}).status_code == 409

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 
@@ -15,7 +14,7 @@ pytest.importorskip("fastapi")
 pytest.importorskip("cryptography")
 pytest.importorskip("sqlalchemy")
 
-from arena_floors import BASE, Floor, floor
+from arena_floors import BASE, Floor
 
 from openoutcry.arena import verifier
 from openoutcry.arena.exporting import export
@@ -30,12 +29,9 @@ SHARE, WORDS = 0.387215, "sentinel-of-a-reason"
 
 
 @pytest.fixture
-def ground(tmp_path: Path) -> Iterator[Floor]:
-    with floor(tmp_path / "arena") as found:
-        found.publish()
-        found.register("one")
-        found.register("two")
-        yield found
+def ground(ground: Floor) -> Floor:
+    ground.register("two")
+    return ground
 
 
 def public_bytes(ground: Floor, folder: Path, submission_id: str) -> bytes:
@@ -89,6 +85,21 @@ def test_what_is_decided_is_in_no_public_byte_before_the_cutoff(
     ground.clock[0] += 1
     after = public_bytes(ground, tmp_path / "after", told["submission_id"])
     assert [secret for secret in secrets if secret.encode() not in after] == []
+
+
+@pytest.mark.parametrize("table", ["submissions", "decisions"])
+def test_a_database_that_fails_tells_the_log_nothing_of_what_was_decided(
+    ground: Floor, caplog: pytest.LogCaptureFixture, table: str
+) -> None:
+    """R-32: a statement that fails is logged without its values."""
+    connection = ground.arena.writer.connection()
+    with connection.begin():
+        does = f"BEFORE INSERT ON main.{table} BEGIN SELECT RAISE(FAIL, 'a fault'); END"
+        connection.exec_driver_sql(f"CREATE TEMP TRIGGER failing {does}")
+    decision = {"market_id": ground.markets()[0], "yes_probability": SHARE, "reasoning": WORDS}
+    assert ground.submit("one", decision).status_code in (500, 503)
+    assert "a fault" in caplog.text
+    assert [secret for secret in (str(SHARE), WORDS) if secret in caplog.text] == []
 
 
 def test_a_commitment_cannot_be_found_by_trying(ground: Floor) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,26 +12,12 @@ pytest.importorskip("fastapi")
 pytest.importorskip("cryptography")
 pytest.importorskip("sqlalchemy")
 
-from arena_floors import BASE, Floor, floor
+from arena_floors import BASE, Floor, said
 
 from openoutcry.arena import verifier
 from openoutcry.arena.times import HOUR, SECOND, moment_of, text_of
 
 pytestmark = pytest.mark.once
-
-
-@pytest.fixture
-def ground(tmp_path: Path) -> Iterator[Floor]:
-    with floor(tmp_path) as found:
-        found.publish()
-        found.register("one")
-        yield found
-
-
-def said(answer: Any) -> tuple[int, str, str | None]:
-    told = answer.json()
-    assert set(told) >= {"error", "detail", "field"}, "R-03: every error has one form"
-    return answer.status_code, told["error"], told["field"]
 
 
 def test_a_submission_is_answered_with_a_receipt_that_verifies_offline(ground: Floor) -> None:

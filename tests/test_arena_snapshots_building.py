@@ -15,8 +15,9 @@ from arena_worlds import AS_OF, FETCHED, HOUR, built, event, market, news, quake
 from hypothesis import given
 from hypothesis import strategies as st
 
+from openoutcry.arena.protocol import THEATERS
 from openoutcry.arena.snapshots.building import SCHEMA_VERSION, build
-from openoutcry.arena.snapshots.kinds import THEATERS, Item, News, SnapshotError
+from openoutcry.arena.snapshots.kinds import Item, News, SnapshotError
 from openoutcry.arena.snapshots.leaks import LeakError, Seen
 from openoutcry.arena.snapshots.precompressed import precompress
 from openoutcry.arena.snapshots.ranking import WEIGHTS, choose, score

@@ -12,7 +12,8 @@ import pytest
 from arena_worlds import AS_OF
 
 from openoutcry.arena.demo import LABEL, QUESTIONS, Demo
-from openoutcry.arena.snapshots.kinds import KINDS, THEATERS
+from openoutcry.arena.protocol import THEATERS
+from openoutcry.arena.snapshots.kinds import KINDS
 from openoutcry.arena.snapshots.markets import markets_of
 from openoutcry.arena.snapshots.times import UTC, last_edge
 from openoutcry.arena.sources.captures import replay, save

@@ -13,7 +13,8 @@ from arena_worlds import AS_OF, event, market, news, quake, theaters
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openoutcry.arena.snapshots.kinds import KINDS, Item, SnapshotError, exact, is_market_id, number, rounded
+from openoutcry.arena.protocol import is_market_id
+from openoutcry.arena.snapshots.kinds import KINDS, Item, SnapshotError, exact, number, rounded
 from openoutcry.arena.snapshots.times import is_edge, last_edge, parse_time, show_time
 
 pytestmark = pytest.mark.once

@@ -12,8 +12,9 @@ from arena_worlds import AS_OF, market, news, seen, theaters
 from hypothesis import given
 from hypothesis import strategies as st
 
+from openoutcry.arena.protocol import THEATERS
 from openoutcry.arena.snapshots.building import build
-from openoutcry.arena.snapshots.kinds import THEATERS, SnapshotError
+from openoutcry.arena.snapshots.kinds import SnapshotError
 from openoutcry.arena.snapshots.markets import market_of, markets_of
 from openoutcry.arena.snapshots.theaters import canonical, read_table, shipped, shipped_bytes
 from openoutcry.arena.snapshots.times import parse_time

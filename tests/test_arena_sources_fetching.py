@@ -10,20 +10,18 @@ from datetime import datetime, timedelta
 from urllib.parse import parse_qs
 
 import pytest
-from arena_worlds import AS_OF, FETCHED, fixture, zipped
+from arena_worlds import AS_OF, FETCHED, PLAN, URL, fixture, recorded
 
 from openoutcry.arena.snapshots.theaters import shipped_bytes
-from openoutcry.arena.sources import fetching, gdelt, kalshi, usgs, wikipedia
+from openoutcry.arena.sources import fetching, gdelt, kalshi, wikipedia
 from openoutcry.arena.sources.fetching import Capture, Fetcher, make_client
 from openoutcry.arena.sources.gathering import gather
 from openoutcry.arena.sources.observing import FETCHED as SOURCES
 from openoutcry.arena.sources.observing import Observer
-from openoutcry.arena.sources.plan import Plan, read_plan, shipped_plan
+from openoutcry.arena.sources.plan import read_plan, shipped_plan
 
 pytestmark = pytest.mark.once
 httpx = pytest.importorskip("httpx")
-URL = "https://example.org/feed"
-PLAN = Plan({"Paper": URL}, ("KXIRANSTRIKE",), calendar=fixture("calendar.ics"))
 
 
 def fetcher(handler: Callable[[httpx.Request], httpx.Response], **known: Capture) -> Fetcher:
@@ -147,23 +145,6 @@ def test_pages_that_never_end_are_asked_for_to_a_bound() -> None:
     assert len(found) == kalshi.MOST_PAGES
     edits = wikipedia.fetch(fetcher(lambda _: httpx.Response(200, content=fixture("wikipedia_edits.json"))), ["Iran"])
     assert [each.part for each in edits] == ["edits:Iran"] * wikipedia.MOST_PAGES + ["views:Iran"]
-
-
-def recorded(request: httpx.Request) -> httpx.Response:
-    names = {
-        gdelt.LATEST: fixture("gdelt_lastupdate.txt"),
-        "http://data.gdeltproject.org/gdeltv2/20260508114500.export.CSV.zip": zipped(fixture("gdelt_export.CSV")),
-        usgs.URL: fixture("usgs.geojson"),
-        URL: fixture("rss.xml"),
-    }
-    url = str(request.url)
-    if url.startswith(kalshi.URL):
-        return httpx.Response(200, content=fixture("kalshi_cents.json"))
-    if url.startswith(wikipedia.EDITS):
-        return httpx.Response(200, content=fixture("wikipedia_missing.json"))
-    if url.startswith(wikipedia.VIEWS):
-        return httpx.Response(404, content=fixture("wikipedia_no_views.json"))
-    return httpx.Response(200, content=names[url]) if url in names else httpx.Response(404)
 
 
 def test_all_sources_are_asked_and_their_captures_are_in_a_fixed_order() -> None:

@@ -16,21 +16,21 @@ from __future__ import annotations
 import json
 import re
 import shlex
-import subprocess
-import sys
 import traceback
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import dedent
 
 import pytest
+from typer.testing import CliRunner
+
+from openoutcry.cli import app
 
 pytestmark = pytest.mark.once
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", ROOT / "contract" / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 NOTES = [ROOT / "GOVERNANCE.md", ROOT / "CHANGELOG.md"]
-OPENOUTCRY = Path(sys.executable).with_name("openoutcry")
 BLOCK = re.compile(
     r"^(?P<indent> *)```(?P<info>[^\n`]*)\n(?P<body>.*?)^(?P=indent)```$|^<!-- setup\n(?P<setup>.*?)^-->$",
     re.DOTALL | re.MULTILINE,
@@ -122,9 +122,9 @@ def test_the_readme_shows_the_two_commands_five_lines_of_python_and_a_rust_quick
 
 
 @pytest.mark.parametrize("words", commands_named("openoutcry"), ids=" ".join)
-def test_a_command_of_a_page_exists_with_its_options(words: list[str], tmp_path: Path) -> None:
-    asked = subprocess.run([OPENOUTCRY, *words[1:], "--help"], cwd=tmp_path, capture_output=True, text=True)
-    assert asked.returncode == 0, asked.stdout + asked.stderr
+def test_a_command_of_a_page_exists_with_its_options(words: list[str]) -> None:
+    asked = CliRunner().invoke(app, [*words[1:], "--help"])
+    assert asked.exit_code == 0, asked.output
 
 
 @pytest.mark.parametrize("words", commands_named("make"), ids=" ".join)
@@ -133,10 +133,9 @@ def test_a_make_target_of_a_page_exists(words: list[str]) -> None:
     assert {word for word in words[1:] if "=" not in word} <= set(targets)
 
 
-def test_the_command_line_refuses_what_does_not_exist(tmp_path: Path) -> None:
+def test_the_command_line_refuses_what_does_not_exist() -> None:
     for words in (["unheard-of"], ["data", "unheard-of"], ["demo", "--unheard-of"]):
-        asked = subprocess.run([OPENOUTCRY, *words, "--help"], cwd=tmp_path, capture_output=True)
-        assert asked.returncode != 0, words
+        assert CliRunner().invoke(app, [*words, "--help"]).exit_code != 0, words
 
 
 @pytest.mark.parametrize("path", [*PAGES, *NOTES], ids=lambda path: path.relative_to(ROOT).as_posix())

@@ -4,7 +4,7 @@ Meaning and units are those of `contract/README.md`. Every error is an `OpenOutc
 `contract/errors.json`; whatever is refused leaves its object unchanged.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias, TypedDict, final, type_check_only
 
 import numpy as np
@@ -71,6 +71,7 @@ __all__ = [
     "holm",
     "is_riskless",
     "log_record_fault",
+    "log_submission",
     "mean_test",
     "merkle_is_consistent",
     "merkle_is_included",
@@ -872,6 +873,17 @@ class MerkleTree:
     """
 
     def __new__(cls, leaf_hashes: bytes | None = None) -> MerkleTree: ...
+    @staticmethod
+    def of_tiles(tiles: bytes, leaf_hashes: bytes) -> MerkleTree:
+        """Return the tree of full tiles, by their hashes, and of leaves after them.
+
+        It does without the leaves of those tiles. A proof that needs one takes it as an argument.
+        """
+
+    @property
+    def n_cold(self) -> int:
+        """The leaves in front that it does without."""
+
     def __len__(self) -> int: ...
     def append(self, entries: Sequence[bytes]) -> int:
         """Append entries as leaves, and return the number of leaves."""
@@ -890,22 +902,25 @@ class MerkleTree:
             OpenOutcryError: `argument_invalid`: the tree has fewer leaves.
         """
 
-    def inclusion(self, index: int, size: int | None = None) -> list[bytes]:
+    def inclusion(self, index: int, size: int | None = None, tiles: Mapping[int, bytes] | None = None) -> list[bytes]:
         """Return the proof that a leaf is in the tree of the first `size` leaves.
 
-        32 bytes a hash, from the leaf's sibling up; see RFC 9162, 2.1.3.1.
+        32 bytes a hash, from the leaf's sibling up; see RFC 9162, 2.1.3.1. `tiles` are those of `index` and of the last
+        leaf, by their places, where the tree does without them.
 
         Raises:
-            OpenOutcryError: `argument_invalid`: the tree has fewer leaves, or no such one.
+            OpenOutcryError: `argument_invalid`: the tree has fewer leaves, no such one, or needs a tile.
         """
 
-    def consistency(self, old: int, size: int | None = None) -> list[bytes]:
+    def consistency(self, old: int, size: int | None = None, tiles: Mapping[int, bytes] | None = None) -> list[bytes]:
         """Return the proof that the first `old` leaves begin the first `size` leaves.
 
-        32 bytes a hash; see RFC 9162, 2.1.4.1.
+        32 bytes a hash; see RFC 9162, 2.1.4.1. `tiles` are those of the last leaves of both, by their places, where the
+        tree does without them.
 
         Raises:
-            OpenOutcryError: `argument_invalid`: the tree has fewer leaves, or `old` is not from 1 to `size`.
+            OpenOutcryError: `argument_invalid`: the tree has fewer leaves, `old` is not from 1 to `size`, or it needs a
+                tile.
         """
 
     def tile(self, level: int, index: int, width: int = 256) -> bytes:
@@ -946,6 +961,27 @@ class LogAudit:
 
 def log_record_fault(text: str) -> str | None:
     """Return why a text is no record of an arena's log; None if it is one."""
+
+def log_submission(
+    link: tuple[int, str],
+    members: Sequence[str],
+    decisions: Sequence[tuple[str, str, str | None, str | None]],
+    salts: bytes,
+) -> tuple[bytes, str, str]:
+    """Seal a submission as a record of an arena's log.
+
+    Args:
+        link: Its place, and the SHA-256 of the record before in hexadecimal.
+        members: `submission_id`, `agent_slug`, `received_at`, `snapshot_as_of` and `snapshot_sha256`.
+        decisions: Of each: market, probability of YES, confidence or none, reasoning or none.
+        salts: 32 bytes of each.
+
+    Returns:
+        The record, its SHA-256 in hexadecimal, and the bodies that open its commitments: a JSON list in their order.
+
+    Raises:
+        OpenOutcryError: `argument_invalid`: a log takes no such record.
+    """
 
 def merkle_is_consistent(old: int, size: int, old_root: bytes, root: bytes, proof: Sequence[bytes]) -> bool:
     """Return whether a proof leads from an old root to a new one.

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from decimal import ROUND_HALF_EVEN, Decimal
 from hashlib import sha256
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from openoutcry import openoutcry_py as native
+from openoutcry.arena.log.records import decimal_text
 from openoutcry.arena.protocol import (
     DECISION_VERSION,
     MOST_DECISIONS,
@@ -17,10 +16,7 @@ from openoutcry.arena.protocol import (
     is_market_id,
     slug_of,
 )
-from openoutcry.arena.times import moment_of
-from openoutcry.openoutcry_py import OpenOutcryError
-
-_PLACES = Decimal("0.000001")
+from openoutcry.arena.strict import json_text, moment_at
 
 Share = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
 
@@ -86,17 +82,10 @@ def submission_of(body: bytes) -> Submission:
     if told.schema_version != DECISION_VERSION:
         wanted = f"a schema_version of {DECISION_VERSION} is required"
         raise ArenaError("invalid_payload", f"{wanted}; received {told.schema_version[:32]!r}", "schema_version")
-    _moment(told.submitted_at, "submitted_at")
-    as_of = _moment(told.snapshot_as_of, "snapshot_as_of")
+    moment_at("submitted_at", told.submitted_at)
+    as_of = moment_at("snapshot_as_of", told.snapshot_as_of)
     decisions = tuple(_decided(place, each) for place, each in enumerate(told.decisions))
     return Submission(slug_of(told.agent_slug) or "", as_of, decisions, sha256(body).digest())
-
-
-def _moment(text: str, field: str) -> int:
-    try:
-        return moment_of(field, text)
-    except OpenOutcryError as error:
-        raise ArenaError("invalid_payload", _said(error), field) from error
 
 
 def check_once(submission: Submission) -> None:
@@ -114,22 +103,12 @@ def check_once(submission: Submission) -> None:
 
 
 def _read(body: bytes) -> SubmissionBody:
+    json_text(body)
     try:
-        # Fields that come twice, half surrogates and bytes that are no UTF-8 end here.
-        native.canonicalize(body.decode("utf-8"))
         return _ADAPTER.validate_json(body)
-    except UnicodeDecodeError as error:
-        raise ArenaError("invalid_payload", f"UTF-8 is required; received byte {error.start} that is none") from error
-    except OpenOutcryError as error:
-        raise ArenaError("invalid_payload", _said(error)) from error
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         raise ArenaError("invalid_payload", first["msg"], path_of(first["loc"])) from error
-
-
-def _said(error: OpenOutcryError) -> str:
-    # The slug is of another table.
-    return str(error).partition(": ")[2] or str(error)
 
 
 def path_of(place: tuple[int | str, ...]) -> str | None:
@@ -150,17 +129,3 @@ def _decided(place: int, told: DecisionBody) -> Decided:
         reasoning = reasoning.replace("\0", "")[:MOST_REASONING]
     confidence = None if told.confidence is None else decimal_text(told.confidence)
     return Decided(told.market_id, decimal_text(told.yes_probability), confidence, reasoning)
-
-
-def decimal_text(share: float) -> str:
-    """Return a number from 0 to 1 as a decimal text of at most six places.
-
-    Half goes to the even digit; a verifier needs no floats to read it.
-    """
-    told = format(Decimal(repr(share)).quantize(_PLACES, ROUND_HALF_EVEN), "f")
-    return told.rstrip("0").rstrip(".").removeprefix("-")
-
-
-def opened(decided: Decided, salt: str) -> dict[str, Any]:
-    """Return what a commitment is of."""
-    return {"v": 1, "salt": salt, **decided._asdict()}

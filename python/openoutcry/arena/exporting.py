@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
+from shutil import copytree, ignore_patterns
 
 from sqlalchemy import select
 
+from openoutcry.arena import rescoring
 from openoutcry.arena.log.records import canonical
 from openoutcry.arena.log.writer import checkpoint_of
-from openoutcry.arena.scoring import score
-from openoutcry.arena.store.arena import Arena
+from openoutcry.arena.scoring import Board, facts_of, score
+from openoutcry.arena.store.arena import COSIGNATURES, Arena
 from openoutcry.arena.store.reading import facts_at, record_texts, submitted
 from openoutcry.arena.store.state import State
 from openoutcry.arena.store.tables import meta, snapshots
 from openoutcry.arena.times import text_of
 from openoutcry.errors import refusal
+from openoutcry.openoutcry_py import OpenOutcryError
 
 
 def export(arena: Arena, folder: Path, moment: int) -> int:
@@ -30,6 +34,9 @@ def export(arena: Arena, folder: Path, moment: int) -> int:
     if folder.exists() and any(folder.iterdir()):
         raise refusal("argument_invalid", f"an export must go to an empty folder; received '{folder}'")
     (folder / "snapshots").mkdir(parents=True)
+    # Before the log is read, so that none is of records that come later.
+    if (arena.folder / COSIGNATURES).exists():
+        copytree(arena.folder / COSIGNATURES, folder / COSIGNATURES, ignore=ignore_patterns("*.tmp"))
     with arena.reading.connect() as connection:
         # One transaction: all files are of one moment, whatever a server writes meanwhile.
         state = State()
@@ -55,3 +62,46 @@ def _write(path: Path, lines: Iterable[bytes]) -> None:
     with path.open("wb") as file:
         for line in lines:
             file.write(line + b"\n")
+
+
+def board_of(arena: Arena, moment: int, window: tuple[int, int] | None = None, theater: str | None = None) -> Board:
+    """Return the board of a moment, of one season and theater or of all.
+
+    Args:
+        arena: Open.
+        moment: Now.
+        window: First moment of a season, and the one after its last.
+        theater: Region whose board it is.
+    """
+    with arena.reading.connect() as connection:
+        state = State()
+        state.read(connection)
+        facts = replace(facts_at(connection, state, moment), window=window)
+    return score(facts, theater)
+
+
+def score_faults(folder: Path) -> list[str]:
+    """Return what in the scores of an export is not what its log makes.
+
+    They are recomputed by the standard library and, where that agrees, once more as a server does: intervals, too.
+    """
+    found = rescoring.faults(folder)
+    if found:
+        return found
+    said = json.loads((folder / "scores.json").read_bytes())
+    opened = (json.loads(line) for line in (folder / "reveals.jsonl").read_bytes().splitlines())
+    records = [json.loads(line) for line in (folder / "log.jsonl").read_bytes().splitlines()]
+    as_ofs = [each["as_of"] for each in records if each["type"] == "snapshot"]
+    try:
+        facts = facts_of(
+            records,
+            {each["submission_id"]: each["opened"] for each in opened},
+            {each: (folder / "snapshots" / f"{each.replace(':', '-')}.json").read_bytes() for each in as_ofs},
+            (folder / "base_rates.json").read_bytes(),
+            at_us=said["at_us"],
+            window=said["window"],
+        )
+        wanted = score(facts, said["theater"]).to_json()
+    except OpenOutcryError as error:
+        return [str(error)]
+    return list(rescoring.differences("scores", json.loads(json.dumps(wanted)), said))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal, get_args
 
 BASE = "/v2/competition"
-DECISION_VERSION, SNAPSHOT_VERSION, PROTOCOL_VERSION = "0.1.0", "0.2.0", "0.2.4"
-THEATERS = ("iran", "israel", "ukraine", "taiwan", "korea", "yemen")
+DECISION_VERSION, PROTOCOL_VERSION = "0.1.0", "0.2.4"
+
+Theater = Literal["iran", "israel", "ukraine", "taiwan", "korea", "yemen"]
+THEATERS: tuple[Theater, ...] = get_args(Theater)
 
 MOST_DECISIONS, MOST_REASONING, MOST_BODY = 500, 500, 1 << 20
 MOST_DISPLAY_NAME, MOST_EMAIL = 80, 200
@@ -71,7 +73,7 @@ class ArenaError(Exception):
 
 
 def is_market_id(text: str) -> bool:
-    """Return whether a text is the id of a market, which need not be there."""
+    """Return whether all of a text is the id of a market, there or not (R-13)."""
     return _MARKET.fullmatch(text) is not None
 
 

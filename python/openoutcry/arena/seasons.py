@@ -12,16 +12,22 @@ from openoutcry.arena.snapshots.markets import Market, markets_of
 from openoutcry.arena.snapshots.precompressed import precompress
 from openoutcry.arena.store.arena import Arena
 from openoutcry.arena.store.entries import ClosingDay, Listing, Publishing
-from openoutcry.arena.times import CADENCE, DAY, day_of, now
+from openoutcry.arena.times import CADENCE, DAY, SECOND, day_of, now
 
 _LOGGER = logging.getLogger("openoutcry.arena")
 _EVERY = 1.0
+LEAD = 75 * SECOND
+"""Before an edge its sources are asked, which takes a minute at most."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
 def micros(moment: datetime) -> int:
     """Return a time as whole microseconds since 1970."""
     return (moment - _EPOCH) // timedelta(microseconds=1)
+
+
+def _time(moment: int) -> datetime:
+    return _EPOCH + timedelta(microseconds=moment)
 
 
 def publishing(snapshot: Snapshot, at: int) -> Publishing:
@@ -59,13 +65,19 @@ class Season:
     Args:
         arena: Open.
         snapshot: Returns the snapshot of an edge, or None where no source answered.
+        prepare: Is told of an edge `LEAD` before it comes.
         clock: Tells the moment.
     """
 
     def __init__(
-        self, arena: Arena, snapshot: Callable[[datetime], Snapshot | None], clock: Callable[[], int] = now
+        self,
+        arena: Arena,
+        snapshot: Callable[[datetime], Snapshot | None],
+        prepare: Callable[[datetime], None] | None = None,
+        clock: Callable[[], int] = now,
     ) -> None:
-        self._arena, self._snapshot, self._clock = arena, snapshot, clock
+        self._arena, self._snapshot, self._prepare, self._clock = arena, snapshot, prepare, clock
+        self._prepared = 0
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="arena-season", daemon=True)
 
@@ -74,9 +86,14 @@ class Season:
         moment = self._clock()
         edge, latest = moment - moment % CADENCE, self._arena.state.latest
         if latest is None or edge > latest:
-            made = self._snapshot(_EPOCH + timedelta(microseconds=edge))
+            made = self._snapshot(_time(edge))
             if made is not None:
                 self._arena.writer.write(publishing(made, self._clock()))
+        coming = edge + CADENCE
+        if self._prepare is not None and moment >= coming - LEAD and self._prepared < coming:
+            # Once, whatever comes of it: a source that breaks costs a slot, and is not asked every second.
+            self._prepared = coming
+            self._prepare(_time(coming))
         # Once a day it writes; each time the writer reads what an operator wrote meanwhile.
         self._arena.writer.write(ClosingDay(day_of(moment - DAY), moment))
 

@@ -54,6 +54,10 @@ def day_of(moment: int) -> str:
     return text_of(moment)[:10]
 
 
-def is_edge(moment: int) -> bool:
-    """Return whether a snapshot may be taken at a moment: each ten minutes."""
-    return moment % CADENCE == 0
+def season_of(moment: int) -> tuple[str, tuple[int, int]]:
+    """Return the quarter of a moment, such as `2026Q2`, and its window (Q-4)."""
+    at = _EPOCH + timedelta(microseconds=moment)
+    quarter = (at.month - 1) // 3
+    edges = [_EPOCH.replace(year=at.year + later // 4, month=later % 4 * 3 + 1) for later in (quarter, quarter + 1)]
+    start, end = ((edge - _EPOCH) // timedelta(microseconds=1) for edge in edges)
+    return f"{at.year}Q{quarter + 1}", (start, end)

@@ -1,7 +1,7 @@
 """Check an arena's log with the standard library of Python alone.
 
     openoutcry-verify receipt FILE --vkey V        that the log has your submission, and what it committed to
-    openoutcry-verify export DIR [--vkey V]        a whole season: log, checkpoint, reveals, snapshots
+    openoutcry-verify export DIR [--vkey V]        a whole season; --recompute-scores: by `rescoring.py` beside it
     openoutcry-verify consistency OLD DIR          that a checkpoint you kept is a beginning of the log
 
 One file, to be read from top to bottom; it runs as `python verifier.py` too, and exits with 1 where something is not
@@ -20,6 +20,7 @@ from contextlib import contextmanager, suppress
 from hashlib import sha256, sha512
 from json.encoder import encode_basestring
 from pathlib import Path
+from runpy import run_path
 from typing import Any, NamedTuple
 
 LONGEST, DEEPEST, LARGEST, GENESIS = 65_535, 64, 2**53 - 1, "0" * 64
@@ -88,8 +89,7 @@ def _sum(a: Point, b: Point) -> Point:
 def _times(number: int, point: Point) -> Point:
     found: Point = (0, 1, 1, 0)
     while number:
-        if number & 1:
-            found = _sum(found, point)
+        found = _sum(found, point) if number & 1 else found
         point, number = _sum(point, point), number >> 1
     return found
 
@@ -98,8 +98,7 @@ def _point(content: bytes) -> Point | None:
     sign, y = divmod(int.from_bytes(content, "little"), 1 << 255)
     square = (y * y - 1) * pow(D * y * y + 1, -1, P) % P
     x = pow(square, (P + 3) // 8, P)
-    if x * x % P != square:
-        x = x * pow(2, (P - 1) // 4, P) % P
+    x = x if x * x % P == square else x * pow(2, (P - 1) // 4, P) % P
     if y >= P or x * x % P != square or (x == 0 and sign):
         return None
     x = P - x if x & 1 != sign else x
@@ -276,10 +275,9 @@ class Export:
         kind = record.get("type")
         if (kind == "log") != (number == 0) or len(line) > LONGEST:
             raise Wrong(f"records of {LONGEST} bytes, of which the first is the log's, are required; received {kind}")
+        self.others += [record] * (kind != "submission")
         if kind == "submission":
             self._submit(record)
-            return
-        self.others.append(record)
         if kind == "snapshot":
             as_of, digest = record.get("as_of"), record.get("sha256")
             if not isinstance(as_of, str) or as_of in self.snapshots or not isinstance(digest, str):
@@ -299,7 +297,7 @@ class Export:
 
     def check(self, vkey: str | None, witnesses: list[str]) -> None:
         """Check the signatures, what days say, and the files whose hashes the log has."""
-        own = str(self.first.get("vkey"))
+        own, ended = str(self.first.get("vkey")), 1
         with self._place("vkey"):
             _need("vkey", f"{vkey or own}\n", (self.folder / "vkey").read_bytes().decode())
         with self._place("checkpoint"):
@@ -307,28 +305,28 @@ class Export:
             found = open_checkpoint((self.folder / "checkpoint").read_bytes().decode(), key)
             _need("origin and vkey", (key.name, vkey or own), (self.first.get("origin"), own))
             _need("size and root", (size, _base64(self.tree.root(size))), found)
-        for witness in witnesses:
-            with self._place("cosignatures"):
-                text = (self.folder / "checkpoint").read_bytes().decode().rpartition("\n\n")[0]
-                check_signed(f"{text}\n", (self.folder / "cosignatures").read_bytes().decode(), parse_key(witness))
         for day in (each for each in self.others if each.get("type") == "day"):
             with self._place("log.jsonl", day["seq"]):
-                n = day.get("tree_size")
-                if type(n) is not int or not 1 <= n <= day["seq"]:
-                    raise Wrong(f"`tree_size` must be from 1 to {day['seq']}; received {n}")
+                n: Any = day.get("tree_size")
+                _need(f"tree_size {n} from 1 to {day['seq']}", True, type(n) is int and 1 <= n <= day["seq"])
                 said = {"root": _base64(self.tree.root(n)), "head_sha256": self.digests[n]}
                 _need("root and head_sha256", said, {name: day.get(name) for name in said})
+                ended = n
+        for witness in witnesses:
+            with self._place("cosignatures"):
+                note = (self.folder / "cosignatures" / parse_key(witness).key_id.hex()).read_bytes().decode()
+                check_signed(note.partition("\n\n")[0] + "\n", note.partition("\n\n")[2], parse_key(witness))
+                seen = check_kept(self, note, parse_key(vkey or own))
+                _need(f"n_witnessed {seen} from {ended}, as of the last day,", True, seen >= ended)
         self._check_files()
         self._check_reveals()
 
     def _check_files(self) -> None:
-        wanted: dict[str, Any] = {
-            f"snapshots/{path.name}": None for path in sorted((self.folder / "snapshots").glob("*"))
-        }
+        wanted: dict[str, Any] = {}.fromkeys(f"snapshots/{each.name}" for each in (self.folder / "snapshots").glob("*"))
         wanted |= {f"snapshots/{as_of.replace(':', '-')}.json": digest for as_of, digest in self.snapshots.items()}
         scoring = [each for each in self.others if each.get("type") == "scoring"]
         wanted.update(("base_rates.json", each.get("base_rates_sha256")) for each in scoring)
-        for file, digest in wanted.items():
+        for file, digest in sorted(wanted.items()):
             with self._place(file):
                 _need("sha256", digest, sha256((self.folder / file).read_bytes()).hexdigest())
 
@@ -346,12 +344,13 @@ class Export:
             _need("n_lines", True, number + 1 >= len(names))
 
 
-def check_kept(export: Export, note: str, key: Key) -> None:
-    """Check that a checkpoint is a beginning of a log."""
+def check_kept(export: Export, note: str, key: Key) -> int:
+    """Check that a checkpoint is a beginning of a log, and return of how many."""
     size, root = open_checkpoint(note, key)
     if not 0 < size < len(export.digests):
         raise Wrong(f"a log of {size} records or more is required; received {len(export.digests) - 1}")
     _need(f"root of {size} records", _base64(export.tree.root(size)), root)
+    return size
 
 
 def check_receipt(receipt: dict[str, Any], key: Key) -> None:
@@ -371,6 +370,7 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("paths", nargs="+", type=Path, help="a receipt, an export, or a checkpoint and an export")
     parser.add_argument("--vkey", help="the log's key as you know it; by default of an export its own")
     parser.add_argument("--witness", action="append", default=[], help="the key of a witness that must have signed")
+    parser.add_argument("--recompute-scores", action="store_true", help="also say the scores of an export again")
     parser.add_argument("--all", action="store_true", help="list every fault, not the first alone")
     given = parser.parse_args(words)
     if len(given.paths) != 1 + (given.what == "consistency") or (given.what == "receipt" and not given.vkey):
@@ -383,6 +383,9 @@ def main(words: list[str] | None = None) -> int:
             export = Export(given.paths[-1])
             faults = export.faults
             export.check(given.vkey, given.witness)
+            if given.recompute_scores:
+                rescoring = run_path(str(Path(__file__).with_name("rescoring.py")))
+                faults += [Fault("scores.json", None, each) for each in rescoring["faults"](export.folder)]
             if given.what == "consistency":
                 vkey = given.vkey or str(export.first.get("vkey"))
                 check_kept(export, given.paths[0].read_bytes().decode(), parse_key(vkey))

@@ -5,18 +5,22 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
+from openoutcry.cli import arena_operator
+from openoutcry.cli.arena_operator import DATA, DATABASE, opened, shown
 from openoutcry.errors import refusal
 
 if TYPE_CHECKING:
     from openoutcry.arena.client import ArenaClient
+    from openoutcry.arena.seasons import Season
     from openoutcry.arena.store.arena import Arena
 
 app = typer.Typer(
@@ -33,18 +37,36 @@ SERVE_EXAMPLES = """
 `openoutcry arena serve --port 8421 --data-dir /srv/arena --rate-key 0 --rate-anon 0 --register-cap 0`
 
 A new folder begins with a demo season, all of it made up: open markets, and a snapshot every ten minutes.
+
+`openoutcry arena serve --plan shipped` asks real sources before every edge instead, and keeps what they say in
+`captures`, from which `openoutcry arena replay-season` makes the same snapshots again.
+"""
+WATCH_EXAMPLES = """
+**Examples**
+
+`openoutcry arena watch my-agent` prints a line for each snapshot, result and change of the agent's standing
+
+`openoutcry arena watch --json | while read -r change; do ...; done`
 """
 REGISTER_EXAMPLES = "**Example** `openoutcry arena register my-agent --name 'My agent'`, which prints the key once."
 SUBMIT_EXAMPLES = """
 **Example** `OPENOUTCRY_ARENA_KEY=tarena_... openoutcry arena submit my-agent decisions.json --receipt receipt.json`, of
 `[{"market_id": "kalshi:...", "yes_probability": 0.04}]`. `openoutcry-verify receipt receipt.json --vkey ...` checks it.
 """
-EXPORT_EXAMPLES = "**Example** `openoutcry arena export season --data-dir arena`, for `openoutcry arena verify season`."
-RESOLVE_EXAMPLES = "**Example** `openoutcry arena resolve kalshi:KXIRANSTRIKE-DEMO1 finalized --outcome no`"
+WITNESS_EXAMPLES = """
+**Examples**
+
+`openoutcry arena witness https://arena.example --dir witness --name witness.example/w1 --vkey 'arena.example+...'`
+
+`openoutcry arena witness http://127.0.0.1:8420 --once` and, of an export, `openoutcry arena verify season --witness K`
+
+The folder must not be the operator's: a witness that the operator can rewrite has seen nothing. Its key, which is
+printed, goes to the operator for `arena serve --witness`. Exit code 1: the log went back, or has two histories; the
+folder has both checkpoints, each signed by the log, in `evidence`.
+"""
+VERIFY_EXAMPLES = "**Example** `openoutcry arena verify season --vkey 'arena.example+...' --recompute-scores`"
 
 PORT = 8420
-DATA = typer.Option(Path("arena"), "--data-dir", help="Folder of database and key.")
-DATABASE = typer.Option(None, help="A database of SQLAlchemy, such as `postgresql+psycopg://...`; a file by default.")
 URL = typer.Option(f"http://127.0.0.1:{PORT}", help="Where the Arena is.")
 LIMITS = "How often somebody may ask; 0 for no bound"
 
@@ -60,29 +82,45 @@ def serve(
     folder: Path = DATA,
     database: str | None = DATABASE,
     public: str = typer.Option("", help="Where the Arena is found, for links, such as `https://arena.example`."),
+    witness: list[str] = typer.Option([], help="The key of a witness whose cosignatures are taken; may come again."),
     proxy: list[str] = typer.Option([], help="A network whose `X-Forwarded-For` is believed; may come again."),
     rate_key: int = _limit(60, "Requests a minute of each key."),
     rate_anon: int = _limit(60, "Requests a minute of each address without a key."),
     register_cap: int = _limit(5, "Registrations a day of each address."),
+    plan: str | None = typer.Option(None, help="A live season: what to ask, of whom, as JSON; `shipped` for our own."),
 ) -> None:
     """Serve the Arena until it is interrupted."""
     import uvicorn
 
-    from openoutcry.arena.demo import Demo
-    from openoutcry.arena.seasons import Season
     from openoutcry.arena.server.app import app_of
-    from openoutcry.arena.server.settings import Settings, networks_of
+    from openoutcry.arena.server.settings import Settings, networks_of, witnesses_of
 
-    with _shown(), _arena(folder, database) as arena:
-        season = Season(arena, Demo(datetime.now(timezone.utc)).snapshot)
+    with shown(), opened(folder, database, is_new=True) as arena:
+        season = _season(arena, plan, folder)
         season.start()
-        settings = Settings(public, rate_key, rate_anon, register_cap, networks_of(tuple(proxy)))
-        typer.echo(f"arena: http://{host}:{port}, {len(arena.state.markets)} markets, demo season")
+        settings = Settings(
+            public, rate_key, rate_anon, register_cap, networks_of(tuple(proxy)), witnesses_of(tuple(witness))
+        )
+        kind = "demo" if plan is None else "live"
+        typer.echo(f"arena: http://{host}:{port}, {len(arena.state.markets)} markets, {kind} season")
         typer.echo(f"key of the log: {arena.key.verifier}")
         try:
             uvicorn.run(app_of(arena, settings), host=host, port=port, log_level="warning", access_log=False)
         finally:
             season.stop()
+
+
+def _season(arena: Arena, plan: str | None, folder: Path) -> Season:
+    """Return what publishes: a demo, or what the sources of a plan say."""
+    from openoutcry.arena.demo import Demo
+    from openoutcry.arena.seasons import Season
+    from openoutcry.arena.sources.live import Live
+    from openoutcry.arena.sources.plan import read_plan, shipped_plan
+
+    if plan is None:
+        return Season(arena, Demo(datetime.now(timezone.utc)).snapshot)
+    live = Live(shipped_plan() if plan == "shipped" else read_plan(Path(plan).read_bytes()), folder / "captures")
+    return Season(arena, live.snapshot, live.prepare)
 
 
 @app.command(epilog=REGISTER_EXAMPLES)
@@ -122,63 +160,42 @@ def submit(
     typer.echo(f"receipt: {receipt}")
 
 
-@app.command(epilog=RESOLVE_EXAMPLES)
-def resolve(
-    market_id: str = typer.Argument(help="Which market."),
-    status: str = typer.Argument(help="`determined`, `disputed`, `amended`, `finalized`, `void` or `scalar`."),
-    outcome: str | None = typer.Option(None, help="`yes` or `no`, where there is a result."),
-    source: str = typer.Option("operator", help="Who says so."),
-    folder: Path = DATA,
-    database: str | None = DATABASE,
+@app.command(epilog=WATCH_EXAMPLES)
+def watch(
+    slug: str | None = typer.Argument(None, help="An agent whose standing is told, too."),
+    every: float = typer.Option(30.0, min=1.0, help="Seconds between two looks."),
+    once: bool = typer.Option(False, "--once", help="Tell how things stand, and end."),
+    as_json: bool = typer.Option(False, "--json", help="Print each change as JSON."),
+    url: str = URL,
 ) -> None:
-    """Say what became of a market; the last word stands, and the log has all."""
-    from openoutcry.arena.store.entries import Resolving
-    from openoutcry.arena.times import now
+    """Tell of new snapshots, of results and of an agent's standing."""
+    from openoutcry.arena.watching import Watch, sentence
 
-    with _shown(), _arena(folder, database) as arena:
-        seq = arena.writer.write(Resolving(market_id, status, outcome, None, source, now()))
-        typer.echo(f"record {seq}: {market_id} is {status}{'' if outcome is None else f', {outcome}'}")
-
-
-@app.command()
-def suspend(
-    slug: str = typer.Argument(help="The agent."),
-    reason: str = typer.Argument(help="Why, in public."),
-    lift: bool = typer.Option(False, "--lift", help="Let it submit again."),
-    folder: Path = DATA,
-    database: str | None = DATABASE,
-) -> None:
-    """Suspend an agent, or let it submit again; the log says so."""
-    from openoutcry.arena.store.entries import Suspending
-    from openoutcry.arena.times import now
-
-    with _shown(), _arena(folder, database) as arena:
-        arena.writer.write(Suspending(slug.lower(), not lift, reason, now()))
+    with _client(url) as client:
+        looking = Watch(client, slug)
+        while True:
+            for change in looking.look():
+                typer.echo(json.dumps(change) if as_json else sentence(change))
+            if once:
+                return
+            time.sleep(max(every, looking.pause))
 
 
-@app.command(epilog=EXPORT_EXAMPLES)
-def export(
-    out: Path = typer.Argument(help="A new folder."), folder: Path = DATA, database: str | None = DATABASE
-) -> None:
-    """Write a season as files, from which anybody can check and recompute it."""
-    from openoutcry.arena.exporting import export as write
-    from openoutcry.arena.times import now
-
-    with _shown(), _arena(folder, database) as arena:
-        typer.echo(f"exported: {write(arena, out, now()):,} records to {out}")
-
-
-@app.command()
+@app.command(epilog=VERIFY_EXAMPLES)
 def verify(
     folder: Path = typer.Argument(help="What was exported."),
     vkey: str | None = typer.Option(None, help="The log's key as you know it; by default its own."),
     witness: list[str] = typer.Option([], help="The key of a witness that must have signed; may come again."),
+    recompute: bool = typer.Option(False, "--recompute-scores", help="Also that the scores are what the log makes."),
     as_json: bool = typer.Option(False, "--json", help="Print the faults as JSON."),
 ) -> None:
     """Check an export: records, chain, tree, what was opened. Exit code 1: a fault."""
-    from openoutcry.arena.log.audit import audit
+    from openoutcry.arena.exporting import score_faults
+    from openoutcry.arena.log.audit import Fault, audit
 
     faults = audit(folder, vkey, witness)
+    if recompute:
+        faults += [Fault("scores.json", None, each) for each in score_faults(folder)]
     if as_json:
         typer.echo(json.dumps([each._asdict() for each in faults]))
     else:
@@ -186,6 +203,39 @@ def verify(
             typer.echo(str(tuple(each)))
         typer.echo("ok" if not faults else f"{len(faults):,} faults")
     raise typer.Exit(int(bool(faults)))
+
+
+@app.command(epilog=WITNESS_EXAMPLES)
+def witness(
+    url: str = typer.Argument(f"http://127.0.0.1:{PORT}", help="Where the Arena is."),
+    folder: Path = typer.Option(Path("witness"), "--dir", help="Folder of the witness: its key, and what it has seen."),
+    name: str = typer.Option("witness.local", help="Name of a new key, such as `witness.example/w1`."),
+    vkey: str | None = typer.Option(None, help="The log's key as you know it; by default the first that it tells."),
+    once: bool = typer.Option(False, "--once", help="Look once, not until it is interrupted."),
+    every: float = typer.Option(60.0, min=1.0, help="Seconds between two looks."),
+) -> None:
+    """Cosign the log of an Arena as long as it only grows."""
+    import httpx
+
+    from openoutcry.arena.times import now
+    from openoutcry.arena.witness import Misbehaviour, Witness
+
+    with closing(Witness(folder, url, name)) as found:
+        typer.echo(f"key of the witness: {found.key.verifier}")
+        while True:
+            try:
+                found.know(vkey)
+                typer.echo(f"cosigned: {found.see(now()).size:,} records")
+            except Misbehaviour as error:
+                typer.echo(f"MISBEHAVIOUR: {error}", err=True)
+                raise typer.Exit(1) from error
+            except httpx.HTTPError as error:
+                typer.echo(f"error: a server of the Arena at {url} is required; received {error}", err=True)
+                if once:
+                    raise typer.Exit(2) from error
+            if once:
+                return
+            time.sleep(every)
 
 
 @app.command("replay-season")
@@ -204,26 +254,12 @@ def replay_season(
 
 
 @contextmanager
-def _shown() -> Iterator[None]:
-    """Say in one line what the Arena has refused."""
-    from openoutcry.arena.protocol import ArenaError
-
-    try:
-        yield
-    except ArenaError as error:
-        typer.echo(f"error: {error}", err=True)
-        for each in error.more.get("rejected", ()):
-            typer.echo(f"rejected: {each['market_id']}: {each['reason']}", err=True)
-        raise typer.Exit(2) from error
-
-
-@contextmanager
 def _client(url: str, slug: str = "", key: str | None = None) -> Iterator[ArenaClient]:
     import httpx
 
     from openoutcry.arena.client import ArenaClient
 
-    with _shown(), ArenaClient(url, slug.lower(), key) as client:
+    with shown(), ArenaClient(url, slug.lower(), key) as client:
         try:
             yield client
         except httpx.TransportError as error:
@@ -231,9 +267,4 @@ def _client(url: str, slug: str = "", key: str | None = None) -> Iterator[ArenaC
             raise typer.Exit(2) from error
 
 
-def _arena(folder: Path, database: str | None) -> Arena:
-    try:
-        from openoutcry.arena.store.arena import Arena
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError("needs `pip install openoutcry[arena]`", name=error.name) from error
-    return Arena(folder, database)
+app.add_typer(arena_operator.app)

@@ -3,6 +3,7 @@
 //! It keeps the hash of every complete subtree, so that the root and the proofs of any size up to its own take a
 //! logarithmic number of hashes.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use sha2::{Digest, Sha256};
@@ -13,6 +14,9 @@ pub type Hash = [u8; 32];
 
 /// The hashes of one full tile.
 pub const TILE_WIDTH: usize = 256;
+
+/// The level of the hash that stands for a full tile of leaves.
+const TILE_LEVEL: usize = 8;
 
 /// A place or size that a tree does not have.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -49,16 +53,58 @@ fn within(name: &'static str, received: usize, least: usize, most: usize) -> Res
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tree {
     /// At `[k][i]`, the hash of the leaves from `i << k` on, `1 << k` of them.
+    ///
+    /// Below level 8, they begin with those of leaf `cold`.
     levels: Vec<Vec<Hash>>,
+    /// Leaves in front, in full tiles of which the hashes alone are held.
+    cold: usize,
+    /// Such tiles that were handed in for a proof.
+    warm: BTreeMap<usize, Self>,
 }
 
 impl Tree {
     /// Returns the tree of leaves whose hashes are known.
     #[must_use]
     pub fn from_leaf_hashes(leaves: Vec<Hash>) -> Self {
-        let mut tree = Self { levels: vec![leaves] };
-        tree.complete();
+        let mut tree = Self { levels: vec![leaves], ..Self::default() };
+        tree.complete(0);
         tree
+    }
+
+    /// Returns the tree of full tiles, by their hashes, and of leaves after them.
+    ///
+    /// Proofs below such a tile need it: see `warm`.
+    #[must_use]
+    pub fn from_tiles(tiles: Vec<Hash>, leaves: Vec<Hash>) -> Self {
+        let cold = tiles.len() * TILE_WIDTH;
+        let mut tree = Self { levels: vec![Vec::new(); TILE_LEVEL], cold, ..Self::default() };
+        tree.levels.push(tiles);
+        tree.complete(TILE_LEVEL);
+        tree.extend(leaves);
+        tree
+    }
+
+    /// Returns the number of leaves in front whose tiles a proof needs.
+    #[must_use]
+    pub fn cold(&self) -> usize {
+        self.cold
+    }
+
+    /// Hands in a tile that this tree does without; returns whether it is the one.
+    pub fn warm(&mut self, tile: usize, leaves: Vec<Hash>) -> bool {
+        let known = self.levels.get(TILE_LEVEL).and_then(|tiles| tiles.get(tile));
+        let whole = leaves.len() == TILE_WIDTH && (tile + 1) * TILE_WIDTH <= self.cold;
+        let held = Self::from_leaf_hashes(leaves);
+        let is_known = whole && held.root(TILE_WIDTH).ok().as_ref() == known;
+        if is_known {
+            self.warm.insert(tile, held);
+        }
+        is_known
+    }
+
+    /// Forgets the tiles that were handed in.
+    pub fn cool(&mut self) {
+        self.warm.clear();
     }
 
     /// Appends leaves by their hashes.
@@ -67,19 +113,24 @@ impl Tree {
             self.levels.push(Vec::new());
         }
         self.levels[0].extend(leaves);
-        self.complete();
+        self.complete(0);
     }
 
-    /// Hashes every pair that has become complete.
-    fn complete(&mut self) {
-        let mut level = 0;
-        while self.levels[level].len() > 1 {
+    /// Returns the place of the first hash of a level that is held.
+    fn first(&self, level: usize) -> usize {
+        if level < TILE_LEVEL { self.cold >> level } else { 0 }
+    }
+
+    /// Hashes every pair that has become complete, from a level up.
+    fn complete(&mut self, mut level: usize) {
+        while self.first(level) + self.levels[level].len() > 1 {
             if self.levels.len() == level + 1 {
                 self.levels.push(Vec::new());
             }
+            let (first, first_above) = (self.first(level), self.first(level + 1));
             let (below, above) = self.levels.split_at_mut(level + 1);
-            let known = above[0].len();
-            let pairs = below[level][2 * known..].chunks_exact(2);
+            let known = first_above + above[0].len();
+            let pairs = below[level][2 * known - first..].chunks_exact(2);
             above[0].extend(pairs.map(|pair| hash_children(&pair[0], &pair[1])));
             level += 1;
         }
@@ -89,20 +140,23 @@ impl Tree {
     ///
     /// # Errors
     ///
-    /// Returns an error if the tree has fewer leaves.
+    /// Returns an error if the tree has fewer leaves, or does not hold the last of them.
     pub fn truncate(&mut self, size: usize) -> Result<(), OutOfTree> {
-        within("size", size, 0, self.len())?;
-        for (level, hashes) in self.levels.iter_mut().enumerate() {
-            hashes.truncate(size >> level);
+        within("size", size, self.cold, self.len())?;
+        for level in 0..self.levels.len() {
+            let first = self.first(level);
+            self.levels[level].truncate((size >> level) - first);
         }
-        self.levels.retain(|hashes| !hashes.is_empty());
+        while self.levels.last().is_some_and(Vec::is_empty) {
+            self.levels.pop();
+        }
         Ok(())
     }
 
     /// Returns the number of leaves.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.levels.first().map_or(0, Vec::len)
+        self.cold + self.levels.first().map_or(0, Vec::len)
     }
 
     /// Returns whether there is no leaf.
@@ -115,18 +169,35 @@ impl Tree {
     ///
     /// # Errors
     ///
-    /// Returns an error if the tree has fewer leaves.
+    /// Returns an error if the tree has fewer leaves, or the size is within a tile that is not held.
     pub fn root(&self, size: usize) -> Result<Hash, OutOfTree> {
         within("size", size, 0, self.len())?;
+        self.edge(size)?;
         Ok(if size == 0 { Sha256::digest([]).into() } else { self.hash(0..size) })
+    }
+
+    /// Refuses a leaf whose tile is neither held nor handed in.
+    fn held(&self, leaf: usize) -> Result<(), OutOfTree> {
+        let is_held = leaf >= self.cold || self.warm.contains_key(&(leaf / TILE_WIDTH));
+        within("leaf", leaf, if is_held { 0 } else { self.cold }, self.len()).map(drop)
+    }
+
+    /// Refuses a size within a tile that is neither held nor handed in.
+    fn edge(&self, size: usize) -> Result<(), OutOfTree> {
+        if size.is_multiple_of(TILE_WIDTH) { Ok(()) } else { self.held(size - 1) }
     }
 
     /// Returns the hash of some leaves that are a subtree.
     fn hash(&self, leaves: Range<usize>) -> Hash {
         let n = leaves.len();
         if n.is_power_of_two() {
-            let level = n.ilog2();
-            return self.levels[level as usize][leaves.start >> level];
+            let level = n.ilog2() as usize;
+            let place = leaves.start >> level;
+            if place >= self.first(level) {
+                return self.levels[level][place - self.first(level)];
+            }
+            return self.warm[&(leaves.start / TILE_WIDTH)]
+                .hash(leaves.start % TILE_WIDTH..leaves.start % TILE_WIDTH + n);
         }
         let middle = leaves.start + part(n);
         hash_children(&self.hash(leaves.start..middle), &self.hash(middle..leaves.end))
@@ -138,10 +209,12 @@ impl Tree {
     ///
     /// # Errors
     ///
-    /// Returns an error if the tree has fewer leaves, or `index` is none of them.
+    /// Returns an error if the tree has fewer leaves, `index` is none of them, or a tile is needed that is not held.
     pub fn inclusion(&self, index: usize, size: usize) -> Result<Vec<Hash>, OutOfTree> {
         within("size", size, 1, self.len())?;
         within("index", index, 0, size - 1)?;
+        self.held(index)?;
+        self.edge(size)?;
         let (mut proof, mut leaves) = (Vec::new(), 0..size);
         while leaves.len() > 1 {
             let middle = leaves.start + part(leaves.len());
@@ -161,10 +234,12 @@ impl Tree {
     ///
     /// # Errors
     ///
-    /// Returns an error if the tree has fewer leaves, or `old` is 0 or above `size`.
+    /// Returns an error if the tree has fewer leaves, `old` is 0 or above `size`, or a tile is needed that is not held.
     pub fn consistency(&self, old: usize, size: usize) -> Result<Vec<Hash>, OutOfTree> {
         within("size", size, 1, self.len())?;
         within("old", old, 1, size)?;
+        self.edge(old)?;
+        self.edge(size)?;
         let (mut proof, mut leaves) = (Vec::new(), 0..size);
         while leaves.end != old {
             let middle = leaves.start + part(leaves.len());
@@ -192,15 +267,16 @@ impl Tree {
     pub fn tile(&self, level: usize, index: usize, width: usize) -> Result<&[Hash], OutOfTree> {
         within("level", level, 0, 7)?;
         within("width", width, 1, TILE_WIDTH)?;
-        let hashes = self.levels.get(8 * level).map_or(&[][..], Vec::as_slice);
-        within("index", index, 0, hashes.len().saturating_sub(width) / TILE_WIDTH)?;
+        let n_hashes = self.len() >> (TILE_LEVEL * level);
+        within("index", index, 0, n_hashes.saturating_sub(width) / TILE_WIDTH)?;
+        within("width", width, 1, n_hashes - index * TILE_WIDTH)?;
         let first = index * TILE_WIDTH;
-        hashes.get(first..first + width).ok_or(OutOfTree {
-            name: "width",
-            least: 1,
-            most: hashes.len() - first,
-            received: width,
-        })
+        if level == 0 && first < self.cold {
+            self.held(first)?;
+            return self.warm[&index].tile(0, 0, width);
+        }
+        let first = first - self.first(TILE_LEVEL * level);
+        Ok(&self.levels[TILE_LEVEL * level][first..first + width])
     }
 }
 

@@ -1,8 +1,10 @@
 //! The audit of an arena's log, on logs of a few lines.
 
 use openoutcry_contract::canonicalize;
-use openoutcry_contract::log::{Log, record_fault};
+use openoutcry_contract::log::{Decided, Head, Log, record_fault, seal_submission};
 use openoutcry_contract::merkle::{Hash, hash_leaf};
+use proptest::prelude::*;
+use sha2::{Digest, Sha256};
 
 const HASH: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 
@@ -86,4 +88,51 @@ fn a_reveal_opens_what_was_committed_to_and_nothing_else() {
     assert_eq!((reveal(body), reveal("")), (0, 0));
     assert_eq!((reveal("{}"), reveal("1"), reveal(&format!("{body},{body}")), reveal(" ")), (1, 1, 1, 1));
     assert_eq!(found.reveal(&content, b"").len(), 1);
+}
+
+const HEAD: Head = Head {
+    seq: 2,
+    prev_sha256: HASH,
+    submission_id: "01000000000000000000000000",
+    agent_slug: "ada",
+    received_at: "2026-05-08T12:00:00Z",
+    snapshot_as_of: "2026-05-08T12:00:00Z",
+    snapshot_sha256: HASH,
+};
+
+proptest! {
+    #[test]
+    fn a_submission_is_sealed_as_canonical_json_whatever_it_says(
+        told in proptest::collection::vec((proptest::option::of("\\PC{0,8}|[\\x00-\\x7f]{0,8}"), any::<Hash>()), 1..5)
+    ) {
+        let decided: Vec<_> = told.iter().map(|(reasoning, salt)| Decided {
+            market_id: "kalshi:A",
+            yes_probability: "0.25",
+            confidence: reasoning.as_ref().map(|_| "0.5"),
+            reasoning: reasoning.as_deref(),
+            salt: *salt,
+        }).collect();
+        let sealed = seal_submission(&HEAD, &decided).unwrap();
+        for text in [&sealed.record, &sealed.opened] {
+            prop_assert_eq!(&canonicalize(text).unwrap(), text);
+        }
+        prop_assert_eq!(sealed.sha256, hex(&Sha256::digest(&sealed.record).into()));
+        let opened: Vec<serde_json::Value> = serde_json::from_str(&sealed.opened).unwrap();
+        let digests: Vec<_> = opened.iter().map(|body| {
+            hex(&Sha256::digest(canonicalize(&body.to_string()).unwrap()).into())
+        }).collect();
+        let record: serde_json::Value = serde_json::from_str(&sealed.record).unwrap();
+        prop_assert_eq!(&record["commitments"], &serde_json::json!(digests));
+        prop_assert_eq!(opened.len(), told.len());
+    }
+}
+
+#[test]
+fn a_submission_that_is_no_record_is_refused() {
+    let one =
+        Decided { market_id: "kalshi:A", yes_probability: "0.25", confidence: None, reasoning: None, salt: [0; 32] };
+    assert!(seal_submission(&HEAD, &[]).unwrap_err().starts_with("`commitments`"));
+    assert!(seal_submission(&HEAD, &[one, one]).unwrap_err().starts_with("`commitments`"));
+    let unknown = Head { agent_slug: "Ada", ..HEAD };
+    assert!(seal_submission(&unknown, &[one]).unwrap_err().starts_with("`agent_slug`"));
 }

@@ -145,6 +145,46 @@ fn a_tile_has_the_roots_of_the_tiles_below() {
     assert_eq!(tree.tile(2, 0, 1).unwrap(), [defined(&all[..256 * 256])]);
 }
 
+#[test]
+fn a_tree_without_its_first_tiles_is_the_same_once_they_are_handed_in() {
+    let (all, n_cold) = (leaves(256 * 4 + 70), 3);
+    let whole = Tree::from_leaf_hashes(all.clone());
+    let tiles = whole.tile(1, 0, n_cold).unwrap().to_vec();
+    let mut tree = Tree::from_tiles(tiles, all[n_cold * 256..900].to_vec());
+    tree.extend(all[900..].iter().copied());
+    assert_eq!((tree.len(), tree.cold()), (all.len(), 768));
+    for size in [256, 512, 768, 769, 1000, 1024, all.len()] {
+        assert_eq!(tree.root(size), whole.root(size));
+        assert_eq!(tree.inclusion(768.min(size - 1), size).is_ok(), size > 768);
+        assert_eq!(tree.consistency(512, size.max(512)), whole.consistency(512, size.max(512)));
+    }
+    assert!(tree.root(300).is_err() && tree.inclusion(3, 1000).is_err() && tree.consistency(5, 1000).is_err());
+    assert!(tree.tile(0, 1, 256).is_err() && tree.truncate(767).is_err());
+    assert!(
+        !tree.warm(0, all[1..257].to_vec())
+            && !tree.warm(0, all[..255].to_vec())
+            && !tree.warm(3, all[768..1024].to_vec())
+    );
+    for tile in 0..n_cold {
+        assert!(tree.warm(tile, all[tile * 256..][..256].to_vec()));
+    }
+    for size in (1..=all.len()).step_by(37) {
+        assert_eq!(tree.root(size), whole.root(size));
+        for index in (0..size).step_by(41) {
+            assert_eq!(tree.inclusion(index, size), whole.inclusion(index, size));
+            assert_eq!(tree.consistency(index + 1, size), whole.consistency(index + 1, size));
+        }
+    }
+    assert_eq!(tree.tile(0, 1, 9), whole.tile(0, 1, 9));
+    assert_eq!(tree.tile(1, 0, 4), whole.tile(1, 0, 4));
+    tree.cool();
+    assert!(tree.root(300).is_err());
+    tree.truncate(768).unwrap();
+    assert_eq!(tree.root(768), whole.root(768));
+    tree.extend(all[768..].iter().copied());
+    assert_eq!(tree.root(all.len()), whole.root(all.len()));
+}
+
 proptest! {
     #[test]
     fn a_proof_verifies_and_with_any_byte_changed_does_not(

@@ -71,6 +71,7 @@ fn openoutcry_py(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(conformance::read_decision, module)?)?;
     module.add_function(wrap_pyfunction!(conformance::sign_conformance, module)?)?;
     module.add_function(wrap_pyfunction!(log::log_record_fault, module)?)?;
+    module.add_function(wrap_pyfunction!(log::log_submission, module)?)?;
     module.add_function(wrap_pyfunction!(log::merkle_is_consistent, module)?)?;
     module.add_function(wrap_pyfunction!(log::merkle_is_included, module)?)?;
     module.add_function(wrap_pyfunction!(record::fill_commitment, module)?)?;

@@ -1,11 +1,12 @@
 //! The tree of a log, and the audit of one.
 
+use std::collections::BTreeMap;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use openoutcry::log::{Fault, Log, record_fault};
+use openoutcry::log::{Decided, Fault, Head, Log, record_fault, seal_submission};
 use openoutcry::merkle::{Hash, OutOfTree, Tree, hash_leaf, is_consistent, is_included};
 use pyo3::prelude::*;
-use pyo3::pybacked::PyBackedBytes;
+use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::PyBytes;
 
 use crate::error::raise;
@@ -33,6 +34,31 @@ impl MerkleTree {
     fn write(&self) -> RwLockWriteGuard<'_, Tree> {
         self.0.write().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// Asks with tiles handed in, which are forgotten afterwards.
+    fn ask<T>(&self, tiles: Tiles, ask: impl FnOnce(&Tree) -> Result<T, OutOfTree>) -> PyResult<T> {
+        let Some(tiles) = tiles.filter(|tiles| !tiles.is_empty()) else { return ask(&self.read()).map_err(refused) };
+        let mut tree = self.write();
+        let other = tiles.iter().find(|(tile, leaves)| !tree.warm(**tile, leaves.as_chunks::<32>().0.to_vec()));
+        let found = if other.is_none() { Some(ask(&tree)) } else { None };
+        tree.cool();
+        let message =
+            || format!("`tiles[{}]` must be that of the log; received another", other.map_or(0, |each| *each.0));
+        found.ok_or_else(|| raise("argument_invalid", &message()))?.map_err(refused)
+    }
+}
+
+/// Tiles of leaf hashes by their places.
+type Tiles = Option<BTreeMap<usize, PyBackedBytes>>;
+
+/// Returns hashes that lie in a row.
+fn hashes(name: &str, bytes: &[u8]) -> PyResult<Vec<Hash>> {
+    let (hashes, rest) = bytes.as_chunks::<32>();
+    if !rest.is_empty() {
+        let message = format!("`{name}` must be 32 bytes a leaf; received {} bytes", bytes.len());
+        return Err(raise("argument_invalid", &message));
+    }
+    Ok(hashes.to_vec())
 }
 
 #[pymethods]
@@ -40,13 +66,23 @@ impl MerkleTree {
     #[new]
     #[pyo3(signature = (leaf_hashes=None))]
     fn new(py: Python<'_>, leaf_hashes: Option<PyBackedBytes>) -> PyResult<Self> {
-        let bytes: &[u8] = leaf_hashes.as_deref().unwrap_or_default();
-        let (hashes, rest) = bytes.as_chunks::<32>();
-        if !rest.is_empty() {
-            let message = format!("`leaf_hashes` must be 32 bytes a leaf; received {} bytes", bytes.len());
-            return Err(raise("argument_invalid", &message));
-        }
-        Ok(Self(RwLock::new(py.detach(|| Tree::from_leaf_hashes(hashes.to_vec())))))
+        let leaves = hashes("leaf_hashes", leaf_hashes.as_deref().unwrap_or_default())?;
+        Ok(Self(RwLock::new(py.detach(|| Tree::from_leaf_hashes(leaves)))))
+    }
+
+    /// Return the tree of full tiles, by their hashes, and of leaves after them.
+    ///
+    /// It does without the leaves of those tiles. A proof that needs one takes it as an argument.
+    #[staticmethod]
+    fn of_tiles(tiles: PyBackedBytes, leaf_hashes: PyBackedBytes) -> PyResult<Self> {
+        let tree = Tree::from_tiles(hashes("tiles", &tiles)?, hashes("leaf_hashes", &leaf_hashes)?);
+        Ok(Self(RwLock::new(tree)))
+    }
+
+    /// The leaves in front that it does without.
+    #[getter]
+    fn n_cold(&self) -> usize {
+        self.read().cold()
     }
 
     fn __len__(&self) -> usize {
@@ -84,27 +120,40 @@ impl MerkleTree {
 
     /// Return the proof that a leaf is in the tree of the first `size` leaves.
     ///
-    /// 32 bytes a hash, from the leaf's sibling up; see RFC 9162, 2.1.3.1.
+    /// 32 bytes a hash, from the leaf's sibling up; see RFC 9162, 2.1.3.1. `tiles` are those of `index` and of the last
+    /// leaf, by their places, where the tree does without them.
     ///
     /// Raises:
-    ///     OpenOutcryError: `argument_invalid`: the tree has fewer leaves, or no such one.
-    #[pyo3(signature = (index, size=None))]
-    fn inclusion<'py>(&self, py: Python<'py>, index: usize, size: Option<usize>) -> PyResult<Vec<Bound<'py, PyBytes>>> {
-        let tree = self.read();
-        let proof = tree.inclusion(index, size.unwrap_or(tree.len())).map_err(refused)?;
+    ///     OpenOutcryError: `argument_invalid`: the tree has fewer leaves, no such one, or needs a tile.
+    #[pyo3(signature = (index, size=None, tiles=None))]
+    fn inclusion<'py>(
+        &self,
+        py: Python<'py>,
+        index: usize,
+        size: Option<usize>,
+        tiles: Tiles,
+    ) -> PyResult<Vec<Bound<'py, PyBytes>>> {
+        let proof = self.ask(tiles, |tree| tree.inclusion(index, size.unwrap_or(tree.len())))?;
         Ok(listed(py, &proof))
     }
 
     /// Return the proof that the first `old` leaves begin the first `size` leaves.
     ///
-    /// 32 bytes a hash; see RFC 9162, 2.1.4.1.
+    /// 32 bytes a hash; see RFC 9162, 2.1.4.1. `tiles` are those of the last leaves of both, by their places, where the
+    /// tree does without them.
     ///
     /// Raises:
-    ///     OpenOutcryError: `argument_invalid`: the tree has fewer leaves, or `old` is not from 1 to `size`.
-    #[pyo3(signature = (old, size=None))]
-    fn consistency<'py>(&self, py: Python<'py>, old: usize, size: Option<usize>) -> PyResult<Vec<Bound<'py, PyBytes>>> {
-        let tree = self.read();
-        let proof = tree.consistency(old, size.unwrap_or(tree.len())).map_err(refused)?;
+    ///     OpenOutcryError: `argument_invalid`: the tree has fewer leaves, `old` is not from 1 to `size`, or it needs a
+    ///         tile.
+    #[pyo3(signature = (old, size=None, tiles=None))]
+    fn consistency<'py>(
+        &self,
+        py: Python<'py>,
+        old: usize,
+        size: Option<usize>,
+        tiles: Tiles,
+    ) -> PyResult<Vec<Bound<'py, PyBytes>>> {
+        let proof = self.ask(tiles, |tree| tree.consistency(old, size.unwrap_or(tree.len())))?;
         Ok(listed(py, &proof))
     }
 
@@ -150,6 +199,53 @@ pub(crate) fn merkle_is_consistent(
 #[pyfunction]
 pub(crate) fn log_record_fault(text: &str) -> Option<String> {
     record_fault(text)
+}
+
+/// Seal a submission as a record of an arena's log.
+///
+/// Args:
+///     link: Its place, and the SHA-256 of the record before in hexadecimal.
+///     members: `submission_id`, `agent_slug`, `received_at`, `snapshot_as_of` and `snapshot_sha256`.
+///     decisions: Of each: market, probability of YES, confidence or none, reasoning or none.
+///     salts: 32 bytes of each.
+///
+/// Returns:
+///     The record, its SHA-256 in hexadecimal, and the bodies that open its commitments: a JSON list in their order.
+///
+/// Raises:
+///     OpenOutcryError: `argument_invalid`: a log takes no such record.
+#[pyfunction]
+pub(crate) fn log_submission<'py>(
+    py: Python<'py>,
+    link: (u64, PyBackedStr),
+    members: [PyBackedStr; 5],
+    decisions: Vec<(PyBackedStr, PyBackedStr, Option<PyBackedStr>, Option<PyBackedStr>)>,
+    salts: PyBackedBytes,
+) -> PyResult<(Bound<'py, PyBytes>, String, String)> {
+    let salts = hashes("salts", &salts)?;
+    if salts.len() != decisions.len() {
+        let message = format!("`salts` must be {}, one a decision; received {}", decisions.len(), salts.len());
+        return Err(raise("argument_invalid", &message));
+    }
+    let [submission_id, agent_slug, received_at, snapshot_as_of, snapshot_sha256] =
+        members.each_ref().map(|each| &**each);
+    let prev_sha256 = &*link.1;
+    let head =
+        Head { seq: link.0, prev_sha256, submission_id, agent_slug, received_at, snapshot_as_of, snapshot_sha256 };
+    let decided: Vec<_> = decisions
+        .iter()
+        .zip(salts)
+        .map(|((market_id, yes_probability, confidence, reasoning), salt)| Decided {
+            market_id,
+            yes_probability,
+            confidence: confidence.as_deref(),
+            reasoning: reasoning.as_deref(),
+            salt,
+        })
+        .collect();
+    let sealed = seal_submission(&head, &decided)
+        .map_err(|fault| raise("argument_invalid", &format!("a record must be one of the log: {fault}")))?;
+    Ok((PyBytes::new(py, sealed.record.as_bytes()), sealed.sha256, sealed.opened))
 }
 
 /// An arena's log as it was read from `log.jsonl`, whatever is wrong with it.

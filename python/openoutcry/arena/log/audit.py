@@ -12,7 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from openoutcry.arena.log.notes import Checkpoint, Note, VerifierKey, base64, open_checkpoint, parse_signatures
+from openoutcry.arena.log.notes import Checkpoint, Note, VerifierKey, base64, open_checkpoint
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import LogAudit, OpenOutcryError
 
@@ -68,24 +68,35 @@ class _Audit:
             _need("the origin and key", (key.name, vkey), (first.get("origin"), first.get("vkey")))
             wanted = Checkpoint(key.name, size, self._log.root(size))
             _need("the checkpoint", wanted, open_checkpoint(note.decode(), key))
-        for witness in witnesses:
-            with self._place("cosignatures"):
-                lines = parse_signatures(self._read("cosignatures").decode())
-                Note(note.decode().rpartition("\n\n")[0] + "\n", lines).verify(VerifierKey.parse(witness))
+        ended = 1
         for line, record in self._others:
             if record.get("type") == "day":
                 with self._place("log.jsonl", line):
-                    self._check_day(line, record)
+                    ended = self._check_day(line, record)
+        for witness in witnesses:
+            with self._place("cosignatures"):
+                self._check_witness(VerifierKey.parse(witness), VerifierKey.parse(vkey), ended)
         self._check_files()
         self._faults += [Fault("reveals.jsonl", *fault) for fault in self._log.reveal(self._read("reveals.jsonl"))]
         return self._faults
 
-    def _check_day(self, line: int, day: dict[str, Any]) -> None:
+    def _check_witness(self, witness: VerifierKey, key: VerifierKey, ended: int) -> None:
+        """Check what a witness has cosigned: a beginning of the log, the last whole day with it."""
+        note = (self._folder / "cosignatures" / witness.key_id.hex()).read_bytes().decode()
+        Note.parse(note).verify(witness)
+        seen = open_checkpoint(note, key)
+        if not ended <= seen.size <= len(self._log):
+            wanted = f"a cosignature of {ended} to {len(self._log)} records is required"
+            raise refusal("argument_invalid", f"{wanted}; received that of {seen.size}")
+        _need("the cosigned root", self._log.root(seen.size), seen.root)
+
+    def _check_day(self, line: int, day: dict[str, Any]) -> int:
         size = day.get("tree_size")
         if not isinstance(size, int) or isinstance(size, bool) or not 1 <= size <= line:
             raise refusal("argument_invalid", f"`tree_size` must be from 1 to {line}; received {size}")
         _need("`root`", base64(self._log.root(size)), day.get("root"))
         _need("`head_sha256`", self._log.digest(size - 1).hex(), day.get("head_sha256"))
+        return size
 
     def _check_files(self) -> None:
         digests: dict[str, Any] = {}

@@ -155,7 +155,7 @@ class SignerKey:
             signature = self._key.sign(text.encode())
         else:
             signature = struct.pack(">Q", timestamp) + self._key.sign(_cosigned(text, timestamp).encode())
-        return f"— {self.verifier.name} {base64(self.verifier.key_id + signature)}\n"
+        return Signature(self.verifier.name, self.verifier.key_id, signature).line()
 
     def sign(self, text: str) -> str:
         """Return a text as a note that a log has signed.
@@ -184,6 +184,10 @@ class Signature(NamedTuple):
     name: str
     key_id: bytes
     signature: bytes
+
+    def line(self) -> str:
+        """Return the line as it stands below a note."""
+        return f"— {self.name} {base64(self.key_id + self.signature)}\n"
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
@@ -28,13 +29,27 @@ class Proof:
     checkpoint: str
 
     @classmethod
-    def of(cls, tree: native.MerkleTree, index: int, size: int, checkpoint: str) -> Proof:
+    def of(
+        cls,
+        tree: native.MerkleTree,
+        index: int,
+        size: int,
+        checkpoint: str,
+        tiles: Mapping[int, bytes] | None = None,
+    ) -> Proof:
         """Return the proof of a record in the tree of a checkpoint's size.
+
+        Args:
+            tree: At least of that size.
+            index: The record's place.
+            size: That of the checkpoint.
+            checkpoint: Signed.
+            tiles: Those of the record and of the last one, where the tree does without them.
 
         Raises:
             OpenOutcryError: `argument_invalid`: the tree has fewer leaves, or no such one.
         """
-        return cls(index, tuple(tree.inclusion(index, size)), checkpoint)
+        return cls(index, tuple(tree.inclusion(index, size, tiles)), checkpoint)
 
     def text(self) -> str:
         """Return the proof as `tlog-proof`."""

@@ -7,11 +7,11 @@ decimals as texts: no reader needs to print a float.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from decimal import ROUND_HALF_EVEN, Decimal
+from functools import lru_cache
 from hashlib import sha256
-from secrets import token_hex
+from secrets import token_bytes
 from typing import Any, NamedTuple
 
 from openoutcry import openoutcry_py as native
@@ -33,8 +33,7 @@ class Link(NamedTuple):
     sha256: str = GENESIS
 
 
-@dataclass(frozen=True)
-class Record:
+class Record(NamedTuple):
     """A record in its place: the leaf, which is the line without its end."""
 
     seq: int
@@ -79,6 +78,8 @@ def seal(entry: Mapping[str, Any], link: Link) -> Record:
     return Record(link.seq, content, sha256(content).hexdigest())
 
 
+# Most are whole percents.
+@lru_cache(maxsize=4096)
 def decimal_text(value: Decimal | float | int) -> str:
     """Return a probability as the shortest decimal of at most six places.
 
@@ -94,40 +95,26 @@ def decimal_text(value: Decimal | float | int) -> str:
     return "0" if text == "-0" else text
 
 
-@dataclass(frozen=True)
-class Commitment:
-    """A decision that is committed to: what is published at once, and what opens it."""
-
-    sha256: str
-    body: dict[str, Any]
-
-
-def commit(
-    market_id: str,
-    yes_probability: Decimal | float | int,
-    confidence: Decimal | float | int | None = None,
-    reasoning: str | None = None,
-    *,
-    salt: str | None = None,
-) -> Commitment:
-    """Return the commitment to a decision.
+def seal_submission(
+    members: Sequence[str],
+    decisions: Sequence[tuple[str, str, str | None, str | None]],
+    link: Link,
+    salts: bytes | None = None,
+) -> tuple[Record, str]:
+    """Return a submission as the next record, and the JSON of what opens it.
 
     Args:
-        market_id: The market that is decided on.
-        yes_probability: From 0 to 1.
-        confidence: From 0 to 1, or none.
-        reasoning: A text, or none.
-        salt: 32 bytes in hexadecimal; drawn by default, as it must be unless it is repeated.
+        members: `submission_id`, `agent_slug`, `received_at`, `snapshot_as_of` and `snapshot_sha256`.
+        decisions: Of each: market, probability of YES and confidence or none as decimal texts, reasoning or none.
+        link: The end of the log.
+        salts: 32 bytes of each decision; drawn by default, as they must be unless they are repeated.
+
+    Raises:
+        OpenOutcryError: `argument_invalid`: it is no record's.
     """
-    body = {
-        "v": VERSION,
-        "salt": token_hex(32) if salt is None else salt,
-        "market_id": market_id,
-        "yes_probability": decimal_text(yes_probability),
-        "confidence": None if confidence is None else decimal_text(confidence),
-        "reasoning": reasoning,
-    }
-    return Commitment(sha256(canonical(body).encode()).hexdigest(), body)
+    drawn = token_bytes(32 * len(decisions)) if salts is None else salts
+    text, digest, opened = native.log_submission(link, members, decisions, drawn)
+    return Record(link.seq, text, digest), opened
 
 
 def fingerprint(key_digest: bytes) -> str:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from openoutcry import openoutcry_py as native
 from openoutcry.arena.log.notes import Checkpoint, SignerKey
-from openoutcry.arena.log.proofs import Proof
-from openoutcry.arena.log.records import Link, Record, commit, seal
+from openoutcry.arena.log.records import Link, Record, seal
 from openoutcry.errors import refusal
 
 
@@ -22,6 +23,11 @@ class Batch:
     records: tuple[Record, ...]
     root: bytes
     checkpoint: str
+
+    @cached_property
+    def checkpoint_json(self) -> str:
+        """The checkpoint as a string of JSON."""
+        return json.dumps(self.checkpoint, ensure_ascii=False)
 
     @property
     def end(self) -> Link:
@@ -89,10 +95,18 @@ class LogWriter:
             self.tree.truncate(batch.begin.seq)
             self.end = batch.begin
 
-    def receipt(self, batch: Batch, record: Record, opened: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-        """Return what an agent keeps of its submission: record, salts and proof."""
-        proof = Proof.of(self.tree, record.seq, batch.end.seq, batch.checkpoint)
-        return {"record": record.members(), "salts": [dict(each) for each in opened], **proof.members()}
+    def receipt(self, batch: Batch, record: Record, opened: str) -> str:
+        """Return what an agent keeps of its submission, as JSON.
+
+        Args:
+            batch: The last one.
+            record: One of it.
+            opened: JSON of what opens it.
+        """
+        size = batch.end.seq
+        proof = ",".join([f'"{each.hex()}"' for each in self.tree.inclusion(record.seq, size)])
+        told = f'"leaf_index":{record.seq},"tree_size":{size},"checkpoint":{batch.checkpoint_json}'
+        return f'{{"record":{record.text.decode()},"salts":{opened},{told},"proof":[{proof}]}}'
 
 
 def signed(key: SignerKey, size: int, root: bytes) -> str:
@@ -105,18 +119,3 @@ def checkpoint_of(key: SignerKey, records: Sequence[bytes]) -> str:
     tree = native.MerkleTree()
     tree.append(records)
     return signed(key, len(tree), tree.root())
-
-
-def submission(
-    members: Mapping[str, Any], decisions: Iterable[Mapping[str, Any]]
-) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Return the entry of a submission, and the bodies that open its commitments.
-
-    Args:
-        members: `submission_id`, `agent_slug`, `received_at`, `snapshot_as_of` and `snapshot_sha256`.
-        decisions: Of each, `market_id`, `yes_probability`, and `confidence` and `reasoning` or none.
-    """
-    # By hash, so that a place in the list says nothing of the market.
-    made = sorted((commit(**each) for each in decisions), key=lambda each: each.sha256)
-    entry = {"type": "submission", **members, "commitments": [each.sha256 for each in made]}
-    return entry, [each.body for each in made]

@@ -11,7 +11,6 @@ from openoutcry.arena.scoring.calibration import Bin, Calibration
 from openoutcry.arena.scoring.compare import Comparison, compare
 from openoutcry.arena.scoring.facts import Agent, BaseRate, Decision, Facts, Parameters, Quote, Resolution
 from openoutcry.arena.scoring.log import facts_of
-from openoutcry.arena.scoring.moments import moment, season_of
 from openoutcry.arena.scoring.quotes import quote_of
 from openoutcry.arena.scoring.rates import Reference
 from openoutcry.arena.scoring.selection import Forecasts, select
@@ -36,9 +35,7 @@ __all__ = [
     "board",
     "compare",
     "facts_of",
-    "moment",
     "quote_of",
     "score",
-    "season_of",
     "select",
 ]

@@ -10,13 +10,13 @@ import numpy as np
 
 from openoutcry.arena.scoring.exact import Millionths, Whole, whole
 from openoutcry.arena.scoring.facts import Quote
-from openoutcry.arena.scoring.moments import SECOND_US, moment
+from openoutcry.arena.times import DAY, HOUR, moment_of
 from openoutcry.errors import refusal
 
 PRICES = ("mid", "bid", "ask")
 Name = TypeVar("Name", str, tuple[str, ...])
-_CUTOFF_BEFORE_CLOSE_US = 2 * 3600 * SECOND_US
-_CUTOFF_WITHOUT_CLOSE_US = 14 * 86400 * SECOND_US
+_CUTOFF_BEFORE_CLOSE_US = 2 * HOUR
+_CUTOFF_WITHOUT_CLOSE_US = 14 * DAY
 
 
 def quote_of(item: Mapping[str, Any], snapshot_us: int) -> Quote:
@@ -25,7 +25,11 @@ def quote_of(item: Mapping[str, Any], snapshot_us: int) -> Quote:
     Its numbers must be exact: read the snapshot with `json.loads(text, parse_float=str)`.
     """
     close = item.get("close_time")
-    cutoff_us = snapshot_us + _CUTOFF_WITHOUT_CLOSE_US if close is None else moment(close) - _CUTOFF_BEFORE_CLOSE_US
+    cutoff_us = (
+        snapshot_us + _CUTOFF_WITHOUT_CLOSE_US
+        if close is None
+        else moment_of("close_time", close) - _CUTOFF_BEFORE_CLOSE_US
+    )
     prices = (item.get(name) for name in ("yes_mid_price", "yes_bid", "yes_ask"))
     texts = (None if price is None else str(price) for price in prices)
     return Quote(item["market_id"], snapshot_us, cutoff_us, tuple(item.get("theaters") or ()), *texts)

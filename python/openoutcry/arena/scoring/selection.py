@@ -11,8 +11,8 @@ import numpy.typing as npt
 from openoutcry.arena.scoring import coverage, settlement
 from openoutcry.arena.scoring.exact import UNIT, Millionths, Whole, whole
 from openoutcry.arena.scoring.facts import Agent, Decision, Facts
-from openoutcry.arena.scoring.moments import SECOND_US
 from openoutcry.arena.scoring.quotes import Quotes, columns
+from openoutcry.arena.times import SECOND
 from openoutcry.errors import refusal
 
 Flags = npt.NDArray[np.bool_]
@@ -162,7 +162,7 @@ def _markets(facts: Facts, quotes: Quotes, settled: Mapping[str, settlement.Sett
     n = len(quotes.markets)
     known, final, yes = (np.zeros(n, dtype=np.bool_) for _ in range(3))
     found = _Markets(known, final, yes, np.full(n, _NEVER), np.full(n, _NEVER))
-    margin = facts.parameters.close_margin_s * SECOND_US
+    margin = facts.parameters.close_margin_s * SECOND
     for market_id, each in settled.items():
         place = quotes.markets.get(market_id)
         if place is None:

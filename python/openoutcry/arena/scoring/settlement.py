@@ -7,10 +7,10 @@ from itertools import groupby
 from typing import NamedTuple
 
 from openoutcry.arena.scoring.facts import STATUSES, Resolution
-from openoutcry.arena.scoring.moments import SECOND_US
+from openoutcry.arena.times import SECOND
 from openoutcry.errors import refusal
 
-SETTLED, PROVISIONAL = "settled", "provisional"
+SETTLED, PROVISIONAL, DISPUTED, EXCLUDED = "settled", "provisional", "disputed", "excluded"
 
 
 class Settlement(NamedTuple):
@@ -34,12 +34,12 @@ def settle(resolutions: Iterable[Resolution], at_us: int, grace_s: int) -> dict[
         if each.status not in STATUSES or each.outcome not in ("yes", "no", None):
             raise refusal("value_invalid", f"a resolution must have a known status and outcome; received {each}")
     by_market = groupby(known, key=lambda each: each.market_id)
-    return {market_id: _stands(list(records), at_us, grace_s * SECOND_US) for market_id, records in by_market}
+    return {market_id: _stands(list(records), at_us, grace_s * SECOND) for market_id, records in by_market}
 
 
 def _stands(records: Sequence[Resolution], at_us: int, grace_us: int) -> Settlement:
     last = records[-1]
-    finals = [_final_us(each, grace_us) for each in records]
+    finals = [_final_us(each.status, each.outcome, each.at_us, grace_us) for each in records]
     # A determination is final only where the record after it came later than that.
     until = [*(each.at_us for each in records[1:]), None]
     reached = (
@@ -47,7 +47,7 @@ def _stands(records: Sequence[Resolution], at_us: int, grace_us: int) -> Settlem
     )
     closes = [each.actual_close_us for each in records if each.actual_close_us is not None]
     return Settlement(
-        state=_state(last, finals[-1], at_us),
+        state=standing(last.status, last.outcome, last.at_us, at_us, grace_us),
         yes=last.outcome == "yes",
         first_us=records[0].at_us,
         settled_us=next(reached, None),
@@ -55,14 +55,16 @@ def _stands(records: Sequence[Resolution], at_us: int, grace_us: int) -> Settlem
     )
 
 
-def _final_us(record: Resolution, grace_us: int) -> int | None:
-    """Return when a record is final by itself; none that has no outcome ever is."""
-    if record.outcome is None or record.status not in ("determined", "amended", "finalized"):
-        return None
-    return record.at_us + grace_us if record.status == "determined" else record.at_us
-
-
-def _state(last: Resolution, final_us: int | None, at_us: int) -> str:
+def standing(status: str, outcome: str | None, since_us: int, at_us: int, grace_us: int) -> str:
+    """Return the state of a market, by its last record and when that came."""
+    final_us = _final_us(status, outcome, since_us, grace_us)
     if final_us is not None:
         return SETTLED if final_us <= at_us else PROVISIONAL
-    return "disputed" if last.status == "disputed" else "excluded"
+    return DISPUTED if status == "disputed" else EXCLUDED
+
+
+def _final_us(status: str, outcome: str | None, since_us: int, grace_us: int) -> int | None:
+    """Return when a record is final by itself; none that has no outcome ever is."""
+    if outcome is None or status not in ("determined", "amended", "finalized"):
+        return None
+    return since_us + grace_us if status == "determined" else since_us

@@ -16,14 +16,15 @@ from openoutcry.arena.protocol import BASE, PROTOCOL_VERSION, ArenaError, slug_o
 from openoutcry.arena.server import bodies
 from openoutcry.arena.server.asking import Door
 from openoutcry.arena.server.boards import Boards
+from openoutcry.arena.server.cosignatures import Cosignatures
 from openoutcry.arena.server.describing import described
-from openoutcry.arena.server.hot import Intel, Submissions
+from openoutcry.arena.server.hot import Intel, Submissions, read_body
 from openoutcry.arena.server.listing import listed
 from openoutcry.arena.server.refusing import on_fault, on_http, on_query, on_refusal
 from openoutcry.arena.server.registering import Registrations, Rotations
 from openoutcry.arena.server.registry import Registry
 from openoutcry.arena.server.settings import Settings
-from openoutcry.arena.store.arena import Arena
+from openoutcry.arena.store.arena import COSIGNATURES, Arena
 
 MOST_ROWS = 500
 
@@ -52,6 +53,7 @@ def app_of(arena: Arena, settings: Settings = Settings()) -> FastAPI:  # noqa: B
     _add_agents(app, arena, boards, door)
     _add_registry(app, registry)
     pages.add(boards, registry)
+    _add_cosignatures(app, arena, settings)
     app.openapi = lambda: described(app)  # type: ignore[method-assign]
     return app
 
@@ -121,3 +123,19 @@ def _add_registry(app: FastAPI, registry: Registry) -> None:
     async def consistency(old: Annotated[int, Query(alias="from")], to: int) -> dict[str, Any]:
         """Return the proof that one size of the log begins another."""
         return {"from": old, "to": to, "proof": registry.consistency(old, to)}
+
+
+def _add_cosignatures(app: FastAPI, arena: Arena, settings: Settings) -> None:
+    held = Cosignatures(arena.folder / COSIGNATURES, arena.key, settings.witnesses)
+
+    @app.post("/registry/cosignatures")
+    async def cosign(request: Request) -> dict[str, int]:
+        """Take the newest checkpoint with the cosignature of a known witness."""
+        note = await read_body(request)
+        found = await run_in_threadpool(held.add, note, arena.writer.log.tree)
+        return {"tree_size": found.size}
+
+    @app.get("/registry/cosignatures/{key_id}", response_class=PlainTextResponse)
+    async def cosigned(key_id: str) -> str:
+        """Return the newest checkpoint that a witness has cosigned, by the ID of its key."""
+        return await run_in_threadpool(held.__getitem__, key_id)

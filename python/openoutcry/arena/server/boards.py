@@ -6,16 +6,19 @@ import threading
 from dataclasses import asdict
 from typing import Any
 
-from openoutcry.arena.protocol import ArenaError
+from openoutcry.arena.protocol import THEATERS, ArenaError
 from openoutcry.arena.scoring import Board, Forecasts, Row, board, select
+from openoutcry.arena.server.listing import status_of
 from openoutcry.arena.server.settings import Settings
 from openoutcry.arena.store.arena import Arena
 from openoutcry.arena.store.entries import known_agent
-from openoutcry.arena.store.reading import facts_at, submitted
+from openoutcry.arena.store.reading import facts_at, n_submitted, submitted
 from openoutcry.arena.times import text_of
 
 RECENT = 20
 """Submissions that a profile shows."""
+NOWHERE = ""
+"""A theater that no market names."""
 _SCORES = ("brier", "brier_skill_score", "brier_skill_score_vs_50", "roi", "coverage")
 
 
@@ -35,6 +38,9 @@ class Boards:
 
     def board(self, theater: str | None = None) -> Board:
         """Return the board of a theater, or of all."""
+        if theater is not None and theater not in THEATERS:
+            # They are all the same, and there is no end of them.
+            theater = NOWHERE
         with self._lock:
             forecasts = self._forecasts()
             if theater not in self._made:
@@ -45,7 +51,9 @@ class Boards:
         moment = self._settings.clock()
         # What a board depends on: the log, which markets are open to see, and which results have become final.
         state, size = self._arena.state, self._arena.writer.log.end.seq
-        key = size, sum(market.decision_cutoff < moment for market in state.markets.values()), moment // 3_600_000_000
+        markets = state.markets.values()
+        n_final = sum(status_of(market, moment) == "settled" for market in markets)
+        key = size, sum(market.decision_cutoff < moment for market in markets), n_final
         if self._known is None or self._known[0] != key:
             with self._arena.reading.connect() as connection:
                 self._known = key, select(facts_at(connection, state, moment))
@@ -86,7 +94,7 @@ class Boards:
         moment = 2**62 if is_owner else self._settings.clock()
         with self._arena.reading.connect() as connection:
             recent = list(submitted(connection, self._arena.state, moment, agent=agent.id, most=RECENT))
-            n = connection.execute(_count(agent.id)).scalar_one()
+            n = n_submitted(connection, agent.id)
         return {
             "slug": slug,
             "display_name": agent.display_name,
@@ -117,12 +125,3 @@ class Boards:
                 for body in each.opened
             ],
         }
-
-
-def _count(agent: int) -> Any:
-    from sqlalchemy import func
-    from sqlalchemy import select as select_
-
-    from openoutcry.arena.store.tables import submissions
-
-    return select_(func.count()).select_from(submissions).where(submissions.c.agent == agent)

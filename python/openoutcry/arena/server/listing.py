@@ -7,23 +7,23 @@ from typing import Any
 from sqlalchemy import Engine, func, select
 
 from openoutcry.arena.protocol import ArenaError
+from openoutcry.arena.scoring import Parameters
+from openoutcry.arena.scoring.settlement import EXCLUDED, SETTLED, standing
 from openoutcry.arena.store.state import Market, State
 from openoutcry.arena.store.tables import quotes
-from openoutcry.arena.times import DAY, text_of
+from openoutcry.arena.times import SECOND, text_of
 
 STATUSES = ("open", "closed", "settled")
-GRACE = DAY
-"""After which a result that nobody disputed is final (Q-1)."""
+_GRACE = Parameters().grace_s * SECOND
 
 
 def status_of(market: Market, moment: int) -> str:
     """Return whether a market is open, closed or settled at a moment (R-09, R-44)."""
     if market.status is None:
         return "open" if moment <= market.decision_cutoff else "closed"
-    if market.status in ("finalized", "amended", "void", "scalar"):
-        return "settled"
-    is_old = market.resolved_at is not None and moment >= market.resolved_at + GRACE
-    return "settled" if market.status == "determined" and is_old else "closed"
+    assert market.resolved_at is not None
+    state = standing(market.status, market.outcome, market.resolved_at, moment, _GRACE)
+    return "settled" if state in (SETTLED, EXCLUDED) else "closed"
 
 
 def listed(state: State, engine: Engine, status: str, theater: str | None, moment: int) -> dict[str, Any]:

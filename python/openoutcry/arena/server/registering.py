@@ -9,14 +9,13 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from openoutcry import openoutcry_py as native
 from openoutcry.arena.protocol import BASE, MOST_DISPLAY_NAME, MOST_EMAIL, ArenaError, slug_of
 from openoutcry.arena.server.asking import Door
 from openoutcry.arena.server.hot import check_media, read_body
 from openoutcry.arena.server.settings import Settings
 from openoutcry.arena.store.entries import Registering, RotatingKey
 from openoutcry.arena.store.writer import Writer
-from openoutcry.openoutcry_py import OpenOutcryError
+from openoutcry.arena.strict import json_text
 
 _EMAIL = re.compile(r"[^@\s\x00-\x1f\x7f]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?\.[A-Za-z]{2,}")
 
@@ -76,14 +75,7 @@ def shown_key(status: int, slug: str, key: str, public: str) -> Response:
 
 
 def _object(body: bytes) -> dict[str, Any]:
-    try:
-        text = body.decode("utf-8")
-        native.canonicalize(text)
-        told = json.loads(text)
-    except UnicodeDecodeError as error:
-        raise ArenaError("invalid_payload", f"UTF-8 is required; received byte {error.start} that is none") from error
-    except (OpenOutcryError, ValueError, RecursionError) as error:
-        raise ArenaError("invalid_payload", str(error).partition(": ")[2] or str(error)) from error
+    told = json.loads(json_text(body))
     if not isinstance(told, dict):
         raise ArenaError("invalid_payload", f"an object is required; received {type(told).__name__}")
     return told

@@ -15,7 +15,11 @@ from openoutcry.arena.server.settings import Settings
 from openoutcry.arena.store.arena import Arena
 from openoutcry.arena.store.reading import open_markets, record_texts
 from openoutcry.arena.store.tables import records, submissions
+from openoutcry.arena.store.tiling import read_tile, tiles_under
 from openoutcry.openoutcry_py import OpenOutcryError
+
+HASH = 32
+"""Bytes of a hash."""
 
 
 class Registry:
@@ -51,9 +55,12 @@ class Registry:
             raise _missing(f"tile/{path}") from error
         if not tile.is_of(self._size()):
             raise _missing(f"tile/{path}")
-        if tile.level is not None:
-            return self._arena.writer.log.tree.tile(tile.level, tile.index, tile.width)
+        tree = self._arena.writer.log.tree
+        if tile.level is not None and (tile.level > 0 or tile.first >= tree.n_cold):
+            return tree.tile(tile.level, tile.index, tile.width)
         with self._arena.reading.connect() as connection:
+            if tile.level == 0:
+                return read_tile(connection, tile.index)[: HASH * tile.width]
             return bundle(record_texts(connection, tile.first, tile.first + tile.width))
 
     def proof(self, submission_id: str) -> tuple[Proof, bytes, list[dict[str, Any]]]:
@@ -63,11 +70,14 @@ class Registry:
                 records, records.c.seq == submissions.c.seq
             )
             row = connection.execute(asked.where(submissions.c.submission_id == submission_id)).first()
-        if row is None:
-            raise _missing(f"submission {submission_id[:32]}")
+            checkpoint = self.checkpoint
+            if row is None or row.seq >= _size(checkpoint):
+                raise _missing(f"submission {submission_id[:32]}")
+            tree, size = self._arena.writer.log.tree, _size(checkpoint)
+            tiles = tiles_under(connection, tree, row.seq, size - 1)
         hidden = open_markets(self._arena.state, self._settings.clock())
         opened = [each for each in json.loads(row.opened) if each["market_id"] not in hidden]
-        proof = Proof.of(self._arena.writer.log.tree, row.seq, self._size(), self.checkpoint)
+        proof = Proof.of(tree, row.seq, size, checkpoint, tiles)
         return proof, bytes(row.record), opened
 
     def consistency(self, old: int, new: int) -> list[str]:
@@ -75,11 +85,18 @@ class Registry:
         if not 1 <= old <= new <= self._size():
             told = f"sizes from 1 to {self._size()}, the first no greater than the second, are required"
             raise ArenaError("invalid_payload", f"{told}; received {old} and {new}", "from")
-        return [each.hex() for each in self._arena.writer.log.tree.consistency(old, new)]
+        tree = self._arena.writer.log.tree
+        with self._arena.reading.connect() as connection:
+            tiles = tiles_under(connection, tree, old - 1, new - 1)
+        return [each.hex() for each in tree.consistency(old, new, tiles)]
 
     def _size(self) -> int:
         # Of the newest checkpoint: the tree may already have what is not on the disk.
-        return int(self.checkpoint.split("\n", 2)[1])
+        return _size(self.checkpoint)
+
+
+def _size(checkpoint: str) -> int:
+    return int(checkpoint.split("\n", 2)[1])
 
 
 def _missing(what: str) -> ArenaError:

@@ -6,12 +6,26 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from ipaddress import IPv4Network, IPv6Network, ip_network
 
+from openoutcry.arena.log.notes import WITNESS, VerifierKey
 from openoutcry.arena.times import CADENCE, now
+from openoutcry.errors import refusal
 
 
 def networks_of(texts: tuple[str, ...]) -> tuple[IPv4Network | IPv6Network, ...]:
     """Return networks of their texts, such as `10.0.0.0/8`."""
     return tuple(ip_network(each, strict=False) for each in texts)
+
+
+def witnesses_of(texts: tuple[str, ...]) -> tuple[VerifierKey, ...]:
+    """Return the keys of witnesses of their texts.
+
+    Raises:
+        OpenOutcryError: `argument_invalid`: one is no key, or that of a log.
+    """
+    found = tuple(map(VerifierKey.parse, texts))
+    if any(each.kind != WITNESS for each in found):
+        raise refusal("argument_invalid", f"keys of witnesses are required; received one of a log, of {len(found)}")
+    return found
 
 
 @dataclass(frozen=True)
@@ -24,6 +38,7 @@ class Settings:
         rate_anon: Those of each address without a key.
         register_cap: Registrations a day of each address.
         proxies: Networks whose `X-Forwarded-For` is believed.
+        witnesses: Keys of those whose cosignatures are taken.
         stale_after: Microseconds after which the newest snapshot is too old to be served as such.
         clock: Tells the moment.
     """
@@ -33,5 +48,6 @@ class Settings:
     rate_anon: int = 60
     register_cap: int = 5
     proxies: tuple[IPv4Network | IPv6Network, ...] = ()
+    witnesses: tuple[VerifierKey, ...] = ()
     stale_after: int = 2 * CADENCE
     clock: Callable[[], int] = field(default=now, repr=False)

@@ -9,8 +9,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
+from openoutcry.arena.protocol import THEATERS
 from openoutcry.arena.snapshots import leaks, ranking
-from openoutcry.arena.snapshots.kinds import KINDS, THEATERS, SnapshotError, TheaterIntel
+from openoutcry.arena.snapshots.kinds import KINDS, SnapshotError, TheaterIntel
 from openoutcry.arena.snapshots.leaks import Seen
 from openoutcry.arena.snapshots.times import check_time, is_edge, show_time
 

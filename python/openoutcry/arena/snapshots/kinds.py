@@ -14,20 +14,18 @@ from datetime import datetime
 from decimal import Decimal
 from typing import ClassVar, Literal, TypeAlias, get_args
 
+from openoutcry.arena.protocol import THEATERS, Theater, is_market_id
 from openoutcry.arena.snapshots.times import check_time, show_time
 
-Theater = Literal["iran", "israel", "ukraine", "taiwan", "korea", "yemen"]
 Lean = Literal["hostile", "cooperative", "mixed", "none"]
 Json: TypeAlias = "str | int | float | bool | list[str] | None"
 
-THEATERS: tuple[Theater, ...] = get_args(Theater)
 LEANS: tuple[str, ...] = get_args(Lean)
 RISKS = ("LOW", "MODERATE", "HIGH", "UNKNOWN")
 PLACES = Decimal("0.0001")
 # With four decimals, a double still holds every digit below it.
 LARGEST = Decimal(10) ** 11
 LONGEST_TITLE, LONGEST_SUMMARY, LONGEST_NAME, LONGEST_URL = 300, 1000, 80, 2048
-MARKET_ID = re.compile(r"kalshi:[A-Z0-9][A-Z0-9.\-]{0,127}|polymarket:[0-9]{70,78}", re.ASCII)
 URL = re.compile(r"https?://[!-~]+", re.ASCII)
 # Joiners belong to the spelling of Persian and to emoji; the other format characters reorder or hide text.
 JOINERS = frozenset("\u200c\u200d")
@@ -35,11 +33,6 @@ JOINERS = frozenset("\u200c\u200d")
 
 class SnapshotError(ValueError):
     """A snapshot, or an item of one, that would break a rule."""
-
-
-def is_market_id(text: str) -> bool:
-    """Return whether the whole of a text is a market's id (R-13)."""
-    return MARKET_ID.fullmatch(text) is not None
 
 
 def is_visible(character: str) -> bool:

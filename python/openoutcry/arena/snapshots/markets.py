@@ -8,16 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 
-from openoutcry.arena.snapshots.kinds import (
-    THEATERS,
-    Json,
-    SnapshotError,
-    Theater,
-    exact,
-    is_market_id,
-    number,
-    rounded,
-)
+from openoutcry.arena.protocol import THEATERS, Theater, is_market_id
+from openoutcry.arena.snapshots.kinds import Json, SnapshotError, exact, number, rounded
 from openoutcry.arena.snapshots.theaters import shipped
 from openoutcry.arena.snapshots.times import parse_time, show_time
 

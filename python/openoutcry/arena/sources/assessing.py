@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from decimal import Decimal
 
-from openoutcry.arena.snapshots.kinds import THEATERS, News, Seismic, Theater, TheaterIntel
+from openoutcry.arena.protocol import THEATERS, Theater
+from openoutcry.arena.snapshots.kinds import News, Seismic, TheaterIntel
 from openoutcry.arena.snapshots.theaters import Known, Table
 from openoutcry.arena.sources import gdelt
 from openoutcry.arena.sources.risk import UNKNOWN

@@ -40,14 +40,8 @@ def parse(raw: bytes, fetched_at: datetime) -> Parsed[ScheduledEvent]:
     if not lines or lines[0].strip().upper() != "BEGIN:VCALENDAR":
         return unreadable()
     found: Parsed[ScheduledEvent] = Parsed()
-    ids: set[str] = set()
     for count, properties in enumerate(_events(lines)):
-        event = _event(properties, fetched_at) if count < MOST_EVENTS else None
-        if event is None or event.id in ids:
-            found.lost["event" if event is None else "duplicate"] += 1
-        else:
-            ids.add(event.id)
-            found.items.append(event)
+        found.add("event", _event(properties, fetched_at) if count < MOST_EVENTS else None)
     return found
 
 

@@ -92,10 +92,24 @@ def remember(folder: Path, observer: Observer) -> None:
         file.replace(folder / MEMORY)
 
 
-def resume(folder: Path) -> Observer:
+def captured(folder: Path, as_of: datetime) -> list[Capture] | None:
+    """Return the captures of an edge, or None where it has none.
+
+    Raises:
+        SnapshotError: A file is missing or is not what `save` writes.
+    """
+    place = folder / folder_name(as_of)
+    return _edge(place)[1] if place.exists() else None
+
+
+def resume(folder: Path, before: datetime | None = None) -> Observer:
     """Return an observer that goes on as if it had seen every edge of a folder.
 
     It sees again only the edges after what `remember` kept, or all where nothing is kept.
+
+    Args:
+        folder: With captures.
+        before: Only edges that are earlier than this; all by default.
 
     Raises:
         SnapshotError: A file cannot be read. What is remembered may be deleted: it follows from the captures.
@@ -104,7 +118,8 @@ def resume(folder: Path) -> Observer:
     observer = Observer(read_memory(kept.read_bytes()) if kept.exists() else None)
     for place in _places(folder):
         last = observer.memory.as_of
-        if last is None or place.name > folder_name(last):
+        is_due = before is None or place.name < folder_name(before)
+        if is_due and (last is None or place.name > folder_name(last)):
             observer.observe(*_edge(place))
     return observer
 

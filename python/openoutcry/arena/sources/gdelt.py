@@ -88,14 +88,8 @@ def parse_articles(raw: bytes, fetched_at: datetime) -> Parsed[News]:
     if read is None:
         return unreadable()
     found: Parsed[News] = Parsed()
-    ids: set[str] = set()
     for row in rows_of(read.get("articles"), MOST_ARTICLES):
-        article = _article(row, fetched_at, found)
-        if article is None or article.id in ids:
-            found.lost["article" if article is None else "duplicate"] += 1
-        else:
-            ids.add(article.id)
-            found.items.append(article)
+        found.add("article", _article(row, fetched_at, found))
     return found
 
 

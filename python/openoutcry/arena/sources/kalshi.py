@@ -8,7 +8,8 @@ from decimal import Decimal
 from typing import Any
 from urllib.parse import urlencode
 
-from openoutcry.arena.snapshots.kinds import LONGEST_TITLE, MarketState, SnapshotError, Theater, exact, rounded
+from openoutcry.arena.protocol import Theater
+from openoutcry.arena.snapshots.kinds import LONGEST_TITLE, MarketState, SnapshotError, exact, rounded
 from openoutcry.arena.snapshots.theaters import Table
 from openoutcry.arena.snapshots.times import check_time, parse_time, to_second
 from openoutcry.arena.sources.fetching import Capture, Fetcher
@@ -65,17 +66,12 @@ def parse(raw: bytes, fetched_at: datetime, table: Table) -> Parsed[MarketState]
     if read is None or not isinstance(read.get("markets"), list):
         return unreadable()
     found: Parsed[MarketState] = Parsed()
-    ids: set[str] = set()
     for row in rows_of(read["markets"], MOST_ROWS):
         try:
             market = _market(row, fetched_at, table)
         except (ArithmeticError, LookupError, SnapshotError, TypeError, ValueError):
             market = None
-        if market is None or market.id in ids:
-            found.lost["market" if market is None else "duplicate"] += 1
-        else:
-            ids.add(market.id)
-            found.items.append(market)
+        if found.add("market", market) and market is not None:
             found.lost["unmapped"] += not market.theaters
     return found
 

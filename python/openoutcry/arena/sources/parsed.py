@@ -7,13 +7,24 @@ import json
 from collections import Counter
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from openoutcry.arena.snapshots.times import UTC
 
-T = TypeVar("T")
 # A body of brackets alone would otherwise end the interpreter's stack.
 UNREADABLE = (RecursionError, UnicodeError, ValueError)
+
+
+class Identified(Protocol):
+    """What tells two items of a source apart."""
+
+    @property
+    def id(self) -> str:
+        """The same for the same item, whenever it is read."""
+
+
+T = TypeVar("T")
+N = TypeVar("N", bound=Identified)
 
 
 @dataclass
@@ -25,6 +36,16 @@ class Parsed(Generic[T]):
 
     items: list[T] = field(default_factory=list)
     lost: Counter[str] = field(default_factory=Counter)
+    _ids: set[str] = field(default_factory=set, repr=False, compare=False)
+
+    def add(self: Parsed[N], name: str, item: N | None) -> bool:
+        """Take an item; count it as lost where there is none, or one of its id."""
+        if item is None or item.id in self._ids:
+            self.lost[name if item is None else "duplicate"] += 1
+            return False
+        self._ids.add(item.id)
+        self.items.append(item)
+        return True
 
     @property
     def is_readable(self) -> bool:

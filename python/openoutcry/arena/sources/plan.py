@@ -7,7 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib import resources
 
-from openoutcry.arena.snapshots.kinds import SnapshotError, Theater
+from openoutcry.arena.protocol import Theater
+from openoutcry.arena.snapshots.kinds import SnapshotError
 from openoutcry.arena.snapshots.theaters import shipped_bytes
 from openoutcry.arena.sources.risk import unknown
 

@@ -6,7 +6,8 @@ import json
 from collections.abc import Callable
 from datetime import datetime
 
-from openoutcry.arena.snapshots.kinds import RISKS, THEATERS, Theater
+from openoutcry.arena.protocol import THEATERS, Theater
+from openoutcry.arena.snapshots.kinds import RISKS
 from openoutcry.arena.sources.fetching import Capture
 from openoutcry.arena.sources.parsed import Parsed, read_object, unreadable
 

@@ -64,15 +64,9 @@ def parse(raw: bytes, fetched_at: datetime, name: str) -> Parsed[News]:
     if not version:
         return unreadable()
     found: Parsed[News] = Parsed()
-    ids: set[str] = set()
     for entry in entries:
         # A plain `dict`: the library's own warns when asked for a date that is not there.
-        article = _article(dict(entry), fetched_at, name, found)
-        if article is None or article.id in ids:
-            found.lost["article" if article is None else "duplicate"] += 1
-        else:
-            ids.add(article.id)
-            found.items.append(article)
+        found.add("article", _article(dict(entry), fetched_at, name, found))
     return found
 
 

@@ -27,17 +27,12 @@ def parse(raw: bytes, fetched_at: datetime) -> Parsed[Seismic]:
     if read is None or read.get("type") != "FeatureCollection":
         return unreadable()
     found: Parsed[Seismic] = Parsed()
-    ids: set[str] = set()
     for feature in rows_of(read.get("features"), MOST_FEATURES):
         try:
             quake = _quake(feature, fetched_at)
         except (ArithmeticError, LookupError, SnapshotError, TypeError, ValueError):
             quake = None
-        if quake is None or quake.id in ids:
-            found.lost["quake" if quake is None else "duplicate"] += 1
-        else:
-            ids.add(quake.id)
-            found.items.append(quake)
+        found.add("quake", quake)
     return found
 
 

@@ -16,7 +16,7 @@ from openoutcry.arena.store.state import State
 from openoutcry.arena.store.writer import Writer
 from openoutcry.arena.times import now
 
-KEY, FILE = "log.key", "arena.sqlite"
+KEY, FILE, COSIGNATURES = "log.key", "arena.sqlite", "cosignatures"
 NO_RATES = b"[]"
 """A table of past rates without a row."""
 SCORING_VERSION = "1"

@@ -4,46 +4,43 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Table, insert, select
+from sqlalchemy import Connection, Table, select
 from ulid import LaxMonotonicPolicy, ULIDGenerator
 
-from openoutcry.arena.log.records import Record, seal
+from openoutcry.arena.log.records import Record, seal, seal_submission
 from openoutcry.arena.log.writer import LogWriter
 from openoutcry.arena.store.state import State
 from openoutcry.arena.store.tables import decisions, records
 
-HELD = 2_000_000
-"""Decisions of agents that are remembered, before they are asked for anew."""
+HELD = 500_000
+"""Markets of agents that are remembered, before they are asked for anew."""
+_NEWER = "ON CONFLICT (agent, market) DO UPDATE SET "
 
 
 class Accepted:
-    """Which snapshots an agent has decided a market on, remembered."""
+    """The newest snapshot that an agent has decided each market on, remembered."""
 
     def __init__(self) -> None:
-        self._known: dict[int, dict[int, list[int]]] = {}
+        self._known: dict[int, dict[int, int]] = {}
         self._n = 0
 
-    def of(self, connection: Connection, agent: int, market: int) -> list[int]:
-        """Return the moments of those snapshots, the newest last."""
+    def of(self, connection: Connection, agent: int) -> dict[int, int]:
+        """Return its moment by market; to be changed with what is accepted."""
         found = self._known.get(agent)
         if found is None:
-            if self._n > HELD:
-                self.forget()
-            found = self._known[agent] = defaultdict(list)
             # All of an agent at once: a query costs more than what it finds.
             asked = select(decisions.c.market, decisions.c.as_of).where(decisions.c.agent == agent)
-            for known, as_of in connection.execute(asked.order_by(decisions.c.as_of)):
-                found[known].append(as_of)
-                self._n += 1
-        return found[market]
+            found = self._known[agent] = {row.market: row.as_of for row in connection.execute(asked)}
+            self._n += len(found) + 1
+        return found
 
-    def add(self, agent: int, market: int, as_of: int) -> None:
-        """Take note of one that is accepted, which is newer than all before."""
-        self._known[agent][market].append(as_of)
-        self._n += 1
+    def trim(self) -> None:
+        """Forget all where it is too much; not within a transaction."""
+        if self._n > HELD:
+            self.forget()
 
     def forget(self) -> None:
         """Ask for all anew: a transaction has failed."""
@@ -83,21 +80,31 @@ class Batch:
 
     def __init__(self, connection: Connection, state: State, log: LogWriter, known: Known) -> None:
         self.connection, self.state, self.accepted = connection, state, known.accepted
+        self.accepted.trim()
         self.sealed: list[Record] = []
         # Entries with a key of idempotence that this transaction has, and what they are told.
         self.pending: dict[tuple[int, str], Any] = {}
         self.answered: dict[Any, bytes] = {}
         self._log, self._end, self._ids = log, log.end, known.ids
-        self._rows: dict[Table, list[dict[str, Any]]] = defaultdict(list)
+        self._rows: dict[Table, list[tuple[Any, ...]]] = defaultdict(list)
         self._after: list[Callable[[State], None]] = []
 
-    def record(self, type_: str, members: Mapping[str, Any]) -> Record:
-        """Make a record for the log, and return it in its place."""
-        sealed = seal({"type": type_, **members}, self._end)
-        self._end = sealed.link
-        self.sealed.append(sealed)
-        self.add(records, seq=sealed.seq, type=type_, record=sealed.text)
-        return sealed
+    def record(self, entry: Mapping[str, Any]) -> Record:
+        """Make a record of an entry for the log, and return it in its place."""
+        return self._recorded(seal(entry, self._end), str(entry["type"]))
+
+    def submission(
+        self, members: Sequence[str], decided: Sequence[tuple[str, str, str | None, str | None]]
+    ) -> tuple[Record, str]:
+        """Make a record of a submission, and return it with the bodies that open it."""
+        record, opened = seal_submission(members, decided, self._end)
+        return self._recorded(record, "submission"), opened
+
+    def _recorded(self, record: Record, type_: str) -> Record:
+        self._end = record.link
+        self.sealed.append(record)
+        self.add(records, record.seq, type_, record.text)
+        return record
 
     def head(self) -> dict[str, Any]:
         """Return size, root and last hash of the log before this transaction."""
@@ -109,15 +116,16 @@ class Batch:
         """Return a ULID that is greater than all before, whatever the clock does."""
         return self._ids.next(moment)
 
-    def add(self, table: Table, **row: Any) -> None:
-        """Add a row, which is written before the commit."""
+    def add(self, table: Table, *row: Any) -> None:
+        """Add a row, a value a column in their order, which is written before the commit."""
         self._rows[table].append(row)
 
     def flush(self) -> None:
         """Write the rows so far."""
         rows, self._rows = self._rows, defaultdict(list)
         for table, told in rows.items():
-            self.connection.execute(insert(table), told)
+            # Past SQLAlchemy, whose work for a row is more than the row's.
+            self.connection.exec_driver_sql(_insertion(table, self.connection.dialect.paramstyle), told)
 
     def after(self, change: Callable[[State], None]) -> None:
         """Change the state once the transaction is committed."""
@@ -127,3 +135,13 @@ class Batch:
         """Let the server know."""
         for change in self._after:
             change(self.state)
+
+
+def _insertion(table: Table, paramstyle: str) -> str:
+    """Return what inserts a row; of decisions, what replaces the older one."""
+    names = table.c.keys()
+    marks = ", ".join(["?" if paramstyle == "qmark" else "%s"] * len(names))
+    text = f"INSERT INTO {table.name} ({', '.join(names)}) VALUES ({marks})"
+    if table is decisions:
+        text += _NEWER + ", ".join(f"{name} = excluded.{name}" for name in names)
+    return text

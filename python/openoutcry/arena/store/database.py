@@ -48,9 +48,11 @@ class Database:
         self.reading.dispose()
 
     def _engine(self, *, is_writer: bool) -> Engine:
+        # A failure is logged, and the values of a statement are what nobody may see before a cutoff.
+        options: dict[str, Any] = {"hide_parameters": True}
         if not self.is_sqlite:
-            return create_engine(self.url, pool_size=1 if is_writer else 8)
-        options: dict[str, Any] = {"connect_args": {"check_same_thread": False}}
+            return create_engine(self.url, pool_size=1 if is_writer else 8, **options)
+        options["connect_args"] = {"check_same_thread": False}
         if is_writer:
             options["poolclass"] = NullPool
         engine = create_engine(self.url, **options)

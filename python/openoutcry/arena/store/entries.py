@@ -11,16 +11,15 @@ from typing import Any
 
 from sqlalchemy import delete, insert, select, update
 
+from openoutcry.arena.log.records import fingerprint
 from openoutcry.arena.log.writer import Batch as LogBatch
 from openoutcry.arena.log.writer import LogWriter
 from openoutcry.arena.protocol import ArenaError
+from openoutcry.arena.scoring.facts import STATUSES
 from openoutcry.arena.store.batch import Batch
 from openoutcry.arena.store.state import Agent, Market, State
 from openoutcry.arena.store.tables import agents, days, markets, meta, quotes, registrations, snapshots
 from openoutcry.arena.times import DAY, SECOND, day_of, text_of
-
-STATUSES = ("determined", "disputed", "amended", "finalized", "void", "scalar")
-"""What a resolution may say of a market."""
 
 
 def key_digest(key: str) -> bytes:
@@ -83,7 +82,7 @@ class Registering(Told):
         assert made.inserted_primary_key is not None
         agent = Agent(int(made.inserted_primary_key[0]), self.slug, self.display_name, self.at)
         told = {"agent_slug": self.slug, "display_name": self.display_name or self.slug, "at": text_of(self.at)}
-        batch.record("agent", told | {"key_sha256": sha256(digest).hexdigest()})
+        batch.record({"type": "agent"} | told | {"key_sha256": fingerprint(digest)})
 
         def known(state: State) -> None:
             state.agents[self.slug] = state.keys[digest] = agent
@@ -120,7 +119,7 @@ class RotatingKey(Told):
         digest = key_digest(key)
         batch.connection.execute(update(agents).where(agents.c.id == agent.id).values(key_sha256=digest))
         told = {"agent_slug": self.slug, "display_name": agent.display_name or self.slug, "at": text_of(self.at)}
-        batch.record("key", told | {"key_sha256": sha256(digest).hexdigest()})
+        batch.record({"type": "key"} | told | {"key_sha256": fingerprint(digest)})
 
         def known(state: State) -> None:
             for old in [old for old, each in state.keys.items() if each.slug == self.slug]:
@@ -145,7 +144,7 @@ class Suspending(Told):
         agent = known_agent(batch.state, self.slug)
         batch.connection.execute(update(agents).where(agents.c.id == agent.id).values(suspended=self.suspended))
         told = {"agent_slug": self.slug, "suspended": self.suspended, "reason": self.reason}
-        batch.record("suspension", told | {"at": text_of(self.at)})
+        batch.record({"type": "suspension"} | told | {"at": text_of(self.at)})
 
         def known(state: State) -> None:
             changed = replace(state.agents[self.slug], suspended=self.suspended)
@@ -221,10 +220,10 @@ class Publishing(Told):
             raise ArenaError("invalid_payload", told)
         body = self.bodies["identity"]
         digest = sha256(body).hexdigest()
-        coded = {name: self.bodies[name] for name in ("gzip", "br", "zstd")}
-        batch.add(snapshots, as_of=self.as_of, sha256=digest, body=body, **coded)
+        coded = [self.bodies[name] for name in ("gzip", "br", "zstd")]
+        batch.add(snapshots, self.as_of, digest, body, *coded)
         sizes = {"sha256": digest, "size": len(body)}
-        batch.record("snapshot", {"as_of": text_of(self.as_of), "at": text_of(self.at)} | sizes)
+        batch.record({"type": "snapshot"} | {"as_of": text_of(self.as_of), "at": text_of(self.at)} | sizes)
         found = [self._listed(batch, each) for each in self.listings]
 
         def known(state: State) -> None:
@@ -256,7 +255,7 @@ class Publishing(Told):
         else:
             number, first = before.id, before.first_as_of
             batch.connection.execute(update(markets).where(markets.c.id == number).values(**row))
-        batch.add(quotes, market=number, as_of=self.as_of, mid=told.mid, bid=told.bid, ask=told.ask)
+        batch.add(quotes, number, self.as_of, told.mid, told.bid, told.ask)
         resolved = {} if before is None else _resolved(before)
         return Market(
             number,
@@ -282,7 +281,7 @@ class Resolving(Told):
 
     Attributes:
         market_id: Which.
-        status: One of `STATUSES`.
+        status: One of `scoring.facts.STATUSES`.
         outcome: `yes`, `no` or None.
         actual_close_time: When it closed, where that was earlier than said.
         source: Who says so.
@@ -314,7 +313,7 @@ class Resolving(Told):
         closed = None if self.actual_close_time is None else text_of(self.actual_close_time)
         said = {"market_id": self.market_id, "status": self.status, "outcome": self.outcome}
         said |= {"actual_close_time": closed, "source": self.source, "at": text_of(self.at)}
-        written = batch.record("resolution", said)
+        written = batch.record({"type": "resolution"} | said)
 
         def known(state: State) -> None:
             changed = replace(state.markets[self.market_id], **told, resolved_at=self.at)
@@ -335,7 +334,7 @@ class ClosingDay(Told):
         """Return the place of the record; None where the day needs none."""
         if self.date in batch.state.days or self.date < batch.state.began:
             return None
-        written = batch.record("day", {"date": self.date, "at": text_of(self.at), **batch.head()})
+        written = batch.record({"type": "day"} | {"date": self.date, "at": text_of(self.at), **batch.head()})
         batch.connection.execute(insert(days).values(date=self.date, seq=written.seq))
         batch.after(lambda state: state.days.add(self.date))
         return written.seq
@@ -359,7 +358,7 @@ class Beginning(Told):
             state.began = began
 
         batch.after(known)
-        return batch.record("log", told).seq
+        return batch.record({"type": "log"} | told).seq
 
 
 @dataclass(frozen=True)
@@ -376,5 +375,5 @@ class SettingRules(Told):
         digest = sha256(self.base_rates).hexdigest()
         told = {"scoring_version": self.version, "parameters": dict(self.parameters), "base_rates_sha256": digest}
         batch.connection.execute(delete(meta).where(meta.c.key == "base_rates"))
-        batch.add(meta, key="base_rates", value=self.base_rates.decode())
-        return batch.record("scoring", told | {"at": text_of(self.at)}).seq
+        batch.add(meta, "base_rates", self.base_rates.decode())
+        return batch.record({"type": "scoring"} | told | {"at": text_of(self.at)}).seq

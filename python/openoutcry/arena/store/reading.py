@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, func, select
 
 from openoutcry.arena.scoring import Facts, facts_of
 from openoutcry.arena.store.state import State
-from openoutcry.arena.store.tables import agents, meta, records, snapshots, submissions
+from openoutcry.arena.store.tables import meta, records, snapshots, submissions
 from openoutcry.arena.times import text_of
 
 BLOCK = 1000
@@ -71,6 +71,12 @@ def submitted(
         yield Submitted(row.seq, row.submission_id, row.received_at, row.as_of, row.sha256, shown, n_hidden)
 
 
+def n_submitted(connection: Connection, agent: int) -> int:
+    """Return how often an agent has submitted."""
+    asked = select(func.count()).select_from(submissions).where(submissions.c.agent == agent)
+    return int(connection.execute(asked).scalar_one())
+
+
 def record_texts(connection: Connection, first: int = 0, end: int | None = None) -> Iterator[bytes]:
     """Yield records in their order, as they are hashed.
 
@@ -97,9 +103,3 @@ def facts_at(connection: Connection, state: State, moment: int) -> Facts:
     rates = connection.execute(select(meta.c.value).where(meta.c.key == "base_rates")).scalar_one()
     told = [json.loads(text) for text in record_texts(connection)]
     return facts_of(told, opened, bodies, rates.encode(), at_us=moment)
-
-
-def names_of(connection: Connection) -> dict[str, tuple[str | None, int]]:
-    """Return the display name of each agent, and when it registered."""
-    rows = connection.execute(select(agents.c.slug, agents.c.display_name, agents.c.created_at))
-    return {row.slug: (row.display_name, row.created_at) for row in rows}

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import secrets
 from dataclasses import dataclass
-from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sqlalchemy import select
 
-from openoutcry.arena.decisions import Decided, Submission, opened
-from openoutcry.arena.log.records import Record, canonical
+from openoutcry.arena.decisions import Decided, Submission
+from openoutcry.arena.log.records import Record
 from openoutcry.arena.log.writer import Batch as LogBatch
 from openoutcry.arena.log.writer import LogWriter
 from openoutcry.arena.protocol import STATUS, ArenaError
@@ -34,7 +32,8 @@ class Planned(NamedTuple):
 
     written: Record
     submission_id: str
-    opened: list[dict[str, Any]]
+    opened: str
+    n_accepted: int
     rejected: list[dict[str, str]]
 
 
@@ -99,7 +98,7 @@ class Submitting:
             "received_at": text_of(self.received_at),
             "snapshot_as_of": text_of(as_of),
             "n_markets_submitted": len(self.submission.decisions),
-            "n_markets_accepted": len(planned.opened),
+            "n_markets_accepted": planned.n_accepted,
             "rejected": planned.rejected,
             "anchor": {
                 "registry_date": date,
@@ -107,11 +106,12 @@ class Submitting:
                 "anchor_url": f"{self.public}/registry?date={date}#row-{date}",
             },
             "proof_url": f"{self.public}/registry/proof/{planned.submission_id}",
-        } | log.receipt(sealed, written, planned.opened)
-        body = json.dumps(told, ensure_ascii=False, separators=(",", ":")).encode()
+        }
+        head = json.dumps(told, ensure_ascii=False, separators=(",", ":"))
+        # Both are objects: the members of one go on in the other.
+        body = f"{head[:-1]},{log.receipt(sealed, written, planned.opened)[1:]}".encode()
         if self.idempotency_key is not None:
-            row = {"agent": self.agent.id, "key": self.idempotency_key, "status": 200, "answer": body}
-            batch.add(replies, **row, body_sha256=self.submission.body_sha256)
+            batch.add(replies, self.agent.id, self.idempotency_key, self.submission.body_sha256, 200, body)
             batch.answered[self] = body
         return Answered(body)
 
@@ -133,50 +133,41 @@ class Submitting:
     def _parted(self, batch: Batch) -> tuple[list[tuple[Decided, Market]], list[dict[str, str]]]:
         """Return decisions that are accepted, and the others with the reason."""
         accepted, rejected = [], []
+        taken, as_of = batch.accepted.of(batch.connection, self.agent.id), self.submission.snapshot_as_of
         for decided in self.submission.decisions:
             market = batch.state.markets.get(decided.market_id)
-            reason = "unknown_market" if market is None else self._reason(batch, market)
-            if market is None or reason is not None:
-                rejected.append({"market_id": decided.market_id, "reason": str(reason)})
+            if market is None:
+                reason = "unknown_market"
+            elif not market.takes(self.received_at):
+                reason = "decision_cutoff_passed"
+            elif as_of <= taken.get(market.id, -1):
+                is_newest = as_of == taken[market.id]
+                reason = "duplicate_market" if is_newest or self._has_decided(batch, market) else "stale_snapshot"
             else:
                 accepted.append((decided, market))
+                continue
+            rejected.append({"market_id": decided.market_id, "reason": reason})
         return accepted, rejected
 
-    def _reason(self, batch: Batch, market: Market) -> str | None:
-        if not market.takes(self.received_at):
-            return "decision_cutoff_passed"
-        taken = batch.accepted.of(batch.connection, self.agent.id, market.id)
-        as_of = self.submission.snapshot_as_of
-        if as_of in taken:
-            return "duplicate_market"
-        return "stale_snapshot" if taken and as_of < taken[-1] else None
+    def _has_decided(self, batch: Batch, market: Market) -> bool:
+        """Return whether the agent decided on this snapshot before a newer one."""
+        batch.flush()
+        of_both = (submissions.c.agent == self.agent.id) & (submissions.c.as_of == self.submission.snapshot_as_of)
+        told = batch.connection.execute(select(submissions.c.opened).where(of_both)).scalars()
+        return any(body["market_id"] == market.market_id for text in told for body in json.loads(text))
 
     def _written(self, batch: Batch, accepted: list[tuple[Decided, Market]], rejected: list[dict[str, str]]) -> Planned:
         as_of = self.submission.snapshot_as_of
-        bodies = [opened(decided, secrets.token_hex(32)) for decided, _ in accepted]
-        # By their hashes, so that their order says nothing of the markets.
-        committed = sorted((sha256(canonical(body).encode()).hexdigest(), body) for body in bodies)
-        submission_id = batch.new_id(self.received_at)
-        written = batch.record(
-            "submission",
-            {
-                "submission_id": submission_id,
-                "agent_slug": self.agent.slug,
-                "received_at": text_of(self.received_at),
-                "snapshot_as_of": text_of(as_of),
-                "snapshot_sha256": batch.state.snapshots[as_of],
-                "commitments": [digest for digest, _ in committed],
-            },
-        )
-        told = [body for _, body in committed]
-        ids = {"seq": written.seq, "agent": self.agent.id, "received_at": self.received_at, "as_of": as_of}
-        text = json.dumps(told, ensure_ascii=False, separators=(",", ":"))
-        batch.add(submissions, **ids, submission_id=submission_id, sha256=written.sha256, opened=text)
+        submission_id, received = batch.new_id(self.received_at), text_of(self.received_at)
+        members = (submission_id, self.agent.slug, received, text_of(as_of), batch.state.snapshots[as_of])
+        written, opened = batch.submission(members, [decided for decided, _ in accepted])
+        agent, seq, at = self.agent.id, written.seq, self.received_at
+        batch.add(submissions, seq, submission_id, agent, at, as_of, written.sha256, opened)
+        taken = batch.accepted.of(batch.connection, agent)
         for decided, market in accepted:
-            shares = {"yes_probability": decided.yes_probability, "confidence": decided.confidence}
-            batch.add(decisions, **ids, market=market.id, cutoff=market.decision_cutoff, **shares)
-            batch.accepted.add(self.agent.id, market.id, as_of)
-        return Planned(written, submission_id, told, rejected)
+            batch.add(decisions, agent, market.id, as_of, seq, at, decided.yes_probability, decided.confidence)
+            taken[market.id] = as_of
+        return Planned(written, submission_id, opened, len(accepted), rejected)
 
 
 def _refused(rejected: list[dict[str, str]]) -> ArenaError:

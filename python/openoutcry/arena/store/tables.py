@@ -23,12 +23,13 @@ records = Table(
     Column("record", LargeBinary, nullable=False),
 )
 
-# Leaf hashes, 256 a row, so that a million are read at once when a server starts.
-hashes = Table(
-    "hashes",
+# Full tiles of levels 0 and 1, each written once: a server that starts reads those of level 1.
+tiles = Table(
+    "tiles",
     METADATA,
-    Column("tile", Integer, primary_key=True, autoincrement=False),
-    Column("leaves", LargeBinary, nullable=False),
+    Column("level", Integer, primary_key=True, autoincrement=False),
+    Column("place", Integer, primary_key=True, autoincrement=False),
+    Column("hashes", LargeBinary, nullable=False),
 )
 
 agents = Table(
@@ -105,15 +106,15 @@ submissions = Table(
     Index("submissions_by_agent", "agent", "seq"),
 )
 
+# Of each agent and market, the decision on the newest snapshot.
 decisions = Table(
     "decisions",
     METADATA,
     Column("agent", Integer, primary_key=True, autoincrement=False),
     Column("market", Integer, primary_key=True, autoincrement=False),
-    Column("as_of", WIDE, primary_key=True, autoincrement=False),
+    Column("as_of", WIDE, nullable=False),
     Column("seq", WIDE, nullable=False),
     Column("received_at", WIDE, nullable=False),
-    Column("cutoff", WIDE, nullable=False),
     Column("yes_probability", Text, nullable=False),
     Column("confidence", Text),
     sqlite_with_rowid=False,

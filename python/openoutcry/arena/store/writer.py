@@ -12,28 +12,26 @@ import queue
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Future
-from hashlib import sha256
 from typing import Any, Protocol
 
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import Connection
+from sqlalchemy.exc import OperationalError
 
-from openoutcry import openoutcry_py as native
 from openoutcry.arena.log.notes import SignerKey
-from openoutcry.arena.log.records import Link
 from openoutcry.arena.log.writer import Batch as LogBatch
 from openoutcry.arena.log.writer import LogWriter
 from openoutcry.arena.protocol import ArenaError
 from openoutcry.arena.store.batch import Batch, Known
 from openoutcry.arena.store.database import Database
 from openoutcry.arena.store.state import State
-from openoutcry.arena.store.tables import hashes, records
+from openoutcry.arena.store.tables import tiles
+from openoutcry.arena.store.tiling import full_tiles, read_log
 
 _LOGGER = logging.getLogger("openoutcry.arena")
 
 MOST = 512
 """Entries of a transaction at most."""
-TILE = 256
-_LAST = select(func.coalesce(func.max(records.c.seq), -1))
+_LAST = "SELECT coalesce(max(seq), -1) FROM records"
 
 
 class Entry(Protocol):
@@ -141,12 +139,12 @@ class Writer:
         return asked, True
 
     def _commit(self, asked: list[_Asked]) -> None:
-        """Write entries in one transaction, or none of them."""
+        """Write entries in one transaction, or none; those at fault, alone."""
         sealed: LogBatch | None = None
         try:
             connection = self.connection()
             with connection.begin():
-                if connection.execute(_LAST).scalar() != self.log.end.seq - 1:
+                if connection.exec_driver_sql(_LAST).scalar() != self.log.end.seq - 1:
                     self._read(connection)
                 batch = Batch(connection, self._state, self.log, self._known)
                 planned = [self._planned(each, batch) for each in asked]
@@ -154,21 +152,29 @@ class Writer:
                 for each, plan in zip(asked, planned, strict=True):
                     if each.error is None:
                         each.result = each.entry.answer(plan, self.log, sealed, batch)
+                for level, place in full_tiles(sealed.begin.seq, self.log.end.seq):
+                    batch.add(tiles, level, place, self.log.tree.tile(level, place))
                 batch.flush()
-                self._keep_hashes(connection, sealed.begin.seq)
-        except BaseException as error:  # noqa: BLE001 whoever waits must be told, whatever it was
-            self._undo(asked, sealed, error)
+        except OperationalError as error:
+            self._undo(sealed)
+            told = "a disk that keeps what is written is required; received a failure, and nothing was accepted"
+            _refuse(asked, ArenaError("unavailable", told, retry_after=5), error)
+            return
+        except Exception as error:  # noqa: BLE001 nobody has foreseen it, and whoever waits must be told
+            self._undo(sealed)
+            if len(asked) == 1:
+                _refuse(asked, ArenaError("internal_error", "a request that this server can answer is required"), error)
+            # What is at fault is found out one by one, and the others are written.
+            for each in asked if len(asked) > 1 else ():
+                each.error = None
+                self._commit([each])
             return
         self.checkpoint = sealed.checkpoint
         batch.committed()
 
     def _read(self, connection: Connection) -> None:
         """Take over log and state as the database has them."""
-        tiles = connection.execute(select(hashes.c.leaves).order_by(hashes.c.tile)).scalars()
-        tree = native.MerkleTree(b"".join(map(bytes, tiles)))
-        last = connection.execute(select(records.c.record).where(records.c.seq == len(tree) - 1)).scalar()
-        end = Link() if last is None else Link(len(tree), sha256(bytes(last)).hexdigest())
-        self.log = LogWriter(self._key, tree, end)
+        self.log = LogWriter(self._key, *read_log(connection))
         self._known.accepted.forget()
         self._state.read(connection)
 
@@ -185,27 +191,13 @@ class Writer:
             asked.error = error
             return None
 
-    def _undo(self, asked: list[_Asked], sealed: LogBatch | None, error: BaseException) -> None:
-        _LOGGER.error("nothing was written of %d entries", len(asked), exc_info=error)
+    def _undo(self, sealed: LogBatch | None) -> None:
         if sealed is not None:
             self.log.undo(sealed)
         self._known.accepted.forget()
         if self._connection is not None:
             self._connection.close()
             self._connection = None
-        told = "a disk that keeps what is written is required; received a failure, and nothing was accepted"
-        for each in asked:
-            each.result, each.error = None, ArenaError("unavailable", told, retry_after=5)
-
-    def _keep_hashes(self, connection: Connection, size: int) -> None:
-        """Write the tiles of leaf hashes that records from a size on have changed."""
-        end = self.log.end.seq
-        for tile in range(size // TILE, -(-end // TILE)):
-            leaves = self.log.tree.tile(0, tile, min(TILE, end - tile * TILE))
-            if tile * TILE < size:
-                connection.execute(update(hashes).where(hashes.c.tile == tile).values(leaves=leaves))
-            else:
-                connection.execute(insert(hashes).values(tile=tile, leaves=leaves))
 
 
 def _parted(asked: list[_Asked]) -> Iterator[list[_Asked]]:
@@ -219,6 +211,12 @@ def _parted(asked: list[_Asked]) -> Iterator[list[_Asked]]:
         else:
             held.append(each)
     yield from ([held] if held else [])
+
+
+def _refuse(asked: list[_Asked], refusal: ArenaError, error: Exception) -> None:
+    _LOGGER.error("nothing was written of %d entries", len(asked), exc_info=error)
+    for each in asked:
+        each.error = refusal
 
 
 def _tell(asked: list[_Asked]) -> None:

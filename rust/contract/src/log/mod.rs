@@ -4,6 +4,7 @@
 //! of what a log and its reveals say by themselves; checkpoints and signatures are checked in Python.
 
 mod exact;
+mod sealing;
 mod shapes;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,6 +14,8 @@ use sha2::{Digest, Sha256};
 
 use crate::json::hex_of;
 use crate::merkle::{Hash, Tree, hash_leaf};
+
+pub use sealing::{Decided, Head, Sealed, seal_submission};
 
 /// The most bytes that a record may have: entry bundles give them 16 bits.
 pub const LONGEST: usize = 65_535;

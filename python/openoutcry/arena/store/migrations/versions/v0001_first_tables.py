@@ -50,10 +50,11 @@ def _make_log() -> None:
         sa.PrimaryKeyConstraint("date"),
     )
     op.create_table(
-        "hashes",
-        sa.Column("tile", sa.Integer(), autoincrement=False, nullable=False),
-        sa.Column("leaves", sa.LargeBinary(), nullable=False),
-        sa.PrimaryKeyConstraint("tile"),
+        "tiles",
+        sa.Column("level", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("place", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("hashes", sa.LargeBinary(), nullable=False),
+        sa.PrimaryKeyConstraint("level", "place"),
     )
     op.create_table(
         "meta",
@@ -75,13 +76,12 @@ def _make_decided() -> None:
         "decisions",
         sa.Column("agent", sa.Integer(), autoincrement=False, nullable=False),
         sa.Column("market", sa.Integer(), autoincrement=False, nullable=False),
-        sa.Column("as_of", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=False, nullable=False),
+        sa.Column("as_of", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("seq", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("received_at", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.Column("cutoff", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("yes_probability", sa.Text(), nullable=False),
         sa.Column("confidence", sa.Text(), nullable=True),
-        sa.PrimaryKeyConstraint("agent", "market", "as_of"),
+        sa.PrimaryKeyConstraint("agent", "market"),
         sqlite_with_rowid=False,
     )
     op.create_table(
@@ -161,7 +161,7 @@ def downgrade() -> None:
     op.drop_table("meta")
     op.drop_index(op.f("ix_markets_decision_cutoff"), table_name="markets")
     op.drop_table("markets")
-    op.drop_table("hashes")
+    op.drop_table("tiles")
     op.drop_table("decisions")
     op.drop_table("days")
     op.drop_table("agents")

@@ -1,0 +1,71 @@
+"""A live season: real sources, asked shortly before every edge."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+
+import httpx
+
+from openoutcry.arena.snapshots.building import Snapshot, build
+from openoutcry.arena.snapshots.times import UTC
+from openoutcry.arena.sources.captures import captured, remember, resume, save
+from openoutcry.arena.sources.fetching import Fetcher, make_client
+from openoutcry.arena.sources.gathering import gather
+from openoutcry.arena.sources.observing import Observation
+from openoutcry.arena.sources.plan import Plan
+
+
+def utc_now() -> datetime:
+    """Return the time."""
+    return datetime.now(UTC)
+
+
+class Live:
+    """Asks the sources of a plan before every edge, and makes its snapshot.
+
+    Args:
+        plan: What to ask, of whom.
+        folder: Where captures are kept; `captures.replay` makes the same snapshots of them. A new `Live` goes on where
+            the last one stopped.
+        clock: Tells the time.
+        transport: How requests are made; `httpx`'s own by default.
+
+    Raises:
+        SnapshotError: The folder holds something else.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        folder: Path,
+        clock: Callable[[], datetime] = utc_now,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self._plan, self._folder, self._clock = plan, folder, clock
+        self._client = make_client(transport)
+        # An edge may have been captured by who was stopped before it: it is made of that, and asked for no second time.
+        self._observer = resume(folder, before=clock())
+        self._observation: Observation | None = None
+
+    def prepare(self, edge: datetime) -> None:
+        """Ask all sources for an edge that has not come yet, and keep what they say."""
+        found = captured(self._folder, edge)
+        if found is None:
+            fetcher = Fetcher(self._client, self._clock, self._observer.known, until=edge)
+            found = gather(fetcher, self._plan)
+            save(self._folder, edge, found)
+        self._observation = self._observer.observe(edge, found)
+
+    def snapshot(self, edge: datetime) -> Snapshot | None:
+        """Return the snapshot of an edge.
+
+        None where it was not prepared, or no source answered.
+        """
+        seen = self._observation
+        if seen is None or seen.as_of != edge:
+            return None
+        remember(self._folder, self._observer)
+        return None if seen.is_down else build(edge, seen.seen)

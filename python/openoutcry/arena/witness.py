@@ -1,0 +1,172 @@
+"""A witness of a log: it signs what it has seen grow by appending alone.
+
+It is run by somebody else than the log, with a folder of its own. An operator that shows two histories needs a witness
+to forget one of them: it does not. Needs `openoutcry[arena]`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from collections.abc import Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import httpx
+
+from openoutcry import openoutcry_py as native
+from openoutcry.arena.log.notes import WITNESS, Note, SignerKey, VerifierKey, open_checkpoint
+from openoutcry.arena.times import SECOND
+from openoutcry.errors import refusal
+from openoutcry.openoutcry_py import OpenOutcryError
+
+_LONGEST = 1_000_000
+
+
+class Misbehaviour(Exception):  # noqa: N818
+    """A log has shown what does not go on with what it showed before.
+
+    Attributes:
+        evidence: The folder that holds both checkpoints, each signed by the log, and the proof that came.
+    """
+
+    def __init__(self, why: str, evidence: Path) -> None:
+        super().__init__(f"{why}; both checkpoints are in '{evidence}'")
+        self.evidence = evidence
+
+
+class Seen(NamedTuple):
+    """What a witness has cosigned: how many records, and the note with both signatures."""
+
+    size: int
+    note: str
+
+
+class Witness:
+    """Keeps the last checkpoint of a log, and cosigns the next one.
+
+    Args:
+        folder: Made where it is missing; holds `witness.key`, `log.vkey`, `checkpoint` and `evidence`.
+        url: Where the Arena is.
+        name: Of a new key; that of an old one stands.
+        transport: How requests are made; httpx's own by default.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        url: str,
+        name: str = "witness.local",
+        *,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self._folder, self._http = folder, httpx.Client(base_url=url, timeout=30.0, transport=transport)
+        if not (folder / "witness.key").exists():
+            made = SignerKey(name, secrets.token_bytes(32), WITNESS)
+            _keep(folder / "witness.key", made.private_text() + "\n")
+        self.key = SignerKey.parse(_read(folder / "witness.key").strip())
+
+    @property
+    def log(self) -> VerifierKey:
+        """The key of the log, as it is known."""
+        return VerifierKey.parse(_read(self._folder / "log.vkey").strip())
+
+    def know(self, vkey: str | None = None) -> None:
+        """Keep the key of the log, by default the first that the server tells; it stands.
+
+        Raises:
+            OpenOutcryError: `argument_invalid`: it is none, or not the one that is kept.
+            httpx.HTTPError: the server has not answered as it must.
+        """
+        if not (self._folder / "log.vkey").exists():
+            told = VerifierKey.parse(vkey or self._text("/registry/vkey").strip())
+            _keep(self._folder / "log.vkey", f"{told}\n")
+        if vkey not in (None, str(self.log)):
+            raise refusal("argument_invalid", f"the log that was witnessed, {self.log}, is required; received {vkey}")
+
+    def see(self, moment: int) -> Seen:
+        """Cosign the newest checkpoint, and hand the cosignature to the log.
+
+        Args:
+            moment: Now, which the cosignature says.
+
+        Raises:
+            Misbehaviour: it does not go on with the last one; nothing is signed.
+            OpenOutcryError: `argument_invalid`: it is no checkpoint of the log.
+            httpx.HTTPError: the server has not answered as it must.
+        """
+        note = self._text("/registry/checkpoint")
+        received = open_checkpoint(note, self.log)
+        place = self._folder / "checkpoint"
+        if place.exists():
+            self._check(_read(place), note)
+        elif received.size == 0:
+            raise refusal("argument_invalid", "a log with a record is required; received an empty one")
+        text = Note.parse(note).text
+        # On the disk before it is signed: what was signed is never forgotten.
+        _keep(place, note)
+        signed = note + self.key.line(text, moment // SECOND)
+        _keep(self._folder / "cosigned", signed)
+        answer = self._http.post("/registry/cosignatures", content=signed.encode())
+        answer.raise_for_status()
+        return Seen(received.size, signed)
+
+    def _check(self, kept: str, note: str) -> None:
+        """Check that a checkpoint goes on with the one that is kept."""
+        old, new = open_checkpoint(kept, self.log), open_checkpoint(note, self.log)
+        if new.size < old.size:
+            self._refuse(f"the log went back from {old.size} records to {new.size}", kept, note, {})
+        if new.size == old.size:
+            if new.root != old.root:
+                self._refuse(f"the log has two roots of {old.size} records", kept, note, {})
+            return
+        told = self._http.get("/registry/consistency", params={"from": old.size, "to": new.size})
+        if told.is_server_error:
+            told.raise_for_status()
+        try:
+            proof = told.json()
+            hashes = [bytes.fromhex(each) for each in proof["proof"]]
+            is_consistent = native.merkle_is_consistent(old.size, new.size, old.root, new.root, hashes)
+        except (KeyError, TypeError, ValueError, OpenOutcryError):
+            proof, is_consistent = {"received": told.text[:_LONGEST]}, False
+        if not is_consistent:
+            why = f"no proof was given that the log of {old.size} records begins that of {new.size}"
+            self._refuse(why, kept, note, proof)
+
+    def _refuse(self, why: str, kept: str, note: str, proof: Mapping[str, Any]) -> None:
+        evidence = self._folder / "evidence" / sha256((kept + note).encode()).hexdigest()[:16]
+        evidence.mkdir(parents=True, exist_ok=True)
+        for name, text in (("kept", kept), ("received", note), ("proof.json", json.dumps(proof) + "\n")):
+            _keep(evidence / name, text)
+        raise Misbehaviour(why, evidence)
+
+    def _text(self, path: str) -> str:
+        answer = self._http.get(path).raise_for_status()
+        if len(answer.content) > _LONGEST:
+            raise refusal("argument_invalid", f"a short answer to {path} is required; received a long one")
+        return answer.text
+
+    def close(self) -> None:
+        """Close connections."""
+        self._http.close()
+
+
+def _read(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+def _keep(path: Path, text: str) -> None:
+    """Write a file that is whole or not there, and is on the disk."""
+    begun = path.with_name(f"{path.name}.tmp")
+    with os.fdopen(os.open(begun, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        file.write(text.encode())
+        file.flush()
+        os.fsync(file.fileno())
+    begun.replace(path)
+    if hasattr(os, "O_DIRECTORY"):
+        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+        os.fsync(folder)
+        os.close(folder)

@@ -1,0 +1,287 @@
+"""`openoutcry arena`, for who keeps one: results, agents, exports and backups.
+
+What changes something is a record of the log. A server may run meanwhile: it reads what was written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from openoutcry.errors import refusal
+
+if TYPE_CHECKING:
+    from openoutcry.arena.store.arena import Arena
+    from openoutcry.arena.store.state import Market
+
+app = typer.Typer(rich_markup_mode="markdown")
+
+OPERATOR = "For who keeps an arena"
+DATA = typer.Option(Path("arena"), "--data-dir", help="Folder of database and key.")
+DATABASE = typer.Option(None, help="A database of SQLAlchemy, such as `postgresql+psycopg://...`; a file by default.")
+
+SEASON_EXAMPLES = (
+    "**Examples** `openoutcry arena season`, and `openoutcry arena season 2026Q2 --theater iran` for its board."
+)
+MARKET_EXAMPLES = """
+**Examples** `openoutcry arena market --status closed`, and `openoutcry arena market kalshi:KXIRANSTRIKE-DEMO1` for one.
+
+Markets come with snapshots, which the log has: no command adds one.
+"""
+RESOLVE_EXAMPLES = "**Example** `openoutcry arena resolve kalshi:KXIRANSTRIKE-DEMO1 finalized --outcome no`"
+AMEND_EXAMPLES = """
+**Example** `openoutcry arena amend kalshi:KXIRANSTRIKE-DEMO1 yes --source 'correction of the exchange'`
+
+The first result stays in the log. All scores follow the new one at once, and the command says whose changed.
+"""
+SUSPEND_EXAMPLES = "**Example** `openoutcry arena suspend eve 'two agents of one person'`, and `--lift` to end it."
+ISSUE_EXAMPLES = "**Example** `openoutcry arena issue-key my-agent --name 'My agent'`, which prints the key once."
+ROTATE_EXAMPLES = "**Example** `openoutcry arena rotate-key my-agent`, whose old key dies at once."
+EXPORT_EXAMPLES = "**Example** `openoutcry arena export season --data-dir arena`, for `openoutcry arena verify season`."
+BACKUP_EXAMPLES = """
+**Example** `openoutcry arena backup /srv/backup/2026-05-08 --data-dir arena`, also while it is served.
+
+To restore, serve the copy: `openoutcry arena serve --data-dir /srv/backup/2026-05-08`. Records that came after it are
+lost then, and whoever holds a receipt or a witness's checkpoint of them can prove it.
+"""
+
+
+@contextmanager
+def shown() -> Iterator[None]:
+    """Say in one line what the Arena has refused."""
+    from openoutcry.arena.protocol import ArenaError
+
+    try:
+        yield
+    except ArenaError as error:
+        typer.echo(f"error: {error}", err=True)
+        for each in error.more.get("rejected", ()):
+            typer.echo(f"rejected: {each['market_id']}: {each['reason']}", err=True)
+        raise typer.Exit(2) from error
+
+
+def opened(folder: Path, database: str | None, *, is_new: bool = False) -> Arena:
+    """Return the arena of a folder, open; a new one only where that is wanted."""
+    try:
+        from openoutcry.arena.store.arena import KEY, Arena
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError("needs `pip install openoutcry[arena]`", name=error.name) from error
+    if not is_new and not (folder / KEY).exists():
+        raise refusal("argument_invalid", f"the folder of an arena, with its `{KEY}`, is required; received '{folder}'")
+    return Arena(folder, database)
+
+
+@app.command(epilog=SEASON_EXAMPLES, rich_help_panel=OPERATOR)
+def season(
+    name: str | None = typer.Argument(None, help="A quarter such as `2026Q2`, or `all`, whose board is wanted."),
+    theater: str | None = typer.Option(None, help="The board of one region."),
+    folder: Path = DATA,
+    database: str | None = DATABASE,
+) -> None:
+    """List seasons, or the board of one."""
+    from openoutcry.arena.exporting import board_of
+    from openoutcry.arena.times import now, season_of, text_of
+
+    with shown(), opened(folder, database) as arena:
+        moment, state = now(), arena.state
+        seasons = {"all": None} | dict(_seasons(season_of, arena, moment))
+        if name is not None:
+            if name not in seasons:
+                raise refusal("argument_invalid", f"a season of {', '.join(seasons)} is required; received {name!r}")
+            for row in board_of(arena, moment, seasons[name], theater).rows:
+                scores = (row.brier, row.brier_skill_score, row.roi)
+                told = "  ".join(_score(each) for each in scores)
+                typer.echo(f"{row.rank or '-':>5}  {row.slug:40}  {row.n_scored:>6}  {told}")
+            return
+        latest = "none" if state.latest is None else text_of(state.latest)
+        n_records = arena.writer.log.end.seq
+        typer.echo(f"log: {arena.key.verifier.name}, {n_records:,} records since {state.began}")
+        typer.echo(f"agents: {len(state.agents):,}, snapshots: {len(state.snapshots):,}, newest {latest}")
+        for each, window in seasons.items():
+            rows = board_of(arena, moment, window).rows
+            scored = [row for row in rows if row.n_scored]
+            settled = _settled(arena, window)
+            best = f", first {scored[0].slug}" if scored else ""
+            typer.echo(f"{each}: {settled:,} markets with a result, {len(scored):,} agents scored{best}")
+
+
+def _seasons(season_of: Any, arena: Arena, moment: int) -> Iterator[tuple[str, tuple[int, int]]]:
+    from openoutcry.arena.times import moment_of
+
+    at = moment_of("began", f"{arena.state.began}T00:00:00Z")
+    while at <= moment:
+        name, window = season_of(at)
+        yield name, window
+        at = window[1]
+
+
+def _settled(arena: Arena, window: tuple[int, int] | None) -> int:
+    found = [each.resolved_at for each in arena.state.markets.values() if each.outcome and each.resolved_at]
+    return sum(window is None or window[0] <= at < window[1] for at in found)
+
+
+def _score(value: float | None) -> str:
+    return f"{'-' if value is None else format(value, '.4f'):>8}"
+
+
+@app.command(epilog=MARKET_EXAMPLES, rich_help_panel=OPERATOR)
+def market(
+    market_id: str | None = typer.Argument(None, help="Which one; all by default."),
+    status: str | None = typer.Option(None, help="`open`, `closed` or `settled`."),
+    folder: Path = DATA,
+    database: str | None = DATABASE,
+) -> None:
+    """List markets, or show one with all that the log has of it."""
+    import json
+
+    from openoutcry.arena.server.listing import listed
+    from openoutcry.arena.store.reading import record_texts
+    from openoutcry.arena.times import now, text_of
+
+    with shown(), opened(folder, database) as arena:
+        if market_id is None:
+            for each in ("open", "closed", "settled") if status is None else (status,):
+                for row in listed(arena.state, arena.reading, each, None, now())["markets"]:
+                    told = f"{each:8} {row['decision_cutoff']}  {row['market_id']}  {row['outcome'] or ''}"
+                    typer.echo(told.rstrip())
+            return
+        found = _known(arena, market_id)
+        typer.echo(f"{found.market_id}: {found.question}")
+        typer.echo(f"theaters: {', '.join(found.theaters) or 'none'}")
+        typer.echo(f"cutoff: {text_of(found.decision_cutoff)}, closes: {text_of(found.settlement_at)}")
+        typer.echo(f"snapshots: {text_of(found.first_as_of)} to {text_of(found.last_as_of)}")
+        with arena.reading.connect() as connection:
+            for text in record_texts(connection):
+                told = json.loads(text)
+                if told["type"] == "resolution" and told["market_id"] == market_id:
+                    outcome = f", {told['outcome']}" if told["outcome"] else ""
+                    typer.echo(f"record {told['seq']}: {told['status']}{outcome}, {told['at']}, by {told['source']}")
+
+
+def _known(arena: Arena, market_id: str) -> Market:
+    from openoutcry.arena.protocol import ArenaError
+
+    if market_id not in arena.state.markets:
+        raise ArenaError("not_found", f"a market of some snapshot is required; received {market_id!r}")
+    return arena.state.markets[market_id]
+
+
+@app.command(epilog=RESOLVE_EXAMPLES, rich_help_panel=OPERATOR)
+def resolve(
+    market_id: str = typer.Argument(help="Which market."),
+    status: str = typer.Argument(help="`determined`, `disputed`, `amended`, `finalized`, `void` or `scalar`."),
+    outcome: str | None = typer.Option(None, help="`yes` or `no`, where there is a result."),
+    source: str = typer.Option("operator", help="Who says so."),
+    folder: Path = DATA,
+    database: str | None = DATABASE,
+) -> None:
+    """Say what became of a market; the last word stands, and the log has all."""
+    with shown(), opened(folder, database) as arena:
+        _resolve(arena, market_id, status, outcome, source)
+
+
+def _resolve(arena: Arena, market_id: str, status: str, outcome: str | None, source: str) -> None:
+    from openoutcry.arena.store.entries import Resolving
+    from openoutcry.arena.times import now
+
+    seq = arena.writer.write(Resolving(market_id, status, outcome, None, source, now()))
+    typer.echo(f"record {seq}: {market_id} is {status}{'' if outcome is None else f', {outcome}'}")
+
+
+@app.command(epilog=AMEND_EXAMPLES, rich_help_panel=OPERATOR)
+def amend(
+    market_id: str = typer.Argument(help="A market that has a result."),
+    outcome: str = typer.Argument(help="`yes` or `no`."),
+    source: str = typer.Option("operator", help="Who says so."),
+    folder: Path = DATA,
+    database: str | None = DATABASE,
+) -> None:
+    """Correct a result, which scores everybody anew and in public."""
+    from openoutcry.arena.exporting import board_of
+    from openoutcry.arena.protocol import ArenaError
+    from openoutcry.arena.times import now
+
+    with shown(), opened(folder, database) as arena:
+        if _known(arena, market_id).status is None:
+            raise ArenaError("invalid_payload", "a market with a result is required; `resolve` gives it the first")
+        before = {row.slug: (row.rank, row.brier) for row in board_of(arena, now()).rows}
+        _resolve(arena, market_id, "amended", outcome, source)
+        for row in board_of(arena, now()).rows:
+            rank, brier = before.get(row.slug, (None, None))
+            if (rank, brier) != (row.rank, row.brier):
+                ranks = f"rank {rank or '-'} to {row.rank or '-'}"
+                typer.echo(f"{row.slug}: {ranks}, Brier {_score(brier).strip()} to {_score(row.brier).strip()}")
+
+
+@app.command(epilog=SUSPEND_EXAMPLES, rich_help_panel=OPERATOR)
+def suspend(
+    slug: str = typer.Argument(help="The agent."),
+    reason: str = typer.Argument(help="Why, in public."),
+    lift: bool = typer.Option(False, "--lift", help="Let it submit again."),
+    folder: Path = DATA,
+    database: str | None = DATABASE,
+) -> None:
+    """Suspend an agent, or let it submit again; the log says so."""
+    from openoutcry.arena.store.entries import Suspending
+    from openoutcry.arena.times import now
+
+    with shown(), opened(folder, database) as arena:
+        arena.writer.write(Suspending(slug.lower(), not lift, reason, now()))
+
+
+@app.command("issue-key", epilog=ISSUE_EXAMPLES, rich_help_panel=OPERATOR)
+def issue_key(
+    slug: str = typer.Argument(help="a-z, 0-9, `_` and `-`; nobody else's, for good."),
+    name: str | None = typer.Option(None, help="Name for people."),
+    folder: Path = DATA,
+    database: str | None = DATABASE,
+) -> None:
+    """Register an agent, whatever the day's cap is, and print its key once."""
+    from openoutcry.arena.protocol import MOST_DISPLAY_NAME, ArenaError, slug_of
+    from openoutcry.arena.store.entries import Registering
+    from openoutcry.arena.times import now
+
+    with shown(), opened(folder, database) as arena:
+        known = slug_of(slug)
+        if known is None or len(name or "") > MOST_DISPLAY_NAME:
+            wanted = f"a slug of 1 to 40 of a-z, 0-9, `_` and `-`, and a name of at most {MOST_DISPLAY_NAME} characters"
+            raise ArenaError("invalid_registration", f"{wanted} are required; received {slug[:64]!r}")
+        typer.echo(arena.writer.write(Registering(known, name, None, now())))
+
+
+@app.command("rotate-key", epilog=ROTATE_EXAMPLES, rich_help_panel=OPERATOR)
+def rotate_key(
+    slug: str = typer.Argument(help="An agent whose key is lost or known to others."),
+    folder: Path = DATA,
+    database: str | None = DATABASE,
+) -> None:
+    """Give an agent another key, which is printed once; the old one dies."""
+    from openoutcry.arena.store.entries import RotatingKey
+    from openoutcry.arena.times import now
+
+    with shown(), opened(folder, database) as arena:
+        typer.echo(arena.writer.write(RotatingKey(slug.lower(), now())))
+
+
+@app.command(epilog=EXPORT_EXAMPLES, rich_help_panel=OPERATOR)
+def export(
+    out: Path = typer.Argument(help="A new folder."), folder: Path = DATA, database: str | None = DATABASE
+) -> None:
+    """Write a season as files, from which anybody can check and recompute it."""
+    from openoutcry.arena.exporting import export as write
+    from openoutcry.arena.times import now
+
+    with shown(), opened(folder, database) as arena:
+        typer.echo(f"exported: {write(arena, out, now()):,} records to {out}")
+
+
+@app.command(epilog=BACKUP_EXAMPLES, rich_help_panel=OPERATOR)
+def backup(out: Path = typer.Argument(help="A new folder."), folder: Path = DATA) -> None:
+    """Copy an arena with its key, also while it is served, and check the copy."""
+    from openoutcry.arena.store.backup import backup as copy
+
+    typer.echo(f"backed up: {copy(folder, out):,} records to {out}; keep it as secret as the key in it")

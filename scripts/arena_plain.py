@@ -1,0 +1,101 @@
+"""What `arena_load.py` is compared with: a plain FastAPI, a transaction a request.
+
+It checks the body, hashes key and body, and keeps them with the decisions, as sure on the disk. It has no log, no
+commitments, no proofs, no limits and no rules of the competition: `python arena_plain.py FILE PORT`.
+"""
+
+from __future__ import annotations
+
+import sys
+from hashlib import sha256
+from typing import Annotated
+
+import uvicorn
+from fastapi import FastAPI, Header, HTTPException
+from fastapi.responses import Response
+from pydantic import BaseModel, Field
+from sqlalchemy import create_engine, event, text
+
+BASE = "/v2/competition"
+SNAPSHOT = b"{" + b" " * 40_000 + b"}"
+TABLES = (
+    "CREATE TABLE agents (key_sha256 BLOB PRIMARY KEY, slug TEXT)",
+    "CREATE TABLE submissions (id INTEGER PRIMARY KEY, slug TEXT, sha256 TEXT, body TEXT)",
+    "CREATE TABLE decisions (submission INTEGER, market_id TEXT, yes REAL, confidence REAL, reasoning TEXT)",
+    "CREATE TABLE snapshots (as_of TEXT PRIMARY KEY, body BLOB)",
+)
+
+
+class Decision(BaseModel):
+    """One market."""
+
+    market_id: str
+    yes_probability: Annotated[float, Field(ge=0, le=1)]
+    confidence: Annotated[float | None, Field(ge=0, le=1)] = None
+    reasoning: str | None = None
+
+
+class Submission(BaseModel):
+    """What is posted."""
+
+    schema_version: str
+    agent_slug: str
+    submitted_at: str
+    snapshot_as_of: str
+    decisions: list[Decision]
+
+
+def app_of(path: str) -> FastAPI:
+    """Return the application on a new file."""
+    engine = create_engine(f"sqlite:///{path}")
+
+    @event.listens_for(engine, "connect")
+    def prepare(connection, _) -> None:
+        for pragma in ("journal_mode=WAL", "synchronous=FULL", "busy_timeout=30000"):
+            connection.execute(f"PRAGMA {pragma}")
+
+    with engine.begin() as connection:
+        for table in TABLES:
+            connection.execute(text(table))
+        connection.execute(text("INSERT INTO snapshots VALUES ('newest', :body)"), {"body": SNAPSHOT})
+    app = FastAPI()
+
+    @app.get(f"{BASE}/markets")
+    def markets() -> list[str]:
+        return []
+
+    @app.get(f"{BASE}/intel")
+    def intel() -> Response:
+        with engine.connect() as connection:
+            body = connection.execute(text("SELECT body FROM snapshots WHERE as_of = 'newest'")).scalar_one()
+        return Response(body, media_type="application/json")
+
+    @app.post(f"{BASE}/decisions")
+    def decisions(told: Submission, authorization: Annotated[str, Header()]) -> dict[str, object]:
+        if not authorization.startswith("Bearer "):
+            raise HTTPException(401)
+        key = sha256(authorization.removeprefix("Bearer ").encode()).digest()
+        body = told.model_dump_json()
+        digest = sha256(body.encode()).hexdigest()
+        with engine.begin() as connection:
+            # The first submission of a key registers it: who may is no part of what is compared.
+            add = text("INSERT INTO agents VALUES (:key, :slug) ON CONFLICT DO NOTHING")
+            connection.execute(add, {"key": key, "slug": told.agent_slug})
+            row = {"slug": told.agent_slug, "sha256": digest, "body": body}
+            made = connection.execute(
+                text("INSERT INTO submissions (slug, sha256, body) VALUES (:slug, :sha256, :body)"), row
+            )
+            rows = [each.model_dump() | {"submission": made.lastrowid} for each in told.decisions]
+            connection.execute(
+                text(
+                    "INSERT INTO decisions VALUES (:submission, :market_id, :yes_probability, :confidence, :reasoning)"
+                ),
+                rows,
+            )
+        return {"submission_id": made.lastrowid, "sha256": digest, "n_markets_accepted": len(rows)}
+
+    return app
+
+
+if __name__ == "__main__":
+    uvicorn.run(app_of(sys.argv[1]), port=int(sys.argv[2]), log_level="warning", access_log=False)

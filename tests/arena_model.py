@@ -1,0 +1,145 @@
+"""What an arena must do, as a small model: no database, no log, no server."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+HOUR, DAY = 3600 * 10**6, 86_400 * 10**6
+WITHOUT_CLOSE = 14 * DAY
+STATUS = {"decision_cutoff_passed": 410, "duplicate_market": 422, "stale_snapshot": 422, "unknown_market": 400}
+
+
+@dataclass
+class Market:
+    """What is known of a market."""
+
+    cutoff: int
+    close: int
+    status: str | None = None
+    outcome: str | None = None
+    resolved_at: int = 0
+    actual_close: int | None = None
+
+
+class Decided(NamedTuple):
+    """A decision that was accepted."""
+
+    slug: str
+    market_id: str
+    as_of: int
+    received_at: int
+    cutoff: int
+    share: str
+
+
+class Answer(NamedTuple):
+    """What a submission is answered with: a status, and why which market was not accepted."""
+
+    status: int
+    rejected: dict[str, str]
+
+
+@dataclass
+class Model:
+    """An arena at a moment."""
+
+    clock: int
+    snapshots: list[int] = field(default_factory=list)
+    markets: dict[str, Market] = field(default_factory=dict)
+    suspended: dict[str, bool] = field(default_factory=dict)
+    accepted: list[Decided] = field(default_factory=list)
+
+    def register(self, slug: str) -> int:
+        """Return the status (R-35, R-37)."""
+        if slug.lower() in self.suspended:
+            return 409
+        self.suspended[slug.lower()] = False
+        return 201
+
+    def publish(self, as_of: int, closes: dict[str, int | None]) -> None:
+        """Take note of a snapshot with markets and when they close, where that is known (R-10, R-11)."""
+        self.snapshots.append(as_of)
+        for market_id, close in closes.items():
+            cutoff = as_of + WITHOUT_CLOSE if close is None else close - 2 * HOUR
+            known = self.markets.setdefault(market_id, Market(cutoff, cutoff + 2 * HOUR))
+            known.close = cutoff + 2 * HOUR
+            # What was decided is public after a cutoff: it does not move any more.
+            if self.clock <= known.cutoff:
+                known.cutoff = cutoff
+
+    def submit(self, slug: str, as_of: int, shares: list[tuple[str, str]]) -> Answer:
+        """Accept what may be, or nothing (R-23, R-25 to R-27)."""
+        if as_of not in self.snapshots:
+            return Answer(404, {})
+        if len({market_id for market_id, _ in shares}) < len(shares):
+            return Answer(422, {})
+        if self.suspended[slug]:
+            return Answer(403, {})
+        reasons = {market_id: self._reason(slug, as_of, market_id) for market_id, _ in shares}
+        rejected = {market_id: reason for market_id, reason in reasons.items() if reason is not None}
+        for market_id, share in shares:
+            if market_id not in rejected:
+                cutoff = self.markets[market_id].cutoff
+                self.accepted.append(Decided(slug, market_id, as_of, self.clock, cutoff, share))
+        if len(rejected) < len(shares):
+            return Answer(200, rejected)
+        return Answer(STATUS[next(iter(rejected.values()))], rejected)
+
+    def _reason(self, slug: str, as_of: int, market_id: str) -> str | None:
+        market = self.markets.get(market_id)
+        if market is None:
+            return "unknown_market"
+        if self.clock > market.cutoff or market.status is not None:
+            return "decision_cutoff_passed"
+        before = [each.as_of for each in self.accepted if (each.slug, each.market_id) == (slug, market_id)]
+        if as_of in before:
+            return "duplicate_market"
+        return "stale_snapshot" if before and as_of < max(before) else None
+
+    def resolve(self, market_id: str, status: str, outcome: str | None, actual_close: int | None) -> None:
+        """Take note of a result; the last one stands (R-44)."""
+        market = self.markets[market_id]
+        market.status, market.outcome, market.resolved_at = status, outcome, self.clock
+        market.actual_close = market.actual_close if actual_close is None else actual_close
+
+    def status(self, market: Market) -> str:
+        """Return whether a market is open, closed or settled (R-09)."""
+        if market.status is None:
+            return "open" if self.clock <= market.cutoff else "closed"
+        if market.status == "determined":
+            return "settled" if self.clock >= market.resolved_at + DAY else "closed"
+        return "closed" if market.status == "disputed" else "settled"
+
+    def shown(self, slug: str) -> list[tuple[str, str]]:
+        """Return the decisions of an agent that anybody may see (R-32)."""
+        public = [
+            each for each in self.accepted if each.slug == slug and self.clock > self.markets[each.market_id].cutoff
+        ]
+        return [(each.market_id, each.share) for each in public]
+
+    def scores(self, slug: str) -> tuple[int, Fraction | None]:
+        """Return how many decisions of an agent count, and their mean squared error (R-43 to R-45)."""
+        counted: dict[str, Decided] = {}
+        for each in [] if self.suspended[slug] else self.accepted:
+            market = self.markets[each.market_id]
+            limits = [each.cutoff] + ([] if market.actual_close is None else [market.actual_close - 2 * HOUR])
+            is_public = self.clock > market.cutoff and market.outcome is not None and self.status(market) == "settled"
+            if each.slug == slug and is_public and each.received_at <= min(limits):
+                counted[each.market_id] = each
+        losses = [
+            (Fraction(each.share) - (self.markets[each.market_id].outcome == "yes")) ** 2 for each in counted.values()
+        ]
+        return len(losses), sum(losses, Fraction(0)) / len(losses) if losses else None
+
+    def next_edge(self) -> int | None:
+        """Return the next moment after which something is otherwise: a cutoff, a result that becomes final."""
+        cutoffs = [each.cutoff for each in self.markets.values()]
+        finals = [each.resolved_at + DAY - 1 for each in self.markets.values() if each.status == "determined"]
+        return min((each for each in cutoffs + finals if each >= self.clock), default=None)
+
+    def listed(self, status: str) -> list[dict[str, Any]]:
+        """Return markets of a status in their order (R-08)."""
+        found = [(each.cutoff, name) for name, each in self.markets.items() if self.status(each) == status]
+        return [{"market_id": name, "decision_cutoff": cutoff} for cutoff, name in sorted(found)]

@@ -1,0 +1,122 @@
+"""A live season: sources asked before each edge, snapshots published at it, and made again from what was kept."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("httpx")
+pytest.importorskip("fastapi")
+pytest.importorskip("sqlalchemy")
+
+import httpx
+from arena_worlds import AS_OF, PLAN, recorded
+from sqlalchemy import select
+
+from openoutcry.arena.seasons import LEAD, Season, micros
+from openoutcry.arena.sources.captures import replay
+from openoutcry.arena.sources.live import Live
+from openoutcry.arena.store.arena import Arena
+from openoutcry.arena.store.tables import snapshots
+from openoutcry.arena.times import CADENCE, SECOND
+
+pytestmark = pytest.mark.once
+
+
+class World:
+    """An arena, a clock that the test turns, and sources that count who asks."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.at, self.asked, self.is_down = folder, micros(AS_OF) - 5 * 60 * SECOND, 0, False
+        self.arena = Arena(folder / "arena", clock=lambda: self.at)
+        self.begin()
+
+    def begin(self) -> None:
+        transport = httpx.MockTransport(self.answer)
+        live = Live(PLAN, self.folder / "captures", self.time, transport)
+        self.season = Season(self.arena, live.snapshot, live.prepare, lambda: self.at)
+
+    def time(self) -> datetime:
+        return AS_OF + timedelta(microseconds=self.at - micros(AS_OF))
+
+    def answer(self, request: httpx.Request) -> httpx.Response:
+        self.asked += 1
+        return httpx.Response(503) if self.is_down else recorded(request)
+
+    def go(self, moment: int) -> None:
+        """Let the clock run to a moment, a tick every 25 seconds."""
+        while self.at < moment:
+            self.at = min(moment, self.at + 25 * SECOND)
+            self.season.tick()
+
+    def published(self) -> list[int]:
+        return sorted(self.arena.state.snapshots)
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path)
+
+
+def test_r15_sources_are_asked_before_an_edge_and_its_snapshot_is_published_at_it(world: World) -> None:
+    edge = micros(AS_OF)
+    world.go(edge - LEAD - SECOND)
+    assert (world.asked, world.published()) == (0, [])
+    world.go(edge - SECOND)
+    asked = world.asked
+    assert asked > 0
+    assert world.published() == []
+    world.go(edge)
+    assert (world.asked, world.published()) == (asked, [edge])
+    assert len(world.arena.state.markets) > 0
+
+
+def test_r16_what_was_kept_makes_the_published_bytes_again(world: World) -> None:
+    world.go(micros(AS_OF) + 2 * CADENCE)
+    bodies = [each.body for each in replay(world.folder / "captures")]
+    with world.arena.reading.connect() as connection:
+        kept = connection.execute(select(snapshots.c.body).order_by(snapshots.c.as_of)).scalars()
+        assert bodies == [bytes(body) for body in kept]
+    assert len(bodies) == 3
+
+
+def test_r14_and_r20_an_edge_at_which_no_source_answers_has_no_snapshot_then_or_later(world: World) -> None:
+    edge = micros(AS_OF)
+    world.go(edge)
+    world.is_down = True
+    world.go(edge + CADENCE)
+    world.is_down = False
+    world.go(edge + 2 * CADENCE)
+    assert world.published() == [edge, edge + 2 * CADENCE]
+
+
+def test_who_is_stopped_between_asking_and_the_edge_goes_on_with_what_was_kept(world: World) -> None:
+    edge = micros(AS_OF)
+    world.go(edge + CADENCE - SECOND)
+    asked = world.asked
+    world.begin()
+    world.go(edge + CADENCE)
+    # Of the tick of the edge itself, the season was told nothing before: the slot stays empty.
+    assert world.published() == [edge]
+    world.at -= 2 * SECOND
+    world.begin()
+    world.go(edge + CADENCE - SECOND)
+    world.go(edge + CADENCE)
+    assert (world.asked, world.published()) == (asked, [edge, edge + CADENCE])
+
+
+def test_a_source_of_ours_that_breaks_costs_its_slot_and_is_not_asked_again_for_it(world: World) -> None:
+    broken: list[datetime] = []
+
+    def prepare(edge: datetime) -> None:
+        broken.append(edge)
+        raise OSError("the disk is full")
+
+    season = Season(world.arena, lambda _: None, prepare, lambda: world.at)
+    world.at = micros(AS_OF) - SECOND
+    with pytest.raises(OSError, match="the disk is full"):
+        season.tick()
+    season.tick()
+    assert broken == [AS_OF]

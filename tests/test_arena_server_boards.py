@@ -1,0 +1,101 @@
+"""Boards, proofs and moments where an edge is: R-26, R-33, R-42, R-44."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+pytest.importorskip("fastapi")
+pytest.importorskip("cryptography")
+pytest.importorskip("sqlalchemy")
+
+from arena_floors import BASE, Floor, said
+
+from openoutcry.arena import verifier
+from openoutcry.arena.server import boards
+from openoutcry.arena.store import batch
+from openoutcry.arena.times import DAY, SECOND, moment_of, text_of
+
+pytestmark = pytest.mark.once
+
+
+def test_a_result_is_final_on_the_board_when_it_is_in_the_list(ground: Floor) -> None:
+    """R-44, Q-1: a day without dispute, to the microsecond."""
+    market = ground.client.get(f"{BASE}/markets").json()["markets"][0]
+    ground.submit("one", (market["market_id"], 0.5))
+    ground.clock[0] = moment_of("t", market["decision_cutoff"]) + SECOND
+    ground.resolve(market["market_id"], "yes", "determined")
+    ground.clock[0] += DAY - 1
+    for n in (0, 1):
+        row = ground.client.get(f"{BASE}/leaderboard").json()["rows"][0]
+        assert (row["n_scored"], row["n_provisional"]) == (n, 1 - n)
+        assert ground.markets("settled") == [market["market_id"]] * n
+        ground.clock[0] += 1
+
+
+def test_a_board_of_no_region_is_made_once_whatever_it_is_called(
+    ground: Floor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R-33: whoever asks for a thousand of them does not fill the memory."""
+    made = list[Any]()
+    first = boards.board
+    monkeypatch.setattr(boards, "board", lambda *told: made.append(told) or first(*told))
+    for at in range(4):
+        told = ground.client.get(f"{BASE}/leaderboard", params={"theater": f"atlantis-{at}"}).json()
+        assert (told["theater"], [row["n_scored"] for row in told["rows"]]) == (f"atlantis-{at}", [0])
+    assert len(made) == 1
+
+
+def test_a_proof_is_of_the_checkpoint_that_it_comes_with(ground: Floor) -> None:
+    """R-42: a record that is written while a proof is made does not part the two."""
+    told = ground.submit("one", (ground.markets()[0], 0.5)).json()
+    key = verifier.parse_key(str(ground.arena.key.verifier))
+    path = f"/registry/proof/{told['submission_id']}"
+
+    def asked(_: int) -> dict[str, Any]:
+        body: dict[str, Any] = ground.client.get(path).json()
+        return body
+
+    with ThreadPoolExecutor(2) as pool:
+        writing = pool.submit(lambda: [ground.register(f"a{at}") for at in range(40)])
+        found = [asked(at) for at in range(40)]
+        writing.result()
+    for each in found:
+        size, _ = verifier.open_checkpoint(each["checkpoint"], key)
+        assert size == each["tree_size"]
+        verifier.check_receipt(told | each | {"record": told["record"], "salts": told["salts"]}, key)
+
+
+def test_of_one_agent_what_is_forgotten_is_asked_for_anew(ground: Floor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """R-26: also where many decide at once and more agents are known than are remembered."""
+    monkeypatch.setattr(batch, "HELD", 0)
+    ground.register("two")
+    markets = ground.markets()
+    names = [("one", "two")[at % 2] for at in range(32)]
+    with ThreadPoolExecutor(32) as pool:
+        codes = list(pool.map(lambda name: ground.submit(name, (markets[0], 0.5)).status_code, names))
+    assert sorted(codes) == [200] * 2 + [422] * 30
+
+
+def test_a_clock_that_was_set_back_breaks_no_board(ground: Floor) -> None:
+    """R-27: what is decided on a snapshot was received after it, whatever the clock says."""
+    ground.publish()
+    market = ground.client.get(f"{BASE}/markets").json()["markets"][0]
+    ground.clock[0] = moment_of("t", ground.as_of) - SECOND
+    assert ground.submit("one", (market["market_id"], 0.5)).json()["received_at"] >= ground.as_of
+    ground.clock[0] = moment_of("t", market["decision_cutoff"]) + 1
+    ground.resolve(market["market_id"], "yes")
+    assert ground.client.get(f"{BASE}/leaderboard").json()["rows"][0]["n_scored"] == 1
+    assert text_of(ground.clock[0]) > ground.as_of
+
+
+def test_what_is_asked_of_the_log_is_there_or_refused(ground: Floor) -> None:
+    """R-03: whatever is asked for, the answer has a form."""
+    size = ground.arena.writer.log.end.seq
+    for path in (f"tile/0/000.p/{size + 1}", "tile/0/001", "tile/x", "tile/entries/000", "tile/0/000.p/0", "proof/01X"):
+        assert said(ground.client.get(f"/registry/{path}"))[:2] == (404, "not_found")
+    for old, new in ((0, 1), (2, 1), (1, size + 1), (-1, 1), (1, 10**30)):
+        answer = ground.client.get("/registry/consistency", params={"from": old, "to": new})
+        assert said(answer)[:2] == (400, "invalid_payload")

@@ -1,0 +1,89 @@
+"""What the writer cannot write fails by itself, and nothing of it is kept."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("fastapi")
+pytest.importorskip("cryptography")
+pytest.importorskip("sqlalchemy")
+
+from arena_floors import Floor, floor
+
+from openoutcry.arena import verifier
+from openoutcry.arena.decisions import Decided, Submission, submission_of
+from openoutcry.arena.exporting import export
+from openoutcry.arena.store.entries import Registering, Told
+from openoutcry.arena.store.submitting import Submitting
+
+pytestmark = pytest.mark.once
+
+
+class Waiting(Told):
+    """An entry that holds the writer, so that what comes meanwhile shares the next transaction."""
+
+    def __init__(self) -> None:
+        self.has_begun, self.may_go = threading.Event(), threading.Event()
+
+    def plan(self, batch: Any) -> None:
+        self.has_begun.set()
+        self.may_go.wait(10)
+
+
+def together(ground: Floor, *entries: Any) -> list[Any]:
+    """Write entries in one transaction; return what each is told, or its error."""
+    writer, waiting = ground.arena.writer, Waiting()
+
+    async def write() -> list[Any]:
+        told = asyncio.gather(*map(writer.written, entries), return_exceptions=True)
+        # All of them are queued then.
+        await asyncio.sleep(0)
+        waiting.may_go.set()
+        return await told
+
+    holder = threading.Thread(target=writer.write, args=(waiting,))
+    holder.start()
+    waiting.has_begun.wait(10)
+    told = asyncio.run(write())
+    holder.join()
+    return told
+
+
+def submitting(ground: Floor, slug: str, reasoning: str | None = None) -> Submitting:
+    """Return a submission that came past the checks of the route, whatever its text."""
+    read = submission_of(json.dumps(ground.body(slug, (ground.markets()[0], 0.25))).encode())
+    decided = Decided(read.decisions[0].market_id, "0.25", None, reasoning)
+    known = Submission(slug, read.snapshot_as_of, (decided,), read.body_sha256)
+    return Submitting(ground.arena.state.agents[slug], known, ground.clock[0])
+
+
+def test_an_entry_that_nobody_foresaw_fails_alone(tmp_path: Path) -> None:
+    """One that cannot be encoded, between others of the same transaction."""
+    with floor(tmp_path) as ground:
+        ground.publish()
+        for slug in ("one", "two", "three"):
+            ground.register(slug)
+        size = ground.arena.writer.log.end.seq
+        told = together(
+            ground,
+            submitting(ground, "one"),
+            Registering("four", "\ud800", None, ground.clock[0]),
+            submitting(ground, "two", "\ud800"),
+            Registering("five", "Five", None, ground.clock[0]),
+            submitting(ground, "three"),
+        )
+        assert [type(each).__name__ for each in told] == ["Answered", "ArenaError", "ArenaError", "str", "Answered"]
+        assert [told[place].code for place in (1, 2)] == ["internal_error"] * 2
+        assert ground.arena.writer.log.end.seq == size + 3
+        assert sorted(ground.arena.state.agents) == ["five", "one", "three", "two"]
+        # What failed has left nothing behind: the same agent may do the same, and well.
+        assert ground.submit("two", (ground.markets()[0], 0.5)).status_code == 200
+        ground.register("four")
+        export(ground.arena, tmp_path / "export", ground.clock[0])
+    assert verifier.main(["export", str(tmp_path / "export")]) == 0
