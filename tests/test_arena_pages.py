@@ -19,6 +19,7 @@ from arena_floors import BASE, Floor, floor
 from arena_pages import HTML, crawl, page
 
 from openoutcry.arena import verifier
+from openoutcry.arena.log.notes import WITNESS, SignerKey
 from openoutcry.arena.pages import agents, logbook
 from openoutcry.arena.store.entries import ClosingDay, Listing, Publishing, Suspending
 from openoutcry.arena.times import CADENCE, DAY, HOUR, MINUTE, day_of, moment_of
@@ -319,3 +320,18 @@ def test_the_calibration_is_drawn_and_told_as_numbers(ground: Floor) -> None:
     found = page(ground, "/agents/one")
     assert "Probability of YES, share that came true, and count: 0.20 came true 0.25 (8)." in found.said
     assert "0.2 to 0.3 8 0.20 25%" in found.said
+
+
+def test_the_registry_tells_who_witnesses(tmp_path: Path) -> None:
+    """R-42: and how much of the log each has cosigned, which is there to be fetched."""
+    seen, new = (SignerKey(name, bytes([place]) * 32, WITNESS) for place, name in enumerate(("w.example", "v.example")))
+    with floor(tmp_path, witnesses=(seen.verifier, new.verifier)) as ground:
+        ground.publish()
+        note = ground.client.get("/registry/checkpoint").text
+        cosigned = note + seen.line(note.partition("\n\n")[0] + "\n", 1_778_000_000)
+        assert ground.client.post("/registry/cosignatures", content=cosigned).status_code == 200
+        found = page(ground, "/registry")
+        size = note.split("\n")[1]
+        assert f"w.example {size} {seen.verifier}" in found.said
+        assert "v.example \u2013 none: nothing yet" in found.said
+        crawl(ground, "/registry")
