@@ -219,13 +219,9 @@ RENAMED = """UPDATE records SET record = CAST(replace(record, 'slug":"ada"', 'sl
     [
         (spoil("DELETE FROM records WHERE seq = 0"), "record 0: "),
         (spoil("DELETE FROM records WHERE seq = 3"), "record 3: "),
-<<<<<<< HEAD
-        (spoil("UPDATE records SET record = CAST(replace(record, 'ada', 'adx') AS BLOB) WHERE seq = 3"), "record 4: "),
+        (spoil(RENAMED), "record 4: "),
         (spoil("DELETE FROM meta WHERE key = 'checkpoint'"), "the checkpoint that is kept is of other records"),
         (spoil("DELETE FROM records WHERE seq = 6"), "the checkpoint that is kept is of other records"),
-=======
-        (spoil(RENAMED), "record 4: "),
->>>>>>> h-evidence
         (spoil("INSERT INTO tiles VALUES (0, 0, x'00')"), "the tiles that are kept are of other records"),
         (spoil("DELETE FROM records"), "the key is of another log"),
         (lambda folder: (folder / "log.key").write_text("PRIVATE+KEY+x"), "a signer key"),
