@@ -388,8 +388,7 @@ def main(words: list[str] | None = None) -> int:
                 rescoring = run_path(str(Path(__file__).with_name("rescoring.py")))
                 faults += [Fault("scores.json", None, each) for each in rescoring["faults"](export.folder)]
             if given.what == "consistency":
-                vkey = given.vkey or str(export.first.get("vkey"))
-                check_kept(export, given.paths[0].read_bytes().decode(), parse_key(vkey))
+                check_kept(export, given.paths[0].read_bytes().decode(), parse_key(given.vkey or export.first["vkey"]))
     except (KeyError, OSError, TypeError, ValueError, RecursionError) as wrong:
         faults.append(Fault(str(given.paths[0]), None, f"{type(wrong).__name__}: {wrong}"))
     print("\n".join(map(str, faults if given.all else faults[:1])) or "ok")
