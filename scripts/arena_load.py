@@ -1,4 +1,4 @@
-"""Measure the Arena under load: `python scripts/arena_load.py [--n 20000] [--fill 1000000]`.
+"""Measure the Arena under load (G1 to G5): `python scripts/arena_load.py [--n 20000] [--fill 1000000]`.
 
 It serves a new arena, and beside it a plain FastAPI that keeps each request in a transaction of its own. The client is
 this process, so that it takes two cores. Other jobs on the machine change the server's processor time least.

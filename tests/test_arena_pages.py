@@ -19,9 +19,11 @@ from arena_floors import BASE, Floor, floor
 from arena_pages import HTML, crawl, page
 
 from openoutcry.arena import verifier
-from openoutcry.arena.pages import agents, logbook
+from openoutcry.arena.log.notes import WITNESS, SignerKey
+from openoutcry.arena.pages import agents, drawing, logbook
 from openoutcry.arena.store.entries import ClosingDay, Listing, Publishing, Suspending
 from openoutcry.arena.times import CADENCE, DAY, HOUR, MINUTE, day_of, moment_of
+from openoutcry.report.text import number
 
 pytestmark = pytest.mark.once
 
@@ -91,18 +93,19 @@ def test_nothing_that_is_decided_is_on_any_page_before_the_cutoff(ground: Floor)
 
 
 def test_the_address_of_an_anchor_leads_to_its_row(ground: Floor) -> None:
-    """R-28: also of a submission at the very end of a day, whose record comes in the next."""
+    """R-28: also of a submission at the very end of a day, whose record and id come in the next."""
     ground.publish()
     ground.register("one")
     end = ground.clock[0] - ground.clock[0] % DAY + DAY
-    for step, market in zip((-1, 0), ground.markets()[2:], strict=False):
+    for step, market in zip((0, -1), ground.markets()[2:], strict=False):
         ground.clock[0] = end + step
         told = ground.submit("one", (market, 0.5)).json()
         path, _, row = told["anchor"]["anchor_url"].partition("#")
         found = page(ground, path)
         assert {row, told["submission_id"]} <= set(found.ids)
         assert told["anchor"]["submission_sha256"] in found.words
-    ground.arena.writer.write(ClosingDay("2026-05-08", ground.clock[0]))
+    ground.clock[0] = end
+    ground.arena.writer.write(ClosingDay("2026-05-08", end))
     closed, today = page(ground, "/registry?date=2026-05-08"), page(ground, "/registry?date=2026-05-09")
     record = ground.client.get("/registry/checkpoint").text.split("\n")
     assert record[2] in today.text, "the newest root is that of a day that goes on"
@@ -318,3 +321,60 @@ def test_the_calibration_is_drawn_and_told_as_numbers(ground: Floor) -> None:
     found = page(ground, "/agents/one")
     assert "Probability of YES, share that came true, and count: 0.20 came true 0.25 (8)." in found.said
     assert "0.2 to 0.3 8 0.20 25%" in found.said
+
+
+def test_the_registry_tells_who_witnesses(tmp_path: Path) -> None:
+    """R-42: and how much of the log each has cosigned, which is there to be fetched."""
+    seen, new = (SignerKey(name, bytes([place]) * 32, WITNESS) for place, name in enumerate(("w.example", "v.example")))
+    with floor(tmp_path, witnesses=(seen.verifier, new.verifier)) as ground:
+        ground.publish()
+        note = ground.client.get("/registry/checkpoint").text
+        cosigned = note + seen.line(note.partition("\n\n")[0] + "\n", 1_778_000_000)
+        assert ground.client.post("/registry/cosignatures", content=cosigned).status_code == 200
+        found = page(ground, "/registry")
+        size = note.split("\n")[1]
+        assert f"w.example {size} {seen.verifier}" in found.said
+        assert "v.example \u2013 none: nothing yet" in found.said
+        crawl(ground, "/registry")
+
+
+def test_an_interval_is_told_and_drawn_where_there_are_markets_enough(ground: Floor) -> None:
+    """R-33: of skill and of rank, in words and beside them as a picture."""
+    as_of = ground.clock[0] - ground.clock[0] % CADENCE
+    ids = [f"kalshi:M{place}" for place in range(12)]
+    listings = [Listing(each, "kalshi", each, ("iran",), as_of + HOUR, as_of + 3 * HOUR, "0.5") for each in ids]
+    items = [
+        {"id": each, "kind": "market_state", "exchange": "kalshi", "market_id": each, "question": each}
+        | {"yes_mid_price": 0.5, "yes_bid": None, "yes_ask": None, "volume_24h_usd": None, "theaters": ["iran"]}
+        | {"as_of": ground.demo.began_at.isoformat(), "close_time": "2026-05-08T15:00:00Z"}
+        for each in ids
+    ]
+    body = json.dumps({"schema_version": "0.2.0", "as_of": "2026-05-08T12:00:00Z", "items": items}).encode()
+    bodies = dict.fromkeys(("identity", "gzip", "br", "zstd"), body)
+    ground.arena.writer.write(Publishing(as_of, bodies, listings, as_of))
+    for slug, share in (("one", 0.2), ("two", 0.6)):
+        ground.register(slug)
+        ground.submit(slug, *((each, share + place / 100) for place, each in enumerate(ids)))
+    ground.clock[0] += DAY
+    for place, each in enumerate(ids):
+        ground.resolve(each, "no" if place % 4 else "yes")
+    row = ground.client.get(f"{BASE}/leaderboard").json()["rows"][0]
+    low, high = (number(row[f"brier_skill_score_{end}"], 3, signed=True) for end in ("low", "high"))
+    found = page(ground, "/")
+    assert f"{low} to {high}" in found.words
+    assert f"{row['rank_low']:.0f} to {row['rank_high']:.0f}" in found.words
+    assert found.text.count("oo-whisker") == 2
+    assert f"{low} to {high}" in page(ground, "/agents/one").words
+
+
+def test_a_column_of_intervals_has_zero_and_leaves_far_ones_outside() -> None:
+    near = [(0.1, 0.0, 0.2), (0.2, None, None), (-0.1, -0.3, 0.1), (None, None, None)]
+    low, high = drawing.bounds([*near, (-40.0, -90.0, 3.0)])
+    assert (-0.5 < low < -0.3, 0.2 < high < 0.5) == (True, True)
+    assert drawing.bounds([]) == pytest.approx((-0.058, 0.058))
+    assert drawing.interval((None, None, None), (low, high)) == ""
+    assert 'cx="0%"' in drawing.interval((-40.0, -90.0, 3.0), (low, high)), "at the end, not outside"
+    drawn = [drawing.interval(each, (low, high)) for each in near[:3]]
+    assert ["oo-whisker" in each for each in drawn] == [True, False, True]
+    sure = [drawing.interval(each, (-1.0, 1.0)) for each in ((0.2, 0.1, 0.3), (-0.2, -0.3, -0.1), (0.1, -0.1, 0.3))]
+    assert [re.findall("c-[a-z]+", each) for each in sure] == [["c-agent"], ["c-delayed"], ["c-benchmark"]]

@@ -145,6 +145,8 @@ def test_the_keyboard_reaches_what_is_there(visit: Callable[..., Any]) -> None:
     assert page.evaluate(outline) == "solid"
 
 
+# Which check is the first to find each lie.
+PLACES = {"record": 0, "leaf_index": 0, "proof": 1, "checkpoint": 2, "salts": 3}
 LIES: dict[str, Callable[[Any], Any]] = {
     "record": lambda told: told.replace('"one"', '"own"'),
     "proof": lambda told: [*told[:-1], "00" * 32],
@@ -182,6 +184,7 @@ def test_a_browser_checks_a_proof_and_finds_every_lie(visit: Callable[..., Any],
         page.route("**/registry/proof/*", lying(member))
         told = checked()
         assert (told[0], told[1].startswith("It does not hold: ")) == ("no", True), member
+        assert told[2].index("no") == PLACES[member], member
         page.unroute("**/registry/proof/*")
     page.get_by_label("Key of the log").fill("openoutcry.arena/local+00000000+AQ==")
     assert checked()[0] == "no"

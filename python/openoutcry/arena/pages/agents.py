@@ -100,7 +100,6 @@ class Agents:
             "row": row,
             "n_submissions": told["n_submissions"],
             "chart": drawing.calibration(row.calibration),
-            "skill_mark": drawing.interval(_skill(row), drawing.bounds([_skill(row)])),
             "recent": [self._submission(each) for each in told["recent_decisions"]],
         }
 

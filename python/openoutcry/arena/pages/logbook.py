@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import date, timedelta
 from hashlib import sha256
 from typing import Any
@@ -17,9 +18,10 @@ from openoutcry.arena.log.writer import signed
 from openoutcry.arena.pages import asked
 from openoutcry.arena.pages.rendering import address
 from openoutcry.arena.protocol import ArenaError
+from openoutcry.arena.server.cosignatures import Cosignatures
 from openoutcry.arena.server.registry import Registry
 from openoutcry.arena.server.settings import Settings
-from openoutcry.arena.store.arena import Arena
+from openoutcry.arena.store.arena import COSIGNATURES, Arena
 from openoutcry.arena.store.tables import days, records, submissions
 from openoutcry.arena.times import DAY, HOUR, day_of, moment_of
 
@@ -38,6 +40,7 @@ class Logbook:
 
     def __init__(self, arena: Arena, settings: Settings, registry: Registry) -> None:
         self._arena, self._settings, self._registry = arena, settings, registry
+        self._cosigned = Cosignatures(arena.folder / COSIGNATURES, arena.key, settings.witnesses)
 
     def days(self, query: Mapping[str, str]) -> dict[str, Any]:
         """Return what the registry says of its days, or of the one asked for (R-28)."""
@@ -49,7 +52,7 @@ class Logbook:
         if asked_for is None:
             paging = asked.Paging.of(known, query, DAYS, "/registry")
             days_told = [self._day(each) for each in paging.rows]
-            return {"date": None, "days": days_told, "paging": paging, "vkey": vkey}
+            return {"date": None, "days": days_told, "paging": paging, "vkey": vkey, "witnesses": self._witnesses()}
         place = known.index(asked_for)
         rows, older = self._submissions(asked_for, query.get("before", ""))
         return {
@@ -62,6 +65,16 @@ class Logbook:
             "day_after": known[place - 1] if place else None,
             "vkey": vkey,
         }
+
+    def _witnesses(self) -> list[dict[str, Any]]:
+        """Return who watches the log, and how much of it each has cosigned."""
+        told = []
+        for each in self._settings.witnesses:
+            found: dict[str, Any] = {"vkey": str(each), "name": each.name, "id": each.key_id.hex(), "size": None}
+            with suppress(ArenaError):
+                found["size"] = Checkpoint.parse(self._cosigned[found["id"]]).size
+            told.append(found)
+        return told
 
     def _known_days(self) -> list[str]:
         """Return all days of the log, the newest first."""

@@ -129,15 +129,13 @@ class World:
 
 def _last_decisions(connection: Connection, market: Market) -> list[Any]:
     """Return the decision of each agent on its newest snapshot, by slug."""
-    # Agents are given, so that the key (agent, market, moment) finds them without reading all decisions.
-    known = decisions.c.agent.in_(select(agents.c.id))
     found = select(decisions, agents.c.slug, agents.c.display_name, submissions.c.submission_id)
     joined = found.join(agents, agents.c.id == decisions.c.agent).join(
         submissions, submissions.c.seq == decisions.c.seq
     )
-    rows = connection.execute(joined.where(known, decisions.c.market == market.id).order_by(decisions.c.as_of))
-    last = {row.slug: row for row in rows}
-    return [last[slug] for slug in sorted(last)]
+    # Agents are given, so that the key (agent, market) finds them without reading all decisions.
+    known = decisions.c.agent.in_(select(agents.c.id))
+    return list(connection.execute(joined.where(known, decisions.c.market == market.id).order_by(agents.c.slug)))
 
 
 def _reasons(connection: Connection, market: Market, seqs: list[int]) -> dict[int, str | None]:
