@@ -18,7 +18,7 @@ from openoutcry.arena.server.asking import Door
 from openoutcry.arena.server.boards import Boards
 from openoutcry.arena.server.cosignatures import Cosignatures
 from openoutcry.arena.server.describing import described
-from openoutcry.arena.server.front import Front, Plain, read_body
+from openoutcry.arena.server.front import Front, Plain, headers_of, read_body
 from openoutcry.arena.server.hot import Intel, Submissions
 from openoutcry.arena.server.listing import listed
 from openoutcry.arena.server.refusing import on_fault, on_http, on_query, on_refusal
@@ -149,7 +149,7 @@ def _add_cosignatures(app: FastAPI, arena: Arena, settings: Settings, registry: 
     )
     async def cosign(request: Request) -> dict[str, int]:
         """Take the newest checkpoint with the cosignature of a known witness."""
-        note = await read_body(request.scope, request.receive)
+        note = await read_body(headers_of(request.scope), request.receive)
         found = await run_in_threadpool(held.add, note, registry.has)
         return {"tree_size": found.size}
 

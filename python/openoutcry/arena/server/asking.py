@@ -32,8 +32,9 @@ class Door:
             ArenaError: `bad_auth`: it comes with one that is none.
         """
         told = request.headers.get("authorization")
-        if told is None:
-            return None
+        return None if told is None else self._owner(told)
+
+    def _owner(self, told: str) -> Agent:
         scheme, _, key = told.partition(" ")
         agent = self._state.keys.get(key_digest(key.strip())) if scheme.lower() == "bearer" else None
         if agent is None:
@@ -53,9 +54,14 @@ class Door:
 
     def known(self, request: HTTPConnection) -> Agent:
         """Let a request through that needs a key."""
-        agent = self.agent(request)
-        if agent is None:
+        told = request.headers.get("authorization")
+        return self.keyed(None if told is None else told.encode("latin-1"))
+
+    def keyed(self, told: bytes | None) -> Agent:
+        """Let a request through by its `Authorization`, which it needs."""
+        if told is None:
             raise ArenaError("bad_auth", "`Authorization: Bearer <api_key>` is required; received none")
+        agent = self._owner(told.decode("latin-1"))
         self._keys.hit(agent.id, self._settings.clock())
         return agent
 

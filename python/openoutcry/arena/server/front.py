@@ -72,14 +72,14 @@ def headers_of(scope: Scope) -> dict[bytes, bytes]:
     return dict(reversed(list(scope["headers"])))
 
 
-async def read_body(scope: Scope, receive: Receive) -> bytes:
-    """Return the body of a request.
+async def read_body(headers: Mapping[bytes, bytes], receive: Receive) -> bytes:
+    """Return the body of a request, by its headers.
 
     Raises:
         ArenaError: `payload_too_large`: it has more than 1 MiB.
     """
     wanted = f"a body of at most {MOST_BODY} bytes is required"
-    length = headers_of(scope).get(b"content-length", b"")
+    length = headers.get(b"content-length", b"")
     if length.isdigit() and int(length[:12]) > MOST_BODY:
         raise ArenaError("payload_too_large", f"{wanted}; received {int(length[:12])}")
     body, more = b"", True
@@ -93,13 +93,13 @@ async def read_body(scope: Scope, receive: Receive) -> bytes:
     return body
 
 
-def check_media(scope: Scope) -> None:
+def check_media(headers: Mapping[bytes, bytes]) -> None:
     """See that a body says to be JSON, or says nothing (R-30).
 
     Raises:
         ArenaError: `unsupported_media_type`.
     """
-    told = headers_of(scope).get(b"content-type", b"").decode("latin-1")
+    told = headers.get(b"content-type", b"").decode("latin-1")
     kind = told.partition(";")[0].strip().lower()
     if kind and kind != "application/json" and not (kind.startswith("application/") and kind.endswith("+json")):
         raise ArenaError("unsupported_media_type", f"application/json is required; received {told[:80]!r}")

@@ -50,27 +50,28 @@ class Submissions(Plain):
 
     async def answer(self, scope: Scope, receive: Receive) -> Answer:
         """Take a submission; each check comes before the next (R-05)."""
-        body = await read_body(scope, receive)
+        headers = headers_of(scope)
+        body = await read_body(headers, receive)
         # When all of it was here: one that began before a cutoff could else be finished after it. A clock that was set
         # back does not make it older than the snapshot that is decided on.
         received_at = max(self._settings.clock(), self._state.latest or 0)
-        agent = self._door.known(HTTPConnection(scope))
-        check_media(scope)
+        agent = self._door.keyed(headers.get(b"authorization"))
+        check_media(headers)
         submission = submission_of(body)
         if submission.agent_slug != agent.slug:
-            told = "the slug of the key's agent is required; received another one"
-            raise ArenaError("bad_auth", told, "agent_slug")
+            wanted = "the slug of the key's agent is required; received another one"
+            raise ArenaError("bad_auth", wanted, "agent_slug")
         if submission.snapshot_as_of not in self._state.snapshots:
             raise unknown_snapshot(submission.snapshot_as_of, "snapshot_as_of")
         check_once(submission)
-        key = headers_of(scope).get(b"idempotency-key")
+        key = headers.get(b"idempotency-key")
         if key is not None and not _KEY.fullmatch(key):
             raise ArenaError("invalid_payload", "an `Idempotency-Key` of 1 to 200 visible characters is required")
         known = None if key is None else key.decode("ascii")
         entry = Submitting(agent, submission, received_at, self._settings.public, known)
         kept = await self._writer.written(entry)
-        headers = [_JSON, _NO_STORE, (b"content-length", str(len(kept.body)).encode())]
-        return Answer(200, [*headers, _REPLAYED] if kept.is_replayed else headers, kept.body)
+        told = [_JSON, _NO_STORE, (b"content-length", str(len(kept.body)).encode())]
+        return Answer(200, [*told, _REPLAYED] if kept.is_replayed else told, kept.body)
 
 
 def unknown_snapshot(moment: int, field: str | None) -> ArenaError:
