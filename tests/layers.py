@@ -234,7 +234,9 @@ LAYERS = {
         {"fastapi", "jinja2", "numpy", "sqlalchemy", "starlette", "ulid"},
     ),
     "arena_witness": Layer(("openoutcry.arena.witness",), {"arena", "arena_log", "errors", "native"}, {"httpx"}),
-    "arena_client": Layer(("openoutcry.arena.client",), {"arena"}, {"httpx"}),
+    "arena_client": Layer(
+        ("openoutcry.arena.client", "openoutcry.arena.watching"), {"arena", "arena_client"}, {"httpx"}
+    ),
     # What ranks news has no say in scores: they import neither snapshots nor sources.
     "arena_scoring": Layer(
         ("openoutcry.arena.scoring", "openoutcry.arena.scoring.*"),

@@ -20,6 +20,8 @@ from openoutcry.errors import refusal
 
 if TYPE_CHECKING:
     from openoutcry.arena.client import ArenaClient
+    from openoutcry.arena.seasons import Season
+    from openoutcry.arena.store.arena import Arena
 
 app = typer.Typer(
     help="A forecasting competition whose log nobody can rewrite unseen.",
@@ -36,6 +38,16 @@ SERVE_EXAMPLES = """
 
 A new folder begins with a demo season, all of it made up: open markets, and a snapshot every ten minutes. With
 `--sandbox` the first cutoff comes after twenty seconds, the last after an hour; `arena resolve` settles them.
+
+`openoutcry arena serve --plan shipped` asks real sources before every edge instead, and keeps what they say in
+`captures`, from which `openoutcry arena replay-season` makes the same snapshots again.
+"""
+WATCH_EXAMPLES = """
+**Examples**
+
+`openoutcry arena watch my-agent` prints a line for each snapshot, result and change of the agent's standing
+
+`openoutcry arena watch --json | while read -r change; do ...; done`
 """
 REGISTER_EXAMPLES = "**Example** `openoutcry arena register my-agent --name 'My agent'`, which prints the key once."
 SUBMIT_EXAMPLES = """
@@ -76,29 +88,43 @@ def serve(
     rate_key: int = _limit(60, "Requests a minute of each key."),
     rate_anon: int = _limit(60, "Requests a minute of each address without a key."),
     register_cap: int = _limit(5, "Registrations a day of each address."),
+    plan: str | None = typer.Option(None, help="A live season: what to ask, of whom, as JSON; `shipped` for our own."),
     sandbox: bool = typer.Option(False, "--sandbox", help="A season to practise on: first cutoffs within minutes."),
 ) -> None:
     """Serve the Arena until it is interrupted."""
     import uvicorn
 
-    from openoutcry.arena.demo import Demo
-    from openoutcry.arena.seasons import Season
     from openoutcry.arena.server.app import app_of
     from openoutcry.arena.server.settings import Settings, networks_of, witnesses_of
 
     with shown(), opened(folder, database, is_new=True) as arena:
-        season = Season(arena, Demo(datetime.now(timezone.utc), sandbox).snapshot)
+        season = _season(arena, plan, folder, is_practice=sandbox)
         season.start()
         settings = Settings(
             public, rate_key, rate_anon, register_cap, networks_of(tuple(proxy)), witnesses_of(tuple(witness))
         )
-        kind = "practice" if sandbox else "demo"
+        kind = "live" if plan is not None else "practice" if sandbox else "demo"
         typer.echo(f"arena: http://{host}:{port}, {len(arena.state.markets)} markets, {kind} season")
         typer.echo(f"key of the log: {arena.key.verifier}")
         try:
             uvicorn.run(app_of(arena, settings), host=host, port=port, log_level="warning", access_log=False)
         finally:
             season.stop()
+
+
+def _season(arena: Arena, plan: str | None, folder: Path, *, is_practice: bool) -> Season:
+    """Return what publishes: a demo, or what the sources of a plan say."""
+    from openoutcry.arena.demo import Demo
+    from openoutcry.arena.seasons import Season
+    from openoutcry.arena.sources.live import Live
+    from openoutcry.arena.sources.plan import read_plan, shipped_plan
+
+    if plan is None:
+        return Season(arena, Demo(datetime.now(timezone.utc), is_practice).snapshot)
+    if is_practice:
+        raise refusal("argument_invalid", "`--sandbox` and `--plan` must not come together; received both")
+    live = Live(shipped_plan() if plan == "shipped" else read_plan(Path(plan).read_bytes()), folder / "captures")
+    return Season(arena, live.snapshot, live.prepare)
 
 
 @app.command(epilog=REGISTER_EXAMPLES)
@@ -136,6 +162,27 @@ def submit(
     for each in found["rejected"]:
         typer.echo(f"rejected: {each['market_id']}: {each['reason']}")
     typer.echo(f"receipt: {receipt}")
+
+
+@app.command(epilog=WATCH_EXAMPLES)
+def watch(
+    slug: str | None = typer.Argument(None, help="An agent whose standing is told, too."),
+    every: float = typer.Option(30.0, min=1.0, help="Seconds between two looks."),
+    once: bool = typer.Option(False, "--once", help="Tell how things stand, and end."),
+    as_json: bool = typer.Option(False, "--json", help="Print each change as JSON."),
+    url: str = URL,
+) -> None:
+    """Tell of new snapshots, of results and of an agent's standing."""
+    from openoutcry.arena.watching import Watch, sentence
+
+    with _client(url) as client:
+        looking = Watch(client, slug)
+        while True:
+            for change in looking.look():
+                typer.echo(json.dumps(change) if as_json else sentence(change))
+            if once:
+                return
+            time.sleep(max(every, looking.pause))
 
 
 @app.command(epilog=VERIFY_EXAMPLES)
