@@ -6,6 +6,7 @@ from hashlib import sha256
 from typing import Annotated, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic.config import JsonDict
 
 from openoutcry.arena.log.records import decimal_text
 from openoutcry.arena.protocol import (
@@ -21,11 +22,16 @@ from openoutcry.arena.strict import json_text, moment_at
 Share = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
 
 
+# What is read below, as a document can say it.
+_ID: JsonDict = {"pattern": r"^(kalshi:[A-Z0-9][A-Z0-9.\-]{0,127}|polymarket:[0-9]{70,78})$"}
+_UTC: JsonDict = {"format": "date-time", "pattern": r"([Zz]|[+]00:00)$"}
+
+
 class DecisionBody(BaseModel):
     """One market of a submission."""
 
     model_config = ConfigDict(strict=True)
-    market_id: Annotated[str, Field(examples=["kalshi:KXIRANSTRIKE-26-MAY"], max_length=256)]
+    market_id: Annotated[str, Field(examples=["kalshi:KXIRANSTRIKE-26-MAY"], max_length=256, json_schema_extra=_ID)]
     yes_probability: Annotated[Share, Field(description="Probability of YES.", examples=[0.04])]
     confidence: Annotated[Share | None, Field(description="From 0.65 on a position is taken.", examples=[0.82])] = None
     reasoning: Annotated[
@@ -37,10 +43,14 @@ class SubmissionBody(BaseModel):
     """What `POST /decisions` takes."""
 
     model_config = ConfigDict(strict=True)
-    schema_version: Annotated[str, Field(examples=[DECISION_VERSION])]
+    schema_version: Annotated[str, Field(json_schema_extra={"const": DECISION_VERSION})]
     agent_slug: Annotated[str, Field(examples=["your-agent"])]
-    submitted_at: Annotated[str, Field(description="Informational; the server's receive time counts.")]
-    snapshot_as_of: Annotated[str, Field(description="The published snapshot that was decided on.")]
+    submitted_at: Annotated[
+        str, Field(description="Informational; the server's receive time counts.", json_schema_extra=_UTC)
+    ]
+    snapshot_as_of: Annotated[
+        str, Field(description="The published snapshot that was decided on.", json_schema_extra=_UTC)
+    ]
     decisions: Annotated[list[DecisionBody], Field(min_length=1, max_length=MOST_DECISIONS)]
 
 

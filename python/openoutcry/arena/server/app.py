@@ -20,7 +20,7 @@ from openoutcry.arena.server.cosignatures import Cosignatures
 from openoutcry.arena.server.describing import described
 from openoutcry.arena.server.front import Front, Plain, headers_of, read_body
 from openoutcry.arena.server.hot import Intel, Submissions
-from openoutcry.arena.server.listing import listed
+from openoutcry.arena.server.listing import STATUSES, listed
 from openoutcry.arena.server.refusing import on_fault, on_http, on_query, on_refusal
 from openoutcry.arena.server.registering import Registrations, Rotations
 from openoutcry.arena.server.registry import Registry
@@ -74,7 +74,7 @@ def _add_markets(app: FastAPI, arena: Arena, settings: Settings, door: Door) -> 
     @app.get(f"{BASE}/markets", response_model=None, responses={200: {"model": bodies.MarketsBody}})
     async def markets(
         request: Request,
-        status: Annotated[str, Query(description="`open`, `closed` or `settled`.")] = "open",
+        status: Annotated[str, Query(json_schema_extra={"enum": list(STATUSES)})] = "open",
         theater: Annotated[str | None, Query(description="Those of one region.")] = None,
     ) -> Response:
         """Return markets by their cutoffs."""
@@ -132,7 +132,9 @@ def _add_registry(app: FastAPI, registry: Registry) -> None:
         return JSONResponse(told, headers={"Vary": "Accept"})
 
     @app.get("/registry/consistency", response_model=None, responses={200: {"model": documents.ConsistencyBody}})
-    async def consistency(old: Annotated[int, Query(alias="from")], to: int) -> dict[str, Any]:
+    async def consistency(
+        old: Annotated[int, Query(alias="from", json_schema_extra={"minimum": 1})], to: int
+    ) -> dict[str, Any]:
         """Return the proof that one size of the log begins another."""
         return {"from": old, "to": to, "proof": await run_in_threadpool(registry.consistency, old, to)}
 

@@ -6,7 +6,10 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
+from openoutcry.arena.protocol import MOST_DISPLAY_NAME, MOST_EMAIL
+
 Moment = Annotated[str, Field(examples=["2026-05-08T12:00:00Z"], description="ISO 8601 in UTC.")]
+SLUG = "[A-Za-z0-9][A-Za-z0-9_-]{0,39}"
 Probability = Annotated[float, Field(ge=0.0, le=1.0)]
 
 
@@ -111,9 +114,9 @@ class MarketsBody(BaseModel):
 class RegistrationBody(BaseModel):
     """What `POST /register` takes."""
 
-    slug: Annotated[str, Field(examples=["your-agent"])]
-    display_name: str | None = None
-    contact_email: Annotated[str | None, Field(description="Shown to nobody.")] = None
+    slug: Annotated[str, Field(examples=["your-agent"], pattern=f"^{SLUG}$")]
+    display_name: Annotated[str | None, Field(max_length=MOST_DISPLAY_NAME)] = None
+    contact_email: Annotated[str | None, Field(max_length=MOST_EMAIL, description="Shown to nobody.")] = None
 
 
 class KeyBody(BaseModel):

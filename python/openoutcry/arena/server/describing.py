@@ -36,6 +36,7 @@ _TOLD = {
     500: "internal_error",
     503: "snapshot_unavailable or unavailable, with `Retry-After`",
 }
+_UTC = r"([Zz]|[+]00:00)$"
 _WAIT = {"Retry-After": {"required": True, "schema": {"type": "integer", "minimum": 1}}}
 _KEYED: list[dict[str, list[str]]] = [{"key": []}]
 _PUBLIC: list[dict[str, list[str]]] = [{}, {"key": []}]
@@ -101,7 +102,7 @@ def _plain_paths() -> dict[str, Any]:
         "in": "query",
         "required": False,
         "description": "The moment of a published snapshot; the newest without.",
-        "schema": {"type": "string", "format": "date-time"},
+        "schema": {"type": "string", "format": "date-time", "pattern": _UTC},
     }
     key = {
         "name": "Idempotency-Key",
