@@ -12,7 +12,6 @@ PYTEST := $(BIN)/python -m pytest
 PARALLEL := --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 RUST := Cargo.toml Cargo.lock rust-toolchain.toml pyproject.toml $(shell find rust contract -type f -not -path '*/node_modules/*')
 PACKAGE := $(shell find python -type f -not -name '*.pyc' -not -name '*.so')
-REFERENCE := tests/test_engine_against_reference.py
 STAGES := lint test-rust test-python test-floor docs examples wheel
 PIP_FLAGS := --quiet --disable-pip-version-check
 # What `test-train` was last run with, beside the pins; pufferlib-core asks for one version of torch and needs no other.
@@ -77,12 +76,8 @@ test-instructions:
 	@if command -v valgrind >/dev/null; then $(PYTHON) scripts/instructions; \
 	else echo "not checked: scripts/instructions needs valgrind; hint: apt-get install valgrind"; fi
 
-# The engine meets the reference with full counts in every run, the other random tests in `test-full`; beside them, since
-# each takes one core.
 test-python: $(VENV)/.dev $(VENV)/.built ## Test the package on the newest numpy and gymnasium
-	@OPENOUTCRY_FULL=1 $(PYTEST) $(REFERENCE) >$(VENV)/reference.log 2>&1 & reference=$$!; \
-	$(PYTEST) $(PARALLEL) --deselect $(REFERENCE); code=$$?; \
-	wait $$reference || code=1; cat $(VENV)/reference.log; exit $$code
+	$(PYTEST) $(PARALLEL)
 
 test-floor: $(FLOOR)/.built ## Test the wheel on the oldest numpy and gymnasium that it accepts
 	$(FLOOR)/bin/python -m pytest $(PARALLEL) -m "not once"

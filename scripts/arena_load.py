@@ -1,4 +1,4 @@
-"""Measure the Arena under load: `python scripts/arena_load.py [--n 20000] [--fill 1000000]`.
+"""Measure the Arena under load (G1 to G5): `python scripts/arena_load.py [--n 20000] [--fill 1000000]`.
 
 It serves a new arena, and beside it a plain FastAPI that keeps each request in a transaction of its own. The client is
 this process, so that it takes two cores. Other jobs on the machine change the server's processor time least.
@@ -285,18 +285,24 @@ def load(folder: Path, n: int) -> None:
 
 
 def fill(folder: Path, n: int) -> None:
-    """Write submissions of one decision until there are so many; print how long a restart takes then."""
+    """Write submissions of one decision until there are so many; print what a start takes before and after."""
     world = World(folder)
     world.make()
+    print(f"\nstart to the first 200 of a new arena: {starts(folder)}")
     with Arena(folder) as arena:
         began = time.perf_counter()
         asyncio.run(_filled(arena, world, n))
-        print(f"\n{n:,} submissions through the writer: {time.perf_counter() - began:,.0f} s")
-    seconds = []
+        print(f"{n:,} submissions through the writer: {time.perf_counter() - began:,.0f} s")
+    print(f"start to the first 200 with them: {starts(folder)}")
+
+
+def starts(folder: Path) -> str:
+    """Return the seconds of three starts, by the clock and of the server's processor time."""
+    told = []
     for _ in range(3):
-        with serving(arena_words(folder)) as (_, first):
-            seconds.append(first)
-    print(f"restart to the first 200 with them: {', '.join(f'{each:.2f}' for each in seconds)} s")
+        with serving(arena_words(folder)) as (server, first):
+            told.append(f"{first:.2f} s (CPU {server.cpu():.2f})")
+    return ", ".join(told)
 
 
 async def _filled(arena: Arena, world: World, n: int) -> None:

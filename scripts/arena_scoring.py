@@ -1,4 +1,4 @@
-"""Measure a board from scratch: `python scripts/arena_scoring.py [--decisions 1000000] [--agents 500]`.
+"""Measure a board from scratch (G6): `python scripts/arena_scoring.py [--decisions 1000000] [--agents 500]`.
 
 It prints the seconds of each stage and of the whole, from plain records to the board with its intervals.
 """

@@ -9,7 +9,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from starlette.testclient import TestClient
+from arena_contract import ContractClient
 
 from openoutcry.arena.demo import Demo
 from openoutcry.arena.seasons import micros, publishing
@@ -31,12 +31,12 @@ class Floor:
     clock: list[int]
     demo: Demo
     settings: Settings
-    client: TestClient = field(init=False)
+    client: ContractClient = field(init=False)
     keys: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         # What a route has not foreseen is an answer, as it is to everybody else.
-        self.client = TestClient(app_of(self.arena, self.settings), raise_server_exceptions=False)
+        self.client = ContractClient(app_of(self.arena, self.settings), raise_server_exceptions=False)
 
     @property
     def as_of(self) -> str:
@@ -90,11 +90,11 @@ class Floor:
 
 
 @contextmanager
-def floor(folder: Path, **told: Any) -> Iterator[Floor]:
+def floor(folder: Path, url: str | None = None, **told: Any) -> Iterator[Floor]:
     """Open a floor in a folder, whose clock stands three minutes after the first snapshot that is published."""
     clock = [micros(BEGAN)]
     settings = Settings(clock=lambda: clock[0], **{"rate_key": 0, "rate_anon": 0, "register_cap": 0} | told)
-    with Arena(folder, clock=lambda: clock[0]) as arena:
+    with Arena(folder, url, clock=lambda: clock[0]) as arena:
         yield Floor(arena, clock, Demo(BEGAN), settings)
 
 

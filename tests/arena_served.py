@@ -24,7 +24,8 @@ def served(folder: Path, *more: str, data: str = "arena") -> Iterator[str]:
     ) as process:
         try:
             assert process.stdout is not None
-            assert "8 markets, demo season" in process.stdout.readline()
+            kind = "practice" if "--sandbox" in more else "demo"
+            assert f"8 markets, {kind} season" in process.stdout.readline()
             deadline = time.monotonic() + 30.0
             while time.monotonic() < deadline:
                 with socket.socket() as client:

@@ -18,12 +18,23 @@ if TYPE_CHECKING:
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The first to be handed out where files run beside each other: one of a minute that came last would run alone.
-LONGEST = ("martingale_planted", "realism_tiers", "reference", "verifiers_load", "verifiers_cli", "leakcheck_command")
+LONGEST = (
+    "martingale_planted",
+    "leakcheck_command",
+    "realism_tiers",
+    "docs",
+    "leakcheck",
+    "leakcheck_episodes",
+    "engine_against_reference",
+    "verifiers_cli",
+    "verifiers_load",
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Move the files that take longest to the front."""
-    items.sort(key=lambda item: item.path.stem.removeprefix("test_") not in LONGEST)
+    place = {f"test_{name}": place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: place.get(item.path.stem, len(place)))
 
 
 # Derandomized: the same examples on every machine. A drawn market costs milliseconds, far above hypothesis' own limits.

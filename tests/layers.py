@@ -204,7 +204,7 @@ LAYERS = {
             "openoutcry.arena.strict",
         ),
         {"arena", "arena_log", "arena_scoring", "arena_snapshots", "arena_store", "errors", "native"},
-        {"alembic", "pydantic", "sqlalchemy", "ulid"},
+        {"alembic", "pydantic", "sqlalchemy"},
         libraries_later=frozenset({"alembic"}),
     ),
     "arena_export": Layer(

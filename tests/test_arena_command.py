@@ -59,17 +59,6 @@ def test_a_newcomer_registers_submits_and_verifies_a_receipt_offline(
     assert typed("arena", "verify", "season", cwd=tmp_path).returncode == 1
 
 
-def test_an_operator_says_what_became_of_a_market(tmp_path: Path) -> None:
-    with served(tmp_path):
-        pass
-    words = ("arena", "resolve", "kalshi:KXIRANSTRIKE-DEMO1", "finalized")
-    assert "an outcome of yes or no is required" in typed(*words, cwd=tmp_path).stderr
-    done = typed(*words, "--outcome", "no", cwd=tmp_path)
-    assert re.fullmatch(r"record \d: kalshi:KXIRANSTRIKE-DEMO1 is finalized, no\n", done.stdout)
-    unknown = typed("arena", "resolve", "kalshi:NONE", "finalized", "--outcome", "no", cwd=tmp_path)
-    assert (unknown.returncode, "not_found" in unknown.stderr) == (2, True)
-
-
 def test_nobody_there_is_told_in_one_line(tmp_path: Path) -> None:
     done = typed("arena", "register", "one", "--url", "http://127.0.0.1:1", cwd=tmp_path)
     assert done.returncode == 2

@@ -101,6 +101,26 @@ class _Nothing:
         """Say nothing."""
 
 
+def test_a_result_that_cannot_be_is_refused(ground: Floor, tmp_path: Path) -> None:
+    """R-44: an outcome where there is a result and none elsewhere, on a market that there is."""
+    for words in (["finalized"], ["void", "--outcome", "no"], ["finalized", "--outcome", "maybe"]):
+        assert "an outcome of yes or no is required" in refused(tmp_path, "resolve", MARKET, *words)
+    assert "a status of determined" in refused(tmp_path, "resolve", MARKET, "settled")
+    assert "not_found" in refused(tmp_path, "resolve", "kalshi:NONE", "finalized", "--outcome", "no")
+    assert "an outcome of yes or no is required" in refused(tmp_path, "resolve", MARKET, "amended")
+    assert records(ground, "resolution") == []
+
+
+def test_a_market_that_closed_early_counts_no_decision_of_its_last_two_hours(ground: Floor, tmp_path: Path) -> None:
+    """R-43: also after an amendment, which says nothing of the close."""
+    assert "must be a time in UTC" in refused(tmp_path, "resolve", MARKET, "void", "--closed-at", "noon")
+    said(tmp_path, "resolve", MARKET, "finalized", "--outcome", "no", "--closed-at", "2026-05-08T14:00:00Z")
+    assert [line.split()[:3] for line in said(tmp_path, "season", "all")] == [["-", "ada", "0"], ["-", "bob", "0"]]
+    said(tmp_path, "amend", MARKET, "yes")
+    closes = [each["actual_close_time"] for each in records(ground, "resolution")]
+    assert closes == ["2026-05-08T14:00:00Z"] * 2
+
+
 def test_seasons_are_quarters_and_a_market_is_of_the_one_in_which_it_was_final(ground: Floor, tmp_path: Path) -> None:
     """Q-4: nothing is lost when a quarter ends."""
     ground.resolve(MARKET, "no")
@@ -193,10 +213,13 @@ def spoil(statement: str) -> Callable[[Path], object]:
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (spoil("DELETE FROM records WHERE seq = 6"), "the hashes that are kept are of other records"),
+        (spoil("DELETE FROM records WHERE seq = 0"), "record 0: "),
         (spoil("DELETE FROM records WHERE seq = 3"), "record 3: "),
         (spoil("UPDATE records SET record = CAST(replace(record, 'ada', 'adx') AS BLOB) WHERE seq = 3"), "record 4: "),
-        (spoil("DELETE FROM hashes"), "the hashes that are kept are of other records"),
+        (spoil("DELETE FROM meta WHERE key = 'checkpoint'"), "the checkpoint that is kept is of other records"),
+        (spoil("DELETE FROM records WHERE seq = 6"), "the checkpoint that is kept is of other records"),
+        (spoil("INSERT INTO tiles VALUES (0, 0, x'00')"), "the tiles that are kept are of other records"),
+        (spoil("DELETE FROM records"), "the key is of another log"),
         (lambda folder: (folder / "log.key").write_text("PRIVATE+KEY+x"), "a signer key"),
     ],
 )

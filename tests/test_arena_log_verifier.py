@@ -283,6 +283,11 @@ def test_a_missing_file_is_found(name: str, tmp_path: Path) -> None:
     assert places(folder)
 
 
+def test_an_export_whose_cosignatures_are_a_file_is_a_fault_and_no_crash(tmp_path: Path) -> None:
+    kept = {name: content for name, content in FILES.items() if not name.startswith("cosignatures/")}
+    assert places(write(tmp_path, {**kept, "cosignatures": b""})) == {("cosignatures", None)}
+
+
 def test_a_snapshot_that_the_log_does_not_have_is_found(tmp_path: Path) -> None:
     name = "snapshots/2026-05-08T12-20-00Z.json"
     assert places(write(tmp_path, {**FILES, name: SNAPSHOT})) == {(name, None)}

@@ -37,7 +37,7 @@ from arena_model import DAY, HOUR, Model
 from arena_worlds import market, seen, theaters
 
 from openoutcry.arena import verifier
-from openoutcry.arena.exporting import export
+from openoutcry.arena.exporting import export, score_faults
 from openoutcry.arena.log.audit import audit
 from openoutcry.arena.seasons import publishing
 from openoutcry.arena.snapshots.building import Snapshot, build
@@ -195,6 +195,7 @@ class Machine(RuleBasedStateMachine):
             assert answer.content == body
         export(self.ground.arena, self.folder / "export", self.model.clock)
         assert audit(self.folder / "export", str(self.ground.arena.key.verifier)) == []
+        assert score_faults(self.folder / "export") == [], "R-44: scores follow from an export, whatever happened"
         lines = (self.folder / "export" / "log.jsonl").read_bytes().splitlines()
         records = [json.loads(line) for line in lines]
         assert [each["record"] for each in self.receipts] == [each for each in records if each["type"] == "submission"]

@@ -13,6 +13,8 @@ from openoutcry.arena import scoring
 from openoutcry.arena.scoring import Facts, Parameters
 from openoutcry.arena.scoring.calibration import wilson
 
+pytestmark = pytest.mark.once
+
 SEED = 20_260_509
 RATE = "0.4"
 N_SEASONS = count(1_000, 150)

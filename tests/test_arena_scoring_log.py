@@ -12,6 +12,8 @@ from support import count
 from openoutcry import OpenOutcryError
 from openoutcry.arena import scoring
 
+pytestmark = pytest.mark.once
+
 
 @pytest.mark.parametrize("seed", range(count(200, 15)))
 def test_the_log_and_what_is_opened_give_the_same_board(seed: int) -> None:

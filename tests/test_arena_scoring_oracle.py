@@ -18,6 +18,8 @@ from support import count
 from openoutcry.arena import rescoring, scoring
 from openoutcry.arena.scoring import Facts, Parameters
 
+pytestmark = pytest.mark.once
+
 N_SEASONS = count(2_000, 60)
 
 

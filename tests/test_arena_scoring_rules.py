@@ -17,6 +17,8 @@ from openoutcry.arena.scoring import Agent, BaseRate, Decision, Facts, Parameter
 from openoutcry.arena.scoring.returns import fee
 from openoutcry.arena.times import moment_of, season_of
 
+pytestmark = pytest.mark.once
+
 M = "kalshi:M"
 
 

@@ -191,3 +191,28 @@ def test_the_same_key_of_idempotence_is_told_the_same(ground: Floor) -> None:
     ground.register("two")
     theirs = ground.post("two", ground.body("two", (ground.markets()[0], 0.1)), **{"Idempotency-Key": "a"})
     assert theirs.status_code == 200, "a key is of one agent"
+
+
+def test_a_slug_is_the_keys_whatever_its_case_and_no_letter_only_looks_so(ground: Floor) -> None:
+    """R-22: ASCII is made lower; the sign of Kelvin is no k."""
+    ground.register("kay")
+    one, two = ground.markets()[:2]
+    assert ground.post("kay", ground.body("KaY", (one, 0.5))).json()["record"]["agent_slug"] == "kay"
+    for other in ("one", "\u212aay", "ka", "kay ", ""):
+        assert said(ground.post("kay", ground.body(other, (two, 0.5)))) == (401, "bad_auth", "agent_slug")
+
+
+def test_a_body_has_a_mebibyte_and_says_to_be_json_or_nothing(ground: Floor) -> None:
+    """R-30."""
+    text = json.dumps(ground.body("one", ("kalshi:NONE", 0.5))).encode()
+    whole = text.ljust(1 << 20)
+    assert said(ground.post("one", whole))[:2] == (400, "invalid_payload")
+    assert said(ground.post("one", whole + b" "))[:2] == (413, "payload_too_large")
+    parts = (whole[at : at + 65_536] for at in range(0, len(whole), 65_536))
+    headers = {"Authorization": f"Bearer {ground.keys['one']}"}
+    chunked = ground.client.post(f"{BASE}/decisions", content=(part * 2 for part in parts), headers=headers)
+    assert said(chunked)[:2] == (413, "payload_too_large"), "without a length, too"
+    for kind in ("application/json", "Application/JSON; charset=utf-8", ""):
+        assert said(ground.post("one", text, **{"Content-Type": kind}))[:2] == (400, "invalid_payload")
+    for kind in ("text/plain", "application/jsonx", "application/x-www-form-urlencoded", "json"):
+        assert said(ground.post("one", text, **{"Content-Type": kind}))[:2] == (415, "unsupported_media_type")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from arena_worlds import AS_OF
 
-from openoutcry.arena.demo import LABEL, QUESTIONS, Demo
+from openoutcry.arena.demo import LABEL, PRACTICE, QUESTIONS, Demo
 from openoutcry.arena.protocol import THEATERS
 from openoutcry.arena.snapshots.kinds import KINDS
 from openoutcry.arena.snapshots.markets import markets_of
@@ -33,6 +33,18 @@ def test_its_markets_are_open_whenever_it_begins(began: datetime) -> None:
     assert len(rows) == len(QUESTIONS)
     assert all(row.decision_cutoff > began + timedelta(hours=3) for row in rows)
     assert not any(row.degraded for row in rows)
+
+
+def test_in_practice_every_cutoff_is_within_the_hour_and_two_hours_before_the_close() -> None:
+    """R-40; and a folder that is served again has other markets."""
+    began = AS_OF + timedelta(minutes=9, microseconds=7)
+    rows = markets_of(Demo(began, is_practice=True).first().body)
+    after = [(row.decision_cutoff - began.replace(microsecond=0)).total_seconds() for row in rows]
+    assert after == list(PRACTICE)
+    assert {row.settlement_at - row.decision_cutoff for row in rows} == {timedelta(hours=2)}
+    assert not any(row.degraded for row in rows)
+    again = markets_of(Demo(began + timedelta(minutes=1), is_practice=True).first().body)
+    assert {row.market_id for row in rows}.isdisjoint(row.market_id for row in again)
 
 
 def test_it_has_every_kind_and_every_theater_and_says_that_it_is_made_up() -> None:

@@ -20,6 +20,7 @@ pytest.importorskip("sqlalchemy")
 
 from arena_floors import floor
 
+import openoutcry
 from openoutcry.arena import verifier
 from openoutcry.arena.exporting import export
 from openoutcry.arena.store.arena import Arena
@@ -57,7 +58,9 @@ with floor(Path(sys.argv[1])) as ground:
 def test_nothing_that_was_acknowledged_is_lost_when_the_server_is_killed(tmp_path: Path) -> None:
     """R-28, G5: kill -9 at random moments, again and again on the same file."""
     drawn, told = random.Random(8), dict[str, int]()
-    surroundings = os.environ | {"PYTHONPATH": str(Path(__file__).parent)}
+    # The package that this process has, wherever it is installed from.
+    paths = (Path(__file__).parent, Path(openoutcry.__file__).parents[1])
+    surroundings = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, paths))}
     for turn in range(N_KILLS):
         words = [sys.executable, "-c", WRITER, str(tmp_path / "arena"), f"t{turn}"]
         with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=surroundings) as process:

@@ -13,12 +13,15 @@ import pytest
 pytest.importorskip("fastapi")
 pytest.importorskip("cryptography")
 pytest.importorskip("sqlalchemy")
+pytest.importorskip("ulid")
 
 from arena_floors import Floor, floor
+from ulid import ULID
 
 from openoutcry.arena import verifier
 from openoutcry.arena.decisions import Decided, Submission, submission_of
 from openoutcry.arena.exporting import export
+from openoutcry.arena.store.batch import Ids
 from openoutcry.arena.store.entries import Registering, Told
 from openoutcry.arena.store.submitting import Submitting
 
@@ -87,3 +90,15 @@ def test_an_entry_that_nobody_foresaw_fails_alone(tmp_path: Path) -> None:
         ground.register("four")
         export(ground.arena, tmp_path / "export", ground.clock[0])
     assert verifier.main(["export", str(tmp_path / "export")]) == 0
+
+
+def test_an_id_is_greater_than_all_before_whatever_the_clock_does() -> None:
+    """R-28: 26 characters of Crockford's base 32, first the millisecond."""
+    ids, moment = Ids(), 1_778_241_600_000_000
+    moments = [moment] * 50 + [moment + 1_000_000, moment, moment - 10**9, moment + 2_000_000]
+    told = [ids.next(each) for each in moments]
+    assert told == sorted(set(told))
+    assert {len(each) for each in told} == {26}
+    assert all(set(each) <= set("0123456789ABCDEFGHJKMNPQRSTVWXYZ") for each in told)
+    assert [ULID.from_str(each).milliseconds for each in told[:51]] == [each // 1000 for each in moments[:51]]
+    assert ULID.from_str(told[-1]).milliseconds == moment // 1000 + 2000

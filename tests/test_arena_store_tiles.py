@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,11 @@ from sqlalchemy import insert
 
 from openoutcry.arena import verifier
 from openoutcry.arena.exporting import export
+from openoutcry.arena.log.notes import Checkpoint, open_checkpoint
 from openoutcry.arena.log.proofs import leaf_hash
 from openoutcry.arena.log.tiles import tiles_of
+from openoutcry.arena.server.registry import Registry
+from openoutcry.arena.store.arena import Arena
 from openoutcry.arena.store.database import Database
 from openoutcry.arena.store.entries import Registering
 from openoutcry.arena.store.tables import records, tiles
@@ -68,6 +72,13 @@ def test_a_log_proves_after_a_restart_what_it_proved_before(tmp_path: Path) -> N
         assert ground.arena.writer.log.tree.n_cold == 768
         assert public(ground, ground.arena.writer.log.end.seq) == grown
         assert ground.client.get("/registry/tile/0/002.p/9").content == grown["0/002"][: 9 * 32]
+        # What a witness saw before may be cosigned yet, though the tree does without its leaves.
+        seen = open_checkpoint(checkpoint, ground.arena.key.verifier)
+        registry = Registry(ground.arena, ground.settings)
+        assert seen.size == size < 768
+        assert registry.has(seen)
+        assert not registry.has(Checkpoint(seen.origin, size, bytes(32)))
+        assert not registry.has(Checkpoint(seen.origin, 10_000, seen.root))
         ground.keys["one"] = key
         assert ground.submit("one", (ground.markets()[1], 0.25)).json()["leaf_index"] == size + 300
         export(ground.arena, tmp_path / "export", ground.clock[0])
@@ -97,3 +108,15 @@ def test_a_tree_is_read_from_its_tiles(tmp_path: Path, size: int) -> None:
             tree.inclusion(7, size, {0: bytes(256 * 32)})
         given = {place: whole.tile(0, place) for place in {0, (size - 1) // 256} if place < tree.n_cold // 256}
         assert tree.inclusion(7, size, given) == whole.inclusion(7, size)
+
+
+def test_an_arena_without_its_last_records_does_not_open(tmp_path: Path) -> None:
+    """What was acknowledged is in the last checkpoint: a file that was set back is no arena to go on with."""
+    with floor(tmp_path) as ground:
+        ground.publish()
+        ground.register("one")
+    with sqlite3.connect(tmp_path / "arena.sqlite") as base:
+        base.execute("DELETE FROM records WHERE seq = (SELECT max(seq) FROM records)")
+    base.close()
+    with pytest.raises(OpenOutcryError, match="value_invalid: the records that the last checkpoint is of"):
+        Arena(tmp_path)

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import json
 import re
+import signal
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import httpx
 import pytest
 
 pytest.importorskip("fastapi")
 pytest.importorskip("cryptography")
 pytest.importorskip("sqlalchemy")
+pytest.importorskip("httpx")
 
+import httpx
 from arena_floors import Floor, floor
 from arena_logs import LOG_KEY, OTHER_KEY, VKEY, WITNESS_KEY, season
 from arena_served import served
@@ -26,8 +31,9 @@ from openoutcry.arena.exporting import export
 from openoutcry.arena.log.audit import audit
 from openoutcry.arena.log.notes import Checkpoint, Note, VerifierKey, open_checkpoint
 from openoutcry.arena.log.writer import LogWriter
+from openoutcry.arena.scoring import Parameters
 from openoutcry.arena.server.settings import witnesses_of
-from openoutcry.arena.store.entries import ClosingDay
+from openoutcry.arena.store.entries import ClosingDay, SettingRules
 from openoutcry.arena.times import DAY, day_of
 from openoutcry.arena.witness import Misbehaviour, Witness
 
@@ -167,6 +173,24 @@ def test_what_was_signed_is_not_forgotten_though_nobody_took_it(tmp_path: Path) 
     assert witness(tmp_path, shown).see(NOW).size == 20
 
 
+def test_two_processes_with_one_key_do_not_sign_two_histories(tmp_path: Path) -> None:
+    """Each is shown another log, of the same size; whoever comes second finds the first."""
+    shown = Shown(log_of(*LINES[:7]))
+    witness(tmp_path, shown).see(NOW)
+    both = [Shown(log_of(*LINES[:10])), Shown(log_of(*LINES[:7], *OTHER[5:8]))]
+
+    def look(each: Shown) -> bool:
+        try:
+            witness(tmp_path, each).see(NOW)
+        except Misbehaviour:
+            return False
+        return True
+
+    with ThreadPoolExecutor(2) as pool:
+        assert sorted(pool.map(look, both)) == [False, True]
+    assert sorted(len(each.posted) for each in both) == [0, 1]
+
+
 def test_the_key_of_a_log_stands_once_it_is_known(tmp_path: Path) -> None:
     found = witness(tmp_path, Shown(log_of(*LINES[:10])))
     with pytest.raises(OpenOutcryError, match="the log that was witnessed"):
@@ -221,6 +245,32 @@ def test_an_export_holds_what_a_witness_has_signed(ground: Floor, tmp_path: Path
     assert ground.client.get(path).text == cosigned(ground)
 
 
+def asked(ground: Floor) -> Callable[[httpx.Request], httpx.Response]:
+    """Return what carries a request to the floor's server, and its answer back."""
+
+    def ask(request: httpx.Request) -> httpx.Response:
+        answer = ground.client.request(request.method, request.url.raw_path.decode(), content=request.content)
+        return httpx.Response(answer.status_code, content=answer.content, request=request)
+
+    return ask
+
+
+def test_a_witness_follows_a_log_whose_tree_is_read_from_tiles(tmp_path: Path) -> None:
+    """A server that has started anew has no leaves of full tiles in memory."""
+    seen = []
+    for n_records in (100, 300):
+        with floor(tmp_path / "arena") as ground:
+            while ground.arena.writer.log.end.seq < n_records:
+                ground.arena.writer.write(SettingRules("1", Parameters().to_record(), b"[]", ground.clock[0]))
+        with floor(tmp_path / "arena") as ground:
+            found = Witness(tmp_path / "witness", "http://arena", transport=httpx.MockTransport(asked(ground)))
+            found.know()
+            with pytest.raises(httpx.HTTPStatusError, match="401"):
+                found.see(NOW)
+            seen.append(int((tmp_path / "witness" / "checkpoint").read_text().split("\n")[1]))
+    assert seen == [100, 300]
+
+
 @pytest.mark.parametrize(
     ("change", "status", "code"),
     [
@@ -258,6 +308,12 @@ def test_an_operator_that_serves_an_older_log_is_found_by_the_witness(tmp_path: 
     with served(tmp_path, "--witness", key) as url:
         done = typed("arena", "witness", url, "--once", cwd=tmp_path)
         assert re.fullmatch(rf"key of the witness: {re.escape(key)}\ncosigned: \d records\n", done.stdout), done.stderr
+        looking = [sys.executable, "-m", "openoutcry", "arena", "witness", url, "--every", "1"]
+        with subprocess.Popen(looking, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            assert [process.stdout.readline().split(":")[0] for _ in range(3)][1:] == ["cosigned"] * 2
+            process.send_signal(signal.SIGINT)
+            assert process.wait(30) == 0, "who stops a witness has found nothing"
         saved = typed("arena", "backup", "saved", cwd=tmp_path)
         assert re.fullmatch(r"backed up: \d records to saved; .*\n", saved.stdout), saved.stderr
         assert typed("arena", "register", "one", "--url", url, cwd=tmp_path).returncode == 0

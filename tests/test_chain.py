@@ -24,6 +24,8 @@ from openoutcry import openoutcry_py as native
 from openoutcry.chain import ChainedLog, Link, iterate, scan, verify
 from openoutcry.chain_lines import Draft, is_torn, record_of
 
+pytestmark = pytest.mark.once
+
 FULL = bool(os.environ.get("OPENOUTCRY_FULL"))
 
 

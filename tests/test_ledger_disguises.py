@@ -14,6 +14,8 @@ from ledgers import WINDOW, ledger_at, made
 import openoutcry as oo
 from openoutcry.ledger import Market
 
+pytestmark = pytest.mark.once
+
 FX = oo.data.load("ecb-fx")
 TREASURY = oo.data.load("us-treasury")
 ONE = FX.select(["JPY"])

@@ -14,6 +14,8 @@ from ledgers import ledger_at, made, market
 import openoutcry as oo
 from openoutcry.ledger import Market, code_identity, code_strategy, strategy_id, trial_key
 
+pytestmark = pytest.mark.once
+
 FX = oo.data.load("ecb-fx")
 WHOLE = Market.of(FX)
 

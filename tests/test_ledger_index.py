@@ -19,6 +19,8 @@ from openoutcry.ledger import Ledger, LedgerRun, Market
 from openoutcry.ledger.reading import piece_of, pieces, spans
 from openoutcry.ledger.segments import Place
 
+pytestmark = pytest.mark.once
+
 MARKETS = [
     market("a", (1, 2, 3, 4)),
     market("b", (11, 12, 13)),

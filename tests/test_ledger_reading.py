@@ -22,6 +22,8 @@ from openoutcry.ledger.reading import Piece, Reading, Span, piece_of
 from openoutcry.ledger.rows import READER, UNREADABLE, RunRow, strategy_row
 from openoutcry.ledger.summary import NUMBERS
 
+pytestmark = pytest.mark.once
+
 
 def by_line(span: Span) -> Piece:
     """Read a span without the native reader."""

@@ -14,6 +14,8 @@ from ledgers import id_of, ledger_at, made, market, returns
 import openoutcry as oo
 from openoutcry.ledger import About, Ledger, Market, Which, default_folder, failed_run, recorder, run_of
 
+pytestmark = pytest.mark.once
+
 FULL = bool(os.environ.get("OPENOUTCRY_FULL"))
 FX = oo.data.load("ecb-fx", ["USD", "JPY"]).between(0, 900)
 

@@ -26,6 +26,8 @@ from openoutcry.research.proposing import Ask, Reply, TokenMeter
 from openoutcry.research.records import session_of
 from openoutcry.research.trial import Result
 
+pytestmark = pytest.mark.once
+
 MARKET = trending(0, 1500, 3)
 LAX = Thresholds(*(None,) * 5, min_trades=0, min_dsr=None, max_perturbation_loss=None, max_probe_changes=None)
 CONFIG = ResearchConfig(budgets=Budgets(4, 40, 12), gates=LAX)

@@ -17,6 +17,7 @@ from email.utils import format_datetime
 from html import escape
 
 from openoutcry.arena.snapshots.building import Snapshot, build
+from openoutcry.arena.snapshots.markets import BEFORE_CLOSE
 from openoutcry.arena.snapshots.theaters import shipped, shipped_bytes
 from openoutcry.arena.snapshots.times import UTC, check_time, last_edge, show_time
 from openoutcry.arena.sources import calendar, gdelt, kalshi, risk, rss, usgs, wikipedia
@@ -66,14 +67,22 @@ STORIES = (
     Story("yemen-port", "A port of Yemen reopens", "The first ship brought grain.", 610),
 )
 QUAKES = (("demo1", "4.6", "12.4", "45.2", "33.9"), ("demo2", "3.1", "9", "121.5", "23.9"))
+PRACTICE = (20, 60, 120, 300, 600, 1200, 1800, 3600)
+"""Seconds from the beginning of a season to practise on to the cutoff of each question."""
 EVENTS = (("council", "Council meets on the Middle East", 20), ("exercise", "Joint exercise begins near Korea", 45))
 
 
 @dataclass(frozen=True)
 class Demo:
-    """The demo that began at a moment; the same moment makes the same captures."""
+    """The demo that began at a moment; the same moment makes the same captures.
+
+    Attributes:
+        began_at: When.
+        is_practice: Whether cutoffs come within the first hour; the markets of each beginning are others then.
+    """
 
     began_at: datetime
+    is_practice: bool = False
 
     def captures(self, as_of: datetime) -> list[Capture]:
         """Return what the sources answer just before an edge."""
@@ -109,18 +118,26 @@ class Demo:
         return last_edge(self.began_at) - timedelta(minutes=minutes)
 
     def _markets(self, as_of: datetime) -> bytes:
+        # A folder that is served again has new markets to practise on, beside those that were closed.
+        season = f"P{self.began_at.astimezone(UTC):%y%m%d%H%M%S}" if self.is_practice else "DEMO1"
         rows = [
             {
-                "ticker": each.ticker,
+                "ticker": each.ticker.replace("DEMO1", season),
                 "event_ticker": each.ticker.rpartition("-")[0],
                 "title": f"{LABEL}: will it be so that {each.title}?",
                 "status": "active",
-                "close_time": show_time(last_edge(self.began_at) + timedelta(hours=each.hours)),
+                "close_time": show_time(self._close(place, each)),
                 **_quotes(each, as_of),
             }
-            for each in QUESTIONS
+            for place, each in enumerate(QUESTIONS)
         ]
         return json.dumps({"markets": rows, "cursor": ""}).encode()
+
+    def _close(self, place: int, question: Question) -> datetime:
+        if not self.is_practice:
+            return last_edge(self.began_at) + timedelta(hours=question.hours)
+        # The last decision is two hours before a market closes, in practice too.
+        return self.began_at.replace(microsecond=0) + BEFORE_CLOSE + timedelta(seconds=PRACTICE[place])
 
     def _feed(self) -> bytes:
         items = "".join(

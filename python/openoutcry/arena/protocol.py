@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, Literal, get_args
 
 BASE = "/v2/competition"
@@ -72,6 +73,7 @@ class ArenaError(Exception):
         return {"error": self.code, "detail": self.detail, "field": self.field} | self.more
 
 
+@lru_cache(maxsize=4096)
 def is_market_id(text: str) -> bool:
     """Return whether all of a text is the id of a market, there or not (R-13)."""
     return _MARKET.fullmatch(text) is not None

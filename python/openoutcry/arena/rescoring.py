@@ -101,10 +101,7 @@ class Forecast(NamedTuple):
     is_settled: bool
     theaters: tuple[str, ...]
     quote: Quote | None
-
-    @property
-    def loss(self) -> Fraction:
-        return (self.p - self.y) ** 2
+    loss: Fraction
 
 
 class Reference(NamedTuple):
@@ -223,9 +220,9 @@ class Season:
                 # Theaters are those of the snapshot that was cited, prices those of the newest one.
                 cited = self.last_quote(market_id, moment(record["snapshot_as_of"])) or shown
                 newest = self.snapshots[bisect_right(self.snapshots, at_us) - 1]
-                said = share(body["yes_probability"]), int(end.yes), _share_or_none(body["confidence"])
+                p, y, sure = share(body["yes_probability"]), int(end.yes), _share_or_none(body["confidence"])
                 rest = end.state == "settled", cited.theaters, shown if shown.at_us == newest else None
-                found[slug, market_id] = Forecast(slug, market_id, *said, *rest)
+                found[slug, market_id] = Forecast(slug, market_id, p, y, sure, *rest, (p - y) ** 2)
         return found
 
     def _open(self) -> Iterator[tuple[str, int]]:
@@ -388,7 +385,7 @@ def faults(folder: Path) -> list[str]:
     try:
         said = json.loads((folder / "scores.json").read_bytes())
         wanted = Board(Season(folder, int(said["at_us"]), said["window"]), said["theater"]).to_json()
-    except (ArithmeticError, AttributeError, LookupError, OSError, TypeError, ValueError) as error:
+    except (ArithmeticError, AttributeError, LookupError, OSError, RecursionError, TypeError, ValueError) as error:
         return [f"a season that can be scored is required; received {type(error).__name__}: {error}"]
     return list(differences("scores", wanted, said))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from openoutcry import openoutcry_py as native
 from openoutcry.arena.protocol import ArenaError
 from openoutcry.arena.times import moment_of
@@ -26,6 +28,8 @@ def json_text(body: bytes) -> str:
     return text
 
 
+# Agents of one snapshot say the same moments.
+@lru_cache(maxsize=1024)
 def moment_at(field: str, text: object) -> int:
     """Return the moment that a member or a value of a query says.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from datetime import datetime, timedelta, timezone
+from functools import lru_cache
 
 from openoutcry.errors import refusal
 
@@ -45,8 +46,12 @@ def moment_of(name: str, text: object) -> int:
 def text_of(moment: int) -> str:
     """Return a moment as ISO 8601 in UTC, with microseconds where it has some."""
     whole, part = divmod(moment, SECOND)
-    told = (_EPOCH + timedelta(seconds=whole)).strftime("%Y-%m-%dT%H:%M:%S")
-    return f"{told}.{part:06d}Z" if part else f"{told}Z"
+    return f"{_second(whole)}.{part:06d}Z" if part else f"{_second(whole)}Z"
+
+
+@lru_cache(maxsize=1024)
+def _second(whole: int) -> str:
+    return (_EPOCH + timedelta(seconds=whole)).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 def day_of(moment: int) -> str:

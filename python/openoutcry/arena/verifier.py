@@ -114,7 +114,8 @@ def is_signed(public: bytes, message: bytes, signature: bytes) -> bool:
     if key is None or len(signature) != 64 or s >= ORDER:
         return False
     k = int.from_bytes(sha512(signature[:32] + public + message).digest(), "little") % ORDER
-    x, y, z, _ = _sum(_times(s, BASE), _times(ORDER - k, key))
+    # The point is negated, not the scalar: of a weak key the two are not the same.
+    x, y, z, _ = _sum(_times(s, BASE), _times(k, (P - key[0], key[1], 1, P - key[3])))
     x, y = x * pow(z, -1, P) % P, y * pow(z, -1, P) % P
     return (y | (x & 1) << 255).to_bytes(32, "little") == signature[:32]
 
@@ -257,7 +258,7 @@ class Export:
     def _place(self, file: str, line: int | None = None) -> Iterator[None]:
         try:
             yield
-        except (Wrong, FileNotFoundError, UnicodeDecodeError) as wrong:
+        except (Wrong, OSError, UnicodeDecodeError) as wrong:
             self.faults.append(Fault(file, line, str(wrong)))
 
     def _lines(self, file: str) -> Iterator[tuple[int, bytes]]:

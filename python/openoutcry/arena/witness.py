@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -38,7 +39,7 @@ class Misbehaviour(Exception):  # noqa: N818
 
 
 class Seen(NamedTuple):
-    """What a witness has cosigned: how many records, and the note with both signatures."""
+    """What was cosigned: how many records, and the note with both signatures."""
 
     size: int
     note: str
@@ -101,18 +102,30 @@ class Witness:
         note = self._text("/registry/checkpoint")
         received = open_checkpoint(note, self.log)
         place = self._folder / "checkpoint"
-        if place.exists():
-            self._check(_read(place), note)
-        elif received.size == 0:
-            raise refusal("argument_invalid", "a log with a record is required; received an empty one")
-        text = Note.parse(note).text
-        # On the disk before it is signed: what was signed is never forgotten.
-        _keep(place, note)
-        signed = note + self.key.line(text, moment // SECOND)
-        _keep(self._folder / "cosigned", signed)
+        # Of two processes with one key, the second sees what the first has signed.
+        with self._locked():
+            if place.exists():
+                self._check(_read(place), note)
+            elif received.size == 0:
+                raise refusal("argument_invalid", "a log with a record is required; received an empty one")
+            # On the disk before it is signed: what was signed is never forgotten.
+            _keep(place, note)
+            signed = note + self.key.line(Note.parse(note).text, moment // SECOND)
+            _keep(self._folder / "cosigned", signed)
         answer = self._http.post("/registry/cosignatures", content=signed.encode())
         answer.raise_for_status()
         return Seen(received.size, signed)
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        with (self._folder / "lock").open("wb") as file:
+            try:
+                import fcntl
+            except ModuleNotFoundError:
+                yield
+                return
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
 
     def _check(self, kept: str, note: str) -> None:
         """Check that a checkpoint goes on with the one that is kept."""

@@ -33,9 +33,9 @@ EXIT_CODES = """
 the markets of `data diff` or the records of `diff` differ, a record is not what `replay` makes of it, an attack of
 `score --attack` won, `sandbox doctor` found no tight jail, `conformance` found an agent that does not conform,
 `leakcheck` found a leak, `ledger verify` a log that was tampered with, `realism` found what real markets are not, a bot
-of `martingale` gained, `contamination` was found, a journal is not what `research replay` makes of it, or an export not
-what `arena verify` wants. 2: the input
-was refused, with one line that says what is required and what came. 3: `contamination` was found by one of its two
+of `martingale` gained, `contamination` was found, a journal is not what `research replay` makes of it, an export is not
+what `arena verify` wants, or an `arena witness` saw a log rewritten. 2: the input was refused, with one line that says
+what is required and what came. 3: `contamination` was found by one of its two
 tests alone.
 """
 

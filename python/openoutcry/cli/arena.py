@@ -7,7 +7,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ import typer
 from openoutcry.cli import arena_operator
 from openoutcry.cli.arena_operator import DATA, DATABASE, opened, shown
 from openoutcry.errors import refusal
+from openoutcry.openoutcry_py import OpenOutcryError
 
 if TYPE_CHECKING:
     from openoutcry.arena.client import ArenaClient
@@ -36,7 +37,8 @@ SERVE_EXAMPLES = """
 
 `openoutcry arena serve --port 8421 --data-dir /srv/arena --rate-key 0 --rate-anon 0 --register-cap 0`
 
-A new folder begins with a demo season, all of it made up: open markets, and a snapshot every ten minutes.
+A new folder begins with a demo season, all of it made up: open markets, and a snapshot every ten minutes. With
+`--sandbox` the first cutoff comes after twenty seconds, the last after an hour; `arena resolve` settles them.
 
 `openoutcry arena serve --plan shipped` asks real sources before every edge instead, and keeps what they say in
 `captures`, from which `openoutcry arena replay-season` makes the same snapshots again.
@@ -88,6 +90,7 @@ def serve(
     rate_anon: int = _limit(60, "Requests a minute of each address without a key."),
     register_cap: int = _limit(5, "Registrations a day of each address."),
     plan: str | None = typer.Option(None, help="A live season: what to ask, of whom, as JSON; `shipped` for our own."),
+    sandbox: bool = typer.Option(False, "--sandbox", help="A season to practise on: first cutoffs within minutes."),
 ) -> None:
     """Serve the Arena until it is interrupted."""
     import uvicorn
@@ -96,12 +99,11 @@ def serve(
     from openoutcry.arena.server.settings import Settings, networks_of, witnesses_of
 
     with shown(), opened(folder, database, is_new=True) as arena:
-        season = _season(arena, plan, folder)
+        season, kind = _season(arena, plan, folder, is_sandbox=sandbox)
         season.start()
         settings = Settings(
             public, rate_key, rate_anon, register_cap, networks_of(tuple(proxy)), witnesses_of(tuple(witness))
         )
-        kind = "demo" if plan is None else "live"
         typer.echo(f"arena: http://{host}:{port}, {len(arena.state.markets)} markets, {kind} season")
         typer.echo(f"key of the log: {arena.key.verifier}")
         try:
@@ -110,17 +112,22 @@ def serve(
             season.stop()
 
 
-def _season(arena: Arena, plan: str | None, folder: Path) -> Season:
-    """Return what publishes: a demo, or what the sources of a plan say."""
+def _season(arena: Arena, plan: str | None, folder: Path, *, is_sandbox: bool) -> tuple[Season, str]:
+    """Return what publishes, and its kind: a demo, or what the sources of a plan say."""
     from openoutcry.arena.demo import Demo
     from openoutcry.arena.seasons import Season
     from openoutcry.arena.sources.live import Live
     from openoutcry.arena.sources.plan import read_plan, shipped_plan
 
     if plan is None:
-        return Season(arena, Demo(datetime.now(timezone.utc)).snapshot)
+        demo = Demo(datetime.now(timezone.utc), is_sandbox)
+        return Season(arena, demo.snapshot), "practice" if is_sandbox else "demo"
+    if is_sandbox:
+        raise refusal(
+            "argument_invalid", "`--sandbox` makes its season up, and `--plan` asks real sources; received both"
+        )
     live = Live(shipped_plan() if plan == "shipped" else read_plan(Path(plan).read_bytes()), folder / "captures")
-    return Season(arena, live.snapshot, live.prepare)
+    return Season(arena, live.snapshot, live.prepare), "live"
 
 
 @app.command(epilog=REGISTER_EXAMPLES)
@@ -220,16 +227,19 @@ def witness(
     from openoutcry.arena.times import now
     from openoutcry.arena.witness import Misbehaviour, Witness
 
-    with closing(Witness(folder, url, name)) as found:
+    with closing(Witness(folder, url, name)) as found, suppress(KeyboardInterrupt):
         typer.echo(f"key of the witness: {found.key.verifier}")
+        if vkey is not None:
+            found.know(vkey)
         while True:
             try:
-                found.know(vkey)
+                found.know()
                 typer.echo(f"cosigned: {found.see(now()).size:,} records")
             except Misbehaviour as error:
                 typer.echo(f"MISBEHAVIOUR: {error}", err=True)
                 raise typer.Exit(1) from error
-            except httpx.HTTPError as error:
+            except (httpx.HTTPError, OpenOutcryError) as error:
+                # What passes by, such as a server that starts anew, is no reason to look away for good.
                 typer.echo(f"error: a server of the Arena at {url} is required; received {error}", err=True)
                 if once:
                     raise typer.Exit(2) from error

@@ -176,19 +176,25 @@ def resolve(
     status: str = typer.Argument(help="`determined`, `disputed`, `amended`, `finalized`, `void` or `scalar`."),
     outcome: str | None = typer.Option(None, help="`yes` or `no`, where there is a result."),
     source: str = typer.Option("operator", help="Who says so."),
+    closed_at: str | None = typer.Option(None, help="When it closed, where that was earlier than snapshots said."),
     folder: Path = DATA,
     database: str | None = DATABASE,
 ) -> None:
     """Say what became of a market; the last word stands, and the log has all."""
+    from openoutcry.arena.times import moment_of
+
     with shown(), opened(folder, database) as arena:
-        _resolve(arena, market_id, status, outcome, source)
+        close = None if closed_at is None else moment_of("closed-at", closed_at)
+        _resolve(arena, market_id, status, outcome, source, close)
 
 
-def _resolve(arena: Arena, market_id: str, status: str, outcome: str | None, source: str) -> None:
+def _resolve(
+    arena: Arena, market_id: str, status: str, outcome: str | None, source: str, close: int | None = None
+) -> None:
     from openoutcry.arena.store.entries import Resolving
     from openoutcry.arena.times import now
 
-    seq = arena.writer.write(Resolving(market_id, status, outcome, None, source, now()))
+    seq = arena.writer.write(Resolving(market_id, status, outcome, close, source, now()))
     typer.echo(f"record {seq}: {market_id} is {status}{'' if outcome is None else f', {outcome}'}")
 
 
@@ -206,10 +212,11 @@ def amend(
     from openoutcry.arena.times import now
 
     with shown(), opened(folder, database) as arena:
-        if _known(arena, market_id).status is None:
+        market = _known(arena, market_id)
+        if market.status is None:
             raise ArenaError("invalid_payload", "a market with a result is required; `resolve` gives it the first")
         before = {row.slug: (row.rank, row.brier) for row in board_of(arena, now()).rows}
-        _resolve(arena, market_id, "amended", outcome, source)
+        _resolve(arena, market_id, "amended", outcome, source, market.actual_close_time)
         for row in board_of(arena, now()).rows:
             rank, brier = before.get(row.slug, (None, None))
             if (rank, brier) != (row.rank, row.brier):

@@ -54,7 +54,7 @@ class _Audit:
     def _place(self, file: str, line: int | None = None) -> Iterator[None]:
         try:
             yield
-        except (OpenOutcryError, FileNotFoundError, UnicodeDecodeError) as error:
+        except (OpenOutcryError, OSError, UnicodeDecodeError) as error:
             self._faults.append(Fault(file, line, str(error)))
 
     def check(self, vkey: str | None, witnesses: Sequence[str]) -> list[Fault]:
@@ -81,7 +81,6 @@ class _Audit:
         return self._faults
 
     def _check_witness(self, witness: VerifierKey, key: VerifierKey, ended: int) -> None:
-        """Check what a witness has cosigned: a beginning of the log, the last whole day with it."""
         note = (self._folder / "cosignatures" / witness.key_id.hex()).read_bytes().decode()
         Note.parse(note).verify(witness)
         seen = open_checkpoint(note, key)

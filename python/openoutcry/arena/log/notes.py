@@ -28,6 +28,7 @@ LOG, WITNESS = 1, 4
 """What a key signs: notes of a log, or cosignatures with a time (`cosignature/v1`)."""
 
 _LONGEST = 1_000_000
+_CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f]")
 _NAME = re.compile(r"[^\s+]+")
 _SIGNATURE = re.compile(r"— ([^\s+]+) (\S+)")
 _PRIVATE = "PRIVATE+KEY+"
@@ -174,7 +175,7 @@ def _cosigned(text: str, timestamp: int) -> str:
 
 
 def _check(text: str) -> None:
-    if len(text) > _LONGEST or any(each < " " and each != "\n" for each in text):
+    if len(text) > _LONGEST or _CONTROL.search(text):
         raise refusal("argument_invalid", "a note must be short and without control characters; received another")
 
 

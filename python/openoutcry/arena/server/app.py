@@ -13,12 +13,13 @@ from starlette.responses import JSONResponse, Response
 
 from openoutcry.arena.pages.routes import Pages
 from openoutcry.arena.protocol import BASE, PROTOCOL_VERSION, ArenaError, slug_of
-from openoutcry.arena.server import bodies
+from openoutcry.arena.server import bodies, documents
 from openoutcry.arena.server.asking import Door
 from openoutcry.arena.server.boards import Boards
 from openoutcry.arena.server.cosignatures import Cosignatures
 from openoutcry.arena.server.describing import described
-from openoutcry.arena.server.hot import Intel, Submissions, read_body
+from openoutcry.arena.server.front import Front, Plain, read_body
+from openoutcry.arena.server.hot import Intel, Submissions
 from openoutcry.arena.server.listing import listed
 from openoutcry.arena.server.refusing import on_fault, on_http, on_query, on_refusal
 from openoutcry.arena.server.registering import Registrations, Rotations
@@ -27,6 +28,11 @@ from openoutcry.arena.server.settings import Settings
 from openoutcry.arena.store.arena import COSIGNATURES, Arena
 
 MOST_ROWS = 500
+_TEXT = {"schema": {"type": "string"}}
+_PROOF: dict[int | str, dict[str, Any]] = {200: {"model": documents.ProofBody, "content": {"text/plain": _TEXT}}}
+_BINARY: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}}
+}
 
 
 def app_of(arena: Arena, settings: Settings = Settings()) -> FastAPI:  # noqa: B008 it cannot change
@@ -43,9 +49,15 @@ def app_of(arena: Arena, settings: Settings = Settings()) -> FastAPI:  # noqa: B
     app.add_exception_handler(HTTPException, pages.refusing(on_http))
     app.add_exception_handler(RequestValidationError, pages.refusing(on_query))
     app.add_exception_handler(Exception, pages.refusing(on_fault))
-    # Plain routes: what a burst asks for is read and written without the framework.
-    app.router.add_route(f"{BASE}/decisions", Submissions(settings, arena.state, door, arena.writer).answer, ["POST"])
-    app.router.add_route(f"{BASE}/intel", Intel(settings, arena.state, door, arena.reading).answer, ["GET"])
+    # What a burst asks for is read and written without the framework, which has these routes for other methods.
+    plain: dict[str, Plain] = {
+        f"{BASE}/decisions": Submissions(settings, arena.state, door, arena.writer),
+        f"{BASE}/intel": Intel(settings, arena.state, door, arena.reading),
+    }
+    for path, route in plain.items():
+        app.router.add_route(path, route, [route.method])  # type: ignore[arg-type]
+    whole = app.build_middleware_stack
+    app.build_middleware_stack = lambda: Front(whole(), plain)  # type: ignore[method-assign]
     app.router.add_route(f"{BASE}/register", Registrations(settings, door, arena.writer).answer, ["POST"])
     app.router.add_route(f"{BASE}/keys/rotate", Rotations(settings, door, arena.writer).answer, ["POST"])
     _add_markets(app, arena, settings, door)
@@ -53,13 +65,13 @@ def app_of(arena: Arena, settings: Settings = Settings()) -> FastAPI:  # noqa: B
     _add_agents(app, arena, boards, door)
     _add_registry(app, registry)
     pages.add(boards, registry)
-    _add_cosignatures(app, arena, settings)
+    _add_cosignatures(app, arena, settings, registry)
     app.openapi = lambda: described(app)  # type: ignore[method-assign]
     return app
 
 
 def _add_markets(app: FastAPI, arena: Arena, settings: Settings, door: Door) -> None:
-    @app.get(f"{BASE}/markets", response_model=bodies.MarketsBody)
+    @app.get(f"{BASE}/markets", response_model=None, responses={200: {"model": bodies.MarketsBody}})
     async def markets(
         request: Request,
         status: Annotated[str, Query(description="`open`, `closed` or `settled`.")] = "open",
@@ -72,7 +84,7 @@ def _add_markets(app: FastAPI, arena: Arena, settings: Settings, door: Door) -> 
 
 
 def _add_agents(app: FastAPI, arena: Arena, boards: Boards, door: Door) -> None:
-    @app.get(f"{BASE}/leaderboard")
+    @app.get(f"{BASE}/leaderboard", response_model=None, responses={200: {"model": documents.LeaderboardBody}})
     async def leaderboard(
         request: Request,
         limit: Annotated[int, Query(ge=1, le=MOST_ROWS)] = 50,
@@ -84,7 +96,7 @@ def _add_agents(app: FastAPI, arena: Arena, boards: Boards, door: Door) -> None:
         door.admitted(request)
         return await run_in_threadpool(boards.leaderboard, theater, min_n, cursor, limit)
 
-    @app.get(f"{BASE}/agents/{{slug}}")
+    @app.get(f"{BASE}/agents/{{slug}}", response_model=None, responses={200: {"model": documents.AgentBody}})
     async def agent(request: Request, slug: str) -> dict[str, Any]:
         """Return an agent, its scores and its newest submissions."""
         owner = door.admitted(request)
@@ -103,14 +115,14 @@ def _add_registry(app: FastAPI, registry: Registry) -> None:
         """Return the newest checkpoint, a signed note."""
         return registry.checkpoint
 
-    @app.get("/registry/tile/{path:path}")
+    @app.get("/registry/tile/{path:path}", response_class=Response, responses=_BINARY)
     async def tile(path: str) -> Response:
         """Return a tile of hashes, or a bundle of records."""
         content = await run_in_threadpool(registry.tile, path)
         headers = {"Cache-Control": "public, max-age=31536000, immutable"}
         return Response(content, headers=headers, media_type="application/octet-stream")
 
-    @app.get("/registry/proof/{submission_id}")
+    @app.get("/registry/proof/{submission_id}", responses=_PROOF)
     async def proof(request: Request, submission_id: str) -> Response:
         """Return the proof of a submission, as JSON or as the text `tlog-proof`."""
         found, record, opened = await run_in_threadpool(registry.proof, submission_id)
@@ -119,20 +131,26 @@ def _add_registry(app: FastAPI, registry: Registry) -> None:
         told = {"record": record.decode(), "salts": opened, **found.members()}
         return JSONResponse(told, headers={"Vary": "Accept"})
 
-    @app.get("/registry/consistency")
+    @app.get("/registry/consistency", response_model=None, responses={200: {"model": documents.ConsistencyBody}})
     async def consistency(old: Annotated[int, Query(alias="from")], to: int) -> dict[str, Any]:
         """Return the proof that one size of the log begins another."""
-        return {"from": old, "to": to, "proof": registry.consistency(old, to)}
+        return {"from": old, "to": to, "proof": await run_in_threadpool(registry.consistency, old, to)}
 
 
-def _add_cosignatures(app: FastAPI, arena: Arena, settings: Settings) -> None:
+def _add_cosignatures(app: FastAPI, arena: Arena, settings: Settings, registry: Registry) -> None:
     held = Cosignatures(arena.folder / COSIGNATURES, arena.key, settings.witnesses)
 
-    @app.post("/registry/cosignatures")
+    refusals: dict[int | str, dict[str, Any]] = {status: {"model": bodies.ErrorBody} for status in (400, 401, 413)}
+
+    @app.post(
+        "/registry/cosignatures",
+        responses=refusals,
+        openapi_extra={"requestBody": {"required": True, "content": {"text/plain": _TEXT}}},
+    )
     async def cosign(request: Request) -> dict[str, int]:
         """Take the newest checkpoint with the cosignature of a known witness."""
-        note = await read_body(request)
-        found = await run_in_threadpool(held.add, note, arena.writer.log.tree)
+        note = await read_body(request.scope, request.receive)
+        found = await run_in_threadpool(held.add, note, registry.has)
         return {"tree_size": found.size}
 
     @app.get("/registry/cosignatures/{key_id}", response_class=PlainTextResponse)

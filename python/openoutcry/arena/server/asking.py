@@ -45,7 +45,8 @@ class Door:
         agent = self.agent(request)
         moment = self._settings.clock()
         if agent is None:
-            self._addresses.hit(self.bucket(request), moment)
+            if self._settings.rate_anon:
+                self._addresses.hit(self.bucket(request), moment)
         else:
             self._keys.hit(agent.id, moment)
         return agent

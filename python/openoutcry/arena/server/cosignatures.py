@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from openoutcry import openoutcry_py as native
 from openoutcry.arena.log.notes import Checkpoint, Note, Signature, SignerKey, VerifierKey, open_checkpoint
 from openoutcry.arena.protocol import ArenaError
 from openoutcry.openoutcry_py import OpenOutcryError
@@ -26,8 +25,12 @@ class Cosignatures:
     def __init__(self, folder: Path, key: SignerKey, witnesses: Sequence[VerifierKey]) -> None:
         self._folder, self._key, self._witnesses, self._lock = folder, key, witnesses, threading.Lock()
 
-    def add(self, note: bytes, tree: native.MerkleTree) -> Checkpoint:
+    def add(self, note: bytes, is_of_log: Callable[[Checkpoint], bool]) -> Checkpoint:
         """Keep what a witness has cosigned, where it is newer than what it cosigned before.
+
+        Args:
+            note: What came.
+            is_of_log: Whether the log has had a checkpoint.
 
         Raises:
             ArenaError: `invalid_payload`: it is no checkpoint of the log. `bad_auth`: no known witness has signed it.
@@ -41,7 +44,7 @@ class Cosignatures:
             raise ArenaError(
                 "invalid_payload", f"a checkpoint that this log has signed is required; {error}"
             ) from error
-        if not 0 < found.size <= len(tree) or tree.root(found.size) != found.root:
+        if not is_of_log(found):
             raise ArenaError("invalid_payload", f"a checkpoint of this log is required; received that of {found.size}")
         own = [signature for each in self._witnesses for signature in _of(parsed, each)]
         if not own:

@@ -11,7 +11,7 @@ from pydantic.json_schema import models_json_schema
 
 from openoutcry.arena.decisions import SubmissionBody
 from openoutcry.arena.protocol import BASE
-from openoutcry.arena.server import bodies
+from openoutcry.arena.server import bodies, documents
 
 _MODELS: tuple[type[BaseModel], ...] = (
     SubmissionBody,
@@ -20,6 +20,7 @@ _MODELS: tuple[type[BaseModel], ...] = (
     bodies.KeyBody,
     bodies.ErrorBody,
     bodies.NothingAccepted,
+    documents.IntelSnapshot,
 )
 _TOLD = {
     400: "invalid_payload",
@@ -32,8 +33,10 @@ _TOLD = {
     415: "unsupported_media_type",
     422: "duplicate_market, stale_snapshot or invalid_registration",
     429: "rate_limited, with `Retry-After`",
+    500: "internal_error",
     503: "snapshot_unavailable or unavailable, with `Retry-After`",
 }
+_WAIT = {"Retry-After": {"required": True, "schema": {"type": "integer", "minimum": 1}}}
 _KEYED: list[dict[str, list[str]]] = [{"key": []}]
 _PUBLIC: list[dict[str, list[str]]] = [{}, {"key": []}]
 
@@ -45,10 +48,13 @@ def described(app: FastAPI) -> dict[str, Any]:
         _, schemas = models_json_schema([(each, "validation") for each in _MODELS], ref_template=_REF)
         components = found.setdefault("components", {})
         components.setdefault("schemas", {}).update(schemas["$defs"])
+        # Of the framework's own 422, which is never answered.
+        for name in ("HTTPValidationError", "ValidationError"):
+            del components["schemas"][name]
         components["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
         for name, told in found["paths"].items():
-            for operation in told.values():
-                _correct(name, operation)
+            for method, operation in told.items():
+                _correct(name, method, operation)
         found["paths"] |= _plain_paths()
         app.openapi_schema = found
     return app.openapi_schema
@@ -62,19 +68,30 @@ def _schema(model: type[BaseModel]) -> dict[str, Any]:
 
 
 def _errors(*statuses: int, model: type[BaseModel] = bodies.ErrorBody) -> dict[str, Any]:
-    return {str(status): {"description": _TOLD[status], "content": _schema(model)} for status in statuses}
+    """Return how refusals are answered; each may also be that of a fault."""
+    found: dict[str, Any] = {}
+    for status in (*statuses, 500):
+        found[str(status)] = {"description": _TOLD[status], "content": _schema(model)}
+        if status in (429, 503):
+            found[str(status)]["headers"] = _WAIT
+    return found
 
 
-def _correct(path: str, operation: dict[str, Any]) -> None:
+def _correct(path: str, method: str, operation: dict[str, Any]) -> None:
     """Say what a route answers when it refuses: never the framework's 422."""
     operation["responses"].pop("422", None)
     is_counted = path.startswith(BASE)
-    statuses = [400, 401, 429] if is_counted else []
+    statuses = [400, 401, 429] if is_counted else [400, 401, 413] if method == "post" else []
     if "{" in path:
         statuses.append(404)
     elif not is_counted and operation.get("parameters"):
         statuses.append(400)
-    operation["responses"] |= _errors(*sorted(statuses))
+    refusals = _errors(*sorted(statuses))
+    if not is_counted and method == "get":
+        # Whoever reads pages is told in a page, below the protocol's own paths alone.
+        for each in refusals.values():
+            each["content"] |= {"text/html": {"schema": {"type": "string"}}}
+    operation["responses"] |= refusals
     operation["security"] = _PUBLIC if is_counted else []
 
 
@@ -99,7 +116,7 @@ def _plain_paths() -> dict[str, Any]:
         "parameters": [as_of],
         "security": _PUBLIC,
         "responses": {
-            "200": {"description": "IntelSnapshot", "content": {"application/json": {"schema": {"type": "object"}}}},
+            "200": {"description": "IntelSnapshot", "content": _schema(documents.IntelSnapshot)},
             "304": {"description": "It is the one that is known."},
         }
         | _errors(400, 401, 404, 429, 503),

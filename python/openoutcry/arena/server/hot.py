@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
+from typing import NamedTuple
+from urllib.parse import parse_qs
 
 from sqlalchemy import Engine, select
 from starlette.concurrency import run_in_threadpool
-from starlette.requests import ClientDisconnect, Request
-from starlette.responses import Response
+from starlette.requests import HTTPConnection
+from starlette.types import Receive, Scope
 
 from openoutcry.arena.decisions import check_once, submission_of
-from openoutcry.arena.protocol import MOST_BODY, ArenaError
+from openoutcry.arena.protocol import BASE, ArenaError
 from openoutcry.arena.server.asking import Door
+from openoutcry.arena.server.front import Answer, Headers, Plain, check_media, headers_of, read_body
 from openoutcry.arena.server.settings import Settings
 from openoutcry.arena.store.state import State
 from openoutcry.arena.store.submitting import Submitting
@@ -22,11 +26,14 @@ from openoutcry.arena.times import text_of
 
 KEPT = 8
 """Snapshots whose bytes are held in memory."""
-_KEY = re.compile(r"[\x21-\x7e]{1,200}", re.ASCII)
+_KEY = re.compile(rb"[\x21-\x7e]{1,200}")
 _CODINGS = ("br", "zstd", "gzip")
+_JSON = (b"content-type", b"application/json")
+_NO_STORE = (b"cache-control", b"no-store")
+_REPLAYED = (b"idempotent-replayed", b"true")
 
 
-class Submissions:
+class Submissions(Plain):
     """`POST /decisions`.
 
     Args:
@@ -36,17 +43,19 @@ class Submissions:
         writer: What keeps them.
     """
 
+    method = "POST"
+
     def __init__(self, settings: Settings, state: State, door: Door, writer: Writer) -> None:
         self._settings, self._state, self._door, self._writer = settings, state, door, writer
 
-    async def answer(self, request: Request) -> Response:
+    async def answer(self, scope: Scope, receive: Receive) -> Answer:
         """Take a submission; each check comes before the next (R-05)."""
-        body = await read_body(request)
+        body = await read_body(scope, receive)
         # When all of it was here: one that began before a cutoff could else be finished after it. A clock that was set
         # back does not make it older than the snapshot that is decided on.
         received_at = max(self._settings.clock(), self._state.latest or 0)
-        agent = self._door.known(request)
-        check_media(request)
+        agent = self._door.known(HTTPConnection(scope))
+        check_media(scope)
         submission = submission_of(body)
         if submission.agent_slug != agent.slug:
             told = "the slug of the key's agent is required; received another one"
@@ -54,47 +63,14 @@ class Submissions:
         if submission.snapshot_as_of not in self._state.snapshots:
             raise unknown_snapshot(submission.snapshot_as_of, "snapshot_as_of")
         check_once(submission)
-        key = request.headers.get("idempotency-key")
+        key = headers_of(scope).get(b"idempotency-key")
         if key is not None and not _KEY.fullmatch(key):
             raise ArenaError("invalid_payload", "an `Idempotency-Key` of 1 to 200 visible characters is required")
-        entry = Submitting(agent, submission, received_at, self._settings.public, key)
-        told = await self._writer.written(entry)
-        headers = {"Cache-Control": "no-store"} | ({"Idempotent-Replayed": "true"} if told.is_replayed else {})
-        return Response(told.body, 200, headers, media_type="application/json")
-
-
-async def read_body(request: Request) -> bytes:
-    """Return the body of a request.
-
-    Raises:
-        ArenaError: `payload_too_large`: it has more than 1 MiB.
-    """
-    wanted = f"a body of at most {MOST_BODY} bytes is required"
-    length = request.headers.get("content-length", "")
-    if length.isascii() and length.isdigit() and int(length[:12]) > MOST_BODY:
-        raise ArenaError("payload_too_large", f"{wanted}; received {length[:12]}")
-    parts, size = [], 0
-    try:
-        async for part in request.stream():
-            size += len(part)
-            if size > MOST_BODY:
-                raise ArenaError("payload_too_large", f"{wanted}; received more")
-            parts.append(part)
-    except ClientDisconnect as error:
-        raise ArenaError("invalid_payload", "a whole body is required; received a part of one") from error
-    return b"".join(parts)
-
-
-def check_media(request: Request) -> None:
-    """See that a body says to be JSON, or says nothing (R-30).
-
-    Raises:
-        ArenaError: `unsupported_media_type`.
-    """
-    told = request.headers.get("content-type", "")
-    kind = told.partition(";")[0].strip().lower()
-    if kind and kind != "application/json" and not (kind.startswith("application/") and kind.endswith("+json")):
-        raise ArenaError("unsupported_media_type", f"application/json is required; received {told[:80]!r}")
+        known = None if key is None else key.decode("ascii")
+        entry = Submitting(agent, submission, received_at, self._settings.public, known)
+        kept = await self._writer.written(entry)
+        headers = [_JSON, _NO_STORE, (b"content-length", str(len(kept.body)).encode())]
+        return Answer(200, [*headers, _REPLAYED] if kept.is_replayed else headers, kept.body)
 
 
 def unknown_snapshot(moment: int, field: str | None) -> ArenaError:
@@ -103,7 +79,24 @@ def unknown_snapshot(moment: int, field: str | None) -> ArenaError:
     return ArenaError("unknown_snapshot", told, field)
 
 
-class Intel:
+class _Kept(NamedTuple):
+    """A snapshot with its answers by coding."""
+
+    etag: str
+    bodies: dict[str, bytes]
+
+    def headers(self, as_of: int, *, is_asked: bool) -> Headers:
+        """Return what every answer of it says; by its moment it never changes."""
+        lasting = b"public, max-age=31536000, immutable" if is_asked else b"no-cache"
+        return [
+            (b"etag", self.etag.encode()),
+            (b"cache-control", lasting),
+            (b"content-location", f"{BASE}/intel?as_of={text_of(as_of)}".encode()),
+            (b"vary", b"Accept-Encoding"),
+        ]
+
+
+class Intel(Plain):
     """`GET /intel`: the bytes of a snapshot, the same for ever (R-14, R-16).
 
     Args:
@@ -113,33 +106,31 @@ class Intel:
         engine: Where the bytes are.
     """
 
+    method = "GET"
+
     def __init__(self, settings: Settings, state: State, door: Door, engine: Engine) -> None:
         self._settings, self._state, self._door, self._engine = settings, state, door, engine
-        self._kept: dict[int, dict[str, bytes]] = {}
+        self._kept: dict[int, _Kept] = {}
 
-    async def answer(self, request: Request) -> Response:
+    async def answer(self, scope: Scope, receive: Receive) -> Answer:
         """Serve a snapshot."""
-        self._door.admitted(request)
-        asked = moment_asked(request)
+        self._door.admitted(HTTPConnection(scope))
+        asked = moment_asked(scope["query_string"])
         as_of = self._newest() if asked is None else asked
         if as_of not in self._state.snapshots:
             raise unknown_snapshot(as_of, "as_of")
-        etag = f'"{self._state.snapshots[as_of]}"'
-        headers = {
-            "ETag": etag,
-            "Cache-Control": "no-cache" if asked is None else "public, max-age=31536000, immutable",
-            "Content-Location": f"{request.url.path}?as_of={text_of(as_of)}",
-            "Vary": "Accept-Encoding",
-        }
-        if is_match(request.headers.get("if-none-match"), etag):
-            return Response(b"", 304, headers)
-        bodies = self._kept.get(as_of)
-        if bodies is None:
-            bodies = await run_in_threadpool(self._fetched, as_of)
-        coding = chosen_coding(request.headers.get("accept-encoding", ""))
+        told = headers_of(scope)
+        kept = self._kept.get(as_of)
+        if kept is None:
+            kept = await run_in_threadpool(self._fetched, as_of)
+        headers = kept.headers(as_of, is_asked=asked is not None)
+        if is_match(told.get(b"if-none-match"), kept.etag.encode()):
+            return Answer(304, headers, b"")
+        coding = chosen_coding(told.get(b"accept-encoding", b""))
         if coding != "identity":
-            headers["Content-Encoding"] = coding
-        return Response(bodies[coding], 200, headers, media_type="application/json")
+            headers.append((b"content-encoding", coding.encode()))
+        body = kept.bodies[coding]
+        return Answer(200, [*headers, _JSON, (b"content-length", str(len(body)).encode())], body)
 
     def _newest(self) -> int:
         latest = self._state.latest
@@ -148,41 +139,44 @@ class Intel:
             raise ArenaError("snapshot_unavailable", told, retry_after=60)
         return latest
 
-    def _fetched(self, as_of: int) -> dict[str, bytes]:
+    def _fetched(self, as_of: int) -> _Kept:
         with self._engine.connect() as connection:
             row = connection.execute(select(snapshots).where(snapshots.c.as_of == as_of)).one()
         bodies = {"identity": row.body, "gzip": row.gzip, "br": row.br, "zstd": row.zstd}
-        told = {name: bytes(body) for name, body in bodies.items()}
+        kept = _Kept(f'"{row.sha256}"', {name: bytes(body) for name, body in bodies.items()})
         while len(self._kept) >= KEPT:
-            del self._kept[next(iter(self._kept))]
-        self._kept[as_of] = told
-        return told
+            # Another thread may have taken the same one.
+            self._kept.pop(next(iter(self._kept)), None)
+        self._kept[as_of] = kept
+        return kept
 
 
-def moment_asked(request: Request) -> int | None:
+@lru_cache(maxsize=64)
+def moment_asked(query: bytes) -> int | None:
     """Return the moment of `?as_of=`; None where none is asked for (R-01).
 
     Raises:
         ArenaError: `invalid_payload`: it is no time in UTC, or comes twice.
     """
-    given = request.query_params.getlist("as_of")
+    given = parse_qs(query.decode("latin-1"), keep_blank_values=True).get("as_of", [])
     if not given:
         return None
     # A plus sign that nobody has encoded comes as a space.
-    return moment_at("as_of", given[0].replace(" 00:00", "+00:00") if len(given) == 1 else given)
+    return moment_at("as_of", given[0].replace(" 00:00", "+00:00") if len(given) == 1 else str(given))
 
 
-def is_match(told: str | None, etag: str) -> bool:
+def is_match(told: bytes | None, etag: bytes) -> bool:
     """Return whether `If-None-Match` names an entity tag, compared weakly."""
     if told is None:
         return False
-    return told.strip() == "*" or any(each.strip().removeprefix("W/") == etag for each in told.split(","))
+    return told.strip() == b"*" or any(each.strip().removeprefix(b"W/") == etag for each in told.split(b","))
 
 
-def chosen_coding(accepted: str) -> str:
+@lru_cache(maxsize=64)
+def chosen_coding(accepted: bytes) -> str:
     """Return the content coding to send (RFC 9110, 12.5.3)."""
     shares: dict[str, float] = {}
-    for each in accepted.lower().split(","):
+    for each in accepted.decode("latin-1").lower().split(","):
         name, *params = (part.strip() for part in each.split(";"))
         try:
             share = float(next((one[2:] for one in params if one.startswith("q=")), "1"))

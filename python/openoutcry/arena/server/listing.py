@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import Engine, func, select
+from sqlalchemy import Engine, select
 
 from openoutcry.arena.protocol import ArenaError
 from openoutcry.arena.scoring import Parameters
 from openoutcry.arena.scoring.settlement import EXCLUDED, SETTLED, standing
 from openoutcry.arena.store.state import Market, State
-from openoutcry.arena.store.tables import quotes
+from openoutcry.arena.store.tables import markets, quotes
 from openoutcry.arena.times import SECOND, text_of
 
 STATUSES = ("open", "closed", "settled")
@@ -44,10 +44,10 @@ def listed(state: State, engine: Engine, status: str, theater: str | None, momen
 
 
 def _newest(engine: Engine) -> dict[int, tuple[str | None, str | None, str | None]]:
-    newest = select(quotes.c.market, func.max(quotes.c.as_of).label("as_of")).group_by(quotes.c.market).subquery()
-    both = (quotes.c.market == newest.c.market) & (quotes.c.as_of == newest.c.as_of)
+    # By the market's newest snapshot: to look for the newest price is to read all of them.
+    both = (quotes.c.market == markets.c.id) & (quotes.c.as_of == markets.c.last_as_of)
     with engine.connect() as connection:
-        rows = connection.execute(select(quotes).join(newest, both))
+        rows = connection.execute(select(quotes).join(markets, both))
         return {row.market: (row.mid, row.bid, row.ask) for row in rows}
 
 

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from openoutcry.arena.protocol import BASE, MOST_DISPLAY_NAME, MOST_EMAIL, ArenaError, slug_of
 from openoutcry.arena.server.asking import Door
-from openoutcry.arena.server.hot import check_media, read_body
+from openoutcry.arena.server.front import check_media, read_body
 from openoutcry.arena.server.settings import Settings
 from openoutcry.arena.store.entries import Registering, RotatingKey
 from openoutcry.arena.store.writer import Writer
@@ -34,8 +34,8 @@ class Registrations:
 
     async def answer(self, request: Request) -> Response:
         """Register an agent, whose key is shown once."""
-        body = await read_body(request)
-        check_media(request)
+        body = await read_body(request.scope, request.receive)
+        check_media(request.scope)
         told = _object(body)
         slug = slug_of(told.get("slug"))
         if slug is None:

@@ -7,7 +7,8 @@ from typing import Any
 
 from sqlalchemy import select
 
-from openoutcry.arena.log.notes import VerifierKey
+from openoutcry import openoutcry_py as native
+from openoutcry.arena.log.notes import Checkpoint, VerifierKey
 from openoutcry.arena.log.proofs import Proof
 from openoutcry.arena.log.tiles import Tile, bundle
 from openoutcry.arena.protocol import ArenaError
@@ -89,6 +90,14 @@ class Registry:
         with self._arena.reading.connect() as connection:
             tiles = tiles_under(connection, tree, old - 1, new - 1)
         return [each.hex() for each in tree.consistency(old, new, tiles)]
+
+    def has(self, checkpoint: Checkpoint) -> bool:
+        """Return whether the log has had a checkpoint."""
+        newest = Checkpoint.parse(self.checkpoint)
+        if not 0 < checkpoint.size <= newest.size:
+            return False
+        proof = [bytes.fromhex(each) for each in self.consistency(checkpoint.size, newest.size)]
+        return native.merkle_is_consistent(checkpoint.size, newest.size, checkpoint.root, newest.root, proof)
 
     def _size(self) -> int:
         # Of the newest checkpoint: the tree may already have what is not on the disk.

@@ -8,9 +8,16 @@ from contextlib import closing
 from pathlib import Path
 from shutil import copytree
 
+from sqlalchemy import select
+
 from openoutcry import openoutcry_py as native
 from openoutcry.arena.log.notes import SignerKey
+from openoutcry.arena.log.writer import checkpoint_of
 from openoutcry.arena.store.arena import COSIGNATURES, FILE, KEY
+from openoutcry.arena.store.database import Database
+from openoutcry.arena.store.reading import record_texts
+from openoutcry.arena.store.tables import meta, tiles
+from openoutcry.arena.store.tiling import CHECKPOINT, full_tiles
 from openoutcry.errors import refusal
 
 
@@ -47,21 +54,28 @@ def backup(folder: Path, out: Path) -> int:
 def _checked(folder: Path) -> int:
     """Read a copy back: its pages, its chain, and that the hashes it keeps are of its records."""
     key = SignerKey.parse((folder / KEY).read_text(encoding="utf-8").strip())
-    with closing(sqlite3.connect(folder / FILE)) as copy:
-        told = copy.execute("PRAGMA integrity_check").fetchone()[0]
-        lines = b"".join(bytes(text) + b"\n" for (text,) in copy.execute("SELECT record FROM records ORDER BY seq"))
-        leaves = b"".join(bytes(each) for (each,) in copy.execute("SELECT leaves FROM hashes ORDER BY tile"))
-    audit = native.LogAudit(lines)
-    first = lines.partition(b"\n")[0]
+    database = Database.in_file(folder / FILE)
+    try:
+        with database.reading.connect() as connection:
+            told = connection.exec_driver_sql("PRAGMA integrity_check").scalar_one()
+            texts = list(record_texts(connection))
+            kept = {(row.level, row.place): bytes(row.hashes) for row in connection.execute(select(tiles))}
+            signed = connection.execute(select(meta.c.value).where(meta.c.key == CHECKPOINT)).scalar()
+    finally:
+        database.close()
+    audit, tree = native.LogAudit(b"".join(text + b"\n" for text in texts)), native.MerkleTree()
+    tree.append(texts)
     faults = [] if told == "ok" else [str(told)]
     faults += [f"record {line}: {why}" for line, why in audit.faults()]
-    if native.MerkleTree(leaves).root() != audit.root(len(audit)):
-        faults.append("the hashes that are kept are of other records")
-    if str(key.verifier).encode() not in first:
+    if kept != {(level, place): tree.tile(level, place) for level, place in full_tiles(0, len(texts))}:
+        faults.append("the tiles that are kept are of other records")
+    if not texts or str(key.verifier).encode() not in texts[0]:
         faults.append("the key is of another log")
+    if not faults and signed != checkpoint_of(key, texts):
+        faults.append("the checkpoint that is kept is of other records")
     if faults:
         raise refusal("value_invalid", f"a copy of a whole log is required; received one where {faults[0]}")
-    return len(audit)
+    return len(texts)
 
 
 def _size(connection: sqlite3.Connection) -> int:

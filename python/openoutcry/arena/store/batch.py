@@ -5,19 +5,25 @@ from __future__ import annotations
 from base64 import b64encode
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from itertools import product
+from secrets import randbits
 from typing import Any
 
-from sqlalchemy import Connection, Table, select
-from ulid import LaxMonotonicPolicy, ULIDGenerator
+from sqlalchemy import Connection, Table
 
 from openoutcry.arena.log.records import Record, seal, seal_submission
 from openoutcry.arena.log.writer import LogWriter
 from openoutcry.arena.store.state import State
-from openoutcry.arena.store.tables import decisions, records
+from openoutcry.arena.store.tables import decisions, meta, records
 
 HELD = 500_000
 """Markets of agents that are remembered, before they are asked for anew."""
-_NEWER = "ON CONFLICT (agent, market) DO UPDATE SET "
+_RANDOM = 80
+"""Bits of a ULID below its millisecond."""
+_PAIRS = ["".join(pair) for pair in product("0123456789ABCDEFGHJKMNPQRSTVWXYZ", repeat=2)]
+_KEYS = {decisions: "agent, market", meta: "key"}
+"""Tables whose newer rows replace the older."""
 
 
 class Accepted:
@@ -28,14 +34,21 @@ class Accepted:
         self._n = 0
 
     def of(self, connection: Connection, agent: int) -> dict[int, int]:
-        """Return its moment by market; to be changed with what is accepted."""
+        """Return its moment by market."""
         found = self._known.get(agent)
         if found is None:
             # All of an agent at once: a query costs more than what it finds.
-            asked = select(decisions.c.market, decisions.c.as_of).where(decisions.c.agent == agent)
-            found = self._known[agent] = {row.market: row.as_of for row in connection.execute(asked)}
+            cursor = connection.connection.cursor()
+            cursor.execute(f"SELECT market, as_of FROM decisions WHERE agent = {int(agent)}")
+            found = self._known[agent] = dict(cursor.fetchall())
             self._n += len(found) + 1
         return found
+
+    def add(self, taken: dict[int, int], markets: Sequence[int], as_of: int) -> None:
+        """Take note of decisions on a newer snapshot, in what `of` returned."""
+        before = len(taken)
+        taken.update(dict.fromkeys(markets, as_of))
+        self._n += len(taken) - before
 
     def trim(self) -> None:
         """Forget all where it is too much; not within a transaction."""
@@ -52,13 +65,14 @@ class Ids:
     """Makes ULIDs, each greater than the one before."""
 
     def __init__(self) -> None:
-        self._latest = 0
-        self._made = ULIDGenerator(clock=lambda: self._latest, policy=LaxMonotonicPolicy())
+        self._last = 0
 
     def next(self, moment: int) -> str:
         """Return the next one, of a moment or of the latest before, where that is later."""
-        self._latest = max(self._latest, moment // 1000)
-        return str(self._made.generate())
+        drawn = (moment // 1000 << _RANDOM) + randbits(_RANDOM)
+        # Of one millisecond, the next number.
+        self._last = drawn if drawn >> _RANDOM > self._last >> _RANDOM else self._last + 1
+        return "".join([_PAIRS[self._last >> shift & 1023] for shift in range(120, -1, -10)])
 
 
 class Known:
@@ -123,9 +137,11 @@ class Batch:
     def flush(self) -> None:
         """Write the rows so far."""
         rows, self._rows = self._rows, defaultdict(list)
+        # Past SQLAlchemy, whose work for a row is more than the row's.
+        cursor = self.connection.connection.cursor()
         for table, told in rows.items():
-            # Past SQLAlchemy, whose work for a row is more than the row's.
-            self.connection.exec_driver_sql(_insertion(table, self.connection.dialect.paramstyle), told)
+            cursor.executemany(_insertion(table, self.connection.dialect.paramstyle), told)
+        cursor.close()
 
     def after(self, change: Callable[[State], None]) -> None:
         """Change the state once the transaction is committed."""
@@ -137,11 +153,13 @@ class Batch:
             change(self.state)
 
 
+@lru_cache(maxsize=64)
 def _insertion(table: Table, paramstyle: str) -> str:
-    """Return what inserts a row; of decisions, what replaces the older one."""
+    """Return what inserts a row, or replaces the older one."""
     names = table.c.keys()
     marks = ", ".join(["?" if paramstyle == "qmark" else "%s"] * len(names))
     text = f"INSERT INTO {table.name} ({', '.join(names)}) VALUES ({marks})"
-    if table is decisions:
-        text += _NEWER + ", ".join(f"{name} = excluded.{name}" for name in names)
-    return text
+    if table not in _KEYS:
+        return text
+    changes = ", ".join(f"{name} = excluded.{name}" for name in names)
+    return f"{text} ON CONFLICT ({_KEYS[table]}) DO UPDATE SET {changes}"

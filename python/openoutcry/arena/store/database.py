@@ -24,6 +24,8 @@ class Database:
         # One connection writes, at the end of its transaction on the disk; readers see what was committed.
         self.writing = self._engine(is_writer=True)
         self.reading = self._engine(is_writer=False)
+        # What the driver raises, past SQLAlchemy, where the disk or the server is at fault.
+        self.operational: type[Exception] = self.writing.dialect.loaded_dbapi.OperationalError
 
     @classmethod
     def in_file(cls, path: Path) -> Database:
@@ -51,7 +53,13 @@ class Database:
         # A failure is logged, and the values of a statement are what nobody may see before a cutoff.
         options: dict[str, Any] = {"hide_parameters": True}
         if not self.is_sqlite:
-            return create_engine(self.url, pool_size=1 if is_writer else 8, **options)
+            options["pool_pre_ping"] = True
+            if is_writer:
+                engine = create_engine(self.url, pool_size=1, **options)
+                event.listen(engine, "begin", _begin_alone)
+                return engine
+            # All that a reader is told in one transaction is of one moment, as SQLite has it.
+            return create_engine(self.url, pool_size=8, isolation_level="REPEATABLE READ", **options)
         options["connect_args"] = {"check_same_thread": False}
         if is_writer:
             options["poolclass"] = NullPool
@@ -69,8 +77,13 @@ def _prepare(connection: Any, _: Any) -> None:
 
 
 def _begin_immediate(connection: Any) -> None:
-    connection.exec_driver_sql("BEGIN IMMEDIATE")
+    connection.connection.driver_connection.execute("BEGIN IMMEDIATE")
 
 
 def _begin(connection: Any) -> None:
-    connection.exec_driver_sql("BEGIN")
+    connection.connection.driver_connection.execute("BEGIN")
+
+
+def _begin_alone(connection: Any) -> None:
+    # Until the commit no other process writes, nor sees the end of the log where it is not.
+    connection.exec_driver_sql("SELECT pg_advisory_xact_lock(hashtext('openoutcry.arena'))")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any
 
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import insert, select, update
 
 from openoutcry.arena.log.records import fingerprint
 from openoutcry.arena.log.writer import Batch as LogBatch
@@ -374,6 +374,5 @@ class SettingRules(Told):
         """Return the place of the record."""
         digest = sha256(self.base_rates).hexdigest()
         told = {"scoring_version": self.version, "parameters": dict(self.parameters), "base_rates_sha256": digest}
-        batch.connection.execute(delete(meta).where(meta.c.key == "base_rates"))
         batch.add(meta, "base_rates", self.base_rates.decode())
         return batch.record({"type": "scoring"} | told | {"at": text_of(self.at)}).seq

@@ -16,8 +16,9 @@ from openoutcry.arena.protocol import STATUS, ArenaError
 from openoutcry.arena.store.batch import Batch
 from openoutcry.arena.store.state import Agent, Market
 from openoutcry.arena.store.tables import decisions, replies, submissions
-from openoutcry.arena.times import day_of, text_of
+from openoutcry.arena.times import text_of
 
+_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _CODES = {
     "decision_cutoff_passed": "decision_cutoff_passed",
     "duplicate_market": "duplicate_market",
@@ -92,10 +93,11 @@ class Submitting:
         if isinstance(planned, Answered):
             return planned
         written, as_of = planned.written, self.submission.snapshot_as_of
-        date = day_of(self.received_at)
+        received = text_of(self.received_at)
+        date = received[:10]
         told = {
             "submission_id": planned.submission_id,
-            "received_at": text_of(self.received_at),
+            "received_at": received,
             "snapshot_as_of": text_of(as_of),
             "n_markets_submitted": len(self.submission.decisions),
             "n_markets_accepted": planned.n_accepted,
@@ -107,7 +109,7 @@ class Submitting:
             },
             "proof_url": f"{self.public}/registry/proof/{planned.submission_id}",
         }
-        head = json.dumps(told, ensure_ascii=False, separators=(",", ":"))
+        head = _JSON.encode(told)
         # Both are objects: the members of one go on in the other.
         body = f"{head[:-1]},{log.receipt(sealed, written, planned.opened)[1:]}".encode()
         if self.idempotency_key is not None:
@@ -166,7 +168,7 @@ class Submitting:
         taken = batch.accepted.of(batch.connection, agent)
         for decided, market in accepted:
             batch.add(decisions, agent, market.id, as_of, seq, at, decided.yes_probability, decided.confidence)
-            taken[market.id] = as_of
+        batch.accepted.add(taken, [market.id for _, market in accepted], as_of)
         return Planned(written, submission_id, opened, len(accepted), rejected)
 
 

@@ -11,10 +11,12 @@ from openoutcry import openoutcry_py as native
 from openoutcry.arena.log.proofs import leaf_hash
 from openoutcry.arena.log.records import Link
 from openoutcry.arena.log.tiles import WIDTH
-from openoutcry.arena.store.tables import records, tiles
+from openoutcry.arena.store.tables import meta, records, tiles
 
 LEVELS = 2
 """Levels that are kept; the others are few hashes of those."""
+CHECKPOINT = "checkpoint"
+"""Key of `meta` of what was signed last: records that are missing at the end are missed by it."""
 
 
 def full_tiles(begin: int, end: int) -> Iterator[tuple[int, int]]:
@@ -43,6 +45,12 @@ def read_log(connection: Connection) -> tuple[native.MerkleTree, Link]:
 def tiles_under(connection: Connection, tree: native.MerkleTree, *leaves: int) -> dict[int, bytes]:
     """Return tiles that a proof about leaves needs and a tree does without."""
     return {leaf // WIDTH: _hashes(connection, 0, leaf // WIDTH) for leaf in leaves if 0 <= leaf < tree.n_cold}
+
+
+def kept_checkpoint(connection: Connection) -> str | None:
+    """Return the checkpoint of the last transaction."""
+    told = connection.execute(select(meta.c.value).where(meta.c.key == CHECKPOINT)).scalar()
+    return None if told is None else str(told)
 
 
 def read_tile(connection: Connection, place: int) -> bytes:

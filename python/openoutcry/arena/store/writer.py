@@ -24,8 +24,9 @@ from openoutcry.arena.protocol import ArenaError
 from openoutcry.arena.store.batch import Batch, Known
 from openoutcry.arena.store.database import Database
 from openoutcry.arena.store.state import State
-from openoutcry.arena.store.tables import tiles
-from openoutcry.arena.store.tiling import full_tiles, read_log
+from openoutcry.arena.store.tables import meta, tiles
+from openoutcry.arena.store.tiling import CHECKPOINT, full_tiles, kept_checkpoint, read_log
+from openoutcry.errors import refusal
 
 _LOGGER = logging.getLogger("openoutcry.arena")
 
@@ -144,7 +145,9 @@ class Writer:
         try:
             connection = self.connection()
             with connection.begin():
-                if connection.exec_driver_sql(_LAST).scalar() != self.log.end.seq - 1:
+                cursor = connection.connection.cursor()
+                cursor.execute(_LAST)
+                if cursor.fetchone() != (self.log.end.seq - 1,):
                     self._read(connection)
                 batch = Batch(connection, self._state, self.log, self._known)
                 planned = [self._planned(each, batch) for each in asked]
@@ -152,10 +155,12 @@ class Writer:
                 for each, plan in zip(asked, planned, strict=True):
                     if each.error is None:
                         each.result = each.entry.answer(plan, self.log, sealed, batch)
+                if sealed.records:
+                    batch.add(meta, CHECKPOINT, sealed.checkpoint)
                 for level, place in full_tiles(sealed.begin.seq, self.log.end.seq):
                     batch.add(tiles, level, place, self.log.tree.tile(level, place))
                 batch.flush()
-        except OperationalError as error:
+        except (OperationalError, self._database.operational) as error:
             self._undo(sealed)
             told = "a disk that keeps what is written is required; received a failure, and nothing was accepted"
             _refuse(asked, ArenaError("unavailable", told, retry_after=5), error)
@@ -174,7 +179,10 @@ class Writer:
 
     def _read(self, connection: Connection) -> None:
         """Take over log and state as the database has them."""
-        self.log = LogWriter(self._key, *read_log(connection))
+        log = LogWriter(self._key, *read_log(connection))
+        if kept_checkpoint(connection) not in (None, log.extend(()).checkpoint):
+            raise refusal("value_invalid", "the records that the last checkpoint is of are required; received others")
+        self.log = log
         self._known.accepted.forget()
         self._state.read(connection)
 

@@ -1,0 +1,86 @@
+"""A client that holds every answer against the server's own OpenAPI document."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cache
+from typing import Any
+from urllib.parse import urlsplit
+
+from jsonschema import Draft202012Validator
+from starlette.testclient import TestClient
+
+NOWHERE = ({"not_found", "method_not_allowed"}, {404, 405})
+"""What a path or a method that is not in the document is answered with."""
+
+
+class Contract:
+    """An OpenAPI document, in which no member may come that it does not name."""
+
+    def __init__(self, document: dict[str, Any]) -> None:
+        self.document = document
+        self.seen: set[tuple[str, str, str]] = set()
+        for schema in document["components"]["schemas"].values():
+            if "properties" in schema:
+                schema.setdefault("additionalProperties", False)
+        self._paths = [
+            (re.compile(re.sub(r"\{path\}", ".+", re.sub(r"\{(?!path\})\w+\}", "[^/]+", path))), path)
+            for path in document["paths"]
+        ]
+        self._schema = cache(self._validator)
+
+    def check(self, method: str, url: str, answer: Any) -> None:
+        """See that an answer is one that the document has.
+
+        Raises:
+            AssertionError: it has another status, kind of content, header or body.
+        """
+        asked = urlsplit(url).path
+        path = next((path for form, path in self._paths if form.fullmatch(asked)), None)
+        told = self.document["paths"].get(path, {}).get(method.lower())
+        if told is None:
+            self._check_elsewhere(asked, answer)
+            return
+        status = str(answer.status_code)
+        assert status in told["responses"], f"{method} {path} is not documented to answer {status}: {answer.text}"
+        self.seen.add((str(path), method.lower(), status))
+        response = told["responses"][status]
+        for name, header in response.get("headers", {}).items():
+            value = answer.headers[name]
+            Draft202012Validator(header["schema"]).validate(int(value) if value.isdigit() else value)
+        kind = answer.headers.get("content-type", "").partition(";")[0]
+        assert kind in response.get("content", {"": {}}), f"{method} {path} is not documented to answer {kind}"
+        if kind == "application/json":
+            self._schema(str(path), method.lower(), status).validate(json.loads(answer.content))
+
+    def _check_elsewhere(self, asked: str, answer: Any) -> None:
+        if asked.startswith(("/v2/competition", "/registry/")) and asked != "/registry/":
+            codes, statuses = NOWHERE
+            assert answer.status_code in statuses
+            assert answer.json()["error"] in codes
+
+    def _validator(self, path: str, method: str, status: str) -> Draft202012Validator:
+        schema = self.document["paths"][path][method]["responses"][status]["content"]["application/json"]["schema"]
+        return Draft202012Validator({**schema, "components": self.document["components"]})
+
+
+class ContractClient(TestClient):
+    """Asks a server, and sees that it answers as it says that it would."""
+
+    # Of all servers: what they are told changes nothing of it.
+    known: list[Contract] = []  # noqa: RUF012 it is shared
+
+    @property
+    def contract(self) -> Contract:
+        """The servers' document, asked for once."""
+        if not self.known:
+            self.known.append(Contract(super().request("GET", "/openapi.json").json()))
+        return self.known[0]
+
+    def request(self, method: str, url: Any, **told: Any) -> Any:  # type: ignore[override]
+        """Ask, and check the answer."""
+        answer = super().request(method, url, **told)
+        if answer.headers.get("content-encoding") is None or answer.content:
+            self.contract.check(method, str(url), answer)
+        return answer
