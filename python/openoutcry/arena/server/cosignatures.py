@@ -26,7 +26,7 @@ class Cosignatures:
         self._folder, self._key, self._witnesses, self._lock = folder, key, witnesses, threading.Lock()
 
     def add(self, note: bytes, is_of_log: Callable[[Checkpoint], bool]) -> Checkpoint:
-        """Keep what a witness has cosigned, where it is newer than what it cosigned before.
+        """Keep what a witness has cosigned, where it is newer than what is kept.
 
         Args:
             note: What came.

@@ -52,7 +52,7 @@ def backup(folder: Path, out: Path) -> int:
 
 
 def _checked(folder: Path) -> int:
-    """Read a copy back: its pages, its chain, and that the hashes it keeps are of its records."""
+    """Read a copy back, and return its records: its pages, chain, tiles and key."""
     key = SignerKey.parse((folder / KEY).read_text(encoding="utf-8").strip())
     database = Database.in_file(folder / FILE)
     try:
