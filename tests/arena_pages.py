@@ -13,6 +13,8 @@ from arena_floors import Floor
 from openoutcry.arena.times import moment_of
 
 VOID = {"br", "circle", "col", "hr", "img", "input", "line", "link", "meta", "path", "rect"}
+NOTHING = ("/", "/markets", "/markets?status=closed", "/snapshots", "/registry", "/first-agent", "/docs")
+"""Pages that are there from the first moment."""
 HTML = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 
 

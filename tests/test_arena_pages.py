@@ -1,4 +1,4 @@
-"""Pages for people: whole, linked, escaped, honest about every state; R-03, R-28, R-31 to R-34."""
+"""Pages for people: whole, linked, honest about every state; R-28, R-31, R-33, R-34."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,20 +15,16 @@ pytest.importorskip("jinja2")
 pytest.importorskip("sqlalchemy")
 
 from arena_floors import BASE, Floor, floor
-from arena_pages import HTML, crawl, page
+from arena_pages import HTML, NOTHING, crawl, page
 
 from openoutcry.arena import verifier
 from openoutcry.arena.log.notes import WITNESS, SignerKey
 from openoutcry.arena.pages import agents, drawing, logbook
 from openoutcry.arena.store.entries import ClosingDay, Listing, Publishing, Suspending
-from openoutcry.arena.times import CADENCE, DAY, HOUR, MINUTE, day_of, moment_of
+from openoutcry.arena.times import CADENCE, DAY, HOUR, day_of
 from openoutcry.report.text import number
 
 pytestmark = pytest.mark.once
-
-NOTHING = ("/", "/markets", "/markets?status=closed", "/snapshots", "/registry", "/first-agent", "/docs")
-SHARE, WORDS = 0.387215, "sentinel-of-a-reason"
-HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>"
 
 
 @pytest.fixture
@@ -63,33 +58,6 @@ def test_every_page_is_whole_and_every_link_leads_somewhere(ground: Floor) -> No
         ground.resolve(market, "no")
     ground.arena.writer.write(ClosingDay(day_of(ground.clock[0] - DAY), ground.clock[0]))
     assert len(crawl(ground, *NOTHING)) > 30
-
-
-def test_nothing_that_is_decided_is_on_any_page_before_the_cutoff(ground: Floor) -> None:
-    """R-32: probability, confidence, reason and salt; also with a result, and with the agent's own key."""
-    ground.publish()
-    ground.register("one")
-    market = ground.client.get(f"{BASE}/markets").json()["markets"][0]
-    decision = {"market_id": market["market_id"], "yes_probability": SHARE, "confidence": 0.912, "reasoning": WORDS}
-    told = ground.submit("one", decision).json()
-    secrets = [str(SHARE), "0.912", WORDS, told["salts"][0]["salt"]]
-    name = told["submission_id"]
-    starts = (*NOTHING, "/agents/one", f"/submissions/{name}", f"/submissions/{name}/receipt.json")
-    ground.clock[0] = moment_of("t", market["decision_cutoff"])
-    for _ in range(2):
-        answers = [*crawl(ground, *starts).values()]
-        own = {"Authorization": f"Bearer {ground.keys['one']}"}
-        answers += [ground.client.get(path, headers=HTML | own) for path in starts]
-        shown = b"\n".join(each.content + str(each.headers).encode() for each in answers)
-        assert [each for each in secrets if each.encode() in shown] == []
-        ground.resolve(market["market_id"], "yes")
-    said = page(ground, f"/markets/{market['market_id']}").said
-    assert "Hidden until the cutoff" in said, "a result opens nothing"
-    assert "1 of 1 decision is hidden" in page(ground, f"/submissions/{name}").said
-    assert "1 decision is hidden" in page(ground, "/agents/one").said
-    ground.clock[0] += 1
-    for path in ("/agents/one", f"/markets/{market['market_id']}", f"/submissions/{name}"):
-        assert {str(SHARE), WORDS} <= set(page(ground, path).words), path
 
 
 def test_the_address_of_an_anchor_leads_to_its_row(ground: Floor) -> None:
@@ -147,97 +115,6 @@ def test_a_submission_verifies_offline_with_what_its_page_tells_to_fetch(ground:
     assert checked == f"openoutcry-verify receipt receipt.json --vkey '{vkey}'"
     (tmp_path / "receipt.json").write_bytes(ground.client.get(fetched.split()[-1]).content)
     assert verifier.main(["receipt", str(tmp_path / "receipt.json"), "--vkey", vkey]) == 0
-
-
-def test_what_others_wrote_is_text(ground: Floor) -> None:
-    """Names, questions, news and reasons: no tag, no other direction, no address but of the web."""
-    ground.publish()
-    as_of = moment_of("t", ground.as_of) + CADENCE
-    ground.clock[0] = as_of
-    items: list[dict[str, Any]] = [
-        {"id": "n", "kind": "news", "source_type": "rss", "source_name": HOSTILE, "title": HOSTILE, "summary": HOSTILE}
-        | {"url": "javascript:alert(3)", "published_at": "2026-05-08T12:00:00Z"},
-        {"id": "s", "kind": "seismic", "magnitude": 4.1, "depth_km": None, "lat": 1.0, "lon": 2.0, "place": HOSTILE}
-        | {"occurred_at": "2026-05-08T12:00:00Z", "url": "data:text/html,x"},
-        {"id": "m", "kind": "market_state", "exchange": "kalshi", "market_id": "kalshi:HOSTILE", "question": HOSTILE}
-        | {"yes_mid_price": 0.5, "yes_bid": None, "yes_ask": None, "volume_24h_usd": None, "theaters": ["iran"]}
-        | {"as_of": "2026-05-08T12:10:00Z", "close_time": "2026-05-08T15:10:00Z"},
-    ]
-    body = json.dumps({"schema_version": "0.2.0", "as_of": "2026-05-08T12:10:00Z", "items": items}).encode()
-    times = as_of + HOUR, as_of + 3 * HOUR
-    listing = Listing("kalshi:HOSTILE", "kalshi", HOSTILE, ("iran",), *times, "0.5")
-    bodies = dict.fromkeys(("identity", "gzip", "br", "zstd"), body)
-    ground.arena.writer.write(Publishing(as_of, bodies, [listing], as_of))
-    ground.register("one", display_name=HOSTILE)
-    ground.register("two", display_name="\u202egnorw \u2066isolated")
-    reason = {"market_id": "kalshi:HOSTILE", "yes_probability": 0.5, "reasoning": HOSTILE}
-    name = ground.submit("one", reason).json()["submission_id"]
-    ground.clock[0] += 3 * HOUR
-    for path in ("/", "/agents/one", "/markets?status=closed", "/markets/kalshi:HOSTILE", f"/submissions/{name}"):
-        found = page(ground, path)
-        assert HOSTILE in found.words, path
-        assert [tag for tag, told in found.tags if tag == "img" or "onerror" in told] == []
-    snapshot = page(ground, "/snapshots/2026-05-08T12:10:00Z")
-    assert snapshot.words.count(HOSTILE) == 5
-    assert [link for link in snapshot.links if not link.startswith(("/", "#"))] == []
-    board = page(ground, "/").text
-    assert "\ufffdgnorw \ufffdisolated" in board
-    assert not re.search("[\u202a-\u202e\u2066-\u2069]", board)
-
-
-def test_a_page_loads_nothing_from_elsewhere_and_no_script_of_its_own(ground: Floor) -> None:
-    """The policy, and names of files that change with their content."""
-    ground.publish()
-    for path in (*NOTHING, "/nothing"):
-        answer = ground.client.get(path, headers=HTML)
-        assert answer.headers["Content-Security-Policy"].startswith("default-src 'self';")
-        assert answer.headers["X-Content-Type-Options"] == "nosniff"
-    found = page(ground, "/")
-    assert [each.rpartition(".")[2] for each in found.assets] == ["css", "svg", "js"]
-    for each in found.assets:
-        assert re.fullmatch(r"/static/[a-z]+\.[0-9a-f]{16}\.[a-z]+", each)
-        answer = ground.client.get(each)
-        assert answer.headers["Cache-Control"] == "public, max-age=31536000, immutable"
-        assert answer.content
-    page(ground, "/static/arena.css", 404)
-
-
-def test_a_refusal_is_a_page_for_people_and_json_for_programs(ground: Floor) -> None:
-    """R-03: below the protocol's path it is JSON whatever is accepted."""
-    ground.publish()
-    wrong = {"/nothing": 404, "/agents/none": 404, "/markets/kalshi:NONE": 404, "/submissions/0": 404}
-    wrong |= {"/snapshots/2026-05-08T12:30:00Z": 404, "/snapshots/x": 404, "/registry/proof/0": 404, "/?page=0": 400}
-    wrong |= {"/?min_n=x": 400, "/?theater=mars": 400, "/?sort=x": 400, "/?page=2": 404, "/agents?slug=x": 404}
-    wrong |= {"/markets?status=x": 400, "/registry/consistency?from=x&to=1": 400}
-    for path, status in wrong.items():
-        found = page(ground, path, status)
-        assert str(status) in found.words
-        told = ground.client.get(path, headers={"Accept": "application/json"})
-        assert (told.status_code, set(told.json())) == (status, {"error", "detail", "field"})
-    for path in (f"{BASE}/nothing", f"{BASE}/agents/none", f"{BASE}/intel?as_of=x", f"{BASE}/decisions"):
-        told = ground.client.get(path, headers=HTML)
-        assert set(told.json()) == {"error", "detail", "field"}, path
-    assert ground.client.post("/", headers=HTML).json()["error"] == "method_not_allowed"
-
-
-def test_pages_are_counted_as_other_requests_are(tmp_path: Path) -> None:
-    """R-06: and whoever is turned away is told when to come again."""
-    with floor(tmp_path, rate_anon=2) as ground:
-        ground.publish()
-        page(ground, "/")
-        page(ground, "/markets")
-        answer = ground.client.get("/", headers=HTML)
-        assert (answer.status_code, answer.headers["Retry-After"]) == (429, "60")
-        assert "Too many requests" in answer.text
-        assert ground.client.get(page_asset(answer.text)).status_code == 200, "the look of that page comes with it"
-        ground.clock[0] += MINUTE
-        page(ground, "/")
-
-
-def page_asset(text: str) -> str:
-    found = re.search(r'"(/static/[^"]+\.css)"', text)
-    assert found is not None
-    return found[1]
 
 
 def test_the_board_is_that_of_the_protocol_in_every_order(ground: Floor, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -304,6 +181,20 @@ def test_an_agent_is_found_by_its_slug_however_it_is_written(ground: Floor) -> N
     assert {"W" * 80, "\u0633\u0648\u0642"} <= set(found.words)
     assert "<bdi>\u0633\u0648\u0642</bdi>" in found.text
     assert page(ground, "/agents/RTL").said.startswith("\u0633\u0648\u0642")
+
+
+def test_a_snapshot_is_found_in_the_log_whichever_is_asked_for_first(ground: Floor) -> None:
+    """R-16: its leaf is the record that has its hash."""
+    moments = [ground.publish()]
+    for place in range(3):
+        ground.register(f"agent-{place}")
+        moments.append(ground.publish())
+    for moment in (moments[2], moments[0], moments[3], ground.publish()):
+        found = page(ground, f"/snapshots/{moment}")
+        record = next(each for each in found.words if each.startswith('{"as_of"'))
+        assert json.loads(record)["as_of"] == moment
+        assert json.loads(record)["sha256"] in found.words
+        assert str(json.loads(record)["seq"]) in found.words
 
 
 def test_a_market_says_what_became_of_it(ground: Floor) -> None:

@@ -81,6 +81,7 @@ class Renderer:
             autoescape=True,
             undefined=StrictUndefined,
             finalize=_finished,
+            auto_reload=False,
             trim_blocks=True,
             lstrip_blocks=True,
         )

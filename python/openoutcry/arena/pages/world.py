@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Mapping
 from typing import Any
 
@@ -39,7 +40,7 @@ class World:
     """
 
     def __init__(self, arena: Arena, settings: Settings) -> None:
-        self._arena, self._settings = arena, settings
+        self._arena, self._settings, self._leaves = arena, settings, _Leaves()
 
     def markets(self, query: Mapping[str, str]) -> dict[str, Any]:
         """Return what the list of markets says (R-07 to R-09)."""
@@ -108,23 +109,39 @@ class World:
         place = order.index(moment)
         with self._arena.reading.connect() as connection:
             body = connection.execute(select(snapshots.c.body).where(snapshots.c.as_of == moment)).scalar_one()
-            # One record each, in their order; what is new is found first.
-            asked_for = select(records.c.seq, records.c.record).where(records.c.type == "snapshot")
-            last = asked_for.order_by(records.c.seq.desc()).offset(len(order) - 1 - place).limit(1)
-            record = connection.execute(last).one()
+            leaf = self._leaves.of(connection, place)
+            record = bytes(connection.execute(select(records.c.record).where(records.c.seq == leaf)).scalar_one())
         items = json.loads(bytes(body))["items"]
         return {
             "moment": moment,
             "sha256": published[moment],
             "size": len(body),
-            "leaf": record.seq,
-            "leaf_hash": leaf_hash(bytes(record.record)).hex(),
-            "record": bytes(record.record).decode(),
+            "leaf": leaf,
+            "leaf_hash": leaf_hash(record).hex(),
+            "record": record.decode(),
             "n_items": len(items),
             "kinds": [(kind, [each for each in items if each["kind"] == kind]) for kind in KINDS],
             "before": order[place - 1] if place else None,
             "after": order[place + 1] if place + 1 < len(order) else None,
         }
+
+
+class _Leaves:
+    """Where the log has each snapshot: one record each, in their order.
+
+    No index finds them, and each reader of an old one would read the whole log.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._known = threading.Lock(), list[int]()
+
+    def of(self, connection: Connection, place: int) -> int:
+        with self._lock:
+            if place >= len(self._known):
+                begin = self._known[-1] + 1 if self._known else 0
+                asked_for = select(records.c.seq).where(records.c.seq >= begin, records.c.type == "snapshot")
+                self._known += connection.execute(asked_for.order_by(records.c.seq)).scalars()
+            return self._known[place]
 
 
 def _last_decisions(connection: Connection, market: Market) -> list[Any]:
