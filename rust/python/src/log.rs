@@ -215,13 +215,13 @@ pub(crate) fn log_record_fault(text: &str) -> Option<String> {
 /// Raises:
 ///     OpenOutcryError: `argument_invalid`: a log takes no such record.
 #[pyfunction]
-pub(crate) fn log_submission<'py>(
-    py: Python<'py>,
+pub(crate) fn log_submission(
+    py: Python<'_>,
     link: (u64, PyBackedStr),
     members: [PyBackedStr; 5],
     decisions: Vec<(PyBackedStr, PyBackedStr, Option<PyBackedStr>, Option<PyBackedStr>)>,
     salts: PyBackedBytes,
-) -> PyResult<(Bound<'py, PyBytes>, String, String)> {
+) -> PyResult<(Bound<'_, PyBytes>, String, String)> {
     let salts = hashes("salts", &salts)?;
     if salts.len() != decisions.len() {
         let message = format!("`salts` must be {}, one a decision; received {}", decisions.len(), salts.len());
