@@ -206,6 +206,31 @@ def test_a_market_says_what_became_of_it(ground: Floor) -> None:
     assert "3 agents decided. Their mean is 0.500." in found
 
 
+@pytest.mark.parametrize(
+    ("status", "outcome", "told"),
+    [
+        ("void", None, "void"),
+        ("scalar", None, "void"),
+        ("disputed", None, "disputed"),
+        ("determined", "no", "NO, not final"),
+        ("finalized", "yes", "YES"),
+    ],
+)
+def test_every_page_tells_the_same_result_of_a_market(
+    ground: Floor, status: str, outcome: str | None, told: str
+) -> None:
+    """R-44: the market's own page, the lists, the agent's and the submission's."""
+    ground.publish()
+    ground.register("one")
+    market = ground.markets()[0]
+    name = ground.submit("one", (market, 0.5)).json()["submission_id"]
+    ground.clock[0] += 8 * DAY
+    ground.resolve(market, outcome, status)
+    state = "closed" if status in ("disputed", "determined") else "settled"
+    for path in (f"/markets/{market}", f"/markets?status={state}", "/agents/one", f"/submissions/{name}"):
+        assert told in page(ground, path).words, path
+
+
 def test_the_calibration_is_drawn_and_told_as_numbers(ground: Floor) -> None:
     """R-31: the picture, and a table with the same."""
     season(ground, "no", "no", "yes", "no", "yes", "no", "no", "no")

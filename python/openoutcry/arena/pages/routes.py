@@ -68,7 +68,7 @@ class Pages:
 
     def add(self, boards: Boards, registry: Registry) -> None:
         """Add all routes."""
-        agents, world = Agents(self._arena.state, boards), World(self._arena, self._settings)
+        agents, world = Agents(self._arena.state, boards, self._settings), World(self._arena, self._settings)
         logbook = Logbook(self._arena, self._settings, registry)
         self._page("/", "leaderboard", lambda asked: agents.leaderboard(asked.query_params))
         self._page("/agents/{slug}", "agent", lambda asked: agents.profile(asked.path_params["slug"]))
