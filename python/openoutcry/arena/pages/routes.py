@@ -23,6 +23,7 @@ from openoutcry.arena.server.boards import Boards
 from openoutcry.arena.server.registry import Registry
 from openoutcry.arena.server.settings import Settings
 from openoutcry.arena.store.arena import Arena
+from openoutcry.arena.times import MINUTE
 
 HEADERS = {
     "Cache-Control": "no-cache",
@@ -113,6 +114,7 @@ class Pages:
             "now": moment,
             "latest": latest,
             "is_stale": latest is None or moment - latest > self._settings.stale_after,
+            "stale_minutes": self._settings.stale_after // MINUTE,
         }
         return HTMLResponse(self._renderer.html(f"{template}.html", about | told), status, HEADERS)
 
