@@ -273,6 +273,7 @@ LAYERS = {
                 "arena_export",
                 "arena_log",
                 "arena_server",
+                "arena_snapshots",
                 "arena_sources",
                 "arena_store",
                 "arena_witness",
@@ -294,6 +295,6 @@ LAYERS = {
                 "score_picture",
             }
         ),
-        libraries_later=frozenset({"httpx", "uvicorn"}),
+        libraries_later=frozenset({"httpx", "sqlalchemy", "uvicorn"}),
     ),
 }

@@ -14,7 +14,6 @@ pytest.importorskip("sqlalchemy")
 from arena_floors import BASE, Floor, said
 
 from openoutcry.arena import verifier
-from openoutcry.arena.server import boards
 from openoutcry.arena.store import batch
 from openoutcry.arena.times import DAY, SECOND, moment_of, text_of
 
@@ -35,17 +34,12 @@ def test_a_result_is_final_on_the_board_when_it_is_in_the_list(ground: Floor) ->
         ground.clock[0] += 1
 
 
-def test_a_board_of_no_region_is_made_once_whatever_it_is_called(
-    ground: Floor, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """R-33: whoever asks for a thousand of them does not fill the memory."""
-    made = list[Any]()
-    first = boards.board
-    monkeypatch.setattr(boards, "board", lambda *told: made.append(told) or first(*told))
-    for at in range(4):
-        told = ground.client.get(f"{BASE}/leaderboard", params={"theater": f"atlantis-{at}"}).json()
-        assert (told["theater"], [row["n_scored"] for row in told["rows"]]) == (f"atlantis-{at}", [0])
-    assert len(made) == 1
+def test_a_board_of_another_region_or_season_is_refused(ground: Floor) -> None:
+    """R-33: a name that is none is not another word for all, and fills no memory."""
+    for name, value in (("theater", "atlantis"), ("theater", ""), ("season", "2026Q1")):
+        told = ground.client.get(f"{BASE}/leaderboard", params={name: value})
+        assert said(told) == (400, "invalid_payload", name)
+    assert ground.client.get(f"{BASE}/leaderboard?season=all&theater=iran").json()["theater"] == "iran"
 
 
 def test_a_proof_is_of_the_checkpoint_that_it_comes_with(ground: Floor) -> None:

@@ -63,6 +63,8 @@ def test_a_key_is_shown_once_and_kept_as_its_hash(ground: Floor) -> None:
         ({}, "slug"),
         ({"slug": "a", "display_name": "x" * 81}, "display_name"),
         ({"slug": "a", "display_name": 1}, "display_name"),
+        ({"slug": "a", "display_name": "a\tb"}, "display_name"),
+        ({"slug": "a", "display_name": "a\x7fb"}, "display_name"),
         ({"slug": "a", "contact_email": "nobody"}, "contact_email"),
         ({"slug": "a", "contact_email": f"{'x' * 200}@example.org"}, "contact_email"),
     ],

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from unicodedata import category
 
 from openoutcry import openoutcry_py as native
-from openoutcry.arena.protocol import ArenaError
+from openoutcry.arena.protocol import ArenaError, slug_of
 from openoutcry.arena.times import moment_of
 from openoutcry.openoutcry_py import OpenOutcryError
 
@@ -40,6 +41,39 @@ def moment_at(field: str, text: object) -> int:
         return moment_of(field, text)
     except OpenOutcryError as error:
         raise ArenaError("invalid_payload", _said(error), field) from error
+
+
+def slug_at(field: str, value: object) -> str:
+    """Return the slug that somebody registers under, in lower case.
+
+    Raises:
+        ArenaError: `invalid_registration`: it is none.
+    """
+    slug = slug_of(value)
+    if slug is None:
+        wanted = "a slug of 1 to 40 of a-z, 0-9, `_` and `-`, beginning with a letter or a digit, is required"
+        raise ArenaError("invalid_registration", wanted, field)
+    return slug
+
+
+def text_at(field: str, value: object, most: int, code: str = "invalid_payload") -> str | None:
+    """Return a text for people without spaces around it, or None where it is none.
+
+    Args:
+        field: Where it stands.
+        value: What came.
+        most: Characters.
+        code: Of the refusal.
+
+    Raises:
+        ArenaError: it is no text, too long, or has control characters or half surrogates.
+    """
+    if value is None:
+        return None
+    if not isinstance(value, str) or len(value) > most or any(category(letter) in ("Cc", "Cs") for letter in value):
+        told = f"a text of at most {most} characters, none of which controls, is required, or none"
+        raise ArenaError(code, told, field)
+    return value.strip() or None
 
 
 def _said(error: OpenOutcryError) -> str:

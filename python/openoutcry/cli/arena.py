@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from openoutcry.cli import arena_operator
-from openoutcry.cli.arena_operator import DATA, DATABASE, opened, shown
+from openoutcry.cli.arena_operator import DATA, DATABASE, Commands, opened
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import OpenOutcryError
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from openoutcry.arena.store.arena import Arena
 
 app = typer.Typer(
+    cls=Commands,
     help="A forecasting competition whose log nobody can rewrite unseen.",
     no_args_is_help=True,
     rich_markup_mode="markdown",
@@ -79,7 +80,7 @@ def _limit(default: int, told: str) -> Any:
 
 @app.command(epilog=SERVE_EXAMPLES)
 def serve(
-    port: int = typer.Option(PORT, help="Port."),
+    port: int = typer.Option(PORT, min=1, max=65535, help="Port."),
     host: str = typer.Option("127.0.0.1", help="Address; 0.0.0.0 for all."),
     folder: Path = DATA,
     database: str | None = DATABASE,
@@ -98,7 +99,7 @@ def serve(
     from openoutcry.arena.server.app import app_of
     from openoutcry.arena.server.settings import Settings, networks_of, witnesses_of
 
-    with shown(), opened(folder, database, is_new=True) as arena:
+    with opened(folder, database, is_new=True) as arena:
         season, kind = _season(arena, plan, folder, is_sandbox=sandbox)
         season.start()
         settings = Settings(
@@ -154,8 +155,8 @@ def submit(
     if receipt is not None and (receipt.exists() or not receipt.parent.is_dir()):
         raise refusal("argument_invalid", f"a new file in a folder that is there is required; received '{receipt}'")
     told = _decisions(decisions)
-    key = os.environ.get("OPENOUTCRY_ARENA_KEY")
-    if not key:
+    key = os.environ.get("OPENOUTCRY_ARENA_KEY", "")
+    if not (key and key.isascii() and key.isprintable()):
         raise refusal("argument_invalid", "`OPENOUTCRY_ARENA_KEY` must hold the agent's key; received none")
     with _client(url, slug, key) as client:
         found = client.submit(as_of or str(client.markets()["as_of"]), told)
@@ -271,8 +272,10 @@ def replay_season(
     """Make the snapshots of a season again from what its sources said, byte for byte."""
     from openoutcry.arena.sources.captures import replay
 
-    out.mkdir(parents=True)
+    if out.exists() and any(out.iterdir()):
+        raise refusal("argument_invalid", f"snapshots must go to an empty folder; received '{out}'")
     made = [(f"{each.as_of:%Y-%m-%dT%H-%M-%SZ}.json", each.body) for each in replay(folder)]
+    out.mkdir(parents=True, exist_ok=True)
     for name, body in made:
         (out / name).write_bytes(body)
     typer.echo(f"snapshots: {len(made):,} in {out}")
@@ -284,7 +287,7 @@ def _client(url: str, slug: str = "", key: str | None = None) -> Iterator[ArenaC
 
     from openoutcry.arena.client import ArenaClient
 
-    with shown(), ArenaClient(url, slug.lower(), key) as client:
+    with ArenaClient(url, slug.lower(), key) as client:
         try:
             yield client
         except httpx.TransportError as error:

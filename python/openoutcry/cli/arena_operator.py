@@ -5,12 +5,13 @@ What changes something is a record of the log. A server may run meanwhile: it re
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
+from typer.core import TyperGroup
 
 from openoutcry.errors import refusal
 
@@ -50,29 +51,45 @@ lost then, and whoever holds a receipt or a witness's checkpoint of them can pro
 """
 
 
-@contextmanager
-def shown() -> Iterator[None]:
-    """Say in one line what the Arena has refused."""
-    from openoutcry.arena.protocol import ArenaError
+class Commands(TyperGroup):
+    """Commands that say in one line what the Arena, a file or a database has refused."""
 
-    try:
-        yield
-    except ArenaError as error:
-        typer.echo(f"error: {error}", err=True)
-        for each in error.more.get("rejected", ()):
-            typer.echo(f"rejected: {each['market_id']}: {each['reason']}", err=True)
-        raise typer.Exit(2) from error
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command."""
+        from openoutcry.arena.protocol import ArenaError
+        from openoutcry.arena.snapshots.kinds import SnapshotError
+
+        try:
+            return super().invoke(ctx)
+        except ArenaError as error:
+            typer.echo(f"error: {error}", err=True)
+            for each in error.more.get("rejected", ()):
+                typer.echo(f"rejected: {each['market_id']}: {each['reason']}", err=True)
+            raise typer.Exit(2) from error
+        except BrokenPipeError:
+            # Whoever read has gone, which is no refusal.
+            raise
+        except SnapshotError as error:
+            raise refusal("argument_invalid", str(error)) from error
+        except (OSError, sqlite3.Error) as error:
+            raise refusal("argument_invalid", f"files that can be used are required; received {error}") from error
 
 
 def opened(folder: Path, database: str | None, *, is_new: bool = False) -> Arena:
     """Return the arena of a folder, open; a new one only where that is wanted."""
     try:
+        from sqlalchemy.exc import SQLAlchemyError
+
         from openoutcry.arena.store.arena import KEY, Arena
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError("needs `pip install openoutcry[arena]`", name=error.name) from error
     if not is_new and not (folder / KEY).exists():
         raise refusal("argument_invalid", f"the folder of an arena, with its `{KEY}`, is required; received '{folder}'")
-    return Arena(folder, database)
+    try:
+        return Arena(folder, database)
+    except SQLAlchemyError as error:
+        told = str(getattr(error, "orig", None) or error).partition("\n")[0]
+        raise refusal("argument_invalid", f"a database of an arena is required; received {told}") from error
 
 
 @app.command(epilog=SEASON_EXAMPLES, rich_help_panel=OPERATOR)
@@ -84,9 +101,13 @@ def season(
 ) -> None:
     """List seasons, or the board of one."""
     from openoutcry.arena.exporting import board_of
+    from openoutcry.arena.protocol import THEATERS
     from openoutcry.arena.times import now, season_of, text_of
 
-    with shown(), opened(folder, database) as arena:
+    if theater is not None and (theater not in THEATERS or name is None):
+        wanted = f"`--theater` must be one of {', '.join(THEATERS)}, of a season"
+        raise refusal("argument_invalid", f"{wanted}; received {theater!r}")
+    with opened(folder, database) as arena:
         moment, state = now(), arena.state
         seasons = {"all": None} | dict(_seasons(season_of, arena, moment))
         if name is not None:
@@ -142,7 +163,7 @@ def market(
     from openoutcry.arena.store.reading import record_texts
     from openoutcry.arena.times import now, text_of
 
-    with shown(), opened(folder, database) as arena:
+    with opened(folder, database) as arena:
         if market_id is None:
             for each in ("open", "closed", "settled") if status is None else (status,):
                 for row in listed(arena.state, arena.reading, each, None, now())["markets"]:
@@ -183,7 +204,7 @@ def resolve(
     """Say what became of a market; the last word stands, and the log has all."""
     from openoutcry.arena.times import moment_of
 
-    with shown(), opened(folder, database) as arena:
+    with opened(folder, database) as arena:
         close = None if closed_at is None else moment_of("closed-at", closed_at)
         _resolve(arena, market_id, status, outcome, source, close)
 
@@ -191,10 +212,13 @@ def resolve(
 def _resolve(
     arena: Arena, market_id: str, status: str, outcome: str | None, source: str, close: int | None = None
 ) -> None:
+    from openoutcry.arena.protocol import MOST_REASONING
     from openoutcry.arena.store.entries import Resolving
+    from openoutcry.arena.strict import text_at
     from openoutcry.arena.times import now
 
-    seq = arena.writer.write(Resolving(market_id, status, outcome, close, source, now()))
+    said = text_at("source", source, MOST_REASONING) or ""
+    seq = arena.writer.write(Resolving(market_id, status, outcome, close, said, now()))
     typer.echo(f"record {seq}: {market_id} is {status}{'' if outcome is None else f', {outcome}'}")
 
 
@@ -211,7 +235,7 @@ def amend(
     from openoutcry.arena.protocol import ArenaError
     from openoutcry.arena.times import now
 
-    with shown(), opened(folder, database) as arena:
+    with opened(folder, database) as arena:
         market = _known(arena, market_id)
         if market.status is None:
             raise ArenaError("invalid_payload", "a market with a result is required; `resolve` gives it the first")
@@ -233,11 +257,13 @@ def suspend(
     database: str | None = DATABASE,
 ) -> None:
     """Suspend an agent, or let it submit again; the log says so."""
+    from openoutcry.arena.protocol import MOST_REASONING
     from openoutcry.arena.store.entries import Suspending
+    from openoutcry.arena.strict import text_at
     from openoutcry.arena.times import now
 
-    with shown(), opened(folder, database) as arena:
-        arena.writer.write(Suspending(slug.lower(), not lift, reason, now()))
+    with opened(folder, database) as arena:
+        arena.writer.write(Suspending(slug.lower(), not lift, text_at("reason", reason, MOST_REASONING) or "", now()))
 
 
 @app.command("issue-key", epilog=ISSUE_EXAMPLES, rich_help_panel=OPERATOR)
@@ -248,16 +274,14 @@ def issue_key(
     database: str | None = DATABASE,
 ) -> None:
     """Register an agent, whatever the day's cap is, and print its key once."""
-    from openoutcry.arena.protocol import MOST_DISPLAY_NAME, ArenaError, slug_of
+    from openoutcry.arena.protocol import MOST_DISPLAY_NAME
     from openoutcry.arena.store.entries import Registering
+    from openoutcry.arena.strict import slug_at, text_at
     from openoutcry.arena.times import now
 
-    with shown(), opened(folder, database) as arena:
-        known = slug_of(slug)
-        if known is None or len(name or "") > MOST_DISPLAY_NAME:
-            wanted = f"a slug of 1 to 40 of a-z, 0-9, `_` and `-`, and a name of at most {MOST_DISPLAY_NAME} characters"
-            raise ArenaError("invalid_registration", f"{wanted} are required; received {slug[:64]!r}")
-        typer.echo(arena.writer.write(Registering(known, name, None, now())))
+    with opened(folder, database) as arena:
+        shown = text_at("display_name", name, MOST_DISPLAY_NAME, "invalid_registration")
+        typer.echo(arena.writer.write(Registering(slug_at("slug", slug), shown, None, now())))
 
 
 @app.command("rotate-key", epilog=ROTATE_EXAMPLES, rich_help_panel=OPERATOR)
@@ -270,7 +294,7 @@ def rotate_key(
     from openoutcry.arena.store.entries import RotatingKey
     from openoutcry.arena.times import now
 
-    with shown(), opened(folder, database) as arena:
+    with opened(folder, database) as arena:
         typer.echo(arena.writer.write(RotatingKey(slug.lower(), now())))
 
 
@@ -282,7 +306,7 @@ def export(
     from openoutcry.arena.exporting import export as write
     from openoutcry.arena.times import now
 
-    with shown(), opened(folder, database) as arena:
+    with opened(folder, database) as arena:
         typer.echo(f"exported: {write(arena, out, now()):,} records to {out}")
 
 

@@ -46,7 +46,7 @@ class _Audit:
     def _read(self, file: str) -> bytes:
         try:
             return (self._folder / file).read_bytes()
-        except FileNotFoundError as error:
+        except OSError as error:
             self._faults.append(Fault(file, None, str(error)))
             return b""
 

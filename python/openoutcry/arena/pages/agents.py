@@ -17,6 +17,8 @@ from openoutcry.arena.times import moment_of
 
 PAGE = 50
 """Agents of a page."""
+SEASONS = ("all",)
+"""Whose boards are served."""
 SHOWN = 10
 """Decisions of a submission that a profile shows; its own page shows all."""
 
@@ -58,6 +60,7 @@ class Agents:
     def leaderboard(self, query: Mapping[str, str]) -> dict[str, Any]:
         """Return what the leaderboard says (R-33, R-34)."""
         theater, least = asked.theater(query), asked.whole(query, "min_n", 0)
+        asked.one_of(query, "season", SEASONS)
         sort = asked.one_of(query, "sort", tuple(SORTS)) or "skill"
         found = self._boards.board(theater)
         rows = sorted((row for row in found.rows if row.n_scored >= least), key=SORTS[sort])

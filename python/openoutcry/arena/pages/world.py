@@ -45,7 +45,8 @@ class World:
 
     def markets(self, query: Mapping[str, str]) -> dict[str, Any]:
         """Return what the list of markets says (R-07 to R-09)."""
-        status, theater = asked.one_of(query, "status", STATUSES) or "open", asked.theater(query)
+        # As in the protocol, a list of markets is empty where a region has none, whatever its name (R-07).
+        status, theater = asked.one_of(query, "status", STATUSES) or "open", query.get("theater") or None
         state, moment = self._arena.state, self._settings.clock()
         rows = listed(state, self._arena.reading, status, theater, moment)["markets"]
         kept = {"status": None if status == "open" else status, "theater": theater}

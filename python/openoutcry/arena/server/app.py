@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import FastAPI, Query, Request
 from fastapi.exceptions import RequestValidationError
@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
 from openoutcry.arena.pages.routes import Pages
-from openoutcry.arena.protocol import BASE, PROTOCOL_VERSION, ArenaError, slug_of
+from openoutcry.arena.protocol import BASE, PROTOCOL_VERSION, ArenaError, Theater, slug_of
 from openoutcry.arena.server import bodies, documents
 from openoutcry.arena.server.asking import Door
 from openoutcry.arena.server.boards import Boards
@@ -89,7 +89,8 @@ def _add_agents(app: FastAPI, arena: Arena, boards: Boards, door: Door) -> None:
         request: Request,
         limit: Annotated[int, Query(ge=1, le=MOST_ROWS)] = 50,
         cursor: Annotated[int, Query(ge=0, description="`next_cursor` of the page before.")] = 0,
-        theater: Annotated[str | None, Query(description="The board of one region.")] = None,
+        theater: Annotated[Theater | None, Query(description="The board of one region.")] = None,
+        season: Annotated[Literal["all"], Query(description="The board of all time is served.")] = "all",
         min_n: Annotated[int, Query(ge=0, description="Agents with so many scored decisions at least.")] = 0,
     ) -> dict[str, Any]:
         """Return agents by skill."""

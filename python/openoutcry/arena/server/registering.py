@@ -9,13 +9,13 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from openoutcry.arena.protocol import BASE, MOST_DISPLAY_NAME, MOST_EMAIL, ArenaError, slug_of
+from openoutcry.arena.protocol import BASE, MOST_DISPLAY_NAME, MOST_EMAIL, ArenaError
 from openoutcry.arena.server.asking import Door
 from openoutcry.arena.server.front import check_media, headers_of, read_body
 from openoutcry.arena.server.settings import Settings
 from openoutcry.arena.store.entries import Registering, RotatingKey
 from openoutcry.arena.store.writer import Writer
-from openoutcry.arena.strict import json_text
+from openoutcry.arena.strict import json_text, slug_at, text_at
 
 _EMAIL = re.compile(r"[^@\s\x00-\x1f\x7f]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?\.[A-Za-z]{2,}")
 
@@ -38,12 +38,9 @@ class Registrations:
         body = await read_body(headers, request.receive)
         check_media(headers)
         told = _object(body)
-        slug = slug_of(told.get("slug"))
-        if slug is None:
-            wanted = "a slug of 1 to 40 of a-z, 0-9, `_` and `-`, beginning with a letter or a digit, is required"
-            raise ArenaError("invalid_registration", wanted, "slug")
-        name = _text(told, "display_name", MOST_DISPLAY_NAME)
-        email = _text(told, "contact_email", MOST_EMAIL)
+        slug = slug_at("slug", told.get("slug"))
+        texts = (("display_name", MOST_DISPLAY_NAME), ("contact_email", MOST_EMAIL))
+        name, email = (text_at(field, told.get(field), most, "invalid_registration") for field, most in texts)
         if email is not None and not _EMAIL.fullmatch(email):
             raise ArenaError("invalid_registration", "an e-mail address is required, or none", "contact_email")
         bucket = self._door.bucket(request)
@@ -80,12 +77,3 @@ def _object(body: bytes) -> dict[str, Any]:
     if not isinstance(told, dict):
         raise ArenaError("invalid_payload", f"an object is required; received {type(told).__name__}")
     return told
-
-
-def _text(told: dict[str, Any], name: str, most: int) -> str | None:
-    value = told.get(name)
-    if value is None:
-        return None
-    if not isinstance(value, str) or len(value) > most or any(ord(letter) < 32 for letter in value):
-        raise ArenaError("invalid_registration", f"a text of at most {most} characters is required, or none", name)
-    return value.strip() or None

@@ -12,8 +12,15 @@ from openoutcry.errors import refusal
 
 
 def networks_of(texts: tuple[str, ...]) -> tuple[IPv4Network | IPv6Network, ...]:
-    """Return networks of their texts, such as `10.0.0.0/8`."""
-    return tuple(ip_network(each, strict=False) for each in texts)
+    """Return networks of their texts, such as `10.0.0.0/8`.
+
+    Raises:
+        OpenOutcryError: `argument_invalid`: one is none.
+    """
+    try:
+        return tuple(ip_network(each, strict=False) for each in texts)
+    except ValueError as error:
+        raise refusal("argument_invalid", f"networks such as 10.0.0.0/8 are required; received {error}") from error
 
 
 def witnesses_of(texts: tuple[str, ...]) -> tuple[VerifierKey, ...]:

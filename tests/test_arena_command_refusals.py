@@ -1,0 +1,107 @@
+"""What the Arena's commands cannot use is told in one line, with exit code 2, and no traceback."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from commands import typed
+
+pytest.importorskip("fastapi")
+pytest.importorskip("cryptography")
+pytest.importorskip("sqlalchemy")
+
+from arena_floors import floor
+
+pytestmark = pytest.mark.once
+
+MARKET = "kalshi:KXIRANSTRIKE-DEMO1"
+NOBODY = ("--url", "http://127.0.0.1:1")
+SERVE = ("serve", "--data-dir", "new")
+OWN = ("--data-dir", "arena")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An arena with an agent, and files that are not what a command wants."""
+    found = tmp_path_factory.mktemp("refused")
+    with floor(found / "arena") as ground:
+        ground.publish()
+        ground.register("ada")
+    (found / "file").write_text("x")
+    (found / "broken.json").write_text("[{")
+    (found / "object.json").write_text("{}")
+    (found / "bytes.json").write_bytes(b"\xff")
+    (found / "good.json").write_text(json.dumps([{"market_id": MARKET, "yes_probability": 0.5}]))
+    (found / "full" / "junk").mkdir(parents=True)
+    (found / "full" / "junk" / "x").write_text("x")
+    (found / "spoiled").mkdir()
+    (found / "spoiled" / "log.key").write_bytes((found / "arena" / "log.key").read_bytes())
+    (found / "spoiled" / "arena.sqlite").write_text("junk")
+    return found
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("submit", "ada", "broken.json", *NOBODY), "a file of JSON"),
+        (("submit", "ada", "bytes.json", *NOBODY), "a file of JSON"),
+        (("submit", "ada", "none.json", *NOBODY), "a file of JSON"),
+        (("submit", "ada", "full", *NOBODY), "a file of JSON"),
+        (("submit", "ada", "object.json", *NOBODY), "a JSON list"),
+        (("submit", "ada", "good.json", *NOBODY), "a server of the Arena"),
+        (("submit", "ada", "good.json", "--url", "junk"), "a server of the Arena"),
+        ((*SERVE, "--proxy", "junk"), "networks such as 10.0.0.0/8"),
+        ((*SERVE, "--plan", "none.json"), "No such file"),
+        ((*SERVE, "--plan", "full"), "directory"),
+        ((*SERVE, "--plan", "broken.json"), "the plan cannot be read"),
+        ((*SERVE, "--plan", "object.json"), "the plan cannot be read"),
+        (("serve", "--data-dir", "file"), "File exists"),
+        (("serve", "--data-dir", "spoiled"), "file is not a database"),
+        (("season", "--data-dir", "spoiled"), "file is not a database"),
+        (("season", *OWN, "--database", "junk"), "a database of an arena"),
+        (("season", "all", *OWN, "--theater", "irn"), "`--theater` must be one of iran, israel"),
+        (("season", *OWN, "--theater", "iran"), "of a season"),
+        (("backup", "copy", "--data-dir", "spoiled"), "file is not a database"),
+        (("backup", "file", *OWN), "Not a directory"),
+        (("export", "file", *OWN), "Not a directory"),
+        (("export", "file/x", *OWN), "Not a directory"),
+        (("replay-season", "none", "--out", "again"), "No such file"),
+        (("replay-season", "file", "--out", "again"), "Not a directory"),
+        (("replay-season", "full", "--out", "again"), "the captures of junk cannot be read"),
+        (("replay-season", "full", "--out", "full"), "snapshots must go to an empty folder"),
+        (("witness", "http://127.0.0.1:1", "--once", "--dir", "file"), "File exists"),
+        (("issue-key", "eve", *OWN, "--name", "a\tb"), "invalid_registration"),
+        (("issue-key", "eve", *OWN, "--name", "a\x7fb"), "invalid_registration"),
+        (("issue-key", "eve", *OWN, "--name", "a\ud800b"), "invalid_registration"),
+        (("suspend", "ada", "a\udcffb", *OWN), "invalid_payload"),
+        (("resolve", MARKET, "void", "--source", "a\udcffb", *OWN), "invalid_payload"),
+    ],
+    ids=lambda told: " ".join(told).encode("ascii", "replace").decode() if isinstance(told, tuple) else "",
+)
+def test_what_cannot_be_used_is_told_in_one_line(
+    folder: Path, words: tuple[str, ...], told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENOUTCRY_ARENA_KEY", "tarena_x")
+    done = typed("arena", *words, cwd=folder)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("error: ")
+    assert told in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_key_that_no_header_can_hold_is_refused_before_anything_is_sent(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for key in ("", "tarena_\u00e9", "a\nb"):
+        monkeypatch.setenv("OPENOUTCRY_ARENA_KEY", key)
+        done = typed("arena", "submit", "ada", "good.json", *NOBODY, cwd=folder)
+        assert (done.returncode, "must hold the agent's key" in done.stderr) == (2, True)
+
+
+def test_an_export_of_something_else_has_faults_and_no_traceback(folder: Path) -> None:
+    for name in ("none", "file", "full"):
+        done = typed("arena", "verify", name, "--recompute-scores", cwd=folder)
+        assert (done.returncode, done.stderr) == (1, ""), name
+        assert "log.jsonl" in done.stdout
