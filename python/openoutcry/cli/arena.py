@@ -107,7 +107,9 @@ def serve(
         typer.echo(f"arena: http://{host}:{port}, {len(arena.state.markets)} markets, {kind} season")
         typer.echo(f"key of the log: {arena.key.verifier}")
         try:
-            uvicorn.run(app_of(arena, settings), host=host, port=port, log_level="warning", access_log=False)
+            # Whose `X-Forwarded-For` is believed is for `--proxy` to say, and not for uvicorn.
+            quiet = {"log_level": "warning", "access_log": False, "proxy_headers": False}
+            uvicorn.run(app_of(arena, settings), host=host, port=port, **quiet)
         finally:
             season.stop()
 
