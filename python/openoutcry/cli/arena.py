@@ -108,8 +108,14 @@ def serve(
         typer.echo(f"key of the log: {arena.key.verifier}")
         try:
             # Whose `X-Forwarded-For` is believed is for `--proxy` to say, and not for uvicorn.
-            quiet = {"log_level": "warning", "access_log": False, "proxy_headers": False}
-            uvicorn.run(app_of(arena, settings), host=host, port=port, **quiet)
+            uvicorn.run(
+                app_of(arena, settings),
+                host=host,
+                port=port,
+                log_level="warning",
+                access_log=False,
+                proxy_headers=False,
+            )
         finally:
             season.stop()
 
