@@ -131,7 +131,6 @@ def test_signatures_are_to_both_what_wycheproof_says() -> None:
         assert verifier.is_signed(*told) == is_signed(*told) == each["valid"], each
 
 
-
 @given(st.binary(min_size=32, max_size=32), st.binary(max_size=40), st.sampled_from(range(6)))
 def test_a_signature_in_another_writing_is_none(seed: bytes, message: bytes, kind: int) -> None:
     key = Ed25519PrivateKey.from_private_bytes(seed)
