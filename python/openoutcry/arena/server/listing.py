@@ -24,6 +24,12 @@ def status_of(market: Market, moment: int) -> str:
     return "settled" if state in (SETTLED, EXCLUDED) else "closed"
 
 
+def with_market(state: State, body: dict[str, Any], moment: int) -> dict[str, Any]:
+    """Return an open decision with its market and what that is at a moment."""
+    market = state.markets.get(body["market_id"])
+    return body | {"market": market, "status": None if market is None else status_of(market, moment)}
+
+
 def listed(state: State, engine: Engine, status: str, theater: str | None, moment: int) -> dict[str, Any]:
     """Return markets by their cutoffs, with their newest prices (R-07, R-08)."""
     if status not in STATUSES:
