@@ -35,6 +35,7 @@ LAYERS = {
             "openoutcry.columns",
             "openoutcry.dataset",
             "openoutcry.episodes",
+            "openoutcry.fencing",
             "openoutcry.line_sink",
             "openoutcry.masking",
             "openoutcry.record",
@@ -212,6 +213,13 @@ LAYERS = {
         {"arena", "arena_log", "arena_scoring", "arena_store", "arena_verifier", "errors", "native"},
         {"sqlalchemy"},
     ),
+    # What is asked has no say in what is known, nor the other way round: `prompting` imports snapshots alone.
+    "arena_prompting": Layer(("openoutcry.arena.prompting",), {"arena_snapshots", "core", "errors"}, set()),
+    "arena_questions": Layer(
+        ("openoutcry.arena.questions",),
+        {"arena", "arena_prompting", "arena_scoring", "arena_snapshots", "arena_verifier", "errors"},
+        set(),
+    ),
     "arena_server": Layer(
         ("openoutcry.arena.server", "openoutcry.arena.server.*"),
         {
@@ -272,6 +280,7 @@ LAYERS = {
                 "arena_client",
                 "arena_export",
                 "arena_log",
+                "arena_questions",
                 "arena_server",
                 "arena_snapshots",
                 "arena_sources",

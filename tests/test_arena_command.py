@@ -16,6 +16,7 @@ from commands import typed
 pytest.importorskip("fastapi")
 pytest.importorskip("cryptography")
 pytest.importorskip("sqlalchemy")
+httpx = pytest.importorskip("httpx")
 
 pytestmark = pytest.mark.once
 
@@ -23,11 +24,14 @@ pytestmark = pytest.mark.once
 def test_a_newcomer_registers_submits_and_verifies_a_receipt_offline(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with served(tmp_path) as url:
+    with served(tmp_path, "--register-cap", "1") as url:
         key = typed("arena", "register", "My-Agent", "--url", url, cwd=tmp_path).stdout.strip()
         assert re.fullmatch(r"tarena_[A-Za-z0-9_-]{43}", key)
         again = typed("arena", "register", "my-agent", "--url", url, cwd=tmp_path)
         assert (again.returncode, "slug_taken" in again.stderr) == (2, True)
+        given = {"X-Forwarded-For": "192.0.2.7"}
+        elsewhere = httpx.post(f"{url}/v2/competition/register", json={"slug": "other"}, headers=given)
+        assert elsewhere.status_code == 429, "R-38: whom no --proxy names is not believed, though he is this machine"
         monkeypatch.setenv("OPENOUTCRY_ARENA_KEY", key)
         (tmp_path / "decisions.json").write_text(
             json.dumps(

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from openoutcry import OpenOutcryError
+from openoutcry.fencing import bounded, cleaned, fenced
 from openoutcry.research.proposers import fold_labels, prompt_of
-from openoutcry.research.proposers.fencing import bounded, cleaned, fenced
 from openoutcry.research.proposing import Ask, MarketCard, TrialCard
 
 GOLDEN = Path(__file__).with_name("research_prompt.txt")

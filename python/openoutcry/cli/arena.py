@@ -67,6 +67,7 @@ The folder must not be the operator's: a witness that the operator can rewrite h
 printed, goes to the operator for `arena serve --witness`. Exit code 1: the log went back, or has two histories; the
 folder has both checkpoints, each signed by the log, in `evidence`.
 """
+QUESTIONS_EXAMPLES = "**Example** `openoutcry arena questions season --out questions.jsonl`, of an export."
 VERIFY_EXAMPLES = "**Example** `openoutcry arena verify season --vkey 'arena.example+...' --recompute-scores`"
 
 PORT = 8420
@@ -108,7 +109,15 @@ def serve(
         typer.echo(f"arena: http://{host}:{port}, {len(arena.state.markets)} markets, {kind} season")
         typer.echo(f"key of the log: {arena.key.verifier}")
         try:
-            uvicorn.run(app_of(arena, settings), host=host, port=port, log_level="warning", access_log=False)
+            # Whose `X-Forwarded-For` is believed is for `--proxy` to say, and not for uvicorn.
+            uvicorn.run(
+                app_of(arena, settings),
+                host=host,
+                port=port,
+                log_level="warning",
+                access_log=False,
+                proxy_headers=False,
+            )
         finally:
             season.stop()
 
@@ -279,6 +288,31 @@ def replay_season(
     for name, body in made:
         (out / name).write_bytes(body)
     typer.echo(f"snapshots: {len(made):,} in {out}")
+
+
+@app.command(epilog=QUESTIONS_EXAMPLES)
+def questions(
+    folder: Path = typer.Argument(help="What was exported, after markets were settled."),
+    out: Path = typer.Option(..., help="A file of JSON lines, a question each."),
+    split: str | None = typer.Option(None, help="`train`, `validation` or `test`; all by default."),
+    every_hours: float = typer.Option(24.0, help="Hours between two questions on a market."),
+    embargo_hours: float = typer.Option(24.0, help="Hours from a split's last result to the next's first question."),
+    vkey: str | None = typer.Option(None, help="The log's key as you know it; by default the export's own."),
+) -> None:
+    """Make questions of a past season to train on, each of what was known at its time."""
+    from openoutcry.arena.questions import SPLITS, PastSeason, Sampling
+
+    if split is not None and split not in SPLITS:
+        raise refusal("argument_invalid", f"a split of {', '.join(SPLITS)} is required; received {split!r}")
+    season = PastSeason.read(folder, vkey)
+    found = dict.fromkeys(SPLITS if split is None else [split], 0)
+    with out.open("w", encoding="utf-8") as file:
+        for each in season.questions(Sampling(every_hours, embargo_hours)):
+            if each.split in found:
+                file.write(each.to_line())
+                found[each.split] += 1
+    typer.echo(f"verified: {season.vkey}")
+    typer.echo(f"questions: {', '.join(f'{count:,} {name}' for name, count in found.items())} in {out}")
 
 
 @contextmanager

@@ -7,7 +7,6 @@ can end, without control characters, and the text says that they are no instruct
 from __future__ import annotations
 
 import json
-import re
 import sqlite3
 import unicodedata
 from bisect import bisect_left
@@ -18,6 +17,7 @@ from typing import Any
 
 from openoutcry.arguments import whole
 from openoutcry.errors import refusal
+from openoutcry.fencing import fenced
 from openoutcry.ledger import questions
 from openoutcry.ledger.questions import Standing
 from openoutcry.ledger.scope import Scope, summed
@@ -221,9 +221,3 @@ def _one_line(text: str, longest: int | None = None) -> str:
 
 def _is_hidden(char: str) -> bool:
     return unicodedata.category(char) in {"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"}
-
-
-def fenced(text: str, kind: str = "text") -> str:
-    """Return a text in a fence that is longer than any run of backticks in it."""
-    fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
-    return f"{fence}{kind}\n{text}\n{fence}"

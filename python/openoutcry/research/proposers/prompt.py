@@ -12,7 +12,7 @@ from math import isfinite
 from typing import Any
 
 from openoutcry.errors import refusal
-from openoutcry.research.proposers.fencing import bounded, cleaned, fenced, in_lines, one_line
+from openoutcry.fencing import bounded, cleaned, fenced, in_lines, one_line
 from openoutcry.research.proposers.rules import request_of, rules_of, schema_of
 from openoutcry.research.proposing import Ask, MarketCard, TrialCard
 

@@ -19,6 +19,8 @@ _CUT = " [cut]"
 
 def cleaned(text: str, most: int) -> str:
     """Return a text of at most so many characters, without controls."""
+    if len(text) <= most and text.isprintable():
+        return text
     kept = "".join(letter for letter in text[: 2 * most] if letter in "\n\t" or category(letter) not in _STRIPPED)
     return kept if len(kept) <= most and len(text) <= 2 * most else kept[: most - len(_CUT)] + _CUT
 

@@ -1,0 +1,238 @@
+"""Questions of a past season: a market at a snapshot, its result apart.
+
+They come from an export that is verified first. What is asked is made of the snapshot's bytes alone (`prompting`);
+what became of the market decides which rows there are, in which split, and what an answer scores.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from openoutcry.arena.prompting import prompt_of
+from openoutcry.arena.scoring import facts_of
+from openoutcry.arena.scoring.settlement import SETTLED, settle
+from openoutcry.arena.snapshots.markets import Market, markets_of
+from openoutcry.arena.snapshots.times import show_time
+from openoutcry.arena.times import HOUR, SECOND, moment_of, text_of
+from openoutcry.arena.verifier import Export
+from openoutcry.errors import refusal
+
+SPLITS = ("train", "validation", "test")
+SHARES = (0.6, 0.8)
+"""Of the markets with a result, by when it was known: where `train` ends, and where `validation` does."""
+
+
+@dataclass(frozen=True)
+class Resolution:
+    """What became of a market: `yes` or `no`, and when that was known for good."""
+
+    outcome: str
+    known_at: str
+
+
+@dataclass(frozen=True)
+class Question:
+    """A market at a snapshot.
+
+    Attributes:
+        key: Names it for good: the snapshot's moment and the market's id.
+        split: One of `SPLITS`.
+        as_of: Moment of the snapshot: nothing in `prompt` is later.
+        market_id: The market.
+        decision_cutoff: Until when the Arena took decisions, as the snapshot has it.
+        yes_mid_price: The market's price, of at most four decimals; None where the snapshot has none.
+        snapshot_sha256: Digest of the snapshot's bytes, which the log has.
+        prompt: What is asked.
+        resolution: What became of it, for the score alone: no part of the prompt.
+    """
+
+    key: str
+    split: str
+    as_of: str
+    market_id: str
+    decision_cutoff: str
+    yes_mid_price: float | None
+    snapshot_sha256: str
+    prompt: str
+    resolution: Resolution
+
+    def to_line(self) -> str:
+        """Return the question as a line of JSON, its end with it."""
+        return json.dumps(asdict(self), ensure_ascii=False) + "\n"
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """Which snapshots of a market are asked about.
+
+    Args:
+        every_hours: Hours between two questions on a market; of its snapshots the first is one.
+        embargo_hours: Hours after the last result of a split before the next split's first question.
+    """
+
+    every_hours: float = 24.0
+    embargo_hours: float = 24.0
+
+    def __post_init__(self) -> None:
+        """Refuse hours that are none."""
+        for name, least in (("every_hours", "above 0"), ("embargo_hours", "at least 0")):
+            value = getattr(self, name)
+            if not math.isfinite(value) or value < 0 or (value == 0 and name == "every_hours"):
+                raise refusal("argument_invalid", f"`{name}` must be {least}; received {value}")
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What became of a market.
+
+    `first` is its first record, `known` its last result, `last` the last moment of a decision that counted.
+    """
+
+    outcome: str
+    first_us: int
+    first_seq: int
+    known_us: int
+    last_us: float
+
+
+class _Published(NamedTuple):
+    """A snapshot: its moment twice, its place in the log, its digest."""
+
+    as_of_us: int
+    as_of: str
+    seq: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class PastSeason:
+    """A verified export.
+
+    Attributes:
+        folder: Where it is.
+        vkey: The key that it was verified with.
+    """
+
+    folder: Path
+    vkey: str
+    _snapshots: Sequence[_Published]
+    _known: Mapping[str, _Known]
+
+    @classmethod
+    def read(cls, folder: Path, vkey: str | None = None) -> PastSeason:
+        """Return the season of an export, which is verified first.
+
+        Args:
+            folder: What `openoutcry arena export` wrote.
+            vkey: The log's key as you know it; by default the export's own, which any operator could have made.
+
+        Raises:
+            OpenOutcryError: `value_invalid`: it is no export, or something in it is not what was signed.
+        """
+        try:
+            export = Export(folder)
+            export.check(vkey, [])
+            if export.faults:
+                raise refusal("value_invalid", f"an export that holds is required; received {export.faults[0]}")
+            published = [
+                _Published(moment_of("as_of", each["as_of"]), each["as_of"], each["seq"], each["sha256"])
+                for each in export.others
+                if each["type"] == "snapshot"
+            ]
+            return cls(folder, vkey or export.first["vkey"], sorted(published), _known_of(folder, export.others))
+        # A log may be signed, and its records not of the Arena.
+        except (AttributeError, KeyError, TypeError, RecursionError, OSError) as error:
+            told = f"an export of the Arena is required; received {type(error).__name__}: {error}"
+            raise refusal("value_invalid", told) from error
+
+    def bounds(self) -> tuple[float, float]:
+        """Return when the last result of `train` was known, and of `validation`."""
+        known = sorted(each.known_us for each in self._known.values())
+        first, second = (known[math.ceil(share * len(known)) - 1] if known else math.inf for share in SHARES)
+        return first, second
+
+    def questions(self, sampling: Sampling | None = None) -> Iterator[Question]:
+        """Yield the questions in the order of time.
+
+        A market is in one split, by when its result was known. A question of a later split that was asked before the
+        embargo after an earlier split's last result is left out.
+        """
+        sampling = sampling or Sampling()
+        every, embargo = (round(hours * HOUR) for hours in (sampling.every_hours, sampling.embargo_hours))
+        bounds, asked = self.bounds(), dict[str, int]()
+        for snapshot in self._snapshots:
+            body = self._body(snapshot)
+            for market in markets_of(body):
+                known = self._known.get(market.market_id)
+                if known is None or not _is_open(market, known, snapshot):
+                    continue
+                if snapshot.as_of_us < asked.get(market.market_id, -every) + every:
+                    continue
+                asked[market.market_id] = snapshot.as_of_us
+                place = sum(known.known_us > bound for bound in bounds)
+                if place == 0 or snapshot.as_of_us >= bounds[place - 1] + embargo:
+                    yield _question(body, market, known, snapshot, SPLITS[place])
+
+    def _body(self, snapshot: _Published) -> bytes:
+        body = (self.folder / "snapshots" / f"{snapshot.as_of.replace(':', '-')}.json").read_bytes()
+        # What is shown is what was verified, also where the folder was written to since.
+        if sha256(body).hexdigest() != snapshot.sha256 or json.loads(body)["as_of"] != snapshot.as_of:
+            wanted = f"the snapshot of {snapshot.as_of} must be what was verified, and of that moment"
+            raise refusal("value_invalid", f"{wanted}; received another")
+        return body
+
+
+def _known_of(folder: Path, records: list[dict[str, Any]]) -> dict[str, _Known]:
+    """Return the markets that have a result for good, by the records of a log."""
+    # The log's own last moment: of a later one nobody has signed that there was no dispute.
+    at_us = max((moment_of("at", each["at"]) for each in records if "at" in each), default=0)
+    told = [each for each in records if each["type"] in ("scoring", "resolution")]
+    facts = facts_of(told, {}, {}, (folder / "base_rates.json").read_bytes(), at_us=at_us)
+    grace_us, margin_us = (n * SECOND for n in (facts.parameters.grace_s, facts.parameters.close_margin_s))
+    # Of the log's own order: the last of a market stands, and the first was the first that anybody knew.
+    last = {each.market_id: each for each in facts.resolutions}
+    first = {each.market_id: each for each in reversed(facts.resolutions)}
+    found = {}
+    for market_id, each in settle(facts.resolutions, at_us, facts.parameters.grace_s).items():
+        if each.state == SETTLED:
+            record = last[market_id]
+            known_us = record.at_us + (grace_us if record.status == "determined" else 0)
+            close_us = math.inf if each.actual_close_us is None else each.actual_close_us - margin_us
+            found[market_id] = _Known(
+                outcome="yes" if each.yes else "no",
+                first_us=each.first_us,
+                first_seq=first[market_id].seq,
+                known_us=known_us,
+                last_us=close_us,
+            )
+    return found
+
+
+def _is_open(market: Market, known: _Known, snapshot: _Published) -> bool:
+    """Return whether a decision counted and nothing was known yet."""
+    # By the log, too: a snapshot that was published after a result may show it, whatever moment it says it is of.
+    if snapshot.as_of_us >= known.first_us or snapshot.seq > known.first_seq:
+        return False
+    cutoff_us = moment_of("decision_cutoff", show_time(market.decision_cutoff))
+    return snapshot.as_of_us <= min(cutoff_us, known.last_us)
+
+
+def _question(body: bytes, market: Market, known: _Known, snapshot: _Published, split: str) -> Question:
+    price = market.yes_mid_price
+    return Question(
+        key=f"{snapshot.as_of} {market.market_id}",
+        split=split,
+        as_of=snapshot.as_of,
+        market_id=market.market_id,
+        decision_cutoff=show_time(market.decision_cutoff),
+        yes_mid_price=None if price is None else float(price),
+        snapshot_sha256=snapshot.sha256,
+        prompt=prompt_of(body, market.market_id),
+        resolution=Resolution(known.outcome, text_of(known.known_us)),
+    )
