@@ -81,6 +81,7 @@ class ContractClient(TestClient):
     def request(self, method: str, url: Any, **told: Any) -> Any:  # type: ignore[override]
         """Ask, and check the answer."""
         answer = super().request(method, url, **told)
+        assert answer.headers["X-Content-Type-Options"] == "nosniff", url
         if answer.headers.get("content-encoding") is None or answer.content:
             self.contract.check(method, str(url), answer)
         return answer

@@ -98,6 +98,9 @@ def test_what_is_decided_is_in_no_public_byte_before_the_cutoff(
     before = public_bytes(ground, tmp_path / "before", told) + (caplog.text + "".join(capfd.readouterr())).encode()
     assert [secret for secret in secrets if secret.encode() in before] == []
     own = ground.client.get(f"{BASE}/agents/one", headers={"Authorization": f"Bearer {ground.keys['one']}"})
+    other = ground.client.get(f"{BASE}/agents/one")
+    assert [each.headers["Cache-Control"] for each in (own, other)] == ["no-store", "no-cache"]
+    assert [each.headers["Vary"] for each in (own, other)] == ["Authorization"] * 2
     assert WORDS in own.text, "whoever decided may see it"
     ground.resolve(market["market_id"], "yes")
     again = public_bytes(ground, tmp_path / "resolved", told)

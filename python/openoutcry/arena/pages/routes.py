@@ -30,7 +30,6 @@ HEADERS = {
     "Content-Security-Policy": "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none';"
     " object-src 'none'",
     "Referrer-Policy": "same-origin",
-    "X-Content-Type-Options": "nosniff",
 }
 
 Handler = Callable[[Request, Exception], Awaitable[Response]]
@@ -122,7 +121,7 @@ class Pages:
         found = self._assets.get(request.path_params["named"])
         if found is None:
             raise ArenaError("not_found", "a file that the pages have is required; received another name")
-        headers = {"Cache-Control": "public, max-age=31536000, immutable", "X-Content-Type-Options": "nosniff"}
+        headers = {"Cache-Control": "public, max-age=31536000, immutable"}
         return Response(found[0], 200, headers, media_type=found[1])
 
     def refusing(self, otherwise: Handler) -> Handler:

@@ -10,6 +10,7 @@ from fastapi.responses import PlainTextResponse
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from openoutcry.arena.pages.routes import Pages
 from openoutcry.arena.protocol import BASE, PROTOCOL_VERSION, ArenaError, Theater, slug_of
@@ -57,7 +58,7 @@ def app_of(arena: Arena, settings: Settings = Settings()) -> FastAPI:  # noqa: B
     for path, route in plain.items():
         app.router.add_route(path, route, [route.method])  # type: ignore[arg-type]
     whole = app.build_middleware_stack
-    app.build_middleware_stack = lambda: Front(whole(), plain)  # type: ignore[method-assign]
+    app.build_middleware_stack = lambda: _as_told(Front(whole(), plain))  # type: ignore[assignment,method-assign,return-value]
     app.router.add_route(f"{BASE}/register", Registrations(settings, door, arena.writer).answer, ["POST"])
     app.router.add_route(f"{BASE}/keys/rotate", Rotations(settings, door, arena.writer).answer, ["POST"])
     _add_markets(app, arena, settings, door)
@@ -68,6 +69,20 @@ def app_of(arena: Arena, settings: Settings = Settings()) -> FastAPI:  # noqa: B
     _add_cosignatures(app, arena, settings, registry)
     app.openapi = lambda: described(app)  # type: ignore[method-assign]
     return app
+
+
+def _as_told(app: ASGIApp) -> ASGIApp:
+    """Return an application whose every answer is read as what it says to be, not as what it looks like."""
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        async def sent(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message.get("headers", ()), (b"x-content-type-options", b"nosniff")]
+            await send(message)
+
+        await app(scope, receive, sent)
+
+    return answer
 
 
 def _add_markets(app: FastAPI, arena: Arena, settings: Settings, door: Door) -> None:
@@ -98,11 +113,15 @@ def _add_agents(app: FastAPI, arena: Arena, boards: Boards, door: Door) -> None:
         return await run_in_threadpool(boards.leaderboard, theater, min_n, cursor, limit)
 
     @app.get(f"{BASE}/agents/{{slug}}", response_model=None, responses={200: {"model": documents.AgentBody}})
-    async def agent(request: Request, slug: str) -> dict[str, Any]:
+    async def agent(request: Request, slug: str) -> Response:
         """Return an agent, its scores and its newest submissions."""
         owner = door.admitted(request)
         known = slug_of(slug) or slug[:64]
-        return await run_in_threadpool(boards.profile, known, is_owner=owner is not None and owner.slug == known)
+        is_owner = owner is not None and owner.slug == known
+        told = await run_in_threadpool(boards.profile, known, is_owner=is_owner)
+        # The owner is told what nobody else may know: no cache may hand it on.
+        headers = {"Cache-Control": "no-store" if is_owner else "no-cache", "Vary": "Authorization"}
+        return JSONResponse(told, headers=headers)
 
 
 def _add_registry(app: FastAPI, registry: Registry) -> None:
