@@ -58,7 +58,7 @@ def app_of(arena: Arena, settings: Settings = Settings()) -> FastAPI:  # noqa: B
     for path, route in plain.items():
         app.router.add_route(path, route, [route.method])  # type: ignore[arg-type]
     whole = app.build_middleware_stack
-    app.build_middleware_stack = lambda: _as_told(Front(whole(), plain))  # type: ignore[assignment,method-assign,return-value]
+    app.build_middleware_stack = lambda: _as_told(Front(whole(), plain))  # type: ignore[method-assign]
     app.router.add_route(f"{BASE}/register", Registrations(settings, door, arena.writer).answer, ["POST"])
     app.router.add_route(f"{BASE}/keys/rotate", Rotations(settings, door, arena.writer).answer, ["POST"])
     _add_markets(app, arena, settings, door)
@@ -72,7 +72,7 @@ def app_of(arena: Arena, settings: Settings = Settings()) -> FastAPI:  # noqa: B
 
 
 def _as_told(app: ASGIApp) -> ASGIApp:
-    """Return an application whose every answer is read as what it says to be, not as what it looks like."""
+    """Return an application whose answers are taken for what they say to be."""
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         async def sent(message: Message) -> None:
