@@ -162,11 +162,13 @@ def _add_registry(app: FastAPI, registry: Registry) -> None:
 def _add_cosignatures(app: FastAPI, arena: Arena, settings: Settings, registry: Registry) -> None:
     held = Cosignatures(arena.folder / COSIGNATURES, arena.key, settings.witnesses)
 
-    refusals: dict[int | str, dict[str, Any]] = {status: {"model": bodies.ErrorBody} for status in (400, 401, 413)}
+    answers: dict[int | str, dict[str, Any]] = {status: {"model": bodies.ErrorBody} for status in (400, 401, 413)}
+    answers[200] = {"model": documents.CosignedBody}
 
     @app.post(
         "/registry/cosignatures",
-        responses=refusals,
+        response_model=None,
+        responses=answers,
         openapi_extra={"requestBody": {"required": True, "content": {"text/plain": _TEXT}}},
     )
     async def cosign(request: Request) -> dict[str, int]:

@@ -125,3 +125,9 @@ class ConsistencyBody(BaseModel):
     old: Annotated[int, Field(alias="from")]
     to: int
     proof: list[HASH]
+
+
+class CosignedBody(BaseModel):
+    """How much of the log a witness has cosigned."""
+
+    tree_size: int
