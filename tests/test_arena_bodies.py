@@ -16,12 +16,16 @@ pytest.importorskip("sqlalchemy")
 from arena_contract import Contract
 from arena_floors import Floor
 from jsonschema import Draft202012Validator
+from pydantic import TypeAdapter
 
 from openoutcry.arena import verifier
+from openoutcry.arena.decisions import DecisionBody
+from openoutcry.arena.sources.plan import Plan, read_plan
 
 pytestmark = pytest.mark.once
 
-PAGE = (Path(__file__).parents[1] / "docs" / "arena-bodies.md").read_text(encoding="utf-8")
+DOCS = Path(__file__).parents[1] / "docs"
+PAGE = (DOCS / "arena-bodies.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"^```json\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
@@ -58,3 +62,11 @@ def test_the_receipt_that_is_shown_verifies() -> None:
     proof = found["ProofBody"]
     assert json.loads(proof["record"]) == found["Receipt"]["record"]
     verifier.check_receipt(proof | {"record": json.loads(proof["record"])}, key)
+
+
+def test_the_files_that_a_command_takes_are_shown_and_taken() -> None:
+    """Decisions to submit, and the plan of a live season."""
+    decisions, plan = BLOCK.findall((DOCS / "arena.md").read_text(encoding="utf-8"))
+    assert len(TypeAdapter(list[DecisionBody]).validate_json(decisions)) == 2
+    told = json.loads(plan)
+    assert read_plan(plan.encode()) == Plan(told["feeds"], tuple(told["series"]), told["query"])
