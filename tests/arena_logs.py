@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -15,6 +15,7 @@ pytest.importorskip("cryptography")
 
 from openoutcry.arena.log.notes import WITNESS, SignerKey, base64
 from openoutcry.arena.log.records import Record, canonical, decimal_text, fingerprint, seal_submission
+from openoutcry.arena.log.tiles import WIDTH, Tile
 from openoutcry.arena.log.writer import Batch, LogWriter
 
 LOG_KEY = SignerKey("arena.example/log", bytes(range(32)))
@@ -24,6 +25,17 @@ VKEY, WITNESS_VKEY = str(LOG_KEY.verifier), str(WITNESS_KEY.verifier)
 AS_OF = "2026-05-08T12:00:00Z"
 SNAPSHOT = canonical({"as_of": AS_OF, "items": [], "schema_version": "0.2.0"}).encode()
 BASE_RATES = b'{"rows":[]}'
+
+
+def tiles_of(size: int) -> Iterator[Tile]:
+    """Yield every tile of hashes that a tree of this size has, level by level."""
+    level, n_hashes = 0, size
+    while n_hashes:
+        n_full, rest = divmod(n_hashes, WIDTH)
+        yield from (Tile(level, index) for index in range(n_full))
+        if rest:
+            yield Tile(level, n_full, rest)
+        level, n_hashes = level + 1, n_full
 
 
 def ulid(number: int) -> str:

@@ -15,13 +15,13 @@ pytest.importorskip("cryptography")
 pytest.importorskip("sqlalchemy")
 
 from arena_floors import Floor, floor
+from arena_logs import tiles_of
 from sqlalchemy import insert
 
 from openoutcry.arena import verifier
 from openoutcry.arena.exporting import export
 from openoutcry.arena.log.notes import Checkpoint, open_checkpoint
 from openoutcry.arena.log.proofs import leaf_hash
-from openoutcry.arena.log.tiles import tiles_of
 from openoutcry.arena.server.registry import Registry
 from openoutcry.arena.store.arena import Arena
 from openoutcry.arena.store.database import Database

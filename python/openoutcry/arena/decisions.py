@@ -11,6 +11,7 @@ from pydantic.config import JsonDict
 from openoutcry.arena.log.records import decimal_text
 from openoutcry.arena.protocol import (
     DECISION_VERSION,
+    MARKET_ID,
     MOST_DECISIONS,
     MOST_REASONING,
     ArenaError,
@@ -18,13 +19,14 @@ from openoutcry.arena.protocol import (
     slug_of,
 )
 from openoutcry.arena.strict import json_text, moment_at
+from openoutcry.arena.times import ZONE
 
 Share = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
 
 
 # What is read below, as a document can say it.
-_ID: JsonDict = {"pattern": r"^(kalshi:[A-Z0-9][A-Z0-9.\-]{0,127}|polymarket:[0-9]{70,78})$"}
-_UTC: JsonDict = {"format": "date-time", "pattern": r"([Zz]|[+]00:00)$"}
+_ID: JsonDict = {"pattern": f"^({MARKET_ID})$"}
+_UTC: JsonDict = {"format": "date-time", "pattern": f"{ZONE}$"}
 
 
 class DecisionBody(BaseModel):

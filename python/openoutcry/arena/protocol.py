@@ -16,9 +16,12 @@ THEATERS: tuple[Theater, ...] = get_args(Theater)
 MOST_DECISIONS, MOST_REASONING, MOST_BODY = 500, 500, 1 << 20
 MOST_DISPLAY_NAME, MOST_EMAIL = 80, 200
 
-_SLUG = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}", re.ASCII)
+SLUG = "[a-z0-9][a-z0-9_-]{0,39}"
+"""The form of a slug in lower case."""
+MARKET_ID = r"kalshi:[A-Z0-9][A-Z0-9.\-]{0,127}|polymarket:[0-9]{70,78}"
+"""The form of a market's id (R-13)."""
+_SLUG, _MARKET = re.compile(SLUG, re.ASCII), re.compile(MARKET_ID, re.ASCII)
 _ULID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}", re.ASCII)
-_MARKET = re.compile(r"kalshi:[A-Z0-9][A-Z0-9.\-]{0,127}|polymarket:[0-9]{70,78}", re.ASCII)
 
 STATUS = {
     "invalid_payload": 400,

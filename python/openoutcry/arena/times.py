@@ -15,7 +15,9 @@ SECOND, MINUTE, HOUR, DAY = 10**6, 60 * 10**6, 3600 * 10**6, 86_400 * 10**6
 CADENCE = 10 * MINUTE
 """Between two snapshots."""
 
-_FORM = re.compile(r"(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d{1,6}))?(?:[Zz]|[+]00:00)", re.ASCII)
+ZONE = "(?:[Zz]|[+]00:00)"
+"""How a time ends that says to be in UTC."""
+_FORM = re.compile(rf"(\d{{4}}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d{{1,6}}))?{ZONE}", re.ASCII)
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 

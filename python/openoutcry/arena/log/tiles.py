@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from openoutcry.errors import refusal
@@ -64,17 +64,6 @@ class Tile:
         return bool((self.index * WIDTH + self.width) * WIDTH ** (self.level or 0) <= size)
 
 
-def tiles_of(size: int) -> Iterator[Tile]:
-    """Yield every tile of hashes that a tree of this size has, level by level."""
-    level, n_hashes = 0, size
-    while n_hashes:
-        n_full, rest = divmod(n_hashes, WIDTH)
-        yield from (Tile(level, index) for index in range(n_full))
-        if rest:
-            yield Tile(level, n_full, rest)
-        level, n_hashes = level + 1, n_full
-
-
 def bundle(entries: Iterable[bytes]) -> bytes:
     """Return entries as the content of a bundle: each after its length in two bytes.
 
@@ -88,19 +77,3 @@ def bundle(entries: Iterable[bytes]) -> bytes:
             raise refusal("argument_invalid", f"{wanted}; received {len(entry)}")
         parts += [struct.pack(">H", len(entry)), entry]
     return b"".join(parts)
-
-
-def unbundle(content: bytes) -> Sequence[bytes]:
-    """Return the entries of a bundle.
-
-    Raises:
-        OpenOutcryError: `argument_invalid`: it is cut.
-    """
-    found, at = [], 0
-    while at < len(content):
-        end = at + 2 + int.from_bytes(content[at : at + 2], "big")
-        if at + 2 > len(content) or end > len(content):
-            raise refusal("argument_invalid", f"a whole bundle is required; received one cut at byte {len(content)}")
-        found.append(content[at + 2 : end])
-        at = end
-    return found

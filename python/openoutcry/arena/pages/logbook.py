@@ -22,7 +22,7 @@ from openoutcry.arena.server.cosignatures import Cosignatures
 from openoutcry.arena.server.listing import with_market
 from openoutcry.arena.server.registry import Registry
 from openoutcry.arena.server.settings import Settings
-from openoutcry.arena.store.arena import COSIGNATURES, Arena
+from openoutcry.arena.store.arena import Arena
 from openoutcry.arena.store.tables import days, records, submissions
 from openoutcry.arena.times import DAY, HOUR, day_of, moment_of
 
@@ -37,11 +37,11 @@ class Logbook:
         arena: Whose log.
         settings: What the server was told.
         registry: Its proofs.
+        cosigned: What witnesses have signed.
     """
 
-    def __init__(self, arena: Arena, settings: Settings, registry: Registry) -> None:
-        self._arena, self._settings, self._registry = arena, settings, registry
-        self._cosigned = Cosignatures(arena.folder / COSIGNATURES, arena.key, settings.witnesses)
+    def __init__(self, arena: Arena, settings: Settings, registry: Registry, cosigned: Cosignatures) -> None:
+        self._arena, self._settings, self._registry, self._cosigned = arena, settings, registry, cosigned
 
     def days(self, query: Mapping[str, str]) -> dict[str, Any]:
         """Return what the registry says of its days, or of the one asked for (R-28)."""

@@ -20,6 +20,7 @@ from openoutcry.arena.pages.world import World
 from openoutcry.arena.protocol import BASE, ArenaError
 from openoutcry.arena.server.asking import Door
 from openoutcry.arena.server.boards import Boards
+from openoutcry.arena.server.cosignatures import Cosignatures
 from openoutcry.arena.server.registry import Registry
 from openoutcry.arena.server.settings import Settings
 from openoutcry.arena.store.arena import Arena
@@ -66,10 +67,10 @@ class Pages:
         self._assets = Assets()
         self._renderer = Renderer(self._assets)
 
-    def add(self, boards: Boards, registry: Registry) -> None:
+    def add(self, boards: Boards, registry: Registry, cosigned: Cosignatures) -> None:
         """Add all routes."""
         agents, world = Agents(self._arena.state, boards, self._settings), World(self._arena, self._settings)
-        logbook = Logbook(self._arena, self._settings, registry)
+        logbook = Logbook(self._arena, self._settings, registry, cosigned)
         self._page("/", "leaderboard", lambda asked: agents.leaderboard(asked.query_params))
         self._page("/agents/{slug}", "agent", lambda asked: agents.profile(asked.path_params["slug"]))
         self._page("/markets", "markets", lambda asked: world.markets(asked.query_params))

@@ -20,8 +20,7 @@ from openoutcry.arena.store.arena import Arena
 from openoutcry.arena.store.reading import open_markets
 from openoutcry.arena.store.state import Market
 from openoutcry.arena.store.tables import agents, decisions, quotes, records, snapshots, submissions
-from openoutcry.arena.times import moment_of
-from openoutcry.openoutcry_py import OpenOutcryError
+from openoutcry.arena.strict import moment_at
 
 MARKETS, DECISIONS, SNAPSHOTS = 100, 50, 144
 """Rows of a page."""
@@ -109,9 +108,9 @@ class World:
         """Return what the page of a snapshot says (R-16, R-17)."""
         published = self._arena.state.snapshots
         try:
-            moment = moment_of("as_of", text)
-        except OpenOutcryError as error:
-            raise ArenaError("unknown_snapshot", str(error).partition(": ")[2], "as_of") from error
+            moment = moment_at("as_of", text)
+        except ArenaError as error:
+            raise ArenaError("unknown_snapshot", error.detail, "as_of") from error
         if moment not in published:
             raise unknown_snapshot(moment, "as_of")
         order = sorted(published)

@@ -65,8 +65,9 @@ def app_of(arena: Arena, settings: Settings = Settings()) -> FastAPI:  # noqa: B
     boards, registry = Boards(arena, settings), Registry(arena, settings)
     _add_agents(app, arena, boards, door)
     _add_registry(app, registry)
-    pages.add(boards, registry)
-    _add_cosignatures(app, arena, settings, registry)
+    held = Cosignatures(arena.folder / COSIGNATURES, arena.key, settings.witnesses)
+    pages.add(boards, registry, held)
+    _add_cosignatures(app, held, registry)
     app.openapi = lambda: described(app)  # type: ignore[method-assign]
     return app
 
@@ -159,9 +160,7 @@ def _add_registry(app: FastAPI, registry: Registry) -> None:
         return {"from": old, "to": to, "proof": await run_in_threadpool(registry.consistency, old, to)}
 
 
-def _add_cosignatures(app: FastAPI, arena: Arena, settings: Settings, registry: Registry) -> None:
-    held = Cosignatures(arena.folder / COSIGNATURES, arena.key, settings.witnesses)
-
+def _add_cosignatures(app: FastAPI, held: Cosignatures, registry: Registry) -> None:
     answers: dict[int | str, dict[str, Any]] = {status: {"model": bodies.ErrorBody} for status in (400, 401, 413)}
     answers[200] = {"model": documents.CosignedBody}
 

@@ -6,10 +6,12 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
-from openoutcry.arena.protocol import MOST_DISPLAY_NAME, MOST_EMAIL
+from openoutcry.arena.protocol import MOST_DISPLAY_NAME, MOST_EMAIL, SLUG
 
 Moment = Annotated[str, Field(examples=["2026-05-08T12:00:00Z"], description="ISO 8601 in UTC.")]
-SLUG = "[A-Za-z0-9][A-Za-z0-9_-]{0,39}"
+Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+# A slug may come in capitals, which become small ones.
+_SLUG = SLUG.replace("a-z", "A-Za-z")
 Probability = Annotated[float, Field(ge=0.0, le=1.0)]
 
 
@@ -38,7 +40,7 @@ class Anchor(BaseModel):
     """Where a submission stands in the public registry."""
 
     registry_date: Annotated[str, Field(examples=["2026-05-08"])]
-    submission_sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+    submission_sha256: Digest
     anchor_url: str
 
 
@@ -46,7 +48,7 @@ class Opened(BaseModel):
     """What a commitment is of: with its salt, anybody can check it."""
 
     v: Literal[1]
-    salt: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+    salt: Digest
     market_id: str
     yes_probability: Annotated[str, Field(examples=["0.04"])]
     confidence: str | None
@@ -114,7 +116,7 @@ class MarketsBody(BaseModel):
 class RegistrationBody(BaseModel):
     """What `POST /register` takes."""
 
-    slug: Annotated[str, Field(examples=["your-agent"], pattern=f"^{SLUG}$")]
+    slug: Annotated[str, Field(examples=["your-agent"], pattern=f"^{_SLUG}$")]
     display_name: Annotated[str | None, Field(max_length=MOST_DISPLAY_NAME)] = None
     contact_email: Annotated[str | None, Field(max_length=MOST_EMAIL, description="Shown to nobody.")] = None
 

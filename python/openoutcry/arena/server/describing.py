@@ -12,6 +12,7 @@ from pydantic.json_schema import models_json_schema
 from openoutcry.arena.decisions import SubmissionBody
 from openoutcry.arena.protocol import BASE
 from openoutcry.arena.server import bodies, documents
+from openoutcry.arena.times import ZONE
 
 _MODELS: tuple[type[BaseModel], ...] = (
     SubmissionBody,
@@ -36,7 +37,6 @@ _TOLD = {
     500: "internal_error",
     503: "snapshot_unavailable or unavailable, with `Retry-After`",
 }
-_UTC = r"([Zz]|[+]00:00)$"
 _WAIT = {"Retry-After": {"required": True, "schema": {"type": "integer", "minimum": 1}}}
 _KEYED: list[dict[str, list[str]]] = [{"key": []}]
 _PUBLIC: list[dict[str, list[str]]] = [{}, {"key": []}]
@@ -102,7 +102,7 @@ def _plain_paths() -> dict[str, Any]:
         "in": "query",
         "required": False,
         "description": "The moment of a published snapshot; the newest without.",
-        "schema": {"type": "string", "format": "date-time", "pattern": _UTC},
+        "schema": {"type": "string", "format": "date-time", "pattern": f"{ZONE}$"},
     }
     key = {
         "name": "Idempotency-Key",

@@ -10,11 +10,10 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 from pydantic import BaseModel, Field, create_model
 
 from openoutcry.arena.scoring import Row
-from openoutcry.arena.server.bodies import Moment, Opened
+from openoutcry.arena.server.bodies import Digest, Moment, Opened
 from openoutcry.arena.snapshots.building import SCHEMA_VERSION
 from openoutcry.arena.snapshots.kinds import KINDS, Item
 
-HASH = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 _ROW = get_type_hints(Row)
 # A row of the board has none: they are long, and an agent's own page has them.
 _LONG = ("calibration", "per_theater")
@@ -78,7 +77,7 @@ class ShownDecision(BaseModel):
     yes_probability: Annotated[str, Field(examples=["0.04"])]
     confidence: str | None
     reasoning: str | None
-    salt: HASH
+    salt: Digest
 
 
 class ShownSubmission(BaseModel):
@@ -87,7 +86,7 @@ class ShownSubmission(BaseModel):
     submission_id: str
     received_at: Moment
     snapshot_as_of: Moment
-    submission_sha256: HASH
+    submission_sha256: Digest
     leaf_index: int
     proof_url: str
     n_hidden: int
@@ -116,7 +115,7 @@ class ProofBody(BaseModel):
     leaf_index: int
     tree_size: int
     checkpoint: str
-    proof: list[HASH]
+    proof: list[Digest]
 
 
 class ConsistencyBody(BaseModel):
@@ -124,7 +123,7 @@ class ConsistencyBody(BaseModel):
 
     old: Annotated[int, Field(alias="from")]
     to: int
-    proof: list[HASH]
+    proof: list[Digest]
 
 
 class CosignedBody(BaseModel):
