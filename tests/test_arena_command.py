@@ -33,22 +33,23 @@ def test_a_newcomer_registers_submits_and_verifies_a_receipt_offline(
         elsewhere = httpx.post(f"{url}/v2/competition/register", json={"slug": "other"}, headers=given)
         assert elsewhere.status_code == 429, "R-38: whom no --proxy names is not believed, though he is this machine"
         monkeypatch.setenv("OPENOUTCRY_ARENA_KEY", key)
-        (tmp_path / "decisions.json").write_text(
-            json.dumps(
-                [
-                    {"market_id": "kalshi:KXIRANSTRIKE-DEMO1", "yes_probability": 0.04, "confidence": 0.82},
-                    {"market_id": "kalshi:KXNOSUCH", "yes_probability": 0.5},
-                ]
-            )
-        )
+        first = {"market_id": "kalshi:KXIRANSTRIKE-DEMO1", "yes_probability": 0.04, "confidence": 0.82}
+        unknown = {"market_id": "kalshi:KXNOSUCH", "yes_probability": 0.5}
+        (tmp_path / "decisions.json").write_text(json.dumps([first, unknown]))
         words = ("arena", "submit", "my-agent", "decisions.json", "--url", url)
         done = typed(*words, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
         assert "accepted: 1 of 2" in done.stdout
         assert "rejected: kalshi:KXNOSUCH: unknown_market" in done.stdout
         (receipt,) = tmp_path.glob("*.receipt.json")
-        assert json.loads(receipt.read_text())["submission_id"] == receipt.name.partition(".")[0]
-        refused = typed(*words, cwd=tmp_path)
+        told = json.loads(receipt.read_text())
+        assert told["submission_id"] == receipt.name.partition(".")[0]
+        # Not on the newest snapshot, which may be another one by now.
+        same = (*words, "--as-of", told["snapshot_as_of"])
+        again = typed(*same, cwd=tmp_path)
+        assert (again.returncode, again.stdout) == (0, done.stdout), "R-29"
+        (tmp_path / "decisions.json").write_text(json.dumps([first]))
+        refused = typed(*same, cwd=tmp_path)
         assert (refused.returncode, "duplicate_market" in refused.stderr) == (2, True)
         # Before anything is sent: what is accepted must not be without its receipt.
         for path in (receipt, tmp_path / "none" / "receipt.json"):

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from datetime import datetime, timezone
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -168,11 +169,14 @@ def submit(
     if not (key and key.isascii() and key.isprintable()):
         raise refusal("argument_invalid", "`OPENOUTCRY_ARENA_KEY` must hold the agent's key; received none")
     with _client(url, slug, key) as client:
-        found = client.submit(as_of or str(client.markets()["as_of"]), told)
+        snapshot = as_of or str(client.markets()["as_of"])
+        # Typed again, after a connection that broke, the same is told the same.
+        again = sha256(json.dumps([snapshot, told]).encode()).hexdigest()
+        found = client.submit(snapshot, told, again)
     kept = receipt or Path(f"{found['submission_id']}.receipt.json")
-    # Another receipt is never written over: it may be all that proves what was decided.
-    with kept.open("x", encoding="utf-8") as file:
-        file.write(json.dumps(found, indent=1) + "\n")
+    # No receipt is written over: it may be all that proves what was decided.
+    if not kept.exists():
+        kept.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     typer.echo(f"accepted: {found['n_markets_accepted']} of {found['n_markets_submitted']}, {found['submission_id']}")
     for each in found["rejected"]:
         typer.echo(f"rejected: {each['market_id']}: {each['reason']}")
