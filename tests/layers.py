@@ -219,7 +219,7 @@ LAYERS = {
     "arena_prompting": Layer(("openoutcry.arena.prompting",), {"arena_snapshots", "core", "errors"}, set()),
     "arena_questions": Layer(
         ("openoutcry.arena.questions",),
-        {"arena", "arena_prompting", "arena_scoring", "arena_snapshots", "arena_verifier", "errors"},
+        {"arena", "arena_prompting", "arena_scoring", "arena_snapshots", "arena_verifier", "errors", "native"},
         set(),
     ),
     "arena_server": Layer(

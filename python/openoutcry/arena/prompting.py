@@ -62,7 +62,9 @@ def _how(market: Market) -> str:
 def _shown(items: list[Any], market: Market) -> Iterator[Mapping[str, Any]]:
     """Yield the items of a snapshot, of markets only those that share a theater."""
     for item in items[:MOST_ITEMS]:
-        if item["kind"] == "market_state" and item["market_id"] != market.market_id:
+        if not isinstance(item, dict):
+            continue
+        if item.get("kind") == "market_state" and item.get("market_id") != market.market_id:
             theaters = item.get("theaters")
             if not isinstance(theaters, list) or not any(each in market.theaters for each in theaters):
                 continue
