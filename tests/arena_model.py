@@ -98,11 +98,15 @@ class Model:
             return "duplicate_market"
         return "stale_snapshot" if before and as_of < max(before) else None
 
-    def resolve(self, market_id: str, status: str, outcome: str | None, actual_close: int | None) -> None:
-        """Take note of a result; the last one stands (R-44)."""
+    def resolve(self, market_id: str, status: str, outcome: str | None, actual_close: int | None) -> bool:
+        """Take note of a result, or refuse it; the last one stands, and a final one is amended in the open (R-44)."""
         market = self.markets[market_id]
+        is_final = market.outcome is not None and self.status(market) == "settled"
+        if is_final and status in ("determined", "finalized") and outcome != market.outcome:
+            return False
         market.status, market.outcome, market.resolved_at = status, outcome, self.clock
         market.actual_close = market.actual_close if actual_close is None else actual_close
+        return True
 
     def status(self, market: Market) -> str:
         """Return whether a market is open, closed or settled (R-09)."""

@@ -16,6 +16,7 @@ from commands import typed
 pytest.importorskip("fastapi")
 pytest.importorskip("cryptography")
 pytest.importorskip("sqlalchemy")
+httpx = pytest.importorskip("httpx")
 
 pytestmark = pytest.mark.once
 
@@ -23,11 +24,14 @@ pytestmark = pytest.mark.once
 def test_a_newcomer_registers_submits_and_verifies_a_receipt_offline(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with served(tmp_path) as url:
+    with served(tmp_path, "--register-cap", "1") as url:
         key = typed("arena", "register", "My-Agent", "--url", url, cwd=tmp_path).stdout.strip()
         assert re.fullmatch(r"tarena_[A-Za-z0-9_-]{43}", key)
         again = typed("arena", "register", "my-agent", "--url", url, cwd=tmp_path)
         assert (again.returncode, "slug_taken" in again.stderr) == (2, True)
+        given = {"X-Forwarded-For": "192.0.2.7"}
+        elsewhere = httpx.post(f"{url}/v2/competition/register", json={"slug": "other"}, headers=given)
+        assert elsewhere.status_code == 429, "R-38: whom no --proxy names is not believed, though he is this machine"
         monkeypatch.setenv("OPENOUTCRY_ARENA_KEY", key)
         (tmp_path / "decisions.json").write_text(
             json.dumps(
@@ -42,8 +46,14 @@ def test_a_newcomer_registers_submits_and_verifies_a_receipt_offline(
         assert done.returncode == 0, done.stderr
         assert "accepted: 1 of 2" in done.stdout
         assert "rejected: kalshi:KXNOSUCH: unknown_market" in done.stdout
+        (receipt,) = tmp_path.glob("*.receipt.json")
+        assert json.loads(receipt.read_text())["submission_id"] == receipt.name.partition(".")[0]
         refused = typed(*words, cwd=tmp_path)
         assert (refused.returncode, "duplicate_market" in refused.stderr) == (2, True)
+        # Before anything is sent: what is accepted must not be without its receipt.
+        for path in (receipt, tmp_path / "none" / "receipt.json"):
+            refused = typed(*words, "--receipt", str(path), cwd=tmp_path)
+            assert (refused.returncode, "a new file" in refused.stderr) == (2, True)
     exported = typed("arena", "export", "season", "--data-dir", "arena", cwd=tmp_path)
     # A snapshot more, where an edge came meanwhile.
     assert re.fullmatch(r"exported: [5-8] records to season\n", exported.stdout)
@@ -51,7 +61,7 @@ def test_a_newcomer_registers_submits_and_verifies_a_receipt_offline(
     assert (checked.returncode, checked.stdout) == (0, "ok\n")
     vkey = (tmp_path / "season" / "vkey").read_text().strip()
     file = Path(__file__).resolve().parents[1] / "python" / "openoutcry" / "arena" / "verifier.py"
-    command = [sys.executable, "-I", "-S", str(file), "receipt", "receipt.json", "--vkey", vkey]
+    command = [sys.executable, "-I", "-S", str(file), "receipt", str(receipt), "--vkey", vkey]
     alone = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, env={})
     assert (alone.returncode, alone.stdout) == (0, "ok\n"), alone.stderr
     log = tmp_path / "season" / "log.jsonl"

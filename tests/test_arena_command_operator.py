@@ -21,7 +21,7 @@ from openoutcry import OpenOutcryError
 from openoutcry.arena.exporting import export, score_faults
 from openoutcry.arena.log.audit import audit
 from openoutcry.arena.store.backup import backup
-from openoutcry.arena.times import HOUR, now
+from openoutcry.arena.times import HOUR, moment_of, now
 
 pytestmark = pytest.mark.once
 
@@ -119,6 +119,28 @@ def test_a_market_that_closed_early_counts_no_decision_of_its_last_two_hours(gro
     said(tmp_path, "amend", MARKET, "yes")
     closes = [each["actual_close_time"] for each in records(ground, "resolution")]
     assert closes == ["2026-05-08T14:00:00Z"] * 2
+    said(tmp_path, "resolve", MARKET, "finalized", "--outcome", "yes")
+    with floor(tmp_path / "arena") as again:
+        market = again.arena.state.markets[MARKET]
+    assert market.actual_close_time == moment_of("t", closes[0]), "what says nothing of the close leaves it"
+    assert [line.split()[2] for line in said(tmp_path, "season", "all")] == ["0", "0"]
+
+
+def test_a_close_that_is_yet_to_come_is_refused(ground: Floor, tmp_path: Path) -> None:
+    """R-43."""
+    words = (MARKET, "finalized", "--outcome", "no", "--closed-at", "2999-01-01T00:00:00Z")
+    assert "a market that has closed by" in refused(tmp_path, "resolve", *words)
+    assert records(ground, "resolution") == []
+
+
+def test_a_result_that_is_final_is_corrected_in_the_open(ground: Floor, tmp_path: Path) -> None:
+    """R-44, Q-1: `finalized` again with another outcome would be an amendment that is not called one."""
+    said(tmp_path, "resolve", MARKET, "finalized", "--outcome", "no")
+    assert "`amended` is required" in refused(tmp_path, "resolve", MARKET, "finalized", "--outcome", "yes")
+    assert "`amended` is required" in refused(tmp_path, "resolve", MARKET, "determined", "--outcome", "yes")
+    said(tmp_path, "resolve", MARKET, "finalized", "--outcome", "no")
+    said(tmp_path, "resolve", MARKET, "amended", "--outcome", "yes")
+    assert [each["outcome"] for each in records(ground, "resolution")] == ["no", "no", "yes"]
 
 
 def test_seasons_are_quarters_and_a_market_is_of_the_one_in_which_it_was_final(ground: Floor, tmp_path: Path) -> None:

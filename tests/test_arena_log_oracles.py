@@ -121,6 +121,16 @@ def test_signatures_by_weak_keys_are_to_the_verifier_what_they_are_to_openssl() 
                 assert verifier.is_signed(*told) == (place < 8 and is_signed(*told))
 
 
+def test_signatures_are_to_both_what_wycheproof_says() -> None:
+    """R-42: signatures that a wrong reading of Ed25519 takes, or refuses."""
+    lines = json.loads((Path(__file__).parent / "vendor" / "wycheproof-ed25519.json").read_text())
+    assert sum(each["valid"] for each in lines) == 88
+    assert len(lines) == 150
+    for each in lines:
+        told = tuple(bytes.fromhex(each[name]) for name in ("key", "message", "signature"))
+        assert verifier.is_signed(*told) == is_signed(*told) == each["valid"], each
+
+
 @given(st.binary(min_size=32, max_size=32), st.binary(max_size=40), st.sampled_from(range(6)))
 def test_a_signature_in_another_writing_is_none(seed: bytes, message: bytes, kind: int) -> None:
     key = Ed25519PrivateKey.from_private_bytes(seed)

@@ -39,6 +39,7 @@ from arena_worlds import market, seen, theaters
 from openoutcry.arena import verifier
 from openoutcry.arena.exporting import export, score_faults
 from openoutcry.arena.log.audit import audit
+from openoutcry.arena.protocol import ArenaError
 from openoutcry.arena.seasons import publishing
 from openoutcry.arena.snapshots.building import Snapshot, build
 from openoutcry.arena.store.entries import Resolving, Suspending
@@ -150,8 +151,12 @@ class Machine(RuleBasedStateMachine):
     @rule(place=st.integers(0, 2), result=RESULTS, ago=st.sampled_from((None, HOUR, 3 * HOUR)))
     def resolve(self, place: int, result: tuple[str, str | None], ago: int | None) -> None:
         closed = None if ago is None else self.model.clock - ago
-        self.ground.arena.writer.write(Resolving(MARKETS[place], *result, closed, "a test", self.model.clock))
-        self.model.resolve(MARKETS[place], *result, closed)
+        told = Resolving(MARKETS[place], *result, closed, "a test", self.model.clock)
+        if self.model.resolve(MARKETS[place], *result, closed):
+            self.ground.arena.writer.write(told)
+        else:
+            with pytest.raises(ArenaError, match="`amended` is required"):
+                self.ground.arena.writer.write(told)
 
     @rule(slug=st.sampled_from(("one", "two")), suspended=st.booleans())
     def suspend(self, slug: str, suspended: bool) -> None:

@@ -1,4 +1,4 @@
-"""A newcomer's path, on a server in a process of its own: the agent in bash, the result, the rank, the receipt."""
+"""A newcomer's path, on a server of its own: the page's commands, the agent in bash, the rank, the receipt."""
 
 from __future__ import annotations
 
@@ -7,12 +7,17 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 from arena_served import served
+from browser import chromium
 from commands import typed
 
 pytest.importorskip("fastapi")
@@ -50,26 +55,95 @@ def ranked(url: str, slug: str) -> dict[str, Any]:
         time.sleep(0.5)
 
 
-def test_a_newcomer_gets_a_rank_with_the_agent_in_bash_and_verifies_the_receipt(tmp_path: Path) -> None:
-    """R-28, R-40, R-42, R-43, R-44: whatever is told is kept, settled and checked by files alone."""
-    with served(tmp_path, "--sandbox") as url:
-        agent = ("bash", ROOT / "examples" / "arena-agent.sh", url)
-        done = run(*agent, "my-agent", cwd=tmp_path)
-        assert (done.returncode, done.stderr) == (0, "")
-        assert re.fullmatch(rf"accepted: [1-8] of [1-{len(QUESTIONS)}]\n(.+: decision_cutoff_passed\n)*", done.stdout)
-        receipt = json.loads((tmp_path / "my-agent.receipt.json").read_text())
-        assert (tmp_path / "my-agent.key").stat().st_mode & 0o077 == 0
-        again = run(*agent, "my-agent", cwd=tmp_path)
-        newest = json.loads((tmp_path / "my-agent.receipt.json").read_text())
-        if again.returncode == 0:
-            # In the same second it is the same body, and told the same; after an edge there is a new snapshot.
-            is_newer = newest["snapshot_as_of"] > receipt["snapshot_as_of"]
-            assert is_newer or newest == receipt
-        else:
-            assert "duplicate_market" in again.stderr
-        (tmp_path / "elsewhere").mkdir()
-        taken = run(*agent, "my-agent", "elsewhere", cwd=tmp_path)
-        assert (taken.returncode, taken.stderr.partition(":")[0]) == (1, "slug_taken")
+@contextmanager
+def breaking(url: str) -> Iterator[str]:
+    """Stand before a server, and break the connection of its first receipt, once it has been told."""
+    broken = list[bool]()
+
+    class Between(BaseHTTPRequestHandler):
+        def hand_on(self) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            told = httpx.request(self.command, url + self.path, content=body, headers=dict(self.headers))
+            if self.path.endswith("/decisions") and told.is_success and not broken:
+                broken.append(True)
+                return
+            self.send_response(told.status_code)
+            self.send_header("Content-Length", str(len(told.content)))
+            self.end_headers()
+            self.wfile.write(told.content)
+
+        do_GET = do_POST = hand_on  # noqa: N815 the names that are called
+
+        def log_message(self, *words: object) -> None:
+            """Say nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Between) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}"
+        finally:
+            server.shutdown()
+            thread.join()
+    assert broken == [True]
+
+
+def paste(page: Any, folder: Path) -> str:
+    """Run every command of the first agent's page, as it is shown, and return what a terminal shows."""
+    shown = page.locator(".commands code").all_inner_texts()
+    assert len(shown) == 4
+    done = subprocess.run(
+        ["bash"], cwd=folder, input="\n".join(shown) + "\n", capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def first_steps(page: Any, url: str, folder: Path) -> dict[str, Any]:
+    """Go the way of the page, and return the receipt: register, read, decide, check."""
+    page.goto(f"{url}/first-agent")
+    shown = paste(page, folder)
+    receipt: dict[str, Any] = json.loads((folder / "receipt.json").read_text())
+    key = (folder / "my-agent.key").read_text().strip()
+    assert key in shown, "it is shown"
+    assert receipt["submission_id"] in shown
+    assert shown.endswith("\nok\n"), "the verifier that the server serves"
+    assert (folder / "my-agent.key").stat().st_mode & 0o077 == 0
+    page.reload()
+    assert "SLUG=my-agent-2" in page.locator(".commands code").first.inner_text(), "who comes next has a slug, too"
+    return receipt
+
+
+def run_agent(url: str, folder: Path, first: dict[str, Any]) -> dict[str, Any]:
+    """Let the agent in bash decide twice, over a connection that breaks, and return its last receipt."""
+    agent = ("bash", ROOT / "examples" / "arena-agent.sh")
+    with breaking(url) as between:
+        done = run(*agent, between, "my-agent", cwd=folder)
+    assert (done.returncode, done.stderr.replace("curl: (52) Empty reply from server\n", "")) == (0, "")
+    assert re.match(rf"accepted: [1-8] of [1-{len(QUESTIONS)}]\n", done.stdout)
+    (kept,) = folder.glob("my-agent.*.receipt.json")
+    receipt: dict[str, Any] = json.loads(kept.read_text())
+    assert kept.name == f"my-agent.{receipt['submission_id']}.receipt.json", "no other is written over"
+    assert done.stdout.endswith(f"receipt: ./{kept.name}\n")
+    assert {each["reason"] for each in receipt["rejected"]} <= {"decision_cutoff_passed", "duplicate_market"}
+    is_same = first["snapshot_as_of"] == receipt["snapshot_as_of"]
+    assert is_same == ("duplicate_market" in done.stdout), "the page's decision is on the snapshot already"
+    again = run(*agent, url, "my-agent", cwd=folder)
+    # What is decided again on a snapshot is the same, and told the same, or a market has closed since.
+    assert again.returncode == 0 or "duplicate_market" in again.stderr
+    for name in folder.glob("my-agent.*.receipt.json"):
+        receipt = max(receipt, json.loads(name.read_text()), key=lambda each: str(each["submission_id"]))
+    (folder / "elsewhere").mkdir()
+    taken = run(*agent, url, "my-agent", "elsewhere", cwd=folder)
+    assert (taken.returncode, taken.stderr.partition(":")[0]) == (1, "slug_taken")
+    return receipt
+
+
+def test_a_newcomer_gets_a_rank_by_the_page_and_the_agent_in_bash(tmp_path: Path) -> None:
+    """R-28, R-29, R-40, R-42, R-43, R-44: whatever is told is kept, settled and checked by files alone."""
+    with served(tmp_path, "--sandbox") as url, chromium() as browser:
+        page = browser.new_page()
+        newest = run_agent(url, tmp_path, first_steps(page, url, tmp_path))
         markets = httpx.get(f"{url}{BASE}/markets").json()["markets"]
         for market in markets:
             cutoff = moment_of("t", market["decision_cutoff"])
@@ -85,11 +159,16 @@ def test_a_newcomer_gets_a_rank_with_the_agent_in_bash_and_verifies_the_receipt(
         assert (row["rank"], row["n_scored"]) == (1, 1)
         assert row["brier"] == pytest.approx((float(opened[first["market_id"]]) - 1) ** 2)
         vkey = httpx.get(f"{url}/registry/vkey").text.strip()
-        page = httpx.get(f"{url}/", headers={"Accept": "text/html"})
-        if page.status_code != 404:
-            assert "my-agent" in page.text
+        page.goto(url)
+        line = page.locator("tbody tr", has_text="my-agent")
+        assert line.locator(".rank").inner_text() == "1"
+        assert line.locator("[data-label=Brier]").inner_text() == f"{row['brier']:.3f}"
+        page.get_by_role("link", name="my-agent").click()
+        page.get_by_role("heading", name="Scores", exact=True).wait_for()
+        assert page.locator("[data-label=Result]", has_text="YES").count() == 1
     file = ROOT / "python" / "openoutcry" / "arena" / "verifier.py"
-    words = (sys.executable, "-I", "-S", file, "receipt", "my-agent.receipt.json", "--vkey", vkey)
+    (tmp_path / "last.json").write_text(json.dumps(newest))
+    words = (sys.executable, "-I", "-S", file, "receipt", "last.json", "--vkey", vkey)
     alone = run(*words, cwd=tmp_path)
     assert (alone.returncode, alone.stdout) == (0, "ok\n"), alone.stderr
     newest["salts"][0]["yes_probability"] = "0.999"

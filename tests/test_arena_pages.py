@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -111,10 +114,28 @@ def test_a_submission_verifies_offline_with_what_its_page_tells_to_fetch(ground:
     ground.clock[0] += 8 * DAY
     found = page(ground, f"/submissions/{name}")
     command = next(each for each in found.words if each.startswith("curl"))
-    fetched, checked = command.split("\n")
-    assert checked == f"openoutcry-verify receipt receipt.json --vkey '{vkey}'"
-    (tmp_path / "receipt.json").write_bytes(ground.client.get(fetched.split()[-1]).content)
-    assert verifier.main(["receipt", str(tmp_path / "receipt.json"), "--vkey", vkey]) == 0
+    *fetched, checked = command.split("\n")
+    assert checked == f"python3 verifier.py receipt receipt.json --vkey '{vkey}'"
+    for each in fetched:
+        *_, file, link = each.split()
+        (tmp_path / file).write_bytes(ground.client.get(link).content)
+    words = [sys.executable, "-I", "-S", *shlex.split(checked)[1:]]
+    alone = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (alone.returncode, alone.stdout) == (0, "ok\n"), alone.stderr
+    links = page(ground, "/registry").links
+    for name in ("verifier.py", "rescoring.py"):
+        served = next(each for each in links if each.startswith(f"/static/{name[:-2]}"))
+        assert ground.client.get(served).content == Path(verifier.__file__).with_name(name).read_bytes()
+
+
+def test_the_pages_say_the_limits_that_the_server_has(tmp_path: Path) -> None:
+    with floor(tmp_path, rate_key=7, stale_after=CADENCE) as ground:
+        ground.publish()
+        assert "7 requests a minute." in page(ground, "/first-agent").said
+        ground.clock[0] += CADENCE
+        assert "more than 10 minutes old" in page(ground, "/").said
+    with floor(tmp_path / "none") as ground:
+        assert "requests a minute" not in page(ground, "/first-agent").said
 
 
 def test_the_board_is_that_of_the_protocol_in_every_order(ground: Floor, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -204,6 +225,31 @@ def test_a_market_says_what_became_of_it(ground: Floor) -> None:
     found = page(ground, f"/markets/{markets[1]}").said
     assert "no result yet" in found
     assert "3 agents decided. Their mean is 0.500." in found
+
+
+@pytest.mark.parametrize(
+    ("status", "outcome", "told"),
+    [
+        ("void", None, "void"),
+        ("scalar", None, "void"),
+        ("disputed", None, "disputed"),
+        ("determined", "no", "NO, not final"),
+        ("finalized", "yes", "YES"),
+    ],
+)
+def test_every_page_tells_the_same_result_of_a_market(
+    ground: Floor, status: str, outcome: str | None, told: str
+) -> None:
+    """R-44: the market's own page, the lists, the agent's and the submission's."""
+    ground.publish()
+    ground.register("one")
+    market = ground.markets()[0]
+    name = ground.submit("one", (market, 0.5)).json()["submission_id"]
+    ground.clock[0] += 8 * DAY
+    ground.resolve(market, outcome, status)
+    state = "closed" if status in ("disputed", "determined") else "settled"
+    for path in (f"/markets/{market}", f"/markets?status={state}", "/agents/one", f"/submissions/{name}"):
+        assert told in page(ground, path).words, path
 
 
 def test_the_calibration_is_drawn_and_told_as_numbers(ground: Floor) -> None:

@@ -18,7 +18,7 @@ from openoutcry.arena.protocol import ArenaError
 from openoutcry.arena.seasons import Season, publishing
 from openoutcry.arena.snapshots.building import Snapshot, build
 from openoutcry.arena.snapshots.leaks import LeakError
-from openoutcry.arena.times import CADENCE, MINUTE, moment_of, text_of
+from openoutcry.arena.times import CADENCE, DAY, MINUTE, moment_of, text_of
 
 pytestmark = pytest.mark.once
 
@@ -37,6 +37,18 @@ def test_a_slot_that_was_missed_stays_empty(ground: Floor) -> None:
         ground.arena.writer.write(publishing(ground.demo.snapshot(missed), ground.clock[0]))
     assert ground.arena.writer.log.end.seq == size
     assert ground.client.get(f"{BASE}/intel", params={"as_of": text_of(first + CADENCE)}).status_code == 404
+
+
+def test_a_day_is_closed_though_no_snapshot_can_be_made(ground: Floor) -> None:
+    """R-39: what breaks a source does not keep a day open, nor what an operator wrote unread."""
+
+    def broken(as_of: datetime) -> Snapshot:
+        raise OSError(f"no source at {as_of}")
+
+    ground.clock[0] = moment_of("t", ground.as_of) + DAY
+    with pytest.raises(OSError, match="no source"):
+        Season(ground.arena, broken, clock=lambda: ground.clock[0]).tick()
+    assert ground.arena.state.days == {ground.as_of[:10]}
 
 
 @pytest.mark.parametrize("late", [timedelta(microseconds=1), timedelta(days=1)])

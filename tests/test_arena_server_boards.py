@@ -15,7 +15,7 @@ from arena_floors import BASE, Floor, said
 
 from openoutcry.arena import verifier
 from openoutcry.arena.server import boards
-from openoutcry.arena.store import batch
+from openoutcry.arena.store import batch, writer
 from openoutcry.arena.times import DAY, SECOND, moment_of, text_of
 
 pytestmark = pytest.mark.once
@@ -46,6 +46,68 @@ def test_a_board_of_no_region_is_made_once_whatever_it_is_called(
         told = ground.client.get(f"{BASE}/leaderboard", params={"theater": f"atlantis-{at}"}).json()
         assert (told["theater"], [row["n_scored"] for row in told["rows"]]) == (f"atlantis-{at}", [0])
     assert len(made) == 1
+
+
+def test_a_board_is_made_anew_when_it_changes_and_not_for_a_submission(
+    ground: Floor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R-33: what is submitted is on no board before its cutoff, and then it is."""
+    made = list[Any]()
+    first = boards.select
+    monkeypatch.setattr(boards, "select", lambda facts: made.append(0) or first(facts))
+    market = ground.client.get(f"{BASE}/markets").json()["markets"][0]
+
+    def rows(n_made: int) -> list[dict[str, Any]]:
+        told: list[dict[str, Any]] = ground.client.get(f"{BASE}/leaderboard").json()["rows"]
+        assert len(made) == n_made
+        return told
+
+    assert [row["slug"] for row in rows(1)] == ["one"]
+    ground.submit("one", (market["market_id"], 0.5))
+    rows(1)
+    ground.register("two")
+    assert [row["slug"] for row in rows(2)] == ["one", "two"]
+    ground.resolve(market["market_id"], "yes")
+    assert [row["n_scored"] for row in rows(3)] == [0, 0]
+    ground.clock[0] = moment_of("t", market["decision_cutoff"]) + 1
+    assert [row["n_scored"] for row in rows(4)] == [1, 0]
+    rows(4)
+    ground.clock[0] += boards.LATEST_WRITTEN
+    rows(5)
+
+
+def test_what_is_not_on_the_disk_yet_is_on_the_next_board(ground: Floor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """R-33: a board that is made while a transaction commits is not kept as that of after it."""
+    asked = list[list[str]]()
+    first = writer.full_tiles
+
+    def between(*told: int) -> Any:
+        # The log has the record, and the tables have it not.
+        if not asked:
+            asked.append([row["slug"] for row in ground.client.get(f"{BASE}/leaderboard").json()["rows"]])
+        return first(*told)
+
+    monkeypatch.setattr(writer, "full_tiles", between)
+    ground.register("two")
+    assert asked == [["one"]]
+    assert [row["slug"] for row in ground.client.get(f"{BASE}/leaderboard").json()["rows"]] == ["one", "two"]
+
+
+def test_while_a_board_is_made_others_are_shown_the_one_before(ground: Floor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """R-33: one long reckoning does not hold up everybody."""
+    found = boards.Boards(ground.arena, ground.settings)
+    before, first = found.board(), boards.board
+    meanwhile = list[Any]()
+
+    def slowly(*told: Any) -> Any:
+        with ThreadPoolExecutor(1) as pool:
+            meanwhile.append(pool.submit(found.board).result(30))
+        return first(*told)
+
+    monkeypatch.setattr(boards, "board", slowly)
+    ground.register("two")
+    assert [row.slug for row in found.board().rows] == ["one", "two"]
+    assert meanwhile == [before]
 
 
 def test_a_proof_is_of_the_checkpoint_that_it_comes_with(ground: Floor) -> None:
@@ -94,7 +156,15 @@ def test_a_clock_that_was_set_back_breaks_no_board(ground: Floor) -> None:
 def test_what_is_asked_of_the_log_is_there_or_refused(ground: Floor) -> None:
     """R-03: whatever is asked for, the answer has a form."""
     size = ground.arena.writer.log.end.seq
-    for path in (f"tile/0/000.p/{size + 1}", "tile/0/001", "tile/x", "tile/entries/000", "tile/0/000.p/0", "proof/01X"):
+    for path in (
+        f"tile/0/000.p/{size + 1}",
+        "tile/0/001",
+        "tile/x",
+        "tile/entries/000",
+        "tile/0/000.p/0",
+        "proof/01X",
+        "proof/%00",
+    ):
         assert said(ground.client.get(f"/registry/{path}"))[:2] == (404, "not_found")
     for old, new in ((0, 1), (2, 1), (1, size + 1), (-1, 1), (1, 10**30)):
         answer = ground.client.get("/registry/consistency", params={"from": old, "to": new})

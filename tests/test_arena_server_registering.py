@@ -20,6 +20,8 @@ pytest.importorskip("sqlalchemy")
 from arena_floors import BASE, Floor, floor, said
 
 from openoutcry.arena.protocol import ArenaError, slug_of
+from openoutcry.arena.server import limits
+from openoutcry.arena.server.asking import Door
 from openoutcry.arena.server.limits import SlidingWindow
 from openoutcry.arena.server.settings import networks_of
 from openoutcry.arena.times import DAY, MINUTE, SECOND
@@ -128,6 +130,46 @@ def test_addresses_of_one_network_are_one_and_a_proxy_is_believed(tmp_path: Path
         assert [code("10.0.0.1", "192.0.2.1"), code("10.0.0.2", "192.0.2.1")] == [201, 429]
         assert [code("10.0.0.1", "6.6.6.6, 192.0.2.1"), code("10.0.0.1", "192.0.2.2, 10.0.0.9")] == [429, 201]
         assert [code("::ffff:192.0.2.2"), code("10.0.0.1")] == [429, 201]
+        assert [code("10.0.0.1", "192.0.2.3:4711"), code("10.0.0.1", "192.0.2.3:4712")] == [201, 429], "with a port"
+        assert [code("10.0.0.1", "[2001:db8:7::1]:9"), code("10.0.0.1", "2001:db8:7::2")] == [201, 429]
+        assert [code("10.0.0.8", "192.0.2.9, unknown"), code("10.0.0.8", "192.0.2.9, _x")] == [201, 429], "no address"
+
+
+def test_each_line_of_the_header_of_proxies_is_read(tmp_path: Path) -> None:
+    """R-38: a proxy that adds a line of its own, below the one that its client made up, is believed."""
+    from starlette.requests import HTTPConnection
+
+    with floor(tmp_path, proxies=networks_of(("10.0.0.0/8",))) as ground:
+        door = Door(ground.settings, ground.arena.state)
+        lines = [(b"x-forwarded-for", b"6.6.6.6"), (b"x-forwarded-for", b"192.0.2.1")]
+        scope = {"type": "http", "client": ("10.0.0.1", 1), "headers": lines}
+        assert door.bucket(HTTPConnection(scope)) == "192.0.2.1"
+
+
+def test_whom_nobody_knows_is_counted_by_his_address(tmp_path: Path) -> None:
+    """R-06: wrong keys, requests without one and registrations, whatever comes of them."""
+    with floor(tmp_path, rate_anon=6) as ground:
+        wrong = {"Authorization": "Bearer tarena_none"}
+        codes = [ground.client.get(f"{BASE}/markets", headers=wrong).status_code for _ in range(2)]
+        codes += [ground.client.post(f"{BASE}/decisions", headers=wrong).status_code]
+        codes += [ground.client.post(path).status_code for path in (f"{BASE}/decisions", f"{BASE}/keys/rotate")]
+        codes += [ground.client.post(f"{BASE}/register", content=b"{").status_code]
+        assert codes == [401] * 5 + [400]
+        for method, path in (("GET", "markets"), ("POST", "decisions"), ("POST", "register"), ("POST", "keys/rotate")):
+            answer = ground.client.request(method, f"{BASE}/{path}", headers=wrong)
+            assert said(answer)[:2] == (429, "rate_limited"), path
+
+
+def test_of_more_names_than_are_remembered_the_quietest_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    """R-06: a flood of addresses neither fills the memory nor lets those through who keep asking."""
+    monkeypatch.setattr(limits, "MOST_KNOWN", 100)
+    window, through = SlidingWindow(3), 0
+    for at in range(10_000):
+        window.hit(at, at)
+        if at % 50 == 0:
+            through += refused(window, at) is None
+    assert through == 3
+    assert len(window._hits) == 100
 
 
 def test_a_key_is_replaced_and_the_old_one_dies_at_once(ground: Floor) -> None:

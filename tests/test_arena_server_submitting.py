@@ -15,6 +15,7 @@ pytest.importorskip("sqlalchemy")
 from arena_floors import BASE, Floor, said
 
 from openoutcry.arena import verifier
+from openoutcry.arena.store.submitting import Submitting
 from openoutcry.arena.times import HOUR, SECOND, moment_of, text_of
 
 pytestmark = pytest.mark.once
@@ -154,6 +155,24 @@ def test_a_market_is_decided_anew_only_on_a_newer_snapshot(ground: Floor) -> Non
     assert said(ground.submit("one", (two, 0.5), snapshot_as_of=before))[:2] == (422, "stale_snapshot")
     later = text_of(moment_of("t", third) + 600 * SECOND)
     assert said(ground.submit("one", (one, 0.5), snapshot_as_of=later))[:2] == (404, "unknown_snapshot")
+
+
+def test_what_was_decided_before_is_read_once_for_a_submission(ground: Floor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """R-26: an old snapshot with many markets does not hold up the one writer."""
+    markets, first = ground.markets(), ground.as_of
+    assert ground.submit("one", (markets[0], 0.1)).status_code == 200
+    ground.publish()
+    assert ground.submit("one", *((market, 0.2) for market in markets)).status_code == 200
+    read = list[str]()
+    once = Submitting._decided_before
+    monkeypatch.setattr(Submitting, "_decided_before", lambda *told: read.append("") or once(*told))
+    answer = ground.submit("one", *((market, 0.3) for market in markets), snapshot_as_of=first)
+    reasons = [each["reason"] for each in answer.json()["rejected"]]
+    assert reasons == ["duplicate_market"] + ["stale_snapshot"] * (len(markets) - 1)
+    assert len(read) == 1
+    with ground.arena.reading.connect() as connection:
+        asked = "EXPLAIN QUERY PLAN SELECT opened FROM submissions WHERE agent = 1 AND as_of = 1"
+        assert "submissions_by_snapshot" in str(connection.exec_driver_sql(asked).all())
 
 
 def test_a_cutoff_is_the_last_moment_at_which_a_decision_is_taken(ground: Floor) -> None:

@@ -21,11 +21,38 @@ from ulid import ULID
 from openoutcry.arena import verifier
 from openoutcry.arena.decisions import Decided, Submission, submission_of
 from openoutcry.arena.exporting import export
+from openoutcry.arena.store.backup import backup
 from openoutcry.arena.store.batch import Ids
 from openoutcry.arena.store.entries import Registering, Told
 from openoutcry.arena.store.submitting import Submitting
+from openoutcry.arena.times import HOUR
 
 pytestmark = pytest.mark.once
+
+
+def test_what_an_arena_keeps_is_for_its_operator_alone(tmp_path: Path) -> None:
+    """R-32: decisions and their salts are in the tables, before anybody may see them; and in a backup of them."""
+    with floor(tmp_path / "new" / "arena") as ground:
+        ground.publish()
+        paths = [ground.arena.folder, *ground.arena.folder.iterdir()]
+        modes = {path.name: path.stat().st_mode & 0o077 for path in paths}
+        backup(ground.arena.folder, tmp_path / "copy")
+    assert {"arena", "arena.sqlite", "arena.sqlite-wal", "log.key"} <= set(modes)
+    assert set(modes.values()) == {0}
+    assert {path.stat().st_mode & 0o077 for path in (tmp_path / "copy").iterdir()} == {0}
+
+
+def test_names_of_submissions_go_on_after_a_restart_with_a_clock_set_back(tmp_path: Path) -> None:
+    """R-28: a later one is greater, as pages that are read by name rely on."""
+    names = list[str]()
+    for back in range(3):
+        with floor(tmp_path) as ground:
+            if back == 0:
+                ground.publish()
+            ground.register(f"agent-{back}")
+            ground.clock[0] += (1 - back) * HOUR
+            names.append(ground.submit(f"agent-{back}", (ground.markets()[0], 0.5)).json()["submission_id"])
+    assert names == sorted(set(names))
 
 
 class Waiting(Told):

@@ -98,6 +98,7 @@ def test_a_log_that_grows_is_cosigned_each_time(tmp_path: Path) -> None:
 
 
 OTHER = [*LINES[:5], LINES[0], *LINES[6:]]
+DEEP = httpx.Response(200, text="[" * 100_000)
 BROKEN = httpx.Response(200, json={"proof": ["00" * 32]})
 
 
@@ -110,13 +111,14 @@ BROKEN = httpx.Response(200, json={"proof": ["00" * 32]})
         (lambda shown: setattr(shown, "log", log_of(*OTHER[:20])), "no proof was given"),
         (lambda shown: (shown.log.tree.append(LINES[10:]), setattr(shown, "proof", BROKEN)), "no proof was given"),
         (
-            lambda shown: (shown.log.tree.append(LINES[10:]), setattr(shown, "proof", httpx.Response(404, text="no"))),
+            lambda shown: (shown.log.tree.append(LINES[10:]), setattr(shown, "proof", httpx.Response(400, text="no"))),
             "no proof was given",
         ),
         (
             lambda shown: (shown.log.tree.append(LINES[10:]), setattr(shown, "proof", httpx.Response(200, json=[]))),
             "no proof was given",
         ),
+        (lambda shown: (shown.log.tree.append(LINES[10:]), setattr(shown, "proof", DEEP)), "no proof was given"),
     ],
 )
 def test_a_log_that_was_rewritten_is_refused_and_the_evidence_kept(
@@ -157,6 +159,20 @@ def test_what_is_no_checkpoint_of_the_log_is_not_signed(note: str, tmp_path: Pat
         witness(tmp_path, shown).see(NOW)
     assert shown.posted == []
     assert not (tmp_path / "checkpoint").exists()
+
+
+@pytest.mark.parametrize("status", [301, 404, 429, 500, 503])
+def test_who_is_turned_away_signs_nothing_and_accuses_nobody(status: int, tmp_path: Path) -> None:
+    """A limit, or a page of a proxy that is in the way, says nothing of the log."""
+    shown = Shown(log_of(*LINES[:10]))
+    witness(tmp_path, shown).see(NOW)
+    shown.log.tree.append(LINES[10:])
+    shown.proof = httpx.Response(status, text="<html>")
+    with pytest.raises(httpx.HTTPStatusError):
+        witness(tmp_path, shown).see(NOW)
+    assert not (tmp_path / "evidence").exists()
+    shown.proof = None
+    assert witness(tmp_path, shown).see(NOW).size == len(LINES)
 
 
 def test_what_was_signed_is_not_forgotten_though_nobody_took_it(tmp_path: Path) -> None:

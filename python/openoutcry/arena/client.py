@@ -6,7 +6,6 @@ Needs `openoutcry[arena]`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from datetime import datetime, timezone
 from types import TracebackType
 from typing import Any
 
@@ -64,7 +63,8 @@ class ArenaClient:
         body = {
             "schema_version": DECISION_VERSION,
             "agent_slug": self.slug,
-            "submitted_at": datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            # It only informs. The clock's time would make another body of what is sent again.
+            "submitted_at": snapshot_as_of,
             "snapshot_as_of": snapshot_as_of,
             "decisions": [dict(each) for each in decisions],
         }
@@ -78,10 +78,6 @@ class ArenaClient:
     def leaderboard(self, **asked: Any) -> dict[str, Any]:
         """Return agents by skill, asked for as the protocol says."""
         return self._told("GET", f"{BASE}/leaderboard", params=asked)
-
-    def key_of_log(self) -> str:
-        """Return the key that checkpoints are verified by, as the server tells it."""
-        return self._http.get("/registry/vkey").raise_for_status().text.strip()
 
     def close(self) -> None:
         """Close connections."""

@@ -17,6 +17,7 @@ MOST_DECISIONS, MOST_REASONING, MOST_BODY = 500, 500, 1 << 20
 MOST_DISPLAY_NAME, MOST_EMAIL = 80, 200
 
 _SLUG = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}", re.ASCII)
+_ULID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}", re.ASCII)
 _MARKET = re.compile(r"kalshi:[A-Z0-9][A-Z0-9.\-]{0,127}|polymarket:[0-9]{70,78}", re.ASCII)
 
 STATUS = {
@@ -77,6 +78,11 @@ class ArenaError(Exception):
 def is_market_id(text: str) -> bool:
     """Return whether all of a text is the id of a market, there or not (R-13)."""
     return _MARKET.fullmatch(text) is not None
+
+
+def is_submission_id(text: str) -> bool:
+    """Return whether a text may be the ULID of a submission."""
+    return _ULID.fullmatch(text) is not None
 
 
 def slug_of(text: object) -> str | None:

@@ -84,6 +84,13 @@ class Season:
     def tick(self) -> None:
         """Do what is due now."""
         moment = self._clock()
+        try:
+            self._publish(moment)
+        finally:
+            # Once a day it writes; each time the writer reads what an operator wrote meanwhile.
+            self._arena.writer.write(ClosingDay(day_of(moment - DAY), moment))
+
+    def _publish(self, moment: int) -> None:
         edge, latest = moment - moment % CADENCE, self._arena.state.latest
         if latest is None or edge > latest:
             made = self._snapshot(_time(edge))
@@ -94,8 +101,6 @@ class Season:
             # Once, whatever comes of it: a source that breaks costs a slot, and is not asked every second.
             self._prepared = coming
             self._prepare(_time(coming))
-        # Once a day it writes; each time the writer reads what an operator wrote meanwhile.
-        self._arena.writer.write(ClosingDay(day_of(moment - DAY), moment))
 
     def start(self) -> None:
         """Do what is due, now and from here on."""

@@ -108,7 +108,15 @@ def serve(
         typer.echo(f"arena: http://{host}:{port}, {len(arena.state.markets)} markets, {kind} season")
         typer.echo(f"key of the log: {arena.key.verifier}")
         try:
-            uvicorn.run(app_of(arena, settings), host=host, port=port, log_level="warning", access_log=False)
+            # Whose `X-Forwarded-For` is believed is for `--proxy` to say, and not for uvicorn.
+            uvicorn.run(
+                app_of(arena, settings),
+                host=host,
+                port=port,
+                log_level="warning",
+                access_log=False,
+                proxy_headers=False,
+            )
         finally:
             season.stop()
 
@@ -147,25 +155,40 @@ def register(
 def submit(
     slug: str = typer.Argument(help="The agent; its key is in `OPENOUTCRY_ARENA_KEY`."),
     decisions: Path = typer.Argument(help="A JSON list of decisions; `-` for standard input."),
-    receipt: Path = typer.Option(Path("receipt.json"), help="Where the receipt goes; keep it."),
+    receipt: Path | None = typer.Option(None, help="A new file for the receipt; by default one named by its id."),
     as_of: str | None = typer.Option(None, help="The snapshot that was decided on; the newest by default."),
     url: str = URL,
 ) -> None:
     """Submit decisions and keep the receipt."""
-    text = sys.stdin.read() if str(decisions) == "-" else decisions.read_text(encoding="utf-8")
-    told = json.loads(text)
-    if not isinstance(told, list) or not all(isinstance(each, dict) for each in told):
-        raise refusal("argument_invalid", "decisions must be a JSON list of objects; received something else")
+    if receipt is not None and (receipt.exists() or not receipt.parent.is_dir()):
+        raise refusal("argument_invalid", f"a new file in a folder that is there is required; received '{receipt}'")
+    told = _decisions(decisions)
     key = os.environ.get("OPENOUTCRY_ARENA_KEY")
     if not key:
         raise refusal("argument_invalid", "`OPENOUTCRY_ARENA_KEY` must hold the agent's key; received none")
     with _client(url, slug, key) as client:
         found = client.submit(as_of or str(client.markets()["as_of"]), told)
-    receipt.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    kept = receipt or Path(f"{found['submission_id']}.receipt.json")
+    # Another receipt is never written over: it may be all that proves what was decided.
+    with kept.open("x", encoding="utf-8") as file:
+        file.write(json.dumps(found, indent=1) + "\n")
     typer.echo(f"accepted: {found['n_markets_accepted']} of {found['n_markets_submitted']}, {found['submission_id']}")
     for each in found["rejected"]:
         typer.echo(f"rejected: {each['market_id']}: {each['reason']}")
-    typer.echo(f"receipt: {receipt}")
+    typer.echo(f"receipt: {kept}")
+
+
+def _decisions(path: Path) -> list[dict[str, Any]]:
+    """Return the decisions of a file, or of standard input."""
+    try:
+        told = json.loads(sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        raise refusal(
+            "argument_invalid", f"decisions must be a file of JSON, or `-`; received '{path}': {error}"
+        ) from error
+    if not isinstance(told, list) or not all(isinstance(each, dict) for each in told):
+        raise refusal("argument_invalid", "decisions must be a JSON list of objects; received something else")
+    return told
 
 
 @app.command(epilog=WATCH_EXAMPLES)

@@ -10,6 +10,8 @@ from openoutcry.arena.pages.rendering import address
 from openoutcry.arena.protocol import THEATERS, ArenaError, slug_of
 from openoutcry.arena.scoring import Row
 from openoutcry.arena.server.boards import Boards
+from openoutcry.arena.server.listing import with_market
+from openoutcry.arena.server.settings import Settings
 from openoutcry.arena.store.state import State
 from openoutcry.arena.times import moment_of
 
@@ -47,10 +49,11 @@ class Agents:
     Args:
         state: Who there is.
         boards: What they are worth.
+        settings: What the server was told.
     """
 
-    def __init__(self, state: State, boards: Boards) -> None:
-        self._state, self._boards = state, boards
+    def __init__(self, state: State, boards: Boards, settings: Settings) -> None:
+        self._state, self._boards, self._settings = state, boards, settings
 
     def leaderboard(self, query: Mapping[str, str]) -> dict[str, Any]:
         """Return what the leaderboard says (R-33, R-34)."""
@@ -105,9 +108,8 @@ class Agents:
 
     def _submission(self, each: dict[str, Any]) -> dict[str, Any]:
         moments = {name: moment_of(name, each[name]) for name in ("received_at", "snapshot_as_of")}
-        decisions = [
-            body | {"market": self._state.markets.get(body["market_id"])} for body in each["decisions"][:SHOWN]
-        ]
+        now = self._settings.clock()
+        decisions = [with_market(self._state, body, now) for body in each["decisions"][:SHOWN]]
         return each | moments | {"decisions": decisions, "n_more": max(0, len(each["decisions"]) - SHOWN)}
 
 

@@ -1,4 +1,4 @@
-"""Style, script and icon of the pages, under names that change with their content."""
+"""What the pages load and hand out, under names that change with its content."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from openoutcry.report.document import style
 
 PREFIX = "/static/"
 _FOLDER = Path(__file__).with_name("static")
+_VERIFIERS = [Path(__file__).parents[1] / name for name in ("rescoring.py", "verifier.py")]
 _MEDIA = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
+# A browser shows it: whoever is to trust it should read it.
+_MEDIA["py"] = "text/plain; charset=utf-8"
 
 
 class Assets:
@@ -18,7 +21,7 @@ class Assets:
     def __init__(self) -> None:
         self._found: dict[str, tuple[bytes, str]] = {}
         self._paths: dict[str, str] = {}
-        for path in sorted(_FOLDER.iterdir()):
+        for path in sorted([*_FOLDER.iterdir(), *_VERIFIERS]):
             content = path.read_bytes()
             if path.name == "arena.css":
                 # Colours, charts and tables look as in every report.

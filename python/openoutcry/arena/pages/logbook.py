@@ -19,6 +19,7 @@ from openoutcry.arena.pages import asked
 from openoutcry.arena.pages.rendering import address
 from openoutcry.arena.protocol import ArenaError
 from openoutcry.arena.server.cosignatures import Cosignatures
+from openoutcry.arena.server.listing import with_market
 from openoutcry.arena.server.registry import Registry
 from openoutcry.arena.server.settings import Settings
 from openoutcry.arena.store.arena import COSIGNATURES, Arena
@@ -151,7 +152,7 @@ class Logbook:
             "leaf_hash": leaf_hash(text).hex(),
             "proof": proof,
             "size": Checkpoint.parse(proof.checkpoint).size,
-            "opened": [body | {"market": self._arena.state.markets.get(body["market_id"])} for body in opened],
+            "opened": [with_market(self._arena.state, body, self._settings.clock()) for body in opened],
             "n": len(record["commitments"]),
             "vkey": str(self._registry.key),
         }

@@ -23,6 +23,7 @@ from openoutcry.arena.server.boards import Boards
 from openoutcry.arena.server.registry import Registry
 from openoutcry.arena.server.settings import Settings
 from openoutcry.arena.store.arena import Arena
+from openoutcry.arena.times import MINUTE
 
 HEADERS = {
     "Cache-Control": "no-cache",
@@ -68,7 +69,7 @@ class Pages:
 
     def add(self, boards: Boards, registry: Registry) -> None:
         """Add all routes."""
-        agents, world = Agents(self._arena.state, boards), World(self._arena, self._settings)
+        agents, world = Agents(self._arena.state, boards, self._settings), World(self._arena, self._settings)
         logbook = Logbook(self._arena, self._settings, registry)
         self._page("/", "leaderboard", lambda asked: agents.leaderboard(asked.query_params))
         self._page("/agents/{slug}", "agent", lambda asked: agents.profile(asked.path_params["slug"]))
@@ -113,6 +114,7 @@ class Pages:
             "now": moment,
             "latest": latest,
             "is_stale": latest is None or moment - latest > self._settings.stale_after,
+            "stale_minutes": self._settings.stale_after // MINUTE,
         }
         return HTMLResponse(self._renderer.html(f"{template}.html", about | told), status, HEADERS)
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Mapping
+from itertools import count
 from typing import Any
 
 from sqlalchemy import Connection, select
 
 from openoutcry.arena.log.proofs import leaf_hash
 from openoutcry.arena.pages import asked, drawing
-from openoutcry.arena.protocol import THEATERS, ArenaError
+from openoutcry.arena.protocol import DECISION_VERSION, MOST_REASONING, THEATERS, ArenaError
 from openoutcry.arena.server.hot import unknown_snapshot
 from openoutcry.arena.server.listing import STATUSES, listed, status_of
 from openoutcry.arena.server.settings import Settings
@@ -85,11 +86,18 @@ class World:
         }
 
     def example(self) -> dict[str, Any]:
-        """Return the market to begin with: the open one whose cutoff is the last."""
-        moment = self._settings.clock()
-        known = [each for each in self._arena.state.markets.values() if each.takes(moment)]
+        """Return what to begin with: a free slug, the market that is open the longest."""
+        moment, state = self._settings.clock(), self._arena.state
+        known = [each for each in state.markets.values() if each.takes(moment)]
         last = max(known, key=lambda each: (each.decision_cutoff, each.market_id), default=None)
-        return {"example": None if last is None else last.market_id}
+        slugs = ("my-agent" + (f"-{n}" if n > 1 else "") for n in count(1))
+        return {
+            "example": None if last is None else last.market_id,
+            "slug": next(slug for slug in slugs if slug not in state.agents),
+            "rate_key": self._settings.rate_key,
+            "schema_version": DECISION_VERSION,
+            "most_reasoning": MOST_REASONING,
+        }
 
     def snapshots(self, query: Mapping[str, str]) -> dict[str, Any]:
         """Return what the list of snapshots says, the newest first."""

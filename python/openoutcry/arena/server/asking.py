@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from ipaddress import IPv6Address, ip_address
 
 from starlette.requests import HTTPConnection
@@ -32,46 +33,56 @@ class Door:
             ArenaError: `bad_auth`: it comes with one that is none.
         """
         told = request.headers.get("authorization")
-        return None if told is None else self._owner(told)
+        return None if told is None else self._owner(told, request)
 
-    def _owner(self, told: str) -> Agent:
+    def _owner(self, told: str, request: HTTPConnection) -> Agent:
         scheme, _, key = told.partition(" ")
         agent = self._state.keys.get(key_digest(key.strip())) if scheme.lower() == "bearer" else None
         if agent is None:
+            self.count(request)
             raise ArenaError("bad_auth", "`Authorization: Bearer <api_key>` with a key that is valid is required")
         return agent
+
+    def count(self, request: HTTPConnection) -> None:
+        """Let a request through, counted by its address.
+
+        Raises:
+            ArenaError: `rate_limited`.
+        """
+        if self._settings.rate_anon:
+            self._addresses.hit(self.bucket(request), self._settings.clock())
 
     def admitted(self, request: HTTPConnection) -> Agent | None:
         """Let a request through that needs no key, counted by its key or its address."""
         agent = self.agent(request)
-        moment = self._settings.clock()
         if agent is None:
-            if self._settings.rate_anon:
-                self._addresses.hit(self.bucket(request), moment)
+            self.count(request)
         else:
-            self._keys.hit(agent.id, moment)
+            self._keys.hit(agent.id, self._settings.clock())
         return agent
 
     def known(self, request: HTTPConnection) -> Agent:
         """Let a request through that needs a key."""
         told = request.headers.get("authorization")
-        return self.keyed(None if told is None else told.encode("latin-1"))
-
-    def keyed(self, told: bytes | None) -> Agent:
-        """Let a request through by its `Authorization`, which it needs."""
         if told is None:
+            self.count(request)
             raise ArenaError("bad_auth", "`Authorization: Bearer <api_key>` is required; received none")
-        agent = self._owner(told.decode("latin-1"))
+        agent = self._owner(told, request)
         self._keys.hit(agent.id, self._settings.clock())
         return agent
 
     def bucket(self, request: HTTPConnection) -> str:
         """Return by what an address is counted: of IPv6, its /64 (R-38)."""
         host = request.client.host if request.client is not None else ""
-        hops = [each.strip() for each in request.headers.get("x-forwarded-for", "").split(",") if each.strip()]
-        # Each proxy that is believed names who came to it, the last one at the end.
+        told = ",".join(request.headers.getlist("x-forwarded-for"))
+        hops = [each.strip() for each in told.split(",") if each.strip()]
+        # Each proxy that is believed names who came to it, the last one at the end. Where one names nobody, it is all
+        # that is known.
         while hops and self._is_proxy(host):
-            host = hops.pop()
+            named = _address(hops.pop())
+            if named is None:
+                break
+            host = named
         try:
             address = ip_address(host)
         except ValueError:
@@ -88,3 +99,13 @@ class Door:
         except ValueError:
             return False
         return any(address.version == each.version and address in each for each in self._settings.proxies)
+
+
+def _address(hop: str) -> str | None:
+    """Return the address of a hop, which may come with a port; None where it is none."""
+    bracketed = re.fullmatch(r"\[(.*)\](?::\d+)?", hop)
+    host = bracketed[1] if bracketed else hop.partition(":")[0] if hop.count(":") == 1 else hop
+    try:
+        return str(ip_address(host))
+    except ValueError:
+        return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import asdict
-from typing import Any
+from typing import Any, NamedTuple
 
 from openoutcry.arena.protocol import THEATERS, ArenaError
 from openoutcry.arena.scoring import Board, Forecasts, Row, board, select
@@ -13,13 +13,29 @@ from openoutcry.arena.server.settings import Settings
 from openoutcry.arena.store.arena import Arena
 from openoutcry.arena.store.entries import known_agent
 from openoutcry.arena.store.reading import facts_at, n_submitted, submitted
-from openoutcry.arena.times import text_of
+from openoutcry.arena.times import MINUTE, text_of
 
 RECENT = 20
 """Submissions that a profile shows."""
+LATEST_WRITTEN = MINUTE
+"""What came in time is written by then."""
+AFTER_ALL = 2**62
+"""A moment past every cutoff."""
 NOWHERE = ""
 """A theater that no market names."""
 _SCORES = ("brier", "brier_skill_score", "brier_skill_score_vs_50", "roi", "coverage")
+
+
+_Key = tuple[int, int, int]
+"""Changes of the state, open markets counted now and a little before, and results that are final."""
+
+
+class _Made(NamedTuple):
+    """Boards by theater, and what they are made of."""
+
+    key: _Key
+    forecasts: Forecasts
+    boards: dict[str | None, Board]
 
 
 class Boards:
@@ -33,32 +49,49 @@ class Boards:
     def __init__(self, arena: Arena, settings: Settings) -> None:
         self._arena, self._settings = arena, settings
         self._lock = threading.Lock()
-        self._known: tuple[object, Forecasts] | None = None
-        self._made: dict[str | None, Board] = {}
+        self._made: _Made | None = None
 
     def board(self, theater: str | None = None) -> Board:
         """Return the board of a theater, or of all."""
         if theater is not None and theater not in THEATERS:
             # They are all the same, and there is no end of them.
             theater = NOWHERE
-        with self._lock:
-            forecasts = self._forecasts()
-            if theater not in self._made:
-                self._made[theater] = board(forecasts, theater)
-            return self._made[theater]
+        made = self._made
+        kept = None if made is None else made.boards.get(theater)
+        if kept is not None and made is not None and made.key == self._key(self._settings.clock()):
+            return kept
+        # While one thread makes a board, the others are shown the one before.
+        if not self._lock.acquire(blocking=kept is None):
+            assert kept is not None
+            return kept
+        try:
+            return self._made_now(theater)
+        finally:
+            self._lock.release()
 
-    def _forecasts(self) -> Forecasts:
-        moment = self._settings.clock()
-        # What a board depends on: the log, which markets are open to see, and which results have become final.
-        state, size = self._arena.state, self._arena.writer.log.end.seq
-        markets = state.markets.values()
-        n_final = sum(status_of(market, moment) == "settled" for market in markets)
-        key = size, sum(market.decision_cutoff < moment for market in markets), n_final
-        if self._known is None or self._known[0] != key:
+    def _made_now(self, theater: str | None) -> Board:
+        moment, made = self._settings.clock(), self._made
+        key = self._key(moment)
+        if made is None or made.key != key:
             with self._arena.reading.connect() as connection:
-                self._known = key, select(facts_at(connection, state, moment))
-            self._made.clear()
-        return self._known[1]
+                made = _Made(key, select(facts_at(connection, self._arena.state, moment)), {})
+        if theater not in made.boards:
+            made.boards[theater] = board(made.forecasts, theater)
+        self._made = made
+        return made.boards[theater]
+
+    def _key(self, moment: int) -> _Key:
+        """Return what a board depends on.
+
+        A submission is of open markets, and on no board before their cutoffs. One that came in time may be written a
+        little later, for which all is looked at once more.
+        """
+        state = self._arena.state
+        changes, markets = state.changes, list(state.markets.values())
+        n_final = sum(status_of(market, moment) == "settled" for market in markets)
+        cutoffs = [market.decision_cutoff for market in markets]
+        n_open = sum((moment <= each) + (moment <= each + LATEST_WRITTEN) for each in cutoffs)
+        return changes, n_open, n_final
 
     def leaderboard(self, theater: str | None, least: int, place: int, limit: int) -> dict[str, Any]:
         """Return rows from a place on (R-33, R-34)."""
@@ -91,7 +124,7 @@ class Boards:
             raise ArenaError("unknown_agent", f"an agent that is registered is required; received {slug!r}")
         told = asdict(row)
         # Whoever comes with the agent's own key has seen its decisions before.
-        moment = 2**62 if is_owner else self._settings.clock()
+        moment = AFTER_ALL if is_owner else self._settings.clock()
         with self._arena.reading.connect() as connection:
             recent = list(submitted(connection, self._arena.state, moment, agent=agent.id, most=RECENT))
             n = n_submitted(connection, agent.id)

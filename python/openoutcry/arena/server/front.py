@@ -82,15 +82,16 @@ async def read_body(headers: Mapping[bytes, bytes], receive: Receive) -> bytes:
     length = headers.get(b"content-length", b"")
     if length.isdigit() and int(length[:12]) > MOST_BODY:
         raise ArenaError("payload_too_large", f"{wanted}; received {int(length[:12])}")
-    body, more = b"", True
+    body, more = bytearray(), True
     while more:
         message = await receive()
         if message["type"] == "http.disconnect":
             raise ArenaError("invalid_payload", "a whole body is required; received a part of one")
-        body, more = body + message.get("body", b""), message.get("more_body", False)
+        body += message.get("body", b"")
+        more = message.get("more_body", False)
         if len(body) > MOST_BODY:
             raise ArenaError("payload_too_large", f"{wanted}; received more")
-    return body
+    return bytes(body)
 
 
 def check_media(headers: Mapping[bytes, bytes]) -> None:

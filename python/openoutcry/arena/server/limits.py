@@ -8,7 +8,7 @@ from openoutcry.arena.protocol import ArenaError
 from openoutcry.arena.times import MINUTE, SECOND
 
 MOST_KNOWN = 100_000
-"""Names that are remembered before those that are quiet are forgotten."""
+"""Names that are remembered; for one more, the one that has been quiet for longest is forgotten."""
 
 
 class SlidingWindow:
@@ -33,11 +33,11 @@ class SlidingWindow:
         """
         if not self._most:
             return
-        hits = self._hits.get(name)
-        if hits is None:
-            if len(self._hits) >= MOST_KNOWN:
-                self._forget(moment)
-            hits = self._hits[name] = deque()
+        # Out and in again: the names stand by when they last came.
+        hits = self._hits.pop(name, None) or deque()
+        if len(self._hits) >= MOST_KNOWN:
+            del self._hits[next(iter(self._hits))]
+        self._hits[name] = hits
         while hits and hits[0] <= moment - self._span:
             hits.popleft()
         if len(hits) >= self._most:
@@ -45,8 +45,3 @@ class SlidingWindow:
             told = f"at most {self._most} requests in any {self._span // SECOND} s are required; received one more"
             raise ArenaError("rate_limited", told, retry_after=wait)
         hits.append(moment)
-
-    def _forget(self, moment: int) -> None:
-        """Forget who has been quiet for a span."""
-        for name in [name for name, hits in self._hits.items() if not hits or hits[-1] <= moment - self._span]:
-            del self._hits[name]

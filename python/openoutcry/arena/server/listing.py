@@ -7,14 +7,12 @@ from typing import Any
 from sqlalchemy import Engine, select
 
 from openoutcry.arena.protocol import ArenaError
-from openoutcry.arena.scoring import Parameters
 from openoutcry.arena.scoring.settlement import EXCLUDED, SETTLED, standing
-from openoutcry.arena.store.state import Market, State
+from openoutcry.arena.store.state import GRACE, Market, State
 from openoutcry.arena.store.tables import markets, quotes
-from openoutcry.arena.times import SECOND, text_of
+from openoutcry.arena.times import text_of
 
 STATUSES = ("open", "closed", "settled")
-_GRACE = Parameters().grace_s * SECOND
 
 
 def status_of(market: Market, moment: int) -> str:
@@ -22,8 +20,14 @@ def status_of(market: Market, moment: int) -> str:
     if market.status is None:
         return "open" if moment <= market.decision_cutoff else "closed"
     assert market.resolved_at is not None
-    state = standing(market.status, market.outcome, market.resolved_at, moment, _GRACE)
+    state = standing(market.status, market.outcome, market.resolved_at, moment, GRACE)
     return "settled" if state in (SETTLED, EXCLUDED) else "closed"
+
+
+def with_market(state: State, body: dict[str, Any], moment: int) -> dict[str, Any]:
+    """Return an open decision with its market and what that is at a moment."""
+    market = state.markets.get(body["market_id"])
+    return body | {"market": market, "status": None if market is None else status_of(market, moment)}
 
 
 def listed(state: State, engine: Engine, status: str, theater: str | None, moment: int) -> dict[str, Any]:

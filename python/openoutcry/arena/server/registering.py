@@ -35,6 +35,7 @@ class Registrations:
     async def answer(self, request: Request) -> Response:
         """Register an agent, whose key is shown once."""
         headers = headers_of(request.scope)
+        self._door.count(request)
         body = await read_body(headers, request.receive)
         check_media(headers)
         told = _object(body)

@@ -11,7 +11,7 @@ from openoutcry import openoutcry_py as native
 from openoutcry.arena.log.notes import Checkpoint, VerifierKey
 from openoutcry.arena.log.proofs import Proof
 from openoutcry.arena.log.tiles import Tile, bundle
-from openoutcry.arena.protocol import ArenaError
+from openoutcry.arena.protocol import ArenaError, is_submission_id
 from openoutcry.arena.server.settings import Settings
 from openoutcry.arena.store.arena import Arena
 from openoutcry.arena.store.reading import open_markets, record_texts
@@ -66,6 +66,8 @@ class Registry:
 
     def proof(self, submission_id: str) -> tuple[Proof, bytes, list[dict[str, Any]]]:
         """Return the proof of a submission, its record, and what of it is open."""
+        if not is_submission_id(submission_id):
+            raise _missing(f"submission {submission_id[:32]}")
         with self._arena.reading.connect() as connection:
             asked = select(submissions.c.seq, submissions.c.opened, records.c.record).join(
                 records, records.c.seq == submissions.c.seq

@@ -39,7 +39,8 @@ class Arena:
         origin: str = "openoutcry.arena/local",
         clock: Callable[[], int] = now,
     ) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
+        # Nobody else may read what nobody may see before a cutoff.
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.folder = folder
         self._database = Database.in_file(folder / FILE) if url is None else Database(url)
         self._database.migrate()

@@ -38,6 +38,7 @@ def backup(folder: Path, out: Path) -> int:
         raise refusal("argument_invalid", f"a backup must go to an empty folder; received '{out}'")
     out.mkdir(parents=True, exist_ok=True)
     out.chmod(0o700)
+    _write(out / FILE, b"")
     with closing(sqlite3.connect(folder / FILE)) as source, closing(sqlite3.connect(out / FILE)) as copy:
         n_before = _size(source)
         # SQLite's own way: a copy of one moment, whatever is written meanwhile.

@@ -67,6 +67,11 @@ class Ids:
     def __init__(self) -> None:
         self._last = 0
 
+    def follow(self, last: str) -> None:
+        """Go on after one that was made by somebody else, or before a restart."""
+        pairs = [_PAIRS.index(last[place : place + 2]) for place in range(0, len(last), 2)]
+        self._last = max(self._last, sum(pair << 120 - 10 * place for place, pair in enumerate(pairs)))
+
     def next(self, moment: int) -> str:
         """Return the next one, of a moment or of the latest before, where that is later."""
         drawn = (moment // 1000 << _RANDOM) + randbits(_RANDOM)
@@ -151,6 +156,8 @@ class Batch:
         """Let the server know."""
         for change in self._after:
             change(self.state)
+        # After them: what is made of a state by its number is then never of an older one.
+        self.state.changes += bool(self._after)
 
 
 @lru_cache(maxsize=64)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,8 @@ class Database:
     def in_file(cls, path: Path) -> Database:
         """Return the database of a SQLite file, which is made where it is missing."""
         path.parent.mkdir(parents=True, exist_ok=True)
+        # Its journals are readable to those to whom it is.
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
         return cls(f"sqlite:///{path}")
 
     def migrate(self) -> None:

@@ -16,8 +16,9 @@ from openoutcry.arena.log.writer import Batch as LogBatch
 from openoutcry.arena.log.writer import LogWriter
 from openoutcry.arena.protocol import ArenaError
 from openoutcry.arena.scoring.facts import STATUSES
+from openoutcry.arena.scoring.settlement import SETTLED, standing
 from openoutcry.arena.store.batch import Batch
-from openoutcry.arena.store.state import Agent, Market, State
+from openoutcry.arena.store.state import GRACE, Agent, Market, State
 from openoutcry.arena.store.tables import agents, days, markets, meta, quotes, registrations, snapshots
 from openoutcry.arena.times import DAY, SECOND, day_of, text_of
 
@@ -307,8 +308,17 @@ class Resolving(Told):
         if (self.outcome in ("yes", "no")) != (self.status in ("determined", "amended", "finalized")):
             wanted = "an outcome of yes or no is required where there is a result, and none elsewhere"
             raise ArenaError("invalid_payload", f"{wanted}; received {self.outcome!r} with {self.status!r}")
+        if self.actual_close_time is not None and self.actual_close_time > self.at:
+            wanted = f"a market that has closed by {text_of(self.at)} is required"
+            raise ArenaError("invalid_payload", f"{wanted}; received {text_of(self.actual_close_time)}")
+        if self.status in ("determined", "finalized") and self._is_final(market) and self.outcome != market.outcome:
+            before = f"{market.market_id} is {market.status}, {market.outcome}"
+            raise ArenaError("invalid_payload", f"`amended` is required to correct a result that is final; {before}")
         told: dict[str, Any] = {"status": self.status, "outcome": self.outcome}
-        told["actual_close_time"] = self.actual_close_time
+        # What was said of the close before stands, as it does where it is scored.
+        told["actual_close_time"] = (
+            market.actual_close_time if self.actual_close_time is None else self.actual_close_time
+        )
         batch.connection.execute(update(markets).where(markets.c.id == market.id).values(**told, resolved_at=self.at))
         closed = None if self.actual_close_time is None else text_of(self.actual_close_time)
         said = {"market_id": self.market_id, "status": self.status, "outcome": self.outcome}
@@ -321,6 +331,11 @@ class Resolving(Told):
 
         batch.after(known)
         return written.seq
+
+    def _is_final(self, market: Market) -> bool:
+        if market.status is None or market.resolved_at is None:
+            return False
+        return standing(market.status, market.outcome, market.resolved_at, self.at, GRACE) == SETTLED
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,12 @@ from dataclasses import dataclass, field
 
 from sqlalchemy import Connection, select
 
+from openoutcry.arena.scoring import Parameters
 from openoutcry.arena.store.tables import agents, days, markets, records, snapshots
+from openoutcry.arena.times import SECOND
+
+GRACE = Parameters().grace_s * SECOND
+"""How long what is `determined` may be disputed."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +85,7 @@ class State:
         latest: Moment of the newest snapshot; None before the first.
         days: Days in UTC that were closed.
         began: The day on which the log began.
+        changes: How often anything but submissions has changed.
     """
 
     keys: dict[bytes, Agent] = field(default_factory=dict)
@@ -89,6 +95,7 @@ class State:
     latest: int | None = None
     days: set[str] = field(default_factory=set)
     began: str = ""
+    changes: int = 0
 
     def read(self, connection: Connection) -> None:
         """Become what a database holds; who reads meanwhile sees what was before or this."""
@@ -105,3 +112,4 @@ class State:
         self.latest = max(published, default=None)
         self.days = set(connection.execute(select(days.c.date)).scalars())
         self.began = "" if first is None else str(json.loads(bytes(first))["created_at"])[:10]
+        self.changes += 1

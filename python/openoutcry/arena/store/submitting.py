@@ -136,6 +136,7 @@ class Submitting:
         """Return decisions that are accepted, and the others with the reason."""
         accepted, rejected = [], []
         taken, as_of = batch.accepted.of(batch.connection, self.agent.id), self.submission.snapshot_as_of
+        before: frozenset[str] | None = None
         for decided in self.submission.decisions:
             market = batch.state.markets.get(decided.market_id)
             if market is None:
@@ -143,20 +144,22 @@ class Submitting:
             elif not market.takes(self.received_at):
                 reason = "decision_cutoff_passed"
             elif as_of <= taken.get(market.id, -1):
+                if as_of < taken[market.id] and before is None:
+                    before = self._decided_before(batch)
                 is_newest = as_of == taken[market.id]
-                reason = "duplicate_market" if is_newest or self._has_decided(batch, market) else "stale_snapshot"
+                reason = "duplicate_market" if is_newest or decided.market_id in (before or ()) else "stale_snapshot"
             else:
                 accepted.append((decided, market))
                 continue
             rejected.append({"market_id": decided.market_id, "reason": reason})
         return accepted, rejected
 
-    def _has_decided(self, batch: Batch, market: Market) -> bool:
-        """Return whether the agent decided on this snapshot before a newer one."""
+    def _decided_before(self, batch: Batch) -> frozenset[str]:
+        """Return the markets that the agent decided on this snapshot, before a newer one."""
         batch.flush()
         of_both = (submissions.c.agent == self.agent.id) & (submissions.c.as_of == self.submission.snapshot_as_of)
         told = batch.connection.execute(select(submissions.c.opened).where(of_both)).scalars()
-        return any(body["market_id"] == market.market_id for text in told for body in json.loads(text))
+        return frozenset(body["market_id"] for text in told for body in json.loads(text))
 
     def _written(self, batch: Batch, accepted: list[tuple[Decided, Market]], rejected: list[dict[str, str]]) -> Planned:
         as_of = self.submission.snapshot_as_of

@@ -104,6 +104,7 @@ submissions = Table(
     # JSON: what each commitment is of, with its salt. Secret until the market's cutoff.
     Column("opened", Text, nullable=False),
     Index("submissions_by_agent", "agent", "seq"),
+    Index("submissions_by_snapshot", "agent", "as_of"),
 )
 
 # Of each agent and market, the decision on the newest snapshot.

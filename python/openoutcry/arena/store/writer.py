@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from concurrent.futures import Future
 from typing import Any, Protocol
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, func, select
 from sqlalchemy.exc import OperationalError
 
 from openoutcry.arena.log.notes import SignerKey
@@ -24,7 +24,7 @@ from openoutcry.arena.protocol import ArenaError
 from openoutcry.arena.store.batch import Batch, Known
 from openoutcry.arena.store.database import Database
 from openoutcry.arena.store.state import State
-from openoutcry.arena.store.tables import meta, tiles
+from openoutcry.arena.store.tables import meta, submissions, tiles
 from openoutcry.arena.store.tiling import CHECKPOINT, full_tiles, kept_checkpoint, read_log
 from openoutcry.errors import refusal
 
@@ -33,6 +33,7 @@ _LOGGER = logging.getLogger("openoutcry.arena")
 MOST = 512
 """Entries of a transaction at most."""
 _LAST = "SELECT coalesce(max(seq), -1) FROM records"
+_NEWEST_ID = select(func.max(submissions.c.submission_id))
 
 
 class Entry(Protocol):
@@ -174,8 +175,8 @@ class Writer:
                 each.error = None
                 self._commit([each])
             return
-        self.checkpoint = sealed.checkpoint
         batch.committed()
+        self.checkpoint = sealed.checkpoint
 
     def _read(self, connection: Connection) -> None:
         """Take over log and state as the database has them."""
@@ -184,6 +185,8 @@ class Writer:
             raise refusal("value_invalid", "the records that the last checkpoint is of are required; received others")
         self.log = log
         self._known.accepted.forget()
+        # The clock may have been set back since.
+        self._known.ids.follow(connection.execute(_NEWEST_ID).scalar() or "")
         self._state.read(connection)
 
     def connection(self) -> Connection:

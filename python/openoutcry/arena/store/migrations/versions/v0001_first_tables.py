@@ -106,6 +106,7 @@ def _make_decided() -> None:
         sa.UniqueConstraint("submission_id"),
     )
     op.create_index("submissions_by_agent", "submissions", ["agent", "seq"], unique=False)
+    op.create_index("submissions_by_snapshot", "submissions", ["agent", "as_of"], unique=False)
 
 
 def _make_world() -> None:
@@ -151,6 +152,7 @@ def _make_world() -> None:
 
 def downgrade() -> None:
     """Drop them."""
+    op.drop_index("submissions_by_snapshot", table_name="submissions")
     op.drop_index("submissions_by_agent", table_name="submissions")
     op.drop_table("submissions")
     op.drop_table("snapshots")
