@@ -17,6 +17,7 @@ pytest.importorskip("cryptography")
 from arena_logs import OTHER_KEY, VKEY, Season
 from arena_past import Listed, Told, at, exported, news, season, snapshot
 from commands import typed
+from support import count
 
 from openoutcry import OpenOutcryError
 from openoutcry.arena.prompting import prompt_of
@@ -59,7 +60,7 @@ def test_a_question_is_what_an_agent_was_shown_then(tmp_path: Path) -> None:
     assert [each.get("market_id", each["kind"]) for each in shown] == ["kalshi:KXA", "kalshi:KXB", "news"]
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(count(20, 2)))
 def test_nothing_of_later_can_change_a_prompt(seed: int, tmp_path: Path) -> None:
     """R-19: everything after a moment made otherwise: results, prices, articles, closes that came early."""
     markets, hours = season(seed)
@@ -88,7 +89,7 @@ def _otherwise(told: Told) -> Told:
     return replace(told, outcome=flipped, hours=told.hours + 1)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(count(20, 2)))
 def test_no_time_of_later_is_in_a_prompt_but_closes(seed: int, tmp_path: Path) -> None:
     """R-19: each article says when it was first known; none is later than the question, nor is any other time."""
     markets, hours = season(seed)
@@ -160,7 +161,7 @@ def test_a_snapshot_that_was_published_after_a_result_asks_nothing(tmp_path: Pat
     assert [each.as_of for each in asked(made.export(tmp_path / "late"))] == [at(0), at(1), at(2)]
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(count(20, 2)))
 @pytest.mark.parametrize("embargo", [0.0, 24.0])
 def test_splits_share_no_market_and_no_time(seed: int, embargo: float, tmp_path: Path) -> None:
     """The last result of a split is older than the first question of the next, by the embargo."""

@@ -177,19 +177,18 @@ class PastSeason:
         every, embargo = (round(hours * HOUR) for hours in (sampling.every_hours, sampling.embargo_hours))
         bounds, asked = self.bounds(), dict[str, int]()
         for snapshot in self._snapshots:
+            # Most were asked about before, and of those not even the prices are read.
+            due = {each for each in self._known if snapshot.as_of_us >= asked.get(each, -every) + every}
             with _of_the_arena(f"a snapshot of {snapshot.as_of}"):
                 body = self._body(snapshot)
-                markets = markets_of(body)
+                markets = markets_of(body, due)
             for market in markets:
-                known = self._known.get(market.market_id)
-                if known is None or not _is_open(market, known, snapshot):
-                    continue
-                if snapshot.as_of_us < asked.get(market.market_id, -every) + every:
-                    continue
-                asked[market.market_id] = snapshot.as_of_us
-                place = sum(known.known_us > bound for bound in bounds)
-                if place == 0 or snapshot.as_of_us >= bounds[place - 1] + embargo:
-                    yield _question(body, market, known, snapshot, SPLITS[place])
+                known = self._known[market.market_id]
+                if _is_open(market, known, snapshot):
+                    asked[market.market_id] = snapshot.as_of_us
+                    place = sum(known.known_us > bound for bound in bounds)
+                    if place == 0 or snapshot.as_of_us >= bounds[place - 1] + embargo:
+                        yield _question(body, market, known, snapshot, SPLITS[place])
 
     def _body(self, snapshot: _Published) -> bytes:
         body = (self.folder / "snapshots" / f"{snapshot.as_of.replace(':', '-')}.json").read_bytes()
