@@ -161,6 +161,38 @@ def test_a_snapshot_that_was_published_after_a_result_asks_nothing(tmp_path: Pat
     assert [each.as_of for each in asked(made.export(tmp_path / "late"))] == [at(0), at(1), at(2)]
 
 
+def wanted(markets: list[Listed], hours: list[float]) -> dict[tuple[float, str], tuple[str, float]]:
+    """Return, by hour and market, the outcome and the hour of the result, by what a season was made of."""
+    end = max([*hours, *(told.hours for each in markets for told in each.told)])
+    found = {}
+    for each in markets:
+        last = each.told[-1] if each.told else Told(0, "void", None)
+        known = last.hours + 24 * (last.status == "determined")
+        closes = [told.closed for told in each.told if told.closed is not None]
+        until = min([each.last, each.close - 2, *(close - 2 for close in closes[-1:])])
+        if last.outcome is not None and known <= end:
+            asked_at = [hour for hour in hours if each.first <= hour <= until and hour < each.told[0].hours]
+            found |= {(hour, each.market_id): (last.outcome, known) for hour in asked_at}
+    return found
+
+
+@pytest.mark.parametrize("seed", range(count(50, 4)))
+def test_which_questions_there_are_follows_from_what_the_season_was_made_of(seed: int, tmp_path: Path) -> None:
+    """R-27, R-43, R-44: said again here, without a log and in hours."""
+    markets, hours = season(seed)
+    past = PastSeason.read(exported(tmp_path, markets, hours))
+    bounds = past.bounds()
+    there = {}
+    for (hour, name), (outcome, known) in wanted(markets, hours).items():
+        place = sum(moment_of("at", at(known)) > bound for bound in bounds)
+        if not place or moment_of("at", at(hour)) >= bounds[place - 1]:
+            there[f"{at(hour)} {name}"] = (SPLITS[place], outcome, at(known))
+    found = list(past.questions(EACH))
+    told = {each.key: (each.split, each.resolution.outcome, each.resolution.known_at) for each in found}
+    assert len(told) == len(found) > 100
+    assert told == there
+
+
 @pytest.mark.parametrize("seed", range(count(20, 2)))
 @pytest.mark.parametrize("embargo", [0.0, 24.0])
 def test_splits_share_no_market_and_no_time(seed: int, embargo: float, tmp_path: Path) -> None:
