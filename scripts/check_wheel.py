@@ -31,6 +31,7 @@ NEEDED = (
     "openoutcry/realism/bands.json",
     "openoutcry/report/inspector.js",
     "openoutcry/report/sections.css",
+    "openoutcry_arena/__init__.py",
     ".dist-info/entry_points.txt",
     ".dist-info/licenses/LICENSE-APACHE",
     ".dist-info/licenses/LICENSE-MIT",

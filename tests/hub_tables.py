@@ -41,11 +41,13 @@ def default(config: type, name: str) -> str:
 def arguments() -> str:
     from openoutcry.verifiers_env.tasks import TradingTaskConfig, VerifiersTasksetConfig
 
+    return table_of(("--env.taskset", VerifiersTasksetConfig), ("--env.taskset.task", TradingTaskConfig))
+
+
+def table_of(*configs: tuple[str, type]) -> str:
+    """Return the settings of configurations, each with what stands before its fields."""
     rows = ["| argument | default | meaning |", "| --- | --- | --- |"]
-    for prefix, config in (
-        ("--env.taskset", VerifiersTasksetConfig),
-        ("--env.taskset.task", TradingTaskConfig),
-    ):
+    for prefix, config in configs:
         rows += [
             f"| `{prefix}.{name}` | `{default(config, name)}` | {' '.join(text.split())} |"
             for name, text in docstrings(config)

@@ -125,9 +125,11 @@ LAYERS = {
         {"numpy"},
         frozenset({"root"}),
     ),
+    # An answer is read as the Arena reads a submission.
+    "forecasting": Layer(("openoutcry.verifiers_env.forecasting",), {"arena", "arena_store", "trading_floor"}, set()),
     "verifiers": Layer(
-        tuple(f"openoutcry.verifiers_env.{name}" for name in ("chat", "environment", "tasks")),
-        {"core", "errors", "native", "trading_floor", "verifiers"},
+        tuple(f"openoutcry.verifiers_env.{name}" for name in ("chat", "environment", "questions", "talking", "tasks")),
+        {"arena_questions", "core", "errors", "forecasting", "native", "trading_floor", "verifiers"},
         {"aiohttp", "pydantic", "verifiers"},
     ),
     "verifiers_door": Layer(("openoutcry.verifiers_env",), set(), set(), frozenset({"verifiers"}), by_name=True),
@@ -217,7 +219,7 @@ LAYERS = {
     "arena_prompting": Layer(("openoutcry.arena.prompting",), {"arena_snapshots", "core", "errors"}, set()),
     "arena_questions": Layer(
         ("openoutcry.arena.questions",),
-        {"arena", "arena_prompting", "arena_scoring", "arena_snapshots", "arena_verifier", "errors"},
+        {"arena", "arena_prompting", "arena_scoring", "arena_snapshots", "arena_verifier", "errors", "native"},
         set(),
     ),
     "arena_server": Layer(

@@ -19,6 +19,7 @@ from openoutcry.verifiers_env.answering import answer_call, answer_text
 from openoutcry.verifiers_env.desk import Desk
 from openoutcry.verifiers_env.gaming import GAMES
 from openoutcry.verifiers_env.mandates import MANDATES
+from openoutcry.verifiers_env.questions import ArenaTasksetConfig
 from openoutcry.verifiers_env.rewards import REWARDS
 
 pytestmark = pytest.mark.once
@@ -35,6 +36,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 def test_the_settings_are_those_there_are() -> None:
     # A folder that is made, and none of the tree.
     assert hub_tables.arguments().replace("`outputs/", "`./outputs/") in PAGE
+    assert hub_tables.table_of(("--env.taskset", ArenaTasksetConfig)) in PAGE
     for name, tier in example.TIERS.items():
         assert f"| `{name}` | {tier.n_symbols} | {tier.horizon} |" in PAGE
     for name, mandate in MANDATES.items():

@@ -30,10 +30,10 @@ def prompt_of(body: bytes, market_id: str) -> str:
     Raises:
         OpenOutcryError: `argument_invalid`: the snapshot has no such market.
     """
-    found = {each.market_id: each for each in markets_of(body)}
-    if market_id not in found:
+    found = markets_of(body, {market_id})
+    if not found:
         raise refusal("argument_invalid", f"a market of the snapshot is required; received {market_id[:80]!r}")
-    market, read = found[market_id], json.loads(body)
+    market, read = found[0], json.loads(body)
     as_of = show_time(parse_time(read["as_of"]))
     items = "\n".join(_line(each) for each in _shown(read["items"], market))
     return "\n\n".join(
@@ -62,7 +62,9 @@ def _how(market: Market) -> str:
 def _shown(items: list[Any], market: Market) -> Iterator[Mapping[str, Any]]:
     """Yield the items of a snapshot, of markets only those that share a theater."""
     for item in items[:MOST_ITEMS]:
-        if item["kind"] == "market_state" and item["market_id"] != market.market_id:
+        if not isinstance(item, dict):
+            continue
+        if item.get("kind") == "market_state" and item.get("market_id") != market.market_id:
             theaters = item.get("theaters")
             if not isinstance(theaters, list) or not any(each in market.theaters for each in theaters):
                 continue

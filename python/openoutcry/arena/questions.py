@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -22,6 +23,7 @@ from openoutcry.arena.snapshots.times import show_time
 from openoutcry.arena.times import HOUR, SECOND, moment_of, text_of
 from openoutcry.arena.verifier import Export
 from openoutcry.errors import refusal
+from openoutcry.openoutcry_py import OpenOutcryError
 
 SPLITS = ("train", "validation", "test")
 SHARES = (0.6, 0.8)
@@ -110,6 +112,18 @@ class _Published(NamedTuple):
     sha256: str
 
 
+@contextmanager
+def _of_the_arena(what: str) -> Iterator[None]:
+    """Refuse what cannot be read: a log may be signed and not the Arena's."""
+    try:
+        yield
+    except OpenOutcryError:
+        raise
+    except (AttributeError, KeyError, OSError, RecursionError, TypeError, ValueError) as error:
+        told = f"{what} of the Arena is required; received {type(error).__name__}: {error}"
+        raise refusal("value_invalid", told) from error
+
+
 @dataclass(frozen=True)
 class PastSeason:
     """A verified export.
@@ -135,7 +149,7 @@ class PastSeason:
         Raises:
             OpenOutcryError: `value_invalid`: it is no export, or something in it is not what was signed.
         """
-        try:
+        with _of_the_arena("an export"):
             export = Export(folder)
             export.check(vkey, [])
             if export.faults:
@@ -146,10 +160,6 @@ class PastSeason:
                 if each["type"] == "snapshot"
             ]
             return cls(folder, vkey or export.first["vkey"], sorted(published), _known_of(folder, export.others))
-        # A log may be signed, and its records not of the Arena.
-        except (AttributeError, KeyError, TypeError, RecursionError, OSError) as error:
-            told = f"an export of the Arena is required; received {type(error).__name__}: {error}"
-            raise refusal("value_invalid", told) from error
 
     def bounds(self) -> tuple[float, float]:
         """Return when the last result of `train` was known, and of `validation`."""
@@ -167,17 +177,18 @@ class PastSeason:
         every, embargo = (round(hours * HOUR) for hours in (sampling.every_hours, sampling.embargo_hours))
         bounds, asked = self.bounds(), dict[str, int]()
         for snapshot in self._snapshots:
-            body = self._body(snapshot)
-            for market in markets_of(body):
-                known = self._known.get(market.market_id)
-                if known is None or not _is_open(market, known, snapshot):
-                    continue
-                if snapshot.as_of_us < asked.get(market.market_id, -every) + every:
-                    continue
-                asked[market.market_id] = snapshot.as_of_us
-                place = sum(known.known_us > bound for bound in bounds)
-                if place == 0 or snapshot.as_of_us >= bounds[place - 1] + embargo:
-                    yield _question(body, market, known, snapshot, SPLITS[place])
+            # Most were asked about before, and of those not even the prices are read.
+            due = {each for each in self._known if snapshot.as_of_us >= asked.get(each, -every) + every}
+            with _of_the_arena(f"a snapshot of {snapshot.as_of}"):
+                body = self._body(snapshot)
+                markets = markets_of(body, due)
+            for market in markets:
+                known = self._known[market.market_id]
+                if _is_open(market, known, snapshot):
+                    asked[market.market_id] = snapshot.as_of_us
+                    place = sum(known.known_us > bound for bound in bounds)
+                    if place == 0 or snapshot.as_of_us >= bounds[place - 1] + embargo:
+                        yield _question(body, market, known, snapshot, SPLITS[place])
 
     def _body(self, snapshot: _Published) -> bytes:
         body = (self.folder / "snapshots" / f"{snapshot.as_of.replace(':', '-')}.json").read_bytes()

@@ -3,8 +3,8 @@
 `load_environment` returns the environment; `vf-eval openoutcry` runs it from the shell. What plays an episode knows
 nothing of the framework: `rows` (what it is about), `markets`, `mandates`, `desk` (its steps), `answering` (what a
 message means), `words` (what a model is told), `outcome`, `rewards`, `keeping` (records), `conversation` (what was said
-in one), `policies` and `gaming` (players without a model). `tasks`, `chat` and `environment` are the framework's three
-parts.
+in one), `policies` and `gaming` (players without a model), `forecasting` (answers to questions of the Arena). `tasks`,
+`questions`, `talking`, `chat` and `environment` are the framework's parts.
 """
 
 from __future__ import annotations
@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from openoutcry.verifiers_env.chat import VerifiersHarness
     from openoutcry.verifiers_env.environment import VerifiersEnv, load_environment
+    from openoutcry.verifiers_env.questions import ArenaTaskset
     from openoutcry.verifiers_env.tasks import VerifiersTaskset
 
 _HOMES = {
+    "ArenaTaskset": "questions",
     "VerifiersEnv": "environment",
     "VerifiersHarness": "chat",
     "VerifiersTaskset": "tasks",
@@ -27,7 +29,7 @@ _HOMES = {
 # The extra installs nothing on an older Python.
 _NEEDED = "needs `pip install openoutcry[verifiers]` on Python 3.11 or newer"
 
-__all__ = ["VerifiersEnv", "VerifiersHarness", "VerifiersTaskset", "load_environment"]
+__all__ = ["ArenaTaskset", "VerifiersEnv", "VerifiersHarness", "VerifiersTaskset", "load_environment"]
 
 if not TYPE_CHECKING:
 

@@ -54,7 +54,7 @@ def answer_text(desk: Desk, text: str) -> str:
 
     The last JSON object of the message counts, so that reasoning may stand before it.
     """
-    found = last_object(_THOUGHT.sub("", text))
+    found = last_answer(text)
     return desk.malformed(unsaid("text"), text[-1_000:]) if found is None else desk.decide(found)[1]
 
 
@@ -81,6 +81,11 @@ def answer_call(desk: Desk, name: str, arguments: str) -> str:
     if name == "finish":
         return desk.finish()
     return _read(desk, name, given)
+
+
+def last_answer(text: str) -> str | None:
+    """Return the last JSON object of what was said after thoughts, if any."""
+    return last_object(_THOUGHT.sub("", text))
 
 
 def last_object(text: str) -> str | None:

@@ -1,4 +1,4 @@
-"""The harness: a model plays its desk, by one growing list of messages.
+"""The harness: a model talks to its task, by one growing list of messages.
 
 Every request goes through the endpoint that the framework hands over, which records it. No earlier message is ever
 changed, so that an episode is one branch of its trace and one sample of a trainer.
@@ -10,7 +10,7 @@ import asyncio
 import io
 import json
 from http import HTTPStatus
-from typing import Any, cast
+from typing import Any
 
 import aiohttp
 import verifiers.v1 as vf
@@ -18,9 +18,8 @@ from verifiers.v1.harnesses.utils.compaction import CONTEXT_OVERFLOW_MARKERS
 from verifiers.v1.runtimes import ProgramResult, Runtime
 
 from openoutcry.errors import refusal
-from openoutcry.verifiers_env.answering import is_readable, replies
-from openoutcry.verifiers_env.tasks import TradingData, TradingState
-from openoutcry.verifiers_env.words import TOOLS
+from openoutcry.verifiers_env.answering import is_readable
+from openoutcry.verifiers_env.talking import TalkingState
 
 OVERFLOW = "context_overflow"
 UNREADABLE = "call_unreadable"
@@ -52,9 +51,9 @@ class VerifiersHarness(vf.Harness[VerifiersHarnessConfig]):
         data: vf.TaskData,
     ) -> ProgramResult:
         """Play the episode to its end, or until the model has no room for more."""
-        if not isinstance(data, TradingData):
+        talk: object = trace.state
+        if not isinstance(talk, TalkingState):
             raise refusal("argument_invalid", f"a task must be of `openoutcry`; received {type(data).__name__}")
-        desk, style = cast(TradingState, trace.state).desk, data.style
         system, prompt = self.resolve_prompt(data)
         messages: list[dict[str, Any]] = [{"role": "system", "content": system}] if system else []
         messages.append({"role": "user", "content": prompt})
@@ -62,16 +61,16 @@ class VerifiersHarness(vf.Harness[VerifiersHarnessConfig]):
         connector = aiohttp.TCPConnector(limit=0)
         timeout = aiohttp.ClientTimeout(total=None)
         async with aiohttp.ClientSession(connector=connector, headers=headers, timeout=timeout) as session:
-            while not desk.done:
+            while not talk.is_over:
                 body: dict[str, Any] = {"model": ctx.model, "messages": messages}
-                if style == "tools":
-                    body["tools"] = TOOLS
+                if talk.tools:
+                    body["tools"] = talk.tools
                 status, text = await _post(session, f"{endpoint}/chat/completions", body)
                 if status != HTTPStatus.OK:
                     return _ended(trace, messages, status, text)
                 message = json.loads(text)["choices"][0]["message"]
                 messages.append(_sent_back(message))
-                messages.extend(replies(desk, style, message))
+                messages.extend(talk.heard(message))
         return ProgramResult(0, "", "")
 
 

@@ -9,14 +9,14 @@ import verifiers.v1 as vf
 from openoutcry.errors import refusal
 from openoutcry.verifiers_env.chat import VerifiersHarnessConfig
 
-NAME = "openoutcry"
+NAME, ARENA = "openoutcry", "openoutcry-arena"
 
 
 class VerifiersEnvConfig(vf.EnvConfig):
-    """One seat, in a process of this machine: models trade and run no code."""
+    """One seat, in a process of this machine: models run no code."""
 
     agent: vf.AgentConfig = vf.AgentConfig(runtime={"type": "subprocess"})
-    """Who trades."""
+    """Who trades, or answers."""
 
 
 class VerifiersEnv(vf.Env[VerifiersEnvConfig]):
@@ -46,11 +46,12 @@ def load_environment(
 
     Args:
         agent: Fields of the seat, such as `max_turns`.
-        task: Fields of `TradingTaskConfig`, such as `records`, or `rewards={"pass_k_reward": {"weight": 1}}`.
-        **taskset: Fields of `VerifiersTasksetConfig`, such as `market="ecb-fx"`.
+        task: Fields of the task's configuration, such as `records`, or `rewards={"pass_k_reward": {"weight": 1}}`.
+        **taskset: Fields of `VerifiersTasksetConfig`, such as `market="ecb-fx"`; with `season`, an export of the Arena,
+            those of `ArenaTasksetConfig`.
 
     Raises:
         ValidationError: a field is unknown, or its value is of another type.
     """
-    rows = {"id": NAME} | taskset | ({"task": task} if task else {})
+    rows = {"id": ARENA if "season" in taskset else NAME} | taskset | ({"task": task} if task else {})
     return vf.load_environment(vf.resolve_env_config({"taskset": rows} | ({"agent": agent} if agent else {})))

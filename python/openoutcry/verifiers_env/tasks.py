@@ -13,6 +13,7 @@ from pydantic import ConfigDict, Field
 from verifiers.v1.runtimes import Runtime
 
 from openoutcry.verifiers_env import markets, words
+from openoutcry.verifiers_env.answering import replies
 from openoutcry.verifiers_env.conversation import Told
 from openoutcry.verifiers_env.desk import Desk
 from openoutcry.verifiers_env.keeping import Keeping, facts, record_of
@@ -21,6 +22,7 @@ from openoutcry.verifiers_env.outcome import Outcome, outcome_of
 from openoutcry.verifiers_env.policies import is_sound
 from openoutcry.verifiers_env.rewards import BAR, N_TRIALS, REWARDS, Terms
 from openoutcry.verifiers_env.rows import STYLES, TIERS, Row, costs_of, one_of, secret_of
+from openoutcry.verifiers_env.talking import TalkingState
 
 
 class TradingData(vf.TaskData):
@@ -32,13 +34,28 @@ class TradingData(vf.TaskData):
     """How decisions are made: `tools` or `text`."""
 
 
-class TradingState(vf.State):
+class TradingState(TalkingState):
     """The episode under way; it is no part of a record."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     desk: Any = Field(default=None, exclude=True)
+    style: str = "tools"
     outcome: Any = Field(default=None, exclude=True)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether all decisions were made."""
+        return bool(self.desk.done)
+
+    @property
+    def tools(self) -> list[dict[str, Any]]:
+        """What the style has."""
+        return words.TOOLS if self.style == "tools" else []
+
+    def heard(self, message: dict[str, Any]) -> list[dict[str, Any]]:
+        """Carry out what the model says, and return what came of it."""
+        return replies(self.desk, self.style, message)
 
 
 class TradingTaskConfig(vf.TaskConfig):
@@ -65,7 +82,7 @@ class TradingTask(vf.Task[TradingData, TradingState, TradingTaskConfig]):
         # What cannot be kept at the end is better known before a model has been asked for anything.
         if self.config.records is not None:
             _keeping(self.config.records).make()
-        _state(trace).desk = Desk(self.data.row)
+        _state(trace).desk, _state(trace).style = Desk(self.data.row), self.data.style
 
     async def finalize(self, trace: vf.Trace, runtime: Runtime) -> None:
         """Run what was decided again, keep its record, and say in the trace where it is."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -53,10 +53,14 @@ class Market:
         }
 
 
-def markets_of(body: bytes) -> list[Market]:
+def markets_of(body: bytes, named: Container[str] | None = None) -> list[Market]:
     """Return the markets of a snapshot's bytes, by cutoff and then by id.
 
     An item whose id is no market's is left out: it cannot be named in a decision either.
+
+    Args:
+        body: The bytes.
+        named: Ids of those that are wanted, or all.
     """
     read = json.loads(body)
     as_of = parse_time(read["as_of"])
@@ -64,7 +68,9 @@ def markets_of(body: bytes) -> list[Market]:
     found = [
         market_of(each, as_of)
         for each in items
-        if isinstance(each.get("market_id"), str) and is_market_id(each["market_id"])
+        if isinstance(each.get("market_id"), str)
+        and (named is None or each["market_id"] in named)
+        and is_market_id(each["market_id"])
     ]
     return sorted(found, key=lambda each: (each.decision_cutoff, each.market_id))
 

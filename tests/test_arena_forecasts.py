@@ -1,0 +1,146 @@
+"""Answers to questions of the Arena: read as a submission is, and scored so that saying what is so is best."""
+
+from __future__ import annotations
+
+import json
+import re
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pydantic")
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from openoutcry.verifiers_env.forecasting import ABSTAINED, UNREAD, Forecast, forecast_in, metrics_of, score_of
+
+pytestmark = pytest.mark.once
+
+MARKET, AS_OF = "kalshi:KXA-26", "2026-05-08T12:00:00Z"
+SHARES = st.fractions(0, 1, max_denominator=10**6).map(lambda share: Fraction(round(share * 10**6), 10**6))
+PRICES = st.integers(0, 10_000).map(lambda n: n / 1e4)
+
+
+def decided(share: Any, **more: Any) -> str:
+    return json.dumps({"decisions": [{"market_id": MARKET, "yes_probability": share, **more}]})
+
+
+ONE = json.loads(decided(0.5))["decisions"]
+
+
+def read(text: str) -> Forecast:
+    return forecast_in(text, MARKET, AS_OF)
+
+
+def worth(forecast: Forecast, truth: Fraction) -> Fraction:
+    """Return what an answer scores on average where YES comes with a probability."""
+    yes, no = (Fraction(score_of(forecast, outcome)) for outcome in ("yes", "no"))
+    return truth * yes + (1 - truth) * no
+
+
+def said(share: Fraction) -> Forecast:
+    return read(decided(float(share)))
+
+
+@given(truth=SHARES, other=SHARES)
+def test_nothing_scores_more_on_average_than_the_truth(truth: Fraction, other: Fraction) -> None:
+    """R-45: the Brier score is proper: what is lost is the squared distance, so that no other answer is as good."""
+    best = worth(said(truth), truth)
+    # Scores are floats, which round once.
+    assert abs(float(best - worth(said(other), truth) - (truth - other) ** 2)) < 1e-15
+    assert best >= ABSTAINED > UNREAD == worth(Forecast(fault="no JSON"), truth)
+    assert worth(Forecast(), truth) == worth(said(Fraction(1, 2)), truth) == ABSTAINED
+
+
+@given(share=SHARES, outcome=st.sampled_from(["yes", "no"]), mid=st.none() | PRICES)
+def test_metrics_say_what_there_is(share: Fraction, outcome: str, mid: float | None) -> None:
+    found = metrics_of(said(share), outcome, mid)
+    assert found["brier"] == float((share - (outcome == "yes")) ** 2)
+    assert score_of(said(share), outcome) == pytest.approx(1 - found["brier"], abs=1e-15)
+    assert (found["parsed"], found["abstained"]) == (1.0, 0.0)
+    if mid is None:
+        assert "vs_market" not in found
+    else:
+        told = float((Fraction(str(mid)) - (outcome == "yes")) ** 2) - found["brier"]
+        assert found["vs_market"] == pytest.approx(told, abs=1e-12)
+    assert metrics_of(Forecast(), outcome, mid) == {"parsed": 1.0, "abstained": 1.0}
+    assert metrics_of(Forecast(fault="none"), outcome, mid) == {"parsed": 0.0, "abstained": 0.0}
+
+
+def test_who_says_the_market_price_is_as_good_as_the_market() -> None:
+    assert metrics_of(read(decided(0.14)), "no", 0.14)["vs_market"] == 0.0
+    assert metrics_of(read(decided(0.0)), "no", 0.5)["vs_market"] == 0.25
+
+
+@pytest.mark.parametrize(
+    ("text", "share"),
+    [
+        (decided(0.04), "0.04"),
+        (decided(1), "1"),
+        (decided(-0.0), "0"),
+        (decided(0.1234567), "0.123457"),
+        (f"Perhaps {decided(0.9)}, but no: {decided(0.2)} it is.", "0.2"),
+        (f"<think>{decided(0.9)}</think>{decided(0.3)}", "0.3"),
+        (decided(0.3, confidence=0.9, reasoning="x" * 9_000), "0.3"),
+        (decided(0.3, horizon="a field that nobody knows"), "0.3"),
+        (f"```json\n{decided(0.7)}\n```", "0.7"),
+        (json.dumps(json.loads(decided(0.6)) | {"agent_slug": "eve", "snapshot_as_of": "1999-01-01T00:00:00Z"}), "0.6"),
+        (json.dumps({"decisions": [{"market_id": "kalshi:KXB", "yes_probability": 1}, *ONE]}), "0.5"),
+    ],
+)
+def test_an_answer_is_what_its_last_object_decides(text: str, share: str) -> None:
+    assert read(text) == Forecast(share)
+
+
+@pytest.mark.parametrize("text", ['{"decisions":[]}', decided(0.9).replace("KXA", "KXB")], ids=["none", "another"])
+def test_who_decides_nothing_of_the_market_abstains(text: str) -> None:
+    assert read(text) == Forecast()
+
+
+FAULTS = {
+    "nothing": ("", "must end with decisions"),
+    "words": ("It is rather unlikely.", "must end with decisions"),
+    "thoughts": (f"<think>{decided(0.5)}</think>", "must end with decisions"),
+    "half of it": (decided(0.5)[:-1], "valid array"),
+    "no decisions": ('{"yes_probability": 0.5}', "valid array"),
+    "one decision": ('{"decisions": {"market_id": "kalshi:KXA-26", "yes_probability": 0.5}}', "valid array"),
+    "a text": (decided("0.5"), "number"),
+    "true": (decided(True), "number"),
+    "null": (decided(None), "number"),
+    "more than one": (decided(1.01), "less than or equal to 1"),
+    "less than none": (decided(-0.01), "greater than or equal to 0"),
+    "percent": (decided(40), "less than or equal to 1"),
+    "NaN": (decided(float("nan")), "invalid_payload"),
+    "without bound": (decided(0.5).replace("0.5", "1e999"), "invalid_payload"),
+    "twice": (decided(0.5).replace(', "yes', ', "yes_probability": 0.9, "yes'), "invalid_payload"),
+    "the market twice": (json.dumps({"decisions": ONE * 2}), "each market once"),
+    "no market": (decided(0.5).replace(MARKET, "KXA-26"), "a market id such as"),
+    "half a letter": (decided(0.5, reasoning="\ud800"), "invalid_payload"),
+    "half a letter as it is": (decided(0.5).replace("26", "\ud800"), "invalid_payload"),
+    "a number of many digits": (decided(0.5).replace("0.5", "9" * 5_000), "."),
+    "too many": (json.dumps({"decisions": ONE * 501}), "at most 500"),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_what_the_arena_would_refuse_scores_least(name: str) -> None:
+    """R-21, R-25: read as strictly as a submission, and never better than an honest 1/2."""
+    text, wanted = FAULTS[name]
+    found = read(text)
+    assert found.yes_probability is None
+    assert found.fault is not None
+    assert re.search(wanted, found.fault), found.fault
+    assert score_of(found, "yes") == score_of(found, "no") == UNREAD < score_of(read(decided(0.5)), "yes") == ABSTAINED
+
+
+VALUES = st.recursive(
+    st.none() | st.floats() | st.text(), lambda each: st.lists(each) | st.dictionaries(st.text(), each)
+)
+
+
+@given(st.text() | st.text().map(decided) | VALUES.map(lambda value: json.dumps({"decisions": value})))
+def test_whatever_a_model_says_has_a_score(text: str) -> None:
+    for outcome in ("yes", "no"):
+        assert 0.0 <= score_of(read(text), outcome) <= 1.0
