@@ -119,7 +119,12 @@ def test_a_refusal_is_a_page_for_people_and_json_for_programs(ground: Floor) -> 
     wrong = {"/nothing": 404, "/agents/none": 404, "/markets/kalshi:NONE": 404, "/submissions/0": 404}
     wrong |= {"/snapshots/2026-05-08T12:30:00Z": 404, "/snapshots/x": 404, "/registry/proof/0": 404, "/?page=0": 400}
     wrong |= {"/?min_n=x": 400, "/?theater=mars": 400, "/?sort=x": 400, "/?page=2": 404, "/agents?slug=x": 404}
-    wrong |= {"/markets?status=x": 400, "/?season=2026Q1": 400, "/registry/consistency?from=x&to=1": 400}
+    wrong |= {
+        "/markets?status=x": 400,
+        "/?season=2026Q1": 400,
+        "/registry?date=2026-05-08&before=%00": 400,
+        "/registry/consistency?from=x&to=1": 400,
+    }
     for path, status in wrong.items():
         found = page(ground, path, status)
         assert str(status) in found.words

@@ -35,9 +35,31 @@ def test_a_result_is_final_on_the_board_when_it_is_in_the_list(ground: Floor) ->
         ground.clock[0] += 1
 
 
+def test_a_market_is_on_the_board_of_the_season_in_which_it_was_final(ground: Floor) -> None:
+    """R-33, Q-4: a quarter by itself, and all of them; an amendment in the next one moves nothing."""
+    first, second, *_ = ground.client.get(f"{BASE}/markets").json()["markets"]
+    ground.submit("one", (first["market_id"], 0.5), (second["market_id"], 0.25))
+    ground.clock[0] = moment_of("t", second["decision_cutoff"]) + 1
+    ground.resolve(first["market_id"], "yes")
+    ground.clock[0] = moment_of("t", "2026-08-01T00:00:00Z")
+    ground.resolve(first["market_id"], "no", "amended")
+    ground.resolve(second["market_id"], "no")
+
+    def row(season: str) -> tuple[int, float | None]:
+        told = ground.client.get(f"{BASE}/leaderboard", params={"season": season}).json()
+        assert told["season"] == season
+        return told["rows"][0]["n_scored"], told["rows"][0]["brier"]
+
+    assert [row(season) for season in ("2026Q2", "2026Q3")] == [(1, 0.25), (1, 0.0625)]
+    assert row("all") == (2, (0.25 + 0.0625) / 2)
+    page = ground.client.get("/", params={"season": "2026Q2"}, headers={"Accept": "text/html"}).text
+    assert "Leaderboard in 2026Q2" in page
+    assert "0.250" in page
+
+
 def test_a_board_of_another_region_or_season_is_refused(ground: Floor) -> None:
     """R-33: a name that is none is not another word for all, and fills no memory."""
-    for name, value in (("theater", "atlantis"), ("theater", ""), ("season", "2026Q1")):
+    for name, value in (("theater", "atlantis"), ("theater", ""), ("season", "2026Q1"), ("season", "x")):
         told = ground.client.get(f"{BASE}/leaderboard", params={name: value})
         assert said(told) == (400, "invalid_payload", name)
     assert ground.client.get(f"{BASE}/leaderboard?season=all&theater=iran").json()["theater"] == "iran"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from shutil import copytree, ignore_patterns
@@ -13,7 +13,8 @@ from sqlalchemy import select
 from openoutcry.arena import rescoring
 from openoutcry.arena.log.records import canonical
 from openoutcry.arena.log.writer import checkpoint_of
-from openoutcry.arena.scoring import Board, facts_of, score
+from openoutcry.arena.scoring import Board, Row, facts_of, score
+from openoutcry.arena.scoring.settlement import SETTLED, settle
 from openoutcry.arena.store.arena import COSIGNATURES, Arena
 from openoutcry.arena.store.reading import facts_at, record_texts, submitted
 from openoutcry.arena.store.state import State
@@ -78,6 +79,23 @@ def board_of(arena: Arena, moment: int, window: tuple[int, int] | None = None, t
         state.read(connection)
         facts = replace(facts_at(connection, state, moment), window=window)
     return score(facts, theater)
+
+
+def standings(
+    arena: Arena, moment: int, windows: Mapping[str, tuple[int, int] | None]
+) -> dict[str, tuple[int, list[Row]]]:
+    """Return each season's count of settled markets, and its agents with a score."""
+    with arena.reading.connect() as connection:
+        state = State()
+        state.read(connection)
+        facts = facts_at(connection, state, moment)
+    ends = settle(facts.resolutions, moment, facts.parameters.grace_s).values()
+    finals = [each.settled_us for each in ends if each.state == SETTLED and each.settled_us is not None]
+    found = {}
+    for name, window in windows.items():
+        rows = [row for row in score(replace(facts, window=window)).rows if row.n_scored]
+        found[name] = sum(window is None or window[0] <= at < window[1] for at in finals), rows
+    return found
 
 
 def score_faults(folder: Path) -> list[str]:

@@ -61,10 +61,26 @@ def day_of(moment: int) -> str:
     return text_of(moment)[:10]
 
 
-def season_of(moment: int) -> tuple[str, tuple[int, int]]:
+def season_of(moment: int) -> tuple[str, Window]:
     """Return the quarter of a moment, such as `2026Q2`, and its window (Q-4)."""
     at = _EPOCH + timedelta(microseconds=moment)
     quarter = (at.month - 1) // 3
     edges = [_EPOCH.replace(year=at.year + later // 4, month=later % 4 * 3 + 1) for later in (quarter, quarter + 1)]
     start, end = ((edge - _EPOCH) // timedelta(microseconds=1) for edge in edges)
     return f"{at.year}Q{quarter + 1}", (start, end)
+
+
+Window = tuple[int, int]
+"""The first moment of a season, and the one after its last."""
+ALL = "all"
+"""All time, beside seasons."""
+
+
+def seasons(began: str, moment: int) -> dict[str, Window | None]:
+    """Return the seasons from a day until a moment, after all time, without window."""
+    found: dict[str, Window | None] = {ALL: None}
+    at = moment_of("began", f"{began}T00:00:00Z")
+    while at <= moment:
+        name, window = season_of(at)
+        found[name], at = window, window[1]
+    return found

@@ -6,7 +6,6 @@ What changes something is a record of the log. A server may run meanwhile: it re
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -100,20 +99,20 @@ def season(
     database: str | None = DATABASE,
 ) -> None:
     """List seasons, or the board of one."""
-    from openoutcry.arena.exporting import board_of
+    from openoutcry.arena.exporting import board_of, standings
     from openoutcry.arena.protocol import THEATERS
-    from openoutcry.arena.times import now, season_of, text_of
+    from openoutcry.arena.times import now, seasons, text_of
 
     if theater is not None and (theater not in THEATERS or name is None):
         wanted = f"`--theater` must be one of {', '.join(THEATERS)}, of a season"
         raise refusal("argument_invalid", f"{wanted}; received {theater!r}")
     with opened(folder, database) as arena:
         moment, state = now(), arena.state
-        seasons = {"all": None} | dict(_seasons(season_of, arena, moment))
+        windows = seasons(state.began, moment)
         if name is not None:
-            if name not in seasons:
-                raise refusal("argument_invalid", f"a season of {', '.join(seasons)} is required; received {name!r}")
-            for row in board_of(arena, moment, seasons[name], theater).rows:
+            if name not in windows:
+                raise refusal("argument_invalid", f"a season of {', '.join(windows)} is required; received {name!r}")
+            for row in board_of(arena, moment, windows[name], theater).rows:
                 scores = (row.brier, row.brier_skill_score, row.roi)
                 told = "  ".join(_score(each) for each in scores)
                 typer.echo(f"{row.rank or '-':>5}  {row.slug:40}  {row.n_scored:>6}  {told}")
@@ -122,27 +121,9 @@ def season(
         n_records = arena.writer.log.end.seq
         typer.echo(f"log: {arena.key.verifier.name}, {n_records:,} records since {state.began}")
         typer.echo(f"agents: {len(state.agents):,}, snapshots: {len(state.snapshots):,}, newest {latest}")
-        for each, window in seasons.items():
-            rows = board_of(arena, moment, window).rows
-            scored = [row for row in rows if row.n_scored]
-            settled = _settled(arena, window)
+        for each, (settled, scored) in standings(arena, moment, windows).items():
             best = f", first {scored[0].slug}" if scored else ""
             typer.echo(f"{each}: {settled:,} markets with a result, {len(scored):,} agents scored{best}")
-
-
-def _seasons(season_of: Any, arena: Arena, moment: int) -> Iterator[tuple[str, tuple[int, int]]]:
-    from openoutcry.arena.times import moment_of
-
-    at = moment_of("began", f"{arena.state.began}T00:00:00Z")
-    while at <= moment:
-        name, window = season_of(at)
-        yield name, window
-        at = window[1]
-
-
-def _settled(arena: Arena, window: tuple[int, int] | None) -> int:
-    found = [each.resolved_at for each in arena.state.markets.values() if each.outcome and each.resolved_at]
-    return sum(window is None or window[0] <= at < window[1] for at in found)
 
 
 def _score(value: float | None) -> str:

@@ -13,12 +13,10 @@ from openoutcry.arena.server.boards import Boards
 from openoutcry.arena.server.listing import with_market
 from openoutcry.arena.server.settings import Settings
 from openoutcry.arena.store.state import State
-from openoutcry.arena.times import moment_of
+from openoutcry.arena.times import ALL, moment_of
 
 PAGE = 50
 """Agents of a page."""
-SEASONS = ("all",)
-"""Whose boards are served."""
 SHOWN = 10
 """Decisions of a submission that a profile shows; its own page shows all."""
 
@@ -60,11 +58,12 @@ class Agents:
     def leaderboard(self, query: Mapping[str, str]) -> dict[str, Any]:
         """Return what the leaderboard says (R-33, R-34)."""
         theater, least = asked.theater(query), asked.whole(query, "min_n", 0)
-        asked.one_of(query, "season", SEASONS)
+        season = asked.one_of(query, "season", tuple(self._boards.seasons())) or ALL
         sort = asked.one_of(query, "sort", tuple(SORTS)) or "skill"
-        found = self._boards.board(theater)
+        found = self._boards.board(theater, season)
         rows = sorted((row for row in found.rows if row.n_scored >= least), key=SORTS[sort])
-        kept = {"theater": theater, "min_n": least or None, "sort": None if sort == "skill" else sort}
+        told = None if season == ALL else season
+        kept = {"theater": theater, "season": told, "min_n": least or None, "sort": None if sort == "skill" else sort}
         paging = asked.Paging.of(rows, query, PAGE, "/", **kept)
         spans = [_skill(row) for row in paging.rows]
         ends = drawing.bounds(spans)
@@ -73,6 +72,8 @@ class Agents:
             "board": found,
             "theater": theater,
             "theaters": THEATERS,
+            "season": told,
+            "seasons": list(self._boards.seasons()),
             "min_n": least,
             "sort": sort,
             "paging": paging,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from openoutcry.arena.pages.rendering import address
-from openoutcry.arena.protocol import THEATERS, ArenaError
+from openoutcry.arena.protocol import THEATERS, ArenaError, is_submission_id
 
 _MOST = 10**6
 _DAY = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])", re.ASCII)
@@ -42,6 +42,14 @@ def day(query: Mapping[str, str]) -> str | None:
     text = query.get("date") or None
     if text is not None and not _DAY.fullmatch(text):
         raise ArenaError("invalid_payload", f"a day such as 2026-05-08 is required; received {text[:32]!r}", "date")
+    return text
+
+
+def submission(query: Mapping[str, str], name: str) -> str | None:
+    """Return the submission that is asked for by its id; None where none is."""
+    text = query.get(name) or None
+    if text is not None and not is_submission_id(text):
+        raise ArenaError("invalid_payload", f"the id of a submission is required; received {text[:32]!r}", name)
     return text
 
 

@@ -55,13 +55,14 @@ class Logbook:
             days_told = [self._day(each) for each in paging.rows]
             return {"date": None, "days": days_told, "paging": paging, "vkey": vkey, "witnesses": self._witnesses()}
         place = known.index(asked_for)
-        rows, older = self._submissions(asked_for, query.get("before", ""))
+        before = asked.submission(query, "before")
+        rows, older = self._submissions(asked_for, before)
         return {
             "date": asked_for,
             "days": [self._day(asked_for)],
             "rows": rows,
             "older": older,
-            "is_first_page": not query.get("before"),
+            "is_first_page": before is None,
             "day_before": known[place + 1] if place + 1 < len(known) else None,
             "day_after": known[place - 1] if place else None,
             "vkey": vkey,
@@ -104,7 +105,7 @@ class Logbook:
             "at": moment_of("at", told["at"]),
         }
 
-    def _submissions(self, day: str, before: str) -> tuple[list[dict[str, Any]], str | None]:
+    def _submissions(self, day: str, before: str | None) -> tuple[list[dict[str, Any]], str | None]:
         """Return submissions of a day, the newest first, and the address of older ones.
 
         Only records are read, which are public: they say how many decisions there are, and of none what it is.
@@ -113,7 +114,7 @@ class Logbook:
         received, name = submissions.c.received_at, submissions.c.submission_id
         # An id begins with the time, and is indexed. One that came as a day ended may have an id of the next.
         first, last = (str(ULID.from_timestamp(each // 1000))[:10] for each in (begin, begin + DAY + HOUR))
-        wanted = [received >= begin, received < begin + DAY, name >= first, name < (before[:26] or last)]
+        wanted = [received >= begin, received < begin + DAY, name >= first, name < (before or last)]
         joined = select(submissions.c.submission_id, submissions.c.sha256, received, records.c.record).join(
             records, records.c.seq == submissions.c.seq
         )

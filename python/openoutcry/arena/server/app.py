@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import FastAPI, Query, Request
 from fastapi.exceptions import RequestValidationError
@@ -27,8 +27,10 @@ from openoutcry.arena.server.registering import Registrations, Rotations
 from openoutcry.arena.server.registry import Registry
 from openoutcry.arena.server.settings import Settings
 from openoutcry.arena.store.arena import COSIGNATURES, Arena
+from openoutcry.arena.times import ALL
 
 MOST_ROWS = 500
+_SEASON = f"^({ALL}|[0-9]{{4}}Q[1-4])$"
 _TEXT = {"schema": {"type": "string"}}
 _PROOF: dict[int | str, dict[str, Any]] = {200: {"model": documents.ProofBody, "content": {"text/plain": _TEXT}}}
 _BINARY: dict[int | str, dict[str, Any]] = {
@@ -106,12 +108,13 @@ def _add_agents(app: FastAPI, arena: Arena, boards: Boards, door: Door) -> None:
         limit: Annotated[int, Query(ge=1, le=MOST_ROWS)] = 50,
         cursor: Annotated[int, Query(ge=0, description="`next_cursor` of the page before.")] = 0,
         theater: Annotated[Theater | None, Query(description="The board of one region.")] = None,
-        season: Annotated[Literal["all"], Query(description="The board of all time is served.")] = "all",
+        season: Annotated[str, Query(description="A quarter such as `2026Q2`, or all.", pattern=_SEASON)] = ALL,
         min_n: Annotated[int, Query(ge=0, description="Agents with so many scored decisions at least.")] = 0,
     ) -> dict[str, Any]:
         """Return agents by skill."""
         door.admitted(request)
-        return await run_in_threadpool(boards.leaderboard, theater, min_n, cursor, limit)
+        found = await run_in_threadpool(boards.board, theater, season)
+        return boards.leaderboard(found, season, min_n, range(cursor, cursor + limit))
 
     @app.get(f"{BASE}/agents/{{slug}}", response_model=None, responses={200: {"model": documents.AgentBody}})
     async def agent(request: Request, slug: str) -> Response:

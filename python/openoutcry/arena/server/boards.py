@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, NamedTuple
 
 from openoutcry.arena.protocol import THEATERS, ArenaError
-from openoutcry.arena.scoring import Board, Forecasts, Row, board, select
+from openoutcry.arena.scoring import Board, Facts, Forecasts, Row, board, select
 from openoutcry.arena.server.listing import status_of
 from openoutcry.arena.server.settings import Settings
 from openoutcry.arena.store.arena import Arena
 from openoutcry.arena.store.entries import known_agent
 from openoutcry.arena.store.reading import facts_at, n_submitted, submitted
-from openoutcry.arena.times import MINUTE, text_of
+from openoutcry.arena.times import ALL, MINUTE, Window, seasons, text_of
 
 RECENT = 20
 """Submissions that a profile shows."""
@@ -21,8 +21,6 @@ LATEST_WRITTEN = MINUTE
 """What came in time is written by then."""
 AFTER_ALL = 2**62
 """A moment past every cutoff."""
-NOWHERE = ""
-"""A theater that no market names."""
 _SCORES = ("brier", "brier_skill_score", "brier_skill_score_vs_50", "roi", "coverage")
 
 
@@ -31,11 +29,12 @@ _Key = tuple[int, int, int]
 
 
 class _Made(NamedTuple):
-    """Boards by theater, and what they are made of."""
+    """Boards by season and theater, and what they are made of."""
 
     key: _Key
-    forecasts: Forecasts
-    boards: dict[str | None, Board]
+    facts: Facts
+    forecasts: dict[str, Forecasts]
+    boards: dict[tuple[str, str | None], Board]
 
 
 class Boards:
@@ -51,13 +50,23 @@ class Boards:
         self._lock = threading.Lock()
         self._made: _Made | None = None
 
-    def board(self, theater: str | None = None) -> Board:
-        """Return the board of a theater, or of all."""
+    def seasons(self) -> dict[str, Window | None]:
+        """Return the seasons that have begun, and their windows (Q-4)."""
+        return seasons(self._arena.state.began, self._settings.clock())
+
+    def board(self, theater: str | None = None, season: str = ALL) -> Board:
+        """Return the board of a theater or of all, in a season or of all time (Q-2, Q-4).
+
+        Raises:
+            ArenaError: `invalid_payload`: there is no such one, and no end of names for it.
+        """
+        known = self.seasons()
+        if season not in known:
+            raise ArenaError("invalid_payload", f"{', '.join(known)} is required; received {season[:32]!r}", "season")
         if theater is not None and theater not in THEATERS:
-            # They are all the same, and there is no end of them.
-            theater = NOWHERE
-        made = self._made
-        kept = None if made is None else made.boards.get(theater)
+            raise ArenaError("invalid_payload", f"a theater is required; received {theater[:32]!r}", "theater")
+        made, asked = self._made, (season, theater)
+        kept = None if made is None else made.boards.get(asked)
         if kept is not None and made is not None and made.key == self._key(self._settings.clock()):
             return kept
         # While one thread makes a board, the others are shown the one before.
@@ -65,20 +74,23 @@ class Boards:
             assert kept is not None
             return kept
         try:
-            return self._made_now(theater)
+            return self._made_now(theater, season)
         finally:
             self._lock.release()
 
-    def _made_now(self, theater: str | None) -> Board:
+    def _made_now(self, theater: str | None, season: str) -> Board:
         moment, made = self._settings.clock(), self._made
         key = self._key(moment)
         if made is None or made.key != key:
             with self._arena.reading.connect() as connection:
-                made = _Made(key, select(facts_at(connection, self._arena.state, moment)), {})
-        if theater not in made.boards:
-            made.boards[theater] = board(made.forecasts, theater)
+                made = _Made(key, facts_at(connection, self._arena.state, moment), {}, {})
+        if season not in made.forecasts:
+            made.forecasts[season] = select(replace(made.facts, window=self.seasons()[season]))
+        asked = season, theater
+        if asked not in made.boards:
+            made.boards[asked] = board(made.forecasts[season], theater)
         self._made = made
-        return made.boards[theater]
+        return made.boards[asked]
 
     def _key(self, moment: int) -> _Key:
         """Return what a board depends on.
@@ -93,19 +105,26 @@ class Boards:
         n_open = sum((moment <= each) + (moment <= each + LATEST_WRITTEN) for each in cutoffs)
         return changes, n_open, n_final
 
-    def leaderboard(self, theater: str | None, least: int, place: int, limit: int) -> dict[str, Any]:
-        """Return rows from a place on (R-33, R-34)."""
-        found = self.board(theater)
+    def leaderboard(self, found: Board, season: str, least: int, page: range) -> dict[str, Any]:
+        """Return rows of a board (R-33, R-34).
+
+        Args:
+            found: The board.
+            season: Its name.
+            least: Decisions that are scored, at least.
+            page: Places of rows.
+        """
         rows = [row for row in found.rows if row.n_scored >= least]
-        cursor = str(place + limit) if place + limit < len(rows) else None
+        cursor = str(page.stop) if page.stop < len(rows) else None
         return {
             "as_of": text_of(found.at_us),
             "scoring_version": found.scoring_version,
-            "theater": theater,
+            "theater": found.theater,
+            "season": season,
             "fee_model": found.parameters.fee_model,
             "n_agents": len(rows),
             "next_cursor": cursor,
-            "rows": [self._row(row) for row in rows[place : place + limit]],
+            "rows": [self._row(row) for row in rows[page.start : page.stop]],
         }
 
     def _row(self, row: Row) -> dict[str, Any]:

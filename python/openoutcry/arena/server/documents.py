@@ -64,6 +64,7 @@ class LeaderboardBody(BaseModel):
     as_of: Moment
     scoring_version: str
     theater: str | None
+    season: Annotated[str, Field(examples=["2026Q2"])]
     fee_model: str
     n_agents: int
     next_cursor: str | None
