@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ pytestmark = pytest.mark.once
 
 MARKET = "kalshi:KXIRANSTRIKE-DEMO1"
 NOBODY = ("--url", "http://127.0.0.1:1")
-SERVE = ("serve", "--data-dir", "new")
+SERVE = ("serve", "--port", "0", "--data-dir", "new")
 OWN = ("--data-dir", "arena")
 
 
@@ -57,8 +58,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ((*SERVE, "--plan", "full"), "directory"),
         ((*SERVE, "--plan", "broken.json"), "the plan cannot be read"),
         ((*SERVE, "--plan", "object.json"), "the plan cannot be read"),
-        (("serve", "--data-dir", "file"), "File exists"),
-        (("serve", "--data-dir", "spoiled"), "file is not a database"),
+        (("serve", "--port", "0", "--data-dir", "file"), "File exists"),
+        (("serve", "--port", "0", "--data-dir", "spoiled"), "file is not a database"),
         (("season", "--data-dir", "spoiled"), "file is not a database"),
         (("season", *OWN, "--database", "junk"), "a database of an arena"),
         (("season", "all", *OWN, "--theater", "irn"), "`--theater` must be one of iran, israel"),
@@ -105,3 +106,11 @@ def test_an_export_of_something_else_has_faults_and_no_traceback(folder: Path) -
         done = typed("arena", "verify", name, "--recompute-scores", cwd=folder)
         assert (done.returncode, done.stderr) == (1, ""), name
         assert "log.jsonl" in done.stdout
+
+
+def test_a_port_that_is_taken_is_refused_before_anything_is_made(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = str(other.getsockname()[1])
+        done = typed("arena", "serve", "--port", port, "--data-dir", "new", cwd=tmp_path)
+    assert (done.returncode, "an address that is free is required" in done.stderr) == (2, True), done.stderr
+    assert not (tmp_path / "new").exists()

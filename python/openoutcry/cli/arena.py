@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import sys
 import time
 from collections.abc import Iterator
@@ -82,7 +83,7 @@ def _limit(default: int, told: str) -> Any:
 
 @app.command(epilog=SERVE_EXAMPLES)
 def serve(
-    port: int = typer.Option(PORT, min=1, max=65535, help="Port."),
+    port: int = typer.Option(PORT, min=0, max=65535, help="Port; 0 for one that is free."),
     host: str = typer.Option("127.0.0.1", help="Address; 0.0.0.0 for all."),
     folder: Path = DATA,
     database: str | None = DATABASE,
@@ -101,26 +102,32 @@ def serve(
     from openoutcry.arena.server.app import app_of
     from openoutcry.arena.server.settings import Settings, networks_of, witnesses_of
 
-    with opened(folder, database, is_new=True) as arena:
+    with _listening(host, port) as taken, opened(folder, database, is_new=True) as arena:
         season, kind = _season(arena, plan, folder, is_sandbox=sandbox)
         season.start()
         settings = Settings(
             public, rate_key, rate_anon, register_cap, networks_of(tuple(proxy)), witnesses_of(tuple(witness))
         )
-        typer.echo(f"arena: http://{host}:{port}, {len(arena.state.markets)} markets, {kind} season")
+        place = f"{host}:{taken.getsockname()[1]}"
+        typer.echo(f"arena: http://{place}, {len(arena.state.markets)} markets, {kind} season")
         typer.echo(f"key of the log: {arena.key.verifier}")
+        # Whose `X-Forwarded-For` is believed is for `--proxy` to say, and not for uvicorn.
+        config = uvicorn.Config(app_of(arena, settings), log_level="warning", access_log=False, proxy_headers=False)
         try:
-            # Whose `X-Forwarded-For` is believed is for `--proxy` to say, and not for uvicorn.
-            uvicorn.run(
-                app_of(arena, settings),
-                host=host,
-                port=port,
-                log_level="warning",
-                access_log=False,
-                proxy_headers=False,
-            )
+            with suppress(KeyboardInterrupt):
+                uvicorn.Server(config).run([taken])
         finally:
             season.stop()
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    """Return a socket that listens: where the port is another's, nothing has begun yet."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=2048)
+    except (OSError, OverflowError) as error:
+        told = f"an address that is free is required; received {host}:{port}: {error}"
+        raise refusal("argument_invalid", told) from error
 
 
 def _season(arena: Arena, plan: str | None, folder: Path, *, is_sandbox: bool) -> tuple[Season, str]:
@@ -310,11 +317,14 @@ def questions(
         raise refusal("argument_invalid", f"a split of {', '.join(SPLITS)} is required; received {split!r}")
     season = PastSeason.read(folder, vkey)
     found = dict.fromkeys(SPLITS if split is None else [split], 0)
-    with out.open("w", encoding="utf-8") as file:
+    # Whole, or not there: rows that end in the middle would train as well.
+    begun = out.with_name(f"{out.name}.tmp")
+    with begun.open("w", encoding="utf-8") as file:
         for each in season.questions(Sampling(every_hours, embargo_hours)):
             if each.split in found:
                 file.write(each.to_line())
                 found[each.split] += 1
+    begun.replace(out)
     typer.echo(f"verified: {season.vkey}")
     typer.echo(f"questions: {', '.join(f'{count:,} {name}' for name, count in found.items())} in {out}")
 

@@ -22,7 +22,7 @@ from openoutcry.arena.store.submitting import Submitting
 from openoutcry.arena.store.tables import snapshots
 from openoutcry.arena.store.writer import Writer
 from openoutcry.arena.strict import moment_at
-from openoutcry.arena.times import text_of
+from openoutcry.arena.times import MINUTE, text_of
 
 KEPT = 8
 """Snapshots whose bytes are held in memory."""
@@ -136,7 +136,7 @@ class Intel(Plain):
     def _newest(self) -> int:
         latest = self._state.latest
         if latest is None or self._settings.clock() - latest > self._settings.stale_after:
-            told = "a snapshot of the last 20 minutes is required; there is none"
+            told = f"a snapshot of the last {self._settings.stale_after // MINUTE} minutes is required; there is none"
             raise ArenaError("snapshot_unavailable", told, retry_after=60)
         return latest
 
