@@ -24,9 +24,9 @@ from openoutcry.arena.log.notes import Checkpoint, open_checkpoint
 from openoutcry.arena.log.proofs import leaf_hash
 from openoutcry.arena.server.registry import Registry
 from openoutcry.arena.store.arena import Arena
-from openoutcry.arena.store.database import Database
+from openoutcry.arena.store.database import MIGRATIONS, NEWEST, Database
 from openoutcry.arena.store.entries import Registering
-from openoutcry.arena.store.tables import records, tiles
+from openoutcry.arena.store.tables import METADATA, records, tiles
 from openoutcry.arena.store.tiling import full_tiles, read_log
 from openoutcry.openoutcry_py import MerkleTree, OpenOutcryError
 
@@ -120,3 +120,23 @@ def test_an_arena_without_its_last_records_does_not_open(tmp_path: Path) -> None
     base.close()
     with pytest.raises(OpenOutcryError, match="value_invalid: the records that the last checkpoint is of"):
         Arena(tmp_path)
+
+
+def test_the_migrations_make_the_tables_that_are_asked(tmp_path: Path) -> None:
+    """R-28: with their indexes; and a database of the newest version is left as it is."""
+    from alembic.autogenerate import compare_metadata
+    from alembic.config import Config
+    from alembic.migration import MigrationContext
+    from alembic.script import ScriptDirectory
+
+    database = Database.in_file(tmp_path / "base.sqlite")
+    database.migrate()
+    with database.reading.connect() as connection:
+        context = MigrationContext.configure(connection)
+        assert context.get_current_revision() == NEWEST
+        assert compare_metadata(context, METADATA) == []
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS))
+    assert ScriptDirectory.from_config(config).get_current_head() == NEWEST
+    database.migrate()
+    database.close()
