@@ -45,7 +45,8 @@ fi
 me=(--retry-all-errors --header @"$work/authorization")
 
 ask "$work/markets" "$url/markets" "${me[@]}"
-as_of=$(jq --raw-output .as_of "$work/markets")
+as_of=$(jq --raw-output '.as_of // empty' "$work/markets")
+[ -n "$as_of" ] || { echo "no snapshot is published yet: come back in ten minutes" >&2; exit 1; }
 ask "$work/snapshot" "$url/intel?as_of=$as_of" "${me[@]}"
 decide "$work/snapshot" "$work/markets" >"$work/decisions"
 # `submitted_at` only informs: the time of now would make another body of the same decisions, sent again.

@@ -77,10 +77,14 @@ class Season:
         key = fingerprint(sha256(slug.encode()).digest())
         self.append({"type": kind, "agent_slug": slug, "display_name": f"{slug} é\n", "at": AS_OF, "key_sha256": key})
 
-    def submit(self, decisions: Sequence[dict[str, Any]], slug: str = "ada") -> dict[str, Any]:
+    def submit(
+        self, decisions: Sequence[dict[str, Any]], slug: str = "ada", received: str | None = None
+    ) -> dict[str, Any]:
         """Append a submission, and return its receipt."""
         name, (as_of, content) = ulid(len(self.opened)), next(iter(self.snapshots.items()))
-        members = (name, slug, "2026-05-08T12:01:00.000250Z", as_of, sha256(content).hexdigest())
+        # A second after the newest snapshot: whatever one is decided on, the log says in which order they came.
+        received = received or f"{max(self.snapshots)[:17]}01.000250Z"
+        members = (name, slug, received, as_of, sha256(content).hexdigest())
         # The same salts in every run.
         salts = b"".join(sha256(f"{name} {each}".encode()).digest() for each in decisions)
         record, opened = seal_submission(members, [told(**each) for each in decisions], self.writer.end, salts)

@@ -101,8 +101,9 @@ class Model:
     def resolve(self, market_id: str, status: str, outcome: str | None, actual_close: int | None) -> bool:
         """Take note of a result, or refuse it; the last one stands, and a final one is amended in the open (R-44)."""
         market = self.markets[market_id]
-        is_final = market.outcome is not None and self.status(market) == "settled"
-        if is_final and status in ("determined", "finalized") and outcome != market.outcome:
+        is_said_again = outcome is not None and outcome == market.outcome
+        may_follow = {"amended", "void", "scalar"} | ({"disputed"} if market.status == "determined" else set())
+        if self.status(market) == "settled" and status not in may_follow and not is_said_again:
             return False
         market.status, market.outcome, market.resolved_at = status, outcome, self.clock
         market.actual_close = market.actual_close if actual_close is None else actual_close

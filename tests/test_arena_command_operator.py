@@ -136,11 +136,14 @@ def test_a_close_that_is_yet_to_come_is_refused(ground: Floor, tmp_path: Path) -
 def test_a_result_that_is_final_is_corrected_in_the_open(ground: Floor, tmp_path: Path) -> None:
     """R-44, Q-1: `finalized` again with another outcome would be an amendment that is not called one."""
     said(tmp_path, "resolve", MARKET, "finalized", "--outcome", "no")
-    assert "`amended` is required" in refused(tmp_path, "resolve", MARKET, "finalized", "--outcome", "yes")
-    assert "`amended` is required" in refused(tmp_path, "resolve", MARKET, "determined", "--outcome", "yes")
+    for words in (["finalized", "--outcome", "yes"], ["determined", "--outcome", "yes"], ["disputed"]):
+        assert "amended, void, scalar is required" in refused(tmp_path, "resolve", MARKET, *words)
     said(tmp_path, "resolve", MARKET, "finalized", "--outcome", "no")
     said(tmp_path, "resolve", MARKET, "amended", "--outcome", "yes")
-    assert [each["outcome"] for each in records(ground, "resolution")] == ["no", "no", "yes"]
+    said(tmp_path, "resolve", MARKET, "void")
+    assert "amended, void, scalar is required" in refused(tmp_path, "resolve", MARKET, "finalized", "--outcome", "no")
+    said(tmp_path, "amend", MARKET, "no")
+    assert [each["outcome"] for each in records(ground, "resolution")] == ["no", "no", "yes", None, "no"]
 
 
 def test_seasons_are_quarters_and_a_market_is_of_the_one_in_which_it_was_final(ground: Floor, tmp_path: Path) -> None:

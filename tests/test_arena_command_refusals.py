@@ -15,6 +15,8 @@ pytest.importorskip("sqlalchemy")
 
 from arena_floors import floor
 
+from openoutcry.arena.seasons import GoingOn
+
 pytestmark = pytest.mark.once
 
 MARKET = "kalshi:KXIRANSTRIKE-DEMO1"
@@ -33,6 +35,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (found / "file").write_text("x")
     (found / "broken.json").write_text("[{")
     (found / "object.json").write_text("{}")
+    (found / "nan.json").write_text(json.dumps([{"market_id": MARKET, "yes_probability": float("nan")}]))
     (found / "bytes.json").write_bytes(b"\xff")
     (found / "good.json").write_text(json.dumps([{"market_id": MARKET, "yes_probability": 0.5}]))
     (found / "full" / "junk").mkdir(parents=True)
@@ -48,6 +51,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     [
         (("submit", "ada", "broken.json", *NOBODY), "a file of JSON"),
         (("submit", "ada", "bytes.json", *NOBODY), "a file of JSON"),
+        (("submit", "ada", "nan.json", *NOBODY), "a file of JSON"),
+        (("questions", "full", "--out", "file"), "a file that is not there yet"),
+        (("questions", "full", "--out", "q", "--every-hours", "1e300"), "at most 1,000,000"),
         (("submit", "ada", "none.json", *NOBODY), "a file of JSON"),
         (("submit", "ada", "full", *NOBODY), "a file of JSON"),
         (("submit", "ada", "object.json", *NOBODY), "a JSON list"),
@@ -106,6 +112,19 @@ def test_an_export_of_something_else_has_faults_and_no_traceback(folder: Path) -
         done = typed("arena", "verify", name, "--recompute-scores", cwd=folder)
         assert (done.returncode, done.stderr) == (1, ""), name
         assert "log.jsonl" in done.stdout
+
+
+@pytest.mark.parametrize("words", [["--sandbox"], ["--plan", "shipped"]])
+def test_a_season_does_not_go_on_as_one_of_another_kind(words: list[str], tmp_path: Path) -> None:
+    """R-46: made-up markets stay out of a real log, and real ones out of a demo's."""
+    with floor(tmp_path / "arena") as ground:
+        ground.arena.writer.write(GoingOn("demo"))
+        size = ground.arena.writer.log.end.seq
+    done = typed("arena", "serve", "--port", "0", *OWN, *words, cwd=tmp_path)
+    assert (done.returncode, "served as the demo season" in done.stderr) == (2, True), done.stderr
+    with floor(tmp_path / "arena") as ground:
+        ground.arena.writer.write(GoingOn("demo"))
+        assert ground.arena.writer.log.end.seq == size
 
 
 def test_a_port_that_is_taken_is_refused_before_anything_is_made(tmp_path: Path) -> None:

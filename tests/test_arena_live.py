@@ -82,11 +82,18 @@ def test_r16_what_was_kept_makes_the_published_bytes_again(world: World) -> None
     assert len(bodies) == 3
 
 
-def test_r14_and_r20_an_edge_at_which_no_source_answers_has_no_snapshot_then_or_later(world: World) -> None:
+def test_r14_and_r20_an_edge_at_which_no_source_answers_has_no_snapshot_then_or_later(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
     edge = micros(AS_OF)
     world.go(edge)
     world.is_down = True
+    caplog.clear()
     world.go(edge + CADENCE)
+    first, lost, last = (words.partition(": ")[2] for words in caplog.messages)
+    assert first == "did not answer: gdelt, kalshi, rss, usgs, wikipedia"
+    assert "1 kalshi.no_answer" in lost
+    assert last == "nothing is published, since no source answered", "the operator is told"
     world.is_down = False
     world.go(edge + 2 * CADENCE)
     assert world.published() == [edge, edge + 2 * CADENCE]

@@ -106,7 +106,7 @@ ACTS: list[Callable[[Season, Any], object]] = [
     lambda made, decisions: made.submit(decisions),
     lambda made, _: made.end_day(),
     lambda made, _: made.register(f"agent-{len(made.records)}"),
-    lambda made, _: made.resolve("kalshi:KXA-26"),
+    lambda made, _: made.resolve("kalshi:KXZ-26"),
     lambda made, _: made.publish(f"2026-05-08T13:{len(made.records) % 60:02}:00Z", SNAPSHOT),
     lambda made, _: made.score(),
     lambda made, _: made.suspend(),
@@ -121,6 +121,33 @@ def test_both_take_any_log_that_was_written(tmp_path_factory: pytest.TempPathFac
     for act, decisions in acts:
         act(made, decisions)
     assert places(made.export(tmp_path_factory.mktemp("export"))) == set()
+
+
+def test_a_submission_that_was_dated_back_is_found_though_the_log_is_signed(tmp_path: Path) -> None:
+    """R-28: whoever has the log's key cannot say later that a decision came before a snapshot that stands before it."""
+    edge = "2026-05-08T13:00:00Z"
+    moments = ("2026-05-08T12:59:59.999999Z", "2026-05-08T12:01:00Z", edge, "2026-05-08T13:00:00.000001Z")
+    for received in moments:
+        made = Season().begin()
+        made.publish()
+        made.publish(edge)
+        made.submit([decision("KXA-26", 0.5)])
+        made.submit([decision("KXB-26", 0.5)], received=received)
+        wanted = set() if received >= edge[:-1] else {("log.jsonl", 4)}
+        assert places(made.export(tmp_path / received)) == wanted, received
+
+
+@pytest.mark.parametrize("status", ["finalized", "determined", "void"])
+def test_a_decision_after_its_result_is_found_when_it_is_opened(status: str, tmp_path: Path) -> None:
+    """R-28, R-44: whatever it says of when it was received."""
+    made = Season().begin()
+    made.publish()
+    made.submit([decision("KXA-26", 0.5)])
+    made.resolve("kalshi:KXA-26", None if status == "void" else "yes", status)
+    made.submit([decision("KXB-26", 0.5)])
+    assert places(made.export(tmp_path / "honest")) == set()
+    made.submit([decision("KXB-26", 0.5), decision("KXA-26", 1.0)])
+    assert places(made.export(tmp_path / "late")) == {("reveals.jsonl", 2)}
 
 
 LINES = FILES["log.jsonl"].splitlines()
@@ -314,7 +341,7 @@ def test_the_file_alone_verifies_an_export_and_names_the_record(tmp_path: Path) 
     code, text = command(alone, "export", folder, "--all")
     assert code == 1
     first, second = text.splitlines()[:2]
-    assert first.startswith("log.jsonl:8: record 7: `prev_sha256` must be ")
+    assert first.startswith("log.jsonl:8, record 7: `prev_sha256` must be ")
     assert second.startswith("checkpoint: `size and root` must be ")
     assert command(alone, "export", folder) == (1, first + "\n")
 

@@ -217,11 +217,11 @@ def test_a_market_is_asked_about_as_often_as_wanted(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["every_hours", "embargo_hours"])
-@pytest.mark.parametrize("value", [-1.0, float("nan"), float("inf")])
+@pytest.mark.parametrize("value", [-1.0, float("nan"), float("inf"), 1e300])
 def test_hours_that_are_none_are_refused(name: str, value: float) -> None:
     with pytest.raises(OpenOutcryError, match=f"`{name}` must be"):
         Sampling(**{name: value})
-    with pytest.raises(OpenOutcryError, match="`every_hours` must be above 0; received 0"):
+    with pytest.raises(OpenOutcryError, match="`every_hours` must be above 0 and at most 1,000,000; received 0"):
         Sampling(every_hours=0)
 
 

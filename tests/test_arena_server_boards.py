@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,8 +15,10 @@ pytest.importorskip("sqlalchemy")
 from arena_floors import BASE, Floor, said
 
 from openoutcry.arena import verifier
+from openoutcry.arena.scoring import Parameters
 from openoutcry.arena.server import boards
 from openoutcry.arena.store import batch, writer
+from openoutcry.arena.store.entries import SettingRules
 from openoutcry.arena.times import DAY, SECOND, moment_of, text_of
 
 pytestmark = pytest.mark.once
@@ -125,6 +128,26 @@ def test_while_a_board_is_made_others_are_shown_the_one_before(ground: Floor, mo
     ground.register("two")
     assert [row.slug for row in found.board().rows] == ["one", "two"]
     assert meanwhile == [before]
+
+
+def test_a_board_is_of_the_newest_rules(ground: Floor) -> None:
+    """R-33: also where nothing else has changed."""
+    assert ground.client.get(f"{BASE}/leaderboard").json()["scoring_version"] == "1"
+    rules = replace(Parameters(), fee_model="none").to_record()
+    ground.arena.writer.write(SettingRules("2", rules, b"[]", ground.clock[0]))
+    told = ground.client.get(f"{BASE}/leaderboard").json()
+    assert (told["scoring_version"], told["fee_model"]) == ("2", "none")
+
+
+def test_a_decision_that_was_shown_is_not_copied_by_turning_the_clock_back(ground: Floor) -> None:
+    """R-27, R-32: a cutoff that has passed stays so, whatever the clock says."""
+    market = ground.client.get(f"{BASE}/markets").json()["markets"][0]
+    ground.register("two")
+    ground.submit("one", (market["market_id"], 0.25))
+    ground.clock[0] = moment_of("t", market["decision_cutoff"]) + SECOND
+    assert "0.25" in ground.client.get(f"{BASE}/agents/one").text
+    ground.clock[0] -= 6 * SECOND
+    assert said(ground.submit("two", (market["market_id"], 0.25)))[:2] == (410, "decision_cutoff_passed")
 
 
 def test_a_proof_is_of_the_checkpoint_that_it_comes_with(ground: Floor) -> None:

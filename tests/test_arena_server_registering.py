@@ -134,6 +134,7 @@ def test_addresses_of_one_network_are_one_and_a_proxy_is_believed(tmp_path: Path
         assert [code("::ffff:192.0.2.2"), code("10.0.0.1")] == [429, 201]
         assert [code("10.0.0.1", "192.0.2.3:4711"), code("10.0.0.1", "192.0.2.3:4712")] == [201, 429], "with a port"
         assert [code("10.0.0.1", "[2001:db8:7::1]:9"), code("10.0.0.1", "2001:db8:7::2")] == [201, 429]
+        assert [code("::ffff:10.0.0.1", "192.0.2.5"), code("10.0.0.1", "192.0.2.5")] == [201, 429], "a mapped proxy"
         assert [code("10.0.0.8", "192.0.2.9, unknown"), code("10.0.0.8", "192.0.2.9, _x")] == [201, 429], "no address"
 
 

@@ -18,13 +18,14 @@ pytest.importorskip("fastapi")
 pytest.importorskip("cryptography")
 pytest.importorskip("sqlalchemy")
 
-from arena_floors import floor
+from arena_floors import BASE, Floor, floor
 
 import openoutcry
+from openoutcry import OpenOutcryError
 from openoutcry.arena import verifier
 from openoutcry.arena.exporting import export
 from openoutcry.arena.store.arena import Arena
-from openoutcry.arena.store.entries import Resolving, Suspending
+from openoutcry.arena.store.entries import Resolving, RotatingKey, Suspending
 
 pytestmark = pytest.mark.once
 
@@ -141,6 +142,50 @@ def test_an_arena_goes_on_after_a_restart_as_it_was(tmp_path: Path) -> None:
         ground.keys["one"] = key
         assert ground.submit("one", (ground.markets()[0], 0.5)).json()["error"] == "duplicate_market"
         assert ground.submit("one", (ground.markets()[1], 0.5)).json()["leaf_index"] == end.seq
+
+
+def test_a_key_that_another_process_has_replaced_opens_nothing(tmp_path: Path) -> None:
+    """Q-9: the old key dies at once, also where the server has not heard of it."""
+    with floor(tmp_path) as ground, Arena(tmp_path) as operator:
+        ground.publish()
+        ground.register("one")
+        ground.keys["one"], old = operator.writer.write(RotatingKey("one", ground.clock[0])), ground.keys["one"]
+        given = {"Authorization": f"Bearer {old}"}
+        body = ground.body("one", (ground.markets()[0], 0.5))
+        for _ in range(2):
+            answer = ground.client.post(f"{BASE}/decisions", json=body, headers=given)
+            assert (answer.status_code, answer.json()["error"]) == (401, "bad_auth")
+        ground.register("two")
+        assert ground.submit("one", (ground.markets()[0], 0.5)).status_code == 200
+
+
+def test_a_market_that_another_process_has_published_is_as_secret(tmp_path: Path) -> None:
+    """R-32: who has not heard of a market shows no decision on it."""
+    with floor(tmp_path) as ground, Arena(tmp_path) as other:
+        late = Floor(other, ground.clock, ground.demo, ground.settings)
+        ground.publish()
+        ground.register("one")
+        receipt = ground.submit("one", (ground.markets()[0], 0.123456)).json()
+        late.arena.state.agents.update(ground.arena.state.agents)
+        assert late.arena.state.markets == {}
+        for path in (f"{BASE}/agents/one", "/agents/one", f"/registry/proof/{receipt['submission_id']}"):
+            answer = late.client.get(path)
+            assert "0.123456" not in answer.text, path
+        export(other, tmp_path / "export", ground.clock[0])
+        assert b"0.123456" not in (tmp_path / "export" / "reveals.jsonl").read_bytes()
+
+
+def test_a_log_without_its_key_is_not_opened_with_another(tmp_path: Path) -> None:
+    """R-28: nothing is made in the place of the lost key."""
+    with floor(tmp_path):
+        pass
+    (tmp_path / "log.key").rename(tmp_path / "kept")
+    with pytest.raises(OpenOutcryError, match=r"`log.key`, which signs the log that is there, is required"):
+        Arena(tmp_path)
+    assert not (tmp_path / "log.key").exists()
+    (tmp_path / "kept").rename(tmp_path / "log.key")
+    with floor(tmp_path) as ground:
+        ground.publish()
 
 
 def test_an_operator_writes_while_the_arena_is_served(tmp_path: Path) -> None:

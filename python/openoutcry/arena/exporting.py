@@ -17,7 +17,6 @@ from openoutcry.arena.scoring import Board, Row, facts_of, score
 from openoutcry.arena.scoring.settlement import SETTLED, settle
 from openoutcry.arena.store.arena import COSIGNATURES, Arena
 from openoutcry.arena.store.reading import facts_at, record_texts, submitted
-from openoutcry.arena.store.state import State
 from openoutcry.arena.store.tables import meta, snapshots
 from openoutcry.arena.times import text_of
 from openoutcry.errors import refusal
@@ -40,13 +39,11 @@ def export(arena: Arena, folder: Path, moment: int) -> int:
         copytree(arena.folder / COSIGNATURES, folder / COSIGNATURES, ignore=ignore_patterns("*.tmp"))
     with arena.reading.connect() as connection:
         # One transaction: all files are of one moment, whatever a server writes meanwhile.
-        state = State()
-        state.read(connection)
         texts = list(record_texts(connection))
         _write(folder / "log.jsonl", texts)
         (folder / "checkpoint").write_text(checkpoint_of(arena.key, texts), encoding="utf-8")
         (folder / "vkey").write_text(f"{arena.key.verifier}\n", encoding="utf-8")
-        found = sorted(submitted(connection, state, moment), key=lambda each: each.seq)
+        found = sorted(submitted(connection, moment), key=lambda each: each.seq)
         lines = (canonical({"submission_id": each.submission_id, "opened": list(each.opened)}) for each in found)
         _write(folder / "reveals.jsonl", (line.encode() for line in lines))
         for row in connection.execute(select(snapshots.c.as_of, snapshots.c.body)):
@@ -54,7 +51,7 @@ def export(arena: Arena, folder: Path, moment: int) -> int:
             (folder / "snapshots" / f"{name}.json").write_bytes(bytes(row.body))
         rates = connection.execute(select(meta.c.value).where(meta.c.key == "base_rates")).scalar_one()
         (folder / "base_rates.json").write_bytes(rates.encode())
-        board = score(facts_at(connection, state, moment))
+        board = score(facts_at(connection, moment))
     (folder / "scores.json").write_text(json.dumps(board.to_json(), allow_nan=False) + "\n", encoding="utf-8")
     return len(texts)
 
@@ -75,9 +72,7 @@ def board_of(arena: Arena, moment: int, window: tuple[int, int] | None = None, t
         theater: Region whose board it is.
     """
     with arena.reading.connect() as connection:
-        state = State()
-        state.read(connection)
-        facts = replace(facts_at(connection, state, moment), window=window)
+        facts = replace(facts_at(connection, moment), window=window)
     return score(facts, theater)
 
 
@@ -86,9 +81,7 @@ def standings(
 ) -> dict[str, tuple[int, list[Row]]]:
     """Return each season's count of settled markets, and its agents with a score."""
     with arena.reading.connect() as connection:
-        state = State()
-        state.read(connection)
-        facts = facts_at(connection, state, moment)
+        facts = facts_at(connection, moment)
     ends = settle(facts.resolutions, moment, facts.parameters.grace_s).values()
     finals = [each.settled_us for each in ends if each.state == SETTLED and each.settled_us is not None]
     found = {}

@@ -25,6 +25,7 @@ from openoutcry.arena.verifier import Export
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import OpenOutcryError
 
+MOST_HOURS = 1_000_000
 SPLITS = ("train", "validation", "test")
 SHARES = (0.6, 0.8)
 """Of the markets with a result, by when it was known: where `train` ends, and where `validation` does."""
@@ -85,8 +86,9 @@ class Sampling:
         """Refuse hours that are none."""
         for name, least in (("every_hours", "above 0"), ("embargo_hours", "at least 0")):
             value = getattr(self, name)
-            if not math.isfinite(value) or value < 0 or (value == 0 and name == "every_hours"):
-                raise refusal("argument_invalid", f"`{name}` must be {least}; received {value}")
+            if not 0 <= value <= MOST_HOURS or (value == 0 and name == "every_hours"):
+                wanted = f"`{name}` must be {least} and at most {MOST_HOURS:,}"
+                raise refusal("argument_invalid", f"{wanted}; received {value}")
 
 
 @dataclass(frozen=True)

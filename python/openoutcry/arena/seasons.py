@@ -5,13 +5,19 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 
+from sqlalchemy import select
+
+from openoutcry.arena.protocol import ArenaError
 from openoutcry.arena.snapshots.building import Snapshot
 from openoutcry.arena.snapshots.markets import Market, markets_of
 from openoutcry.arena.snapshots.precompressed import precompress
 from openoutcry.arena.store.arena import Arena
-from openoutcry.arena.store.entries import ClosingDay, Listing, Publishing
+from openoutcry.arena.store.batch import Batch
+from openoutcry.arena.store.entries import ClosingDay, Listing, Publishing, Told
+from openoutcry.arena.store.tables import meta
 from openoutcry.arena.times import CADENCE, DAY, SECOND, day_of, now
 
 _LOGGER = logging.getLogger("openoutcry.arena")
@@ -55,6 +61,26 @@ def _listing(market: Market) -> Listing:
         micros(market.settlement_at),
         *prices,
     )
+
+
+@dataclass(frozen=True)
+class GoingOn(Told):
+    """An arena is served as what it began as: no real log takes made-up markets.
+
+    Attributes:
+        kind: `demo`, `practice` or `live`.
+    """
+
+    kind: str
+
+    def plan(self, batch: Batch) -> None:
+        """Note it the first time, and refuse another one later."""
+        known = batch.connection.execute(select(meta.c.value).where(meta.c.key == "season")).scalar()
+        if known is None:
+            batch.add(meta, "season", self.kind)
+        elif known != self.kind:
+            wanted = f"an arena that is served as the {known} season that it began as is required"
+            raise ArenaError("invalid_payload", f"{wanted}; received options of a {self.kind} one")
 
 
 class Season:

@@ -53,7 +53,7 @@ def text_of(moment: int) -> str:
 
 @lru_cache(maxsize=1024)
 def _second(whole: int) -> str:
-    return (_EPOCH + timedelta(seconds=whole)).strftime("%Y-%m-%dT%H:%M:%S")
+    return (_EPOCH + timedelta(seconds=whole)).replace(tzinfo=None).isoformat()
 
 
 def day_of(moment: int) -> str:

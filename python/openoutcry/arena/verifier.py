@@ -38,8 +38,7 @@ class Fault(NamedTuple):
     why: str
 
     def __str__(self) -> str:
-        record = f"record {self.line}: " if self.file == "log.jsonl" else ""
-        return f"{self.file}{'' if self.line is None else f':{self.line + 1}'}: {record}{self.why}"
+        return f"{self.file}{'' if self.line is None else f':{self.line + 1}, record {self.line}'}: {self.why}"
 
 
 def canonical(value: Any, depth: int = 0) -> str:
@@ -60,6 +59,7 @@ def canonical(value: Any, depth: int = 0) -> str:
 
 
 _HASH = re.compile("[0-9a-f]{64}").fullmatch
+_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{6})?Z").fullmatch
 # A log has no fractions: as null they are not what stands there.
 _DECODER = json.JSONDecoder(parse_float=lambda _: None, parse_constant=lambda _: None)
 
@@ -129,16 +129,10 @@ class Key(NamedTuple):
 
 
 def _unbase64(text: str) -> bytes:
-    content = b""
     with suppress(ValueError):
-        content = b64decode(text, validate=True)
-    if _base64(content) != text:
-        raise Wrong(f"base 64 in its one form is required; received {text[:80]!r}")
-    return content
-
-
-def _base64(content: bytes) -> str:
-    return b64encode(content).decode()
+        if b64encode(content := b64decode(text, validate=True)).decode() == text:
+            return content
+    raise Wrong(f"base 64 in its one form is required; received {text[:80]!r}")
 
 
 def parse_key(vkey: str) -> Key:
@@ -153,20 +147,18 @@ def parse_key(vkey: str) -> Key:
 
 def check_signed(text: str, lines: str, key: Key) -> None:
     """Check that a line below a note is a signature of a key over its text."""
-    found, message, at = [], text, 0
+    is_found = False
     for line in lines.split("\n")[:-1]:
         match = re.fullmatch(r"— ([^\s+]+) (\S+)", line)
         content = _unbase64(match[2]) if match else b""
         if match is None or len(content) < 5:
             raise Wrong(f"a line `— NAME SIGNATURE` is required; received {line[:80]!r}")
         if (match[1], content[:4]) == (key.name, key.key_id):
-            found.append(content[4:])
-    for signature in found:
-        if key.kind == 4:
-            message, at = f"cosignature/v1\ntime {int.from_bytes(signature[:8], 'big')}\n{text}", 8
-        if not is_signed(key.public, message.encode(), signature[at:]):
-            raise Wrong(f"a signature of {key.name} over this text is required; received another")
-    if not found:
+            is_found, at = True, 12 if key.kind == 4 else 4
+            head = f"cosignature/v1\ntime {int.from_bytes(content[4:at], 'big')}\n" if key.kind == 4 else ""
+            if not is_signed(key.public, (head + text).encode(), content[at:]):
+                raise Wrong(f"a signature of {key.name} over this text is required; received another")
+    if not is_found:
         raise Wrong(f"a signature of {key.name} is required; received none")
 
 
@@ -241,9 +233,10 @@ class Export:
     def __init__(self, folder: Path) -> None:
         self.folder, self.faults = folder, list[Fault]()
         self.tree, self.digests = Tree(), [GENESIS]
-        # Submissions with their commitments, snapshots with their hashes, and all other records.
-        self.submissions, self.snapshots = dict[str, set[str]](), dict[str, str]()
-        self.others: list[dict[str, Any]] = []
+        # Places and commitments of submissions, hashes of snapshots, and the second of the newest of these so far.
+        self.submissions, self.snapshots, self.newest = dict[str, tuple[int, set[str]]](), dict[str, str](), ""
+        # The place of each market's first result, and all other records.
+        self.results, self.others = dict[str, int](), list[dict[str, Any]]()
         for number, line in self._lines("log.jsonl"):
             try:
                 self._read(number, line)
@@ -277,23 +270,28 @@ class Export:
             raise Wrong(f"records of {LONGEST} bytes, of which the first is the log's, are required; received {kind}")
         self.others += [record] * (kind != "submission")
         if kind == "submission":
-            self._submit(record)
+            self._submit(number, record)
         if kind == "snapshot":
             as_of, digest = record.get("as_of"), record.get("sha256")
             if not isinstance(as_of, str) or as_of in self.snapshots or not isinstance(digest, str):
                 raise Wrong("a new `as_of` and a `sha256` are required; received others")
             self.snapshots[as_of] = digest
+            self.newest = max(self.newest, as_of[:19] if _TIME(as_of) else "")
+        if kind == "resolution":
+            self.results.setdefault(canonical(record.get("market_id")), number)
 
-    def _submit(self, record: dict[str, Any]) -> None:
+    def _submit(self, number: int, record: dict[str, Any]) -> None:
         name, hashes = record.get("submission_id"), record.get("commitments")
         if not isinstance(name, str) or name in self.submissions:
             raise Wrong(f"a new `submission_id` is required; received {name}")
         words = hashes if isinstance(hashes, list) else []
         if not words or not all(isinstance(each, str) and _HASH(each) for each in words) or words != sorted({*words}):
             raise Wrong("`commitments` must be SHA-256 in ascending order; received others")
-        self.submissions[name] = set(words)
+        self.submissions[name] = number, set(words)
         snapshot = self.snapshots.get(str(record.get("snapshot_as_of")), "of one before")
         _need("snapshot_sha256", snapshot, record.get("snapshot_sha256"))
+        received = str(record.get("received_at"))
+        _need(f"received_at {received} from {self.newest} on", True, bool(_TIME(received)) and received >= self.newest)
 
     def check(self, vkey: str | None, witnesses: list[str]) -> None:
         """Check the signatures, what days say, and the files whose hashes the log has."""
@@ -304,12 +302,12 @@ class Export:
             key, size = parse_key(vkey or own), len(self.digests) - 1
             found = open_checkpoint((self.folder / "checkpoint").read_bytes().decode(), key)
             _need("origin and vkey", (key.name, vkey or own), (self.first.get("origin"), own))
-            _need("size and root", (size, _base64(self.tree.root(size))), found)
+            _need("size and root", (size, b64encode(self.tree.root(size)).decode()), found)
         for day in (each for each in self.others if each.get("type") == "day"):
             with self._place("log.jsonl", day["seq"]):
                 n: Any = day.get("tree_size")
                 _need(f"tree_size {n} from 1 to {day['seq']}", True, type(n) is int and 1 <= n <= day["seq"])
-                said = {"root": _base64(self.tree.root(n)), "head_sha256": self.digests[n]}
+                said = {"root": b64encode(self.tree.root(n)).decode(), "head_sha256": self.digests[n]}
                 _need("root and head_sha256", said, {name: day.get(name) for name in said})
                 ended = n
         for witness in witnesses:
@@ -324,8 +322,8 @@ class Export:
     def _check_files(self) -> None:
         wanted: dict[str, Any] = {}.fromkeys(f"snapshots/{each.name}" for each in (self.folder / "snapshots").glob("*"))
         wanted |= {f"snapshots/{as_of.replace(':', '-')}.json": digest for as_of, digest in self.snapshots.items()}
-        scoring = [each for each in self.others if each.get("type") == "scoring"]
-        wanted.update(("base_rates.json", each.get("base_rates_sha256")) for each in scoring)
+        rates = (each.get("base_rates_sha256") for each in self.others if each.get("type") == "scoring")
+        wanted.update(("base_rates.json", each) for each in rates)
         for file, digest in sorted(wanted.items()):
             with self._place(file):
                 _need("sha256", digest, sha256((self.folder / file).read_bytes()).hexdigest())
@@ -339,7 +337,10 @@ class Export:
                 _need("submission_id", names[number] if number < len(names) else None, name)
                 if len(reveal) != 2 or not isinstance(opened, list):
                     raise Wrong("`opened`, a list, and `submission_id` are required; received others")
-                check_opened(opened, self.submissions[str(name)])
+                seq, commitments = self.submissions[str(name)]
+                check_opened(opened, commitments)
+                asked = [canonical(body.get("market_id")) for body in opened if isinstance(body, dict)]
+                _need("n_decided_after_result", 0, sum(self.results.get(each, seq) < seq for each in asked))
         with self._place("reveals.jsonl", number + 1):
             _need("n_lines", True, number + 1 >= len(names))
 
@@ -349,7 +350,7 @@ def check_kept(export: Export, note: str, key: Key) -> int:
     size, root = open_checkpoint(note, key)
     if not 0 < size < len(export.digests):
         raise Wrong(f"a log of {size} records or more is required; received {len(export.digests) - 1}")
-    _need(f"root of {size} records", _base64(export.tree.root(size)), root)
+    _need(f"root of {size} records", b64encode(export.tree.root(size)).decode(), root)
     return size
 
 
@@ -359,7 +360,7 @@ def check_receipt(receipt: dict[str, Any], key: Key) -> None:
     size, root = open_checkpoint(receipt["checkpoint"], key)
     _need("leaf_index and tree_size", (record["seq"], size), (receipt["leaf_index"], receipt["tree_size"]))
     leaf = sha256(b"\0" + canonical(record).encode()).digest()
-    _need("root", _base64(root_by_proof(record["seq"], size, leaf, proof)), root)
+    _need("root", b64encode(root_by_proof(record["seq"], size, leaf, proof)).decode(), root)
     check_opened(receipt["salts"], set(record["commitments"]))
     _need("number of salts", len(record["commitments"]), len(receipt["salts"]))
 

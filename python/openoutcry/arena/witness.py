@@ -24,6 +24,8 @@ from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import OpenOutcryError
 
 _LONGEST = 1_000_000
+_LATER = (408, 425, 429)
+"""Statuses of servers that want to be asked later, beside their own faults."""
 
 
 class Misbehaviour(Exception):  # noqa: N818
@@ -137,8 +139,8 @@ class Witness:
                 self._refuse(f"the log has two roots of {old.size} records", kept, note, {})
             return
         told = self._http.get("/registry/consistency", params={"from": old.size, "to": new.size})
-        # A log that has no such sizes says so itself; what else goes wrong on the way is no fault of a history.
-        if told.status_code != httpx.codes.BAD_REQUEST:
+        # Who is turned away for a time comes again; who is told that there is no proof has his answer.
+        if told.is_server_error or told.status_code in _LATER:
             told.raise_for_status()
         try:
             proof = told.json()

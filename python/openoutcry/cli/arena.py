@@ -99,11 +99,13 @@ def serve(
     """Serve the Arena until it is interrupted."""
     import uvicorn
 
+    from openoutcry.arena.seasons import GoingOn
     from openoutcry.arena.server.app import app_of
     from openoutcry.arena.server.settings import Settings, networks_of, witnesses_of
 
     with _listening(host, port) as taken, opened(folder, database, is_new=True) as arena:
         season, kind = _season(arena, plan, folder, is_sandbox=sandbox)
+        arena.writer.write(GoingOn(kind))
         season.start()
         settings = Settings(
             public, rate_key, rate_anon, register_cap, networks_of(tuple(proxy)), witnesses_of(tuple(witness))
@@ -121,7 +123,7 @@ def serve(
 
 
 def _listening(host: str, port: int) -> socket.socket:
-    """Return a socket that listens: where the port is another's, nothing has begun yet."""
+    """Return a socket that listens; a port of another ends all before it begins."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family, backlog=2048)
@@ -194,6 +196,8 @@ def _decisions(path: Path) -> list[dict[str, Any]]:
     """Return the decisions of a file, or of standard input."""
     try:
         told = json.loads(sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes())
+        # What Python reads beside JSON, such as NaN, no server takes.
+        json.dumps(told, allow_nan=False)
     except (OSError, ValueError, RecursionError) as error:
         raise refusal(
             "argument_invalid", f"decisions must be a file of JSON, or `-`; received '{path}': {error}"
@@ -243,7 +247,7 @@ def verify(
         typer.echo(json.dumps([each._asdict() for each in faults]))
     else:
         for each in faults:
-            typer.echo(str(tuple(each)))
+            typer.echo(str(each))
         typer.echo("ok" if not faults else f"{len(faults):,} faults")
     raise typer.Exit(int(bool(faults)))
 
@@ -315,12 +319,15 @@ def questions(
 
     if split is not None and split not in SPLITS:
         raise refusal("argument_invalid", f"a split of {', '.join(SPLITS)} is required; received {split!r}")
+    sampling = Sampling(every_hours, embargo_hours)
+    if out.exists():
+        raise refusal("argument_invalid", f"a file that is not there yet is required; received '{out}'")
     season = PastSeason.read(folder, vkey)
     found = dict.fromkeys(SPLITS if split is None else [split], 0)
     # Whole, or not there: rows that end in the middle would train as well.
     begun = out.with_name(f"{out.name}.tmp")
     with begun.open("w", encoding="utf-8") as file:
-        for each in season.questions(Sampling(every_hours, embargo_hours)):
+        for each in season.questions(sampling):
             if each.split in found:
                 file.write(each.to_line())
                 found[each.split] += 1

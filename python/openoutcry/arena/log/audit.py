@@ -24,6 +24,10 @@ class Fault(NamedTuple):
     line: int | None
     why: str
 
+    def __str__(self) -> str:
+        """Return a line for people, whose numbers begin at 1 for lines of files."""
+        return f"{self.file}{'' if self.line is None else f':{self.line + 1}'}: {self.why.strip()}"
+
 
 def audit(folder: Path, vkey: str | None = None, witnesses: Sequence[str] = ()) -> list[Fault]:
     """Return what is wrong in the export of a season; nothing if all of it holds.

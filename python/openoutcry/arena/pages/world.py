@@ -17,7 +17,7 @@ from openoutcry.arena.server.hot import unknown_snapshot
 from openoutcry.arena.server.listing import STATUSES, listed, status_of
 from openoutcry.arena.server.settings import Settings
 from openoutcry.arena.store.arena import Arena
-from openoutcry.arena.store.reading import open_markets
+from openoutcry.arena.store.reading import public_markets
 from openoutcry.arena.store.state import Market
 from openoutcry.arena.store.tables import agents, decisions, quotes, records, snapshots, submissions
 from openoutcry.arena.strict import moment_at
@@ -65,8 +65,8 @@ class World:
         if market is None:
             told = f"a market of some snapshot is required; received {market_id[:64]!r}"
             raise ArenaError("not_found", told)
-        is_hidden = market_id in open_markets(state, moment)
         with self._arena.reading.connect() as connection:
+            is_hidden = market_id not in public_markets(connection, moment)
             asked_for = select(quotes).where(quotes.c.market == market.id).order_by(quotes.c.as_of.desc())
             prices = list(connection.execute(asked_for.limit(QUOTES)))
             rows = [] if is_hidden else _last_decisions(connection, market)

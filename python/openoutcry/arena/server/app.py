@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Query, Request
@@ -25,7 +26,7 @@ from openoutcry.arena.server.listing import STATUSES, listed
 from openoutcry.arena.server.refusing import on_fault, on_http, on_query, on_refusal
 from openoutcry.arena.server.registering import Registrations, Rotations
 from openoutcry.arena.server.registry import Registry
-from openoutcry.arena.server.settings import Settings
+from openoutcry.arena.server.settings import Forward, Settings
 from openoutcry.arena.store.arena import COSIGNATURES, Arena
 from openoutcry.arena.times import ALL
 
@@ -45,6 +46,7 @@ def app_of(arena: Arena, settings: Settings = Settings()) -> FastAPI:  # noqa: B
         arena: Open.
         settings: What the server is told.
     """
+    settings = replace(settings, clock=Forward(settings.clock))
     door = Door(settings, arena.state)
     app = FastAPI(title="OpenOutcry Arena", version=PROTOCOL_VERSION, docs_url=None, redoc_url=None)
     pages = Pages(app, arena, settings, door)

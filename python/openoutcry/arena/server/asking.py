@@ -98,6 +98,8 @@ class Door:
             address = ip_address(host)
         except ValueError:
             return False
+        if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
+            address = address.ipv4_mapped
         return any(address.version == each.version and address in each for each in self._settings.proxies)
 
 

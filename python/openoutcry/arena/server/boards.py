@@ -83,7 +83,7 @@ class Boards:
         key = self._key(moment)
         if made is None or made.key != key:
             with self._arena.reading.connect() as connection:
-                made = _Made(key, facts_at(connection, self._arena.state, moment), {}, {})
+                made = _Made(key, facts_at(connection, moment), {}, {})
         if season not in made.forecasts:
             made.forecasts[season] = select(replace(made.facts, window=self.seasons()[season]))
         asked = season, theater
@@ -145,7 +145,7 @@ class Boards:
         # Whoever comes with the agent's own key has seen its decisions before.
         moment = AFTER_ALL if is_owner else self._settings.clock()
         with self._arena.reading.connect() as connection:
-            recent = list(submitted(connection, self._arena.state, moment, agent=agent.id, most=RECENT))
+            recent = list(submitted(connection, moment, agent=agent.id, most=RECENT))
             n = n_submitted(connection, agent.id)
         return {
             "slug": slug,

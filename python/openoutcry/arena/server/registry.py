@@ -14,7 +14,7 @@ from openoutcry.arena.log.tiles import Tile, bundle
 from openoutcry.arena.protocol import ArenaError, is_submission_id
 from openoutcry.arena.server.settings import Settings
 from openoutcry.arena.store.arena import Arena
-from openoutcry.arena.store.reading import open_markets, record_texts
+from openoutcry.arena.store.reading import public_markets, record_texts
 from openoutcry.arena.store.tables import records, submissions
 from openoutcry.arena.store.tiling import read_tile, tiles_under
 from openoutcry.openoutcry_py import OpenOutcryError
@@ -78,8 +78,8 @@ class Registry:
                 raise _missing(f"submission {submission_id[:32]}")
             tree, size = self._arena.writer.log.tree, _size(checkpoint)
             tiles = tiles_under(connection, tree, row.seq, size - 1)
-        hidden = open_markets(self._arena.state, self._settings.clock())
-        opened = [each for each in json.loads(row.opened) if each["market_id"] not in hidden]
+            public = public_markets(connection, self._settings.clock())
+        opened = [each for each in json.loads(row.opened) if each["market_id"] in public]
         proof = Proof.of(tree, row.seq, size, checkpoint, tiles)
         return proof, bytes(row.record), opened
 

@@ -35,6 +35,24 @@ def witnesses_of(texts: tuple[str, ...]) -> tuple[VerifierKey, ...]:
     return found
 
 
+class Forward:
+    """A clock that stands where another one goes back.
+
+    What was shown at a moment may not be decided before it.
+
+    Args:
+        clock: The other one.
+    """
+
+    def __init__(self, clock: Callable[[], int]) -> None:
+        self._clock, self._newest = clock, 0
+
+    def __call__(self) -> int:
+        """Return the newest moment that was told."""
+        self._newest = max(self._newest, self._clock())
+        return self._newest
+
+
 @dataclass(frozen=True)
 class Settings:
     """What a server is told.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
@@ -9,12 +10,14 @@ from pathlib import Path
 import httpx
 
 from openoutcry.arena.snapshots.building import Snapshot, build
-from openoutcry.arena.snapshots.times import UTC
+from openoutcry.arena.snapshots.times import UTC, show_time
 from openoutcry.arena.sources.captures import captured, remember, resume, save
 from openoutcry.arena.sources.fetching import Fetcher, make_client
 from openoutcry.arena.sources.gathering import gather
 from openoutcry.arena.sources.observing import Observation
 from openoutcry.arena.sources.plan import Plan
+
+_LOGGER = logging.getLogger("openoutcry.arena")
 
 
 def utc_now() -> datetime:
@@ -57,7 +60,13 @@ class Live:
             fetcher = Fetcher(self._client, self._clock, self._observer.known, until=edge)
             found = gather(fetcher, self._plan)
             save(self._folder, edge, found)
-        self._observation = self._observer.observe(edge, found)
+        seen = self._observation = self._observer.observe(edge, found)
+        # The operator is told of what went wrong; who reads a snapshot sees it in the snapshot.
+        if seen.failed:
+            _LOGGER.warning("%s: did not answer: %s", show_time(edge), ", ".join(sorted(seen.failed)))
+        if any(seen.lost.values()):
+            lost = ", ".join(f"{n} {why}" for why, n in sorted(seen.lost.items()) if n)
+            _LOGGER.warning("%s: left out: %s", show_time(edge), lost)
 
     def snapshot(self, edge: datetime) -> Snapshot | None:
         """Return the snapshot of an edge.
@@ -68,4 +77,7 @@ class Live:
         if seen is None or seen.as_of != edge:
             return None
         remember(self._folder, self._observer)
-        return None if seen.is_down else build(edge, seen.seen)
+        if seen.is_down:
+            _LOGGER.warning("%s: nothing is published, since no source answered", show_time(edge))
+            return None
+        return build(edge, seen.seen)

@@ -8,13 +8,17 @@ from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 
+from sqlalchemy import select
+
 from openoutcry.arena.log.notes import SignerKey
 from openoutcry.arena.scoring import Parameters
 from openoutcry.arena.store.database import Database
 from openoutcry.arena.store.entries import Beginning, SettingRules
 from openoutcry.arena.store.state import State
+from openoutcry.arena.store.tables import records
 from openoutcry.arena.store.writer import Writer
 from openoutcry.arena.times import now
+from openoutcry.errors import refusal
 
 KEY, FILE, COSIGNATURES = "log.key", "arena.sqlite", "cosignatures"
 NO_RATES = b"[]"
@@ -44,14 +48,21 @@ class Arena:
         self.folder = folder
         self._database = Database.in_file(folder / FILE) if url is None else Database(url)
         self._database.migrate()
-        self.key = _signer(folder / KEY, origin)
         self.reading = self._database.reading
+        if not (folder / KEY).exists() and self._has_records():
+            wanted = f"`{KEY}`, which signs the log that is there, is required in '{folder}'"
+            raise refusal("argument_invalid", f"{wanted}; received none, and another would sign another log")
+        self.key = _signer(folder / KEY, origin)
         self.state = State()
         self.writer = Writer(self._database, self.key, self.state)
         if self.writer.log.end.seq == 0:
             self.writer.write(Beginning(origin, str(self.key.verifier), clock()))
             rules = Parameters().to_record()
             self.writer.write(SettingRules(SCORING_VERSION, rules, NO_RATES, clock()))
+
+    def _has_records(self) -> bool:
+        with self.reading.connect() as connection:
+            return connection.execute(select(records.c.seq).limit(1)).first() is not None
 
     def close(self) -> None:
         """Write what is queued, and close the database."""

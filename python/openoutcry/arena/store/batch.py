@@ -107,9 +107,11 @@ class Batch:
         self._log, self._end, self._ids = log, log.end, known.ids
         self._rows: dict[Table, list[tuple[Any, ...]]] = defaultdict(list)
         self._after: list[Callable[[State], None]] = []
+        self._is_changed = False
 
     def record(self, entry: Mapping[str, Any]) -> Record:
         """Make a record of an entry for the log, and return it in its place."""
+        self._is_changed = True
         return self._recorded(seal(entry, self._end), str(entry["type"]))
 
     def submission(
@@ -157,7 +159,7 @@ class Batch:
         for change in self._after:
             change(self.state)
         # After them: what is made of a state by its number is then never of an older one.
-        self.state.changes += bool(self._after)
+        self.state.changes += self._is_changed
 
 
 @lru_cache(maxsize=64)

@@ -16,11 +16,14 @@ from openoutcry.arena.log.writer import Batch as LogBatch
 from openoutcry.arena.log.writer import LogWriter
 from openoutcry.arena.protocol import ArenaError
 from openoutcry.arena.scoring.facts import STATUSES
-from openoutcry.arena.scoring.settlement import SETTLED, standing
+from openoutcry.arena.scoring.settlement import EXCLUDED, SETTLED, standing
 from openoutcry.arena.store.batch import Batch
 from openoutcry.arena.store.state import GRACE, Agent, Market, State
 from openoutcry.arena.store.tables import agents, days, markets, meta, quotes, registrations, snapshots
 from openoutcry.arena.times import DAY, SECOND, day_of, text_of
+
+CORRECTIONS = ("amended", "void", "scalar")
+"""Statuses that may follow one that is final: each says that something was wrong before."""
 
 
 def key_digest(key: str) -> bytes:
@@ -81,7 +84,7 @@ class Registering(Told):
             insert(agents).values(**row, created_at=self.at, key_sha256=digest, suspended=False)
         )
         assert made.inserted_primary_key is not None
-        agent = Agent(int(made.inserted_primary_key[0]), self.slug, self.display_name, self.at)
+        agent = Agent(int(made.inserted_primary_key[0]), self.slug, self.display_name, self.at, digest)
         told = {"agent_slug": self.slug, "display_name": self.display_name or self.slug, "at": text_of(self.at)}
         batch.record({"type": "agent"} | told | {"key_sha256": fingerprint(digest)})
 
@@ -123,9 +126,9 @@ class RotatingKey(Told):
         batch.record({"type": "key"} | told | {"key_sha256": fingerprint(digest)})
 
         def known(state: State) -> None:
-            for old in [old for old, each in state.keys.items() if each.slug == self.slug]:
-                del state.keys[old]
-            state.keys[digest] = state.agents[self.slug]
+            before = state.agents[self.slug]
+            del state.keys[before.key_sha256]
+            state.agents[self.slug] = state.keys[digest] = replace(before, key_sha256=digest)
 
         batch.after(known)
         return key
@@ -149,10 +152,7 @@ class Suspending(Told):
 
         def known(state: State) -> None:
             changed = replace(state.agents[self.slug], suspended=self.suspended)
-            state.agents[self.slug] = changed
-            for key, each in state.keys.items():
-                if each.slug == self.slug:
-                    state.keys[key] = changed
+            state.agents[self.slug] = state.keys[changed.key_sha256] = changed
 
         batch.after(known)
 
@@ -311,9 +311,13 @@ class Resolving(Told):
         if self.actual_close_time is not None and self.actual_close_time > self.at:
             wanted = f"a market that has closed by {text_of(self.at)} is required"
             raise ArenaError("invalid_payload", f"{wanted}; received {text_of(self.actual_close_time)}")
-        if self.status in ("determined", "finalized") and self._is_final(market) and self.outcome != market.outcome:
+        is_said_again = self.outcome is not None and self.outcome == market.outcome
+        # What is final because nobody disputed it in time may still be, and what was final by itself may not.
+        is_disputed = (self.status, market.status) == ("disputed", "determined")
+        if self._is_final(market) and not (self.status in CORRECTIONS or is_said_again or is_disputed):
             before = f"{market.market_id} is {market.status}, {market.outcome}"
-            raise ArenaError("invalid_payload", f"`amended` is required to correct a result that is final; {before}")
+            wanted = f"one of {', '.join(CORRECTIONS)} is required to correct what is final"
+            raise ArenaError("invalid_payload", f"{wanted}; {before}")
         told: dict[str, Any] = {"status": self.status, "outcome": self.outcome}
         # What was said of the close before stands, as it does where it is scored.
         told["actual_close_time"] = (
@@ -335,7 +339,7 @@ class Resolving(Told):
     def _is_final(self, market: Market) -> bool:
         if market.status is None or market.resolved_at is None:
             return False
-        return standing(market.status, market.outcome, market.resolved_at, self.at, GRACE) == SETTLED
+        return standing(market.status, market.outcome, market.resolved_at, self.at, GRACE) in (SETTLED, EXCLUDED)
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, func, select
 
 from openoutcry.arena.scoring import Facts, facts_of
-from openoutcry.arena.store.state import State
-from openoutcry.arena.store.tables import meta, records, snapshots, submissions
+from openoutcry.arena.store.tables import markets, meta, records, snapshots, submissions
 from openoutcry.arena.times import text_of
 
 BLOCK = 1000
@@ -40,33 +39,34 @@ class Submitted:
     n_hidden: int
 
 
-def open_markets(state: State, moment: int) -> frozenset[str]:
-    """Return the markets whose decisions nobody may see yet (R-32).
+def public_markets(connection: Connection, moment: int) -> frozenset[str]:
+    """Return the markets whose decisions anybody may see (R-32).
 
-    A result does not open them: who submits later must know no more than who did before.
+    As the tables have them: another process may have published a market of which this one has not heard. A result does
+    not open one: who submits later must know no more than who did before.
     """
-    return frozenset(each.market_id for each in state.markets.values() if moment <= each.decision_cutoff)
+    asked = select(markets.c.market_id).where(markets.c.decision_cutoff < moment)
+    return frozenset(connection.execute(asked).scalars())
 
 
 def submitted(
-    connection: Connection, state: State, moment: int, *, agent: int | None = None, most: int | None = None
+    connection: Connection, moment: int, *, agent: int | None = None, most: int | None = None
 ) -> Iterator[Submitted]:
     """Yield submissions, newest first, with what a moment allows to show of them.
 
     Args:
         connection: To read on.
-        state: What is known of markets.
         moment: Now.
         agent: Of this agent alone.
         most: At most so many.
     """
-    hidden = open_markets(state, moment)
+    public = public_markets(connection, moment)
     asked = select(submissions).order_by(submissions.c.seq.desc())
     if agent is not None:
         asked = asked.where(submissions.c.agent == agent)
     for row in connection.execute(asked if most is None else asked.limit(most)):
         bodies = json.loads(row.opened)
-        shown = tuple(each for each in bodies if each["market_id"] not in hidden)
+        shown = tuple(each for each in bodies if each["market_id"] in public)
         n_hidden = len(bodies) - len(shown)
         yield Submitted(row.seq, row.submission_id, row.received_at, row.as_of, row.sha256, shown, n_hidden)
 
@@ -95,9 +95,9 @@ def record_texts(connection: Connection, first: int = 0, end: int | None = None)
         first = until
 
 
-def facts_at(connection: Connection, state: State, moment: int) -> Facts:
+def facts_at(connection: Connection, moment: int) -> Facts:
     """Return what a board of a moment depends on: only what anybody may know."""
-    opened = {each.submission_id: each.opened for each in submitted(connection, state, moment)}
+    opened = {each.submission_id: each.opened for each in submitted(connection, moment)}
     rows = connection.execute(select(snapshots.c.as_of, snapshots.c.body))
     bodies = {text_of(row.as_of): bytes(row.body) for row in rows}
     rates = connection.execute(select(meta.c.value).where(meta.c.key == "base_rates")).scalar_one()

@@ -24,6 +24,7 @@ class Agent:
         slug: Name in the protocol.
         display_name: Name for people.
         created_at: When it registered.
+        key_sha256: SHA-256 of its key.
         suspended: Whether it may not submit.
     """
 
@@ -31,6 +32,7 @@ class Agent:
     slug: str
     display_name: str | None
     created_at: int
+    key_sha256: bytes
     suspended: bool = False
 
 
@@ -101,8 +103,9 @@ class State:
         """Become what a database holds; who reads meanwhile sees what was before or this."""
         keys, known = {}, {}
         for row in connection.execute(select(agents)):
-            agent = Agent(row.id, row.slug, row.display_name, row.created_at, bool(row.suspended))
-            known[row.slug] = keys[bytes(row.key_sha256)] = agent
+            key = bytes(row.key_sha256)
+            agent = Agent(row.id, row.slug, row.display_name, row.created_at, key, bool(row.suspended))
+            known[row.slug] = keys[key] = agent
         found = {}
         for row in connection.execute(select(markets)):
             found[row.market_id] = Market(**dict(row._mapping) | {"theaters": tuple(json.loads(row.theaters))})

@@ -33,6 +33,7 @@ class Planned(NamedTuple):
 
     written: Record
     submission_id: str
+    received_at: int
     opened: str
     n_accepted: int
     rejected: list[dict[str, str]]
@@ -74,12 +75,17 @@ class Submitting:
                 self._check_same(first.submission.body_sha256)
                 return first
         agent = batch.state.agents[self.agent.slug]
+        if agent.key_sha256 != self.agent.key_sha256:
+            # Another process has given it another key meanwhile, of which this one had not heard.
+            raise ArenaError("bad_auth", "`Authorization: Bearer <api_key>` with a key that is valid is required")
         if agent.suspended:
             raise ArenaError("suspended", "an agent that may submit is required; received one that is suspended")
-        accepted, rejected = self._parted(batch)
+        # As the log has it, a submission is received after the snapshots that stand before it.
+        received_at = max(self.received_at, batch.state.latest or 0)
+        accepted, rejected = self._parted(batch, received_at)
         if not accepted:
             raise _refused(rejected)
-        planned = self._written(batch, accepted, rejected)
+        planned = self._written(batch, received_at, accepted, rejected)
         if self.idempotency_key is not None:
             batch.pending[self.agent.id, self.idempotency_key] = self
         return planned
@@ -93,7 +99,7 @@ class Submitting:
         if isinstance(planned, Answered):
             return planned
         written, as_of = planned.written, self.submission.snapshot_as_of
-        received = text_of(self.received_at)
+        received = text_of(planned.received_at)
         date = received[:10]
         told = {
             "submission_id": planned.submission_id,
@@ -132,7 +138,7 @@ class Submitting:
             told = "an `Idempotency-Key` of its own is required for each body; received one of another body"
             raise ArenaError("idempotency_conflict", told)
 
-    def _parted(self, batch: Batch) -> tuple[list[tuple[Decided, Market]], list[dict[str, str]]]:
+    def _parted(self, batch: Batch, received_at: int) -> tuple[list[tuple[Decided, Market]], list[dict[str, str]]]:
         """Return decisions that are accepted, and the others with the reason."""
         accepted, rejected = [], []
         taken, as_of = batch.accepted.of(batch.connection, self.agent.id), self.submission.snapshot_as_of
@@ -141,7 +147,7 @@ class Submitting:
             market = batch.state.markets.get(decided.market_id)
             if market is None:
                 reason = "unknown_market"
-            elif not market.takes(self.received_at):
+            elif not market.takes(received_at):
                 reason = "decision_cutoff_passed"
             elif as_of <= taken.get(market.id, -1):
                 if as_of < taken[market.id] and before is None:
@@ -161,18 +167,24 @@ class Submitting:
         told = batch.connection.execute(select(submissions.c.opened).where(of_both)).scalars()
         return frozenset(body["market_id"] for text in told for body in json.loads(text))
 
-    def _written(self, batch: Batch, accepted: list[tuple[Decided, Market]], rejected: list[dict[str, str]]) -> Planned:
+    def _written(
+        self,
+        batch: Batch,
+        received_at: int,
+        accepted: list[tuple[Decided, Market]],
+        rejected: list[dict[str, str]],
+    ) -> Planned:
         as_of = self.submission.snapshot_as_of
-        submission_id, received = batch.new_id(self.received_at), text_of(self.received_at)
+        submission_id, received = batch.new_id(received_at), text_of(received_at)
         members = (submission_id, self.agent.slug, received, text_of(as_of), batch.state.snapshots[as_of])
         written, opened = batch.submission(members, [decided for decided, _ in accepted])
-        agent, seq, at = self.agent.id, written.seq, self.received_at
-        batch.add(submissions, seq, submission_id, agent, at, as_of, written.sha256, opened)
+        agent, seq = self.agent.id, written.seq
+        batch.add(submissions, seq, submission_id, agent, received_at, as_of, written.sha256, opened)
         taken = batch.accepted.of(batch.connection, agent)
         for decided, market in accepted:
-            batch.add(decisions, agent, market.id, as_of, seq, at, decided.yes_probability, decided.confidence)
+            batch.add(decisions, agent, market.id, as_of, seq, received_at, decided.yes_probability, decided.confidence)
         batch.accepted.add(taken, [market.id for _, market in accepted], as_of)
-        return Planned(written, submission_id, opened, len(accepted), rejected)
+        return Planned(written, submission_id, received_at, opened, len(accepted), rejected)
 
 
 def _refused(rejected: list[dict[str, str]]) -> ArenaError:

@@ -20,6 +20,9 @@ pub use sealing::{Decided, Head, Sealed, seal_submission};
 /// The most bytes that a record may have: entry bundles give them 16 bits.
 pub const LONGEST: usize = 65_535;
 
+/// Letters of a time up to its whole second.
+const SECOND: usize = 19;
+
 const NOT_EXACT: &str = "an object in canonical JSON without fractions is required; received another line";
 
 /// A line that is not what it must be, from 0, and why.
@@ -48,6 +51,7 @@ pub struct Log {
 /// Where the facts of a submission are.
 #[derive(Clone, Debug)]
 struct Submission {
+    line: usize,
     id: Range<usize>,
     commitments: Range<usize>,
 }
@@ -91,6 +95,7 @@ impl Log {
             content,
             log: Self::default(),
             snapshots: BTreeMap::new(),
+            newest: "",
             ids: BTreeSet::new(),
             members: Vec::new(),
         };
@@ -111,11 +116,12 @@ impl Log {
     #[must_use]
     pub fn reveal(&self, content: &[u8], reveals: &[u8]) -> Vec<Fault> {
         let (lines, rest) = lines(reveals);
+        let results = self.results(content);
         let mut faults = Vec::new();
         for (line, text) in lines.iter().enumerate() {
             let why = match self.submissions.get(line) {
                 None => Some("a line for each submission is required; received one more".to_owned()),
-                Some(submission) => reveal_fault(content, submission, text),
+                Some(submission) => reveal_fault(content, submission, text, &results),
             };
             faults.extend(why.map(|why| Fault { line, why }));
         }
@@ -125,6 +131,20 @@ impl Log {
             faults.push(Fault { line: lines.len(), why });
         }
         faults
+    }
+
+    /// Returns the line of the first result of each market, as its id is written.
+    fn results<'a>(&self, content: &'a [u8]) -> BTreeMap<&'a str, usize> {
+        let mut members = Vec::new();
+        let mut found = BTreeMap::new();
+        for (line, place) in self.others.iter().rev() {
+            let text = str::from_utf8(&content[place.clone()]).unwrap_or_default();
+            if exact::members(text, &mut members).is_some() && shapes::value(&members, "type") == Some("\"resolution\"")
+            {
+                found.insert(shapes::value(&members, "market_id").unwrap_or("null"), *line);
+            }
+        }
+        found
     }
 }
 
@@ -138,6 +158,10 @@ struct Reader<'a> {
     log: Log,
     /// The hash of each snapshot by its time, both as they are written.
     snapshots: BTreeMap<&'a str, &'a str>,
+    /// The second of the newest snapshot so far.
+    ///
+    /// What comes after it in the log was not received before.
+    newest: &'a str,
     /// The name of each submission, as it is written.
     ids: BTreeSet<&'a str>,
     members: Vec<(&'a str, &'a str)>,
@@ -162,7 +186,7 @@ impl<'a> Reader<'a> {
             return Some(format!("{wanted}; received {kind}"));
         }
         if kind == "\"submission\"" {
-            return self.submit();
+            return self.submit(line);
         }
         self.log.others.push((line, place(self.content, text)));
         let (as_of, digest) = (value("as_of"), value("sha256"));
@@ -172,12 +196,13 @@ impl<'a> Reader<'a> {
                 return Some("a new `as_of` and a `sha256` are required; received others".to_owned());
             }
             self.snapshots.insert(as_of, digest);
+            self.newest = self.newest.max(shapes::sorted(as_of).map_or("", |moment| &moment[..SECOND]));
         }
         None
     }
 
     /// Takes the facts of a submission from its members.
-    fn submit(&mut self) -> Option<String> {
+    fn submit(&mut self, line: usize) -> Option<String> {
         let value = |name| shapes::value(&self.members, name).unwrap_or("none");
         let (id, commitments) = (value("submission_id"), value("commitments"));
         if !shapes::text(id) || self.ids.contains(id) {
@@ -189,9 +214,14 @@ impl<'a> Reader<'a> {
         let (as_of, digest) = (value("snapshot_as_of"), value("snapshot_sha256"));
         self.ids.insert(id);
         let (id, commitments) = (place(self.content, id), place(self.content, commitments));
-        self.log.submissions.push(Submission { id, commitments });
-        let is_known = self.snapshots.get(as_of) == Some(&digest);
-        (!is_known).then(|| format!("a snapshot that the log has before is required; received {as_of}"))
+        self.log.submissions.push(Submission { line, id, commitments });
+        if self.snapshots.get(as_of) != Some(&digest) {
+            return Some(format!("a snapshot that the log has before is required; received {as_of}"));
+        }
+        let received = value("received_at");
+        let is_late = shapes::sorted(received).is_some_and(|moment| moment >= self.newest);
+        let wanted = || format!("`received_at` from {} on is required, as the log has been there", self.newest);
+        (!is_late).then(|| format!("{}; received {received}", wanted()))
     }
 }
 
@@ -200,7 +230,12 @@ fn quoted(digest: &Hash) -> String {
 }
 
 /// Returns why a line does not reveal a submission.
-fn reveal_fault(content: &[u8], submission: &Submission, line: &[u8]) -> Option<String> {
+fn reveal_fault(
+    content: &[u8],
+    submission: &Submission,
+    line: &[u8],
+    results: &BTreeMap<&str, usize>,
+) -> Option<String> {
     let mut members = Vec::new();
     if str::from_utf8(line).ok().is_none_or(|text| exact::members(text, &mut members).is_none()) {
         return Some(NOT_EXACT.to_owned());
@@ -218,5 +253,16 @@ fn reveal_fault(content: &[u8], submission: &Submission, line: &[u8]) -> Option<
     found.sort_unstable();
     let are_apart = found.windows(2).all(|pair| pair[0] != pair[1]);
     let wanted = "what the submission committed to is required, once each";
-    (!are_committed || !are_apart).then(|| format!("{wanted}; received another body"))
+    if !are_committed || !are_apart {
+        return Some(format!("{wanted}; received another body"));
+    }
+    let known = opened.iter().find(|body| {
+        let mut members = Vec::new();
+        !results.is_empty()
+            && exact::members(body, &mut members).is_some()
+            && results
+                .get(shapes::value(&members, "market_id").unwrap_or("null"))
+                .is_some_and(|result| *result < submission.line)
+    });
+    known.map(|body| format!("decisions before a market's result are required; received {body}"))
 }

@@ -120,6 +120,11 @@ fn time(value: &str) -> bool {
     drawn(value, "\"dddd-dd-ddTdd:dd:ddZ\"") || drawn(value, "\"dddd-dd-ddTdd:dd:dd.ddddddZ\"")
 }
 
+/// Returns a time as it sorts, without quotes and `Z`; none where it is none.
+pub(super) fn sorted(value: &str) -> Option<&str> {
+    time(value).then(|| &value[1..value.len() - 2])
+}
+
 fn slug(value: &str) -> bool {
     let is_mark = |byte: u8| matches!(byte, b'_' | b'-');
     (3..=42).contains(&value.len())
