@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use openoutcry_contract::Submission;
 use openoutcry_score::verdict::{Field, Reason, ScoreConfig, Verdict, score_field};
 use proptest::prelude::*;
@@ -32,6 +34,11 @@ fn field(lengths: &[usize], kinds: &[u8], seed: u64) -> (Vec<Submission>, Field)
     (agents, scored)
 }
 
+/// Returns who is in each band.
+fn members(field: &Field) -> Vec<BTreeSet<String>> {
+    field.bands.iter().map(|band| band.iter().cloned().collect()).collect()
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 16, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -59,7 +66,7 @@ proptest! {
     }
 
     #[test]
-    fn copies_lift_nobody(n_copies in 1..4_usize, seed in 0..1_000_u64) {
+    fn copies_lift_nobody(n_copies in 1..4_usize, seed in prop_oneof![Just(797), 0..1_000_u64]) {
         let (agents, alone) = field(&[130, 130], &[1, 0], seed);
         let mut more = agents.clone();
         for copy in 0..n_copies {
@@ -67,7 +74,8 @@ proptest! {
         }
         let config = ScoreConfig { originals: [agents[0].agent_id.clone()].into(), ..held_to(&more) };
         let padded = score_field(&more, &config).unwrap();
-        prop_assert_eq!(&padded.bands, &alone.bands);
+        // Within a band nobody is told apart, and the higher hurdle may turn who is named first (seed 797).
+        prop_assert_eq!(&members(&padded), &members(&alone));
         for score in &alone.scores {
             let same = padded.scores.iter().find(|each| each.agent_id == score.agent_id).unwrap();
             prop_assert!(same.z.unwrap() < score.z.unwrap());
