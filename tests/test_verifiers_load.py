@@ -55,7 +55,7 @@ async def loaded(url: str, n_rollouts: int, folder: Path) -> dict[str, object]:
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is read from /proc")
 def test_many_rollouts_at_once_all_go_well_and_memory_stays_flat(tmp_path: Path) -> None:
-    n_rollouts = count(1_000, 80)
+    n_rollouts = count(1_000, 50)
     with serve_apart() as url:
         command = [sys.executable, __file__, url, str(n_rollouts), str(tmp_path / "runs")]
         ran = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
