@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 from dataclasses import asdict, replace
 from hashlib import sha256
@@ -15,7 +16,7 @@ import pytest
 pytest.importorskip("cryptography")
 
 from arena_logs import OTHER_KEY, VKEY, Season
-from arena_past import Listed, Told, at, exported, news, season, snapshot
+from arena_past import Listed, Told, at, exported, news, season, snapshot, state
 from commands import typed
 from support import count
 
@@ -28,7 +29,7 @@ from openoutcry.arena.times import HOUR, moment_of
 pytestmark = pytest.mark.once
 
 HOURS = [0.0, 1.0, 2.0, 30.0]
-EACH = Sampling(every_hours=1, embargo_hours=0)
+EACH = Sampling(every_hours=1, embargo_hours=0, settling_hours=0)
 
 
 def asked(folder: Path, sampling: Sampling = EACH) -> list[Question]:
@@ -181,16 +182,49 @@ def test_which_questions_there_are_follows_from_what_the_season_was_made_of(seed
     """R-27, R-43, R-44: said again here, without a log and in hours."""
     markets, hours = season(seed)
     past = PastSeason.read(exported(tmp_path, markets, hours))
-    bounds = past.bounds()
+    sampling = replace(EACH, settling_hours=[0.0, 12.0, 24.0][seed % 3])
+    ends = past.ends(sampling)
     there = {}
     for (hour, name), (outcome, known) in wanted(markets, hours).items():
-        place = sum(moment_of("at", at(known)) > bound for bound in bounds)
-        if not place or moment_of("at", at(hour)) >= bounds[place - 1]:
+        close = next(each.close for each in markets if each.market_id == name)
+        over = moment_of("at", at(max(known, close + sampling.settling_hours)))
+        place = sum(over > end for end in ends)
+        if place < len(SPLITS) and (not place or moment_of("at", at(hour)) >= ends[place - 1]):
             there[f"{at(hour)} {name}"] = (SPLITS[place], outcome, at(known))
-    found = list(past.questions(EACH))
+    found = list(past.questions(sampling))
     told = {each.key: (each.split, each.resolution.outcome, each.resolution.known_at) for each in found}
     assert len(told) == len(found) > 100
     assert told == there
+
+
+def test_the_close_that_is_shown_says_nothing_of_the_result(tmp_path: Path) -> None:
+    """A deadline is settled YES when it happens and NO at its end: closes past a split's end would all be YES."""
+    rng = random.Random(7)
+    markets = []
+    for place in range(200):
+        first, length = rng.randint(0, 24 * 40), rng.randint(24, 24 * 25)
+        happens = first + rng.expovariate(1 / (24 * 20))
+        is_yes = happens < first + length
+        told = Told(round(happens) + 1, outcome="yes") if is_yes else Told(first + length + 3, outcome="no")
+        markets.append(Listed(f"KX{place}", first, first + length - 2, first + length, (told,)))
+    end = 24 * 50.0
+    markets = [each if each.told[0].hours <= end else replace(each, told=()) for each in markets]
+    past = PastSeason.read(exported(tmp_path, markets, [float(each) for each in range(0, 24 * 50 + 1, 12)]))
+    sampling = Sampling(12)
+    found = list(past.questions(sampling))
+    rates = {}
+    for split, limit in zip(SPLITS, past.ends(sampling), strict=True):
+        rows = [each for each in found if each.split == split]
+        closes = [moment_of("at", each.decision_cutoff) + 2 * HOUR for each in rows]
+        assert max(closes) + 24 * HOUR <= limit
+        rates[split] = sum(each.resolution.outcome == "yes" for each in rows) / len(rows)
+    assert all(0.05 < rate < 0.8 for rate in rates.values()), rates
+
+
+def test_a_market_that_a_snapshot_has_twice_is_one_question(tmp_path: Path) -> None:
+    listed = Listed("KXA", 0, 30, 40, (Told(50),))
+    found = asked(exported(tmp_path, [listed], [0.0], lambda hours: [state(listed, hours)]))
+    assert len(found) <= 1
 
 
 @pytest.mark.parametrize("seed", range(count(20, 2)))
@@ -216,7 +250,7 @@ def test_a_market_is_asked_about_as_often_as_wanted(tmp_path: Path) -> None:
     assert len(asked(folder, Sampling(10_000))) == 1
 
 
-@pytest.mark.parametrize("name", ["every_hours", "embargo_hours"])
+@pytest.mark.parametrize("name", ["every_hours", "embargo_hours", "settling_hours"])
 @pytest.mark.parametrize("value", [-1.0, float("nan"), float("inf"), 1e300])
 def test_hours_that_are_none_are_refused(name: str, value: float) -> None:
     with pytest.raises(OpenOutcryError, match=f"`{name}` must be"):

@@ -153,7 +153,7 @@ def test_a_season_that_cannot_be_asked_about_is_refused_before_any_episode(
         env.taskset.load()
 
 
-@pytest.mark.parametrize("name", ["every_hours", "embargo_hours"])
+@pytest.mark.parametrize("name", ["every_hours", "embargo_hours", "settling_hours"])
 def test_hours_that_are_none_are_refused(folder: Path, name: str) -> None:
     with pytest.raises(ValueError, match=name):
         environment(folder, **{name: -1})

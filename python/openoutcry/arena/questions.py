@@ -28,7 +28,7 @@ from openoutcry.openoutcry_py import OpenOutcryError
 MOST_HOURS = 1_000_000
 SPLITS = ("train", "validation", "test")
 SHARES = (0.6, 0.8)
-"""Of the markets with a result, by when it was known: where `train` ends, and where `validation` does."""
+"""Of the markets with a result, by when they were over: where `train` ends, and where `validation` does."""
 
 
 @dataclass(frozen=True)
@@ -76,15 +76,18 @@ class Sampling:
 
     Args:
         every_hours: Hours between two questions on a market; of its snapshots the first is one.
-        embargo_hours: Hours after the last result of a split before the next split's first question.
+        embargo_hours: Hours after the end of a split before the next split's first question.
+        settling_hours: Hours after the close that a market is shown with, until its result is due.
     """
 
     every_hours: float = 24.0
     embargo_hours: float = 24.0
+    settling_hours: float = 24.0
 
     def __post_init__(self) -> None:
         """Refuse hours that are none."""
-        for name, least in (("every_hours", "above 0"), ("embargo_hours", "at least 0")):
+        for name in ("every_hours", "embargo_hours", "settling_hours"):
+            least = "above 0" if name == "every_hours" else "at least 0"
             value = getattr(self, name)
             if not 0 <= value <= MOST_HOURS or (value == 0 and name == "every_hours"):
                 wanted = f"`{name}` must be {least} and at most {MOST_HOURS:,}"
@@ -139,6 +142,7 @@ class PastSeason:
     vkey: str
     _snapshots: Sequence[_Published]
     _known: Mapping[str, _Known]
+    _ended_us: int
 
     @classmethod
     def read(cls, folder: Path, vkey: str | None = None) -> PastSeason:
@@ -161,35 +165,62 @@ class PastSeason:
                 for each in export.others
                 if each["type"] == "snapshot"
             ]
-            return cls(folder, vkey or export.first["vkey"], sorted(published), _known_of(folder, export.others))
+            # The log's own last moment: of a later one nobody has signed that there was no dispute.
+            ended_us = max((moment_of("at", each["at"]) for each in export.others if "at" in each), default=0)
+            known = _known_of(folder, export.others, ended_us)
+            return cls(folder, vkey or export.first["vkey"], sorted(published), known, ended_us)
 
-    def bounds(self) -> tuple[float, float]:
-        """Return when the last result of `train` was known, and of `validation`."""
-        known = sorted(each.known_us for each in self._known.values())
-        first, second = (known[math.ceil(share * len(known)) - 1] if known else math.inf for share in SHARES)
-        return first, second
+    def ends(self, sampling: Sampling) -> tuple[int, int, int]:
+        """Return when each split ends: `train`, `validation`, and `test` with the log."""
+        return self._ends(list(self._overs(round(sampling.settling_hours * HOUR)).values()))
+
+    def _ends(self, overs: Sequence[int]) -> tuple[int, int, int]:
+        known = sorted(over for over in overs if over <= self._ended_us)
+        first, second = (known[math.ceil(share * len(known)) - 1] if known else self._ended_us for share in SHARES)
+        return first, second, self._ended_us
+
+    def _overs(self, settling_us: int) -> dict[str, int]:
+        """Return when each market was over: its result due, by the close first shown, and known."""
+        found: dict[str, int] = {}
+        for snapshot in self._snapshots:
+            missing = self._known.keys() - found.keys()
+            if not missing:
+                break
+            with _of_the_arena(f"a snapshot of {snapshot.as_of}"):
+                markets = markets_of(self._body(snapshot), missing)
+            for market in markets:
+                name = market.market_id
+                found[name] = max(_close_us(market) + settling_us, self._known[name].known_us)
+        return found
 
     def questions(self, sampling: Sampling | None = None) -> Iterator[Question]:
         """Yield the questions in the order of time.
 
-        A market is in one split, by when its result was known. A question of a later split that was asked before the
-        embargo after an earlier split's last result is left out.
+        A market is in one split, by when its result was due, and not by when it came early: of deadlines that are not
+        reached there are results only of what happened. A question whose close is shown later than its split's end is
+        left out, and so is one that was asked before the embargo after the split before.
         """
         sampling = sampling or Sampling()
-        every, embargo = (round(hours * HOUR) for hours in (sampling.every_hours, sampling.embargo_hours))
-        bounds, asked = self.bounds(), dict[str, int]()
+        hours = (sampling.every_hours, sampling.embargo_hours, sampling.settling_hours)
+        every, embargo, settling = (round(each * HOUR) for each in hours)
+        overs, asked = self._overs(settling), dict[str, int]()
+        ends = self._ends(list(overs.values()))
+        # What was not due yet when the log ended has no place.
+        places = {name: sum(over > end for end in ends) for name, over in overs.items() if over <= ends[-1]}
         for snapshot in self._snapshots:
             # Most were asked about before, and of those not even the prices are read.
-            due = {each for each in self._known if snapshot.as_of_us >= asked.get(each, -every) + every}
+            due = {each for each in places if snapshot.as_of_us >= asked.get(each, -every) + every}
             with _of_the_arena(f"a snapshot of {snapshot.as_of}"):
                 body = self._body(snapshot)
                 markets = markets_of(body, due)
             for market in markets:
                 known = self._known[market.market_id]
-                if _is_open(market, known, snapshot):
+                is_new = asked.get(market.market_id) != snapshot.as_of_us
+                if is_new and _is_open(market, known, snapshot):
                     asked[market.market_id] = snapshot.as_of_us
-                    place = sum(known.known_us > bound for bound in bounds)
-                    if place == 0 or snapshot.as_of_us >= bounds[place - 1] + embargo:
+                    place = places[market.market_id]
+                    is_after = place == 0 or snapshot.as_of_us >= ends[place - 1] + embargo
+                    if is_after and _close_us(market) + settling <= ends[place]:
                         yield _question(body, market, known, snapshot, SPLITS[place])
 
     def _body(self, snapshot: _Published) -> bytes:
@@ -201,10 +232,13 @@ class PastSeason:
         return body
 
 
-def _known_of(folder: Path, records: list[dict[str, Any]]) -> dict[str, _Known]:
-    """Return the markets that have a result for good, by the records of a log."""
-    # The log's own last moment: of a later one nobody has signed that there was no dispute.
-    at_us = max((moment_of("at", each["at"]) for each in records if "at" in each), default=0)
+def _close_us(market: Market) -> int:
+    """Return the close that a market is shown with."""
+    return moment_of("settlement_at", show_time(market.settlement_at))
+
+
+def _known_of(folder: Path, records: list[dict[str, Any]], at_us: int) -> dict[str, _Known]:
+    """Return the markets that have a result for good at a moment, by the records of a log."""
     told = [each for each in records if each["type"] in ("scoring", "resolution")]
     facts = facts_of(told, {}, {}, (folder / "base_rates.json").read_bytes(), at_us=at_us)
     grace_us, margin_us = (n * SECOND for n in (facts.parameters.grace_s, facts.parameters.close_margin_s))

@@ -311,7 +311,8 @@ def questions(
     out: Path = typer.Option(..., help="A file of JSON lines, a question each."),
     split: str | None = typer.Option(None, help="`train`, `validation` or `test`; all by default."),
     every_hours: float = typer.Option(24.0, help="Hours between two questions on a market."),
-    embargo_hours: float = typer.Option(24.0, help="Hours from a split's last result to the next's first question."),
+    embargo_hours: float = typer.Option(24.0, help="Hours from a split's end to the next's first question."),
+    settling_hours: float = typer.Option(24.0, help="Hours after a market's close until its result is due."),
     vkey: str | None = typer.Option(None, help="The log's key as you know it; by default the export's own."),
 ) -> None:
     """Make questions of a past season to train on, each of what was known at its time."""
@@ -319,7 +320,7 @@ def questions(
 
     if split is not None and split not in SPLITS:
         raise refusal("argument_invalid", f"a split of {', '.join(SPLITS)} is required; received {split!r}")
-    sampling = Sampling(every_hours, embargo_hours)
+    sampling = Sampling(every_hours, embargo_hours, settling_hours)
     if out.exists():
         raise refusal("argument_invalid", f"a file that is not there yet is required; received '{out}'")
     season = PastSeason.read(folder, vkey)

@@ -90,7 +90,9 @@ class ArenaTasksetConfig(vf.TasksetConfig):
     every_hours: float = Field(24.0, gt=0, allow_inf_nan=False)
     """Hours between two questions on a market."""
     embargo_hours: float = Field(24.0, ge=0, allow_inf_nan=False)
-    """Hours from the last result of a split to the first question of the next."""
+    """Hours from the end of a split to the first question of the next."""
+    settling_hours: float = Field(24.0, ge=0, allow_inf_nan=False)
+    """Hours after the close that a market is shown with, until its result is due: a split has what is due in it."""
     vkey: str | None = None
     """The log's key as you know it, in place of the export's own."""
 
@@ -107,7 +109,7 @@ class ArenaTaskset(vf.Taskset[QuestionTask, ArenaTasksetConfig]):  # type: ignor
         config = self.config
         one_of("split", config.split, SPLITS)
         season = PastSeason.read(config.season, config.vkey)
-        asked = season.questions(Sampling(config.every_hours, config.embargo_hours))
+        asked = season.questions(Sampling(config.every_hours, config.embargo_hours, config.settling_hours))
         own = (each for each in asked if each.split == config.split)
         # Refused here, though the others are made one by one later.
         first = next(own, None)
