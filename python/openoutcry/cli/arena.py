@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from openoutcry.cli import arena_operator
+from openoutcry.cli import arena_operator, arena_rules
 from openoutcry.cli.arena_operator import DATA, DATABASE, Commands, opened
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import OpenOutcryError
@@ -99,11 +99,14 @@ def serve(
     """Serve the Arena until it is interrupted."""
     import uvicorn
 
+    from openoutcry.arena.demo import BASE_RATES
     from openoutcry.arena.seasons import GoingOn
     from openoutcry.arena.server.app import app_of
     from openoutcry.arena.server.settings import Settings, networks_of, witnesses_of
 
-    with _listening(host, port) as taken, opened(folder, database, is_new=True) as arena:
+    # A season that is made up has a past that is made up, and says so.
+    rates = json.dumps(BASE_RATES).encode() if plan is None else b"[]"
+    with _listening(host, port) as taken, opened(folder, database, base_rates=rates) as arena:
         season, kind = _season(arena, plan, folder, is_sandbox=sandbox)
         arena.writer.write(GoingOn(kind))
         season.start()
@@ -352,3 +355,4 @@ def _client(url: str, slug: str = "", key: str | None = None) -> Iterator[ArenaC
 
 
 app.add_typer(arena_operator.app)
+app.add_typer(arena_rules.app)

@@ -74,18 +74,24 @@ class Commands(TyperGroup):
             raise refusal("argument_invalid", f"files that can be used are required; received {error}") from error
 
 
-def opened(folder: Path, database: str | None, *, is_new: bool = False) -> Arena:
-    """Return the arena of a folder, open; a new one only where that is wanted."""
+def opened(folder: Path, database: str | None, *, base_rates: bytes | None = None) -> Arena:
+    """Return the arena of a folder, open.
+
+    Args:
+        folder: Where its key is.
+        database: Of SQLAlchemy; None for a file in the folder.
+        base_rates: With which a new one begins; None where one must be there.
+    """
     try:
         from sqlalchemy.exc import SQLAlchemyError
 
         from openoutcry.arena.store.arena import KEY, Arena
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError("needs `pip install openoutcry[arena]`", name=error.name) from error
-    if not is_new and not (folder / KEY).exists():
+    if base_rates is None and not (folder / KEY).exists():
         raise refusal("argument_invalid", f"the folder of an arena, with its `{KEY}`, is required; received '{folder}'")
     try:
-        return Arena(folder, database)
+        return Arena(folder, database) if base_rates is None else Arena(folder, database, base_rates=base_rates)
     except SQLAlchemyError as error:
         told = str(getattr(error, "orig", None) or error).partition("\n")[0]
         raise refusal("argument_invalid", f"a database of an arena is required; received {told}") from error

@@ -34,6 +34,7 @@ class Arena:
         url: A database of SQLAlchemy; None for a SQLite file in the folder.
         origin: The name of a new log; that of an old one stands.
         clock: Tells the moment at which a new log begins.
+        base_rates: The table of past rates with which it begins.
     """
 
     def __init__(
@@ -42,6 +43,7 @@ class Arena:
         url: str | None = None,
         origin: str = "openoutcry.arena/local",
         clock: Callable[[], int] = now,
+        base_rates: bytes = NO_RATES,
     ) -> None:
         # Nobody else may read what nobody may see before a cutoff.
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -58,7 +60,7 @@ class Arena:
         if self.writer.log.end.seq == 0:
             self.writer.write(Beginning(origin, str(self.key.verifier), clock()))
             rules = Parameters().to_record()
-            self.writer.write(SettingRules(SCORING_VERSION, rules, NO_RATES, clock()))
+            self.writer.write(SettingRules(SCORING_VERSION, rules, base_rates, clock()))
 
     def _has_records(self) -> bool:
         with self.reading.connect() as connection:
