@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from openoutcry.cli import arena_operator
-from openoutcry.cli.arena_operator import DATA, DATABASE, Commands, opened
+from openoutcry.cli.arena_operator import DATA, DATABASE, Commands, alone, opened
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import OpenOutcryError
 
@@ -103,7 +103,7 @@ def serve(
     from openoutcry.arena.server.app import app_of
     from openoutcry.arena.server.settings import Settings, networks_of, witnesses_of
 
-    with _listening(host, port) as taken, opened(folder, database, is_new=True) as arena:
+    with _listening(host, port) as taken, alone(folder, database), opened(folder, database, is_new=True) as arena:
         season, kind = _season(arena, plan, folder, is_sandbox=sandbox)
         arena.writer.write(GoingOn(kind))
         season.start()

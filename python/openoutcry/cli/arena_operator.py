@@ -6,6 +6,8 @@ What changes something is a record of the log. A server may run meanwhile: it re
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -74,14 +76,28 @@ class Commands(TyperGroup):
             raise refusal("argument_invalid", f"files that can be used are required; received {error}") from error
 
 
+@contextmanager
+def _arena_extra() -> Iterator[None]:
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError("needs `pip install openoutcry[arena]`", name=error.name) from error
+
+
+def alone(folder: Path, database: str | None) -> AbstractContextManager[None]:
+    """Hold an arena in a file as the one that serves it; PostgreSQL is for many."""
+    with _arena_extra():
+        from openoutcry.arena.store.arena import served_alone
+
+    return served_alone(folder) if database is None or database.startswith("sqlite") else nullcontext()
+
+
 def opened(folder: Path, database: str | None, *, is_new: bool = False) -> Arena:
     """Return the arena of a folder, open; a new one only where that is wanted."""
-    try:
+    with _arena_extra():
         from sqlalchemy.exc import SQLAlchemyError
 
         from openoutcry.arena.store.arena import KEY, Arena
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError("needs `pip install openoutcry[arena]`", name=error.name) from error
     if not is_new and not (folder / KEY).exists():
         raise refusal("argument_invalid", f"the folder of an arena, with its `{KEY}`, is required; received '{folder}'")
     try:
