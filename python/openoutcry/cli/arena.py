@@ -171,6 +171,8 @@ def submit(
     url: str = URL,
 ) -> None:
     """Submit decisions and keep the receipt."""
+    from openoutcry.arena.client import keep_receipt
+
     if receipt is not None and (receipt.exists() or not receipt.parent.is_dir()):
         raise refusal("argument_invalid", f"a new file in a folder that is there is required; received '{receipt}'")
     told = _decisions(decisions)
@@ -182,10 +184,7 @@ def submit(
         # Typed again, after a connection that broke, the same is told the same.
         again = sha256(json.dumps([snapshot, told]).encode()).hexdigest()
         found = client.submit(snapshot, told, again)
-    kept = receipt or Path(f"{found['submission_id']}.receipt.json")
-    # No receipt is written over: it may be all that proves what was decided.
-    if not kept.exists():
-        kept.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    kept = keep_receipt(found, receipt or Path())
     typer.echo(f"accepted: {found['n_markets_accepted']} of {found['n_markets_submitted']}, {found['submission_id']}")
     for each in found["rejected"]:
         typer.echo(f"rejected: {each['market_id']}: {each['reason']}")
