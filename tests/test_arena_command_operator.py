@@ -199,6 +199,19 @@ def test_keys_are_issued_and_rotated_in_the_log(ground: Floor, tmp_path: Path) -
     assert key not in str(issued)
 
 
+def test_a_suspension_says_what_changed_and_one_that_changes_nothing_is_refused(ground: Floor, tmp_path: Path) -> None:
+    """R-37."""
+    assert "received 'ada', which is not" in refused(tmp_path, "suspend", "ada", "a mistake", "--lift")
+    for blank in ("", "  "):
+        assert "a reason, which the log shows to all, is required" in refused(tmp_path, "suspend", "ada", blank)
+    assert "unknown_agent" in refused(tmp_path, "suspend", "nobody", "why")
+    assert said(tmp_path, "suspend", "Ada", " two keys ") == ["record 7: ada is suspended: two keys"]
+    assert "received 'ada', which is\n" in refused(tmp_path, "suspend", "ada", "two keys")
+    assert said(tmp_path, "suspend", "ada", "settled", "--lift") == ["record 8: ada may submit again: settled"]
+    told = [(each["seq"], each["suspended"], each["reason"]) for each in records(ground, "suspension")]
+    assert told == [(7, True, "two keys"), (8, False, "settled")]
+
+
 def test_a_typing_error_makes_no_arena(tmp_path: Path) -> None:
     for words in (["season"], ["market"], ["resolve", MARKET, "void"], ["rotate-key", "ada"], ["export", "out"]):
         assert "the folder of an arena" in refused(tmp_path, *words, "--data-dir", "arean")

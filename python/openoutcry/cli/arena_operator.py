@@ -255,12 +255,22 @@ def suspend(
 ) -> None:
     """Suspend an agent, or let it submit again; the log says so."""
     from openoutcry.arena.protocol import MOST_REASONING
-    from openoutcry.arena.store.entries import Suspending
+    from openoutcry.arena.store.entries import Suspending, known_agent
     from openoutcry.arena.strict import text_at
     from openoutcry.arena.times import now
 
+    said = text_at("reason", reason, MOST_REASONING)
+    if said is None:
+        raise refusal("argument_invalid", f"a reason, which the log shows to all, is required; received {reason!r}")
     with opened(folder, database) as arena:
-        arena.writer.write(Suspending(slug.lower(), not lift, text_at("reason", reason, MOST_REASONING) or "", now()))
+        agent = known_agent(arena.state, slug.lower())
+        if agent.suspended is not lift:
+            wanted, found = (
+                ("an agent that is suspended", "is not") if lift else ("an agent that is not suspended", "is")
+            )
+            raise refusal("argument_invalid", f"{wanted} is required; received {agent.slug!r}, which {found}")
+        seq = arena.writer.write(Suspending(agent.slug, not lift, said, now()))
+        typer.echo(f"record {seq}: {agent.slug} {'may submit again' if lift else 'is suspended'}: {said}")
 
 
 @app.command("issue-key", epilog=ISSUE_EXAMPLES, rich_help_panel=OPERATOR)
