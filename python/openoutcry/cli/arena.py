@@ -67,7 +67,8 @@ WITNESS_EXAMPLES = """
 
 The folder must not be the operator's: a witness that the operator can rewrite has seen nothing. Its key, which is
 printed, goes to the operator for `arena serve --witness`. Exit code 1: the log went back, or has two histories; the
-folder has both checkpoints, each signed by the log, in `evidence`.
+folder has both checkpoints, each signed by the log, in `evidence`. With `--once`, 2: nothing was signed, since no server
+answered as one; 3: it was signed, and is kept in `cosigned`, and the log does not take it.
 """
 QUESTIONS_EXAMPLES = "**Example** `openoutcry arena questions season --out questions.jsonl`, of an export."
 VERIFY_EXAMPLES = "**Example** `openoutcry arena verify season --vkey 'arena.example+...' --recompute-scores`"
@@ -255,7 +256,7 @@ def verify(
 def witness(
     url: str = typer.Argument(f"http://127.0.0.1:{PORT}", help="Where the Arena is."),
     folder: Path = typer.Option(Path("witness"), "--dir", help="Folder of the witness: its key, and what it has seen."),
-    name: str = typer.Option("witness.local", help="Name of a new key, such as `witness.example/w1`."),
+    name: str | None = typer.Option(None, help="Name of a new key, such as `witness.example/w1`; or `witness.local`."),
     vkey: str | None = typer.Option(None, help="The log's key as you know it; by default the first that it tells."),
     once: bool = typer.Option(False, "--once", help="Look once, not until it is interrupted."),
     every: float = typer.Option(60.0, min=1.0, help="Seconds between two looks."),
@@ -273,7 +274,13 @@ def witness(
         while True:
             try:
                 found.know()
-                typer.echo(f"cosigned: {found.see(now()).size:,} records")
+                seen = found.see(now())
+                if seen.untaken:
+                    typer.echo(f"cosigned: {seen.size:,} records; the log does not take it: {seen.untaken}", err=True)
+                    if once:
+                        raise typer.Exit(3)
+                else:
+                    typer.echo(f"cosigned: {seen.size:,} records")
             except Misbehaviour as error:
                 typer.echo(f"MISBEHAVIOUR: {error}", err=True)
                 raise typer.Exit(1) from error
