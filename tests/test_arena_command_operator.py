@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable, Iterator
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,11 @@ pytest.importorskip("sqlalchemy")
 from arena_floors import BASE, Floor, floor
 
 from openoutcry import OpenOutcryError
+from openoutcry.arena.demo import Demo
 from openoutcry.arena.exporting import export, score_faults
 from openoutcry.arena.log.audit import audit
 from openoutcry.arena.store.backup import backup
-from openoutcry.arena.times import HOUR, moment_of, now
+from openoutcry.arena.times import DAY, HOUR, moment_of, now, text_of
 
 pytestmark = pytest.mark.once
 
@@ -99,6 +101,22 @@ class _Nothing:
 
     def answer(self, planned: Any, log: Any, sealed: Any, batch: Any) -> None:
         """Say nothing."""
+
+
+def test_a_result_that_does_not_count_yet_says_when_it_will(tmp_path: Path) -> None:
+    """R-32, R-44: a score before the cutoff would tell what was decided."""
+    with floor(tmp_path / "arena") as found:
+        found.clock[0], found.demo = now(), Demo(datetime.now(timezone.utc))
+        found.publish()
+        cutoff = text_of(found.arena.state.markets[MARKET].decision_cutoff)
+        (told,) = said(tmp_path, "resolve", MARKET, "determined", "--outcome", "no")
+        (stated,) = records(found, "resolution")
+        after = text_of(moment_of("at", stated["at"]) + DAY)
+        assert told.endswith(f"is determined, no; it counts after {after}, where nobody disputes it until then")
+        (told,) = said(tmp_path, "resolve", MARKET, "finalized", "--outcome", "no")
+        assert told.endswith(f"is finalized, no; it counts after {cutoff}, the market's cutoff")
+        (told,) = said(tmp_path, "resolve", MARKET, "void")
+        assert told.endswith(f"{MARKET} is void")
 
 
 def test_a_result_that_cannot_be_is_refused(ground: Floor, tmp_path: Path) -> None:

@@ -59,6 +59,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (("submit", "ada", "object.json", *NOBODY), "a JSON list"),
         (("submit", "ada", "good.json", *NOBODY), "a server of the Arena"),
         (("submit", "ada", "good.json", "--url", "junk"), "a server of the Arena"),
+        (("submit", "ada", "good.json", "--as-of", "yesterday", *NOBODY), "`--as-of` must be a time in UTC"),
         ((*SERVE, "--proxy", "junk"), "networks such as 10.0.0.0/8"),
         ((*SERVE, "--plan", "none.json"), "No such file"),
         ((*SERVE, "--plan", "full"), "directory"),

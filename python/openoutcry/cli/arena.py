@@ -67,8 +67,8 @@ WITNESS_EXAMPLES = """
 
 The folder must not be the operator's: a witness that the operator can rewrite has seen nothing. Its key, which is
 printed, goes to the operator for `arena serve --witness`. Exit code 1: the log went back, or has two histories; the
-folder has both checkpoints, each signed by the log, in `evidence`. With `--once`, 2: nothing was signed, since no server
-answered as one; 3: it was signed, and is kept in `cosigned`, and the log does not take it.
+folder has both checkpoints, each signed by the log, in `evidence`. With `--once`, 2: nothing was signed, since no
+server answered as one; 3: it was signed, and is kept in `cosigned`, and the log does not take it.
 """
 QUESTIONS_EXAMPLES = "**Example** `openoutcry arena questions season --out questions.jsonl`, of an export."
 VERIFY_EXAMPLES = "**Example** `openoutcry arena verify season --vkey 'arena.example+...' --recompute-scores`"
@@ -173,9 +173,12 @@ def submit(
 ) -> None:
     """Submit decisions and keep the receipt."""
     from openoutcry.arena.client import keep_receipt
+    from openoutcry.arena.times import moment_of
 
     if receipt is not None and (receipt.exists() or not receipt.parent.is_dir()):
         raise refusal("argument_invalid", f"a new file in a folder that is there is required; received '{receipt}'")
+    if as_of is not None:
+        moment_of("--as-of", as_of)
     told = _decisions(decisions)
     key = os.environ.get("OPENOUTCRY_ARENA_KEY", "")
     if not (key and key.isascii() and key.isprintable()):

@@ -18,6 +18,7 @@ from openoutcry.errors import refusal
 
 if TYPE_CHECKING:
     from openoutcry.arena.store.arena import Arena
+    from openoutcry.arena.store.entries import Resolving
     from openoutcry.arena.store.state import Market
 
 app = typer.Typer(rich_markup_mode="markdown")
@@ -199,24 +200,37 @@ def resolve(
     database: str | None = DATABASE,
 ) -> None:
     """Say what became of a market; the last word stands, and the log has all."""
-    from openoutcry.arena.times import moment_of
-
-    with opened(folder, database) as arena:
-        close = None if closed_at is None else moment_of("closed-at", closed_at)
-        _resolve(arena, market_id, status, outcome, source, close)
-
-
-def _resolve(
-    arena: Arena, market_id: str, status: str, outcome: str | None, source: str, close: int | None = None
-) -> None:
-    from openoutcry.arena.protocol import MOST_REASONING
     from openoutcry.arena.store.entries import Resolving
-    from openoutcry.arena.strict import text_at
-    from openoutcry.arena.times import now
+    from openoutcry.arena.times import moment_of, now
 
-    said = text_at("source", source, MOST_REASONING) or ""
-    seq = arena.writer.write(Resolving(market_id, status, outcome, close, said, now()))
-    typer.echo(f"record {seq}: {market_id} is {status}{'' if outcome is None else f', {outcome}'}")
+    close = None if closed_at is None else moment_of("--closed-at", closed_at)
+    with opened(folder, database) as arena:
+        _resolve(arena, Resolving(market_id, status, outcome, close, _source(source), now()))
+
+
+def _source(told: str) -> str:
+    from openoutcry.arena.protocol import MOST_REASONING
+    from openoutcry.arena.strict import text_at
+
+    return text_at("source", told, MOST_REASONING) or ""
+
+
+def _resolve(arena: Arena, result: Resolving) -> None:
+    """Write what became of a market, and say it, and from when on it counts."""
+    from openoutcry.arena.store.state import GRACE
+    from openoutcry.arena.times import text_of
+
+    seq = arena.writer.write(result)
+    told = f"record {seq}: {result.market_id} is {result.status}"
+    if result.outcome is not None:
+        told += f", {result.outcome}"
+        cutoff = arena.state.markets[result.market_id].decision_cutoff
+        final = result.at + GRACE if result.status == "determined" else result.at
+        # What was decided is public, and so scored, when it can no longer be decided.
+        if max(cutoff, final) > result.at:
+            why = "the market's cutoff" if cutoff > final else "where nobody disputes it until then"
+            told += f"; it counts after {text_of(max(cutoff, final))}, {why}"
+    typer.echo(told)
 
 
 @app.command(epilog=AMEND_EXAMPLES, rich_help_panel=OPERATOR)
@@ -230,6 +244,7 @@ def amend(
     """Correct a result, which scores everybody anew and in public."""
     from openoutcry.arena.exporting import board_of
     from openoutcry.arena.protocol import ArenaError
+    from openoutcry.arena.store.entries import Resolving
     from openoutcry.arena.times import now
 
     with opened(folder, database) as arena:
@@ -237,7 +252,8 @@ def amend(
         if market.status is None:
             raise ArenaError("invalid_payload", "a market with a result is required; `resolve` gives it the first")
         before = {row.slug: (row.rank, row.brier) for row in board_of(arena, now()).rows}
-        _resolve(arena, market_id, "amended", outcome, source, market.actual_close_time)
+        close = market.actual_close_time
+        _resolve(arena, Resolving(market_id, "amended", outcome, close, _source(source), now()))
         for row in board_of(arena, now()).rows:
             rank, brier = before.get(row.slug, (None, None))
             if (rank, brier) != (row.rank, row.brier):
