@@ -225,6 +225,11 @@ def watch(
         looking = Watch(client, slug)
         while True:
             for change in looking.look():
+                if once and looking.is_away:
+                    typer.echo(
+                        f"error: a server of the Arena at {url} is required; received {change['detail']}", err=True
+                    )
+                    raise typer.Exit(2)
                 typer.echo(json.dumps(change) if as_json else sentence(change))
             if once:
                 return
@@ -289,9 +294,9 @@ def witness(
                 raise typer.Exit(1) from error
             except (httpx.HTTPError, OpenOutcryError) as error:
                 # What passes by, such as a server that starts anew, is no reason to look away for good.
-                typer.echo(f"error: a server of the Arena at {url} is required; received {error}", err=True)
+                left = _away(url, error)
                 if once:
-                    raise typer.Exit(2) from error
+                    raise left from error
             if once:
                 return
             time.sleep(every)
@@ -346,6 +351,12 @@ def questions(
     typer.echo(f"questions: {', '.join(f'{count:,} {name}' for name, count in found.items())} in {out}")
 
 
+def _away(url: str, why: object) -> typer.Exit:
+    """Say that nobody has answered as an Arena, and return how a command ends."""
+    typer.echo(f"error: a server of the Arena at {url} is required; received {why}", err=True)
+    return typer.Exit(2)
+
+
 @contextmanager
 def _client(url: str, slug: str = "", key: str | None = None) -> Iterator[ArenaClient]:
     import httpx
@@ -356,8 +367,7 @@ def _client(url: str, slug: str = "", key: str | None = None) -> Iterator[ArenaC
         try:
             yield client
         except httpx.TransportError as error:
-            typer.echo(f"error: a server of the Arena at {url} is required; received {error}", err=True)
-            raise typer.Exit(2) from error
+            raise _away(url, error) from error
 
 
 app.add_typer(arena_operator.app)
