@@ -44,14 +44,14 @@ A new folder begins with a demo season, all of it made up: open markets, and a s
 `--sandbox` the first cutoff comes after twenty seconds, the last after an hour; `arena resolve` settles them.
 
 `openoutcry arena serve --plan shipped` asks real sources before every edge instead, and keeps what they say in
-`captures`, from which `openoutcry arena replay-season` makes the same snapshots again.
+`captures`, from which `arena replay-season` makes the same snapshots again.
 """
 WATCH_EXAMPLES = """
 **Examples**
 
 `openoutcry arena watch my-agent` prints a line for each snapshot, result and change of the agent's standing
 
-`openoutcry arena watch --json | while read -r change; do ...; done`
+`openoutcry arena watch --json | while read -r change; do echo "$change"; done`
 """
 REGISTER_EXAMPLES = "**Example** `openoutcry arena register my-agent --name 'My agent'`, which prints the key once."
 SUBMIT_EXAMPLES = """
@@ -61,7 +61,8 @@ SUBMIT_EXAMPLES = """
 WITNESS_EXAMPLES = """
 **Examples**
 
-`openoutcry arena witness https://arena.example --dir witness --name witness.example/w1 --vkey 'arena.example+...'`
+`openoutcry arena witness https://arena.example --dir witness --name witness.example/w1`, and with the key of the log
+as you know it, `--vkey VKEY`
 
 `openoutcry arena witness http://127.0.0.1:8420 --once` and, of an export, `openoutcry arena verify season --witness K`
 
@@ -71,7 +72,10 @@ folder has both checkpoints, each signed by the log, in `evidence`. With `--once
 server answered as one; 3: it was signed, and is kept in `cosigned`, and the log does not take it.
 """
 QUESTIONS_EXAMPLES = "**Example** `openoutcry arena questions season --out questions.jsonl`, of an export."
-VERIFY_EXAMPLES = "**Example** `openoutcry arena verify season --vkey 'arena.example+...' --recompute-scores`"
+REPLAY_EXAMPLES = "**Example** `openoutcry arena replay-season arena/captures --out again`, of a live season."
+VERIFY_EXAMPLES = """
+**Example** `openoutcry arena verify season --recompute-scores`, and with the log's key as you know it, `--vkey VKEY`
+"""
 
 PORT = 8420
 URL = typer.Option(f"http://127.0.0.1:{PORT}", help="Where the Arena is.")
@@ -102,15 +106,15 @@ def serve(
 
     from openoutcry.arena.seasons import GoingOn
     from openoutcry.arena.server.app import app_of
-    from openoutcry.arena.server.settings import Settings, networks_of, witnesses_of
+    from openoutcry.arena.server.settings import Settings, networks_of, public_of, witnesses_of
 
+    settings = Settings(
+        public_of(public), rate_key, rate_anon, register_cap, networks_of(tuple(proxy)), witnesses_of(tuple(witness))
+    )
     with _listening(host, port) as taken, alone(folder, database), opened(folder, database, is_new=True) as arena:
         season, kind = _season(arena, plan, folder, is_sandbox=sandbox)
         arena.writer.write(GoingOn(kind))
         season.start()
-        settings = Settings(
-            public, rate_key, rate_anon, register_cap, networks_of(tuple(proxy)), witnesses_of(tuple(witness))
-        )
         place = f"{host}:{taken.getsockname()[1]}"
         typer.echo(f"arena: http://{place}, {len(arena.state.markets)} markets, {kind} season")
         typer.echo(f"key of the log: {arena.key.verifier}")
@@ -302,7 +306,7 @@ def witness(
             time.sleep(every)
 
 
-@app.command("replay-season")
+@app.command("replay-season", epilog=REPLAY_EXAMPLES)
 def replay_season(
     folder: Path = typer.Argument(help="Captures, a folder an edge."),
     out: Path = typer.Option(..., help="A new folder."),
