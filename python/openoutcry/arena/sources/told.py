@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from openoutcry.arena.protocol import shown
 from openoutcry.arena.snapshots.kinds import SnapshotError
 
 _KINDS: dict[type, str] = {str: "a text", int: "a whole number", dict: "an object", list: "a list", type(None): "null"}
@@ -54,8 +55,3 @@ def texts(told: Mapping[str, Any], name: str, kind: type) -> Any:
         if not isinstance(each, str):
             raise SnapshotError(f"`{name}` must hold texts; received {shown(each)}")
     return value
-
-
-def shown(value: object) -> str:
-    """Return a value as JSON has it, at most 80 characters of it."""
-    return json.dumps(value)[:80]
