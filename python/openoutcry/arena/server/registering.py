@@ -9,7 +9,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from openoutcry.arena.protocol import BASE, MOST_DISPLAY_NAME, MOST_EMAIL, ArenaError
+from openoutcry.arena.protocol import BASE, MOST_DISPLAY_NAME, MOST_EMAIL, ArenaError, shown
 from openoutcry.arena.server.asking import Door
 from openoutcry.arena.server.front import check_media, headers_of, read_body
 from openoutcry.arena.server.settings import Settings
@@ -43,7 +43,8 @@ class Registrations:
         texts = (("display_name", MOST_DISPLAY_NAME), ("contact_email", MOST_EMAIL))
         name, email = (text_at(field, told.get(field), most, "invalid_registration") for field, most in texts)
         if email is not None and not _EMAIL.fullmatch(email):
-            raise ArenaError("invalid_registration", "an e-mail address is required, or none", "contact_email")
+            wanted = "an e-mail address is required, or none"
+            raise ArenaError("invalid_registration", f"{wanted}; received {shown(email)}", "contact_email")
         bucket = self._door.bucket(request)
         entry = Registering(slug, name, email, self._settings.clock(), bucket, self._settings.register_cap)
         return shown_key(201, slug, await self._writer.written(entry), self._settings.public)
@@ -76,5 +77,5 @@ def shown_key(status: int, slug: str, key: str, public: str) -> Response:
 def _object(body: bytes) -> dict[str, Any]:
     told = json.loads(json_text(body))
     if not isinstance(told, dict):
-        raise ArenaError("invalid_payload", f"an object is required; received {type(told).__name__}")
+        raise ArenaError("invalid_payload", f"an object is required; received {shown(told)}")
     return told

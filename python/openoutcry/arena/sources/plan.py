@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib import resources
@@ -11,6 +10,9 @@ from openoutcry.arena.protocol import Theater
 from openoutcry.arena.snapshots.kinds import SnapshotError
 from openoutcry.arena.snapshots.theaters import shipped_bytes
 from openoutcry.arena.sources.risk import unknown
+from openoutcry.arena.sources.told import member, object_of, texts
+
+_NONE = type(None)
 
 
 @dataclass(frozen=True)
@@ -41,11 +43,10 @@ def read_plan(raw: bytes) -> Plan:
         SnapshotError: It is no such file.
     """
     try:
-        read = json.loads(raw)
-        feeds = {str(name): str(url) for name, url in read["feeds"].items()}
-        return Plan(feeds, tuple(str(each) for each in read["series"]), read.get("query"))
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise SnapshotError(f"the plan cannot be read: {type(error).__name__}: {error}") from error
+        told = object_of(raw)
+        return Plan(texts(told, "feeds", dict), tuple(texts(told, "series", list)), member(told, "query", str, _NONE))
+    except SnapshotError as error:
+        raise SnapshotError(f"the plan cannot be read: {error}") from error
 
 
 def shipped_plan() -> Plan:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 
@@ -20,7 +21,7 @@ from openoutcry.arena.store.writer import Writer
 from openoutcry.arena.times import now
 from openoutcry.errors import refusal
 
-KEY, FILE, COSIGNATURES = "log.key", "arena.sqlite", "cosignatures"
+KEY, FILE, COSIGNATURES, SERVED = "log.key", "arena.sqlite", "cosignatures", "served"
 NO_RATES = b"[]"
 """A table of past rates without a row."""
 SCORING_VERSION = "1"
@@ -78,6 +79,30 @@ class Arena:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+@contextmanager
+def served_alone(folder: Path) -> Iterator[None]:
+    """Hold a folder as the one process that serves its arena.
+
+    The lock is the system's and ends with the process, however that ends: its file, which stays, says nothing.
+
+    Raises:
+        OpenOutcryError: `argument_invalid`: another process holds it.
+    """
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with os.fdopen(os.open(folder / SERVED, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as file:
+        try:
+            import fcntl
+        except ModuleNotFoundError:
+            yield
+            return
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            wanted = "a folder whose arena no other process serves is required"
+            raise refusal("argument_invalid", f"{wanted}; received '{folder}', which one serves") from error
+        yield
 
 
 def _signer(path: Path, origin: str) -> SignerKey:

@@ -143,18 +143,19 @@ class Suspending(Told):
     reason: str
     at: int
 
-    def plan(self, batch: Batch) -> None:
-        """Note it."""
+    def plan(self, batch: Batch) -> int:
+        """Return the place of the record."""
         agent = known_agent(batch.state, self.slug)
         batch.connection.execute(update(agents).where(agents.c.id == agent.id).values(suspended=self.suspended))
         told = {"agent_slug": self.slug, "suspended": self.suspended, "reason": self.reason}
-        batch.record({"type": "suspension"} | told | {"at": text_of(self.at)})
+        written = batch.record({"type": "suspension"} | told | {"at": text_of(self.at)})
 
         def known(state: State) -> None:
             changed = replace(state.agents[self.slug], suspended=self.suspended)
             state.agents[self.slug] = state.keys[changed.key_sha256] = changed
 
         batch.after(known)
+        return written.seq
 
 
 def known_agent(state: State, slug: str) -> Agent:
