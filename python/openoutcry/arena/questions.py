@@ -12,12 +12,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from hashlib import sha256
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from openoutcry.arena.prompting import prompt_of
 from openoutcry.arena.scoring import facts_of
-from openoutcry.arena.scoring.settlement import SETTLED, settle
+from openoutcry.arena.scoring.facts import Resolution as Told
+from openoutcry.arena.scoring.settlement import SETTLED, settle, standing
 from openoutcry.arena.snapshots.markets import Market, markets_of
 from openoutcry.arena.snapshots.times import show_time
 from openoutcry.arena.times import HOUR, SECOND, moment_of, text_of
@@ -98,7 +100,7 @@ class Sampling:
 class _Known:
     """What became of a market.
 
-    `first` is its first record, `known` its last result, `last` the last moment of a decision that counted.
+    `first` is its first record, `known` when its result stood, `last` the last moment of a decision that counted.
     """
 
     outcome: str
@@ -242,23 +244,33 @@ def _known_of(folder: Path, records: list[dict[str, Any]], at_us: int) -> dict[s
     told = [each for each in records if each["type"] in ("scoring", "resolution")]
     facts = facts_of(told, {}, {}, (folder / "base_rates.json").read_bytes(), at_us=at_us)
     grace_us, margin_us = (n * SECOND for n in (facts.parameters.grace_s, facts.parameters.close_margin_s))
-    # Of the log's own order: the last of a market stands, and the first was the first that anybody knew.
-    last = {each.market_id: each for each in facts.resolutions}
-    first = {each.market_id: each for each in reversed(facts.resolutions)}
+    of_market: dict[str, list[Told]] = {}
+    for said in facts.resolutions:
+        of_market.setdefault(said.market_id, []).append(said)
     found = {}
     for market_id, each in settle(facts.resolutions, at_us, facts.parameters.grace_s).items():
         if each.state == SETTLED:
-            record = last[market_id]
-            known_us = record.at_us + (grace_us if record.status == "determined" else 0)
+            own = of_market[market_id]
             close_us = math.inf if each.actual_close_us is None else each.actual_close_us - margin_us
             found[market_id] = _Known(
                 outcome="yes" if each.yes else "no",
                 first_us=each.first_us,
-                first_seq=first[market_id].seq,
-                known_us=known_us,
+                first_seq=own[0].seq,
+                known_us=_known_us(own, at_us, grace_us),
                 last_us=close_us,
             )
     return found
+
+
+def _known_us(told: Sequence[Told], at_us: int, grace_us: int) -> int:
+    """Return since when a result stands; said again, since it was said first."""
+
+    def is_so(said: Told) -> bool:
+        stands = standing(said.status, said.outcome, said.at_us, at_us, grace_us) == SETTLED
+        return stands and said.outcome == told[-1].outcome
+
+    since = takewhile(is_so, reversed(told))
+    return min(said.at_us + (grace_us if said.status == "determined" else 0) for said in since)
 
 
 def _is_open(market: Market, known: _Known, snapshot: _Published) -> bool:
