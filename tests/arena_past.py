@@ -13,8 +13,9 @@ from typing import Any
 
 from arena_logs import AS_OF, Season
 
-from openoutcry.arena.questions import PastSeason, Question, Sampling
+from openoutcry.arena.questions import PastSeason, Question
 from openoutcry.arena.scoring import Parameters
+from openoutcry.arena.splitting import Sampling
 from openoutcry.arena.times import HOUR, moment_of, text_of
 
 BEGAN = moment_of("as_of", AS_OF)

@@ -21,8 +21,9 @@ from support import count
 
 from openoutcry import OpenOutcryError
 from openoutcry.arena.prompting import prompt_of
-from openoutcry.arena.questions import SPLITS, PastSeason, Sampling
+from openoutcry.arena.questions import PastSeason
 from openoutcry.arena.scoring import Parameters
+from openoutcry.arena.splitting import SPLITS, Sampling
 from openoutcry.arena.times import moment_of
 
 pytestmark = pytest.mark.once
@@ -179,7 +180,7 @@ def test_which_questions_there_are_follows_from_what_the_season_was_made_of(seed
     markets, hours = season(seed)
     past = PastSeason.read(exported(tmp_path, markets, hours))
     sampling = replace(EACH, settling_hours=[0.0, 12.0, 24.0][seed % 3])
-    ends = past.ends(sampling)
+    ends = past.layout(sampling).ends
     there = {}
     for (hour, name), (outcome, known) in wanted(markets, hours).items():
         close = next(each.close for each in markets if each.market_id == name)
@@ -301,17 +302,16 @@ def test_what_a_stranger_wrote_stays_between_fences() -> None:
 
 def test_the_command_writes_a_line_for_each_question(tmp_path: Path) -> None:
     folder = exported(tmp_path / "season", *season(0, n_markets=80))
-    done = typed("arena", "questions", folder, "--out", tmp_path / "rows.jsonl", "--every-hours", "12")
+    often = ("--every-hours", "12", "--settling-hours", "24")
+    done = typed("arena", "questions", folder, "--out", tmp_path / "rows.jsonl", *often)
     assert done.returncode == 0, done.stderr
     rows = [json.loads(line) for line in (tmp_path / "rows.jsonl").read_text("utf-8").splitlines()]
-    wanted = asked(folder, Sampling(every_hours=12))
+    wanted = asked(folder, Sampling(12, settling_hours=24))
     assert rows == [asdict(each) for each in wanted]
     counts = {split: sum(each.split == split for each in wanted) for split in SPLITS}
     assert done.stdout.splitlines()[0].startswith("verified: arena.example/log+")
     assert ", ".join(f"{counts[split]} {split}" for split in SPLITS) in done.stdout
-    done = typed(
-        "arena", "questions", folder, "--out", tmp_path / "test.jsonl", "--split", "test", "--every-hours", "12"
-    )
+    done = typed("arena", "questions", folder, "--out", tmp_path / "test.jsonl", "--split", "test", *often)
     assert len((tmp_path / "test.jsonl").read_text("utf-8").splitlines()) == counts["test"], done.stdout
     refused = typed("arena", "questions", folder, "--out", tmp_path / "x.jsonl", "--split", "held-out")
     assert refused.returncode == 2
