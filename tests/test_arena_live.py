@@ -16,7 +16,7 @@ from arena_worlds import AS_OF, PLAN, recorded
 from sqlalchemy import select
 
 from openoutcry.arena.seasons import LEAD, Season, micros
-from openoutcry.arena.sources.captures import replay
+from openoutcry.arena.sources.captures import MEMORY, replay
 from openoutcry.arena.sources.live import Live
 from openoutcry.arena.store.arena import Arena
 from openoutcry.arena.store.tables import snapshots
@@ -94,6 +94,11 @@ def test_r14_and_r20_an_edge_at_which_no_source_answers_has_no_snapshot_then_or_
     assert first == "did not answer: gdelt, kalshi, rss, usgs, wikipedia"
     assert "1 kalshi.no_answer" in lost
     assert last == "nothing is published, since no source answered", "the operator is told"
+    kept = (world.folder / "captures" / MEMORY).stat().st_mtime_ns
+    caplog.clear()
+    world.go(edge + 2 * CADENCE - LEAD - SECOND)
+    assert caplog.messages == [], "once an edge, however often it is looked whether there is something to publish"
+    assert (world.folder / "captures" / MEMORY).stat().st_mtime_ns == kept
     world.is_down = False
     world.go(edge + 2 * CADENCE)
     assert world.published() == [edge, edge + 2 * CADENCE]

@@ -52,6 +52,7 @@ class Live:
         # An edge may have been captured by who was stopped before it: it is made of that, and asked for no second time.
         self._observer = resume(folder, before=clock())
         self._observation: Observation | None = None
+        self._kept: Observation | None = None
 
     def prepare(self, edge: datetime) -> None:
         """Ask all sources for an edge that has not come yet, and keep what they say."""
@@ -76,8 +77,10 @@ class Live:
         seen = self._observation
         if seen is None or seen.as_of != edge:
             return None
-        remember(self._folder, self._observer)
-        if seen.is_down:
-            _LOGGER.warning("%s: nothing is published, since no source answered", show_time(edge))
-            return None
-        return build(edge, seen.seen)
+        # A season asks every second until something is published: kept and told is each edge once.
+        if self._kept is not seen:
+            remember(self._folder, self._observer)
+            self._kept = seen
+            if seen.is_down:
+                _LOGGER.warning("%s: nothing is published, since no source answered", show_time(edge))
+        return None if seen.is_down else build(edge, seen.seen)
