@@ -154,7 +154,8 @@ def _season(arena: Arena, plan: str | None, folder: Path, *, is_sandbox: bool) -
         raise refusal(
             "argument_invalid", "`--sandbox` makes its season up, and `--plan` asks real sources; received both"
         )
-    live = Live(shipped_plan() if plan == "shipped" else read_plan(Path(plan).read_bytes()), folder / "captures")
+    told = shipped_plan() if plan == "shipped" else read_plan(Path(plan).read_bytes(), Path(plan).parent)
+    live = Live(told, folder / "captures")
     return Season(arena, live.snapshot, live.prepare), "live"
 
 

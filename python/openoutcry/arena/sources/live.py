@@ -59,7 +59,7 @@ class Live:
         found = captured(self._folder, edge)
         if found is None:
             fetcher = Fetcher(self._client, self._clock, self._observer.known, until=edge)
-            found = gather(fetcher, self._plan)
+            found = gather(fetcher, self._curated(edge))
             save(self._folder, edge, found)
         seen = self._observation = self._observer.observe(edge, found)
         # The operator is told of what went wrong; who reads a snapshot sees it in the snapshot.
@@ -68,6 +68,15 @@ class Live:
         if any(seen.lost.values()):
             lost = ", ".join(f"{n} {why}" for why, n in sorted(seen.lost.items()) if n)
             _LOGGER.warning("%s: left out: %s", show_time(edge), lost)
+
+    def _curated(self, edge: datetime) -> Plan:
+        """Return the plan with the operator's files as they are, or were last."""
+        try:
+            self._plan = self._plan.anew()
+        except OSError as error:
+            why = f"'{error.filename}': {error.strerror}"
+            _LOGGER.warning("%s: as it was read last: %s", show_time(edge), why)
+        return self._plan
 
     def snapshot(self, edge: datetime) -> Snapshot | None:
         """Return the snapshot of an edge.
