@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -154,6 +155,17 @@ def test_results_that_come_later_than_they_are_due_are_counted(tmp_path: Path) -
     warned = PastSeason.read(folder).layout(Sampling()).warning
     assert warned is not None
     assert warned.endswith("there; 2 have none to this day")
+
+
+@pytest.mark.parametrize("seed", range(count(20, 2)))
+def test_the_hours_that_a_warning_says_are_enough(seed: int, tmp_path: Path) -> None:
+    """Splits end elsewhere with other hours; disputes and amendments are late by days."""
+    past = PastSeason.read(exported(tmp_path, *season(seed)))
+    warned = past.layout(Sampling(settling_hours=0)).warning
+    said = re.search(r"settling hours of (\d+) hold", warned or "")
+    assert said is not None or "none to this day" in (warned or "")
+    again = past.layout(Sampling(settling_hours=int(said[1]) if said else 0)).warning
+    assert again is None or "settling hours" not in again
 
 
 def test_who_is_settled_late_is_told_by_the_command_and_void_markets_are_not_late(tmp_path: Path) -> None:
