@@ -31,7 +31,7 @@ def rules(
     import json
 
     from openoutcry.arena.scoring.choosing import chosen, table_of
-    from openoutcry.arena.store.entries import SettingRules
+    from openoutcry.arena.store.founding import SettingRules
     from openoutcry.arena.store.reading import rules_of
     from openoutcry.arena.times import now
 
