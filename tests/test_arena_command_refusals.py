@@ -72,7 +72,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             (*SERVE, "--plan", "broken.json"),
             "the plan cannot be read: an object in JSON is required; received what",
         ),
-        ((*SERVE, "--plan", "good.json"), "the plan cannot be read: an object in JSON is required; received a list of 1"),
+        (
+            (*SERVE, "--plan", "good.json"),
+            "the plan cannot be read: an object in JSON is required; received a list of 1",
+        ),
         ((*SERVE, "--plan", "object.json"), "the plan cannot be read: `feeds` must be an object; received none"),
         ((*SERVE, "--plan", "feeds.json"), "the plan cannot be read: `feeds` must hold texts; received 3"),
         (("serve", "--port", "0", "--data-dir", "file"), "File exists"),
