@@ -292,7 +292,7 @@ class Export:
         """Check the signatures, what days say, and the files whose hashes the log has."""
         own, ended = self.first.get("vkey"), 1
         with placed(self.faults, "vkey"):
-            _need("vkey", f"{vkey or own}\n", (self.folder / "vkey").read_bytes().decode())
+            _need("key and line's end", [vkey or own, ""], (self.folder / "vkey").read_bytes().decode().split("\n"))
         with placed(self.faults, "checkpoint"):
             key, size = parse_key(vkey or own), len(self.digests) - 1
             found = open_checkpoint((self.folder / "checkpoint").read_bytes().decode(), key)
