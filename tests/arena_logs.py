@@ -22,6 +22,8 @@ LOG_KEY = SignerKey("arena.example/log", bytes(range(32)))
 OTHER_KEY = SignerKey("arena.example/log", bytes(range(1, 33)))
 WITNESS_KEY = SignerKey("witness.example/w1", bytes(range(2, 34)), WITNESS)
 VKEY, WITNESS_VKEY = str(LOG_KEY.verifier), str(WITNESS_KEY.verifier)
+FOREIGN_KEYS = ("x", "a+b+c", "arena.example/log+00000000+AA==", "é+12345678+AAAA")
+"""What is no key at all."""
 AS_OF = "2026-05-08T12:00:00Z"
 SNAPSHOT = canonical({"as_of": AS_OF, "items": [], "schema_version": "0.2.0"}).encode()
 BASE_RATES = b'{"rows":[]}'

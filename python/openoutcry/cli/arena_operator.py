@@ -303,14 +303,12 @@ def issue_key(
     database: str | None = DATABASE,
 ) -> None:
     """Register an agent, whatever the day's cap is, and print its key once."""
-    from openoutcry.arena.protocol import MOST_DISPLAY_NAME
     from openoutcry.arena.store.entries import Registering
-    from openoutcry.arena.strict import slug_at, text_at
+    from openoutcry.arena.strict import name_at, slug_at
     from openoutcry.arena.times import now
 
     with opened(folder, database) as arena:
-        shown = text_at("display_name", name, MOST_DISPLAY_NAME, "invalid_registration")
-        typer.echo(arena.writer.write(Registering(slug_at("slug", slug), shown, None, now())))
+        typer.echo(arena.writer.write(Registering(slug_at("slug", slug), name_at(name), None, now())))
 
 
 @app.command("rotate-key", epilog=ROTATE_EXAMPLES, rich_help_panel=OPERATOR)
