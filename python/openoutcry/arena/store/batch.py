@@ -111,7 +111,7 @@ class Batch:
         self._is_changed, self._newest = False, state.newest
 
     def moment(self, at: int) -> int:
-        """Return a moment, or the newest of the log where a clock was set back: the log's times rise."""
+        """Return a moment, or the log's newest where that is later: its times rise."""
         return max(at, self._newest)
 
     def record(self, entry: Mapping[str, Any], at: int) -> Record:

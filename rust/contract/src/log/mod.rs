@@ -46,7 +46,9 @@ pub struct Log {
     pub others: Vec<(usize, Range<usize>)>,
     /// The lines that are at fault, each once.
     pub faults: Vec<Fault>,
-    /// How many records there are of the days before the last record's, by their own times.
+    /// How many records there are of the days before the last record's.
+    ///
+    /// By their own times.
     pub n_before_today: usize,
     submissions: Vec<Submission>,
 }
@@ -193,24 +195,25 @@ impl<'a> Reader<'a> {
         }
         let (as_of, digest) = (value("as_of"), value("sha256"));
         self.log.others.push((line, place(self.content, text)));
-        let dated = self.date(line, if line == 0 { "created_at" } else { "at" });
         let is_new = || shapes::text(as_of) && shapes::text(digest) && !self.snapshots.contains_key(as_of);
         if kind == "\"snapshot\"" {
             if !is_new() {
                 return Some("a new `as_of` and a `sha256` are required; received others".to_owned());
             }
             self.snapshots.insert(as_of, digest);
-            self.newest = self.newest.max(shapes::sorted(as_of).map_or("", |moment| &moment[..SECOND]));
         }
-        dated
+        // A snapshot is published after the moment that it is of.
+        let least = shapes::sorted(as_of).map_or("", |moment| &moment[..SECOND]);
+        self.date(line, if line == 0 { "created_at" } else { "at" }, least)
     }
 
-    /// Takes note of when a record was made, as the member of that name says, and returns what is wrong with it.
-    fn date(&mut self, line: usize, name: &str) -> Option<String> {
-        let value = shapes::value(&self.members, name).unwrap_or("none");
-        let Some(moment) = shapes::sorted(value).filter(|moment| *moment >= self.newest) else {
-            let wanted = format!("`{name}` from {} on is required, as the log has been there", self.newest);
-            return Some(format!("{wanted}; received {value}"));
+    /// Takes note of when a record was made, and returns what is wrong with it.
+    ///
+    /// The member of that name says it.
+    fn date(&mut self, line: usize, name: &str, least: &str) -> Option<String> {
+        let (value, least) = (shapes::value(&self.members, name).unwrap_or("none"), self.newest.max(least));
+        let Some(moment) = shapes::sorted(value).filter(|moment| *moment >= least) else {
+            return Some(format!("`{name}` from {least} on is required, as in the log before; received {value}"));
         };
         if self.newest.get(..DAY).is_some_and(|day| day < &moment[..DAY]) {
             self.log.n_before_today = line;
@@ -236,7 +239,7 @@ impl<'a> Reader<'a> {
         if self.snapshots.get(as_of) != Some(&digest) {
             return Some(format!("a snapshot that the log has before is required; received {as_of}"));
         }
-        self.date(line, "received_at")
+        self.date(line, "received_at", "")
     }
 }
 
