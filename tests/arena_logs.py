@@ -114,7 +114,7 @@ class Season:
     def score(self) -> None:
         self.base_rates = BASE_RATES
         entry = {"type": "scoring", "scoring_version": "1", "parameters": {"replicates": 1999, "fee": "kalshi_taker"}}
-        self.append({**entry, "base_rates_sha256": sha256(BASE_RATES).hexdigest(), "at": AS_OF})
+        self.append({**entry, "base_rates": [], "base_rates_sha256": sha256(BASE_RATES).hexdigest(), "at": AS_OF})
 
     def end_day(self, date: str = "2026-05-08") -> None:
         size, head = self.writer.end

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
+from typing import Any
 
 from openoutcry.arena.store.batch import Batch
 from openoutcry.arena.store.entries import Told
@@ -25,7 +27,8 @@ class SettingRules(Told):
     def plan(self, batch: Batch) -> int:
         """Return the place of the record."""
         digest = sha256(self.base_rates).hexdigest()
-        told = {"scoring_version": self.version, "parameters": dict(self.parameters), "base_rates_sha256": digest}
+        told: dict[str, Any] = {"scoring_version": self.version, "parameters": dict(self.parameters)}
+        told |= {"base_rates": json.loads(self.base_rates), "base_rates_sha256": digest}
         batch.add(meta, "base_rates", self.base_rates.decode())
         return batch.record({"type": "scoring"} | told, batch.moment(self.at)).seq
 
