@@ -283,6 +283,7 @@ LAYERS = {
                 "arena_export",
                 "arena_log",
                 "arena_questions",
+                "arena_scoring",
                 "arena_server",
                 "arena_snapshots",
                 "arena_sources",

@@ -36,10 +36,10 @@ def asked(folder: Path, sampling: Sampling = EACH) -> list[Question]:
     return list(PastSeason.read(folder).questions(sampling))
 
 
-def hours_of(folder: Path, *told: Told, close: float = 40.0, hours: list[float] = HOURS) -> list[str]:
-    """Return when a market was asked about, of which a log tells so much."""
+def hours_of(folder: Path, *told: Told, close: float = 40.0) -> list[str]:
+    """Return when a market was asked about, of which a log tells so much, that goes on after its close."""
     market = Listed("KXA", 0, 99, close, told)
-    return [each.as_of for each in asked(exported(folder, [market], hours))]
+    return [each.as_of for each in asked(exported(folder, [market], [*HOURS, 50.0]))]
 
 
 def test_a_question_is_what_an_agent_was_shown_then(tmp_path: Path) -> None:
@@ -223,8 +223,8 @@ def test_the_close_that_is_shown_says_nothing_of_the_result(tmp_path: Path) -> N
 
 def test_a_market_that_a_snapshot_has_twice_is_one_question(tmp_path: Path) -> None:
     listed = Listed("KXA", 0, 30, 40, (Told(50),))
-    found = asked(exported(tmp_path, [listed], [0.0], lambda hours: [state(listed, hours)]))
-    assert len(found) <= 1
+    found = asked(exported(tmp_path, [listed], [0.0, 50.0], lambda hours: [state(listed, hours)]))
+    assert [each.as_of for each in found] == [at(0)]
 
 
 @pytest.mark.parametrize("seed", range(count(20, 2)))
@@ -245,9 +245,20 @@ def test_splits_share_no_market_and_no_time(seed: int, embargo: float, tmp_path:
 
 def test_a_market_is_asked_about_as_often_as_wanted(tmp_path: Path) -> None:
     folder = exported(tmp_path, [Listed("KXA", 0, 99, 90, (Told(95),))], [float(each) for each in range(0, 80, 7)])
-    assert [each.as_of for each in asked(folder, Sampling(14))] == [at(each) for each in range(0, 80, 14)]
-    assert [each.as_of for each in asked(folder, Sampling(15))] == [at(each) for each in range(0, 80, 21)]
-    assert len(asked(folder, Sampling(10_000))) == 1
+    assert [each.as_of for each in asked(folder, Sampling(14, settling_hours=0))] == [
+        at(each) for each in range(0, 80, 14)
+    ]
+    assert [each.as_of for each in asked(folder, Sampling(15, settling_hours=0))] == [
+        at(each) for each in range(0, 80, 21)
+    ]
+    assert len(asked(folder, Sampling(10_000, settling_hours=0))) == 1
+
+
+def test_a_market_whose_result_is_not_due_when_the_log_ends_is_not_asked_about(tmp_path: Path) -> None:
+    """Of those, there would be only what happened early."""
+    folder = exported(tmp_path, [Listed("KXA", 0, 30, 40, (Told(31),))], [*HOURS, 50.0])
+    assert asked(folder, Sampling(settling_hours=11)) == []
+    assert len(asked(folder, Sampling(settling_hours=10))) == 2
 
 
 @pytest.mark.parametrize("name", ["every_hours", "embargo_hours", "settling_hours"])
@@ -284,7 +295,7 @@ def signed(folder: Path, base_rates: bytes, body: bytes) -> Path:
     made = Season().begin()
     made.base_rates = base_rates
     rules = {"scoring_version": "1", "parameters": Parameters().to_record(), "at": at(0)}
-    made.append({"type": "scoring", "base_rates_sha256": sha256(base_rates).hexdigest(), **rules})
+    made.append({"type": "scoring", "base_rates": [], "base_rates_sha256": sha256(base_rates).hexdigest(), **rules})
     made.publish(at(0), body)
     return made.export(folder)
 

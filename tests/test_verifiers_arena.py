@@ -35,7 +35,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         Listed("KXA", 0, 50, 60, (Told(70, outcome="yes"),)),
         Listed("KXB", 0, 50, 60, (Told(70, outcome="no"),)),
     ]
-    return exported(tmp_path_factory.mktemp("season"), markets, HOURS)
+    # The log goes on until both results are due.
+    return exported(tmp_path_factory.mktemp("season"), markets, [*HOURS, 96.0])
 
 
 def environment(folder: Path, **more: Any) -> vf.Env[Any]:
@@ -98,7 +99,7 @@ def test_nothing_that_goes_to_the_model_depends_on_the_outcome(tmp_path: Path) -
     sent = []
     for outcome in ("yes", "no"):
         market = Listed("KXA", 0, 50, 60, (Told(70, outcome=outcome),))
-        env = environment(exported(tmp_path / outcome, [market], HOURS))
+        env = environment(exported(tmp_path / outcome, [market], [*HOURS, 96.0]))
         with serve(says(0.5), keeps_bodies=True) as endpoint:
             played = asyncio.run(play(env, client(endpoint.url), 3, 1, 1))
         assert {facts(episode.traces[0])["outcome"] for episode in played} == {outcome}

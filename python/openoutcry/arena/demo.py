@@ -16,6 +16,7 @@ from decimal import Decimal
 from email.utils import format_datetime
 from html import escape
 
+from openoutcry.arena.protocol import THEATERS
 from openoutcry.arena.snapshots.building import Snapshot, build
 from openoutcry.arena.snapshots.markets import BEFORE_CLOSE
 from openoutcry.arena.snapshots.theaters import shipped, shipped_bytes
@@ -67,6 +68,11 @@ STORIES = (
     Story("yemen-port", "A port of Yemen reopens", "The first ship brought grain.", 610),
 )
 QUAKES = (("demo1", "4.6", "12.4", "45.2", "33.9"), ("demo2", "3.1", "9", "121.5", "23.9"))
+BASE_RATES = [
+    {"theater": each, "rate": rate, "n": 40, "source": f"{LABEL.lower()}, for the demo", "period": "none"}
+    for each, rate in zip(THEATERS, ("0.2", "0.25", "0.3", "0.15", "0.1", "0.35"), strict=True)
+]
+"""Shares of YES in a past that was none."""
 PRACTICE = (20, 60, 120, 300, 600, 1200, 1800, 3600)
 """Seconds from the beginning of a season to practise on to the cutoff of each question."""
 EVENTS = (("council", "Council meets on the Middle East", 20), ("exercise", "Joint exercise begins near Korea", 45))

@@ -13,7 +13,7 @@ from sqlalchemy import select
 from openoutcry.arena import rescoring
 from openoutcry.arena.log.records import canonical
 from openoutcry.arena.log.writer import checkpoint_of
-from openoutcry.arena.scoring import Board, Row, facts_of, score
+from openoutcry.arena.scoring import Board, Facts, Row, facts_of, score
 from openoutcry.arena.scoring.settlement import SETTLED, settle
 from openoutcry.arena.store.arena import COSIGNATURES, Arena
 from openoutcry.arena.store.reading import facts_at, record_texts, submitted
@@ -100,19 +100,8 @@ def score_faults(folder: Path) -> list[str]:
     if found:
         return found
     said = json.loads((folder / "scores.json").read_bytes())
-    opened = (json.loads(line) for line in (folder / "reveals.jsonl").read_bytes().splitlines())
-    records = [json.loads(line) for line in (folder / "log.jsonl").read_bytes().splitlines()]
-    as_ofs = [each["as_of"] for each in records if each["type"] == "snapshot"]
     try:
-        facts = facts_of(
-            records,
-            {each["submission_id"]: each["opened"] for each in opened},
-            {each: (folder / "snapshots" / f"{each.replace(':', '-')}.json").read_bytes() for each in as_ofs},
-            (folder / "base_rates.json").read_bytes(),
-            at_us=said["at_us"],
-            window=said["window"],
-        )
-        wanted = score(facts, said["theater"]).to_json()
+        wanted = score(replace(facts_in(folder), window=said["window"]), said["theater"]).to_json()
     except OpenOutcryError as error:
         # The slug is of the package's own table.
         return [str(error).partition(": ")[2] or str(error)]
@@ -121,3 +110,17 @@ def score_faults(folder: Path) -> list[str]:
         came = f"one without {error}" if isinstance(error, KeyError) else "another"
         return [f"a whole export is required; received {came}"]
     return list(rescoring.differences("scores", json.loads(json.dumps(wanted)), said))
+
+
+def facts_in(folder: Path) -> Facts:
+    """Return what the board of an export depends on, of the moment of its scores."""
+    opened = (json.loads(line) for line in (folder / "reveals.jsonl").read_bytes().splitlines())
+    records = [json.loads(line) for line in (folder / "log.jsonl").read_bytes().splitlines()]
+    as_ofs = [each["as_of"] for each in records if each["type"] == "snapshot"]
+    return facts_of(
+        records,
+        {each["submission_id"]: each["opened"] for each in opened},
+        {each: (folder / "snapshots" / f"{each.replace(':', '-')}.json").read_bytes() for each in as_ofs},
+        (folder / "base_rates.json").read_bytes(),
+        at_us=json.loads((folder / "scores.json").read_bytes())["at_us"],
+    )

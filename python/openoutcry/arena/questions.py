@@ -180,7 +180,7 @@ class PastSeason:
         return first, second, self._ended_us
 
     def _overs(self, settling_us: int) -> dict[str, int]:
-        """Return when each market was over: its result due, by the close first shown, and known."""
+        """Return when each market's result was due, by the close first shown, and known."""
         found: dict[str, int] = {}
         for snapshot in self._snapshots:
             missing = self._known.keys() - found.keys()
@@ -238,7 +238,7 @@ def _close_us(market: Market) -> int:
 
 
 def _known_of(folder: Path, records: list[dict[str, Any]], at_us: int) -> dict[str, _Known]:
-    """Return the markets that have a result for good at a moment, by the records of a log."""
+    """Return the markets with a result for good at a moment, by a log's records."""
     told = [each for each in records if each["type"] in ("scoring", "resolution")]
     facts = facts_of(told, {}, {}, (folder / "base_rates.json").read_bytes(), at_us=at_us)
     grace_us, margin_us = (n * SECOND for n in (facts.parameters.grace_s, facts.parameters.close_margin_s))

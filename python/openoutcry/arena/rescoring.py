@@ -349,8 +349,8 @@ class Board:
             if held:
                 loss, n = sum((each.loss for each in held), ZERO), len(held)
                 told = {"theater": theater, "n": n, "brier": nearest(loss / n), "base_rate": nearest(used.rate)}
-                gained = nearest(skill(loss, n * used.rate * (1 - used.rate)))
-                yield told | {"reference_source": used.source, "brier_skill_score": gained}
+                told |= {"reference_source": used.source, "reference_citation": used.citation}
+                yield told | {"brier_skill_score": nearest(skill(loss, n * used.rate * (1 - used.rate)))}
 
     def to_json(self) -> dict[str, Any]:
         """Return the board as `scores.json` has it."""

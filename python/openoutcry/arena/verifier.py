@@ -41,15 +41,13 @@ class Fault(NamedTuple):
         return f"{self.file}{'' if self.line is None else f':{self.line + 1}, record {self.line}'}: {self.why}"
 
 
-def require(holds: object, wanted: str, came: Any) -> None:
-    """Refuse what does not hold, in one line."""
+def _require(holds: object, wanted: str, came: Any) -> None:
     if not holds:
         raise Wrong(f"{wanted} required; received {json.dumps(came)[:160]}")
 
 
 @contextmanager
-def placed(faults: list[Fault], file: str, line: int | None = None) -> Iterator[None]:
-    """Add to faults what is wrong in a place, such as that there is no file."""
+def _placed(faults: list[Fault], file: str, line: int | None = None) -> Iterator[None]:
     try:
         yield
     except (OSError, RecursionError, ValueError) as error:
@@ -75,8 +73,7 @@ def canonical(value: Any, depth: int = 0) -> str:
 
 _HASH = re.compile("[0-9a-f]{64}").fullmatch
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{6})?Z").fullmatch
-# A log has no fractions: as null they are not what stands there.
-_DECODER = json.JSONDecoder(parse_float=lambda _: None, parse_constant=lambda _: None)
+_DECODER = json.JSONDecoder(parse_float=lambda _: None, parse_constant=lambda _: None)  # a log has no fractions
 
 
 def parsed(line: bytes) -> Any:
@@ -164,13 +161,12 @@ def check_signed(text: str, lines: str, key: Key) -> None:
     for line in lines.split("\n")[:-1]:
         match = re.fullmatch(r"— ([^\s+]+) (\S+)", line)
         content = _unbase64(match[2]) if match else b""
-        if match is None or len(content) < 5:
-            raise Wrong(f"a line `— NAME SIGNATURE` is required; received {json.dumps(line)[:160]}")
-        if (match[1], content[:4]) == (key.name, key.key_id):
+        _require(len(content) > 4, "a line `— NAME SIGNATURE` is", line)
+        if match and (match[1], content[:4]) == (key.name, key.key_id):
             is_found, at = True, 12 if key.kind == 4 else 4
             head = f"cosignature/v1\ntime {int.from_bytes(content[4:at], 'big')}\n" if key.kind == 4 else ""
-            require(is_signed(key.public, (head + text).encode(), content[at:]), "a signature over this text is", line)
-    require(is_found, f"a signature of {key.name} is", None)
+            _require(is_signed(key.public, (head + text).encode(), content[at:]), "a signature over this text is", line)
+    _require(is_found, f"a signature of {key.name} is", None)
 
 
 def open_checkpoint(note: str, key: Key) -> tuple[int, str]:
@@ -179,9 +175,9 @@ def open_checkpoint(note: str, key: Key) -> tuple[int, str]:
     parts = text.split("\n")
     is_plain = blank and lines.endswith("\n") and not re.search("[\0-\x09\x0b-\x1f]", note)
     is_note = is_plain and len(parts) > 2 and re.fullmatch("0|[1-9][0-9]{0,15}", parts[1])
-    require(is_note, "origin, size, root, a blank line and signatures, without control characters, are", note)
+    _require(is_note, "origin, size, root, a blank line and signatures, without control characters, are", note)
     check_signed(text + "\n", lines, key)
-    require(parts[0] == key.name and len(_unbase64(parts[2])) == 32, f"a root of the log {key.name} is", parts)
+    _require(parts[0] == key.name and len(_unbase64(parts[2])) == 32, f"a root of the log {key.name} is", parts)
     return int(parts[1]), parts[2]
 
 
@@ -192,7 +188,7 @@ def _node(left: bytes, right: bytes) -> bytes:
 def root_by_proof(index: int, size: int, leaf: bytes, proof: list[bytes]) -> bytes:
     """Return the root that a proof leads to from a leaf."""
     is_way = 0 <= index < size and (size == 1) != bool(proof) and len(leaf) == 32
-    require(is_way, "a proof of as many hashes as the way has is", f"{len(proof)} of {index} in {size}")
+    _require(is_way, "a proof of as many hashes as the way has is", f"{len(proof)} of {index} in {size}")
     if size == 1:
         return leaf
     middle = 1 << (size - 1).bit_length() - 1
@@ -232,7 +228,7 @@ def _need(name: str, wanted: Any, received: Any) -> None:
 def check_opened(bodies: list[Any], commitments: set[str]) -> None:
     """Check that each body opens another one of some commitments."""
     found = [sha256(canonical(body).encode()).hexdigest() for body in bodies]
-    require(len({*found}) == len(found) and commitments.issuperset(found), "what was committed to, once, is", bodies)
+    _require(len({*found}) == len(found) and commitments.issuperset(found), "what was committed to, once, is", bodies)
 
 
 class Export:
@@ -241,11 +237,12 @@ class Export:
     def __init__(self, folder: Path) -> None:
         self.folder, self.faults = folder, list[Fault]()
         self.tree, self.digests = Tree(), [GENESIS]
-        # Places and commitments of submissions, hashes of snapshots, the second of the newest; first results; others.
-        self.submissions, self.snapshots, self.newest = dict[str, tuple[int, set[str]]](), dict[str, str](), ""
+        # Places and commitments of submissions, hashes of snapshots, the newest second; first results; others.
+        self.submissions, self.snapshots = dict[str, tuple[int, set[str]]](), dict[str, str]()
+        self.newest, self.n_before_today, self.files = "", 1, dict[str, Any]()
         self.results, self.others = dict[str, int](), list[dict[str, Any]]()
         for number, line in self._lines("log.jsonl"):
-            with placed(self.faults, "log.jsonl", number):
+            with _placed(self.faults, "log.jsonl", number):
                 self._read(number, line)
             self.tree.append(line)
             self.digests.append(sha256(line).hexdigest())
@@ -253,7 +250,7 @@ class Export:
 
     def _lines(self, file: str) -> Iterator[tuple[int, bytes]]:
         lines, rest = list[bytes](), b""
-        with placed(self.faults, file):
+        with _placed(self.faults, file):
             *lines, rest = (self.folder / file).read_bytes().split(b"\n")
         yield from enumerate(lines)
         self.faults += [Fault(file, len(lines), "a line's end is required; received none")] * bool(rest)
@@ -264,86 +261,89 @@ class Export:
             _need(name, wanted, record.get(name))
         kind = record.get("type")
         is_first = (kind == "log") == (number == 0)
-        require(is_first and len(line) <= LONGEST, f"{LONGEST} bytes, and type `log` of record 0 alone, are", kind)
-        self.others += [record] * (kind != "submission")
+        _require(is_first and len(line) <= LONGEST, f"{LONGEST} bytes, and type `log` of record 0 alone, are", kind)
         if kind == "submission":
             self._submit(number, record)
+            return
+        self.others.append(record)
+        as_of, digest, at = (record.get(name) for name in ("as_of", "sha256", "at" if number else "created_at"))
         if kind == "snapshot":
-            as_of, digest = record.get("as_of"), record.get("sha256")
             is_new = isinstance(as_of, str) and as_of not in self.snapshots
-            require(is_new and isinstance(digest, str), "a new `as_of` and a `sha256` are", [as_of, digest])
-            self.snapshots[as_of] = digest
-            self.newest = max(self.newest, as_of[:19] if _TIME(as_of) else "")
+            _require(is_new and isinstance(digest, str), "a new `as_of` and a `sha256` are", [as_of, digest])
+            self.snapshots[as_of] = self.files[f"snapshots/{as_of.replace(':', '-')}.json"] = digest
+        if kind == "scoring":
+            self.files["base_rates.json"] = record.get("base_rates_sha256")
         if kind == "resolution":
             self.results.setdefault(canonical(record.get("market_id")), number)
+        self._date(number, at, as_of[:19] if _TIME(str(as_of)) else "")
 
     def _submit(self, number: int, record: Any) -> None:
         name, words = record.get("submission_id"), record.get("commitments")
-        require(isinstance(name, str) and name not in self.submissions, "a new `submission_id` is", name)
+        _require(isinstance(name, str) and name not in self.submissions, "a new `submission_id` is", name)
         is_hex = isinstance(words, list) and all(_HASH(str(each)) for each in words)
-        require(is_hex and words == sorted({*words}) != [], "SHA-256 in ascending order as `commitments` are", words)
+        _require(is_hex and words == sorted({*words}) != [], "SHA-256 in ascending order as `commitments` are", words)
         self.submissions[name] = number, set(words)
         snapshot = self.snapshots.get(str(record.get("snapshot_as_of")), "of one before")
         _need("snapshot_sha256", snapshot, record.get("snapshot_sha256"))
-        received = record.get("received_at")
-        require(_TIME(str(received)) and received >= self.newest, f"a `received_at` from {self.newest} on is", received)
+        self._date(number, record.get("received_at"))
+
+    def _date(self, number: int, at: Any, least: str = "") -> None:
+        _require(_TIME(str(at)) and at >= max(self.newest, least), f"a time from {self.newest} on is", at)
+        is_new_day = "" < self.newest[:10] < at[:10]
+        self.newest, self.n_before_today = at[:19], number if is_new_day else self.n_before_today
 
     def check(self, vkey: str | None, witnesses: list[str]) -> None:
         """Check the signatures, what days say, and the files whose hashes the log has."""
-        own, ended = self.first.get("vkey"), 1
-        with placed(self.faults, "vkey"):
+        own = self.first.get("vkey")
+        with _placed(self.faults, "vkey"):
             _need("key and line's end", [vkey or own, ""], (self.folder / "vkey").read_bytes().decode().split("\n"))
-        with placed(self.faults, "checkpoint"):
+        with _placed(self.faults, "checkpoint"):
             key, size = parse_key(vkey or own), len(self.digests) - 1
             found = open_checkpoint((self.folder / "checkpoint").read_bytes().decode(), key)
             _need("origin and vkey of record 0", [key.name, vkey or own], [self.first.get("origin"), own])
             _need("size and root", [size, b64encode(self.tree.root(size)).decode()], [*found])
         for day in (each for each in self.others if each.get("type") == "day"):
-            with placed(self.faults, "log.jsonl", day["seq"]):
+            with _placed(self.faults, "log.jsonl", day["seq"]):
                 n: Any = day.get("tree_size")
-                require(type(n) is int and 1 <= n <= day["seq"], f"a `tree_size` from 1 to {day['seq']} is", n)
+                _require(type(n) is int and 1 <= n <= day["seq"], f"a `tree_size` from 1 to {day['seq']} is", n)
                 _need("root", b64encode(self.tree.root(n)).decode(), day.get("root"))
                 _need("head_sha256", self.digests[n], day.get("head_sha256"))
-                ended = n
         for witness in witnesses:
-            with placed(self.faults, "cosignatures"):
+            with _placed(self.faults, "cosignatures"):
                 note = (self.folder / "cosignatures" / parse_key(witness).key_id.hex()).read_bytes().decode()
                 check_signed(note.partition("\n\n")[0] + "\n", note.partition("\n\n")[2], parse_key(witness))
                 seen = check_kept(self, note, parse_key(vkey or own))
-                require(seen >= ended, f"a cosignature of {ended} records, the last whole day's, is", seen)
+                _require(seen >= self.n_before_today, f"{self.n_before_today} records, of all whole days, are", seen)
         self._check_files()
         self._check_reveals()
 
     def _check_files(self) -> None:
-        wanted: dict[str, Any] = {}.fromkeys(f"snapshots/{each.name}" for each in (self.folder / "snapshots").glob("*"))
-        wanted |= {f"snapshots/{as_of.replace(':', '-')}.json": digest for as_of, digest in self.snapshots.items()}
-        rates = (each.get("base_rates_sha256") for each in self.others if each.get("type") == "scoring")
-        wanted.update(("base_rates.json", each) for each in rates)
-        for file, digest in sorted(wanted.items()):
-            with placed(self.faults, file):
+        found = {}.fromkeys(f"snapshots/{each.name}" for each in (self.folder / "snapshots").glob("*"))
+        for file, digest in sorted((found | self.files).items()):
+            with _placed(self.faults, file):
                 _need("sha256", digest, sha256((self.folder / file).read_bytes()).hexdigest())
 
     def _check_reveals(self) -> None:
         names, number = list(self.submissions), -1
         for number, line in self._lines("reveals.jsonl"):
-            with placed(self.faults, "reveals.jsonl", number):
+            with _placed(self.faults, "reveals.jsonl", number):
                 reveal = parsed(line)
                 name, opened = reveal.get("submission_id"), reveal.get("opened")
-                require(name in names[number : number + 1], f"the `submission_id` of submission {number} is", name)
-                require(len(reveal) == 2 and isinstance(opened, list), "two members, `opened` a list, are", reveal)
+                _require(name in names[number : number + 1], f"the `submission_id` of submission {number} is", name)
+                _require(len(reveal) == 2 and isinstance(opened, list), "two members, `opened` a list, are", reveal)
                 seq, commitments = self.submissions[name]
                 check_opened(opened, commitments)
                 asked = [canonical(body.get("market_id")) for body in opened if isinstance(body, dict)]
                 late = [each for each in asked if self.results.get(each, seq) < seq]
-                require(not late, "decisions before their markets' results are", late)
-        with placed(self.faults, "reveals.jsonl", number + 1):
-            require(number + 1 >= len(names), f"a line for each of {len(names)} submissions is", number + 1)
+                _require(not late, "decisions before their markets' results are", late)
+        with _placed(self.faults, "reveals.jsonl", number + 1):
+            _require(number + 1 >= len(names), f"a line for each of {len(names)} submissions is", number + 1)
 
 
 def check_kept(export: Export, note: str, key: Key) -> int:
     """Check that a checkpoint is a beginning of a log, and return of how many."""
     size, root = open_checkpoint(note, key)
-    require(0 < size < len(export.digests), f"a log of {size} records or more is", len(export.digests) - 1)
+    _require(0 < size < len(export.digests), f"a log of {size} records or more is", len(export.digests) - 1)
     _need(f"root of {size} records", b64encode(export.tree.root(size)).decode(), root)
     return size
 
@@ -352,10 +352,10 @@ def check_receipt(receipt: Any, key: Key) -> None:
     """Check that the log has the record of a receipt, and that the salts open it."""
     for name, kind in ("record", dict), ("checkpoint", str), ("proof", list), ("salts", list), ("leaf_index", int):
         found = receipt.get(name) if isinstance(receipt, dict) else receipt
-        require(isinstance(found, kind), f"`{name}` as in a receipt is", found)
+        _require(isinstance(found, kind), f"`{name}` as in a receipt is", found)
     record, proof, words = receipt["record"], receipt["proof"], receipt["record"].get("commitments")
     is_hex = isinstance(words, list) and all(_HASH(str(each)) for each in words + proof)
-    require(is_hex, "SHA-256 in hex as `commitments` and `proof` are", [words, proof])
+    _require(is_hex, "SHA-256 in hex as `commitments` and `proof` are", [words, proof])
     size, root = open_checkpoint(receipt["checkpoint"], key)
     _need("leaf_index and tree_size", [record.get("seq"), size], [receipt["leaf_index"], receipt.get("tree_size")])
     leaf = sha256(b"\0" + canonical(record).encode()).digest()
@@ -378,17 +378,17 @@ def main(words: list[str] | None = None) -> int:
         parser.error("receipt FILE --vkey V, export DIR, or consistency OLD DIR is required")
     faults, first = list[Fault](), given.paths[0]
     if given.what == "receipt":
-        with placed(faults, str(first)):
+        with _placed(faults, str(first)):
             check_receipt(json.loads(first.read_bytes()), parse_key(given.vkey))
     else:
         export = Export(given.paths[-1])
         export.check(given.vkey, given.witness)
         faults = export.faults
     if given.what == "consistency":
-        with placed(faults, str(first)):
+        with _placed(faults, str(first)):
             check_kept(export, first.read_bytes().decode(), parse_key(given.vkey or export.first.get("vkey")))
     if given.recompute_scores and given.what != "receipt":
-        with placed(faults, "rescoring.py"):
+        with _placed(faults, "rescoring.py"):
             rescoring = run_path(str(Path(__file__).with_name("rescoring.py")))
             faults += [Fault("scores.json", None, each) for each in rescoring["faults"](export.folder)]
     print("\n".join(map(str, faults if given.all else faults[:1])) or "ok")

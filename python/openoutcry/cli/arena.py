@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from openoutcry.cli import arena_operator
+from openoutcry.cli import arena_operator, arena_rules
 from openoutcry.cli.arena_operator import DATA, DATABASE, Commands, alone, came, opened
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import OpenOutcryError
@@ -104,14 +104,17 @@ def serve(
     """Serve the Arena until it is interrupted."""
     import uvicorn
 
+    from openoutcry.arena.demo import BASE_RATES
     from openoutcry.arena.seasons import GoingOn
     from openoutcry.arena.server.app import app_of
     from openoutcry.arena.server.settings import Settings, networks_of, public_of, witnesses_of
 
+    # A season that is made up has a past that is made up, and says so.
+    rates = json.dumps(BASE_RATES).encode() if plan is None else b"[]"
     settings = Settings(
         public_of(public), rate_key, rate_anon, register_cap, networks_of(tuple(proxy)), witnesses_of(tuple(witness))
     )
-    with _listening(host, port) as taken, alone(folder, database), opened(folder, database, is_new=True) as arena:
+    with _listening(host, port) as taken, alone(folder, database), opened(folder, database, base_rates=rates) as arena:
         season, kind = _season(arena, plan, folder, is_sandbox=sandbox)
         arena.writer.write(GoingOn(kind))
         season.start()
@@ -381,3 +384,4 @@ def _client(url: str, slug: str = "", key: str | None = None) -> Iterator[ArenaC
 
 
 app.add_typer(arena_operator.app)
+app.add_typer(arena_rules.app)

@@ -100,16 +100,22 @@ def alone(folder: Path, database: str | None) -> AbstractContextManager[None]:
     return served_alone(folder) if database is None or database.startswith("sqlite") else nullcontext()
 
 
-def opened(folder: Path, database: str | None, *, is_new: bool = False) -> Arena:
-    """Return the arena of a folder, open; a new one only where that is wanted."""
+def opened(folder: Path, database: str | None, *, base_rates: bytes | None = None) -> Arena:
+    """Return the arena of a folder, open.
+
+    Args:
+        folder: Where its key is.
+        database: Of SQLAlchemy; None for a file in the folder.
+        base_rates: With which a new one begins; None where one must be there.
+    """
     with _arena_extra():
         from sqlalchemy.exc import SQLAlchemyError
 
         from openoutcry.arena.store.arena import KEY, Arena
-    if not is_new and not (folder / KEY).exists():
+    if base_rates is None and not (folder / KEY).exists():
         raise refusal("argument_invalid", f"the folder of an arena, with its `{KEY}`, is required; received '{folder}'")
     try:
-        return Arena(folder, database)
+        return Arena(folder, database) if base_rates is None else Arena(folder, database, base_rates=base_rates)
     except SQLAlchemyError as error:
         told = str(getattr(error, "orig", None) or error).partition("\n")[0]
         raise refusal("argument_invalid", f"a database of an arena is required; received {told}") from error
@@ -249,7 +255,6 @@ def amend(
     database: str | None = DATABASE,
 ) -> None:
     """Correct a result, which scores everybody anew and in public."""
-    from openoutcry.arena.exporting import board_of
     from openoutcry.arena.protocol import ArenaError
     from openoutcry.arena.store.entries import Resolving
     from openoutcry.arena.times import now
@@ -258,14 +263,32 @@ def amend(
         market = _known(arena, market_id)
         if market.status is None:
             raise ArenaError("invalid_payload", "a market with a result is required; `resolve` gives it the first")
-        before = {row.slug: (row.rank, row.brier) for row in board_of(arena, now()).rows}
-        close = market.actual_close_time
-        _resolve(arena, Resolving(market_id, "amended", outcome, close, _source(source), now()))
-        for row in board_of(arena, now()).rows:
-            rank, brier = before.get(row.slug, (None, None))
-            if (rank, brier) != (row.rank, row.brier):
-                ranks = f"rank {rank or '-'} to {row.rank or '-'}"
-                typer.echo(f"{row.slug}: {ranks}, Brier {_score(brier).strip()} to {_score(row.brier).strip()}")
+        if market.outcome == outcome:
+            raise ArenaError("invalid_payload", f"another result than before is required; {market_id} is {outcome}")
+        with scored_anew(arena):
+            close = market.actual_close_time
+            _resolve(arena, Resolving(market_id, "amended", outcome, close, _source(source), now()))
+
+
+@contextmanager
+def scored_anew(arena: Arena) -> Iterator[None]:
+    """Say whose rank or scores something has changed."""
+    from openoutcry.arena.exporting import board_of
+    from openoutcry.arena.times import now
+
+    def told() -> dict[str, tuple[str, ...]]:
+        rows = board_of(arena, now()).rows
+        scores = {row.slug: map(_score, (row.brier, row.brier_skill_score, row.roi)) for row in rows}
+        return {row.slug: (str(row.rank or "-"), *map(str.strip, scores[row.slug])) for row in rows}
+
+    before = told()
+    yield
+    names = ("rank", "Brier", "skill", "return")
+    for slug, after in told().items():
+        changes = zip(names, before.get(slug, ("-",) * len(names)), after, strict=True)
+        changed = [f"{name} {old} to {new}" for name, old, new in changes if old != new]
+        if changed:
+            typer.echo(f"{slug}: {', '.join(changed)}")
 
 
 @app.command(epilog=SUSPEND_EXAMPLES, rich_help_panel=OPERATOR)

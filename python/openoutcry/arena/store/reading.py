@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection, func, select
 
-from openoutcry.arena.scoring import Facts, facts_of
+from openoutcry.arena.scoring import Facts, Parameters, facts_of
 from openoutcry.arena.store.tables import markets, meta, records, snapshots, submissions
 from openoutcry.arena.times import text_of
 
@@ -93,6 +93,14 @@ def record_texts(connection: Connection, first: int = 0, end: int | None = None)
         if len(found) < until - first:
             return
         first = until
+
+
+def rules_of(connection: Connection) -> tuple[str, Parameters, bytes]:
+    """Return the rules in force: version, parameters, table of past rates."""
+    rates = connection.execute(select(meta.c.value).where(meta.c.key == "base_rates")).scalar_one()
+    told = [json.loads(text) for text in record_texts(connection) if b'"type":"scoring"' in text]
+    newest = [each for each in told if each["type"] == "scoring"][-1]
+    return newest["scoring_version"], Parameters.of_record(newest["parameters"]), rates.encode()
 
 
 def facts_at(connection: Connection, moment: int) -> Facts:
