@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 from pathlib import Path
 
@@ -113,6 +114,7 @@ def test_what_cannot_be_used_is_told_in_one_line(
     assert done.stderr.startswith("error: ")
     assert told in done.stderr
     assert done.stderr.count("\n") == 1
+    assert not re.search(r"Errno|Error\b|Expecting|codec|compliant|appear to be", done.stderr), "words of Python"
 
 
 def test_a_key_that_no_header_can_hold_is_refused_before_anything_is_sent(

@@ -86,6 +86,29 @@ def test_scores_of_another_shape_are_a_fault(change: Any, told: str | None, tmp_
     assert (found == []) if told is None else (told in found[0]), found
 
 
+@pytest.mark.parametrize(
+    ("file", "kind", "change"),
+    [
+        ("log.jsonl", "scoring", lambda record: record.pop("base_rates_sha256")),
+        ("log.jsonl", "resolution", lambda record: record.pop("seq")),
+        ("log.jsonl", "submission", lambda record: record.update(seq=10**30)),
+        ("reveals.jsonl", None, lambda reveal: reveal.update(submission_id=[])),
+        ("reveals.jsonl", None, lambda reveal: reveal.pop("submission_id")),
+    ],
+)
+def test_a_record_without_what_scores_need_is_a_fault_and_no_traceback(
+    file: str, kind: str | None, change: Any, tmp_path: Path
+) -> None:
+    facts = season(7, window=None, parameters=Parameters(min_markets=2))
+    scores = json.loads(json.dumps(scoring.score(facts).to_json()))
+    folder = write(tmp_path, export_of(facts), scores)
+    lines = [json.loads(line) for line in (folder / file).read_bytes().splitlines()]
+    change(next(each for each in lines if each.get("type") == kind))
+    (folder / file).write_text("".join(json.dumps(each) + "\n" for each in lines))
+    (line,) = score_faults(folder)
+    assert line.startswith("a whole export is required; received "), line
+
+
 @pytest.fixture
 def ground(tmp_path: Path) -> Iterator[Floor]:
     """Serve a season in which two agents have decided, a market is settled and another one is open."""

@@ -212,7 +212,7 @@ class Season:
             self.decided[slug].add(market_id)
             shown, end = self.last_quote(market_id, at_us), ends.get(market_id, Standing("open", False, None, None))
             if shown is None:
-                raise ValueError(f"a decision on a market of a snapshot is required; received {market_id}")
+                raise ValueError(f"a decision on a market of a snapshot is required; received {json.dumps(market_id)}")
             is_within = window is None or (end.settled_us is not None and window[0] <= end.settled_us < window[1])
             close_us = shown.cutoff_us if end.close_us is None else end.close_us - rules["close_margin_s"] * SECOND_US
             limit = min(shown.cutoff_us, close_us)

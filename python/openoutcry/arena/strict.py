@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
@@ -12,6 +13,8 @@ from openoutcry.arena.protocol import MOST_DISPLAY_NAME, ArenaError, shown, slug
 from openoutcry.arena.times import moment_of
 from openoutcry.openoutcry_py import OpenOutcryError
 
+_PARSED = re.compile(r"; received (?!the field |number |recursion ).* at (line [0-9]+) (column [0-9]+)$", re.DOTALL)
+"""A parser's own words of what is no JSON, and where."""
 _UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
 """Categories of characters that are not seen themselves and change what else is."""
 _BLANK = "\u115f\u1160\u3164\uffa0"
@@ -32,7 +35,7 @@ def json_text(body: bytes) -> str:
     except UnicodeDecodeError as error:
         raise ArenaError("invalid_payload", f"UTF-8 is required; received byte {error.start} that is none") from error
     except OpenOutcryError as error:
-        raise ArenaError("invalid_payload", _said(error)) from error
+        raise ArenaError("invalid_payload", _PARSED.sub(r"; received what is none at \1, \2", _said(error))) from error
     return text
 
 

@@ -74,7 +74,14 @@ class Commands(TyperGroup):
         except SnapshotError as error:
             raise refusal("argument_invalid", str(error)) from error
         except (OSError, sqlite3.Error) as error:
-            raise refusal("argument_invalid", f"files that can be used are required; received {error}") from error
+            raise refusal("argument_invalid", f"files that can be used are required; received {came(error)}") from error
+
+
+def came(error: Exception) -> str:
+    """Return what came in the place of a file: the system's words, and of which."""
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.strerror}" if error.filename is None else f"'{error.filename}': {error.strerror}"
+    return str(error)
 
 
 @contextmanager
