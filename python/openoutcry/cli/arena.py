@@ -154,7 +154,8 @@ def _season(arena: Arena, plan: str | None, folder: Path, *, is_sandbox: bool) -
         raise refusal(
             "argument_invalid", "`--sandbox` makes its season up, and `--plan` asks real sources; received both"
         )
-    live = Live(shipped_plan() if plan == "shipped" else read_plan(Path(plan).read_bytes()), folder / "captures")
+    told = shipped_plan() if plan == "shipped" else read_plan(Path(plan).read_bytes(), Path(plan).parent)
+    live = Live(told, folder / "captures")
     return Season(arena, live.snapshot, live.prepare), "live"
 
 
@@ -336,11 +337,12 @@ def questions(
     split: str | None = typer.Option(None, help="`train`, `validation` or `test`; all by default."),
     every_hours: float = typer.Option(24.0, help="Hours between two questions on a market."),
     embargo_hours: float = typer.Option(24.0, help="Hours from a split's end to the next's first question."),
-    settling_hours: float = typer.Option(24.0, help="Hours after a market's close until its result is due."),
+    settling_hours: float = typer.Option(72.0, help="Hours after a market's close until its result is due."),
     vkey: str | None = typer.Option(None, help="The log's key as you know it; by default the export's own."),
 ) -> None:
     """Make questions of a past season to train on, each of what was known at its time."""
-    from openoutcry.arena.questions import SPLITS, PastSeason, Sampling
+    from openoutcry.arena.questions import PastSeason
+    from openoutcry.arena.splitting import EMPTY, SPLITS, Sampling
 
     if split is not None and split not in SPLITS:
         raise refusal("argument_invalid", f"a split of {', '.join(SPLITS)} is required; received {split!r}")
@@ -348,17 +350,25 @@ def questions(
     if out.exists():
         raise refusal("argument_invalid", f"a file that is not there yet is required; received '{out}'")
     season = PastSeason.read(folder, vkey)
+    layout, asked = season.layout(sampling), set[str]()
     found = dict.fromkeys(SPLITS if split is None else [split], 0)
     # Whole, or not there: rows that end in the middle would train as well.
     begun = out.with_name(f"{out.name}.tmp")
     with begun.open("w", encoding="utf-8") as file:
         for each in season.questions(sampling):
+            asked.add(each.market_id)
             if each.split in found:
                 file.write(each.to_line())
                 found[each.split] += 1
+    if not any(found.values()):
+        begun.unlink()
+        raise refusal("argument_invalid", f"{EMPTY}; received {split or 'all'!r}, of none: {layout.told(asked)}")
     begun.replace(out)
+    if layout.warning is not None:
+        typer.echo(f"warning: {layout.warning}", err=True)
     typer.echo(f"verified: {season.vkey}")
     typer.echo(f"questions: {', '.join(f'{count:,} {name}' for name, count in found.items())} in {out}")
+    typer.echo(f"of {layout.told(asked)}")
 
 
 def _away(url: str, why: Exception | str) -> typer.Exit:
