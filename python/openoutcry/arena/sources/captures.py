@@ -18,7 +18,7 @@ from openoutcry.arena.snapshots.kinds import SnapshotError
 from openoutcry.arena.snapshots.times import parse_time, show_time
 from openoutcry.arena.sources.fetching import Capture
 from openoutcry.arena.sources.memory import dump, read_memory
-from openoutcry.arena.sources.observing import Observer
+from openoutcry.arena.sources.observing import FETCHED, Observer
 from openoutcry.arena.sources.told import member, object_of, texts
 
 MEMORY = "memory.json"
@@ -76,16 +76,22 @@ def replay(folder: Path) -> Iterator[Snapshot]:
     An edge at which every source was down has none.
 
     Raises:
-        SnapshotError: There is no edge, a file cannot be read, or an edge's captures are from after it.
+        SnapshotError: There is no edge, a file cannot be read, or an edge's captures are from after it. At the end: no
+            source answered at any edge.
     """
     if not folder.is_dir() or not _places(folder):
         wanted = "captures, in a folder for each edge such as 2026-05-08T12-00-00Z, are required"
         raise SnapshotError(f"{wanted}; received '{folder}', which has none")
-    observer = Observer()
+    observer, n_edges, n_made = Observer(), 0, 0
     for as_of, captures in load(folder):
         observation = observer.observe(as_of, captures)
+        n_edges += 1
         if not observation.is_down:
+            n_made += 1
             yield build(as_of, observation.seen)
+    if not n_made:
+        came = f"{n_edges:,}, at none of which did {', '.join(FETCHED)}"
+        raise SnapshotError(f"an edge at which a source answered is required; received {came}")
 
 
 def remember(folder: Path, observer: Observer) -> None:
