@@ -104,7 +104,7 @@ def exported(
     made = Season().begin()
     made.base_rates = b"[]"
     rules = {"scoring_version": "1", "parameters": Parameters().to_record(), "at": AS_OF}
-    made.append({"type": "scoring", "base_rates_sha256": sha256(b"[]").hexdigest(), **rules})
+    made.append({"type": "scoring", "base_rates": [], "base_rates_sha256": sha256(b"[]").hexdigest(), **rules})
     events: list[tuple[float, int, Callable[[], Any]]] = [
         (each, 0, partial(made.publish, at(each), snapshot(markets, each, items(each)))) for each in hours
     ]

@@ -72,8 +72,8 @@ def test_an_amended_result_scores_everybody_anew_and_in_public(ground: Floor, tm
     assert [line.split()[:3] for line in said(tmp_path, "season", "all")] == [["1", "ada", "1"], ["2", "bob", "1"]]
     assert said(tmp_path, "amend", MARKET, "yes", "--source", "correction") == [
         f"record 8: {MARKET} is amended, yes",
-        "bob: rank 2 to 1, Brier 0.6400 to 0.0400",
-        "ada: rank 1 to 2, Brier 0.0100 to 0.8100",
+        "bob: rank 2 to 1, Brier 0.6400 to 0.0400, skill -1.5600 to 0.8400",
+        "ada: rank 1 to 2, Brier 0.0100 to 0.8100, skill 0.9600 to -2.2400",
     ]
     told = [(each["status"], each["outcome"], each["source"]) for each in records(ground, "resolution")]
     assert told == [("finalized", "no", "operator"), ("amended", "yes", "correction")]

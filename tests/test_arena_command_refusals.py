@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 from pathlib import Path
 
@@ -72,7 +73,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             (*SERVE, "--plan", "broken.json"),
             "the plan cannot be read: an object in JSON is required; received what",
         ),
-        ((*SERVE, "--plan", "good.json"), "the plan cannot be read: an object in JSON is required; received a list"),
+        (
+            (*SERVE, "--plan", "good.json"),
+            "the plan cannot be read: an object in JSON is required; received a list of 1",
+        ),
         ((*SERVE, "--plan", "object.json"), "the plan cannot be read: `feeds` must be an object; received none"),
         ((*SERVE, "--plan", "feeds.json"), "the plan cannot be read: `feeds` must hold texts; received 3"),
         (("serve", "--port", "0", "--data-dir", "file"), "File exists"),
@@ -95,6 +99,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (("issue-key", "eve", *OWN, "--name", "a\tb"), "invalid_registration"),
         (("issue-key", "eve", *OWN, "--name", "a\x7fb"), "invalid_registration"),
         (("issue-key", "eve", *OWN, "--name", "a\ud800b"), "invalid_registration"),
+        (("issue-key", "eve", *OWN, "--name", "--"), "a name with a letter or a digit is required, or none"),
         (("suspend", "ada", "a\udcffb", *OWN), "invalid_payload"),
         (("resolve", MARKET, "void", "--source", "a\udcffb", *OWN), "invalid_payload"),
     ],
@@ -109,6 +114,7 @@ def test_what_cannot_be_used_is_told_in_one_line(
     assert done.stderr.startswith("error: ")
     assert told in done.stderr
     assert done.stderr.count("\n") == 1
+    assert not re.search(r"Errno|Error\b|Expecting|codec|compliant|appear to be", done.stderr), "words of Python"
 
 
 def test_a_key_that_no_header_can_hold_is_refused_before_anything_is_sent(

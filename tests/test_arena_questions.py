@@ -245,7 +245,7 @@ def signed(folder: Path, base_rates: bytes, body: bytes) -> Path:
     made = Season().begin()
     made.base_rates = base_rates
     rules = {"scoring_version": "1", "parameters": Parameters().to_record(), "at": at(0)}
-    made.append({"type": "scoring", "base_rates_sha256": sha256(base_rates).hexdigest(), **rules})
+    made.append({"type": "scoring", "base_rates": [], "base_rates_sha256": sha256(base_rates).hexdigest(), **rules})
     made.publish(at(0), body)
     return made.export(folder)
 

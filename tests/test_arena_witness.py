@@ -33,7 +33,8 @@ from openoutcry.arena.log.notes import Checkpoint, Note, VerifierKey, open_check
 from openoutcry.arena.log.writer import LogWriter
 from openoutcry.arena.scoring import Parameters
 from openoutcry.arena.server.settings import witnesses_of
-from openoutcry.arena.store.entries import ClosingDay, SettingRules
+from openoutcry.arena.store.entries import ClosingDay
+from openoutcry.arena.store.founding import SettingRules
 from openoutcry.arena.times import DAY, day_of
 from openoutcry.arena.witness import Misbehaviour, Witness
 

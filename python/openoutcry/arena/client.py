@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import httpx
 
-from openoutcry.arena.protocol import BASE, DECISION_VERSION, STATUS, ArenaError
+from openoutcry.arena.protocol import BASE, DECISION_VERSION, STATUS, ArenaError, unanswered
 
 _PAUSE, _LONGEST_PAUSE = 1, 60
 """Seconds before what has failed is tried again: at first, and at last."""
@@ -146,7 +146,7 @@ def patiently(
         except httpx.UnsupportedProtocol:
             raise
         except httpx.TransportError as error:
-            why, wait = str(error) or type(error).__name__, pause
+            why, wait = unanswered(error), pause
         except ArenaError as error:
             if error.status < 500 and error.retry_after is None:
                 raise

@@ -87,6 +87,11 @@ def shown(value: object) -> str:
     return json.dumps(value)[:MOST_SHOWN]
 
 
+def unanswered(error: Exception) -> str:
+    """Return why a request had no answer, in the system's words."""
+    return re.sub(r"^\[Errno -?[0-9]+\] ", "", str(error)) or "no answer in time"
+
+
 @lru_cache(maxsize=4096)
 def is_market_id(text: str) -> bool:
     """Return whether all of a text is the id of a market, there or not (R-13)."""

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 from unicodedata import category
 
 from openoutcry import openoutcry_py as native
-from openoutcry.arena.protocol import ArenaError, shown, slug_of
+from openoutcry.arena.protocol import MOST_DISPLAY_NAME, ArenaError, shown, slug_of
 from openoutcry.arena.times import moment_of
 from openoutcry.openoutcry_py import OpenOutcryError
 
+_PARSED = re.compile(r"; received (?!the field |number |recursion ).* at (line [0-9]+) (column [0-9]+)$", re.DOTALL)
+"""A parser's own words of what is no JSON, and where."""
 _UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
 """Categories of characters that are not seen themselves and change what else is."""
+_BLANK = "\u115f\u1160\u3164\uffa0"
+"""Letters of Hangul that show nothing."""
 
 
 def json_text(body: bytes) -> str:
@@ -30,7 +35,7 @@ def json_text(body: bytes) -> str:
     except UnicodeDecodeError as error:
         raise ArenaError("invalid_payload", f"UTF-8 is required; received byte {error.start} that is none") from error
     except OpenOutcryError as error:
-        raise ArenaError("invalid_payload", _said(error)) from error
+        raise ArenaError("invalid_payload", _PARSED.sub(r"; received what is none at \1, \2", _said(error))) from error
     return text
 
 
@@ -79,6 +84,19 @@ def text_at(field: str, value: object, most: int, code: str = "invalid_payload")
         wanted = f"a text of at most {most} characters, none of which controls or hides others, is required, or none"
         raise ArenaError(code, f"{wanted}; received {shown(value)}", field)
     return value.strip() or None
+
+
+def name_at(value: object) -> str | None:
+    """Return the name of an agent for people, or None where it has none.
+
+    Raises:
+        ArenaError: `invalid_registration`: nobody could tell who it is.
+    """
+    told = text_at("display_name", value, MOST_DISPLAY_NAME, "invalid_registration")
+    if told is None or any(category(letter)[0] in "LN" and letter not in _BLANK for letter in told):
+        return told
+    wanted = "a name with a letter or a digit is required, or none"
+    raise ArenaError("invalid_registration", f"{wanted}; received {shown(value)}", "display_name")
 
 
 _WANTED = {

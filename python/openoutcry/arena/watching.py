@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 
 from openoutcry.arena.client import ArenaClient
-from openoutcry.arena.protocol import ArenaError
+from openoutcry.arena.protocol import ArenaError, unanswered
 
 STANDING = ("rank", "n_submissions", "n_scored", "brier", "brier_skill_score", "roi")
 """What of an agent is told when it changes."""
@@ -45,7 +45,7 @@ class Watch:
         try:
             found = self._asked()
         except httpx.TransportError as error:
-            why = str(error) or type(error).__name__
+            why = unanswered(error)
         except ArenaError as error:
             if error.retry_after is None:
                 raise

@@ -19,6 +19,7 @@ import httpx
 
 from openoutcry import openoutcry_py as native
 from openoutcry.arena.log.notes import WITNESS, Note, SignerKey, VerifierKey, open_checkpoint
+from openoutcry.arena.protocol import unanswered
 from openoutcry.arena.times import SECOND
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import OpenOutcryError
@@ -135,7 +136,7 @@ class Witness:
         try:
             answer = self._http.post("/registry/cosignatures", content=signed.encode())
         except httpx.HTTPError as error:
-            return str(error) or type(error).__name__
+            return unanswered(error)
         if answer.is_success:
             return ""
         with suppress(ValueError, RecursionError):

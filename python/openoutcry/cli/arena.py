@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from openoutcry.cli import arena_operator, arena_rules
-from openoutcry.cli.arena_operator import DATA, DATABASE, Commands, alone, opened
+from openoutcry.cli.arena_operator import DATA, DATABASE, Commands, alone, came, opened
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import OpenOutcryError
 
@@ -136,7 +136,7 @@ def _listening(host: str, port: int) -> socket.socket:
     try:
         return socket.create_server((host, port), family=family, backlog=2048)
     except (OSError, OverflowError) as error:
-        told = f"an address that is free is required; received {host}:{port}: {error}"
+        told = f"an address that is free is required; received {host}:{port}: {came(error)}"
         raise refusal("argument_invalid", told) from error
 
 
@@ -205,16 +205,19 @@ def submit(
 
 def _decisions(path: Path) -> list[dict[str, Any]]:
     """Return the decisions of a file, or of standard input."""
+    from openoutcry.arena.protocol import shown
+
     try:
         told = json.loads(sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes())
         # What Python reads beside JSON, such as NaN, no server takes.
         json.dumps(told, allow_nan=False)
     except (OSError, ValueError, RecursionError) as error:
-        raise refusal(
-            "argument_invalid", f"decisions must be a file of JSON, or `-`; received '{path}': {error}"
-        ) from error
+        why = came(error) if isinstance(error, OSError) else f"'{path}', which holds something else"
+        if isinstance(error, json.JSONDecodeError):
+            why = f"'{path}', which is none at line {error.lineno}, column {error.colno}"
+        raise refusal("argument_invalid", f"decisions must be a file of JSON, or `-`; received {why}") from error
     if not isinstance(told, list) or not all(isinstance(each, dict) for each in told):
-        raise refusal("argument_invalid", "decisions must be a JSON list of objects; received something else")
+        raise refusal("argument_invalid", f"decisions must be a JSON list of objects; received {shown(told)}")
     return told
 
 
@@ -368,8 +371,11 @@ def questions(
     typer.echo(f"of {layout.told(asked)}")
 
 
-def _away(url: str, why: object) -> typer.Exit:
+def _away(url: str, why: Exception | str) -> typer.Exit:
     """Say that nobody has answered as an Arena, and return how a command ends."""
+    from openoutcry.arena.protocol import unanswered
+
+    why = unanswered(why) if isinstance(why, Exception) else why
     typer.echo(f"error: a server of the Arena at {url} is required; received {why}", err=True)
     return typer.Exit(2)
 

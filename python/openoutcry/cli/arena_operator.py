@@ -74,7 +74,14 @@ class Commands(TyperGroup):
         except SnapshotError as error:
             raise refusal("argument_invalid", str(error)) from error
         except (OSError, sqlite3.Error) as error:
-            raise refusal("argument_invalid", f"files that can be used are required; received {error}") from error
+            raise refusal("argument_invalid", f"files that can be used are required; received {came(error)}") from error
+
+
+def came(error: Exception) -> str:
+    """Return what came in the place of a file: the system's words, and of which."""
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.strerror}" if error.filename is None else f"'{error.filename}': {error.strerror}"
+    return str(error)
 
 
 @contextmanager
@@ -248,7 +255,6 @@ def amend(
     database: str | None = DATABASE,
 ) -> None:
     """Correct a result, which scores everybody anew and in public."""
-    from openoutcry.arena.exporting import board_of
     from openoutcry.arena.protocol import ArenaError
     from openoutcry.arena.store.entries import Resolving
     from openoutcry.arena.times import now
@@ -257,14 +263,32 @@ def amend(
         market = _known(arena, market_id)
         if market.status is None:
             raise ArenaError("invalid_payload", "a market with a result is required; `resolve` gives it the first")
-        before = {row.slug: (row.rank, row.brier) for row in board_of(arena, now()).rows}
-        close = market.actual_close_time
-        _resolve(arena, Resolving(market_id, "amended", outcome, close, _source(source), now()))
-        for row in board_of(arena, now()).rows:
-            rank, brier = before.get(row.slug, (None, None))
-            if (rank, brier) != (row.rank, row.brier):
-                ranks = f"rank {rank or '-'} to {row.rank or '-'}"
-                typer.echo(f"{row.slug}: {ranks}, Brier {_score(brier).strip()} to {_score(row.brier).strip()}")
+        if market.outcome == outcome:
+            raise ArenaError("invalid_payload", f"another result than before is required; {market_id} is {outcome}")
+        with scored_anew(arena):
+            close = market.actual_close_time
+            _resolve(arena, Resolving(market_id, "amended", outcome, close, _source(source), now()))
+
+
+@contextmanager
+def scored_anew(arena: Arena) -> Iterator[None]:
+    """Say whose rank or scores something has changed."""
+    from openoutcry.arena.exporting import board_of
+    from openoutcry.arena.times import now
+
+    def told() -> dict[str, tuple[str, ...]]:
+        rows = board_of(arena, now()).rows
+        scores = {row.slug: map(_score, (row.brier, row.brier_skill_score, row.roi)) for row in rows}
+        return {row.slug: (str(row.rank or "-"), *map(str.strip, scores[row.slug])) for row in rows}
+
+    before = told()
+    yield
+    names = ("rank", "Brier", "skill", "return")
+    for slug, after in told().items():
+        changes = zip(names, before.get(slug, ("-",) * len(names)), after, strict=True)
+        changed = [f"{name} {old} to {new}" for name, old, new in changes if old != new]
+        if changed:
+            typer.echo(f"{slug}: {', '.join(changed)}")
 
 
 @app.command(epilog=SUSPEND_EXAMPLES, rich_help_panel=OPERATOR)
@@ -303,14 +327,12 @@ def issue_key(
     database: str | None = DATABASE,
 ) -> None:
     """Register an agent, whatever the day's cap is, and print its key once."""
-    from openoutcry.arena.protocol import MOST_DISPLAY_NAME
     from openoutcry.arena.store.entries import Registering
-    from openoutcry.arena.strict import slug_at, text_at
+    from openoutcry.arena.strict import name_at, slug_at
     from openoutcry.arena.times import now
 
     with opened(folder, database) as arena:
-        shown = text_at("display_name", name, MOST_DISPLAY_NAME, "invalid_registration")
-        typer.echo(arena.writer.write(Registering(slug_at("slug", slug), shown, None, now())))
+        typer.echo(arena.writer.write(Registering(slug_at("slug", slug), name_at(name), None, now())))
 
 
 @app.command("rotate-key", epilog=ROTATE_EXAMPLES, rich_help_panel=OPERATOR)

@@ -9,13 +9,13 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from openoutcry.arena.protocol import BASE, MOST_DISPLAY_NAME, MOST_EMAIL, ArenaError, shown
+from openoutcry.arena.protocol import BASE, MOST_EMAIL, ArenaError, shown
 from openoutcry.arena.server.asking import Door
 from openoutcry.arena.server.front import check_media, headers_of, read_body
 from openoutcry.arena.server.settings import Settings
 from openoutcry.arena.store.entries import Registering, RotatingKey
 from openoutcry.arena.store.writer import Writer
-from openoutcry.arena.strict import json_text, slug_at, text_at
+from openoutcry.arena.strict import json_text, name_at, slug_at, text_at
 
 _EMAIL = re.compile(r"[^@\s\x00-\x1f\x7f]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?\.[A-Za-z]{2,}")
 
@@ -40,8 +40,8 @@ class Registrations:
         check_media(headers)
         told = _object(body)
         slug = slug_at("slug", told.get("slug"))
-        texts = (("display_name", MOST_DISPLAY_NAME), ("contact_email", MOST_EMAIL))
-        name, email = (text_at(field, told.get(field), most, "invalid_registration") for field, most in texts)
+        name = name_at(told.get("display_name"))
+        email = text_at("contact_email", told.get("contact_email"), MOST_EMAIL, "invalid_registration")
         if email is not None and not _EMAIL.fullmatch(email):
             wanted = "an e-mail address is required, or none"
             raise ArenaError("invalid_registration", f"{wanted}; received {shown(email)}", "contact_email")

@@ -20,10 +20,15 @@ def networks_of(texts: tuple[str, ...]) -> tuple[IPv4Network | IPv6Network, ...]
     Raises:
         OpenOutcryError: `argument_invalid`: one is none.
     """
+    return tuple(map(_network, texts))
+
+
+def _network(text: str) -> IPv4Network | IPv6Network:
     try:
-        return tuple(ip_network(each, strict=False) for each in texts)
+        return ip_network(text, strict=False)
     except ValueError as error:
-        raise refusal("argument_invalid", f"networks such as 10.0.0.0/8 are required; received {error}") from error
+        wanted = "networks such as 10.0.0.0/8 are required"
+        raise refusal("argument_invalid", f"{wanted}; received {text[:80]!r}") from error
 
 
 def public_of(text: str) -> str:
