@@ -3,18 +3,24 @@
     openoutcry arena serve --sandbox
     python arena_bot.py my-bot --rounds 3
 
-Keeps its key in `my-bot.key` and a receipt of every submission in `my-bot.receipts.jsonl`. Needs `openoutcry[arena]`.
+Keeps its key in `my-bot.key` and the receipt of every submission in a file of its own, `ID.receipt.json`, which
+`openoutcry-verify receipt` checks. A server that is away is waited for; one that refuses the bot, such as one that has
+suspended it, ends it with exit code 1. Needs `openoutcry[arena]`.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
+import secrets
+import sys
 import time
+from functools import partial
 from pathlib import Path
 
-from openoutcry.arena.client import ArenaClient
+import httpx
+
+from openoutcry.arena.client import ArenaClient, keep_receipt, patiently
 from openoutcry.arena.protocol import ArenaError
 
 
@@ -49,19 +55,31 @@ def decisions(snapshot: dict, markets: list[dict]) -> list[dict]:
     return made
 
 
+def told(line: str) -> None:
+    """Say a line at once, whoever reads."""
+    print(line, flush=True)
+
+
 def submit(client: ArenaClient, folder: Path) -> str:
     """Submit on the newest snapshot, keep the receipt, and return the snapshot's moment."""
-    found = client.markets()
-    made = decisions(client.intel(found["as_of"]), found["markets"])
+    snapshot = patiently(client.intel, told)
+    as_of = snapshot["as_of"]
+    made = decisions(snapshot, patiently(client.markets, told)["markets"])
+    if not made:
+        told(f"nothing to decide on {as_of}")
+        return as_of
+    # Sent again under one key after a connection that broke, it is one submission.
+    again = secrets.token_hex(16)
     try:
-        receipt = client.submit(found["as_of"], made)
+        receipt = patiently(partial(client.submit, as_of, made, again), told)
     except ArenaError as error:
-        print(f"nothing accepted on {found['as_of']}: {error}")
-        return found["as_of"]
-    with (folder / f"{client.slug}.receipts.jsonl").open("a", encoding="utf-8") as file:
-        file.write(json.dumps(receipt) + "\n")
-    print(f"accepted on {found['as_of']}: {receipt['n_markets_accepted']} of {receipt['n_markets_submitted']}")
-    return found["as_of"]
+        if "rejected" not in error.more:
+            raise
+        told(f"nothing accepted on {as_of}: {error}")
+        return as_of
+    kept = keep_receipt(receipt, folder)
+    told(f"accepted on {as_of}: {receipt['n_markets_accepted']} of {receipt['n_markets_submitted']}, {kept}")
+    return as_of
 
 
 def key_of(url: str, slug: str, folder: Path) -> str:
@@ -69,28 +87,39 @@ def key_of(url: str, slug: str, folder: Path) -> str:
     path = folder / f"{slug}.key"
     if not path.exists():
         with ArenaClient(url) as client:
-            told = client.register(slug)
+            key = patiently(partial(client.register, slug), told)
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-            file.write(told + "\n")
+            file.write(key + "\n")
     return path.read_text(encoding="utf-8").strip()
 
 
-def main() -> None:
+def run(url: str, slug: str, rounds: int, folder: Path) -> None:
     """Submit on so many snapshots, as they come."""
+    with ArenaClient(url, slug, key_of(url, slug, folder)) as client:
+        latest = submit(client, folder)
+        for _ in range(rounds - 1):
+            while patiently(client.markets, told)["as_of"] == latest:
+                time.sleep(10)
+            latest = submit(client, folder)
+
+
+def main() -> int:
+    """Run the bot; 1 where it is refused."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("slug")
     parser.add_argument("--url", default="http://127.0.0.1:8420")
     parser.add_argument("--rounds", type=int, default=1, help="snapshots to decide on; one each ten minutes")
     parser.add_argument("--folder", type=Path, default=Path())
-    told = parser.parse_args()
-    slug = told.slug.lower()
-    with ArenaClient(told.url, slug, key_of(told.url, slug, told.folder)) as client:
-        latest = submit(client, told.folder)
-        for _ in range(told.rounds - 1):
-            while client.markets()["as_of"] == latest:
-                time.sleep(10)
-            latest = submit(client, told.folder)
+    given = parser.parse_args()
+    try:
+        run(given.url, given.slug.lower(), given.rounds, given.folder)
+    except (ArenaError, OSError, httpx.HTTPError, httpx.InvalidURL) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

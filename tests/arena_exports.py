@@ -76,7 +76,7 @@ def export(facts: Facts) -> Export:
         for r in facts.resolutions
     ]
     rules = {"scoring_version": facts.scoring_version, "parameters": facts.parameters.to_record(), "at": text(0)}
-    records += [{"type": "scoring", "base_rates_sha256": sha256(rates), **rules}]
+    records += [{"type": "scoring", "base_rates": json.loads(rates), "base_rates_sha256": sha256(rates), **rules}]
     names = ("market_id", "yes_probability", "confidence")
     opened = {str(d.seq): [{name: getattr(d, name) for name in names}] for d in facts.decisions}
     return {"records": records, "opened": opened, "snapshots": snapshots, "base_rates": rates}

@@ -13,6 +13,8 @@ import pytest
 
 pytest.importorskip("cryptography")
 
+from openoutcry.arena import verifier
+from openoutcry.arena.log.audit import audit
 from openoutcry.arena.log.notes import WITNESS, SignerKey, base64
 from openoutcry.arena.log.records import Record, canonical, decimal_text, fingerprint, seal_submission
 from openoutcry.arena.log.tiles import WIDTH, Tile
@@ -22,6 +24,8 @@ LOG_KEY = SignerKey("arena.example/log", bytes(range(32)))
 OTHER_KEY = SignerKey("arena.example/log", bytes(range(1, 33)))
 WITNESS_KEY = SignerKey("witness.example/w1", bytes(range(2, 34)), WITNESS)
 VKEY, WITNESS_VKEY = str(LOG_KEY.verifier), str(WITNESS_KEY.verifier)
+FOREIGN_KEYS = ("x", "a+b+c", "arena.example/log+00000000+AA==", "é+12345678+AAAA")
+"""What is no key at all."""
 AS_OF = "2026-05-08T12:00:00Z"
 SNAPSHOT = canonical({"as_of": AS_OF, "items": [], "schema_version": "0.2.0"}).encode()
 BASE_RATES = b'{"rows":[]}'
@@ -53,12 +57,22 @@ class Season:
     snapshots: dict[str, bytes] = field(default_factory=dict)
     base_rates: bytes | None = None
     checkpoint: str = ""
+    # Of the last record.
+    newest: str = ""
 
     def append(self, *entries: dict[str, Any]) -> Batch:
-        return self.kept(self.writer.append(entries))
+        for each in entries:
+            batch = self.kept(self.writer.append([each | {"at": self.after(each["at"])} if "at" in each else each]))
+        return batch
+
+    def after(self, moment: str) -> str:
+        """Return a moment, or that of the last record where that is later: times rise."""
+        return moment if moment[:19] >= self.newest[:19] else self.newest
 
     def kept(self, batch: Batch) -> Batch:
         self.records += batch.records
+        last = json.loads(self.records[-1].text)
+        self.newest = next(last[name] for name in ("at", "received_at", "created_at") if name in last)
         self.checkpoint = batch.checkpoint
         return batch
 
@@ -83,7 +97,7 @@ class Season:
         """Append a submission, and return its receipt."""
         name, (as_of, content) = ulid(len(self.opened)), next(iter(self.snapshots.items()))
         # A second after the newest snapshot: whatever one is decided on, the log says in which order they came.
-        received = received or f"{max(self.snapshots)[:17]}01.000250Z"
+        received = received or self.after(f"{max(self.snapshots)[:17]}01.000250Z")
         members = (name, slug, received, as_of, sha256(content).hexdigest())
         # The same salts in every run.
         salts = b"".join(sha256(f"{name} {each}".encode()).digest() for each in decisions)
@@ -100,7 +114,7 @@ class Season:
     def score(self) -> None:
         self.base_rates = BASE_RATES
         entry = {"type": "scoring", "scoring_version": "1", "parameters": {"replicates": 1999, "fee": "kalshi_taker"}}
-        self.append({**entry, "base_rates_sha256": sha256(BASE_RATES).hexdigest(), "at": AS_OF})
+        self.append({**entry, "base_rates": [], "base_rates_sha256": sha256(BASE_RATES).hexdigest(), "at": AS_OF})
 
     def end_day(self, date: str = "2026-05-08") -> None:
         size, head = self.writer.end
@@ -184,4 +198,20 @@ def season() -> Season:
 
 def members(line: bytes) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(line)
+    return found
+
+
+Place = tuple[str, int | None]
+
+
+def pure(folder: Path, vkey: str | None = VKEY, witnesses: Sequence[str] = (WITNESS_VKEY,)) -> list[verifier.Fault]:
+    export = verifier.Export(folder)
+    export.check(vkey, list(witnesses))
+    return export.faults
+
+
+def places(folder: Path, vkey: str | None = VKEY) -> set[Place]:
+    """Return where both verifiers find a fault, which is the same."""
+    found = {(each.file, each.line) for each in pure(folder, vkey)}
+    assert {(each.file, each.line) for each in audit(folder, vkey, [WITNESS_VKEY])} == found
     return found

@@ -13,10 +13,18 @@ from typing import Any
 
 from arena_logs import AS_OF, Season
 
+from openoutcry.arena.questions import PastSeason, Question
 from openoutcry.arena.scoring import Parameters
+from openoutcry.arena.splitting import Sampling
 from openoutcry.arena.times import HOUR, moment_of, text_of
 
 BEGAN = moment_of("as_of", AS_OF)
+EACH = Sampling(every_hours=1, embargo_hours=0, settling_hours=0)
+
+
+def asked(folder: Path, sampling: Sampling = EACH) -> list[Question]:
+    """Return the questions of an export."""
+    return list(PastSeason.read(folder).questions(sampling))
 
 
 def at(hours: float) -> str:
@@ -96,7 +104,7 @@ def exported(
     made = Season().begin()
     made.base_rates = b"[]"
     rules = {"scoring_version": "1", "parameters": Parameters().to_record(), "at": AS_OF}
-    made.append({"type": "scoring", "base_rates_sha256": sha256(b"[]").hexdigest(), **rules})
+    made.append({"type": "scoring", "base_rates": [], "base_rates_sha256": sha256(b"[]").hexdigest(), **rules})
     events: list[tuple[float, int, Callable[[], Any]]] = [
         (each, 0, partial(made.publish, at(each), snapshot(markets, each, items(each)))) for each in hours
     ]
@@ -132,6 +140,7 @@ def season(seed: int, n_markets: int = 60, n_days: int = 40) -> tuple[list[Liste
                 (Told(end, "determined", outcome),),
                 (Told(end, "determined", outcome), Told(end + 5, "disputed", None), Told(end + 60, outcome=outcome)),
                 (Told(end, outcome="no"), Told(end + 40, "amended", "yes")),
+                (Told(end, "determined", outcome), Told(end + 9, outcome=outcome), Told(end + 200, outcome=outcome)),
                 (Told(end, "void", None),),
                 (Told(end, outcome=outcome), Told(end + 20, "disputed", None)),
                 (),

@@ -218,8 +218,17 @@ LAYERS = {
     # What is asked has no say in what is known, nor the other way round: `prompting` imports snapshots alone.
     "arena_prompting": Layer(("openoutcry.arena.prompting",), {"arena_snapshots", "core", "errors"}, set()),
     "arena_questions": Layer(
-        ("openoutcry.arena.questions",),
-        {"arena", "arena_prompting", "arena_scoring", "arena_snapshots", "arena_verifier", "errors", "native"},
+        ("openoutcry.arena.questions", "openoutcry.arena.splitting"),
+        {
+            "arena",
+            "arena_prompting",
+            "arena_questions",
+            "arena_scoring",
+            "arena_snapshots",
+            "arena_verifier",
+            "errors",
+            "native",
+        },
         set(),
     ),
     "arena_server": Layer(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable, Iterator
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,11 @@ pytest.importorskip("sqlalchemy")
 from arena_floors import BASE, Floor, floor
 
 from openoutcry import OpenOutcryError
+from openoutcry.arena.demo import Demo
 from openoutcry.arena.exporting import export, score_faults
 from openoutcry.arena.log.audit import audit
 from openoutcry.arena.store.backup import backup
-from openoutcry.arena.times import HOUR, moment_of, now
+from openoutcry.arena.times import DAY, HOUR, moment_of, now, text_of
 
 pytestmark = pytest.mark.once
 
@@ -70,8 +72,8 @@ def test_an_amended_result_scores_everybody_anew_and_in_public(ground: Floor, tm
     assert [line.split()[:3] for line in said(tmp_path, "season", "all")] == [["1", "ada", "1"], ["2", "bob", "1"]]
     assert said(tmp_path, "amend", MARKET, "yes", "--source", "correction") == [
         f"record 8: {MARKET} is amended, yes",
-        "bob: rank 2 to 1, Brier 0.6400 to 0.0400",
-        "ada: rank 1 to 2, Brier 0.0100 to 0.8100",
+        "bob: rank 2 to 1, Brier 0.6400 to 0.0400, skill -1.5600 to 0.8400",
+        "ada: rank 1 to 2, Brier 0.0100 to 0.8100, skill 0.9600 to -2.2400",
     ]
     told = [(each["status"], each["outcome"], each["source"]) for each in records(ground, "resolution")]
     assert told == [("finalized", "no", "operator"), ("amended", "yes", "correction")]
@@ -99,6 +101,22 @@ class _Nothing:
 
     def answer(self, planned: Any, log: Any, sealed: Any, batch: Any) -> None:
         """Say nothing."""
+
+
+def test_a_result_that_does_not_count_yet_says_when_it_will(tmp_path: Path) -> None:
+    """R-32, R-44: a score before the cutoff would tell what was decided."""
+    with floor(tmp_path / "arena") as found:
+        found.clock[0], found.demo = now(), Demo(datetime.now(timezone.utc))
+        found.publish()
+        cutoff = text_of(found.arena.state.markets[MARKET].decision_cutoff)
+        (told,) = said(tmp_path, "resolve", MARKET, "determined", "--outcome", "no")
+        (stated,) = records(found, "resolution")
+        after = text_of(moment_of("at", stated["at"]) + DAY)
+        assert told.endswith(f"is determined, no; it counts after {after}, where nobody disputes it until then")
+        (told,) = said(tmp_path, "resolve", MARKET, "finalized", "--outcome", "no")
+        assert told.endswith(f"is finalized, no; it counts after {cutoff}, the market's cutoff")
+        (told,) = said(tmp_path, "resolve", MARKET, "void")
+        assert told.endswith(f"{MARKET} is void")
 
 
 def test_a_result_that_cannot_be_is_refused(ground: Floor, tmp_path: Path) -> None:
@@ -197,6 +215,19 @@ def test_keys_are_issued_and_rotated_in_the_log(ground: Floor, tmp_path: Path) -
     assert (issued["display_name"], changed["agent_slug"]) == ("Cy", "cy-1")
     assert issued["key_sha256"] != changed["key_sha256"]
     assert key not in str(issued)
+
+
+def test_a_suspension_says_what_changed_and_one_that_changes_nothing_is_refused(ground: Floor, tmp_path: Path) -> None:
+    """R-37."""
+    assert "received 'ada', which is not" in refused(tmp_path, "suspend", "ada", "a mistake", "--lift")
+    for blank in ("", "  "):
+        assert "a reason, which the log shows to all, is required" in refused(tmp_path, "suspend", "ada", blank)
+    assert "unknown_agent" in refused(tmp_path, "suspend", "nobody", "why")
+    assert said(tmp_path, "suspend", "Ada", " two keys ") == ["record 7: ada is suspended: two keys"]
+    assert "received 'ada', which is\n" in refused(tmp_path, "suspend", "ada", "two keys")
+    assert said(tmp_path, "suspend", "ada", "settled", "--lift") == ["record 8: ada may submit again: settled"]
+    told = [(each["seq"], each["suspended"], each["reason"]) for each in records(ground, "suspension")]
+    assert told == [(7, True, "two keys"), (8, False, "settled")]
 
 
 def test_a_typing_error_makes_no_arena(tmp_path: Path) -> None:

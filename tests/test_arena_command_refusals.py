@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 from pathlib import Path
 
@@ -35,6 +36,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (found / "file").write_text("x")
     (found / "broken.json").write_text("[{")
     (found / "object.json").write_text("{}")
+    (found / "feeds.json").write_text('{"feeds": {"a": 3}, "series": []}')
+    (found / "captures" / "2026-05-08T12-00-00Z").mkdir(parents=True)
+    (found / "captures" / "2026-05-08T12-00-00Z" / "rss.0.json").write_text("{}")
     (found / "nan.json").write_text(json.dumps([{"market_id": MARKET, "yes_probability": float("nan")}]))
     (found / "bytes.json").write_bytes(b"\xff")
     (found / "good.json").write_text(json.dumps([{"market_id": MARKET, "yes_probability": 0.5}]))
@@ -59,11 +63,22 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (("submit", "ada", "object.json", *NOBODY), "a JSON list"),
         (("submit", "ada", "good.json", *NOBODY), "a server of the Arena"),
         (("submit", "ada", "good.json", "--url", "junk"), "a server of the Arena"),
+        (("submit", "ada", "good.json", "--as-of", "yesterday", *NOBODY), "`--as-of` must be a time in UTC"),
         ((*SERVE, "--proxy", "junk"), "networks such as 10.0.0.0/8"),
+        ((*SERVE, "--public", "foo"), "an address such as https://arena.example, without a slash at its end"),
+        ((*SERVE, "--public", "https://arena.example/"), "received 'https://arena.example/'"),
         ((*SERVE, "--plan", "none.json"), "No such file"),
         ((*SERVE, "--plan", "full"), "directory"),
-        ((*SERVE, "--plan", "broken.json"), "the plan cannot be read"),
-        ((*SERVE, "--plan", "object.json"), "the plan cannot be read"),
+        (
+            (*SERVE, "--plan", "broken.json"),
+            "the plan cannot be read: an object in JSON is required; received what",
+        ),
+        (
+            (*SERVE, "--plan", "good.json"),
+            "the plan cannot be read: an object in JSON is required; received a list of 1",
+        ),
+        ((*SERVE, "--plan", "object.json"), "the plan cannot be read: `feeds` must be an object; received none"),
+        ((*SERVE, "--plan", "feeds.json"), "the plan cannot be read: `feeds` must hold texts; received 3"),
         (("serve", "--port", "0", "--data-dir", "file"), "File exists"),
         (("serve", "--port", "0", "--data-dir", "spoiled"), "file is not a database"),
         (("season", "--data-dir", "spoiled"), "file is not a database"),
@@ -74,14 +89,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (("backup", "file", *OWN), "Not a directory"),
         (("export", "file", *OWN), "Not a directory"),
         (("export", "file/x", *OWN), "Not a directory"),
-        (("replay-season", "none", "--out", "again"), "No such file"),
-        (("replay-season", "file", "--out", "again"), "Not a directory"),
+        (("replay-season", "none", "--out", "again"), "received 'none', which has none"),
+        (("replay-season", "file", "--out", "again"), "received 'file', which has none"),
+        (("replay-season", "arena", "--out", "again"), "captures, in a folder for each edge"),
+        (("replay-season", "captures", "--out", "again"), "rss.0.json: `part` must be a text; received none"),
         (("replay-season", "full", "--out", "again"), "the captures of junk cannot be read"),
         (("replay-season", "full", "--out", "full"), "snapshots must go to an empty folder"),
         (("witness", "http://127.0.0.1:1", "--once", "--dir", "file"), "File exists"),
         (("issue-key", "eve", *OWN, "--name", "a\tb"), "invalid_registration"),
         (("issue-key", "eve", *OWN, "--name", "a\x7fb"), "invalid_registration"),
         (("issue-key", "eve", *OWN, "--name", "a\ud800b"), "invalid_registration"),
+        (("issue-key", "eve", *OWN, "--name", "--"), "a name with a letter or a digit is required, or none"),
         (("suspend", "ada", "a\udcffb", *OWN), "invalid_payload"),
         (("resolve", MARKET, "void", "--source", "a\udcffb", *OWN), "invalid_payload"),
     ],
@@ -96,6 +114,7 @@ def test_what_cannot_be_used_is_told_in_one_line(
     assert done.stderr.startswith("error: ")
     assert told in done.stderr
     assert done.stderr.count("\n") == 1
+    assert not re.search(r"Errno|Error\b|Expecting|codec|compliant|appear to be", done.stderr), "words of Python"
 
 
 def test_a_key_that_no_header_can_hold_is_refused_before_anything_is_sent(

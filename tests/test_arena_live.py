@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -12,11 +14,11 @@ pytest.importorskip("fastapi")
 pytest.importorskip("sqlalchemy")
 
 import httpx
-from arena_worlds import AS_OF, PLAN, recorded
+from arena_worlds import AS_OF, PLAN, fixture, recorded
 from sqlalchemy import select
 
 from openoutcry.arena.seasons import LEAD, Season, micros
-from openoutcry.arena.sources.captures import replay
+from openoutcry.arena.sources.captures import MEMORY, replay
 from openoutcry.arena.sources.live import Live
 from openoutcry.arena.store.arena import Arena
 from openoutcry.arena.store.tables import snapshots
@@ -94,6 +96,11 @@ def test_r14_and_r20_an_edge_at_which_no_source_answers_has_no_snapshot_then_or_
     assert first == "did not answer: gdelt, kalshi, rss, usgs, wikipedia"
     assert "1 kalshi.no_answer" in lost
     assert last == "nothing is published, since no source answered", "the operator is told"
+    kept = (world.folder / "captures" / MEMORY).stat().st_mtime_ns
+    caplog.clear()
+    world.go(edge + 2 * CADENCE - LEAD - SECOND)
+    assert caplog.messages == [], "once an edge, however often it is looked whether there is something to publish"
+    assert (world.folder / "captures" / MEMORY).stat().st_mtime_ns == kept
     world.is_down = False
     world.go(edge + 2 * CADENCE)
     assert world.published() == [edge, edge + 2 * CADENCE]
@@ -127,3 +134,27 @@ def test_a_source_of_ours_that_breaks_costs_its_slot_and_is_not_asked_again_for_
         season.tick()
     season.tick()
     assert broken == [AS_OF]
+
+
+def test_a_calendar_is_read_before_each_edge_and_kept_with_its_captures(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What the operator curates is of the edge, too; a replay reads it as it was then."""
+    file, folder, edge = world.folder / "events.ics", world.folder / "captures", micros(AS_OF)
+    file.write_bytes(fixture("calendar.ics"))
+    plan = replace(PLAN, calendar=None, files={"calendar": file})
+    live = Live(plan, folder, world.time, httpx.MockTransport(world.answer))
+    world.season = Season(world.arena, live.snapshot, live.prepare, lambda: world.at)
+    world.go(edge)
+    file.write_bytes(file.read_bytes().replace(b"SUMMARY:Vote", b"SUMMARY:Vote moved"))
+    world.go(edge + CADENCE)
+    caplog.clear()
+    file.unlink()
+    world.go(edge + 2 * CADENCE)
+    assert [each for each in caplog.messages if "as it was read last" in each and "No such file" in each]
+    assert len(world.published()) == 3
+    votes = [
+        [each["title"] for each in json.loads(made.body)["items"] if each.get("title", "").startswith("Vote")]
+        for made in replay(folder)
+    ]
+    assert votes == [["Vote"], ["Vote moved"], ["Vote moved"]]

@@ -176,17 +176,3 @@ def test_a_newcomer_gets_a_rank_by_the_page_and_the_agent_in_bash(tmp_path: Path
     newest["salts"][0]["yes_probability"] = "0.999"
     (tmp_path / "forged.json").write_text(json.dumps(newest))
     assert run(*words[:5], "forged.json", "--vkey", vkey, cwd=tmp_path).returncode == 1
-
-
-def test_the_bot_decides_on_the_newest_snapshot_once_and_keeps_its_receipt(tmp_path: Path) -> None:
-    """R-26, R-36: the key is for its owner's eyes, and a snapshot is decided on once."""
-    with served(tmp_path) as url:
-        words = (sys.executable, ROOT / "examples" / "arena_bot.py", "My-Bot", "--url", url)
-        done = [run(*words, cwd=tmp_path) for _ in range(2)]
-    assert [each.returncode for each in done] == [0, 0], done[0].stderr
-    receipts = [json.loads(line) for line in (tmp_path / "my-bot.receipts.jsonl").read_text().splitlines()]
-    assert len({each["snapshot_as_of"] for each in receipts}) == len(receipts)
-    assert receipts[0]["n_markets_accepted"] == len(QUESTIONS)
-    assert f"{len(QUESTIONS)} of {len(QUESTIONS)}" in done[0].stdout
-    assert "accepted on" in done[1].stdout
-    assert (tmp_path / "my-bot.key").stat().st_mode & 0o077 == 0

@@ -18,7 +18,7 @@ pytest.importorskip("sqlalchemy")
 from arena_floors import BASE, Floor, floor
 from arena_pages import HTML, NOTHING, crawl, page
 
-from openoutcry.arena.store.entries import Listing, Publishing
+from openoutcry.arena.store.entries import Listing, Publishing, Registering
 from openoutcry.arena.times import CADENCE, HOUR, MINUTE, moment_of
 
 pytestmark = pytest.mark.once
@@ -80,7 +80,8 @@ def test_what_others_wrote_is_text(ground: Floor) -> None:
     bodies = dict.fromkeys(("identity", "gzip", "br", "zstd"), body)
     ground.arena.writer.write(Publishing(as_of, bodies, [listing], as_of))
     ground.register("one", display_name=HOSTILE)
-    ground.register("two", display_name="\u202egnorw \u2066isolated")
+    # As somebody was let in before such names were refused.
+    ground.arena.writer.write(Registering("two", "\u202egnorw \u2066isolated", None, as_of))
     reason = {"market_id": "kalshi:HOSTILE", "yes_probability": 0.5, "reasoning": HOSTILE}
     name = ground.submit("one", reason).json()["submission_id"]
     ground.clock[0] += 3 * HOUR

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import random
 import re
 from dataclasses import asdict, replace
 from hashlib import sha256
-from itertools import pairwise
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -16,24 +15,20 @@ import pytest
 pytest.importorskip("cryptography")
 
 from arena_logs import OTHER_KEY, VKEY, Season
-from arena_past import Listed, Told, at, exported, news, season, snapshot, state
+from arena_past import EACH, Listed, Told, asked, at, exported, news, season, snapshot, state
 from commands import typed
 from support import count
 
 from openoutcry import OpenOutcryError
 from openoutcry.arena.prompting import prompt_of
-from openoutcry.arena.questions import SPLITS, PastSeason, Question, Sampling
+from openoutcry.arena.questions import PastSeason
 from openoutcry.arena.scoring import Parameters
-from openoutcry.arena.times import HOUR, moment_of
+from openoutcry.arena.splitting import SPLITS, Sampling
+from openoutcry.arena.times import moment_of
 
 pytestmark = pytest.mark.once
 
 HOURS = [0.0, 1.0, 2.0, 30.0]
-EACH = Sampling(every_hours=1, embargo_hours=0, settling_hours=0)
-
-
-def asked(folder: Path, sampling: Sampling = EACH) -> list[Question]:
-    return list(PastSeason.read(folder).questions(sampling))
 
 
 def hours_of(folder: Path, *told: Told, close: float = 40.0) -> list[str]:
@@ -168,7 +163,9 @@ def wanted(markets: list[Listed], hours: list[float]) -> dict[tuple[float, str],
     found = {}
     for each in markets:
         last = each.told[-1] if each.told else Told(0, "void", None)
-        known = last.hours + 24 * (last.status == "determined")
+        # The records since which it stands so; each alone would do.
+        runs = [list(run) for _, run in groupby(each.told, key=lambda told: told.outcome)]
+        known = min((told.hours + 24 * (told.status == "determined") for run in runs[-1:] for told in run), default=0)
         closes = [told.closed for told in each.told if told.closed is not None]
         until = min([each.last, each.close - 2, *(close - 2 for close in closes[-1:])])
         if last.outcome is not None and known <= end:
@@ -183,7 +180,7 @@ def test_which_questions_there_are_follows_from_what_the_season_was_made_of(seed
     markets, hours = season(seed)
     past = PastSeason.read(exported(tmp_path, markets, hours))
     sampling = replace(EACH, settling_hours=[0.0, 12.0, 24.0][seed % 3])
-    ends = past.ends(sampling)
+    ends = past.layout(sampling).ends
     there = {}
     for (hour, name), (outcome, known) in wanted(markets, hours).items():
         close = next(each.close for each in markets if each.market_id == name)
@@ -197,50 +194,10 @@ def test_which_questions_there_are_follows_from_what_the_season_was_made_of(seed
     assert told == there
 
 
-def test_the_close_that_is_shown_says_nothing_of_the_result(tmp_path: Path) -> None:
-    """A deadline is settled YES when it happens and NO at its end: closes past a split's end would all be YES."""
-    rng = random.Random(7)
-    markets = []
-    for place in range(200):
-        first, length = rng.randint(0, 24 * 40), rng.randint(24, 24 * 25)
-        happens = first + rng.expovariate(1 / (24 * 20))
-        is_yes = happens < first + length
-        told = Told(round(happens) + 1, outcome="yes") if is_yes else Told(first + length + 3, outcome="no")
-        markets.append(Listed(f"KX{place}", first, first + length - 2, first + length, (told,)))
-    end = 24 * 50.0
-    markets = [each if each.told[0].hours <= end else replace(each, told=()) for each in markets]
-    past = PastSeason.read(exported(tmp_path, markets, [float(each) for each in range(0, 24 * 50 + 1, 12)]))
-    sampling = Sampling(12)
-    found = list(past.questions(sampling))
-    rates = {}
-    for split, limit in zip(SPLITS, past.ends(sampling), strict=True):
-        rows = [each for each in found if each.split == split]
-        closes = [moment_of("at", each.decision_cutoff) + 2 * HOUR for each in rows]
-        assert max(closes) + 24 * HOUR <= limit
-        rates[split] = sum(each.resolution.outcome == "yes" for each in rows) / len(rows)
-    assert all(0.05 < rate < 0.8 for rate in rates.values()), rates
-
-
 def test_a_market_that_a_snapshot_has_twice_is_one_question(tmp_path: Path) -> None:
     listed = Listed("KXA", 0, 30, 40, (Told(50),))
     found = asked(exported(tmp_path, [listed], [0.0, 50.0], lambda hours: [state(listed, hours)]))
     assert [each.as_of for each in found] == [at(0)]
-
-
-@pytest.mark.parametrize("seed", range(count(20, 2)))
-@pytest.mark.parametrize("embargo", [0.0, 24.0])
-def test_splits_share_no_market_and_no_time(seed: int, embargo: float, tmp_path: Path) -> None:
-    """The last result of a split is older than the first question of the next, by the embargo."""
-    folder = exported(tmp_path, *season(seed, n_markets=80))
-    found = asked(folder, Sampling(every_hours=12, embargo_hours=embargo))
-    parts = [[each for each in found if each.split == split] for split in SPLITS]
-    assert all(parts), [len(part) for part in parts]
-    names = [{each.market_id for each in part} for part in parts]
-    assert sum(map(len, names)) == len(set().union(*names))
-    for sooner, later in pairwise(parts):
-        last = max(moment_of("at", each.resolution.known_at) for each in sooner)
-        assert all(moment_of("at", each.as_of) >= last + embargo * HOUR for each in later)
-    assert [each.key for each in found] == [each.key for each in asked(folder, Sampling(12, embargo))]
 
 
 def test_a_market_is_asked_about_as_often_as_wanted(tmp_path: Path) -> None:
@@ -252,13 +209,6 @@ def test_a_market_is_asked_about_as_often_as_wanted(tmp_path: Path) -> None:
         at(each) for each in range(0, 80, 21)
     ]
     assert len(asked(folder, Sampling(10_000, settling_hours=0))) == 1
-
-
-def test_a_market_whose_result_is_not_due_when_the_log_ends_is_not_asked_about(tmp_path: Path) -> None:
-    """Of those, there would be only what happened early."""
-    folder = exported(tmp_path, [Listed("KXA", 0, 30, 40, (Told(31),))], [*HOURS, 50.0])
-    assert asked(folder, Sampling(settling_hours=11)) == []
-    assert len(asked(folder, Sampling(settling_hours=10))) == 2
 
 
 @pytest.mark.parametrize("name", ["every_hours", "embargo_hours", "settling_hours"])
@@ -295,7 +245,7 @@ def signed(folder: Path, base_rates: bytes, body: bytes) -> Path:
     made = Season().begin()
     made.base_rates = base_rates
     rules = {"scoring_version": "1", "parameters": Parameters().to_record(), "at": at(0)}
-    made.append({"type": "scoring", "base_rates_sha256": sha256(base_rates).hexdigest(), **rules})
+    made.append({"type": "scoring", "base_rates": [], "base_rates_sha256": sha256(base_rates).hexdigest(), **rules})
     made.publish(at(0), body)
     return made.export(folder)
 
@@ -352,17 +302,16 @@ def test_what_a_stranger_wrote_stays_between_fences() -> None:
 
 def test_the_command_writes_a_line_for_each_question(tmp_path: Path) -> None:
     folder = exported(tmp_path / "season", *season(0, n_markets=80))
-    done = typed("arena", "questions", folder, "--out", tmp_path / "rows.jsonl", "--every-hours", "12")
+    often = ("--every-hours", "12", "--settling-hours", "24")
+    done = typed("arena", "questions", folder, "--out", tmp_path / "rows.jsonl", *often)
     assert done.returncode == 0, done.stderr
     rows = [json.loads(line) for line in (tmp_path / "rows.jsonl").read_text("utf-8").splitlines()]
-    wanted = asked(folder, Sampling(every_hours=12))
+    wanted = asked(folder, Sampling(12, settling_hours=24))
     assert rows == [asdict(each) for each in wanted]
     counts = {split: sum(each.split == split for each in wanted) for split in SPLITS}
     assert done.stdout.splitlines()[0].startswith("verified: arena.example/log+")
     assert ", ".join(f"{counts[split]} {split}" for split in SPLITS) in done.stdout
-    done = typed(
-        "arena", "questions", folder, "--out", tmp_path / "test.jsonl", "--split", "test", "--every-hours", "12"
-    )
+    done = typed("arena", "questions", folder, "--out", tmp_path / "test.jsonl", "--split", "test", *often)
     assert len((tmp_path / "test.jsonl").read_text("utf-8").splitlines()) == counts["test"], done.stdout
     refused = typed("arena", "questions", folder, "--out", tmp_path / "x.jsonl", "--split", "held-out")
     assert refused.returncode == 2

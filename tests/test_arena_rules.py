@@ -77,9 +77,13 @@ def test_past_rates_are_set_on_the_log_and_score_everybody_anew(ground: Floor, t
     tick(ground)
     after = {each["theater"]: each for each in profile(ground, "ada")["per_theater"]}
     assert (after["iran"]["reference_source"], after["iran"]["base_rate"]) == ("historical_theater", 0.3)
+    assert after["iran"]["reference_citation"] == "a book, p. 7, 1990-2020"
+    assert "a book, p. 7" in ground.client.get("/agents/ada").text
+    assert any(line.startswith("ada: skill ") for line in told)
     # 0.3 of 40 and 0.5 of 10, each by its count.
     assert (after["ukraine"]["reference_source"], after["ukraine"]["base_rate"]) == ("historical_blend", 0.34)
-    assert len(said(tmp_path, "rules", "--base-rates", "rates.json")) == len(told) - 1, "no record of what stays"
+    again = said(tmp_path, "rules", "--base-rates", "rates.json")
+    assert again == told[-len(again) :], "no record of what stays"
     export(ground.arena, tmp_path / "season", now())
     assert audit(tmp_path / "season") == score_faults(tmp_path / "season") == []
 
@@ -138,6 +142,12 @@ def test_rules_that_are_none_are_refused_in_one_line(
         (json.dumps([ROW | {"source": "a\u202eb"}]), "that names its `source` and `period`"),
         (json.dumps([ROW | {"theater": "mars"}]), "of a theater of iran, "),
         (json.dumps([ROW, ROW]), "one row a theater; received more of iran"),
+        (json.dumps([ROW]).replace("40", "9" * 5_000), "JSON that names each member once"),
+        (json.dumps([ROW]).replace('"n": 40', '"n": 40, "n": 41'), "'n' comes twice"),
+        *(
+            (json.dumps([ROW | {"rate": each}]), "a decimal from 0 to 1 as `rate`")
+            for each in (".5", "+0.07", " 0.07", "00.07", "1.", "1e0", "-0", "0_1", "\uff10.\uff17", "0.1234567", "")
+        ),
     ],
 )
 def test_a_table_that_is_none_never_comes_into_a_log(content: str | bytes, wanted: str) -> None:
@@ -151,6 +161,10 @@ def test_a_table_is_the_same_bytes_in_any_order() -> None:
     assert table_of(json.dumps(rows).encode()) == table_of(json.dumps(rows[::-1], indent=2).encode())
     assert table_of(b"[]") == b"[]"
     assert chosen(Parameters(), {"fee_model": None}) == Parameters()
+    assert json.loads(table_of(json.dumps([ROW | {"rate": "0.300", "n": 0}]).encode()))[0]["rate"] == "0.3"
+    assert chosen(Parameters(), {"fee_rate": "0.100", "fee_step": "1.0"}) == replace(
+        Parameters(), fee_rate="0.1", fee_step="1"
+    )
     assert chosen(Parameters(), {"fee_rate": "0.1"}) == replace(Parameters(), fee_rate="0.1")
 
 
@@ -166,7 +180,10 @@ def test_whether_one_agent_beats_another_is_said_of_an_export(ground: Floor, tmp
     """R-54: on the markets of both, as the library has it; too few are undecided."""
     export(ground.arena, tmp_path / "season", ground.clock[0])
     facts = facts_in(tmp_path / "season")
-    assert said(tmp_path, "compare", "season", "ada", "bob") == ["markets of both: 8", "undecided: too_few_markets"]
+    assert said(tmp_path, "compare", "season", "ada", "bob") == [
+        "markets of both: 8",
+        "undecided: at least 10 are needed",
+    ]
     few = replace(facts, parameters=replace(facts.parameters, min_markets=8))
     found = compare(select(few), "ada", "bob")
     # Six came true and two did not: 0.9 loses 0.01 and 0.81, 0.6 loses 0.16 and 0.36.
@@ -174,6 +191,13 @@ def test_whether_one_agent_beats_another_is_said_of_an_export(ground: Floor, tmp
     for words in (("ada", "eve"), ("ada", "Ada")):
         done = typed("arena", "compare", "season", *words, cwd=tmp_path)
         assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    path = tmp_path / "season" / "scores.json"
+    scores = json.loads(path.read_text())
+    for lie in ({**scores, "at_us": 0}, {}, {**scores, "at_us": "x"}, {**scores, "at_us": facts.at_us - 250 * HOUR}):
+        path.write_text(json.dumps(lie))
+        done = typed("arena", "compare", "season", "ada", "bob", cwd=tmp_path)
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    path.write_text(json.dumps(scores))
     (tmp_path / "season" / "checkpoint").write_text("none")
     done = typed("arena", "compare", "season", "ada", "bob", cwd=tmp_path)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr

@@ -18,7 +18,7 @@ from openoutcry.arena import verifier
 from openoutcry.arena.scoring import Parameters
 from openoutcry.arena.server import boards
 from openoutcry.arena.store import batch, writer
-from openoutcry.arena.store.entries import SettingRules
+from openoutcry.arena.store.founding import SettingRules
 from openoutcry.arena.times import DAY, SECOND, moment_of, text_of
 
 pytestmark = pytest.mark.once

@@ -67,6 +67,12 @@ def test_a_key_is_shown_once_and_kept_as_its_hash(ground: Floor) -> None:
         ({"slug": "a", "display_name": 1}, "display_name"),
         ({"slug": "a", "display_name": "a\tb"}, "display_name"),
         ({"slug": "a", "display_name": "a\x7fb"}, "display_name"),
+        ({"slug": "a", "display_name": "a\u202eb"}, "display_name"),
+        ({"slug": "a", "display_name": "a\u200bb"}, "display_name"),
+        ({"slug": "a", "display_name": "a\u200db"}, "display_name"),
+        ({"slug": "a", "display_name": "a\u2028b"}, "display_name"),
+        ({"slug": "a", "display_name": "\u3164"}, "display_name"),
+        ({"slug": "a", "display_name": "!\u0301?"}, "display_name"),
         ({"slug": "a", "contact_email": "nobody"}, "contact_email"),
         ({"slug": "a", "contact_email": f"{'x' * 200}@example.org"}, "contact_email"),
     ],
@@ -233,3 +239,16 @@ def test_no_minute_has_more_than_its_requests_and_waiting_helps(gaps: list[int],
         through.append(now)
     for at, moment in enumerate(through):
         assert sum(moment - MINUTE < each <= moment for each in through[: at + 1]) <= most
+
+
+@pytest.mark.parametrize("name", ["\u0639\u0644\u06cc", "7", "O'Neill \U0001f98a", "Zo\u0065\u0308", "\u674e"])
+def test_a_name_is_in_any_alphabet(name: str, ground: Floor) -> None:
+    """R-35."""
+    ground.register("named", display_name=f" {name} ")
+    assert ground.client.get(f"{BASE}/agents/named").json()["display_name"] == name
+
+
+def test_a_name_of_spaces_is_none(ground: Floor) -> None:
+    """R-35."""
+    ground.register("named", display_name=" \u3000 ")
+    assert ground.client.get(f"{BASE}/agents/named").json()["display_name"] is None

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import gzip
+import json
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qs
 
 import pytest
@@ -183,3 +186,49 @@ def test_the_plan_that_ships_is_read_and_a_wrong_one_is_refused() -> None:
     for wrong in (b"", b"[]", b'{"feeds": []}', b'{"feeds": {}, "series": 5}'):
         with pytest.raises(ValueError, match="plan cannot be read"):
             read_plan(wrong)
+
+
+FEEDS, SERIES = {"Paper": "https://example.org/feed.xml"}, ["KXIRANSTRIKE"]
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (
+            {"feeds": {"a": "file:///etc/passwd"}},
+            'feeds must .* http or https; received "file:///etc/passwd" of "a"',
+        ),
+        ({"feeds": {"a": "https://"}}, "feeds must have addresses of http or https"),
+        ({"feeds": {"a": "https:///feed.xml"}}, "feeds must have addresses of http or https"),
+        ({"feeds": {"a": "https://[::1"}}, "feeds must have addresses of http or https"),
+        ({"feeds": {"a": "https://example.org/a b"}}, "feeds must have addresses of http or https"),
+        ({"series": "KXA"}, '`series` must be a list; received "KXA"'),
+        ({"series": ["kxa"]}, 'series must be as Kalshi names them, such as KXIRANSTRIKE; received "kxa"'),
+        ({"series": ["KXA&status=closed"]}, "series must be as Kalshi names them"),
+        ({"query": 5}, "`query` must be a text or null; received 5"),
+        ({"query": " "}, '`query` must have words, or be left out; received " "'),
+        ({"querry": "iran"}, 'members must be of feeds, series, query, calendar, theaters; received "querry"'),
+        ({"feeds": {}, "series": []}, "a feed, a series or a query is required; received none"),
+        ({"calendar": 3}, "`calendar` must be a text or null; received 3"),
+        ({"calendar": "none.ics"}, "a file that can be read is required; received '.*none.ics': No such file"),
+        ({"calendar": "junk"}, "`calendar` must be an iCalendar file; received '.*junk'"),
+        ({"theaters": "junk"}, "the table of theaters cannot be read"),
+    ],
+)
+def test_a_plan_that_asks_for_something_else_is_refused(more: dict[str, Any], told: str, tmp_path: Path) -> None:
+    (tmp_path / "junk").write_text("junk")
+    raw = json.dumps({"feeds": FEEDS, "series": SERIES} | more).encode()
+    with pytest.raises(ValueError, match=f"^the plan cannot be read: {told}"):
+        read_plan(raw, tmp_path)
+
+
+def test_a_plan_names_a_calendar_and_a_table_beside_it_which_are_read_anew(tmp_path: Path) -> None:
+    (tmp_path / "events.ics").write_bytes(fixture("calendar.ics"))
+    (tmp_path / "table.json").write_bytes(shipped_bytes())
+    told = {"feeds": FEEDS, "series": SERIES, "calendar": "events.ics", "theaters": str(tmp_path / "table.json")}
+    plan = read_plan(json.dumps(told).encode(), tmp_path)
+    assert (plan.calendar, plan.table) == (fixture("calendar.ics"), shipped_bytes())
+    (tmp_path / "events.ics").write_bytes(b"BEGIN:VCALENDAR")
+    assert plan.anew() == replace(plan, calendar=b"BEGIN:VCALENDAR")
+    for each in ({"series": []}, {"feeds": {}}, {"feeds": {}, "series": [], "query": "iran"}):
+        assert read_plan(json.dumps({"feeds": FEEDS, "series": SERIES} | each).encode()).calendar is None

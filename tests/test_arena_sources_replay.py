@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from arena_worlds import AS_OF, FETCHED, answers, capture, fixture, news, quake, zipped
+from commands import typed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -251,6 +252,19 @@ def test_r16_a_replay_gives_the_same_bytes_and_r20_no_snapshot_of_a_silent_edge(
     replayed = list(replay(tmp_path))
     assert [each.body for each in replayed] == published
     assert [each.as_of for each in replayed] == [AS_OF, AS_OF + 2 * STEP]
+
+
+def test_r14_captures_in_which_no_source_answered_are_refused_with_what_came(tmp_path: Path) -> None:
+    for n in range(3):
+        silent = [replace(each, status=0, body=b"", error="no route") for each in answers(FETCHED + n * STEP)]
+        save(tmp_path / "captures", AS_OF + n * STEP, silent)
+    told = "an edge at which a source answered is required; received 3, at none of which did gdelt, kalshi, rss, usgs"
+    with pytest.raises(SnapshotError, match=f"^{told}, wikipedia$"):
+        list(replay(tmp_path / "captures"))
+    done = typed("arena", "replay-season", tmp_path / "captures", "--out", tmp_path / "again")
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert told in done.stderr
+    assert not (tmp_path / "again").exists()
 
 
 @pytest.mark.parametrize("n_remembered", [0, 1, 2, 3])

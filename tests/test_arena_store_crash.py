@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import signal
@@ -24,8 +25,10 @@ import openoutcry
 from openoutcry import OpenOutcryError
 from openoutcry.arena import verifier
 from openoutcry.arena.exporting import export
+from openoutcry.arena.log.audit import audit
 from openoutcry.arena.store.arena import Arena
 from openoutcry.arena.store.entries import Resolving, RotatingKey, Suspending
+from openoutcry.arena.times import HOUR, text_of
 
 pytestmark = pytest.mark.once
 
@@ -186,6 +189,57 @@ def test_a_log_without_its_key_is_not_opened_with_another(tmp_path: Path) -> Non
     (tmp_path / "kept").rename(tmp_path / "log.key")
     with floor(tmp_path) as ground:
         ground.publish()
+
+
+def test_a_key_signs_no_second_history(tmp_path: Path) -> None:
+    """R-28: an empty database beside a key, such as where `--database` was forgotten, begins no other log."""
+    url = f"sqlite:///{tmp_path / 'elsewhere.db'}"
+    with floor(tmp_path / "arena", url) as ground:
+        ground.publish()
+        size = ground.arena.writer.log.end.seq
+    with pytest.raises(OpenOutcryError, match=r"the database of the log that .* signs is required"):
+        Arena(tmp_path / "arena")
+    with floor(tmp_path / "arena", url) as ground:
+        assert ground.arena.writer.log.end.seq == size
+
+
+@pytest.mark.parametrize("is_begun", [False, True])
+def test_a_first_start_that_was_killed_is_gone_on_with(is_begun: bool, tmp_path: Path) -> None:
+    """G5: the key is there before the log is, and becomes the log's own when that has begun."""
+    with floor(tmp_path) as ground:
+        vkey = str(ground.arena.key.verifier)
+    (tmp_path / "log.key").rename(tmp_path / "log.tmp")
+    if not is_begun:
+        for each in tmp_path.glob("arena.sqlite*"):
+            each.unlink()
+    with floor(tmp_path) as ground:
+        assert (str(ground.arena.key.verifier) == vkey) is is_begun
+        ground.publish()
+    assert (tmp_path / "log.key").exists()
+    assert not (tmp_path / "log.tmp").exists()
+
+
+def test_a_clock_that_was_set_back_does_not_set_the_log_back(ground: Floor, tmp_path: Path) -> None:
+    """R-20, R-27, R-42: times rise, whatever is written, also behind another process and after a restart."""
+    ground.register("two")
+    ground.clock[0] += 7 * HOUR
+    ground.register("late")
+    newest = ground.clock[0]
+    ground.clock[0] -= 3 * HOUR
+    folder = ground.arena.folder
+    market = ground.markets()[0]
+    with Arena(folder) as operator:
+        operator.writer.write(Suspending("two", True, "a test", ground.clock[0]))
+        operator.writer.write(Resolving(market, "finalized", "yes", None, "operator", ground.clock[0]))
+    ground.register("three")
+    # Its cutoff was at a moment that the log has passed.
+    first = "kalshi:KXIRANSTRIKE-DEMO1"
+    assert ground.submit("one", (first, 0.5)).json()["error"] == "decision_cutoff_passed"
+    assert ground.submit("one", ("kalshi:KXISRAELIRANTALKS-DEMO1", 0.5)).status_code == 200
+    export(ground.arena, tmp_path / "export", newest)
+    assert audit(tmp_path / "export") == []
+    lines = [json.loads(line) for line in (tmp_path / "export" / "log.jsonl").read_bytes().splitlines()]
+    assert [each.get("at") or each["received_at"] for each in lines[-5:]] == [text_of(newest)] * 5
 
 
 def test_an_operator_writes_while_the_arena_is_served(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ pytest.importorskip("sqlalchemy")
 
 import httpx
 from arena_floors import Floor, floor
+from commands import typed
 
 from openoutcry.arena.client import ArenaClient
 from openoutcry.arena.protocol import ArenaError
@@ -109,13 +110,29 @@ def test_who_is_asked_to_wait_is_told_how_long_and_who_is_unknown_is_refused(tmp
         ground.publish()
         looking = watch(ground)
         assert len(looking.look()) == 1
-        assert looking.look() == []
-        assert looking.pause >= 1
+        (away,) = looking.look()
+        assert away["detail"].startswith("rate_limited: at most 3 requests in any 60 s are required")
+        assert away["detail"].endswith(f"; again in {looking.pause} s")
+        assert (looking.look(), looking.pause) == ([], looking.pause), "it is told once"
         ground.clock[0] += HOUR
-        assert (looking.look(), looking.pause) == ([], 0)
+        assert (looking.look(), looking.pause) == ([{"event": "back"}], 0)
         ground.clock[0] += HOUR
         with pytest.raises(ArenaError, match="unknown_agent"):
             watch(ground, "nobody").look()
+
+
+def test_an_arena_without_a_snapshot_is_told_as_such(tmp_path: Path) -> None:
+    with floor(tmp_path) as ground:
+        looking = watch(ground)
+        (found,) = looking.look()
+        assert sentence(found) == "snapshot none: 0 markets open"
+        assert looking.look() == []
+
+
+def test_a_look_that_is_not_answered_is_an_error(tmp_path: Path) -> None:
+    done = typed("arena", "watch", "--once", "--url", "http://127.0.0.1:1", cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert done.stderr.startswith("error: a server of the Arena at http://127.0.0.1:1 is required; received ")
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,8 @@ from openoutcry.arena.log.notes import Checkpoint, Note, VerifierKey, open_check
 from openoutcry.arena.log.writer import LogWriter
 from openoutcry.arena.scoring import Parameters
 from openoutcry.arena.server.settings import witnesses_of
-from openoutcry.arena.store.entries import ClosingDay, SettingRules
+from openoutcry.arena.store.entries import ClosingDay
+from openoutcry.arena.store.founding import SettingRules
 from openoutcry.arena.times import DAY, day_of
 from openoutcry.arena.witness import Misbehaviour, Witness
 
@@ -181,8 +182,9 @@ def test_who_is_turned_away_signs_nothing_and_accuses_nobody(status: int, tmp_pa
 
 def test_what_was_signed_is_not_forgotten_though_nobody_took_it(tmp_path: Path) -> None:
     shown = Shown(log_of(*LINES[:10]), status=503)
-    with pytest.raises(httpx.HTTPError):
-        witness(tmp_path, shown).see(NOW)
+    seen = witness(tmp_path, shown).see(NOW)
+    assert (seen.size, seen.untaken) == (10, "an answer of an Arena is required; received status 503")
+    assert (tmp_path / "cosigned").read_text() == seen.note
     shown.log = log_of(*OTHER[:10])
     with pytest.raises(Misbehaviour):
         witness(tmp_path, shown).see(NOW)
@@ -285,8 +287,7 @@ def test_a_witness_follows_a_log_whose_tree_is_read_from_tiles(tmp_path: Path) -
         with floor(tmp_path / "arena") as ground:
             found = Witness(tmp_path / "witness", "http://arena", transport=httpx.MockTransport(asked(ground)))
             found.know()
-            with pytest.raises(httpx.HTTPStatusError, match="401"):
-                found.see(NOW)
+            assert found.see(NOW).untaken.startswith("bad_auth: a cosignature of a known witness (nobody) is required")
             seen.append(int((tmp_path / "witness" / "checkpoint").read_text().split("\n")[1]))
     assert seen == [100, 300]
 
@@ -345,5 +346,14 @@ def test_an_operator_that_serves_an_older_log_is_found_by_the_witness(tmp_path: 
     with served(tmp_path, "--witness", key, data="saved") as url:
         caught = typed("arena", "witness", url, "--once", cwd=tmp_path)
         assert caught.returncode == 1
+        other = typed("arena", "witness", url, "--once", "--dir", "other", cwd=tmp_path)
+        assert other.returncode == 3, "it has signed, and nobody has told the server of its key"
+        told = r"cosigned: \d records; the log does not take it: bad_auth: a cosignature of a known witness .*\n"
+        assert re.fullmatch(told, other.stderr), other.stderr
+        assert Note.parse((tmp_path / "other" / "cosigned").read_text())
+        renamed = typed("arena", "witness", url, "--once", "--name", "another", cwd=tmp_path)
+        assert (renamed.returncode, renamed.stdout) == (2, "")
+        wanted = "the name of the key that 'witness' has, witness.example/w1, is required, or another folder"
+        assert renamed.stderr == f"error: argument_invalid: {wanted}; received 'another'\n"
         # Back, or to another root where an edge came meanwhile.
         assert re.match(r"MISBEHAVIOUR: .*; both checkpoints are in 'witness/evidence/", caught.stderr)

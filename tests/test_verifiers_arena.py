@@ -21,7 +21,8 @@ from model_endpoint import Body, Reply, serve
 from rollouts import client, episodes, facts, play, scores, trace
 
 from openoutcry import OpenOutcryError
-from openoutcry.arena.questions import PastSeason, Sampling
+from openoutcry.arena.questions import PastSeason
+from openoutcry.arena.splitting import Sampling
 from openoutcry.verifiers_env import ArenaTaskset, VerifiersEnv, VerifiersTaskset, load_environment
 
 pytestmark = pytest.mark.once
@@ -36,7 +37,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         Listed("KXB", 0, 50, 60, (Told(70, outcome="no"),)),
     ]
     # The log goes on until both results are due.
-    return exported(tmp_path_factory.mktemp("season"), markets, [*HOURS, 96.0])
+    return exported(tmp_path_factory.mktemp("season"), markets, [*HOURS, 132.0])
 
 
 def environment(folder: Path, **more: Any) -> vf.Env[Any]:
@@ -99,7 +100,7 @@ def test_nothing_that_goes_to_the_model_depends_on_the_outcome(tmp_path: Path) -
     sent = []
     for outcome in ("yes", "no"):
         market = Listed("KXA", 0, 50, 60, (Told(70, outcome=outcome),))
-        env = environment(exported(tmp_path / outcome, [market], [*HOURS, 96.0]))
+        env = environment(exported(tmp_path / outcome, [market], [*HOURS, 132.0]))
         with serve(says(0.5), keeps_bodies=True) as endpoint:
             played = asyncio.run(play(env, client(endpoint.url), 3, 1, 1))
         assert {facts(episode.traces[0])["outcome"] for episode in played} == {outcome}
@@ -111,9 +112,9 @@ def test_nothing_that_goes_to_the_model_depends_on_the_outcome(tmp_path: Path) -
 
 def test_tasks_are_the_questions_of_a_split_in_the_order_of_time(tmp_path: Path) -> None:
     path = exported(tmp_path, *season(0, n_markets=80))
-    wanted = list(PastSeason.read(path).questions(Sampling(12)))
+    wanted = list(PastSeason.read(path).questions(Sampling(12, settling_hours=24)))
     for split in ("train", "validation", "test"):
-        tasks = list(environment(path, split=split, every_hours=12).taskset)
+        tasks = list(environment(path, split=split, every_hours=12, settling_hours=24).taskset)
         assert [task.key for task in tasks] == [each.key for each in wanted if each.split == split]
         assert [task.data.prompt for task in tasks] == [each.prompt for each in wanted if each.split == split]
         assert all(sooner.data.as_of <= later.data.as_of for sooner, later in pairwise(tasks))
@@ -142,7 +143,7 @@ def test_the_arena_is_found_by_its_name_and_the_markets_by_theirs(folder: Path) 
     [
         ({"season": "nowhere"}, "an export that holds is required"),
         ({"split": "held-out"}, "`split` must be one of train, validation, test; received 'held-out'"),
-        ({"split": "test"}, "a split with questions is required; received 'test', of none"),
+        ({"split": "test"}, "a split with questions is required; received 'test', of none: 2 markets: 2 in train$"),
         ({"vkey": "arena.example/log+00000000+AA=="}, "an export that holds is required; received vkey"),
     ],
 )
@@ -174,7 +175,7 @@ def settled(tmp_path: Path) -> Path:
         ground.register("ada")
         markets = ground.markets()
         assert ground.submit("ada", *((market, 0.3) for market in markets)).status_code == 200
-        ground.clock[0] += 200 * 3600 * 10**6
+        ground.clock[0] += 300 * 3600 * 10**6
         for place, market in enumerate(markets):
             ground.resolve(market, "yes" if place % 2 else "no")
         done = typed("arena", "export", tmp_path / "season", "--data-dir", tmp_path / "arena")

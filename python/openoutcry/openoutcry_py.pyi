@@ -936,6 +936,10 @@ class LogAudit:
 
     def __new__(cls, content: bytes) -> LogAudit: ...
     def __len__(self) -> int: ...
+    @property
+    def n_before_today(self) -> int:
+        """Records of the days before the last record's, by their own times."""
+
     def faults(self) -> list[tuple[int, str]]:
         """Return the lines that are at fault, from 0, and why."""
 

@@ -5,13 +5,20 @@ Needs `openoutcry[arena]`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import json
+import time
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx
 
-from openoutcry.arena.protocol import BASE, DECISION_VERSION, STATUS, ArenaError
+from openoutcry.arena.protocol import BASE, DECISION_VERSION, STATUS, ArenaError, unanswered
+
+_PAUSE, _LONGEST_PAUSE = 1, 60
+"""Seconds before what has failed is tried again: at first, and at last."""
+_Told = TypeVar("_Told")
 
 
 class ArenaClient:
@@ -97,16 +104,67 @@ class ArenaClient:
             told = answer.json()
         except ValueError:
             told = None
+        wait = answer.headers.get("Retry-After", "")
+        retry_after = int(wait) if wait.isascii() and wait.isdigit() else None
         if not isinstance(told, dict):
-            raise ArenaError("internal_error", f"an answer in JSON is required; received status {answer.status_code}")
+            # Of what stands before a server, or of another one.
+            code = "unavailable" if answer.is_server_error or answer.status_code == 429 else "not_found"
+            detail = f"an answer of an Arena in JSON is required; received status {answer.status_code} of {answer.url}"
+            raise ArenaError(code, detail, retry_after=retry_after)
         if answer.is_success:
             return told
         code, detail = str(told.pop("error", "")), str(told.pop("detail", ""))
-        wait = answer.headers.get("Retry-After", "")
         raise ArenaError(
             code if code in STATUS else "internal_error",
             detail,
             told.pop("field", None),
-            retry_after=int(wait) if wait.isdigit() else None,
+            retry_after=retry_after,
             more=told,
         )
+
+
+def patiently(
+    ask: Callable[[], _Told], tell: Callable[[str], None], sleep: Callable[[float], None] = time.sleep
+) -> _Told:
+    """Return what is asked of a server, however long that is away.
+
+    Each pause is twice the one before, up to a minute, and as long as the server says at least.
+
+    Args:
+        ask: Asked again until it is answered; what it submits needs a key under which the same is told the same.
+        tell: Is told of each failure in a line.
+        sleep: Waits so many seconds.
+
+    Raises:
+        ArenaError: the request is refused, and would be again.
+        httpx.UnsupportedProtocol: the address is none.
+    """
+    pause = _PAUSE
+    while True:
+        try:
+            return ask()
+        except httpx.UnsupportedProtocol:
+            raise
+        except httpx.TransportError as error:
+            why, wait = unanswered(error), pause
+        except ArenaError as error:
+            if error.status < 500 and error.retry_after is None:
+                raise
+            why, wait = str(error), max(pause, error.retry_after or 0)
+        tell(f"away: {why}; again in {wait} s")
+        sleep(wait)
+        pause = min(2 * pause, _LONGEST_PAUSE)
+
+
+def keep_receipt(receipt: Mapping[str, Any], place: Path) -> Path:
+    """Write a receipt to a file for `openoutcry-verify receipt`, and return which.
+
+    Args:
+        receipt: What `ArenaClient.submit` has returned.
+        place: A file, or a folder, in which it is named by its id. What is there is left: a receipt may be all that
+            proves what was decided.
+    """
+    kept = place / f"{receipt['submission_id']}.receipt.json" if place.is_dir() else place
+    if not kept.exists():
+        kept.write_text(json.dumps(receipt, indent=1) + "\n", encoding="utf-8")
+    return kept

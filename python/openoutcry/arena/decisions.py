@@ -18,7 +18,7 @@ from openoutcry.arena.protocol import (
     is_market_id,
     slug_of,
 )
-from openoutcry.arena.strict import json_text, moment_at
+from openoutcry.arena.strict import json_text, moment_at, wrong
 from openoutcry.arena.times import ZONE
 
 Share = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
@@ -119,14 +119,7 @@ def _read(body: bytes) -> SubmissionBody:
     try:
         return _ADAPTER.validate_json(body)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        raise ArenaError("invalid_payload", first["msg"], path_of(first["loc"])) from error
-
-
-def path_of(place: tuple[int | str, ...]) -> str | None:
-    """Return the path of a member in the form `decisions[2].yes_probability`."""
-    told = "".join(f"[{each}]" if isinstance(each, int) else f".{each}" for each in place)
-    return told.removeprefix(".") or None
+        raise wrong(error.errors(include_url=False)[0]) from error
 
 
 def _decided(place: int, told: DecisionBody) -> Decided:

@@ -69,7 +69,7 @@ STORIES = (
 )
 QUAKES = (("demo1", "4.6", "12.4", "45.2", "33.9"), ("demo2", "3.1", "9", "121.5", "23.9"))
 BASE_RATES = [
-    {"theater": each, "rate": rate, "n": 40, "source": f"{LABEL.lower()}, for the demo", "period": "none"}
+    {"theater": each, "rate": rate, "n": 40, "source": f"{LABEL.lower()}, for the demo", "period": "no real period"}
     for each, rate in zip(THEATERS, ("0.2", "0.25", "0.3", "0.15", "0.1", "0.35"), strict=True)
 ]
 """Shares of YES in a past that was none."""

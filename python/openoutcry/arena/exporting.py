@@ -103,7 +103,12 @@ def score_faults(folder: Path) -> list[str]:
     try:
         wanted = score(replace(facts_in(folder), window=said["window"]), said["theater"]).to_json()
     except OpenOutcryError as error:
-        return [str(error)]
+        # The slug is of the package's own table.
+        return [str(error).partition(": ")[2] or str(error)]
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+        # What a signed record lacks: `rescoring` reads no more of one than it needs.
+        came = f"one without {error}" if isinstance(error, KeyError) else "another"
+        return [f"a whole export is required; received {came}"]
     return list(rescoring.differences("scores", json.loads(json.dumps(wanted)), said))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from functools import lru_cache
@@ -15,6 +16,8 @@ THEATERS: tuple[Theater, ...] = get_args(Theater)
 
 MOST_DECISIONS, MOST_REASONING, MOST_BODY = 500, 500, 1 << 20
 MOST_DISPLAY_NAME, MOST_EMAIL = 80, 200
+MOST_SHOWN = 80
+"""Characters of what came that a refusal shows."""
 
 SLUG = "[a-z0-9][a-z0-9_-]{0,39}"
 """The form of a slug in lower case."""
@@ -75,6 +78,18 @@ class ArenaError(Exception):
     def body(self) -> dict[str, Any]:
         """Return the body of the answer."""
         return {"error": self.code, "detail": self.detail, "field": self.field} | self.more
+
+
+def shown(value: object) -> str:
+    """Return what came as JSON has it, and of what is long its beginning or kind."""
+    if isinstance(value, (dict, list)) and value:
+        return "an object" if isinstance(value, dict) else f"a list of {len(value)}"
+    return json.dumps(value)[:MOST_SHOWN]
+
+
+def unanswered(error: Exception) -> str:
+    """Return why a request had no answer, in the system's words."""
+    return re.sub(r"^\[Errno -?[0-9]+\] ", "", str(error)) or "no answer in time"
 
 
 @lru_cache(maxsize=4096)

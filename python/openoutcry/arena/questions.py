@@ -8,27 +8,26 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from hashlib import sha256
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from openoutcry.arena.prompting import prompt_of
 from openoutcry.arena.scoring import facts_of
-from openoutcry.arena.scoring.settlement import SETTLED, settle
+from openoutcry.arena.scoring.facts import Resolution as Told
+from openoutcry.arena.scoring.settlement import EXCLUDED, SETTLED, settle, standing
 from openoutcry.arena.snapshots.markets import Market, markets_of
 from openoutcry.arena.snapshots.times import show_time
+from openoutcry.arena.splitting import SPLITS, Fate, Layout, Sampling
 from openoutcry.arena.times import HOUR, SECOND, moment_of, text_of
 from openoutcry.arena.verifier import Export
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import OpenOutcryError
-
-MOST_HOURS = 1_000_000
-SPLITS = ("train", "validation", "test")
-SHARES = (0.6, 0.8)
-"""Of the markets with a result, by when they were over: where `train` ends, and where `validation` does."""
 
 
 @dataclass(frozen=True)
@@ -71,34 +70,10 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Sampling:
-    """Which snapshots of a market are asked about.
-
-    Args:
-        every_hours: Hours between two questions on a market; of its snapshots the first is one.
-        embargo_hours: Hours after the end of a split before the next split's first question.
-        settling_hours: Hours after the close that a market is shown with, until its result is due.
-    """
-
-    every_hours: float = 24.0
-    embargo_hours: float = 24.0
-    settling_hours: float = 24.0
-
-    def __post_init__(self) -> None:
-        """Refuse hours that are none."""
-        for name in ("every_hours", "embargo_hours", "settling_hours"):
-            least = "above 0" if name == "every_hours" else "at least 0"
-            value = getattr(self, name)
-            if not 0 <= value <= MOST_HOURS or (value == 0 and name == "every_hours"):
-                wanted = f"`{name}` must be {least} and at most {MOST_HOURS:,}"
-                raise refusal("argument_invalid", f"{wanted}; received {value}")
-
-
-@dataclass(frozen=True)
 class _Known:
     """What became of a market.
 
-    `first` is its first record, `known` its last result, `last` the last moment of a decision that counted.
+    `first` is its first record, `known` when its result stood, `last` the last moment of a decision that counted.
     """
 
     outcome: str
@@ -115,6 +90,16 @@ class _Published(NamedTuple):
     as_of: str
     seq: int
     sha256: str
+
+
+class _Unseen:
+    """The names that are not known yet."""
+
+    def __init__(self, seen: Container[str]) -> None:
+        self._seen = seen
+
+    def __contains__(self, name: object) -> bool:
+        return name not in self._seen
 
 
 @contextmanager
@@ -142,6 +127,7 @@ class PastSeason:
     vkey: str
     _snapshots: Sequence[_Published]
     _known: Mapping[str, _Known]
+    _void: Container[str]
     _ended_us: int
 
     @classmethod
@@ -167,30 +153,29 @@ class PastSeason:
             ]
             # The log's own last moment: of a later one nobody has signed that there was no dispute.
             ended_us = max((moment_of("at", each["at"]) for each in export.others if "at" in each), default=0)
-            known = _known_of(folder, export.others, ended_us)
-            return cls(folder, vkey or export.first["vkey"], sorted(published), known, ended_us)
+            known, void = _known_of(folder, export.others, ended_us)
+            return cls(folder, vkey or export.first["vkey"], sorted(published), known, void, ended_us)
 
-    def ends(self, sampling: Sampling) -> tuple[int, int, int]:
-        """Return when each split ends: `train`, `validation`, and `test` with the log."""
-        return self._ends(list(self._overs(round(sampling.settling_hours * HOUR)).values()))
+    def layout(self, sampling: Sampling | None = None) -> Layout:
+        """Return the season's splits, with every market that it shows."""
+        settling_us = round((sampling or Sampling()).settling_hours * HOUR)
+        fates = {
+            name: Fate(close, self._known[name].known_us if name in self._known else None)
+            for name, close in self._closes.items()
+            if name not in self._void
+        }
+        return Layout(fates, len(self._closes) - len(fates), self._ended_us, settling_us)
 
-    def _ends(self, overs: Sequence[int]) -> tuple[int, int, int]:
-        known = sorted(over for over in overs if over <= self._ended_us)
-        first, second = (known[math.ceil(share * len(known)) - 1] if known else self._ended_us for share in SHARES)
-        return first, second, self._ended_us
-
-    def _overs(self, settling_us: int) -> dict[str, int]:
-        """Return when each market's result was due, by the close first shown, and known."""
+    @cached_property
+    def _closes(self) -> dict[str, int]:
+        """When each market closes, as it was first shown."""
         found: dict[str, int] = {}
+        unseen = _Unseen(found)
         for snapshot in self._snapshots:
-            missing = self._known.keys() - found.keys()
-            if not missing:
-                break
             with _of_the_arena(f"a snapshot of {snapshot.as_of}"):
-                markets = markets_of(self._body(snapshot), missing)
+                markets = markets_of(self._body(snapshot), unseen)
             for market in markets:
-                name = market.market_id
-                found[name] = max(_close_us(market) + settling_us, self._known[name].known_us)
+                found.setdefault(market.market_id, _close_us(market))
         return found
 
     def questions(self, sampling: Sampling | None = None) -> Iterator[Question]:
@@ -203,10 +188,8 @@ class PastSeason:
         sampling = sampling or Sampling()
         hours = (sampling.every_hours, sampling.embargo_hours, sampling.settling_hours)
         every, embargo, settling = (round(each * HOUR) for each in hours)
-        overs, asked = self._overs(settling), dict[str, int]()
-        ends = self._ends(list(overs.values()))
-        # What was not due yet when the log ended has no place.
-        places = {name: sum(over > end for end in ends) for name, over in overs.items() if over <= ends[-1]}
+        layout, asked = self.layout(sampling), dict[str, int]()
+        ends, places = layout.ends, layout.places
         for snapshot in self._snapshots:
             # Most were asked about before, and of those not even the prices are read.
             due = {each for each in places if snapshot.as_of_us >= asked.get(each, -every) + every}
@@ -237,28 +220,40 @@ def _close_us(market: Market) -> int:
     return moment_of("settlement_at", show_time(market.settlement_at))
 
 
-def _known_of(folder: Path, records: list[dict[str, Any]], at_us: int) -> dict[str, _Known]:
-    """Return the markets with a result for good at a moment, by a log's records."""
+def _known_of(folder: Path, records: list[dict[str, Any]], at_us: int) -> tuple[dict[str, _Known], set[str]]:
+    """Return the markets with a result for good, by a log, and those that are void."""
     told = [each for each in records if each["type"] in ("scoring", "resolution")]
     facts = facts_of(told, {}, {}, (folder / "base_rates.json").read_bytes(), at_us=at_us)
     grace_us, margin_us = (n * SECOND for n in (facts.parameters.grace_s, facts.parameters.close_margin_s))
-    # Of the log's own order: the last of a market stands, and the first was the first that anybody knew.
-    last = {each.market_id: each for each in facts.resolutions}
-    first = {each.market_id: each for each in reversed(facts.resolutions)}
-    found = {}
+    of_market: dict[str, list[Told]] = {}
+    for said in facts.resolutions:
+        of_market.setdefault(said.market_id, []).append(said)
+    found, void = {}, set[str]()
     for market_id, each in settle(facts.resolutions, at_us, facts.parameters.grace_s).items():
         if each.state == SETTLED:
-            record = last[market_id]
-            known_us = record.at_us + (grace_us if record.status == "determined" else 0)
+            own = of_market[market_id]
             close_us = math.inf if each.actual_close_us is None else each.actual_close_us - margin_us
             found[market_id] = _Known(
                 outcome="yes" if each.yes else "no",
                 first_us=each.first_us,
-                first_seq=first[market_id].seq,
-                known_us=known_us,
+                first_seq=own[0].seq,
+                known_us=_known_us(own, at_us, grace_us),
                 last_us=close_us,
             )
-    return found
+        elif each.state == EXCLUDED:
+            void.add(market_id)
+    return found, void
+
+
+def _known_us(told: Sequence[Told], at_us: int, grace_us: int) -> int:
+    """Return since when a result stands; said again, since it was said first."""
+
+    def is_so(said: Told) -> bool:
+        stands = standing(said.status, said.outcome, said.at_us, at_us, grace_us) == SETTLED
+        return stands and said.outcome == told[-1].outcome
+
+    since = takewhile(is_so, reversed(told))
+    return min(said.at_us + (grace_us if said.status == "determined" else 0) for said in since)
 
 
 def _is_open(market: Market, known: _Known, snapshot: _Published) -> bool:

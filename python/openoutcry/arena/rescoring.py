@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta, timezone
 from fractions import Fraction
 from functools import cache
-from operator import attrgetter
+from operator import attrgetter, index
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -212,7 +212,7 @@ class Season:
             self.decided[slug].add(market_id)
             shown, end = self.last_quote(market_id, at_us), ends.get(market_id, Standing("open", False, None, None))
             if shown is None:
-                raise ValueError(f"a decision on a market of a snapshot is required; received {market_id}")
+                raise ValueError(f"a decision on a market of a snapshot is required; received {json.dumps(market_id)}")
             is_within = window is None or (end.settled_us is not None and window[0] <= end.settled_us < window[1])
             close_us = shown.cutoff_us if end.close_us is None else end.close_us - rules["close_margin_s"] * SECOND_US
             limit = min(shown.cutoff_us, close_us)
@@ -349,8 +349,8 @@ class Board:
             if held:
                 loss, n = sum((each.loss for each in held), ZERO), len(held)
                 told = {"theater": theater, "n": n, "brier": nearest(loss / n), "base_rate": nearest(used.rate)}
-                gained = nearest(skill(loss, n * used.rate * (1 - used.rate)))
-                yield told | {"reference_source": used.source, "brier_skill_score": gained}
+                told |= {"reference_source": used.source, "reference_citation": used.citation}
+                yield told | {"brier_skill_score": nearest(skill(loss, n * used.rate * (1 - used.rate)))}
 
     def to_json(self) -> dict[str, Any]:
         """Return the board as `scores.json` has it."""
@@ -377,16 +377,20 @@ def differences(name: str, wanted: Any, received: Any) -> Iterator[str]:
         for place, pair in enumerate(zip(wanted, received, strict=True)):
             yield from differences(f"{name}[{place}]", *pair)
     elif type(wanted) is not type(received) or wanted != received:
-        yield f"{name} must be {str(wanted)[:80]}; received {str(received)[:80]}"
+        yield f"{name} must be {json.dumps(wanted)[:80]}; received {json.dumps(received)[:80]}"
 
 
 def faults(folder: Path) -> list[str]:
     """Return what in the scores of an export is not what its log makes."""
     try:
         said = json.loads((folder / "scores.json").read_bytes())
-        wanted = Board(Season(folder, int(said["at_us"]), said["window"]), said["theater"]).to_json()
-    except (ArithmeticError, AttributeError, LookupError, OSError, RecursionError, TypeError, ValueError) as error:
-        return [f"a season that can be scored is required; received {type(error).__name__}: {error}"]
+        wanted = Board(Season(folder, index(said["at_us"]), said["window"]), said["theater"]).to_json()
+    except OSError as error:
+        return [f"a file '{Path(error.filename).name}' is required; received none"]
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        came = f"one without {error}" if isinstance(error, KeyError) else "another"
+        ours = str(error) if "required; received" in str(error) else f"a whole export is required; received {came}"
+        return [ours]
     return list(differences("scores", wanted, said))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
 
 from sqlalchemy import select
@@ -121,7 +121,9 @@ class Season:
         if latest is None or edge > latest:
             made = self._snapshot(_time(edge))
             if made is not None:
-                self._arena.writer.write(publishing(made, self._clock()))
+                entry = publishing(made, moment)
+                # Compressed first: what cutoffs have passed is asked when it is published.
+                self._arena.writer.write(replace(entry, at=self._clock()))
         coming = edge + CADENCE
         if self._prepare is not None and moment >= coming - LEAD and self._prepared < coming:
             # Once, whatever comes of it: a source that breaks costs a slot, and is not asked every second.

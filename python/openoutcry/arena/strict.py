@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from functools import lru_cache
+from typing import Any
 from unicodedata import category
 
 from openoutcry import openoutcry_py as native
-from openoutcry.arena.protocol import ArenaError, slug_of
+from openoutcry.arena.protocol import MOST_DISPLAY_NAME, ArenaError, shown, slug_of
 from openoutcry.arena.times import moment_of
 from openoutcry.openoutcry_py import OpenOutcryError
+
+_PARSED = re.compile(r"; received (?!the field |number |recursion ).* at (line [0-9]+) (column [0-9]+)$", re.DOTALL)
+"""A parser's own words of what is no JSON, and where."""
+_UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
+"""Categories of characters that are not seen themselves and change what else is."""
+_BLANK = "\u115f\u1160\u3164\uffa0"
+"""Letters of Hangul that show nothing."""
 
 
 def json_text(body: bytes) -> str:
@@ -25,7 +35,7 @@ def json_text(body: bytes) -> str:
     except UnicodeDecodeError as error:
         raise ArenaError("invalid_payload", f"UTF-8 is required; received byte {error.start} that is none") from error
     except OpenOutcryError as error:
-        raise ArenaError("invalid_payload", _said(error)) from error
+        raise ArenaError("invalid_payload", _PARSED.sub(r"; received what is none at \1, \2", _said(error))) from error
     return text
 
 
@@ -52,7 +62,7 @@ def slug_at(field: str, value: object) -> str:
     slug = slug_of(value)
     if slug is None:
         wanted = "a slug of 1 to 40 of a-z, 0-9, `_` and `-`, beginning with a letter or a digit, is required"
-        raise ArenaError("invalid_registration", wanted, field)
+        raise ArenaError("invalid_registration", f"{wanted}; received {shown(value)}", field)
     return slug
 
 
@@ -66,14 +76,66 @@ def text_at(field: str, value: object, most: int, code: str = "invalid_payload")
         code: Of the refusal.
 
     Raises:
-        ArenaError: it is no text, too long, or has control characters or half surrogates.
+        ArenaError: it is no text, too long, or has characters that control, format or are half of one.
     """
     if value is None:
         return None
-    if not isinstance(value, str) or len(value) > most or any(category(letter) in ("Cc", "Cs") for letter in value):
-        told = f"a text of at most {most} characters, none of which controls, is required, or none"
-        raise ArenaError(code, told, field)
+    if not isinstance(value, str) or len(value) > most or any(category(letter) in _UNSEEN for letter in value):
+        wanted = f"a text of at most {most} characters, none of which controls or hides others, is required, or none"
+        raise ArenaError(code, f"{wanted}; received {shown(value)}", field)
     return value.strip() or None
+
+
+def name_at(value: object) -> str | None:
+    """Return the name of an agent for people, or None where it has none.
+
+    Raises:
+        ArenaError: `invalid_registration`: nobody could tell who it is.
+    """
+    told = text_at("display_name", value, MOST_DISPLAY_NAME, "invalid_registration")
+    if told is None or any(category(letter)[0] in "LN" and letter not in _BLANK for letter in told):
+        return told
+    wanted = "a name with a letter or a digit is required, or none"
+    raise ArenaError("invalid_registration", f"{wanted}; received {shown(value)}", "display_name")
+
+
+_WANTED = {
+    "missing": "a value",
+    "string_type": "a text",
+    "string_too_long": "a text of at most {max_length} characters",
+    "float_type": "a number",
+    "finite_number": "a number",
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "int_parsing": "a whole number",
+    "int_parsing_size": "a whole number of fewer digits",
+    "greater_than_equal": "a number of at least {ge:g}",
+    "less_than_equal": "a number of at most {le:g}",
+    "literal_error": "one of {expected}",
+    "list_type": "a list",
+    "too_short": "a list of at least {min_length}",
+    "too_long": "a list of at most {max_length}",
+    "model_type": "an object",
+    "model_attributes_type": "an object",
+}
+
+
+def wrong(error: Mapping[str, Any]) -> ArenaError:
+    """Return the refusal of a value that a model does not take, in our words.
+
+    Args:
+        error: The first of a validation, with its input and context.
+    """
+    wanted = _WANTED.get(error["type"], "a value of the protocol").format_map(error.get("ctx", {})).replace("'", "")
+    came = "none" if error["type"] == "missing" else shown(error["input"])
+    place = path_of(tuple(error["loc"]))
+    return ArenaError("invalid_payload", f"{wanted} is required; received {came}", place)
+
+
+def path_of(place: tuple[int | str, ...]) -> str | None:
+    """Return the path of a member in the form `decisions[2].yes_probability`."""
+    told = "".join(f"[{each}]" if isinstance(each, int) else f".{each}" for each in place)
+    return told.removeprefix(".") or None
 
 
 def _said(error: OpenOutcryError) -> str:

@@ -41,6 +41,20 @@ class Fault(NamedTuple):
         return f"{self.file}{'' if self.line is None else f':{self.line + 1}, record {self.line}'}: {self.why}"
 
 
+def _require(holds: object, wanted: str, came: Any) -> None:
+    if not holds:
+        raise Wrong(f"{wanted} required; received {json.dumps(came)[:160]}")
+
+
+@contextmanager
+def _placed(faults: list[Fault], file: str, line: int | None = None) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, RecursionError, ValueError) as error:
+        why = f"a whole file in UTF-8 is required; received {getattr(error, 'strerror', None) or 'other bytes'}"
+        faults.append(Fault(file, line, str(error) if isinstance(error, Wrong) else why))
+
+
 def canonical(value: Any, depth: int = 0) -> str:
     """Return a value as RFC 8785 writes it."""
     if isinstance(value, str):
@@ -50,21 +64,19 @@ def canonical(value: Any, depth: int = 0) -> str:
     if isinstance(value, int) and abs(value) <= LARGEST:
         return str(value)
     if depth == DEEPEST or not isinstance(value, (dict, list)):
-        raise Wrong("texts, integers, lists and objects are required; received another value")
+        raise Wrong("integers below 2^53, texts, lists and objects 64 deep are required; received another value")
     if isinstance(value, list):
         return f"[{','.join([canonical(each, depth + 1) for each in value])}]"
-    order = None if "".join(value).isascii() else lambda name: name.encode("utf-16-be", "surrogatepass")
-    names = sorted(value, key=order)
+    names = sorted(value, key=None if "".join(value).isascii() else lambda n: n.encode("utf-16-be", "surrogatepass"))
     return f"{{{','.join([f'{encode_basestring(name)}:{canonical(value[name], depth + 1)}' for name in names])}}}"
 
 
 _HASH = re.compile("[0-9a-f]{64}").fullmatch
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{6})?Z").fullmatch
-# A log has no fractions: as null they are not what stands there.
-_DECODER = json.JSONDecoder(parse_float=lambda _: None, parse_constant=lambda _: None)
+_DECODER = json.JSONDecoder(parse_float=lambda _: None, parse_constant=lambda _: None)  # a log has no fractions
 
 
-def parsed(line: bytes) -> dict[str, Any]:
+def parsed(line: bytes) -> Any:
     """Return the object of a line, which must be canonical."""
     with suppress(ValueError, RecursionError):
         found = _DECODER.decode(line.decode())
@@ -73,10 +85,11 @@ def parsed(line: bytes) -> dict[str, Any]:
     raise Wrong("an object in canonical JSON without fractions is required; received another line")
 
 
-# Ed25519, with points as x, y, z and x * y / z.
 P, ORDER = 2**255 - 19, 2**252 + 27742317777372353535851937790883648493
 D = -121665 * pow(121666, -1, P) % P
-Point = tuple[int, int, int, int]
+X, Y = 15112221349535400772501151409588531511454012693041857206046113283949847762202, 4 * pow(5, -1, P) % P
+Point = tuple[int, int, int, int]  # x, y, z and x * y / z
+BASE: Point = X, Y, 1, X * Y % P
 
 
 def _sum(a: Point, b: Point) -> Point:
@@ -105,9 +118,6 @@ def _point(content: bytes) -> Point | None:
     return x, y, 1, x * y % P
 
 
-BASE = _point((4 * pow(5, -1, P) % P).to_bytes(32, "little")) or (0, 1, 1, 0)
-
-
 def is_signed(public: bytes, message: bytes, signature: bytes) -> bool:
     """Return whether an Ed25519 signature is of a key over a message."""
     key, s = _point(public), int.from_bytes(signature[32:], "little")
@@ -132,16 +142,16 @@ def _unbase64(text: str) -> bytes:
     with suppress(ValueError):
         if b64encode(content := b64decode(text, validate=True)).decode() == text:
             return content
-    raise Wrong(f"base 64 in its one form is required; received {text[:80]!r}")
+    raise Wrong(f"base 64 in its one form is required; received {json.dumps(text)[:160]}")
 
 
-def parse_key(vkey: str) -> Key:
+def parse_key(vkey: Any) -> Key:
     """Return the key of a text `NAME+ID+KEY`."""
-    parts = re.fullmatch(r"([^\s+]+)\+([0-9a-f]{8})\+(\S+)", vkey)
+    parts = re.fullmatch(r"([^\s+]+)\+([0-9a-f]{8})\+(\S+)", vkey) if isinstance(vkey, str) else None
     content = _unbase64(parts[3]) if parts else b""
     key_id = sha256(parts[1].encode() + b"\n" + content).digest()[:4] if parts else b""
     if not parts or len(content) != 33 or content[0] not in (1, 4) or key_id.hex() != parts[2]:
-        raise Wrong(f"a key `NAME+ID+KEY` is required; received {vkey[:80]!r}")
+        raise Wrong(f"a key `NAME+ID+KEY` is required; received {json.dumps(vkey)[:160]}")
     return Key(parts[1], key_id, content[0], content[1:])
 
 
@@ -151,28 +161,23 @@ def check_signed(text: str, lines: str, key: Key) -> None:
     for line in lines.split("\n")[:-1]:
         match = re.fullmatch(r"— ([^\s+]+) (\S+)", line)
         content = _unbase64(match[2]) if match else b""
-        if match is None or len(content) < 5:
-            raise Wrong(f"a line `— NAME SIGNATURE` is required; received {line[:80]!r}")
-        if (match[1], content[:4]) == (key.name, key.key_id):
+        _require(len(content) > 4, "a line `— NAME SIGNATURE` is", line)
+        if match and (match[1], content[:4]) == (key.name, key.key_id):
             is_found, at = True, 12 if key.kind == 4 else 4
             head = f"cosignature/v1\ntime {int.from_bytes(content[4:at], 'big')}\n" if key.kind == 4 else ""
-            if not is_signed(key.public, (head + text).encode(), content[at:]):
-                raise Wrong(f"a signature of {key.name} over this text is required; received another")
-    if not is_found:
-        raise Wrong(f"a signature of {key.name} is required; received none")
+            _require(is_signed(key.public, (head + text).encode(), content[at:]), "a signature over this text is", line)
+    _require(is_found, f"a signature of {key.name} is", None)
 
 
 def open_checkpoint(note: str, key: Key) -> tuple[int, str]:
     """Return the size and root of a checkpoint that a log has signed."""
-    if any(each < " " and each != "\n" for each in note):
-        raise Wrong("a note without control characters is required; received one with them")
     text, blank, lines = note.rpartition("\n\n")
     parts = text.split("\n")
-    if not blank or not lines.endswith("\n") or len(parts) < 3 or not re.fullmatch("0|[1-9][0-9]{0,15}", parts[1]):
-        raise Wrong("origin, size, root, a blank line and signatures are required; received another note")
+    is_plain = blank and lines.endswith("\n") and not re.search("[\0-\x09\x0b-\x1f]", note)
+    is_note = is_plain and len(parts) > 2 and re.fullmatch("0|[1-9][0-9]{0,15}", parts[1])
+    _require(is_note, "origin, size, root, a blank line and signatures, without control characters, are", note)
     check_signed(text + "\n", lines, key)
-    if parts[0] != key.name or len(_unbase64(parts[2])) != 32:
-        raise Wrong(f"a root of the log {key.name} is required; received that of {parts[0]}")
+    _require(parts[0] == key.name and len(_unbase64(parts[2])) == 32, f"a root of the log {key.name} is", parts)
     return int(parts[1]), parts[2]
 
 
@@ -182,8 +187,8 @@ def _node(left: bytes, right: bytes) -> bytes:
 
 def root_by_proof(index: int, size: int, leaf: bytes, proof: list[bytes]) -> bytes:
     """Return the root that a proof leads to from a leaf."""
-    if not 0 <= index < size or (size == 1) == bool(proof) or len(leaf) != 32:
-        raise Wrong("a proof of as many hashes as the way has is required; received another")
+    is_way = 0 <= index < size and (size == 1) != bool(proof) and len(leaf) == 32
+    _require(is_way, "a proof of as many hashes as the way has is", f"{len(proof)} of {index} in {size}")
     if size == 1:
         return leaf
     middle = 1 << (size - 1).bit_length() - 1
@@ -217,14 +222,13 @@ class Tree:
 
 def _need(name: str, wanted: Any, received: Any) -> None:
     if type(received) is not type(wanted) or received != wanted:
-        raise Wrong(f"`{name}` must be {wanted}; received {str(received)[:80]}")
+        raise Wrong(f"`{name}` must be {json.dumps(wanted)[:160]}; received {json.dumps(received)[:160]}")
 
 
 def check_opened(bodies: list[Any], commitments: set[str]) -> None:
     """Check that each body opens another one of some commitments."""
     found = [sha256(canonical(body).encode()).hexdigest() for body in bodies]
-    if len({*found}) < len(found) or not commitments.issuperset(found):
-        raise Wrong("what the submission committed to is required, once each; received another body")
+    _require(len({*found}) == len(found) and commitments.issuperset(found), "what was committed to, once, is", bodies)
 
 
 class Export:
@@ -233,136 +237,132 @@ class Export:
     def __init__(self, folder: Path) -> None:
         self.folder, self.faults = folder, list[Fault]()
         self.tree, self.digests = Tree(), [GENESIS]
-        # Places and commitments of submissions, hashes of snapshots, and the second of the newest of these so far.
-        self.submissions, self.snapshots, self.newest = dict[str, tuple[int, set[str]]](), dict[str, str](), ""
-        # The place of each market's first result, and all other records.
+        # Places and commitments of submissions, hashes of snapshots, the newest second; first results; others.
+        self.submissions, self.snapshots = dict[str, tuple[int, set[str]]](), dict[str, str]()
+        self.newest, self.n_before_today, self.files = "", 1, dict[str, Any]()
         self.results, self.others = dict[str, int](), list[dict[str, Any]]()
         for number, line in self._lines("log.jsonl"):
-            try:
+            with _placed(self.faults, "log.jsonl", number):
                 self._read(number, line)
-            except Wrong as wrong:
-                self.faults.append(Fault("log.jsonl", number, str(wrong)))
             self.tree.append(line)
             self.digests.append(sha256(line).hexdigest())
         self.first = self.others[0] if self.others else {}
 
-    @contextmanager
-    def _place(self, file: str, line: int | None = None) -> Iterator[None]:
-        try:
-            yield
-        except (Wrong, OSError, UnicodeDecodeError) as wrong:
-            self.faults.append(Fault(file, line, str(wrong)))
-
     def _lines(self, file: str) -> Iterator[tuple[int, bytes]]:
         lines, rest = list[bytes](), b""
-        with self._place(file):
+        with _placed(self.faults, file):
             *lines, rest = (self.folder / file).read_bytes().split(b"\n")
         yield from enumerate(lines)
-        with self._place(file, len(lines)):
-            _need("the end of the file", b"", rest)
+        self.faults += [Fault(file, len(lines), "a line's end is required; received none")] * bool(rest)
 
     def _read(self, number: int, line: bytes) -> None:
         record = parsed(line)
         for name, wanted in ("v", 1), ("seq", number), ("prev_sha256", self.digests[-1]):
             _need(name, wanted, record.get(name))
         kind = record.get("type")
-        if (kind == "log") != (number == 0) or len(line) > LONGEST:
-            raise Wrong(f"records of {LONGEST} bytes, of which the first is the log's, are required; received {kind}")
-        self.others += [record] * (kind != "submission")
+        is_first = (kind == "log") == (number == 0)
+        _require(is_first and len(line) <= LONGEST, f"{LONGEST} bytes, and type `log` of record 0 alone, are", kind)
         if kind == "submission":
             self._submit(number, record)
+            return
+        self.others.append(record)
+        as_of, digest, at = (record.get(name) for name in ("as_of", "sha256", "at" if number else "created_at"))
         if kind == "snapshot":
-            as_of, digest = record.get("as_of"), record.get("sha256")
-            if not isinstance(as_of, str) or as_of in self.snapshots or not isinstance(digest, str):
-                raise Wrong("a new `as_of` and a `sha256` are required; received others")
-            self.snapshots[as_of] = digest
-            self.newest = max(self.newest, as_of[:19] if _TIME(as_of) else "")
+            is_new = isinstance(as_of, str) and as_of not in self.snapshots
+            _require(is_new and isinstance(digest, str), "a new `as_of` and a `sha256` are", [as_of, digest])
+            self.snapshots[as_of] = self.files[f"snapshots/{as_of.replace(':', '-')}.json"] = digest
+        if kind == "scoring":
+            self.files["base_rates.json"] = record.get("base_rates_sha256")
         if kind == "resolution":
             self.results.setdefault(canonical(record.get("market_id")), number)
+        self._date(number, at, as_of[:19] if _TIME(str(as_of)) else "")
 
-    def _submit(self, number: int, record: dict[str, Any]) -> None:
-        name, hashes = record.get("submission_id"), record.get("commitments")
-        if not isinstance(name, str) or name in self.submissions:
-            raise Wrong(f"a new `submission_id` is required; received {name}")
-        words = hashes if isinstance(hashes, list) else []
-        if not words or not all(isinstance(each, str) and _HASH(each) for each in words) or words != sorted({*words}):
-            raise Wrong("`commitments` must be SHA-256 in ascending order; received others")
+    def _submit(self, number: int, record: Any) -> None:
+        name, words = record.get("submission_id"), record.get("commitments")
+        _require(isinstance(name, str) and name not in self.submissions, "a new `submission_id` is", name)
+        is_hex = isinstance(words, list) and all(_HASH(str(each)) for each in words)
+        _require(is_hex and words == sorted({*words}) != [], "SHA-256 in ascending order as `commitments` are", words)
         self.submissions[name] = number, set(words)
         snapshot = self.snapshots.get(str(record.get("snapshot_as_of")), "of one before")
         _need("snapshot_sha256", snapshot, record.get("snapshot_sha256"))
-        received = str(record.get("received_at"))
-        _need(f"received_at {received} from {self.newest} on", True, bool(_TIME(received)) and received >= self.newest)
+        self._date(number, record.get("received_at"))
+
+    def _date(self, number: int, at: Any, least: str = "") -> None:
+        _require(_TIME(str(at)) and at >= max(self.newest, least), f"a time from {self.newest} on is", at)
+        is_new_day = "" < self.newest[:10] < at[:10]
+        self.newest, self.n_before_today = at[:19], number if is_new_day else self.n_before_today
 
     def check(self, vkey: str | None, witnesses: list[str]) -> None:
         """Check the signatures, what days say, and the files whose hashes the log has."""
-        own, ended = str(self.first.get("vkey")), 1
-        with self._place("vkey"):
-            _need("vkey", f"{vkey or own}\n", (self.folder / "vkey").read_bytes().decode())
-        with self._place("checkpoint"):
+        own = self.first.get("vkey")
+        with _placed(self.faults, "vkey"):
+            _need("key and line's end", [vkey or own, ""], (self.folder / "vkey").read_bytes().decode().split("\n"))
+        with _placed(self.faults, "checkpoint"):
             key, size = parse_key(vkey or own), len(self.digests) - 1
             found = open_checkpoint((self.folder / "checkpoint").read_bytes().decode(), key)
-            _need("origin and vkey", (key.name, vkey or own), (self.first.get("origin"), own))
-            _need("size and root", (size, b64encode(self.tree.root(size)).decode()), found)
+            _need("origin and vkey of record 0", [key.name, vkey or own], [self.first.get("origin"), own])
+            _need("size and root", [size, b64encode(self.tree.root(size)).decode()], [*found])
         for day in (each for each in self.others if each.get("type") == "day"):
-            with self._place("log.jsonl", day["seq"]):
+            with _placed(self.faults, "log.jsonl", day["seq"]):
                 n: Any = day.get("tree_size")
-                _need(f"tree_size {n} from 1 to {day['seq']}", True, type(n) is int and 1 <= n <= day["seq"])
-                said = {"root": b64encode(self.tree.root(n)).decode(), "head_sha256": self.digests[n]}
-                _need("root and head_sha256", said, {name: day.get(name) for name in said})
-                ended = n
+                _require(type(n) is int and 1 <= n <= day["seq"], f"a `tree_size` from 1 to {day['seq']} is", n)
+                _need("root", b64encode(self.tree.root(n)).decode(), day.get("root"))
+                _need("head_sha256", self.digests[n], day.get("head_sha256"))
         for witness in witnesses:
-            with self._place("cosignatures"):
+            with _placed(self.faults, "cosignatures"):
                 note = (self.folder / "cosignatures" / parse_key(witness).key_id.hex()).read_bytes().decode()
                 check_signed(note.partition("\n\n")[0] + "\n", note.partition("\n\n")[2], parse_key(witness))
                 seen = check_kept(self, note, parse_key(vkey or own))
-                _need(f"n_witnessed {seen} from {ended}, as of the last day,", True, seen >= ended)
+                _require(seen >= self.n_before_today, f"{self.n_before_today} records, of all whole days, are", seen)
         self._check_files()
         self._check_reveals()
 
     def _check_files(self) -> None:
-        wanted: dict[str, Any] = {}.fromkeys(f"snapshots/{each.name}" for each in (self.folder / "snapshots").glob("*"))
-        wanted |= {f"snapshots/{as_of.replace(':', '-')}.json": digest for as_of, digest in self.snapshots.items()}
-        rates = (each.get("base_rates_sha256") for each in self.others if each.get("type") == "scoring")
-        wanted.update(("base_rates.json", each) for each in rates)
-        for file, digest in sorted(wanted.items()):
-            with self._place(file):
+        found = {}.fromkeys(f"snapshots/{each.name}" for each in (self.folder / "snapshots").glob("*"))
+        for file, digest in sorted((found | self.files).items()):
+            with _placed(self.faults, file):
                 _need("sha256", digest, sha256((self.folder / file).read_bytes()).hexdigest())
 
     def _check_reveals(self) -> None:
         names, number = list(self.submissions), -1
         for number, line in self._lines("reveals.jsonl"):
-            with self._place("reveals.jsonl", number):
+            with _placed(self.faults, "reveals.jsonl", number):
                 reveal = parsed(line)
                 name, opened = reveal.get("submission_id"), reveal.get("opened")
-                _need("submission_id", names[number] if number < len(names) else None, name)
-                if len(reveal) != 2 or not isinstance(opened, list):
-                    raise Wrong("`opened`, a list, and `submission_id` are required; received others")
-                seq, commitments = self.submissions[str(name)]
+                _require(name in names[number : number + 1], f"the `submission_id` of submission {number} is", name)
+                _require(len(reveal) == 2 and isinstance(opened, list), "two members, `opened` a list, are", reveal)
+                seq, commitments = self.submissions[name]
                 check_opened(opened, commitments)
                 asked = [canonical(body.get("market_id")) for body in opened if isinstance(body, dict)]
-                _need("n_decided_after_result", 0, sum(self.results.get(each, seq) < seq for each in asked))
-        with self._place("reveals.jsonl", number + 1):
-            _need("n_lines", True, number + 1 >= len(names))
+                late = [each for each in asked if self.results.get(each, seq) < seq]
+                _require(not late, "decisions before their markets' results are", late)
+        with _placed(self.faults, "reveals.jsonl", number + 1):
+            _require(number + 1 >= len(names), f"a line for each of {len(names)} submissions is", number + 1)
 
 
 def check_kept(export: Export, note: str, key: Key) -> int:
     """Check that a checkpoint is a beginning of a log, and return of how many."""
     size, root = open_checkpoint(note, key)
-    if not 0 < size < len(export.digests):
-        raise Wrong(f"a log of {size} records or more is required; received {len(export.digests) - 1}")
+    _require(0 < size < len(export.digests), f"a log of {size} records or more is", len(export.digests) - 1)
     _need(f"root of {size} records", b64encode(export.tree.root(size)).decode(), root)
     return size
 
 
-def check_receipt(receipt: dict[str, Any], key: Key) -> None:
+def check_receipt(receipt: Any, key: Key) -> None:
     """Check that the log has the record of a receipt, and that the salts open it."""
-    record, proof = receipt["record"], [bytes.fromhex(each) for each in receipt["proof"]]
+    for name, kind in ("record", dict), ("checkpoint", str), ("proof", list), ("salts", list), ("leaf_index", int):
+        found = receipt.get(name) if isinstance(receipt, dict) else receipt
+        _require(isinstance(found, kind), f"`{name}` as in a receipt is", found)
+    record, proof, words = receipt["record"], receipt["proof"], receipt["record"].get("commitments")
+    is_hex = isinstance(words, list) and all(_HASH(str(each)) for each in words + proof)
+    _require(is_hex, "SHA-256 in hex as `commitments` and `proof` are", [words, proof])
     size, root = open_checkpoint(receipt["checkpoint"], key)
-    _need("leaf_index and tree_size", (record["seq"], size), (receipt["leaf_index"], receipt["tree_size"]))
+    _need("leaf_index and tree_size", [record.get("seq"), size], [receipt["leaf_index"], receipt.get("tree_size")])
     leaf = sha256(b"\0" + canonical(record).encode()).digest()
-    _need("root", b64encode(root_by_proof(record["seq"], size, leaf, proof)).decode(), root)
-    check_opened(receipt["salts"], set(record["commitments"]))
-    _need("number of salts", len(record["commitments"]), len(receipt["salts"]))
+    way = [bytes.fromhex(str(each)) for each in proof]
+    _need("root", b64encode(root_by_proof(receipt["leaf_index"], size, leaf, way)).decode(), root)
+    check_opened(receipt["salts"], set(words))
+    _need("number of salts", len(words), len(receipt["salts"]))
 
 
 def main(words: list[str] | None = None) -> int:
@@ -376,21 +376,21 @@ def main(words: list[str] | None = None) -> int:
     given = parser.parse_args(words)
     if len(given.paths) != 1 + (given.what == "consistency") or (given.what == "receipt" and not given.vkey):
         parser.error("receipt FILE --vkey V, export DIR, or consistency OLD DIR is required")
-    faults: list[Fault] = []
-    try:
-        if given.what == "receipt":
-            check_receipt(json.loads(given.paths[0].read_bytes()), parse_key(given.vkey))
-        else:
-            export = Export(given.paths[-1])
-            faults = export.faults
-            export.check(given.vkey, given.witness)
-            if given.recompute_scores:
-                rescoring = run_path(str(Path(__file__).with_name("rescoring.py")))
-                faults += [Fault("scores.json", None, each) for each in rescoring["faults"](export.folder)]
-            if given.what == "consistency":
-                check_kept(export, given.paths[0].read_bytes().decode(), parse_key(given.vkey or export.first["vkey"]))
-    except (KeyError, OSError, TypeError, ValueError, RecursionError) as wrong:
-        faults.append(Fault(str(given.paths[0]), None, f"{type(wrong).__name__}: {wrong}"))
+    faults, first = list[Fault](), given.paths[0]
+    if given.what == "receipt":
+        with _placed(faults, str(first)):
+            check_receipt(json.loads(first.read_bytes()), parse_key(given.vkey))
+    else:
+        export = Export(given.paths[-1])
+        export.check(given.vkey, given.witness)
+        faults = export.faults
+    if given.what == "consistency":
+        with _placed(faults, str(first)):
+            check_kept(export, first.read_bytes().decode(), parse_key(given.vkey or export.first.get("vkey")))
+    if given.recompute_scores and given.what != "receipt":
+        with _placed(faults, "rescoring.py"):
+            rescoring = run_path(str(Path(__file__).with_name("rescoring.py")))
+            faults += [Fault("scores.json", None, each) for each in rescoring["faults"](export.folder)]
     print("\n".join(map(str, faults if given.all else faults[:1])) or "ok")
     return 1 if faults else 0
 

@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 
 from openoutcry.arena.client import ArenaClient
-from openoutcry.arena.protocol import ArenaError
+from openoutcry.arena.protocol import ArenaError, unanswered
 
 STANDING = ("rank", "n_submissions", "n_scored", "brier", "brier_skill_score", "roi")
 """What of an agent is told when it changes."""
@@ -23,34 +23,38 @@ class Watch:
 
     def __init__(self, client: ArenaClient, slug: str | None = None) -> None:
         self._client, self._slug = client, slug
-        self._as_of: str | None = None
+        # Of no look; of an arena without a snapshot it is None.
+        self._as_of: str | None = ""
         self._results: dict[str, str] = {}
         self._standing: dict[str, Any] | None = None
-        self._is_away = False
+        self.is_away = False
+        """Whether the last look was not answered."""
         self.pause = 0
         """Seconds that the server asked for before it is asked again."""
 
     def look(self) -> list[dict[str, Any]]:
         """Return what is new, as objects with `event`; the first time, how things stand.
 
-        Events are `snapshot`, `settled`, `standing`, `away` and `back`. A server that is away is told of once.
+        Events are `snapshot`, `settled`, `standing`, `away` and `back`. A server that is away, or wants to be asked
+        later, is told of once.
 
         Raises:
             ArenaError: The Arena refuses what is asked, such as an agent that is not registered.
         """
-        self.pause = 0
+        self.pause, was_away = 0, self.is_away
         try:
             found = self._asked()
         except httpx.TransportError as error:
-            was_away, self._is_away = self._is_away, True
-            return [] if was_away else [{"event": "away", "detail": str(error) or type(error).__name__}]
+            why = unanswered(error)
         except ArenaError as error:
             if error.retry_after is None:
                 raise
-            self.pause = error.retry_after
-            return []
-        was_away, self._is_away = self._is_away, False
-        return [{"event": "back"}, *found] if was_away else found
+            self.pause, why = error.retry_after, f"{error}; again in {error.retry_after} s"
+        else:
+            self.is_away = False
+            return [{"event": "back"}, *found] if was_away else found
+        self.is_away = True
+        return [] if was_away else [{"event": "away", "detail": why}]
 
     def _asked(self) -> list[dict[str, Any]]:
         # All is asked before anything is noted: what a look that broke has seen, the next one tells.
@@ -78,7 +82,7 @@ def sentence(change: dict[str, Any]) -> str:
     if kind == "snapshot":
         n, cutoff = change["n_open"], change["next_cutoff"]
         until = "" if cutoff is None else f", the next until {cutoff}"
-        return f"snapshot {change['as_of']}: {n:,} market{'' if n == 1 else 's'} open{until}"
+        return f"snapshot {change['as_of'] or 'none'}: {n:,} market{'' if n == 1 else 's'} open{until}"
     if kind == "settled":
         return f"settled  {change['market_id']}: {change['outcome']}"
     if kind == "standing":

@@ -10,7 +10,7 @@ import json
 import os
 import secrets
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,11 +19,13 @@ import httpx
 
 from openoutcry import openoutcry_py as native
 from openoutcry.arena.log.notes import WITNESS, Note, SignerKey, VerifierKey, open_checkpoint
+from openoutcry.arena.protocol import unanswered
 from openoutcry.arena.times import SECOND
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import OpenOutcryError
 
 _LONGEST = 1_000_000
+_LONGEST_TOLD = 500
 _LATER = (408, 425, 429)
 """Statuses of servers that want to be asked later, beside their own faults."""
 
@@ -41,10 +43,17 @@ class Misbehaviour(Exception):  # noqa: N818
 
 
 class Seen(NamedTuple):
-    """What was cosigned: how many records, and the note with both signatures."""
+    """What was cosigned, and kept.
+
+    Attributes:
+        size: Records of the log.
+        note: The checkpoint with both signatures.
+        untaken: Why the log does not take it; empty where it does.
+    """
 
     size: int
     note: str
+    untaken: str = ""
 
 
 class Witness:
@@ -53,24 +62,30 @@ class Witness:
     Args:
         folder: Made where it is missing; holds `witness.key`, `log.vkey`, `checkpoint` and `evidence`.
         url: Where the Arena is.
-        name: Of a new key; that of an old one stands.
+        name: Of the key; by default `witness.local` of a new one, and that of an old one.
         transport: How requests are made; httpx's own by default.
+
+    Raises:
+        OpenOutcryError: `argument_invalid`: the folder's key has another name.
     """
 
     def __init__(
         self,
         folder: Path,
         url: str,
-        name: str = "witness.local",
+        name: str | None = None,
         *,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._folder, self._http = folder, httpx.Client(base_url=url, timeout=30.0, transport=transport)
         if not (folder / "witness.key").exists():
-            made = SignerKey(name, secrets.token_bytes(32), WITNESS)
+            made = SignerKey(name or "witness.local", secrets.token_bytes(32), WITNESS)
             _keep(folder / "witness.key", made.private_text() + "\n")
         self.key = SignerKey.parse(_read(folder / "witness.key").strip())
+        if name not in (None, self.key.verifier.name):
+            wanted = f"the name of the key that '{folder}' has, {self.key.verifier.name}, is required"
+            raise refusal("argument_invalid", f"{wanted}, or another folder; received {name!r}")
 
     @property
     def log(self) -> VerifierKey:
@@ -99,7 +114,7 @@ class Witness:
         Raises:
             Misbehaviour: it does not go on with the last one; nothing is signed.
             OpenOutcryError: `argument_invalid`: it is no checkpoint of the log.
-            httpx.HTTPError: the server has not answered as it must.
+            httpx.HTTPError: the server has not answered as it must, before anything was signed.
         """
         note = self._text("/registry/checkpoint")
         received = open_checkpoint(note, self.log)
@@ -114,9 +129,22 @@ class Witness:
             _keep(place, note)
             signed = note + self.key.line(Note.parse(note).text, moment // SECOND)
             _keep(self._folder / "cosigned", signed)
-        answer = self._http.post("/registry/cosignatures", content=signed.encode())
-        answer.raise_for_status()
-        return Seen(received.size, signed)
+        return Seen(received.size, signed, self._handed(signed))
+
+    def _handed(self, signed: str) -> str:
+        """Hand a cosignature to the log, and return why it is not taken."""
+        try:
+            answer = self._http.post("/registry/cosignatures", content=signed.encode())
+        except httpx.HTTPError as error:
+            return unanswered(error)
+        if answer.is_success:
+            return ""
+        with suppress(ValueError, RecursionError):
+            told = answer.json()
+            if isinstance(told, dict) and isinstance(told.get("detail"), str):
+                why = f"{told.get('error')}: {told['detail']}"[:_LONGEST_TOLD]
+                return "".join(letter if letter.isprintable() else " " for letter in why)
+        return f"an answer of an Arena is required; received status {answer.status_code}"
 
     @contextmanager
     def _locked(self) -> Iterator[None]:

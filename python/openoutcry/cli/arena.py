@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from openoutcry.cli import arena_operator, arena_rules
-from openoutcry.cli.arena_operator import DATA, DATABASE, Commands, opened
+from openoutcry.cli.arena_operator import DATA, DATABASE, Commands, alone, came, opened
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import OpenOutcryError
 
@@ -44,14 +44,14 @@ A new folder begins with a demo season, all of it made up: open markets, and a s
 `--sandbox` the first cutoff comes after twenty seconds, the last after an hour; `arena resolve` settles them.
 
 `openoutcry arena serve --plan shipped` asks real sources before every edge instead, and keeps what they say in
-`captures`, from which `openoutcry arena replay-season` makes the same snapshots again.
+`captures`, from which `arena replay-season` makes the same snapshots again.
 """
 WATCH_EXAMPLES = """
 **Examples**
 
 `openoutcry arena watch my-agent` prints a line for each snapshot, result and change of the agent's standing
 
-`openoutcry arena watch --json | while read -r change; do ...; done`
+`openoutcry arena watch --json | while read -r change; do echo "$change"; done`
 """
 REGISTER_EXAMPLES = "**Example** `openoutcry arena register my-agent --name 'My agent'`, which prints the key once."
 SUBMIT_EXAMPLES = """
@@ -61,16 +61,21 @@ SUBMIT_EXAMPLES = """
 WITNESS_EXAMPLES = """
 **Examples**
 
-`openoutcry arena witness https://arena.example --dir witness --name witness.example/w1 --vkey 'arena.example+...'`
+`openoutcry arena witness https://arena.example --dir witness --name witness.example/w1`, and with the key of the log
+as you know it, `--vkey VKEY`
 
 `openoutcry arena witness http://127.0.0.1:8420 --once` and, of an export, `openoutcry arena verify season --witness K`
 
 The folder must not be the operator's: a witness that the operator can rewrite has seen nothing. Its key, which is
 printed, goes to the operator for `arena serve --witness`. Exit code 1: the log went back, or has two histories; the
-folder has both checkpoints, each signed by the log, in `evidence`.
+folder has both checkpoints, each signed by the log, in `evidence`. With `--once`, 2: nothing was signed, since no
+server answered as one; 3: it was signed, and is kept in `cosigned`, and the log does not take it.
 """
 QUESTIONS_EXAMPLES = "**Example** `openoutcry arena questions season --out questions.jsonl`, of an export."
-VERIFY_EXAMPLES = "**Example** `openoutcry arena verify season --vkey 'arena.example+...' --recompute-scores`"
+REPLAY_EXAMPLES = "**Example** `openoutcry arena replay-season arena/captures --out again`, of a live season."
+VERIFY_EXAMPLES = """
+**Example** `openoutcry arena verify season --recompute-scores`, and with the log's key as you know it, `--vkey VKEY`
+"""
 
 PORT = 8420
 URL = typer.Option(f"http://127.0.0.1:{PORT}", help="Where the Arena is.")
@@ -102,17 +107,17 @@ def serve(
     from openoutcry.arena.demo import BASE_RATES
     from openoutcry.arena.seasons import GoingOn
     from openoutcry.arena.server.app import app_of
-    from openoutcry.arena.server.settings import Settings, networks_of, witnesses_of
+    from openoutcry.arena.server.settings import Settings, networks_of, public_of, witnesses_of
 
     # A season that is made up has a past that is made up, and says so.
     rates = json.dumps(BASE_RATES).encode() if plan is None else b"[]"
-    with _listening(host, port) as taken, opened(folder, database, base_rates=rates) as arena:
+    settings = Settings(
+        public_of(public), rate_key, rate_anon, register_cap, networks_of(tuple(proxy)), witnesses_of(tuple(witness))
+    )
+    with _listening(host, port) as taken, alone(folder, database), opened(folder, database, base_rates=rates) as arena:
         season, kind = _season(arena, plan, folder, is_sandbox=sandbox)
         arena.writer.write(GoingOn(kind))
         season.start()
-        settings = Settings(
-            public, rate_key, rate_anon, register_cap, networks_of(tuple(proxy)), witnesses_of(tuple(witness))
-        )
         place = f"{host}:{taken.getsockname()[1]}"
         typer.echo(f"arena: http://{place}, {len(arena.state.markets)} markets, {kind} season")
         typer.echo(f"key of the log: {arena.key.verifier}")
@@ -131,7 +136,7 @@ def _listening(host: str, port: int) -> socket.socket:
     try:
         return socket.create_server((host, port), family=family, backlog=2048)
     except (OSError, OverflowError) as error:
-        told = f"an address that is free is required; received {host}:{port}: {error}"
+        told = f"an address that is free is required; received {host}:{port}: {came(error)}"
         raise refusal("argument_invalid", told) from error
 
 
@@ -149,7 +154,8 @@ def _season(arena: Arena, plan: str | None, folder: Path, *, is_sandbox: bool) -
         raise refusal(
             "argument_invalid", "`--sandbox` makes its season up, and `--plan` asks real sources; received both"
         )
-    live = Live(shipped_plan() if plan == "shipped" else read_plan(Path(plan).read_bytes()), folder / "captures")
+    told = shipped_plan() if plan == "shipped" else read_plan(Path(plan).read_bytes(), Path(plan).parent)
+    live = Live(told, folder / "captures")
     return Season(arena, live.snapshot, live.prepare), "live"
 
 
@@ -174,8 +180,13 @@ def submit(
     url: str = URL,
 ) -> None:
     """Submit decisions and keep the receipt."""
+    from openoutcry.arena.client import keep_receipt
+    from openoutcry.arena.times import moment_of
+
     if receipt is not None and (receipt.exists() or not receipt.parent.is_dir()):
         raise refusal("argument_invalid", f"a new file in a folder that is there is required; received '{receipt}'")
+    if as_of is not None:
+        moment_of("--as-of", as_of)
     told = _decisions(decisions)
     key = os.environ.get("OPENOUTCRY_ARENA_KEY", "")
     if not (key and key.isascii() and key.isprintable()):
@@ -185,10 +196,7 @@ def submit(
         # Typed again, after a connection that broke, the same is told the same.
         again = sha256(json.dumps([snapshot, told]).encode()).hexdigest()
         found = client.submit(snapshot, told, again)
-    kept = receipt or Path(f"{found['submission_id']}.receipt.json")
-    # No receipt is written over: it may be all that proves what was decided.
-    if not kept.exists():
-        kept.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    kept = keep_receipt(found, receipt or Path())
     typer.echo(f"accepted: {found['n_markets_accepted']} of {found['n_markets_submitted']}, {found['submission_id']}")
     for each in found["rejected"]:
         typer.echo(f"rejected: {each['market_id']}: {each['reason']}")
@@ -197,16 +205,19 @@ def submit(
 
 def _decisions(path: Path) -> list[dict[str, Any]]:
     """Return the decisions of a file, or of standard input."""
+    from openoutcry.arena.protocol import shown
+
     try:
         told = json.loads(sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes())
         # What Python reads beside JSON, such as NaN, no server takes.
         json.dumps(told, allow_nan=False)
     except (OSError, ValueError, RecursionError) as error:
-        raise refusal(
-            "argument_invalid", f"decisions must be a file of JSON, or `-`; received '{path}': {error}"
-        ) from error
+        why = came(error) if isinstance(error, OSError) else f"'{path}', which holds something else"
+        if isinstance(error, json.JSONDecodeError):
+            why = f"'{path}', which is none at line {error.lineno}, column {error.colno}"
+        raise refusal("argument_invalid", f"decisions must be a file of JSON, or `-`; received {why}") from error
     if not isinstance(told, list) or not all(isinstance(each, dict) for each in told):
-        raise refusal("argument_invalid", "decisions must be a JSON list of objects; received something else")
+        raise refusal("argument_invalid", f"decisions must be a JSON list of objects; received {shown(told)}")
     return told
 
 
@@ -225,6 +236,11 @@ def watch(
         looking = Watch(client, slug)
         while True:
             for change in looking.look():
+                if once and looking.is_away:
+                    typer.echo(
+                        f"error: a server of the Arena at {url} is required; received {change['detail']}", err=True
+                    )
+                    raise typer.Exit(2)
                 typer.echo(json.dumps(change) if as_json else sentence(change))
             if once:
                 return
@@ -259,7 +275,7 @@ def verify(
 def witness(
     url: str = typer.Argument(f"http://127.0.0.1:{PORT}", help="Where the Arena is."),
     folder: Path = typer.Option(Path("witness"), "--dir", help="Folder of the witness: its key, and what it has seen."),
-    name: str = typer.Option("witness.local", help="Name of a new key, such as `witness.example/w1`."),
+    name: str | None = typer.Option(None, help="Name of a new key, such as `witness.example/w1`; or `witness.local`."),
     vkey: str | None = typer.Option(None, help="The log's key as you know it; by default the first that it tells."),
     once: bool = typer.Option(False, "--once", help="Look once, not until it is interrupted."),
     every: float = typer.Option(60.0, min=1.0, help="Seconds between two looks."),
@@ -277,21 +293,27 @@ def witness(
         while True:
             try:
                 found.know()
-                typer.echo(f"cosigned: {found.see(now()).size:,} records")
+                seen = found.see(now())
+                if seen.untaken:
+                    typer.echo(f"cosigned: {seen.size:,} records; the log does not take it: {seen.untaken}", err=True)
+                    if once:
+                        raise typer.Exit(3)
+                else:
+                    typer.echo(f"cosigned: {seen.size:,} records")
             except Misbehaviour as error:
                 typer.echo(f"MISBEHAVIOUR: {error}", err=True)
                 raise typer.Exit(1) from error
             except (httpx.HTTPError, OpenOutcryError) as error:
                 # What passes by, such as a server that starts anew, is no reason to look away for good.
-                typer.echo(f"error: a server of the Arena at {url} is required; received {error}", err=True)
+                left = _away(url, error)
                 if once:
-                    raise typer.Exit(2) from error
+                    raise left from error
             if once:
                 return
             time.sleep(every)
 
 
-@app.command("replay-season")
+@app.command("replay-season", epilog=REPLAY_EXAMPLES)
 def replay_season(
     folder: Path = typer.Argument(help="Captures, a folder an edge."),
     out: Path = typer.Option(..., help="A new folder."),
@@ -315,11 +337,12 @@ def questions(
     split: str | None = typer.Option(None, help="`train`, `validation` or `test`; all by default."),
     every_hours: float = typer.Option(24.0, help="Hours between two questions on a market."),
     embargo_hours: float = typer.Option(24.0, help="Hours from a split's end to the next's first question."),
-    settling_hours: float = typer.Option(24.0, help="Hours after a market's close until its result is due."),
+    settling_hours: float = typer.Option(72.0, help="Hours after a market's close until its result is due."),
     vkey: str | None = typer.Option(None, help="The log's key as you know it; by default the export's own."),
 ) -> None:
     """Make questions of a past season to train on, each of what was known at its time."""
-    from openoutcry.arena.questions import SPLITS, PastSeason, Sampling
+    from openoutcry.arena.questions import PastSeason
+    from openoutcry.arena.splitting import EMPTY, SPLITS, Sampling
 
     if split is not None and split not in SPLITS:
         raise refusal("argument_invalid", f"a split of {', '.join(SPLITS)} is required; received {split!r}")
@@ -327,17 +350,34 @@ def questions(
     if out.exists():
         raise refusal("argument_invalid", f"a file that is not there yet is required; received '{out}'")
     season = PastSeason.read(folder, vkey)
+    layout, asked = season.layout(sampling), set[str]()
     found = dict.fromkeys(SPLITS if split is None else [split], 0)
     # Whole, or not there: rows that end in the middle would train as well.
     begun = out.with_name(f"{out.name}.tmp")
     with begun.open("w", encoding="utf-8") as file:
         for each in season.questions(sampling):
+            asked.add(each.market_id)
             if each.split in found:
                 file.write(each.to_line())
                 found[each.split] += 1
+    if not any(found.values()):
+        begun.unlink()
+        raise refusal("argument_invalid", f"{EMPTY}; received {split or 'all'!r}, of none: {layout.told(asked)}")
     begun.replace(out)
+    if layout.warning is not None:
+        typer.echo(f"warning: {layout.warning}", err=True)
     typer.echo(f"verified: {season.vkey}")
     typer.echo(f"questions: {', '.join(f'{count:,} {name}' for name, count in found.items())} in {out}")
+    typer.echo(f"of {layout.told(asked)}")
+
+
+def _away(url: str, why: Exception | str) -> typer.Exit:
+    """Say that nobody has answered as an Arena, and return how a command ends."""
+    from openoutcry.arena.protocol import unanswered
+
+    why = unanswered(why) if isinstance(why, Exception) else why
+    typer.echo(f"error: a server of the Arena at {url} is required; received {why}", err=True)
+    return typer.Exit(2)
 
 
 @contextmanager
@@ -350,8 +390,7 @@ def _client(url: str, slug: str = "", key: str | None = None) -> Iterator[ArenaC
         try:
             yield client
         except httpx.TransportError as error:
-            typer.echo(f"error: a server of the Arena at {url} is required; received {error}", err=True)
-            raise typer.Exit(2) from error
+            raise _away(url, error) from error
 
 
 app.add_typer(arena_operator.app)

@@ -6,6 +6,8 @@ What changes something is a record of the log. A server may run meanwhile: it re
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +18,7 @@ from openoutcry.errors import refusal
 
 if TYPE_CHECKING:
     from openoutcry.arena.store.arena import Arena
+    from openoutcry.arena.store.entries import Resolving
     from openoutcry.arena.store.state import Market
 
 app = typer.Typer(rich_markup_mode="markdown")
@@ -71,7 +74,30 @@ class Commands(TyperGroup):
         except SnapshotError as error:
             raise refusal("argument_invalid", str(error)) from error
         except (OSError, sqlite3.Error) as error:
-            raise refusal("argument_invalid", f"files that can be used are required; received {error}") from error
+            raise refusal("argument_invalid", f"files that can be used are required; received {came(error)}") from error
+
+
+def came(error: Exception) -> str:
+    """Return what came in the place of a file: the system's words, and of which."""
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.strerror}" if error.filename is None else f"'{error.filename}': {error.strerror}"
+    return str(error)
+
+
+@contextmanager
+def _arena_extra() -> Iterator[None]:
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError("needs `pip install openoutcry[arena]`", name=error.name) from error
+
+
+def alone(folder: Path, database: str | None) -> AbstractContextManager[None]:
+    """Hold an arena in a file as the one that serves it; PostgreSQL is for many."""
+    with _arena_extra():
+        from openoutcry.arena.store.arena import served_alone
+
+    return served_alone(folder) if database is None or database.startswith("sqlite") else nullcontext()
 
 
 def opened(folder: Path, database: str | None, *, base_rates: bytes | None = None) -> Arena:
@@ -82,12 +108,10 @@ def opened(folder: Path, database: str | None, *, base_rates: bytes | None = Non
         database: Of SQLAlchemy; None for a file in the folder.
         base_rates: With which a new one begins; None where one must be there.
     """
-    try:
+    with _arena_extra():
         from sqlalchemy.exc import SQLAlchemyError
 
         from openoutcry.arena.store.arena import KEY, Arena
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError("needs `pip install openoutcry[arena]`", name=error.name) from error
     if base_rates is None and not (folder / KEY).exists():
         raise refusal("argument_invalid", f"the folder of an arena, with its `{KEY}`, is required; received '{folder}'")
     try:
@@ -189,24 +213,37 @@ def resolve(
     database: str | None = DATABASE,
 ) -> None:
     """Say what became of a market; the last word stands, and the log has all."""
-    from openoutcry.arena.times import moment_of
-
-    with opened(folder, database) as arena:
-        close = None if closed_at is None else moment_of("closed-at", closed_at)
-        _resolve(arena, market_id, status, outcome, source, close)
-
-
-def _resolve(
-    arena: Arena, market_id: str, status: str, outcome: str | None, source: str, close: int | None = None
-) -> None:
-    from openoutcry.arena.protocol import MOST_REASONING
     from openoutcry.arena.store.entries import Resolving
-    from openoutcry.arena.strict import text_at
-    from openoutcry.arena.times import now
+    from openoutcry.arena.times import moment_of, now
 
-    said = text_at("source", source, MOST_REASONING) or ""
-    seq = arena.writer.write(Resolving(market_id, status, outcome, close, said, now()))
-    typer.echo(f"record {seq}: {market_id} is {status}{'' if outcome is None else f', {outcome}'}")
+    close = None if closed_at is None else moment_of("--closed-at", closed_at)
+    with opened(folder, database) as arena:
+        _resolve(arena, Resolving(market_id, status, outcome, close, _source(source), now()))
+
+
+def _source(told: str) -> str:
+    from openoutcry.arena.protocol import MOST_REASONING
+    from openoutcry.arena.strict import text_at
+
+    return text_at("source", told, MOST_REASONING) or ""
+
+
+def _resolve(arena: Arena, result: Resolving) -> None:
+    """Write what became of a market, and say it, and from when on it counts."""
+    from openoutcry.arena.store.state import GRACE
+    from openoutcry.arena.times import text_of
+
+    seq = arena.writer.write(result)
+    told = f"record {seq}: {result.market_id} is {result.status}"
+    if result.outcome is not None:
+        told += f", {result.outcome}"
+        cutoff = arena.state.markets[result.market_id].decision_cutoff
+        final = result.at + GRACE if result.status == "determined" else result.at
+        # What was decided is public, and so scored, when it can no longer be decided.
+        if max(cutoff, final) > result.at:
+            why = "the market's cutoff" if cutoff > final else "where nobody disputes it until then"
+            told += f"; it counts after {text_of(max(cutoff, final))}, {why}"
+    typer.echo(told)
 
 
 @app.command(epilog=AMEND_EXAMPLES, rich_help_panel=OPERATOR)
@@ -218,21 +255,40 @@ def amend(
     database: str | None = DATABASE,
 ) -> None:
     """Correct a result, which scores everybody anew and in public."""
-    from openoutcry.arena.exporting import board_of
     from openoutcry.arena.protocol import ArenaError
+    from openoutcry.arena.store.entries import Resolving
     from openoutcry.arena.times import now
 
     with opened(folder, database) as arena:
         market = _known(arena, market_id)
         if market.status is None:
             raise ArenaError("invalid_payload", "a market with a result is required; `resolve` gives it the first")
-        before = {row.slug: (row.rank, row.brier) for row in board_of(arena, now()).rows}
-        _resolve(arena, market_id, "amended", outcome, source, market.actual_close_time)
-        for row in board_of(arena, now()).rows:
-            rank, brier = before.get(row.slug, (None, None))
-            if (rank, brier) != (row.rank, row.brier):
-                ranks = f"rank {rank or '-'} to {row.rank or '-'}"
-                typer.echo(f"{row.slug}: {ranks}, Brier {_score(brier).strip()} to {_score(row.brier).strip()}")
+        if market.outcome == outcome:
+            raise ArenaError("invalid_payload", f"another result than before is required; {market_id} is {outcome}")
+        with scored_anew(arena):
+            close = market.actual_close_time
+            _resolve(arena, Resolving(market_id, "amended", outcome, close, _source(source), now()))
+
+
+@contextmanager
+def scored_anew(arena: Arena) -> Iterator[None]:
+    """Say whose rank or scores something has changed."""
+    from openoutcry.arena.exporting import board_of
+    from openoutcry.arena.times import now
+
+    def told() -> dict[str, tuple[str, ...]]:
+        rows = board_of(arena, now()).rows
+        scores = {row.slug: map(_score, (row.brier, row.brier_skill_score, row.roi)) for row in rows}
+        return {row.slug: (str(row.rank or "-"), *map(str.strip, scores[row.slug])) for row in rows}
+
+    before = told()
+    yield
+    names = ("rank", "Brier", "skill", "return")
+    for slug, after in told().items():
+        changes = zip(names, before.get(slug, ("-",) * len(names)), after, strict=True)
+        changed = [f"{name} {old} to {new}" for name, old, new in changes if old != new]
+        if changed:
+            typer.echo(f"{slug}: {', '.join(changed)}")
 
 
 @app.command(epilog=SUSPEND_EXAMPLES, rich_help_panel=OPERATOR)
@@ -245,12 +301,22 @@ def suspend(
 ) -> None:
     """Suspend an agent, or let it submit again; the log says so."""
     from openoutcry.arena.protocol import MOST_REASONING
-    from openoutcry.arena.store.entries import Suspending
+    from openoutcry.arena.store.entries import Suspending, known_agent
     from openoutcry.arena.strict import text_at
     from openoutcry.arena.times import now
 
+    said = text_at("reason", reason, MOST_REASONING)
+    if said is None:
+        raise refusal("argument_invalid", f"a reason, which the log shows to all, is required; received {reason!r}")
     with opened(folder, database) as arena:
-        arena.writer.write(Suspending(slug.lower(), not lift, text_at("reason", reason, MOST_REASONING) or "", now()))
+        agent = known_agent(arena.state, slug.lower())
+        if agent.suspended is not lift:
+            wanted, found = (
+                ("an agent that is suspended", "is not") if lift else ("an agent that is not suspended", "is")
+            )
+            raise refusal("argument_invalid", f"{wanted} is required; received {agent.slug!r}, which {found}")
+        seq = arena.writer.write(Suspending(agent.slug, not lift, said, now()))
+        typer.echo(f"record {seq}: {agent.slug} {'may submit again' if lift else 'is suspended'}: {said}")
 
 
 @app.command("issue-key", epilog=ISSUE_EXAMPLES, rich_help_panel=OPERATOR)
@@ -261,14 +327,12 @@ def issue_key(
     database: str | None = DATABASE,
 ) -> None:
     """Register an agent, whatever the day's cap is, and print its key once."""
-    from openoutcry.arena.protocol import MOST_DISPLAY_NAME
     from openoutcry.arena.store.entries import Registering
-    from openoutcry.arena.strict import slug_at, text_at
+    from openoutcry.arena.strict import name_at, slug_at
     from openoutcry.arena.times import now
 
     with opened(folder, database) as arena:
-        shown = text_at("display_name", name, MOST_DISPLAY_NAME, "invalid_registration")
-        typer.echo(arena.writer.write(Registering(slug_at("slug", slug), shown, None, now())))
+        typer.echo(arena.writer.write(Registering(slug_at("slug", slug), name_at(name), None, now())))
 
 
 @app.command("rotate-key", epilog=ROTATE_EXAMPLES, rich_help_panel=OPERATOR)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from openoutcry.cli.arena_operator import DATA, DATABASE, OPERATOR, opened
+from openoutcry.cli.arena_operator import DATA, DATABASE, OPERATOR, opened, scored_anew
 from openoutcry.errors import refusal
 
 app = typer.Typer(rich_markup_mode="markdown")
@@ -31,7 +31,7 @@ def rules(
     import json
 
     from openoutcry.arena.scoring.choosing import chosen, table_of
-    from openoutcry.arena.store.entries import SettingRules
+    from openoutcry.arena.store.founding import SettingRules
     from openoutcry.arena.store.reading import rules_of
     from openoutcry.arena.times import now
 
@@ -41,8 +41,9 @@ def rules(
         after = chosen(before, {"fee_model": fee_model, "fee_rate": fee_rate, "fee_step": fee_step})
         table = rates if base_rates is None else table_of(base_rates.read_bytes())
         if (after, table) != (before, rates):
-            seq = arena.writer.write(SettingRules(version, after.to_record(), table, now()))
-            typer.echo(f"record {seq}: all is scored by these rules from here on, what was decided before, too")
+            with scored_anew(arena):
+                seq = arena.writer.write(SettingRules(version, after.to_record(), table, now()))
+                typer.echo(f"record {seq}: all is scored by these rules from here on, what was decided before, too")
         typer.echo(f"scoring_version: {version}")
         for name, value in after.to_record().items():
             typer.echo(f"{name}: {value}")
@@ -60,20 +61,26 @@ def compare(
     vkey: str | None = typer.Option(None, help="The log's key as you know it; by default the export's own."),
 ) -> None:
     """Say whether one agent beats another on the markets of both."""
-    from openoutcry.arena.exporting import facts_in
+    from openoutcry.arena.exporting import facts_in, score_faults
     from openoutcry.arena.log.audit import audit
     from openoutcry.arena.scoring import compare as compared
     from openoutcry.arena.scoring import select
 
     if first.lower() == second.lower():
         raise refusal("argument_invalid", f"two agents are required; received {first} twice")
-    faults = audit(folder, vkey, [])
+    # Nobody signs the moment of the scores; that all of the log is before it is found by making them again.
+    faults = [f"{each.file}: {each.why}" for each in audit(folder, vkey, [])] or score_faults(folder)
     if faults:
-        raise refusal("argument_invalid", f"an export that holds is required; received {faults[0]}")
-    found = compared(select(facts_in(folder)), first.lower(), second.lower())
+        told = faults[0].partition("\n")[0]
+        raise refusal("argument_invalid", f"an export that holds is required, with its scores; received {told}")
+    facts = facts_in(folder)
+    suspended = [each.slug for each in facts.agents if each.suspended and each.slug in (first.lower(), second.lower())]
+    if suspended:
+        raise refusal("argument_invalid", f"agents that are not suspended are required; received {suspended[0]}")
+    found = compared(select(facts), first.lower(), second.lower())
     typer.echo(f"markets of both: {found.n_markets:,}")
     if found.reason is not None:
-        typer.echo(f"undecided: {found.reason}")
+        typer.echo(f"undecided: at least {facts.parameters.min_markets} are needed")
         return
     mean, low, high = (f"{each:+.4f}" for each in (found.difference, found.low, found.high))
     typer.echo(f"Brier of {found.first} less that of {found.second}: {mean}, 95 % interval {low} to {high}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
 from itertools import chain
 from pathlib import Path
@@ -11,11 +12,14 @@ import verifiers.v1 as vf
 from pydantic import Field
 from verifiers.v1.runtimes import Runtime
 
-from openoutcry.arena.questions import SPLITS, PastSeason, Question, Sampling
+from openoutcry.arena.questions import PastSeason, Question
+from openoutcry.arena.splitting import EMPTY, SPLITS, Sampling
 from openoutcry.errors import refusal
 from openoutcry.verifiers_env.forecasting import Forecast, forecast_in, metrics_of, score_of
 from openoutcry.verifiers_env.rows import one_of
 from openoutcry.verifiers_env.talking import TalkingState
+
+_LOGGER = logging.getLogger("openoutcry.arena")
 
 
 class QuestionData(vf.TaskData):
@@ -91,7 +95,7 @@ class ArenaTasksetConfig(vf.TasksetConfig):
     """Hours between two questions on a market."""
     embargo_hours: float = Field(24.0, ge=0, allow_inf_nan=False)
     """Hours from the end of a split to the first question of the next."""
-    settling_hours: float = Field(24.0, ge=0, allow_inf_nan=False)
+    settling_hours: float = Field(72.0, ge=0, allow_inf_nan=False)
     """Hours after the close that a market is shown with, until its result is due: a split has what is due in it."""
     vkey: str | None = None
     """The log's key as you know it, in place of the export's own."""
@@ -109,12 +113,16 @@ class ArenaTaskset(vf.Taskset[QuestionTask, ArenaTasksetConfig]):  # type: ignor
         config = self.config
         one_of("split", config.split, SPLITS)
         season = PastSeason.read(config.season, config.vkey)
-        asked = season.questions(Sampling(config.every_hours, config.embargo_hours, config.settling_hours))
-        own = (each for each in asked if each.split == config.split)
+        sampling = Sampling(config.every_hours, config.embargo_hours, config.settling_hours)
+        layout = season.layout(sampling)
+        if layout.warning is not None:
+            _LOGGER.warning(layout.warning)
+        own = (each for each in season.questions(sampling) if each.split == config.split)
         # Refused here, though the others are made one by one later.
         first = next(own, None)
         if first is None:
-            raise refusal("argument_invalid", f"a split with questions is required; received {config.split!r}, of none")
+            told = layout.told({each.market_id for each in season.questions(sampling)})
+            raise refusal("argument_invalid", f"{EMPTY}; received {config.split!r}, of none: {told}")
         return (self._task(each) for each in chain([first], own))
 
     def _task(self, question: Question) -> QuestionTask:

@@ -271,6 +271,12 @@ impl LogAudit {
         self.log.tree.len()
     }
 
+    /// Records of the days before the last record's, by their own times.
+    #[getter]
+    fn n_before_today(&self) -> usize {
+        self.log.n_before_today
+    }
+
     /// Return the lines that are at fault, from 0, and why.
     fn faults(&self) -> Vec<(usize, String)> {
         told(&self.log.faults)

@@ -12,7 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from openoutcry.arena.log.notes import Checkpoint, Note, VerifierKey, base64, open_checkpoint
+from openoutcry.arena.log.notes import Note, VerifierKey, base64, open_checkpoint
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import LogAudit, OpenOutcryError
 
@@ -48,35 +48,44 @@ class _Audit:
         self._others: list[tuple[int, dict[str, Any]]] = [(line, json.loads(text)) for line, text in self._log.others()]
 
     def _read(self, file: str) -> bytes:
-        try:
-            return (self._folder / file).read_bytes()
-        except OSError as error:
-            self._faults.append(Fault(file, None, str(error)))
-            return b""
+        found = list[bytes]()
+        with self._place(file):
+            found.append((self._folder / file).read_bytes())
+        return b"".join(found)
 
     @contextmanager
     def _place(self, file: str, line: int | None = None) -> Iterator[None]:
         try:
             yield
-        except (OpenOutcryError, OSError, UnicodeDecodeError) as error:
-            self._faults.append(Fault(file, line, str(error)))
+        except OpenOutcryError as error:
+            # The slug is of the package's own table.
+            self._faults.append(Fault(file, line, str(error).partition(": ")[2] or str(error)))
+        except OSError as error:
+            self._faults.append(Fault(file, line, f"a file is required; received {error.strerror}"))
+        except UnicodeDecodeError as error:
+            self._faults.append(Fault(file, line, f"UTF-8 is required; received byte {error.start} that is none"))
+        except ValueError:
+            self._faults.append(Fault(file, line, "a name that a file can have is required; received another"))
 
     def check(self, vkey: str | None, witnesses: Sequence[str]) -> list[Fault]:
         first = self._others[0][1] if self._others else {}
-        vkey = vkey or str(first.get("vkey"))
+        own = first.get("vkey")
+        vkey = vkey or (own if isinstance(own, str) else "")
         with self._place("vkey"):
-            _need("the log's key", f"{vkey}\n", self._read("vkey").decode())
-        note = self._read("checkpoint")
+            _need("the log's key", f"{vkey}\n", (self._folder / "vkey").read_bytes().decode())
         with self._place("checkpoint"):
             key, size = VerifierKey.parse(vkey), len(self._log)
-            _need("the origin and key", (key.name, vkey), (first.get("origin"), first.get("vkey")))
-            wanted = Checkpoint(key.name, size, self._log.root(size))
-            _need("the checkpoint", wanted, open_checkpoint(note.decode(), key))
-        ended = 1
+            found = open_checkpoint((self._folder / "checkpoint").read_bytes().decode(), key)
+            _need("`origin` of the first record", key.name, first.get("origin"))
+            _need("`vkey` of the first record", vkey, first.get("vkey"))
+            _need("the size, as of `log.jsonl`,", size, found.size)
+            _need("the root, as of `log.jsonl`,", base64(self._log.root(size)), base64(found.root))
         for line, record in self._others:
             if record.get("type") == "day":
                 with self._place("log.jsonl", line):
-                    ended = self._check_day(line, record)
+                    self._check_day(line, record)
+        # By the records' own times: an operator that closes no day would else need no witness.
+        ended = max(1, self._log.n_before_today)
         for witness in witnesses:
             with self._place("cosignatures"):
                 self._check_witness(VerifierKey.parse(witness), VerifierKey.parse(vkey), ended)
@@ -91,15 +100,14 @@ class _Audit:
         if not ended <= seen.size <= len(self._log):
             wanted = f"a cosignature of {ended} to {len(self._log)} records is required"
             raise refusal("argument_invalid", f"{wanted}; received that of {seen.size}")
-        _need("the cosigned root", self._log.root(seen.size), seen.root)
+        _need("the cosigned root", base64(self._log.root(seen.size)), base64(seen.root))
 
-    def _check_day(self, line: int, day: dict[str, Any]) -> int:
+    def _check_day(self, line: int, day: dict[str, Any]) -> None:
         size = day.get("tree_size")
         if not isinstance(size, int) or isinstance(size, bool) or not 1 <= size <= line:
-            raise refusal("argument_invalid", f"`tree_size` must be from 1 to {line}; received {size}")
+            raise refusal("argument_invalid", f"`tree_size` must be from 1 to {line}; received {_shown(size)}")
         _need("`root`", base64(self._log.root(size)), day.get("root"))
         _need("`head_sha256`", self._log.digest(size - 1).hex(), day.get("head_sha256"))
-        return size
 
     def _check_files(self) -> None:
         digests: dict[str, Any] = {}
@@ -119,4 +127,9 @@ class _Audit:
 
 def _need(name: str, wanted: object, received: object) -> None:
     if wanted != received:
-        raise refusal("argument_invalid", f"{name} must be {wanted}; received {received}")
+        raise refusal("argument_invalid", f"{name} must be {_shown(wanted)}; received {_shown(received)}")
+
+
+def _shown(value: object) -> str:
+    """Return a value as JSON has it, on one line."""
+    return json.dumps(value)[:160]

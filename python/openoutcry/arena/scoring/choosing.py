@@ -6,18 +6,19 @@ What is refused here never comes into a log.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
+from openoutcry import openoutcry_py as native
 from openoutcry.arena.protocol import THEATERS
-from openoutcry.arena.scoring.exact import millionths
 from openoutcry.arena.scoring.facts import BaseRate, Parameters
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import OpenOutcryError
 
 FEES = ("fee_model", "fee_rate", "fee_step")
-MOST_ROWS, MOST_TEXT, MOST_N = 1_000, 200, 1_000_000_000
+MOST_TEXT, MOST_N = 200, 1_000_000_000
 _KINDS: Mapping[str, type] = {"theater": str, "rate": str, "n": int, "source": str, "period": str}
 
 
@@ -33,14 +34,18 @@ def chosen(before: Parameters, told: Mapping[str, str | None]) -> Parameters:
     """
     kept = {each.name: getattr(before, each.name) for each in fields(before)}
     after = Parameters(**kept | {name: value for name, value in told.items() if value is not None})
-    try:
-        is_usable = millionths(after.fee_rate) >= 0 < millionths(after.fee_step)
-    except OpenOutcryError:
-        is_usable = False
-    if not is_usable:
+    rate, step = _share(after.fee_rate), _share(after.fee_step)
+    if rate is None or step in (None, "0"):
         wanted = "`fee_rate` from 0 to 1 and `fee_step` above 0 to 1, decimals of at most 6 places, are required"
         raise refusal("argument_invalid", f"{wanted}; received {after.fee_rate!r} and {after.fee_step!r}")
-    return after
+    return replace(after, fee_rate=rate, fee_step=step)
+
+
+def _share(text: str) -> str | None:
+    """Return a decimal from 0 to 1 in its one form; None where it is none."""
+    if not re.fullmatch(r"0(\.[0-9]{1,6})?|1(\.0{1,6})?", text, re.ASCII):
+        return None
+    return (text.rstrip("0").rstrip(".") if "." in text else text) or "0"
 
 
 def table_of(content: bytes) -> bytes:
@@ -53,16 +58,23 @@ def table_of(content: bytes) -> bytes:
         OpenOutcryError: `argument_invalid`: it is no such table.
     """
     try:
-        rows = json.loads(content)
-        if not isinstance(rows, list) or len(rows) > MOST_ROWS:
-            raise _wanted("a list of rows", type(rows).__name__)
-        table = [_row(place, each) for place, each in enumerate(rows)]
-    except (UnicodeDecodeError, RecursionError, json.JSONDecodeError) as error:
-        raise _wanted("JSON", error) from error
+        rows = json.loads(content, object_pairs_hook=_members_once)
+    except (RecursionError, ValueError) as error:
+        raise _wanted("JSON that names each member once", str(error).partition("\n")[0]) from error
+    if not isinstance(rows, list):
+        raise _wanted("a list of rows", type(rows).__name__)
+    table = [_row(place, each) for place, each in enumerate(rows)]
     named = [each.theater for each in table]
     if len(set(named)) < len(named):
         raise _wanted("one row a theater", f"more of {max(named, key=named.count)}")
-    return json.dumps([each._asdict() for each in sorted(table)], sort_keys=True, separators=(",", ":")).encode()
+    return native.canonicalize(json.dumps([each._asdict() for each in sorted(table)])).encode()
+
+
+def _members_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    names = [name for name, _ in pairs]
+    if len(set(names)) < len(names):
+        raise ValueError(f"{max(names, key=names.count)!r} comes twice")
+    return dict(pairs)
 
 
 def _row(place: int, told: Any) -> BaseRate:
@@ -78,11 +90,10 @@ def _row(place: int, told: Any) -> BaseRate:
         raise _wanted(f"row {place} with `n` from 0 to {MOST_N:,}", row.n)
     if not all(each.isprintable() and 0 < len(each.strip()) <= MOST_TEXT for each in (row.source, row.period)):
         raise _wanted(f"row {place} that names its `source` and `period`, in at most {MOST_TEXT} characters", "another")
-    try:
-        millionths(row.rate)
-    except OpenOutcryError as error:
-        raise _wanted(f"row {place} with a decimal from 0 to 1 as `rate`, as a text", repr(row.rate)) from error
-    return row
+    rate = _share(row.rate)
+    if rate is None:
+        raise _wanted(f"row {place} with a decimal from 0 to 1 as `rate`, of at most 6 places", repr(row.rate))
+    return row._replace(rate=rate)
 
 
 def _members(told: Any) -> str:

@@ -23,6 +23,7 @@ class TheaterScore:
     brier: float | None
     base_rate: float
     reference_source: str
+    reference_citation: str | None
     brier_skill_score: float | None
     calibration: Calibration
 
@@ -42,6 +43,6 @@ def per_theater(forecasts: Forecasts, found: Mapping[str | None, Reference]) -> 
         for row, (point, tally) in zip(rows, scored, strict=True):
             if point.n:
                 skill, brier = to_float(point.skill), to_float(point.brier)
-                base = reference.rate, reference.source
+                base = reference.rate, reference.source, reference.citation
                 row.append(TheaterScore(theater, point.n, brier, *base, skill, calibrate(tally)))
     return [tuple(row) for row in rows]

@@ -31,7 +31,9 @@ from openoutcry.arena.store.arena import COSIGNATURES, Arena
 from openoutcry.arena.times import ALL
 
 MOST_ROWS = 500
-_SEASON = f"^({ALL}|[0-9]{{4}}Q[1-4])$"
+_SEASON = Query(
+    description="A quarter such as `2026Q2`, or all.", json_schema_extra={"pattern": f"^({ALL}|[0-9]{{4}}Q[1-4])$"}
+)
 _TEXT = {"schema": {"type": "string"}}
 _PROOF: dict[int | str, dict[str, Any]] = {200: {"model": documents.ProofBody, "content": {"text/plain": _TEXT}}}
 _BINARY: dict[int | str, dict[str, Any]] = {
@@ -49,6 +51,7 @@ def app_of(arena: Arena, settings: Settings = Settings()) -> FastAPI:  # noqa: B
     settings = replace(settings, clock=Forward(settings.clock))
     door = Door(settings, arena.state)
     app = FastAPI(title="OpenOutcry Arena", version=PROTOCOL_VERSION, docs_url=None, redoc_url=None)
+    app.description = "What answers GET answers HEAD, too, without a body."
     pages = Pages(app, arena, settings, door)
     app.add_exception_handler(ArenaError, pages.refusing(on_refusal))
     app.add_exception_handler(HTTPException, pages.refusing(on_http))
@@ -77,15 +80,22 @@ def app_of(arena: Arena, settings: Settings = Settings()) -> FastAPI:  # noqa: B
 
 
 def _as_told(app: ASGIApp) -> ASGIApp:
-    """Return an application whose answers are taken for what they say to be."""
+    """Return an application whose answers are taken for what they say to be.
+
+    What answers GET answers HEAD with the same, but the body (RFC 9110, 9.3.2).
+    """
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        is_head = scope["type"] == "http" and scope["method"] == "HEAD"
+
         async def sent(message: Message) -> None:
             if message["type"] == "http.response.start":
                 message["headers"] = [*message.get("headers", ()), (b"x-content-type-options", b"nosniff")]
+            elif is_head:
+                message["body"] = b""
             await send(message)
 
-        await app(scope, receive, sent)
+        await app({**scope, "method": "GET"} if is_head else scope, receive, sent)
 
     return answer
 
@@ -110,7 +120,9 @@ def _add_agents(app: FastAPI, arena: Arena, boards: Boards, door: Door) -> None:
         limit: Annotated[int, Query(ge=1, le=MOST_ROWS)] = 50,
         cursor: Annotated[int, Query(ge=0, description="`next_cursor` of the page before.")] = 0,
         theater: Annotated[Theater | None, Query(description="The board of one region.")] = None,
-        season: Annotated[str, Query(description="A quarter such as `2026Q2`, or all.", pattern=_SEASON)] = ALL,
+        season: Annotated[
+            str, Query(description="A quarter such as `2026Q2`, or all.", json_schema_extra=_SEASON)
+        ] = ALL,
         min_n: Annotated[int, Query(ge=0, description="Agents with so many scored decisions at least.")] = 0,
     ) -> dict[str, Any]:
         """Return agents by skill."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable
 from dataclasses import asdict, replace
 from typing import Any, NamedTuple
 
@@ -62,9 +63,13 @@ class Boards:
         """
         known = self.seasons()
         if season not in known:
-            raise ArenaError("invalid_payload", f"{', '.join(known)} is required; received {season[:32]!r}", "season")
+            raise ArenaError(
+                "invalid_payload", f"one of {', '.join(known)} is required; received {season[:32]!r}", "season"
+            )
         if theater is not None and theater not in THEATERS:
-            raise ArenaError("invalid_payload", f"a theater is required; received {theater[:32]!r}", "theater")
+            raise ArenaError(
+                "invalid_payload", f"one of {', '.join(THEATERS)} is required; received {theater[:32]!r}", "theater"
+            )
         made, asked = self._made, (season, theater)
         kept = None if made is None else made.boards.get(asked)
         if kept is not None and made is not None and made.key == self._key(self._settings.clock()):
@@ -177,3 +182,8 @@ class Boards:
                 for body in each.opened
             ],
         }
+
+
+def _none(field: str, known: Iterable[str], came: str) -> ArenaError:
+    wanted = f"one of {', '.join(known)} is required"
+    return ArenaError("invalid_payload", f"{wanted}; received {came[:32]!r}", field)

@@ -12,6 +12,7 @@ Moment = Annotated[str, Field(examples=["2026-05-08T12:00:00Z"], description="IS
 Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 # A slug may come in capitals, which become small ones.
 _SLUG = SLUG.replace("a-z", "A-Za-z")
+_NAME = "With a letter or a digit, and no character that controls or hides others."
 Probability = Annotated[float, Field(ge=0.0, le=1.0)]
 
 
@@ -117,7 +118,7 @@ class RegistrationBody(BaseModel):
     """What `POST /register` takes."""
 
     slug: Annotated[str, Field(examples=["your-agent"], pattern=f"^{_SLUG}$")]
-    display_name: Annotated[str | None, Field(max_length=MOST_DISPLAY_NAME)] = None
+    display_name: Annotated[str | None, Field(max_length=MOST_DISPLAY_NAME, description=_NAME)] = None
     contact_email: Annotated[str | None, Field(max_length=MOST_EMAIL, description="Shown to nobody.")] = None
 
 

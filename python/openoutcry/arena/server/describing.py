@@ -45,7 +45,7 @@ _PUBLIC: list[dict[str, list[str]]] = [{}, {"key": []}]
 def described(app: FastAPI) -> dict[str, Any]:
     """Return the document of an application, made once."""
     if app.openapi_schema is None:
-        found = get_openapi(title=app.title, version=app.version, routes=app.routes)
+        found = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
         _, schemas = models_json_schema([(each, "validation") for each in _MODELS], ref_template=_REF)
         components = found.setdefault("components", {})
         components.setdefault("schemas", {}).update(schemas["$defs"])

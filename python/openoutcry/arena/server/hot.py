@@ -52,9 +52,8 @@ class Submissions(Plain):
         """Take a submission; each check comes before the next (R-05)."""
         headers = headers_of(scope)
         body = await read_body(headers, receive)
-        # When all of it was here: one that began before a cutoff could else be finished after it. A clock that was set
-        # back does not make it older than the snapshot that is decided on.
-        received_at = max(self._settings.clock(), self._state.latest or 0)
+        # When all of it was here: one that began before a cutoff could else be finished after it.
+        received_at = self._settings.clock()
         agent = self._door.known(HTTPConnection(scope))
         check_media(headers)
         submission = submission_of(body)

@@ -10,8 +10,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from openoutcry.arena.decisions import path_of
 from openoutcry.arena.protocol import ArenaError
+from openoutcry.arena.strict import wrong
 
 _LOGGER = logging.getLogger("openoutcry.arena")
 _CODES = {404: "not_found", 405: "method_not_allowed", 413: "payload_too_large", 415: "unsupported_media_type"}
@@ -37,11 +37,18 @@ async def on_refusal(request: Request, error: Exception) -> Response:
 async def on_http(request: Request, error: Exception) -> Response:
     """Answer what the framework has refused: no such path, no such method."""
     assert isinstance(error, HTTPException)
-    code = _CODES.get(error.status_code, "invalid_payload")
-    answer = refused(
-        ArenaError(code, f"{request.method} of this path is required to be served; received {error.detail}")
-    )
-    answer.headers.update(error.headers or {})
+    code, told = _CODES.get(error.status_code, "invalid_payload"), dict(error.headers or {})
+    if code == "not_found":
+        detail = f"a path that is served is required; received {request.url.path[:200]!r}"
+    elif code == "method_not_allowed":
+        allowed = {each.strip() for each in told.pop("Allow", "").split(",")}
+        # What answers the one answers the other.
+        told["Allow"] = ", ".join(sorted(allowed | {"HEAD"} if "GET" in allowed else allowed))
+        detail = f"{told['Allow'].replace(', ', ' or ')} is required of this path; received {request.method}"
+    else:
+        detail = f"a request of the protocol is required; received one of status {error.status_code}"
+    answer = refused(ArenaError(code, detail))
+    answer.headers.update(told)
     return answer
 
 
@@ -49,7 +56,8 @@ async def on_query(request: Request, error: Exception) -> Response:
     """Answer a path or a query whose values no route takes."""
     assert isinstance(error, RequestValidationError)
     first = error.errors()[0]
-    return refused(ArenaError("invalid_payload", str(first["msg"]), path_of(tuple(first["loc"][1:]))))
+    # Where in a request it stands goes without saying.
+    return refused(wrong(first | {"loc": first["loc"][1:]}))
 
 
 async def on_fault(request: Request, error: Exception) -> Response:

@@ -9,13 +9,13 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from openoutcry.arena.protocol import BASE, MOST_DISPLAY_NAME, MOST_EMAIL, ArenaError
+from openoutcry.arena.protocol import BASE, MOST_EMAIL, ArenaError, shown
 from openoutcry.arena.server.asking import Door
 from openoutcry.arena.server.front import check_media, headers_of, read_body
 from openoutcry.arena.server.settings import Settings
 from openoutcry.arena.store.entries import Registering, RotatingKey
 from openoutcry.arena.store.writer import Writer
-from openoutcry.arena.strict import json_text, slug_at, text_at
+from openoutcry.arena.strict import json_text, name_at, slug_at, text_at
 
 _EMAIL = re.compile(r"[^@\s\x00-\x1f\x7f]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?\.[A-Za-z]{2,}")
 
@@ -40,10 +40,11 @@ class Registrations:
         check_media(headers)
         told = _object(body)
         slug = slug_at("slug", told.get("slug"))
-        texts = (("display_name", MOST_DISPLAY_NAME), ("contact_email", MOST_EMAIL))
-        name, email = (text_at(field, told.get(field), most, "invalid_registration") for field, most in texts)
+        name = name_at(told.get("display_name"))
+        email = text_at("contact_email", told.get("contact_email"), MOST_EMAIL, "invalid_registration")
         if email is not None and not _EMAIL.fullmatch(email):
-            raise ArenaError("invalid_registration", "an e-mail address is required, or none", "contact_email")
+            wanted = "an e-mail address is required, or none"
+            raise ArenaError("invalid_registration", f"{wanted}; received {shown(email)}", "contact_email")
         bucket = self._door.bucket(request)
         entry = Registering(slug, name, email, self._settings.clock(), bucket, self._settings.register_cap)
         return shown_key(201, slug, await self._writer.written(entry), self._settings.public)
@@ -76,5 +77,5 @@ def shown_key(status: int, slug: str, key: str, public: str) -> Response:
 def _object(body: bytes) -> dict[str, Any]:
     told = json.loads(json_text(body))
     if not isinstance(told, dict):
-        raise ArenaError("invalid_payload", f"an object is required; received {type(told).__name__}")
+        raise ArenaError("invalid_payload", f"an object is required; received {shown(told)}")
     return told

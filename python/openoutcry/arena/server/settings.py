@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from ipaddress import IPv4Network, IPv6Network, ip_network
@@ -10,6 +11,8 @@ from openoutcry.arena.log.notes import WITNESS, VerifierKey
 from openoutcry.arena.times import CADENCE, now
 from openoutcry.errors import refusal
 
+_PUBLIC = re.compile(r"https?://(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~-]+)*")
+
 
 def networks_of(texts: tuple[str, ...]) -> tuple[IPv4Network | IPv6Network, ...]:
     """Return networks of their texts, such as `10.0.0.0/8`.
@@ -17,10 +20,27 @@ def networks_of(texts: tuple[str, ...]) -> tuple[IPv4Network | IPv6Network, ...]
     Raises:
         OpenOutcryError: `argument_invalid`: one is none.
     """
+    return tuple(map(_network, texts))
+
+
+def _network(text: str) -> IPv4Network | IPv6Network:
     try:
-        return tuple(ip_network(each, strict=False) for each in texts)
+        return ip_network(text, strict=False)
     except ValueError as error:
-        raise refusal("argument_invalid", f"networks such as 10.0.0.0/8 are required; received {error}") from error
+        wanted = "networks such as 10.0.0.0/8 are required"
+        raise refusal("argument_invalid", f"{wanted}; received {text[:80]!r}") from error
+
+
+def public_of(text: str) -> str:
+    """Return where an arena is found, or nothing where that is not said.
+
+    Raises:
+        OpenOutcryError: `argument_invalid`: it is no address to which a path can be added.
+    """
+    if text and not _PUBLIC.fullmatch(text):
+        wanted = "an address such as https://arena.example, without a slash at its end, is required"
+        raise refusal("argument_invalid", f"{wanted}; received {text[:200]!r}")
+    return text
 
 
 def witnesses_of(texts: tuple[str, ...]) -> tuple[VerifierKey, ...]:

@@ -18,7 +18,8 @@ from openoutcry.arena.snapshots.kinds import SnapshotError
 from openoutcry.arena.snapshots.times import parse_time, show_time
 from openoutcry.arena.sources.fetching import Capture
 from openoutcry.arena.sources.memory import dump, read_memory
-from openoutcry.arena.sources.observing import Observer
+from openoutcry.arena.sources.observing import FETCHED, Observer
+from openoutcry.arena.sources.told import member, object_of, texts
 
 MEMORY = "memory.json"
 
@@ -75,13 +76,22 @@ def replay(folder: Path) -> Iterator[Snapshot]:
     An edge at which every source was down has none.
 
     Raises:
-        SnapshotError: A file cannot be read, or an edge's captures are from after it.
+        SnapshotError: There is no edge, a file cannot be read, or an edge's captures are from after it. At the end: no
+            source answered at any edge.
     """
-    observer = Observer()
+    if not folder.is_dir() or not _places(folder):
+        wanted = "captures, in a folder for each edge such as 2026-05-08T12-00-00Z, are required"
+        raise SnapshotError(f"{wanted}; received '{folder}', which has none")
+    observer, n_edges, n_made = Observer(), 0, 0
     for as_of, captures in load(folder):
         observation = observer.observe(as_of, captures)
+        n_edges += 1
         if not observation.is_down:
+            n_made += 1
             yield build(as_of, observation.seen)
+    if not n_made:
+        came = f"{n_edges:,}, at none of which did {', '.join(FETCHED)}"
+        raise SnapshotError(f"an edge at which a source answered is required; received {came}")
 
 
 def remember(folder: Path, observer: Observer) -> None:
@@ -132,25 +142,33 @@ def _edge(place: Path) -> tuple[datetime, list[Capture]]:
     try:
         date, _, hour = place.name.partition("T")
         as_of = parse_time(f"{date}T{hour.replace('-', ':')}")
-        return as_of, [_read(path) for path in sorted(place.glob("*.json"), key=_order)]
-    except (KeyError, OSError, TypeError, ValueError) as error:
-        raise SnapshotError(f"the captures of {place.name} cannot be read: {error}") from error
+    except ValueError as error:
+        wanted = "a folder named by its edge, such as 2026-05-08T12-00-00Z, is required"
+        raise SnapshotError(f"the captures of {place.name} cannot be read: {wanted}") from error
+    return as_of, [_read(path) for path in sorted(place.glob("*.json"), key=_order)]
 
 
 def _order(path: Path) -> tuple[str, int]:
     source, _, count = path.stem.rpartition(".")
+    if not count.isascii() or not count.isdigit():
+        wanted = "files named by source and number, such as rss.0.json, are required"
+        raise SnapshotError(f"the captures of {path.parent.name} cannot be read: {wanted}; received {path.name!r}")
     return source, int(count)
 
 
 def _read(path: Path) -> Capture:
-    told = json.loads(path.read_text(encoding="utf-8"))
-    return Capture(
-        source=_order(path)[0],
-        part=told["part"],
-        url=told["url"],
-        fetched_at=parse_time(told["fetched_at"]),
-        status=told["status"],
-        headers=told["headers"],
-        body=path.with_suffix(".raw").read_bytes(),
-        error=told["error"],
-    )
+    try:
+        told = object_of(path.read_bytes())
+        return Capture(
+            source=_order(path)[0],
+            part=member(told, "part", str),
+            url=member(told, "url", str),
+            fetched_at=parse_time(member(told, "fetched_at", str)),
+            status=member(told, "status", int),
+            headers=texts(told, "headers", dict),
+            body=path.with_suffix(".raw").read_bytes(),
+            error=member(told, "error", str, type(None)),
+        )
+    except (OSError, ValueError) as error:
+        why = f"'{error.filename}': {error.strerror}" if isinstance(error, OSError) else error
+        raise SnapshotError(f"the captures of {path.parent.name} cannot be read: {path.name}: {why}") from error

@@ -52,13 +52,14 @@ class Live:
         # An edge may have been captured by who was stopped before it: it is made of that, and asked for no second time.
         self._observer = resume(folder, before=clock())
         self._observation: Observation | None = None
+        self._kept: Observation | None = None
 
     def prepare(self, edge: datetime) -> None:
         """Ask all sources for an edge that has not come yet, and keep what they say."""
         found = captured(self._folder, edge)
         if found is None:
             fetcher = Fetcher(self._client, self._clock, self._observer.known, until=edge)
-            found = gather(fetcher, self._plan)
+            found = gather(fetcher, self._curated(edge))
             save(self._folder, edge, found)
         seen = self._observation = self._observer.observe(edge, found)
         # The operator is told of what went wrong; who reads a snapshot sees it in the snapshot.
@@ -68,6 +69,15 @@ class Live:
             lost = ", ".join(f"{n} {why}" for why, n in sorted(seen.lost.items()) if n)
             _LOGGER.warning("%s: left out: %s", show_time(edge), lost)
 
+    def _curated(self, edge: datetime) -> Plan:
+        """Return the plan with the operator's files as they are, or were last."""
+        try:
+            self._plan = self._plan.anew()
+        except OSError as error:
+            why = f"'{error.filename}': {error.strerror}"
+            _LOGGER.warning("%s: as it was read last: %s", show_time(edge), why)
+        return self._plan
+
     def snapshot(self, edge: datetime) -> Snapshot | None:
         """Return the snapshot of an edge.
 
@@ -76,8 +86,10 @@ class Live:
         seen = self._observation
         if seen is None or seen.as_of != edge:
             return None
-        remember(self._folder, self._observer)
-        if seen.is_down:
-            _LOGGER.warning("%s: nothing is published, since no source answered", show_time(edge))
-            return None
-        return build(edge, seen.seen)
+        # A season asks every second until something is published: kept and told is each edge once.
+        if self._kept is not seen:
+            remember(self._folder, self._observer)
+            self._kept = seen
+            if seen.is_down:
+                _LOGGER.warning("%s: nothing is published, since no source answered", show_time(edge))
+        return None if seen.is_down else build(edge, seen.seen)

@@ -63,7 +63,8 @@ def read_memory(raw: bytes) -> Memory:
             events={each["id"]: Event(**each | {"added_at": parse_time(each["added_at"])}) for each in read["events"]},
         )
     except (KeyError, TypeError, ValueError) as error:
-        raise SnapshotError(f"what was remembered cannot be read: {type(error).__name__}: {error}") from error
+        wanted = "`memory.json` as it was written, or none, since it follows from the captures, is required"
+        raise SnapshotError(f"what was remembered cannot be read: {wanted}; received another") from error
 
 
 def _plain(value: object) -> str:

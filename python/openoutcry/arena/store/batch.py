@@ -16,6 +16,7 @@ from openoutcry.arena.log.records import Record, seal, seal_submission
 from openoutcry.arena.log.writer import LogWriter
 from openoutcry.arena.store.state import State
 from openoutcry.arena.store.tables import decisions, meta, records
+from openoutcry.arena.times import text_of
 
 HELD = 500_000
 """Markets of agents that are remembered, before they are asked for anew."""
@@ -107,21 +108,27 @@ class Batch:
         self._log, self._end, self._ids = log, log.end, known.ids
         self._rows: dict[Table, list[tuple[Any, ...]]] = defaultdict(list)
         self._after: list[Callable[[State], None]] = []
-        self._is_changed = False
+        self._is_changed, self._newest = False, state.newest
 
-    def record(self, entry: Mapping[str, Any]) -> Record:
-        """Make a record of an entry for the log, and return it in its place."""
+    def moment(self, at: int) -> int:
+        """Return a moment, or the log's newest where that is later: its times rise."""
+        return max(at, self._newest)
+
+    def record(self, entry: Mapping[str, Any], at: int) -> Record:
+        """Make a record of an entry for the log, of a moment, and return it in its place."""
         self._is_changed = True
-        return self._recorded(seal(entry, self._end), str(entry["type"]))
+        told = {"created_at" if entry["type"] == "log" else "at": text_of(at)}
+        return self._recorded(seal({**entry, **told}, self._end), str(entry["type"]), at)
 
     def submission(
-        self, members: Sequence[str], decided: Sequence[tuple[str, str, str | None, str | None]]
+        self, members: Sequence[str], decided: Sequence[tuple[str, str, str | None, str | None]], received_at: int
     ) -> tuple[Record, str]:
         """Make a record of a submission, and return it with the bodies that open it."""
         record, opened = seal_submission(members, decided, self._end)
-        return self._recorded(record, "submission"), opened
+        return self._recorded(record, "submission", received_at), opened
 
-    def _recorded(self, record: Record, type_: str) -> Record:
+    def _recorded(self, record: Record, type_: str, at: int) -> Record:
+        self._newest = at
         self._end = record.link
         self.sealed.append(record)
         self.add(records, record.seq, type_, record.text)
@@ -158,6 +165,7 @@ class Batch:
         """Let the server know."""
         for change in self._after:
             change(self.state)
+        self.state.newest = self._newest
         # After them: what is made of a state by its number is then never of an older one.
         self.state.changes += self._is_changed
 

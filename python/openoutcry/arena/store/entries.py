@@ -19,7 +19,7 @@ from openoutcry.arena.scoring.facts import STATUSES
 from openoutcry.arena.scoring.settlement import EXCLUDED, SETTLED, standing
 from openoutcry.arena.store.batch import Batch
 from openoutcry.arena.store.state import GRACE, Agent, Market, State
-from openoutcry.arena.store.tables import agents, days, markets, meta, quotes, registrations, snapshots
+from openoutcry.arena.store.tables import agents, days, markets, quotes, registrations, snapshots
 from openoutcry.arena.times import DAY, SECOND, day_of, text_of
 
 CORRECTIONS = ("amended", "void", "scalar")
@@ -76,17 +76,16 @@ class Registering(Told):
         taken = select(agents.c.id).where(agents.c.slug == self.slug)
         if batch.connection.execute(taken).first() is not None:
             raise ArenaError("slug_taken", f"a slug that nobody has is required; received {self.slug!r}", "slug")
+        at = batch.moment(self.at)
         self._reserve(batch)
         key = new_key()
         digest = key_digest(key)
         row = {"slug": self.slug, "display_name": self.display_name, "contact_email": self.contact_email}
-        made = batch.connection.execute(
-            insert(agents).values(**row, created_at=self.at, key_sha256=digest, suspended=False)
-        )
+        made = batch.connection.execute(insert(agents).values(**row, created_at=at, key_sha256=digest, suspended=False))
         assert made.inserted_primary_key is not None
-        agent = Agent(int(made.inserted_primary_key[0]), self.slug, self.display_name, self.at, digest)
-        told = {"agent_slug": self.slug, "display_name": self.display_name or self.slug, "at": text_of(self.at)}
-        batch.record({"type": "agent"} | told | {"key_sha256": fingerprint(digest)})
+        agent = Agent(int(made.inserted_primary_key[0]), self.slug, self.display_name, at, digest)
+        told = {"agent_slug": self.slug, "display_name": self.display_name or self.slug}
+        batch.record({"type": "agent"} | told | {"key_sha256": fingerprint(digest)}, at)
 
         def known(state: State) -> None:
             state.agents[self.slug] = state.keys[digest] = agent
@@ -122,8 +121,8 @@ class RotatingKey(Told):
         key = new_key()
         digest = key_digest(key)
         batch.connection.execute(update(agents).where(agents.c.id == agent.id).values(key_sha256=digest))
-        told = {"agent_slug": self.slug, "display_name": agent.display_name or self.slug, "at": text_of(self.at)}
-        batch.record({"type": "key"} | told | {"key_sha256": fingerprint(digest)})
+        told = {"agent_slug": self.slug, "display_name": agent.display_name or self.slug}
+        batch.record({"type": "key"} | told | {"key_sha256": fingerprint(digest)}, batch.moment(self.at))
 
         def known(state: State) -> None:
             before = state.agents[self.slug]
@@ -143,18 +142,19 @@ class Suspending(Told):
     reason: str
     at: int
 
-    def plan(self, batch: Batch) -> None:
-        """Note it."""
+    def plan(self, batch: Batch) -> int:
+        """Return the place of the record."""
         agent = known_agent(batch.state, self.slug)
         batch.connection.execute(update(agents).where(agents.c.id == agent.id).values(suspended=self.suspended))
         told = {"agent_slug": self.slug, "suspended": self.suspended, "reason": self.reason}
-        batch.record({"type": "suspension"} | told | {"at": text_of(self.at)})
+        written = batch.record({"type": "suspension"} | told, batch.moment(self.at))
 
         def known(state: State) -> None:
             changed = replace(state.agents[self.slug], suspended=self.suspended)
             state.agents[self.slug] = state.keys[changed.key_sha256] = changed
 
         batch.after(known)
+        return written.seq
 
 
 def known_agent(state: State, slug: str) -> Agent:
@@ -224,8 +224,9 @@ class Publishing(Told):
         coded = [self.bodies[name] for name in ("gzip", "br", "zstd")]
         batch.add(snapshots, self.as_of, digest, body, *coded)
         sizes = {"sha256": digest, "size": len(body)}
-        batch.record({"type": "snapshot"} | {"as_of": text_of(self.as_of), "at": text_of(self.at)} | sizes)
-        found = [self._listed(batch, each) for each in self.listings]
+        at = batch.moment(max(self.at, self.as_of))
+        batch.record({"type": "snapshot", "as_of": text_of(self.as_of)} | sizes, at)
+        found = [self._listed(batch, each, at) for each in self.listings]
 
         def known(state: State) -> None:
             state.markets.update((market.market_id, market) for market in found)
@@ -235,7 +236,7 @@ class Publishing(Told):
         batch.after(known)
         return digest
 
-    def _listed(self, batch: Batch, told: Listing) -> Market:
+    def _listed(self, batch: Batch, told: Listing, at: int) -> Market:
         """Keep what the snapshot says of a market, and its price."""
         row: dict[str, Any] = {
             "question": told.question,
@@ -245,7 +246,7 @@ class Publishing(Told):
             "last_as_of": self.as_of,
         }
         before = batch.state.markets.get(told.market_id)
-        if before is not None and self.at > before.decision_cutoff:
+        if before is not None and at > before.decision_cutoff:
             # What was decided is public since then: a market that opened anew would be decided by whoever copies.
             row["decision_cutoff"] = before.decision_cutoff
         if before is None:
@@ -308,13 +309,14 @@ class Resolving(Told):
         if (self.outcome in ("yes", "no")) != (self.status in ("determined", "amended", "finalized")):
             wanted = "an outcome of yes or no is required where there is a result, and none elsewhere"
             raise ArenaError("invalid_payload", f"{wanted}; received {self.outcome!r} with {self.status!r}")
-        if self.actual_close_time is not None and self.actual_close_time > self.at:
-            wanted = f"a market that has closed by {text_of(self.at)} is required"
+        at = batch.moment(self.at)
+        if self.actual_close_time is not None and self.actual_close_time > at:
+            wanted = f"a market that has closed by {text_of(at)} is required"
             raise ArenaError("invalid_payload", f"{wanted}; received {text_of(self.actual_close_time)}")
         is_said_again = self.outcome is not None and self.outcome == market.outcome
         # What is final because nobody disputed it in time may still be, and what was final by itself may not.
         is_disputed = (self.status, market.status) == ("disputed", "determined")
-        if self._is_final(market) and not (self.status in CORRECTIONS or is_said_again or is_disputed):
+        if _is_final(market, at) and not (self.status in CORRECTIONS or is_said_again or is_disputed):
             before = f"{market.market_id} is {market.status}, {market.outcome}"
             wanted = f"one of {', '.join(CORRECTIONS)} is required to correct what is final"
             raise ArenaError("invalid_payload", f"{wanted}; {before}")
@@ -323,23 +325,24 @@ class Resolving(Told):
         told["actual_close_time"] = (
             market.actual_close_time if self.actual_close_time is None else self.actual_close_time
         )
-        batch.connection.execute(update(markets).where(markets.c.id == market.id).values(**told, resolved_at=self.at))
+        batch.connection.execute(update(markets).where(markets.c.id == market.id).values(**told, resolved_at=at))
         closed = None if self.actual_close_time is None else text_of(self.actual_close_time)
         said = {"market_id": self.market_id, "status": self.status, "outcome": self.outcome}
-        said |= {"actual_close_time": closed, "source": self.source, "at": text_of(self.at)}
-        written = batch.record({"type": "resolution"} | said)
+        said |= {"actual_close_time": closed, "source": self.source}
+        written = batch.record({"type": "resolution"} | said, at)
 
         def known(state: State) -> None:
-            changed = replace(state.markets[self.market_id], **told, resolved_at=self.at)
+            changed = replace(state.markets[self.market_id], **told, resolved_at=at)
             state.markets[self.market_id] = changed
 
         batch.after(known)
         return written.seq
 
-    def _is_final(self, market: Market) -> bool:
-        if market.status is None or market.resolved_at is None:
-            return False
-        return standing(market.status, market.outcome, market.resolved_at, self.at, GRACE) in (SETTLED, EXCLUDED)
+
+def _is_final(market: Market, at: int) -> bool:
+    if market.status is None or market.resolved_at is None:
+        return False
+    return standing(market.status, market.outcome, market.resolved_at, at, GRACE) in (SETTLED, EXCLUDED)
 
 
 @dataclass(frozen=True)
@@ -353,45 +356,7 @@ class ClosingDay(Told):
         """Return the place of the record; None where the day needs none."""
         if self.date in batch.state.days or self.date < batch.state.began:
             return None
-        written = batch.record({"type": "day"} | {"date": self.date, "at": text_of(self.at), **batch.head()})
+        written = batch.record({"type": "day", "date": self.date} | batch.head(), batch.moment(self.at))
         batch.connection.execute(insert(days).values(date=self.date, seq=written.seq))
         batch.after(lambda state: state.days.add(self.date))
         return written.seq
-
-
-@dataclass(frozen=True)
-class Beginning(Told):
-    """The first record of a log: whose it is, and what signs it."""
-
-    origin: str
-    vkey: str
-    at: int
-
-    def plan(self, batch: Batch) -> int:
-        """Return the place of the record."""
-        salts = "a commitment, of 32 random bytes"
-        told = {"origin": self.origin, "vkey": self.vkey, "created_at": text_of(self.at), "salt_of": salts}
-        began = day_of(self.at)
-
-        def known(state: State) -> None:
-            state.began = began
-
-        batch.after(known)
-        return batch.record({"type": "log"} | told).seq
-
-
-@dataclass(frozen=True)
-class SettingRules(Told):
-    """How is scored from here on: a version, its parameters, past rates."""
-
-    version: str
-    parameters: Mapping[str, str | int]
-    base_rates: bytes
-    at: int
-
-    def plan(self, batch: Batch) -> int:
-        """Return the place of the record."""
-        digest = sha256(self.base_rates).hexdigest()
-        told = {"scoring_version": self.version, "parameters": dict(self.parameters), "base_rates_sha256": digest}
-        batch.add(meta, "base_rates", self.base_rates.decode())
-        return batch.record({"type": "scoring"} | told | {"at": text_of(self.at)}).seq

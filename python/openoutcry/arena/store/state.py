@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from typing import Any
 
 from sqlalchemy import Connection, select
 
 from openoutcry.arena.scoring import Parameters
 from openoutcry.arena.store.tables import agents, days, markets, records, snapshots
-from openoutcry.arena.times import SECOND
+from openoutcry.arena.times import SECOND, moment_of
 
 GRACE = Parameters().grace_s * SECOND
 """How long what is `determined` may be disputed."""
@@ -87,6 +88,7 @@ class State:
         latest: Moment of the newest snapshot; None before the first.
         days: Days in UTC that were closed.
         began: The day on which the log began.
+        newest: Moment of the log's last record.
         changes: How often anything but submissions has changed.
     """
 
@@ -97,6 +99,7 @@ class State:
     latest: int | None = None
     days: set[str] = field(default_factory=set)
     began: str = ""
+    newest: int = 0
     changes: int = 0
 
     def read(self, connection: Connection) -> None:
@@ -111,8 +114,14 @@ class State:
             found[row.market_id] = Market(**dict(row._mapping) | {"theaters": tuple(json.loads(row.theaters))})
         published = {row.as_of: row.sha256 for row in connection.execute(select(snapshots.c.as_of, snapshots.c.sha256))}
         first = connection.execute(select(records.c.record).where(records.c.seq == 0)).scalar()
+        last = connection.execute(select(records.c.record).order_by(records.c.seq.desc()).limit(1)).scalar()
         self.agents, self.keys, self.markets, self.snapshots = known, keys, found, published
         self.latest = max(published, default=None)
         self.days = set(connection.execute(select(days.c.date)).scalars())
         self.began = "" if first is None else str(json.loads(bytes(first))["created_at"])[:10]
+        self.newest = 0 if last is None else _moment_of(json.loads(bytes(last)))
         self.changes += 1
+
+
+def _moment_of(record: dict[str, Any]) -> int:
+    return next(moment_of(name, record[name]) for name in ("at", "received_at", "created_at") if name in record)

@@ -80,8 +80,8 @@ class Submitting:
             raise ArenaError("bad_auth", "`Authorization: Bearer <api_key>` with a key that is valid is required")
         if agent.suspended:
             raise ArenaError("suspended", "an agent that may submit is required; received one that is suspended")
-        # As the log has it, a submission is received after the snapshots that stand before it.
-        received_at = max(self.received_at, batch.state.latest or 0)
+        # As the log has it, a submission is received after all that stands before it.
+        received_at = batch.moment(self.received_at)
         accepted, rejected = self._parted(batch, received_at)
         if not accepted:
             raise _refused(rejected)
@@ -177,7 +177,7 @@ class Submitting:
         as_of = self.submission.snapshot_as_of
         submission_id, received = batch.new_id(received_at), text_of(received_at)
         members = (submission_id, self.agent.slug, received, text_of(as_of), batch.state.snapshots[as_of])
-        written, opened = batch.submission(members, [decided for decided, _ in accepted])
+        written, opened = batch.submission(members, [decided for decided, _ in accepted], received_at)
         agent, seq = self.agent.id, written.seq
         batch.add(submissions, seq, submission_id, agent, received_at, as_of, written.sha256, opened)
         taken = batch.accepted.of(batch.connection, agent)

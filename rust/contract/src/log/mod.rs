@@ -20,7 +20,8 @@ pub use sealing::{Decided, Head, Sealed, seal_submission};
 /// The most bytes that a record may have: entry bundles give them 16 bits.
 pub const LONGEST: usize = 65_535;
 
-/// Letters of a time up to its whole second.
+/// Letters of a time up to its day, and up to its whole second.
+const DAY: usize = 10;
 const SECOND: usize = 19;
 
 const NOT_EXACT: &str = "an object in canonical JSON without fractions is required; received another line";
@@ -45,6 +46,10 @@ pub struct Log {
     pub others: Vec<(usize, Range<usize>)>,
     /// The lines that are at fault, each once.
     pub faults: Vec<Fault>,
+    /// How many records there are of the days before the last record's.
+    ///
+    /// By their own times.
+    pub n_before_today: usize,
     submissions: Vec<Submission>,
 }
 
@@ -158,9 +163,9 @@ struct Reader<'a> {
     log: Log,
     /// The hash of each snapshot by its time, both as they are written.
     snapshots: BTreeMap<&'a str, &'a str>,
-    /// The second of the newest snapshot so far.
+    /// The newest second that any record so far says.
     ///
-    /// What comes after it in the log was not received before.
+    /// What comes after it in the log did not happen before.
     newest: &'a str,
     /// The name of each submission, as it is written.
     ids: BTreeSet<&'a str>,
@@ -188,16 +193,32 @@ impl<'a> Reader<'a> {
         if kind == "\"submission\"" {
             return self.submit(line);
         }
-        self.log.others.push((line, place(self.content, text)));
         let (as_of, digest) = (value("as_of"), value("sha256"));
+        self.log.others.push((line, place(self.content, text)));
         let is_new = || shapes::text(as_of) && shapes::text(digest) && !self.snapshots.contains_key(as_of);
         if kind == "\"snapshot\"" {
             if !is_new() {
                 return Some("a new `as_of` and a `sha256` are required; received others".to_owned());
             }
             self.snapshots.insert(as_of, digest);
-            self.newest = self.newest.max(shapes::sorted(as_of).map_or("", |moment| &moment[..SECOND]));
         }
+        // A snapshot is published after the moment that it is of.
+        let least = shapes::sorted(as_of).map_or("", |moment| &moment[..SECOND]);
+        self.date(line, if line == 0 { "created_at" } else { "at" }, least)
+    }
+
+    /// Takes note of when a record was made, and returns what is wrong with it.
+    ///
+    /// The member of that name says it.
+    fn date(&mut self, line: usize, name: &str, least: &str) -> Option<String> {
+        let (value, least) = (shapes::value(&self.members, name).unwrap_or("none"), self.newest.max(least));
+        let Some(moment) = shapes::sorted(value).filter(|moment| *moment >= least) else {
+            return Some(format!("`{name}` from {least} on is required, as in the log before; received {value}"));
+        };
+        if self.newest.get(..DAY).is_some_and(|day| day < &moment[..DAY]) {
+            self.log.n_before_today = line;
+        }
+        self.newest = &moment[..SECOND];
         None
     }
 
@@ -218,10 +239,7 @@ impl<'a> Reader<'a> {
         if self.snapshots.get(as_of) != Some(&digest) {
             return Some(format!("a snapshot that the log has before is required; received {as_of}"));
         }
-        let received = value("received_at");
-        let is_late = shapes::sorted(received).is_some_and(|moment| moment >= self.newest);
-        let wanted = || format!("`received_at` from {} on is required, as the log has been there", self.newest);
-        (!is_late).then(|| format!("{}; received {received}", wanted()))
+        self.date(line, "received_at", "")
     }
 }
 

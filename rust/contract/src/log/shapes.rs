@@ -22,7 +22,16 @@ const KINDS: [(&str, &[(&str, Kind)]); 9] = [
             ("status", status),
         ],
     ),
-    ("scoring", &[("at", time), ("base_rates_sha256", hex), ("parameters", parameters), ("scoring_version", text)]),
+    (
+        "scoring",
+        &[
+            ("at", time),
+            ("base_rates", |value| value.starts_with('[')),
+            ("base_rates_sha256", hex),
+            ("parameters", parameters),
+            ("scoring_version", text),
+        ],
+    ),
     ("snapshot", &[("as_of", time), ("at", time), ("sha256", hex), ("size", integer)]),
     (
         "submission",

@@ -1,0 +1,139 @@
+"""The template bot: it decides once, waits for a server that is away, and says why it ends."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from arena_served import served
+from commands import typed
+
+pytest.importorskip("fastapi")
+pytest.importorskip("cryptography")
+pytest.importorskip("sqlalchemy")
+pytest.importorskip("httpx")
+
+import httpx
+
+from openoutcry.arena import verifier
+from openoutcry.arena.client import ArenaClient, keep_receipt, patiently
+from openoutcry.arena.demo import QUESTIONS
+from openoutcry.arena.protocol import ArenaError
+
+pytestmark = pytest.mark.once
+
+BOT = Path(__file__).resolve().parents[1] / "examples" / "arena_bot.py"
+
+
+def bot(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(BOT), "My-Bot", *words]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=60)
+
+
+@contextmanager
+def faltering(url: str) -> Iterator[str]:
+    """Stand before a server: the first answer is 503, the first receipt a connection that breaks."""
+    asked = list[str]()
+
+    class Between(BaseHTTPRequestHandler):
+        def hand_on(self) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            asked.append(self.path)
+            if len(asked) == 1:
+                self.say(503, b"<html>")
+                return
+            found = httpx.request(self.command, url + self.path, content=body, headers=dict(self.headers))
+            if self.path.endswith("/decisions") and asked.count(self.path) == 1:
+                return
+            self.say(found.status_code, found.content)
+
+        def say(self, status: int, content: bytes) -> None:
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        do_GET = do_POST = hand_on  # noqa: N815 the names that are called
+
+        def log_message(self, *words: object) -> None:
+            """Say nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Between) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def test_the_bot_decides_once_waits_for_its_server_and_ends_when_it_is_suspended(tmp_path: Path) -> None:
+    """R-26, R-29, R-36: one submission of a snapshot, a receipt that verifies, a key for its owner's eyes."""
+    with served(tmp_path) as url:
+        vkey = httpx.get(f"{url}/registry/vkey").text.strip()
+        with faltering(url) as between:
+            first = bot(tmp_path, "--url", between)
+        assert (first.returncode, first.stderr) == (0, "")
+        away, broken, accepted = first.stdout.splitlines()
+        assert away.startswith("away: unavailable: an answer of an Arena in JSON is required; received status 503")
+        assert (away.endswith("; again in 1 s"), broken.endswith("; again in 1 s")) == (True, True)
+        assert f": {len(QUESTIONS)} of {len(QUESTIONS)}, " in accepted
+        again = bot(tmp_path, "--url", url)
+        assert (again.returncode, again.stderr) == (0, "")
+        receipts = list(tmp_path.glob("*.receipt.json"))
+        # Two where an edge came between.
+        assert len(receipts) == 1 + again.stdout.count("\naccepted on")
+        for each in receipts:
+            assert verifier.main(["receipt", str(each), "--vkey", vkey]) == 0
+            told = json.loads(each.read_text())
+            assert each.name == f"{told['submission_id']}.receipt.json"
+        assert typed("arena", "suspend", "my-bot", "why", cwd=tmp_path).returncode == 0
+        ended = bot(tmp_path, "--url", url)
+    assert ended.returncode == 1
+    assert ended.stderr.startswith("error: suspended: ")
+    assert ended.stderr.count("\n") == 1
+    assert (tmp_path / "my-bot.key").stat().st_mode & 0o077 == 0
+
+
+def test_an_address_that_is_none_is_not_waited_for(tmp_path: Path) -> None:
+    done = bot(tmp_path, "--url", "junk")
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
+    assert done.stderr.startswith("error: ")
+
+
+def test_pauses_grow_up_to_a_minute_and_are_as_long_as_a_server_says() -> None:
+    answers = [httpx.Response(503, headers={"Retry-After": "90"}, json={"error": "unavailable", "detail": "full"})]
+    answers += [httpx.Response(502, text="<html>")] * 7 + [httpx.Response(200, json={"as_of": None})]
+    lines, pauses = list[str](), list[float]()
+    with ArenaClient("http://arena", transport=httpx.MockTransport(lambda _: answers.pop(0))) as client:
+        assert patiently(client.markets, lines.append, pauses.append) == {"as_of": None}
+    assert pauses == [90, 2, 4, 8, 16, 32, 60, 60]
+    assert lines[0] == "away: unavailable: full; again in 90 s"
+    assert "received status 502 of http://arena/v2/competition/markets" in lines[1]
+
+
+def test_what_is_refused_for_good_is_not_asked_again() -> None:
+    for answer in (httpx.Response(404, text="<html>"), httpx.Response(403, json={"error": "suspended", "detail": "x"})):
+        with (
+            ArenaClient("http://arena", transport=httpx.MockTransport(lambda _, answer=answer: answer)) as client,
+            pytest.raises(ArenaError, match=r"not_found|suspended"),
+        ):
+            patiently(client.markets, pytest.fail, pytest.fail)
+
+
+def test_a_receipt_is_never_written_over(tmp_path: Path) -> None:
+    receipt = {"submission_id": "01A", "n": 1}
+    kept = keep_receipt(receipt, tmp_path)
+    assert kept == tmp_path / "01A.receipt.json"
+    assert keep_receipt(receipt | {"n": 2}, tmp_path) == kept
+    assert json.loads(kept.read_text()) == receipt
+    named = keep_receipt(receipt, tmp_path / "mine.json")
+    assert named.name == "mine.json"
