@@ -2,6 +2,7 @@ use std::sync::OnceLock;
 
 use crate::as_of::AsOf;
 use crate::columns::Columns;
+use crate::content;
 use crate::csv_text;
 use crate::date;
 use crate::error::DataError;
@@ -364,6 +365,23 @@ impl Dataset {
     pub fn index_of(&self, name: &str) -> Option<usize> {
         let found = self.by_name.binary_search_by(|i| self.symbols[*i].as_str().cmp(name));
         found.ok().map(|place| self.by_name[place])
+    }
+
+    /// Returns everything a number can depend on, as bytes.
+    ///
+    /// The fingerprint is their SHA-256.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        fingerprint::bytes(self)
+    }
+
+    /// Returns the market of bytes that [`Dataset::to_bytes`] has written.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if they are no market, or one written in another way.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, DataError> {
+        content::read(bytes)
     }
 
     /// Returns the SHA-256 of everything a number can depend on.

@@ -6,6 +6,7 @@
 mod as_of;
 mod book;
 mod columns;
+mod content;
 mod costs;
 mod csv_text;
 mod dataset;

@@ -1,0 +1,5 @@
+import init from "./openoutcry_wasm.js";
+
+await init();
+
+export * from "./engine.js";
