@@ -126,6 +126,15 @@ def test_a_line_of_any_other_form_is_told_in_a_line(
         both(folder, capsys)
 
 
+def test_a_moment_that_is_none_is_told_on_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is in the name of a file, too."""
+    folder, lines = write(tmp_path, FILES), FILES["log.jsonl"].splitlines()
+    place = next(place for place, line in enumerate(lines) if b'"type":"snapshot"' in line)
+    made = canonical(json.loads(lines[place]) | {"as_of": "\u2028one\ntwo\u00e9"}).encode()
+    (folder / "log.jsonl").write_bytes(b"".join(each + b"\n" for each in [*lines[:place], made, *lines[place + 1 :]]))
+    assert any("\\u2028one\\ntwo" in line for line in both(folder, capsys))
+
+
 def test_a_checkpoint_that_was_kept_is_told_of_by_its_own_name(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

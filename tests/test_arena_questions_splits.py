@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -146,7 +147,7 @@ def test_results_that_come_later_than_they_are_due_are_counted(tmp_path: Path) -
     assert len(late) > 2
     assert {each.told[0].outcome for each in late if each.told} == {"no"}, "the bias"
     told = f"{len(late)} of 120 markets had no result yet when it was due and a split ended"
-    more = f"settling hours of 48 cover {len(late)} of them"
+    more = "settling hours of 48 hold all results that came"
     assert layout.warning == f"{told}, so that YES may be too frequent there; {more}"
     assert past.layout(Sampling(settling_hours=48)).warning is None
     unsettled = [replace(each, told=()) if each in late[:2] else each for each in markets]
@@ -154,6 +155,17 @@ def test_results_that_come_later_than_they_are_due_are_counted(tmp_path: Path) -
     warned = PastSeason.read(folder).layout(Sampling()).warning
     assert warned is not None
     assert warned.endswith("there; 2 have none to this day")
+
+
+@pytest.mark.parametrize("seed", range(count(20, 2)))
+def test_the_hours_that_a_warning_says_are_enough(seed: int, tmp_path: Path) -> None:
+    """Splits end elsewhere with other hours; disputes and amendments are late by days."""
+    past = PastSeason.read(exported(tmp_path, *season(seed)))
+    warned = past.layout(Sampling(settling_hours=0)).warning
+    said = re.search(r"settling hours of (\d+) hold", warned or "")
+    assert said is not None or "none to this day" in (warned or "")
+    again = past.layout(Sampling(settling_hours=int(said[1]) if said else 0)).warning
+    assert again is None or "settling hours" not in again
 
 
 def test_who_is_settled_late_is_told_by_the_command_and_void_markets_are_not_late(tmp_path: Path) -> None:
@@ -168,7 +180,7 @@ def test_who_is_settled_late_is_told_by_the_command_and_void_markets_are_not_lat
     done = typed("arena", "questions", folder, "--out", tmp_path / "q")
     assert done.returncode == 0
     assert done.stderr.startswith("warning: 1 of 4 markets had no result yet when it was due and a split ended, ")
-    assert done.stderr.endswith("; settling hours of 90 cover 1 of them\n")
+    assert done.stderr.endswith("; settling hours of 90 hold all results that came\n")
     told = f"1 without a result for good, 1 with results that are due until {at(472)}, 2 not shown open"
     assert f"\nof 5 markets: 1 in train, {told} between the embargo and their results\n" in done.stdout
 

@@ -155,6 +155,13 @@ def test_a_season_that_cannot_be_asked_about_is_refused_before_any_episode(
         env.taskset.load()
 
 
+def test_results_that_came_late_are_told_in_the_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    markets = [Listed(f"KX{hours}", 0, 50, 60, (Told(hours),)) for hours in (61, 62, 160)]
+    environment(exported(tmp_path, markets, [*HOURS, 170.0])).taskset.load()
+    (told,) = caplog.messages
+    assert told.startswith("1 of 3 markets had no result yet when it was due and a split ended")
+
+
 @pytest.mark.parametrize("name", ["every_hours", "embargo_hours", "settling_hours"])
 def test_hours_that_are_none_are_refused(folder: Path, name: str) -> None:
     with pytest.raises(ValueError, match=name):

@@ -107,9 +107,12 @@ class Layout:
         if not late:
             return None
         told = f"{len(late):,} of {len(self._fates):,} markets had no result yet when it was due and a split ended"
-        waits = [known - close for close, known in map(self._fates.__getitem__, late) if known is not None]
-        more = [f"settling hours of {math.ceil(max(waits) / HOUR)} cover {len(waits):,} of them"] if waits else []
-        more += [f"{len(late) - len(waits):,} have none to this day"] if len(waits) < len(late) else []
+        n_none = sum(self._fates[name].known_us is None for name in late)
+        more = [f"{n_none:,} have none to this day"] if n_none else []
+        if n_none < len(late):
+            # Of all markets: with more hours the splits end elsewhere, and others would be late.
+            waits = [known - close for close, known in self._fates.values() if known is not None]
+            more.insert(0, f"settling hours of {math.ceil(max(waits) / HOUR)} hold all results that came")
         return f"{told}, so that YES may be too frequent there; {', '.join(more)}"
 
     def _is_missing(self, fate: Fate, end_us: int) -> bool:

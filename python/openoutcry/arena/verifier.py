@@ -320,7 +320,7 @@ class Export:
     def _check_files(self) -> None:
         found = {}.fromkeys(f"snapshots/{each.name}" for each in (self.folder / "snapshots").glob("*"))
         for file, digest in sorted((found | self.files).items()):
-            with _placed(self.faults, file):
+            with _placed(self.faults, json.dumps(file)[1:-1]):
                 _need("sha256", digest, sha256((self.folder / file).read_bytes()).hexdigest())
 
     def _check_reveals(self) -> None:

@@ -120,7 +120,8 @@ class _Audit:
         for path in sorted((self._folder / "snapshots").glob("*")):
             digests.setdefault(f"snapshots/{path.name}", None)
         for file, wanted in digests.items():
-            with self._place(file):
+            # Of a name that the log made up: on one line, whatever it is.
+            with self._place(json.dumps(file)[1:-1]):
                 content = (self._folder / file).read_bytes()
                 _need("its SHA-256", wanted, sha256(content).hexdigest())
 
