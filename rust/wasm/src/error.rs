@@ -26,6 +26,7 @@ slugged!(
     openoutcry::DecisionError,
     openoutcry::ReplayError,
     openoutcry::record::RecordError,
+    openoutcry::scenario::ScenarioError,
     openoutcry::StepError,
     openoutcry::StepJsonError,
     openoutcry_score::verdict::ScoreError

@@ -1,5 +1,4 @@
-import init from "./openoutcry_wasm.js";
-
-await init();
+// The engine is loaded before the module that asks it for its versions.
+import "./load-browser.js";
 
 export * from "./engine.js";

@@ -1,6 +1,4 @@
-import { readFileSync } from "node:fs";
-import { initSync } from "./openoutcry_wasm.js";
-
-initSync({ module: readFileSync(new URL("./openoutcry_wasm_bg.wasm", import.meta.url)) });
+// The engine is loaded before the module that asks it for its versions.
+import "./load-node.js";
 
 export * from "./engine.js";
