@@ -63,7 +63,7 @@ fn backtest<'a>(dataset: &'a Dataset, settings: &Settings, seed: u64) -> Result<
     })
 }
 
-/// Runs a function from observation JSON to decision JSON over a window, and records it.
+/// Runs a function from observation to decision, both JSON, and records it.
 #[wasm_bindgen]
 pub fn run_backtest(dataset: &Dataset, decide: &Function, told: &str, seed: u64) -> Result<Run, JsValue> {
     let Captured { agent_id, in_sample_trials, settings } = read("settings", told)?;
@@ -87,7 +87,9 @@ pub fn run_backtest(dataset: &Dataset, decide: &Function, told: &str, seed: u64)
     Ok(Run { run, record: Some(AgentTrajectory::new(&agent_id, vec![record], in_sample_trials)) })
 }
 
-/// Runs weights over a window: a row a bar of the market, of which those of the window count; NaN holds.
+/// Runs weights over a window: a row a bar of the market, in which NaN holds.
+///
+/// Of the rows those of the window count.
 #[wasm_bindgen]
 pub fn run_weights(dataset: &Dataset, weights: &[f64], settings: &str, seed: u64) -> Result<Run, JsValue> {
     let settings: Settings = read("settings", settings)?;

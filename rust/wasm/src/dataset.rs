@@ -23,7 +23,9 @@ impl Dataset {
         Self { core: Arc::new(core), name: None, commitment: None }
     }
 
-    /// Returns what records must call it; nothing where it has no name, and the record is believed.
+    /// Returns what records must call it.
+    ///
+    /// Of a market without a name the record is believed.
     pub(crate) fn known(&self) -> Option<DatasetName> {
         let fingerprint = Digest(self.core.fingerprint());
         self.name.clone().map(|name| DatasetName { commitment: self.commitment, fingerprint, name })
@@ -54,7 +56,9 @@ impl Dataset {
         openoutcry::Dataset::synthetic(n_symbols, n_days, seed).map(Self::of).map_err(to_js)
     }
 
-    /// Returns the market of a scenario whose key was revealed, 64 hexadecimal digits, with the key's commitment.
+    /// Returns the market of a scenario whose key was revealed, 64 hexadecimal digits.
+    ///
+    /// It has the commitment of that key.
     pub fn revealed(spec: &str, key: &str) -> Result<Self, JsValue> {
         let spec = spec_from_json(spec).map_err(|error| raise("argument_invalid", &error.to_string()))?;
         let digits = key.parse::<Digest>().map_err(|error| raise("argument_invalid", &format!("`key`: {error}")))?;
@@ -75,7 +79,9 @@ impl Dataset {
         self.clone()
     }
 
-    /// Returns everything that a number can depend on; the fingerprint is the SHA-256 of it.
+    /// Returns everything that a number can depend on.
+    ///
+    /// The fingerprint is its SHA-256.
     pub fn to_bytes(&self) -> Vec<u8> {
         self.core.to_bytes()
     }
