@@ -21,6 +21,7 @@ macro_rules! slugged {
 }
 
 slugged!(
+    openoutcry::BacktestError,
     openoutcry::ConfigError,
     openoutcry::DataError,
     openoutcry::DecisionError,
