@@ -30,7 +30,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo build test test-full test-train test-verifiers-next $(STAGES)
+.PHONY: help demo build wasm test test-full test-train test-everywhere test-verifiers-next $(STAGES)
 .PHONY: lint-rust lint-python lint-built test-crates test-instructions
 .PHONY: format bench instructions platforms pins clean
 
@@ -85,6 +85,17 @@ test-floor: $(FLOOR)/.built ## Test the wheel on the oldest numpy and gymnasium 
 # Not part of `test`: torch brings 5 GB of libraries for graphics cards, whatever the machine.
 test-train: $(TRAIN)/.built ## Train with Stable-Baselines3 and PufferLib, in an environment of their own
 	$(TRAIN)/bin/python -m pytest tests/train
+
+wasm: ## Build the engine for Node and browsers into rust/wasm/npm and the package
+	scripts/wasm
+
+# Not part of `test`: with the compiler of the engine for JavaScript it takes more than CI has left.
+test-everywhere: $(VENV)/.dev $(VENV)/.built ## Hold Node, Chromium, the npm package and pages of one file to the same bits
+	@scripts/install-system tests
+	cargo fmt --check --all --manifest-path rust/wasm/Cargo.toml
+	scripts/wasm
+	cargo clippy --manifest-path rust/wasm/Cargo.toml --workspace --locked --quiet --target wasm32-unknown-unknown -- -D warnings
+	$(PYTEST) $(PARALLEL) tests/everywhere
 
 # Not part of `test`: what is newest changes by the day, and so would the answer. `.ci/nightly` asks.
 test-verifiers-next: $(NEXT)/.built ## Test the environment on the newest pre-release of verifiers (what .ci/nightly runs)

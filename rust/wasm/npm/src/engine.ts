@@ -269,7 +269,8 @@ export function runBacktest(
   if (odd !== undefined) {
     throw refusal("shape_mismatch", `a row must have ${width} weights, one a symbol; received ${odd.length}`);
   }
-  const weights = Float64Array.from(decided.flatMap((row) => Array.from(row)));
+  const weights = new Float64Array(decided.length * width);
+  decided.forEach((row, bar) => weights.set(row, bar * width));
   return numbers(native.run_weights(nativeOf(dataset), weights, json(told), integer(seed)));
 }
 
