@@ -44,10 +44,14 @@ def said(command: Path, folder: Path, *words: str) -> str:
 
 def record(command: Path, folder: Path) -> None:
     """Write what a build says of itself, a run of it with its record, and what it makes of that record."""
-    (folder / "version.json").write_text(said(command, folder, "--version", "--json"), encoding="utf-8")
-    (folder / "run.json").write_text(said(command, folder, *RUN, "--json"), encoding="utf-8")
-    replayed = said(command, folder, "replay", "record.jsonl", "--data", "ecb-fx", "--json")
-    (folder / "replay.json").write_text(replayed, encoding="utf-8")
+    asked = {
+        "version.json": ("--version", "--json"),
+        "run.json": (*RUN, "--json"),
+        "replay.json": ("replay", "record.jsonl", "--data", "ecb-fx", "--json"),
+    }
+    for name, words in asked.items():
+        # As bytes: Windows would end the lines of a text in its own way.
+        (folder / name).write_bytes(said(command, folder, *words).encode())
 
 
 def installed(artefact: Path, folder: Path) -> Path:
