@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from arena_served import served
+from arena_served import between, served
 from commands import typed
 
 pytest.importorskip("fastapi")
@@ -42,45 +40,24 @@ def faltering(url: str) -> Iterator[str]:
     """Stand before a server: the first answer is 503, the first receipt a connection that breaks."""
     asked = list[str]()
 
-    class Between(BaseHTTPRequestHandler):
-        def hand_on(self) -> None:
-            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            asked.append(self.path)
-            if len(asked) == 1:
-                self.say(503, b"<html>")
-                return
-            found = httpx.request(self.command, url + self.path, content=body, headers=dict(self.headers))
-            if self.path.endswith("/decisions") and asked.count(self.path) == 1:
-                return
-            self.say(found.status_code, found.content)
+    def hand(path: str, ask: Callable[[], httpx.Response]) -> tuple[int, bytes] | None:
+        asked.append(path)
+        if len(asked) == 1:
+            return 503, b"<html>"
+        told = ask()
+        is_broken = path.endswith("/decisions") and asked.count(path) == 1
+        return None if is_broken else (told.status_code, told.content)
 
-        def say(self, status: int, content: bytes) -> None:
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
-
-        do_GET = do_POST = hand_on  # noqa: N815 the names that are called
-
-        def log_message(self, *words: object) -> None:
-            """Say nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Between) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_address[1]}"
-        finally:
-            server.shutdown()
-            thread.join()
+    with between(url, hand) as place:
+        yield place
 
 
 def test_the_bot_decides_once_waits_for_its_server_and_ends_when_it_is_suspended(tmp_path: Path) -> None:
     """R-26, R-29, R-36: one submission of a snapshot, a receipt that verifies, a key for its owner's eyes."""
     with served(tmp_path) as url:
         vkey = httpx.get(f"{url}/registry/vkey").text.strip()
-        with faltering(url) as between:
-            first = bot(tmp_path, "--url", between)
+        with faltering(url) as place:
+            first = bot(tmp_path, "--url", place)
         assert (first.returncode, first.stderr) == (0, "")
         away, broken, accepted = first.stdout.splitlines()
         assert away.startswith("away: unavailable: an answer of an Arena in JSON is required; received status 503")

@@ -7,16 +7,14 @@ import re
 import shutil
 import subprocess
 import sys
-import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
-from arena_served import served
+from arena_served import between, served
 from browser import chromium
 from commands import typed
 
@@ -60,31 +58,15 @@ def breaking(url: str) -> Iterator[str]:
     """Stand before a server, and break the connection of its first receipt, once it has been told."""
     broken = list[bool]()
 
-    class Between(BaseHTTPRequestHandler):
-        def hand_on(self) -> None:
-            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            told = httpx.request(self.command, url + self.path, content=body, headers=dict(self.headers))
-            if self.path.endswith("/decisions") and told.is_success and not broken:
-                broken.append(True)
-                return
-            self.send_response(told.status_code)
-            self.send_header("Content-Length", str(len(told.content)))
-            self.end_headers()
-            self.wfile.write(told.content)
+    def hand(path: str, ask: Callable[[], httpx.Response]) -> tuple[int, bytes] | None:
+        told = ask()
+        if path.endswith("/decisions") and told.is_success and not broken:
+            broken.append(True)
+            return None
+        return told.status_code, told.content
 
-        do_GET = do_POST = hand_on  # noqa: N815 the names that are called
-
-        def log_message(self, *words: object) -> None:
-            """Say nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Between) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_address[1]}"
-        finally:
-            server.shutdown()
-            thread.join()
+    with between(url, hand) as place:
+        yield place
     assert broken == [True]
 
 
@@ -117,8 +99,8 @@ def first_steps(page: Any, url: str, folder: Path) -> dict[str, Any]:
 def run_agent(url: str, folder: Path, first: dict[str, Any]) -> dict[str, Any]:
     """Let the agent in bash decide twice, over a connection that breaks, and return its last receipt."""
     agent = ("bash", ROOT / "examples" / "arena-agent.sh")
-    with breaking(url) as between:
-        done = run(*agent, between, "my-agent", cwd=folder)
+    with breaking(url) as place:
+        done = run(*agent, place, "my-agent", cwd=folder)
     assert (done.returncode, done.stderr.replace("curl: (52) Empty reply from server\n", "")) == (0, "")
     assert re.match(rf"accepted: [1-8] of [1-{len(QUESTIONS)}]\n", done.stdout)
     (kept,) = folder.glob("my-agent.*.receipt.json")

@@ -130,6 +130,14 @@ def test_while_a_board_is_made_others_are_shown_the_one_before(ground: Floor, mo
     assert meanwhile == [before]
 
 
+def test_the_document_says_what_a_season_is_called(ground: Floor) -> None:
+    """OpenAPI is true to what is served."""
+    asked = ground.client.get("/openapi.json").json()["paths"][f"{BASE}/leaderboard"]["get"]["parameters"]
+    (season,) = (each["schema"] for each in asked if each["name"] == "season")
+    assert season["pattern"] == "^(all|[0-9]{4}Q[1-4])$"
+    assert season["default"] == "all"
+
+
 def test_a_board_is_of_the_newest_rules(ground: Floor) -> None:
     """R-33: also where nothing else has changed."""
     assert ground.client.get(f"{BASE}/leaderboard").json()["scoring_version"] == "1"

@@ -105,12 +105,13 @@ def serve(
     import uvicorn
 
     from openoutcry.arena.demo import BASE_RATES
+    from openoutcry.arena.scoring.choosing import table_of
     from openoutcry.arena.seasons import GoingOn
     from openoutcry.arena.server.app import app_of
     from openoutcry.arena.server.settings import Settings, networks_of, public_of, witnesses_of
 
     # A season that is made up has a past that is made up, and says so.
-    rates = json.dumps(BASE_RATES).encode() if plan is None else b"[]"
+    rates = table_of(json.dumps(BASE_RATES if plan is None else []).encode())
     settings = Settings(
         public_of(public), rate_key, rate_anon, register_cap, networks_of(tuple(proxy)), witnesses_of(tuple(witness))
     )

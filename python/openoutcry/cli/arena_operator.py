@@ -111,11 +111,11 @@ def opened(folder: Path, database: str | None, *, base_rates: bytes | None = Non
     with _arena_extra():
         from sqlalchemy.exc import SQLAlchemyError
 
-        from openoutcry.arena.store.arena import KEY, Arena
+        from openoutcry.arena.store.arena import KEY, NO_RATES, Arena
     if base_rates is None and not (folder / KEY).exists():
         raise refusal("argument_invalid", f"the folder of an arena, with its `{KEY}`, is required; received '{folder}'")
     try:
-        return Arena(folder, database) if base_rates is None else Arena(folder, database, base_rates=base_rates)
+        return Arena(folder, database, base_rates=base_rates or NO_RATES)
     except SQLAlchemyError as error:
         told = str(getattr(error, "orig", None) or error).partition("\n")[0]
         raise refusal("argument_invalid", f"a database of an arena is required; received {told}") from error

@@ -17,7 +17,6 @@ from openoutcry.arena.scoring.facts import BaseRate, Parameters
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import OpenOutcryError
 
-FEES = ("fee_model", "fee_rate", "fee_step")
 MOST_TEXT, MOST_N = 200, 1_000_000_000
 _KINDS: Mapping[str, type] = {"theater": str, "rate": str, "n": int, "source": str, "period": str}
 
@@ -27,7 +26,7 @@ def chosen(before: Parameters, told: Mapping[str, str | None]) -> Parameters:
 
     Args:
         before: What is in force.
-        told: By their names, of `FEES`; None leaves one as it is.
+        told: `fee_model`, `fee_rate` and `fee_step`, by these names; None leaves one as it is.
 
     Raises:
         OpenOutcryError: `argument_invalid`: a model that does not exist, or a number that is none.

@@ -120,9 +120,7 @@ def _add_agents(app: FastAPI, arena: Arena, boards: Boards, door: Door) -> None:
         limit: Annotated[int, Query(ge=1, le=MOST_ROWS)] = 50,
         cursor: Annotated[int, Query(ge=0, description="`next_cursor` of the page before.")] = 0,
         theater: Annotated[Theater | None, Query(description="The board of one region.")] = None,
-        season: Annotated[
-            str, Query(description="A quarter such as `2026Q2`, or all.", json_schema_extra=_SEASON)
-        ] = ALL,
+        season: Annotated[str, _SEASON] = ALL,
         min_n: Annotated[int, Query(ge=0, description="Agents with so many scored decisions at least.")] = 0,
     ) -> dict[str, Any]:
         """Return agents by skill."""

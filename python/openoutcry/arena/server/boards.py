@@ -63,13 +63,9 @@ class Boards:
         """
         known = self.seasons()
         if season not in known:
-            raise ArenaError(
-                "invalid_payload", f"one of {', '.join(known)} is required; received {season[:32]!r}", "season"
-            )
+            raise _none("season", known, season)
         if theater is not None and theater not in THEATERS:
-            raise ArenaError(
-                "invalid_payload", f"one of {', '.join(THEATERS)} is required; received {theater[:32]!r}", "theater"
-            )
+            raise _none("theater", THEATERS, theater)
         made, asked = self._made, (season, theater)
         kept = None if made is None else made.boards.get(asked)
         if kept is not None and made is not None and made.key == self._key(self._settings.clock()):

@@ -98,8 +98,8 @@ def record_texts(connection: Connection, first: int = 0, end: int | None = None)
 def rules_of(connection: Connection) -> tuple[str, Parameters, bytes]:
     """Return the rules in force: version, parameters, table of past rates."""
     rates = connection.execute(select(meta.c.value).where(meta.c.key == "base_rates")).scalar_one()
-    told = [json.loads(text) for text in record_texts(connection) if b'"type":"scoring"' in text]
-    newest = [each for each in told if each["type"] == "scoring"][-1]
+    asked = select(records.c.record).where(records.c.type == "scoring").order_by(records.c.seq.desc()).limit(1)
+    newest = json.loads(bytes(connection.execute(asked).scalar_one()))
     return newest["scoring_version"], Parameters.of_record(newest["parameters"]), rates.encode()
 
 
