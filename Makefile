@@ -32,7 +32,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DELETE_ON_ERROR:
 .PHONY: help demo build wasm test test-full test-train test-everywhere test-verifiers-next $(STAGES)
 .PHONY: lint-rust lint-python lint-built test-crates test-instructions
-.PHONY: format bench instructions platforms pins clean
+.PHONY: format packages bench instructions platforms pins clean
 
 help: ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-19s %s\n", $$1, $$2 }' Makefile
@@ -110,6 +110,10 @@ examples: $(VENV)/.dev $(VENV)/.built ## Run every example
 	scripts/run-examples $(BIN)
 
 wheel: dist/.checked ## Build the wheel into dist/ and check its size, contents and ABI
+
+# Not part of `test`: it links the engine anew for every platform.
+packages: $(VENV)/.dev $(VENV)/.built ## Build wheels, sdist and crates, and try each in a clean environment
+	PATH="$(BIN):$$PATH" scripts/packages
 
 bench: build ## Time the engine beside numpy
 	$(BIN)/openoutcry bench
