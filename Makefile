@@ -30,7 +30,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo build wasm test test-full test-train test-everywhere test-verifiers-next $(STAGES)
+.PHONY: help demo build wasm test test-full test-train test-everywhere test-javascript test-verifiers-next $(STAGES)
 .PHONY: lint-rust lint-python lint-built test-crates test-instructions
 .PHONY: format packages bench instructions platforms pins clean
 
@@ -89,8 +89,12 @@ test-train: $(TRAIN)/.built ## Train with Stable-Baselines3 and PufferLib, in an
 wasm: ## Build the engine for Node and browsers into rust/wasm/npm and the package
 	scripts/wasm
 
-# Not part of `test`: with the compiler of the engine for JavaScript it takes more than CI has left.
-test-everywhere: $(VENV)/.dev $(VENV)/.built ## Hold Node, Chromium, the npm package and pages of one file to the same bits
+# Not part of `test`: the engine is compiled for JavaScript and for every platform that this machine can link for, which
+# takes longer than all of CI.
+test-everywhere: test-javascript ## Hold Node, Chromium and every package to the same bits
+	@$(MAKE) --no-print-directory packages
+
+test-javascript: $(VENV)/.dev $(VENV)/.built ## Hold Node, Chromium, the npm package and pages of one file to the same bits
 	@scripts/install-system tests
 	cargo fmt --check --all --manifest-path rust/wasm/Cargo.toml
 	scripts/wasm
