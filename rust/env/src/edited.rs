@@ -4,7 +4,7 @@ use openoutcry_contract::record::{AgentTrajectory, Digest, Place, RecordError};
 
 use crate::diagnosis::{Cause, Difference};
 
-/// Returns what of a record beside its runs was changed: its digest, or what was signed.
+/// Returns what beside the runs was changed: the digest, or what was signed.
 ///
 /// A signature that is there is checked; with a key it must be one by that key.
 ///

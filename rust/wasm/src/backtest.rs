@@ -1,6 +1,6 @@
 use js_sys::{Function, JsString};
 use openoutcry::record::{AgentTrajectory, check_agent_id};
-use openoutcry::{Answer, Backtest};
+use openoutcry::{Answer, Backtest, agents};
 use wasm_bindgen::prelude::*;
 
 use crate::dataset::Dataset;
@@ -63,7 +63,7 @@ fn backtest<'a>(dataset: &'a Dataset, settings: &Settings, seed: u64) -> Result<
     })
 }
 
-/// Runs a function from observation JSON to decision JSON over a window, and records it.
+/// Runs a function from observation to decision, both JSON, and records it.
 #[wasm_bindgen]
 pub fn run_backtest(dataset: &Dataset, decide: &Function, told: &str, seed: u64) -> Result<Run, JsValue> {
     let Captured { agent_id, in_sample_trials, settings } = read("settings", told)?;
@@ -87,7 +87,28 @@ pub fn run_backtest(dataset: &Dataset, decide: &Function, told: &str, seed: u64)
     Ok(Run { run, record: Some(AgentTrajectory::new(&agent_id, vec![record], in_sample_trials)) })
 }
 
-/// Runs weights over a window: a row a bar of the market, of which those of the window count; NaN holds.
+/// Runs a baseline agent over a window, and records it; `seed` is the random agent's, too.
+#[wasm_bindgen]
+pub fn run_baseline(dataset: &Dataset, name: &str, told: &str, seed: u64) -> Result<Run, JsValue> {
+    let Captured { agent_id, in_sample_trials, settings } = read("settings", told)?;
+    check_agent_id(&agent_id).map_err(to_js)?;
+    let mut agent = agents::baseline(name, seed).ok_or_else(|| {
+        let known = agents::BASELINES.join(", ");
+        raise("unknown_agent", &format!("an agent must be one of {known}; received {name:?}"))
+    })?;
+    let (run, record) = backtest(dataset, &settings, seed)?.capture(&mut *agent).map_err(to_js)?;
+    Ok(Run { run, record: Some(AgentTrajectory::new(&agent_id, vec![record], in_sample_trials)) })
+}
+
+/// Returns the names of the baseline agents.
+#[wasm_bindgen]
+pub fn baselines() -> Vec<String> {
+    agents::BASELINES.iter().map(|name| (*name).to_owned()).collect()
+}
+
+/// Runs weights over a window: a row a bar of the market, in which NaN holds.
+///
+/// Of the rows those of the window count.
 #[wasm_bindgen]
 pub fn run_weights(dataset: &Dataset, weights: &[f64], settings: &str, seed: u64) -> Result<Run, JsValue> {
     let settings: Settings = read("settings", settings)?;

@@ -1,8 +1,8 @@
 use std::sync::Arc;
 
 use openoutcry::record::{DatasetName, Digest};
-use openoutcry::scenario::Key;
-use openoutcry::{spec_digest, spec_from_json};
+use openoutcry::scenario::{Key, ScenarioSpec};
+use openoutcry::{spec_digest, spec_from_json, spec_to_json};
 use wasm_bindgen::prelude::*;
 
 use crate::columns::Market;
@@ -23,11 +23,25 @@ impl Dataset {
         Self { core: Arc::new(core), name: None, commitment: None }
     }
 
-    /// Returns what records must call it; nothing where it has no name, and the record is believed.
+    /// Returns what records must call it.
+    ///
+    /// Of a market without a name the record is believed.
     pub(crate) fn known(&self) -> Option<DatasetName> {
         let fingerprint = Digest(self.core.fingerprint());
         self.name.clone().map(|name| DatasetName { commitment: self.commitment, fingerprint, name })
     }
+}
+
+fn spec_of(text: &str) -> Result<ScenarioSpec, JsValue> {
+    ScenarioSpec::named(text)
+        .map_or_else(|| spec_from_json(text), Ok)
+        .map_err(|error| raise("argument_invalid", &error.to_string()))
+}
+
+/// Returns the JSON of a scenario's spec by the name of its tier or family.
+#[wasm_bindgen]
+pub fn scenario_spec(name: &str) -> Result<String, JsValue> {
+    spec_of(name).map(|spec| spec_to_json(&spec))
 }
 
 #[wasm_bindgen]
@@ -54,9 +68,18 @@ impl Dataset {
         openoutcry::Dataset::synthetic(n_symbols, n_days, seed).map(Self::of).map_err(to_js)
     }
 
-    /// Returns the market of a scenario whose key was revealed, 64 hexadecimal digits, with the key's commitment.
+    /// Returns the market of a scenario and a seed in a split such as `train`.
+    ///
+    /// A scenario is the name of a tier or family, or a spec in JSON. Whoever guesses the seed knows the market.
+    pub fn scenario(spec: &str, split: &str, seed: u64) -> Result<Self, JsValue> {
+        spec_of(spec)?.dataset(&Key::from_seed(split, seed)).map(Self::of).map_err(to_js)
+    }
+
+    /// Returns the market of a scenario whose key was revealed, 64 hexadecimal digits.
+    ///
+    /// It has the commitment of that key.
     pub fn revealed(spec: &str, key: &str) -> Result<Self, JsValue> {
-        let spec = spec_from_json(spec).map_err(|error| raise("argument_invalid", &error.to_string()))?;
+        let spec = spec_of(spec)?;
         let digits = key.parse::<Digest>().map_err(|error| raise("argument_invalid", &format!("`key`: {error}")))?;
         let key = Key::from_bytes(digits.0);
         let core = spec.dataset(&key).map_err(to_js)?;
@@ -75,7 +98,9 @@ impl Dataset {
         self.clone()
     }
 
-    /// Returns everything that a number can depend on; the fingerprint is the SHA-256 of it.
+    /// Returns everything that a number can depend on.
+    ///
+    /// The fingerprint is its SHA-256.
     pub fn to_bytes(&self) -> Vec<u8> {
         self.core.to_bytes()
     }

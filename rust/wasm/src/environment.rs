@@ -20,7 +20,9 @@ pub struct State(openoutcry::State);
 
 #[wasm_bindgen]
 impl TradingEnv {
-    /// Returns an environment over a window of a market; `seed` keys the slippage noise.
+    /// Returns an environment over a window of a market.
+    ///
+    /// `seed` keys the slippage noise.
     #[wasm_bindgen(constructor)]
     pub fn new(dataset: &Dataset, settings: &str, seed: u64) -> Result<Self, JsValue> {
         let settings: Settings = read("settings", settings)?;
@@ -47,7 +49,7 @@ impl TradingEnv {
         Ok(observation)
     }
 
-    /// Trades towards a weight a symbol, moves on by one bar, and returns the observation.
+    /// Trades towards a weight a symbol, moves on, and returns the observation.
     pub fn step_weights(&mut self, weights: &[f64]) -> Result<String, JsValue> {
         let stepped = self.core.step_weights(weights).map_err(to_js)?;
         let (mut observation, mut info) = (String::new(), String::new());
@@ -62,7 +64,9 @@ impl TradingEnv {
         State(self.core.clone_state())
     }
 
-    /// Goes back to a checkpoint of this market, window and rules, and returns the observation.
+    /// Goes back to a checkpoint and returns its observation.
+    ///
+    /// It must be of this market, window and rules.
     pub fn restore(&mut self, state: &State) -> Result<String, JsValue> {
         self.core.restore_state(&state.0).map_err(to_js)?;
         let mut observation = String::new();

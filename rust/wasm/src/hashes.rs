@@ -16,7 +16,7 @@ pub fn sha256(content: &[u8]) -> String {
     Digest::of(content).to_string()
 }
 
-/// Returns whether a leaf hash is in a tree of RFC 6962; the hashes of the proof stand one behind another.
+/// Returns whether a leaf hash is in a tree of RFC 6962.
 #[wasm_bindgen]
 pub fn verify_inclusion(index: u64, size: u64, leaf: &[u8], proof: Vec<js_sys::Uint8Array>, root: &[u8]) -> bool {
     is_included(index, size, leaf, &bytes(&proof), root)

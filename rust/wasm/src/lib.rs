@@ -1,4 +1,6 @@
-//! The JavaScript door: converts, decides nothing. What is asked and told is JSON of the contract.
+//! The JavaScript door: converts, decides nothing.
+//!
+//! What is asked and told is JSON of the contract.
 
 mod backtest;
 mod columns;

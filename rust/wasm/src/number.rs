@@ -1,7 +1,9 @@
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 use std::fmt;
 
-/// A number of JavaScript: JSON has no word for those that are not finite, so they come as texts.
+/// A number of JavaScript.
+///
+/// JSON has no word for those that are not finite, so they come as texts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Number(pub(crate) f64);
 

@@ -55,9 +55,9 @@ fn difference(run: Option<(usize, &Dataset)>, found: &Difference) -> Value {
     })
 }
 
-/// Returns what a record says of itself, and whether its hashes and signature are right, as JSON.
+/// Returns what a record says of itself, as JSON.
 ///
-/// No market is asked: what was decided is whole, and no number is checked.
+/// Beside it stands whether its hashes and signature are right. No market is asked: what was decided is whole, and no number is checked.
 #[wasm_bindgen]
 pub fn verify_record(record: &str, held: &str) -> Result<String, JsValue> {
     let record = AgentTrajectory::from_json(record).map_err(to_js)?;

@@ -21,7 +21,7 @@ pub(crate) struct Settings {
     fill_key: Option<Digest>,
 }
 
-/// What an agent is called, and what it is told; trials are those that its maker declares.
+/// What an agent is called, and what it is told.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Captured {
@@ -147,11 +147,11 @@ impl Settings {
 impl Held {
     pub(crate) fn costs(&self) -> Result<Option<CostModel>, ConfigError> {
         let costs = self.costs.map(Costs::model);
-        costs.map(|costs| costs.validate().map(|_| costs)).transpose()
+        costs.map(|costs| costs.validate().map(|()| costs)).transpose()
     }
 
     pub(crate) fn limits(&self) -> Result<Option<Limits>, ConfigError> {
         let limits = self.limits.map(Bounds::limits);
-        limits.map(|limits| limits.validate().map(|_| limits)).transpose()
+        limits.map(|limits| limits.validate().map(|()| limits)).transpose()
     }
 }

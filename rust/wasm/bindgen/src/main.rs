@@ -1,5 +1,6 @@
-//! `openoutcry-bindgen IN.wasm FOLDER`: what `wasm-bindgen` does, for modules and for pages of one file.
+//! `openoutcry-bindgen IN.wasm FOLDER`: the JavaScript around the engine.
 //!
+//! It does what the command `wasm-bindgen` does, for modules and for pages of one file.
 //! A page that is opened from a disk may load no module: for it the same engine is a script, in `FOLDER/script`.
 
 use std::path::Path;

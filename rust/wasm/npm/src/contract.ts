@@ -83,7 +83,7 @@ export interface Settings {
 
 /** What an agent is called, and how it was made, beside what a run is told. */
 export interface Captured extends Settings {
-  /** Name of the agent; `agent` by default. */
+  /** Name of the agent; by default that of a baseline, else `agent`. */
   agent_id?: string;
   /** Trials that its maker declares; 0 by default. */
   in_sample_trials?: number;

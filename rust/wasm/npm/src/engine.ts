@@ -5,24 +5,31 @@ import type {
   Board, Captured, Columns, Decision, Held, MarketObservation, OpenOutcryError, Replay, Score, Settings, StepInfo,
   Verification,
 } from "./contract.js";
-import { integer, json, refusal } from "./values.js";
+import { count, integer, json, refusal } from "./values.js";
 
 export type * from "./contract.js";
-
-/** Version of the wire contract. */
-export const CONTRACT_VERSION: string = native.contract_version();
-/** Version of the engine, as records name it. */
-export const ENGINE_VERSION: string = native.engine_version();
 
 /** Says whether an error is a refusal of the engine, which has a slug. */
 export function isOpenOutcryError(error: unknown): error is OpenOutcryError {
   return error instanceof Error && error.name === "OpenOutcryError";
 }
 
+// The classes of the compiled engine are no part of what is exported: what is typed here is the whole of it.
+let nativeOf: (dataset: Dataset) => native.Dataset;
+let stateOf: (state: State) => native.State;
+let saved: (state: native.State) => State;
+
 /** A market: checked once, shared by every run on it. */
 export class Dataset {
-  /** @internal */
-  constructor(readonly native: native.Dataset) {}
+  readonly #native: native.Dataset;
+
+  private constructor(made: native.Dataset) {
+    this.#native = made;
+  }
+
+  static {
+    nativeOf = (dataset) => dataset.#native;
+  }
 
   /** Returns the market of a CSV text: `date,symbol,close[,open,high,low,volume,...]`, or `date` and a column a symbol. */
   static fromCsv(text: string, options: { periodsPerYear?: number; name?: string } = {}): Dataset {
@@ -46,6 +53,15 @@ export class Dataset {
     return new Dataset(native.Dataset.synthetic(count("nSymbols", nSymbols), count("nDays", nDays), integer(seed)));
   }
 
+  /**
+   * Returns the synthetic market of a seed: of a tier or family by its name, such as `hard`, or of a spec in JSON.
+   *
+   * Train, validation and test are splits: no seed of one gives a market of another.
+   */
+  static scenario(spec: string, seed: bigint | number, options: { split?: string } = {}): Dataset {
+    return new Dataset(native.Dataset.scenario(spec, options.split ?? "train", integer(seed)));
+  }
+
   /** Returns the market of a scenario whose key was revealed: JSON of its spec, and 64 hexadecimal digits. */
   static revealed(spec: string, key: string): Dataset {
     return new Dataset(native.Dataset.revealed(spec, key));
@@ -53,47 +69,52 @@ export class Dataset {
 
   /** Returns the same market under a name, by which records must then call it, and the commitment of its key. */
   named(name: string, commitment?: string): Dataset {
-    return new Dataset(this.native.named(name, commitment));
+    return new Dataset(this.#native.named(name, commitment));
   }
 
   /** Returns everything that a number can depend on; `fingerprint` is the SHA-256 of it. */
   toBytes(): Uint8Array {
-    return this.native.to_bytes();
+    return this.#native.to_bytes();
   }
 
   /** SHA-256 of everything the market holds, in hexadecimal. */
   get fingerprint(): string {
-    return this.native.fingerprint;
+    return this.#native.fingerprint;
   }
 
   /** What records call it; without a name records are believed. */
   get name(): string | undefined {
-    return this.native.name;
+    return this.#native.name;
   }
 
   /** What was published of the key of a sealed market. */
   get commitment(): string | undefined {
-    return this.native.commitment;
+    return this.#native.commitment;
   }
 
   /** Dates of the bars, rising. */
   get dates(): string[] {
-    return this.native.dates;
+    return this.#native.dates;
   }
 
   get symbols(): string[] {
-    return this.native.symbols;
+    return this.#native.symbols;
   }
 
   /** Bars a year. */
   get periodsPerYear(): number {
-    return this.native.periods_per_year;
+    return this.#native.periods_per_year;
   }
 
   /** Returns a column by name, bars by symbols, NaN where there is no value; `undefined` if the market lacks it. */
   column(name: string): Float64Array | undefined {
-    return this.native.column(name);
+    return this.#native.column(name);
   }
+}
+
+/** Returns the JSON of a scenario's spec by the name of its tier or family; changed, it is another scenario. */
+export function scenarioSpec(name: string): string {
+  return native.scenario_spec(name);
 }
 
 /** What a step gave. */
@@ -107,15 +128,26 @@ export interface Step {
 }
 
 /** A checkpoint of an environment. */
-export type State = native.State;
+export class State {
+  readonly #native: native.State;
+
+  private constructor(made: native.State) {
+    this.#native = made;
+  }
+
+  static {
+    stateOf = (state) => state.#native;
+    saved = (made) => new State(made);
+  }
+}
 
 /** A market to step through, one decision a bar. */
 export class TradingEnv {
   readonly #native: native.TradingEnv;
 
   constructor(dataset: Dataset, settings: Settings = {}) {
-    const { seed, ...told } = settings;
-    this.#native = new native.TradingEnv(dataset.native, json(told), integer(seed ?? 0));
+    const { seed = 0, ...told } = settings;
+    this.#native = new native.TradingEnv(nativeOf(dataset), json(told), integer(seed));
   }
 
   /** Begins the window anew and returns its first observation. */
@@ -145,12 +177,12 @@ export class TradingEnv {
 
   /** Returns a checkpoint: resuming it gives the same bits as never having stopped. */
   saveState(): State {
-    return this.#native.state();
+    return saved(this.#native.state());
   }
 
   /** Goes back to a checkpoint of this market, window and rules, and returns its observation. */
   restoreState(state: State): MarketObservation {
-    return JSON.parse(this.#native.restore(state)) as MarketObservation;
+    return JSON.parse(this.#native.restore(stateOf(state))) as MarketObservation;
   }
 
   /** Simple return of NAV of the last step; 0 before the first. */
@@ -209,25 +241,28 @@ export interface RecordedRun extends Run {
   digest: string;
 }
 
-/** Runs an agent over a window and records it; what the agent throws is thrown. */
+/** Runs an agent, or a baseline by its name, over a window and records it; what the agent throws is thrown. */
 export function runBacktest(
   dataset: Dataset,
-  agent: (observation: MarketObservation) => Decision,
+  agent: string | ((observation: MarketObservation) => Decision),
   settings?: Captured,
 ): RecordedRun;
 /** Runs weights over a window: a row a bar of the market, of which those of the window count; NaN holds. */
 export function runBacktest(dataset: Dataset, weights: readonly ArrayLike<number>[], settings?: Settings): Run;
 export function runBacktest(
   dataset: Dataset,
-  decided: ((observation: MarketObservation) => Decision) | readonly ArrayLike<number>[],
+  decided: string | ((observation: MarketObservation) => Decision) | readonly ArrayLike<number>[],
   settings: Captured = {},
 ): Run {
-  const { seed, agent_id = "agent", in_sample_trials = 0, ...told } = settings;
+  const { seed = 0, agent_id, in_sample_trials = 0, ...told } = settings;
+  if (typeof decided === "string") {
+    const captured = json({ agent_id: agent_id ?? decided, in_sample_trials, settings: told });
+    return recorded(native.run_baseline(nativeOf(dataset), decided, captured, integer(seed)));
+  }
   if (typeof decided === "function") {
     const decide = (text: string): string => json(decided(JSON.parse(text) as MarketObservation));
-    const captured = json({ agent_id, in_sample_trials, settings: told });
-    const run = native.run_backtest(dataset.native, decide, captured, integer(seed ?? 0));
-    return { ...numbers(run), record: run.record ?? "", digest: run.digest ?? "" } as RecordedRun;
+    const captured = json({ agent_id: agent_id ?? "agent", in_sample_trials, settings: told });
+    return recorded(native.run_backtest(nativeOf(dataset), decide, captured, integer(seed)));
   }
   const width = dataset.symbols.length;
   const odd = decided.find((row) => row.length !== width);
@@ -235,7 +270,11 @@ export function runBacktest(
     throw refusal("shape_mismatch", `a row must have ${width} weights, one a symbol; received ${odd.length}`);
   }
   const weights = Float64Array.from(decided.flatMap((row) => Array.from(row)));
-  return numbers(native.run_weights(dataset.native, weights, json(told), integer(seed ?? 0)));
+  return numbers(native.run_weights(nativeOf(dataset), weights, json(told), integer(seed)));
+}
+
+function recorded(run: native.Run): RecordedRun {
+  return { ...numbers(run), record: run.record ?? "", digest: run.digest ?? "" };
 }
 
 function numbers(run: native.Run): Run {
@@ -297,12 +336,5 @@ export function verifyConsistency(
 }
 
 function shared(datasets: Dataset | readonly Dataset[]): native.Dataset[] {
-  return (datasets instanceof Dataset ? [datasets] : datasets).map((each) => each.native.share());
-}
-
-function count(name: string, value: number): number {
-  if (!Number.isInteger(value) || value < 0 || value > 0xffff_ffff) {
-    throw refusal("argument_invalid", `\`${name}\` must be a whole number; received ${value}`);
-  }
-  return value;
+  return (datasets instanceof Dataset ? [datasets] : datasets).map((each) => nativeOf(each).share());
 }

@@ -20,6 +20,14 @@ export function integer(value: bigint | number, name = "seed"): bigint {
   return BigInt(value);
 }
 
+/** Returns a size, which is a whole number. */
+export function count(name: string, value: number): number {
+  if (!Number.isInteger(value) || value < 0 || value > 0xffff_ffff) {
+    throw refusal("argument_invalid", `\`${name}\` must be a whole number; received ${value}`);
+  }
+  return value;
+}
+
 /** Returns the error that the engine, too, throws. */
 export function refusal(slug: string, message: string): OpenOutcryError {
   return Object.assign(new Error(`${slug}: ${message}`), { name: "OpenOutcryError" as const, slug });
