@@ -1,4 +1,4 @@
-"""Reports that verify themselves: the run, its record, its market and the engine in one page."""
+"""Reports that verify themselves: run, record, market and engine in one page."""
 
 from __future__ import annotations
 
@@ -65,7 +65,9 @@ def market_of(dataset: Dataset, scenario: Scenario | None = None) -> ProofMarket
     )
 
 
-def proof_of(record: RunRecord, run: int, markets: Iterable[ProofMarket], fill_key: str = "") -> Proof:
+def proof_of(
+    record: RunRecord, run: int, markets: Iterable[ProofMarket], fill_key: str = "", public_key: str = ""
+) -> Proof:
     """Return what the page of a run is recomputed from.
 
     Args:
@@ -73,10 +75,11 @@ def proof_of(record: RunRecord, run: int, markets: Iterable[ProofMarket], fill_k
         run: Index of the run that the page shows.
         markets: The markets of all its runs.
         fill_key: Revealed key of sealed slippage noise, in hexadecimal.
+        public_key: Key that must have signed the record, in hexadecimal.
     """
     used = {header["dataset.fingerprint"] for header in record.headers}
     needed = [market for market in markets if market.fingerprint in used]
-    return Proof(record.to_json(), record.digest or "", run, needed, fill_key)
+    return Proof(record.to_json(), record.digest or "", run, needed, fill_key, public_key)
 
 
 def write_proof(

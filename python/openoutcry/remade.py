@@ -1,4 +1,7 @@
-"""Runs made again from a record, for what a record does not hold: weights, costs, events, metrics."""
+"""Runs made again from a record.
+
+A record holds no weights, costs, events or metrics.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +21,7 @@ class _Recorded(TextAgent):
     """Answers what was answered, whatever is shown."""
 
     def __init__(self, decisions: Sequence[str], faults: Mapping[int, str]) -> None:
-        self._answers: Iterator[Answer] = (
-            Answer(text, _told(faults.get(step))) for step, text in enumerate(decisions)
-        )
+        self._answers: Iterator[Answer] = (Answer(text, _told(faults.get(step))) for step, text in enumerate(decisions))
 
     def answer(self, observation: str) -> Answer:
         return next(self._answers)

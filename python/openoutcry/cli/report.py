@@ -6,15 +6,21 @@ import json
 import shlex
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
+from openoutcry.backtest import Run
 from openoutcry.cli.source import open_dataset, page_to_write, public_key_of
 from openoutcry.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.record import RunRecord
 from openoutcry.replaying import replay
 from openoutcry.scenario import NAMES, Scenario, ScenarioSpec
+
+if TYPE_CHECKING:
+    from openoutcry.picture import Origin
+    from openoutcry.report import Proof
 
 EXAMPLES = """
 **Examples**
@@ -58,15 +64,11 @@ def report(
     as_json: bool = typer.Option(False, "--json", help="Print as JSON."),
 ) -> None:
     """Replay a record and write the report of its run."""
-    from openoutcry.picture import Origin, write_run_report
-    from openoutcry.proof import market_of, proof_of, require_engine, write_proof
+    from openoutcry.picture import Origin
+    from openoutcry.proof import market_of, proof_of
     from openoutcry.remade import run_of
 
-    if without_data and not self_verifying:
-        raise refusal("argument_invalid", "`--without-data` must come with `--self-verifying`; received it alone")
-    if self_verifying:
-        require_engine()
-    page_to_write(out, "--out")
+    _check(out, self_verifying, without_data)
     read = RunRecord.load(record)
     chosen = _chosen(read, run)
     sealed = _scenario(scenario, scenario_key)
@@ -82,15 +84,33 @@ def report(
     made = run_of(read, chosen, _market(datasets, read, chosen), fill_key)
     command = f"openoutcry {shlex.join(sys.argv[1:])}"
     origin = Origin(command, record, source[0] if len(source) == 1 else "", read.digest or "")
-    told: dict[str, object] = {"report": str(out), "digest": done.digest, "run": chosen, "steps": done.n_steps}
+    proof = None
     if self_verifying:
-        markets = [market_of(each, sealed if each is datasets[-1] else None) for each in datasets]
-        proof = proof_of(read, chosen, markets, fill_key or "")
-        written = write_proof(made, out, proof, origin, has_data=not without_data)
-        told |= {"bytes": written.n_bytes, "has_data": written.has_data}
-    else:
-        write_run_report(made, out, read.in_sample_trials + 1, origin)
-    _show(told, str(done), as_json)
+        markets = [market_of(each, None if place < len(source) else sealed) for place, each in enumerate(datasets)]
+        proof = proof_of(read, chosen, markets, fill_key or "", key or "")
+    told = {"report": str(out), "digest": done.digest, "run": chosen, "steps": done.n_steps}
+    _show(told | _write(made, out, origin, proof, not without_data), str(done), as_json)
+
+
+def _check(out: Path, self_verifying: bool, without_data: bool) -> None:
+    from openoutcry.proof import require_engine
+
+    if without_data and not self_verifying:
+        raise refusal("argument_invalid", "`--without-data` must come with `--self-verifying`; received it alone")
+    if self_verifying:
+        require_engine()
+    page_to_write(out, "--out")
+
+
+def _write(made: Run, out: Path, origin: Origin, proof: Proof | None, has_data: bool) -> dict[str, object]:
+    from openoutcry.picture import write_run_report
+    from openoutcry.proof import write_proof
+
+    if proof is None:
+        write_run_report(made, out, made.record.in_sample_trials + 1, origin)
+        return {}
+    written = write_proof(made, out, proof, origin, has_data=has_data)
+    return {"bytes": written.n_bytes, "has_data": written.has_data}
 
 
 def _show(told: dict[str, object], verdict: str, as_json: bool) -> None:
@@ -124,7 +144,9 @@ def _market(datasets: list[Dataset], record: RunRecord, run: int) -> Dataset:
 def _scenario(told: str | None, key: str | None) -> Scenario | None:
     if (told is None) != (key is None):
         given = "--scenario" if key is None else "--scenario-key"
-        raise refusal("argument_invalid", f"`--scenario` and `--scenario-key` belong together; received `{given}` alone")
+        raise refusal(
+            "argument_invalid", f"`--scenario` and `--scenario-key` belong together; received `{given}` alone"
+        )
     if told is None or key is None:
         return None
     if told in NAMES:

@@ -30,9 +30,9 @@
   };
   const content = seen(document.body, []).join("").replace(/\s/g, "");
   const packedTrace = document.querySelector(".inspector > template")?.content.textContent;
-  const shown = [...document.querySelectorAll("[data-metric]")].map((node) => ({
-    node, name: node.dataset.metric, unit: node.dataset.unit, text: node.textContent.trim(),
-  }));
+  const shown = [...document.querySelectorAll("[data-metric]")].map(({ dataset, textContent }) => (
+    { name: dataset.metric, unit: dataset.unit, text: textContent.trim() }
+  ));
 
   const part = (name) => panel.querySelector(`template[data-part="${name}"]`)?.content.textContent;
   const bytesOf = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
@@ -47,6 +47,18 @@
       throw new Unable(`${what} in this page cannot be unpacked: the file was changed or cut, or this browser is too old.`);
     }
   };
+  // A record comes with a zero byte in place of each digest, and their bytes after its end.
+  const recorded = async () => {
+    const bytes = await unpacked("record", "The record");
+    try {
+      const end = 4 + new DataView(bytes.buffer).getUint32(0, true), digests = bytes.subarray(end);
+      let at = 0;
+      return utf8(bytes.subarray(4, end)).replaceAll("\0", () => hex(digests.subarray(at, (at += 32))));
+    } catch (error) {
+      throw new Unable("The record in this page cannot be read: the file was changed or cut.");
+    }
+  };
+  const hex = (bytes) => [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
   const utf8 = (bytes) => new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   // Lets the browser paint before it is busy.
   const pause = () => new Promise((done) => setTimeout(done, 30));
@@ -89,9 +101,8 @@
     if (loaded) return loaded;
     const bytes = await unpacked("engine", "The engine");
     if (globalThis.crypto?.subtle) {
-      const digest = [...new Uint8Array(await crypto.subtle.digest("SHA-256", bytes))];
-      const engine = digest.map((byte) => byte.toString(16).padStart(2, "0")).join("");
-      if (engine !== wanted) throw new Unable("The engine in this page is not the one that the page was made with.");
+      const digest = hex(new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)));
+      if (digest !== wanted) throw new Unable("The engine in this page is not the one that the page was made with.");
     }
     try {
       await wasm_bindgen({ module_or_path: bytes });
@@ -151,7 +162,7 @@
         ["Fingerprint named", wanted.fingerprint], ["Fingerprint computed", made.fingerprint],
       ]);
     }
-    await step(`Market ${wanted.name}: ${count(made.dates.length, "bar")}, fingerprint ${short(made.fingerprint)} recomputed.`);
+    await step(`Market ${wanted.name}: fingerprint recomputed over ${count(made.dates.length, "bar")}.`);
     return made.named(wanted.name, wanted.commitment);
   };
 
@@ -162,7 +173,7 @@
       throw new Unable(`The record cannot be replayed: ${told(error)}`);
     }
   };
-  const compared = ({ differences: [first, ...others], unfinished }) => {
+  const compareSteps = ({ differences: [first, ...others], unfinished }) => {
     if (!first) {
       if (unfinished) throw new Unable(`The record is one ${unfinished}.`);
       return;
@@ -206,8 +217,8 @@
 
   // Every metric of the tables against the engine's, to the last digit that is shown.
   const compareMetrics = (metrics) => {
-    for (const { name, unit, text } of shown) {
-      if (!(name in metrics)) continue;
+    const known = shown.filter(({ name }) => name in metrics);
+    for (const { name, unit, text } of known) {
       const value = metrics[name];
       const match = text.match(/^([+\u2212]?)([\d,]+(?:\.(\d+))?)(%?)/);
       const isSame = () => {
@@ -224,6 +235,7 @@
         ]);
       }
     }
+    return known.length;
   };
   const alone = (engine, record, place, markets, held) => {
     const { runs, signature, ...rest } = record;
@@ -244,39 +256,39 @@
   const verify = async () => {
     const begun = performance.now(), wanted = read();
     const engine = await load(wanted.engine);
-    await step(`Engine ${engine.engine_version()} of contract ${engine.contract_version()}, SHA-256 ${short(wanted.engine)}.`);
+    await step(`Engine ${engine.engine_version()}, contract ${engine.contract_version()}: unpacked.`);
     const markets = [];
     for (const [place, one] of wanted.markets.entries()) markets.push(await market(engine, one, place));
-    const text = utf8(await unpacked("record", "The record"));
+    const text = await recorded();
     const replayed = replay(engine, text, markets, wanted.held);
-    compared(replayed);
+    compareSteps(replayed);
     if (replayed.digest !== wanted.digest) {
       throw new Differs("This page names another digest than that of its record.", [
         ["Digest named", wanted.digest], ["Digest computed", replayed.digest],
       ]);
     }
-    await step(`Record: ${count(replayed.n_runs, "run")}, ${count(replayed.n_steps, "step")} carried out again, bit for bit.`);
+    await step(`Record of ${replayed.agent_id}: ${count(replayed.n_runs, "run")}, ${count(replayed.n_steps, "step")} carried out again, bit for bit.`);
     const record = JSON.parse(text), run = record.runs[wanted.run];
+    if (!run) throw new Unable(`This page names run ${wanted.run} of a record that has ${count(record.runs.length, "run")}.`);
     const place = markets.findIndex((one) => one.fingerprint === run.header.dataset.fingerprint);
     await compareNav(run, markets[place].dates);
     const single = record.runs.length === 1 ? text : alone(engine, record, wanted.run, markets, wanted.held);
     // The last that needs them: the engine takes the markets with it.
-    compareMetrics(measured(engine, single, markets, wanted.held));
+    const compared = compareMetrics(measured(engine, single, markets, wanted.held));
     if (engine.sha256(new TextEncoder().encode(content)) !== wanted.page) {
       throw new Differs("The words or charts of this page were changed after it was made.");
     }
-    await step(`Page: its NAV, ${count(shown.length, "number")} of its tables, its words and charts are those of this run.`);
+    await step(`Page: its NAV bar by bar and ${count(compared, "number")} of its tables follow; words and charts are as they were made.`);
     rows([
       ["Digest", replayed.digest],
-      ["Replayed", `${replayed.agent_id}: ${count(replayed.n_runs, "run")}, ${count(replayed.n_steps, "step")}`],
-      ["Engine", `${engine.engine_version()}, contract ${engine.contract_version()}`],
+      ...wanted.markets.map(({ name, fingerprint }) => [`Market ${name}`, fingerprint]),
       ["Engine SHA-256", wanted.engine],
       ...(replayed.signed_by ? [["Signed by", replayed.signed_by]] : []),
     ]);
     return `in this browser, in ${((performance.now() - begun) / 1000).toFixed(1)} seconds`;
   };
 
-  const run = async () => {
+  const verification = async () => {
     if (button.disabled) return;
     button.disabled = true;
     steps.replaceChildren();
@@ -298,9 +310,9 @@
 
   show("idle", "Nothing has been recomputed yet.");
   button.disabled = false;
-  button.addEventListener("click", run);
+  button.addEventListener("click", verification);
   if (files) {
     files.disabled = false;
-    files.addEventListener("change", run);
+    files.addEventListener("change", verification);
   }
 })();

@@ -1,4 +1,4 @@
-"""What a page needs to recompute its own run: the engine, the record, the market, and a panel that tells.
+"""What a page needs to recompute its run: engine, record, market, and a panel.
 
 The engine is that of `scripts/wasm`; a package that was built without it has no such pages.
 """
@@ -9,6 +9,7 @@ import base64
 import gzip
 import hashlib
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html.parser import HTMLParser
@@ -22,10 +23,11 @@ ENGINE = Path(__file__).parent / "engine"
 """Folder of the engine for pages."""
 
 _FILES = ("engine.js", "engine.wasm.gz")
+_DIGEST = re.compile("[0-9a-f]{64}")
 _LIMIT = (
-    "This proves that the numbers follow from the decisions and the prices, by the engine in this file. Whoever gave"
-    " you the file could have changed its script, too: compare the digest with one that was published, or replay the"
-    " record with an engine that you have from elsewhere."
+    "A verification shows that the numbers follow from the decisions and the prices, by the engine in this file;"
+    " whoever gave you the file could have changed its script, too, so compare the digest with one that was published,"
+    " or replay the record with an engine that you have from elsewhere."
 )
 
 
@@ -101,7 +103,7 @@ def proof_panel(proof: Proof, body: str) -> str:
         "page": content_digest(body),
         "markets": [_told(market) for market in proof.markets],
     }
-    parts = [_part("told", json.dumps(told)), _part("engine", _text(packed)), _part("record", _squeezed(proof.record))]
+    parts = [_part("told", json.dumps(told)), _part("engine", _text(packed)), _part("record", _record(proof.record))]
     for place, market in enumerate(proof.markets):
         if market.content is not None and not market.spec:
             parts.append(_part(f"market-{place}", _squeezed(market.content)))
@@ -142,10 +144,20 @@ def _part(name: str, text: str) -> str:
     return f'<template data-part="{name}">{escape(text)}</template>'
 
 
-def _squeezed(content: str | bytes) -> str:
-    raw = content.encode() if isinstance(content, str) else content
+def _record(text: str) -> str:
+    """Return a record with a zero byte for each digest, and their bytes behind it.
+
+    As digits, which cannot be compressed to their half, digests would be most of the page.
+    """
+    digests = bytes.fromhex("".join(_DIGEST.findall(text)))
+    # No JSON has a bare zero byte.
+    shortened = _DIGEST.sub("\0", text).encode()
+    return _squeezed(len(shortened).to_bytes(4, "little") + shortened + digests)
+
+
+def _squeezed(content: bytes) -> str:
     # No moment in it: the same run is the same page.
-    return _text(gzip.compress(raw, 9, mtime=0))
+    return _text(gzip.compress(content, 9, mtime=0))
 
 
 def _text(content: bytes) -> str:

@@ -66,7 +66,7 @@ def key_figures(view: RunView, benchmark: RunView | None, key: str) -> str:
 
 
 def _held(name: str, shown: str) -> str:
-    """Return a metric of the run under its name, by which a page that verifies itself finds it."""
+    """Return a metric of the run under its name, by which the page's proof finds it."""
     unit = METRICS[name].unit if name in METRICS else "ratio"
     return f'<span data-metric="{escape(name)}" data-unit="{unit}">{shown}</span>'
 

@@ -1,0 +1,113 @@
+"""Pages that verify themselves for tests: made of small runs, and changed in one place."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import html
+import json
+import re
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import openoutcry as oo
+from openoutcry.proof import Written, market_of, proof_of, write_proof
+from openoutcry.remade import run_of
+from openoutcry.scenario import Scenario
+
+
+def prices(seed: int = 1, n_bars: int = 80) -> str:
+    """Return a wide CSV of two symbols."""
+    closes = 100.0 * np.cumprod(1.0 + np.random.default_rng(seed).normal(0.0, 0.02, (n_bars, 2)), axis=0)
+    days = np.datetime64("2021-01-01") + np.arange(n_bars)
+    rows = [f"{day},{first:.4f},{second:.4f}" for day, (first, second) in zip(days, closes, strict=True)]
+    return "\n".join(["date,A,B", *rows, ""])
+
+
+def market(seed: int = 1, name: str = "prices") -> oo.Dataset:
+    return oo.Dataset.from_csv(prices(seed), 365.0, name=name)
+
+
+def small_page(path: Path, *, has_data: bool = True) -> tuple[oo.RunRecord, Written]:
+    """Write the page of a run on `market()`."""
+    data = market()
+    record = oo.run_backtest(data, "momentum", name="momentum", capture=True).record
+    written = write_proof(run_of(record, 0, data), path, proof_of(record, 0, [market_of(data)]), has_data=has_data)
+    return record, written
+
+
+def joined_page(path: Path) -> oo.RunRecord:
+    """Write the page of the second of two runs, on two markets."""
+    data = [market(1, "one"), market(2, "two")]
+    record = oo.RunRecord.join(
+        "both", [oo.run_backtest(each, "momentum", (19, 70), capture=True).record for each in data], 3
+    )
+    write_proof(run_of(record, 1, data[1]), path, proof_of(record, 1, [market_of(each) for each in data]))
+    return record
+
+
+def sealed_page(path: Path, fill_key: bytes, told_key: bytes) -> oo.RunRecord:
+    """Write the page of a run on a sealed scenario with sealed noise, and what it tells of the noise's key."""
+    scenario = Scenario.revealed("calm", "07" * 32)
+    data, costs = scenario.dataset(), oo.CostModel(slippage_jitter=0.5)
+    record = oo.run_backtest(data, "momentum", (19, 60), costs, fill_key=fill_key, capture=True).record
+    proof = proof_of(record, 0, [market_of(data, scenario)], told_key.hex())
+    write_proof(run_of(record, 0, data, fill_key), path, proof)
+    return record
+
+
+def part_of(page: str, name: str) -> str:
+    found = re.search(f'<template data-part="{name}">([^<]*)</template>', page)
+    assert found
+    return html.unescape(found[1])
+
+
+def with_part(page: str, name: str, change: Callable[[str], str]) -> str:
+    was = part_of(page, name)
+    now = change(was)
+    assert now != was
+    return page.replace(html.escape(was), html.escape(now), 1)
+
+
+def with_told(page: str, change: Callable[[dict[str, Any]], None]) -> str:
+    def changed(text: str) -> str:
+        told = json.loads(text)
+        change(told)
+        return json.dumps(told)
+
+    return with_part(page, "told", changed)
+
+
+def with_bytes(page: str, name: str, change: Callable[[bytes], bytes]) -> str:
+    """Return a page with a packed part that was unpacked, changed and packed again."""
+    return with_part(
+        page,
+        name,
+        lambda text: base64.b64encode(gzip.compress(change(gzip.decompress(base64.b64decode(text))))).decode(),
+    )
+
+
+def with_trace(page: str, change: Callable[[dict[str, Any]], None]) -> str:
+    """Return a page whose run bar by bar was changed."""
+    found = re.search(r'-inspector"><template>([^<]*)</template>', page)
+    assert found
+    trace = json.loads(zlib.decompress(base64.b64decode(found[1]), -15))
+    change(trace)
+    squeeze = zlib.compressobj(6, zlib.DEFLATED, -15)
+    packed = base64.b64encode(squeeze.compress(json.dumps(trace).encode()) + squeeze.flush()).decode()
+    return page.replace(found[1], packed, 1)
+
+
+def with_words(page: str, was: str, now: str) -> str:
+    assert was in page
+    return page.replace(was, now, 1)
+
+
+def flipped(content: bytes, place: int) -> bytes:
+    changed = bytearray(content)
+    changed[place] ^= 1
+    return bytes(changed)
