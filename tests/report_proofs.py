@@ -15,9 +15,60 @@ from typing import Any
 import numpy as np
 
 import openoutcry as oo
+from openoutcry.agents import Answer, TextAgent
 from openoutcry.proof import Written, market_of, proof_of, write_proof
 from openoutcry.remade import run_of
 from openoutcry.scenario import Scenario
+
+
+class Faulty(TextAgent):
+    """Is late, says no decision, and trades, by turns."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def answer(self, observation: str) -> Answer:
+        self.asked += 1
+        if self.asked % 3 == 0:
+            return Answer("", "agent_late")
+        if self.asked % 3 == 1:
+            return Answer('{"orders":[{"symbol":"A","action":"buy","target_weight":0.4},{"bad":1}]}')
+        return Answer(
+            '{"reasoning":"so\\ufeff\\u00a0\\u2028</script>&amp;","orders":[{"symbol":"B","action":"buy","target_weight":0.5,"confidence":0.9,"rationale":"r"}]}'
+        )
+
+
+CASES: dict[str, dict[str, Any]] = {
+    "a baseline": {"agent_or_weights": "momentum"},
+    "other rules": {
+        "agent_or_weights": "random",
+        "seed": 2**63,
+        "costs": oo.CostModel(fee_bps=0.1, slippage_jitter=0.3, impact_bps=3.0),
+        "limits": oo.Limits(max_weight=float("inf"), max_gross=2.5, max_participation=0.2, maintenance_margin=0.1),
+        "lookback": 7,
+    },
+    "faults": {"agent_or_weights": Faulty()},
+    "weights": {"agent_or_weights": np.where(np.arange(160).reshape(80, 2) % 3 == 0, np.nan, 0.3)},
+    "cash": {"agent_or_weights": "hold-cash"},
+    "ruin": {"agent_or_weights": np.full((80, 2), [90.0, -90.0]), "limits": oo.Limits.off()},
+    "sealed noise": {
+        "agent_or_weights": "momentum",
+        "fill_key": b"\5" * 32,
+        "costs": oo.CostModel(slippage_jitter=0.5),
+    },
+}
+
+
+def odd_run(case: str) -> oo.Run:
+    return oo.run_backtest(market(), **CASES[case], window=(19, 75), name="x </p>", capture=True)
+
+
+def odd_page(case: str, path: Path) -> oo.RunRecord:
+    """Write the page of a run of one of the cases."""
+    run, key = odd_run(case), CASES[case].get("fill_key")
+    proof = proof_of(run.record, 0, [market_of(run.dataset)], "" if key is None else key.hex())
+    write_proof(run_of(run.record, 0, run.dataset, key), path, proof)
+    return run.record
 
 
 def prices(seed: int = 1, n_bars: int = 80) -> str:

@@ -11,9 +11,11 @@ from typing import Any
 import pytest
 from browser import chromium
 from report_proofs import (
+    CASES,
     flipped,
     joined_page,
     market,
+    odd_page,
     prices,
     sealed_page,
     small_page,
@@ -221,7 +223,7 @@ TAMPERED: dict[str, tuple[Callable[[str], str], str, list[str]]] = {
         ["another number", "return", "+99.9%"],
     ),
     "a metric that is undefined": (
-        lambda page: re.sub(r'(data-metric="sharpe" data-unit="ratio">)[^<]*', r"\g<1>\u2014", page, count=1),
+        lambda page: re.sub(r'(data-metric="sharpe" data-unit="ratio">)[^<]*', "\\g<1>\N{EM DASH}", page, count=1),
         "differs",
         ["another number", "sharpe"],
     ),
@@ -308,6 +310,15 @@ def test_a_run_of_a_record_with_several_is_verified_with_all_of_it(browser: Any,
     assert visit.state == "verified", told
     assert str(record.digest) in told
     assert "2 runs, 100 steps" in told
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_run_of_any_kind_is_verified(browser: Any, tmp_path: Path, case: str) -> None:
+    record = odd_page(case, tmp_path / "page.html")
+    visit = Visit(browser, tmp_path / "page.html")
+    told = visit.verify()
+    assert visit.state == "verified", told
+    assert str(record.digest) in told
 
 
 def test_a_sealed_market_is_made_again_from_its_key(browser: Any, tmp_path: Path) -> None:

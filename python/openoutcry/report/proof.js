@@ -28,7 +28,7 @@
     }
     return parts;
   };
-  const content = seen(document.body, []).join("").replace(/\s/g, "");
+  const content = seen(document.body, []).join("").replace(/[ \t\n\r\f]/g, "");
   const packedTrace = document.querySelector(".inspector > template")?.content.textContent;
   const shown = [...document.querySelectorAll("[data-metric]")].map(({ dataset, textContent }) => (
     { name: dataset.metric, unit: dataset.unit, text: textContent.trim() }
@@ -150,7 +150,7 @@
         const read = await take(file, engine, wanted.periods_per_year);
         given.set(read.fingerprint, read);
         if (read.fingerprint === wanted.fingerprint) made = read;
-        else await step(`${file.name} is another market than ${wanted.name}: its fingerprint is ${short(read.fingerprint)}.`);
+        else await step(`${file.name} is another market than ${wanted.name}: its fingerprint is ${short(read.fingerprint)}`);
       }
       if (!made && files?.files.length) {
         throw new Unable(`None of the files is the market ${wanted.name}, whose fingerprint is ${wanted.fingerprint}.`);

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from html.parser import HTMLParser
 from pathlib import Path
 
-from openoutcry.report.text import escape, plural
+from openoutcry.report.text import escape
 
 __all__ = ["ENGINE", "Proof", "ProofMarket", "engine_script", "has_engine", "proof_panel"]
 
@@ -24,6 +24,8 @@ ENGINE = Path(__file__).parent / "engine"
 
 _FILES = ("engine.js", "engine.wasm.gz")
 _DIGEST = re.compile("[0-9a-f]{64}")
+# Python and JavaScript take other characters for white space, but not of these.
+_SPACE = re.compile("[ \t\n\r\f]")
 _LIMIT = (
     "A verification shows that the numbers follow from the decisions and the prices, by the engine in this file;"
     " whoever gave you the file could have changed its script, too, so compare the digest with one that was published,"
@@ -132,10 +134,10 @@ def _asked(markets: Sequence[ProofMarket]) -> str:
     if not wanted:
         return ""
     names = ", ".join(f"{market.name} (fingerprint {market.fingerprint[:16]}\u2026)" for market in wanted)
-    what = plural(len(wanted), "market")
+    what = "its market" if len(wanted) == 1 else f"{len(wanted)} of its markets"
     return (
-        f'<div class="proof-ask"><label for="proof-files">This page does not carry its {escape(what)}: '
-        f"{escape(names)}. Choose a CSV file, or one that <code>openoutcry data export</code> wrote.</label>"
+        f'<div class="proof-ask"><label for="proof-files">This page does not carry {what}: {escape(names)}. Choose a'
+        " CSV file, or one that <code>openoutcry data export</code> wrote.</label>"
         '<input type="file" id="proof-files" multiple disabled></div>'
     )
 
@@ -186,4 +188,4 @@ def content_digest(body: str) -> str:
     reader = _Content()
     reader.feed(body)
     reader.close()
-    return hashlib.sha256("".join("".join(reader.seen).split()).encode()).hexdigest()
+    return hashlib.sha256(_SPACE.sub("", "".join(reader.seen)).encode()).hexdigest()
