@@ -17,6 +17,7 @@ import numpy as np
 import openoutcry as oo
 from openoutcry.agents import Answer, TextAgent
 from openoutcry.proof import Written, market_of, proof_of, write_proof
+from openoutcry.record import public_key
 from openoutcry.remade import run_of
 from openoutcry.scenario import Scenario
 
@@ -49,6 +50,7 @@ CASES: dict[str, dict[str, Any]] = {
     },
     "faults": {"agent_or_weights": Faulty()},
     "weights": {"agent_or_weights": np.where(np.arange(160).reshape(80, 2) % 3 == 0, np.nan, 0.3)},
+    "one decision": {"agent_or_weights": "equal-weight", "window": (19, 21)},
     "cash": {"agent_or_weights": "hold-cash"},
     "ruin": {"agent_or_weights": np.full((80, 2), [90.0, -90.0]), "limits": oo.Limits.off()},
     "sealed noise": {
@@ -60,7 +62,7 @@ CASES: dict[str, dict[str, Any]] = {
 
 
 def odd_run(case: str) -> oo.Run:
-    return oo.run_backtest(market(), **CASES[case], window=(19, 75), name="x </p>", capture=True)
+    return oo.run_backtest(market(), **{"window": (19, 75), **CASES[case]}, name="x </p>", capture=True)
 
 
 def odd_page(case: str, path: Path) -> oo.RunRecord:
@@ -92,12 +94,12 @@ def small_page(path: Path, *, has_data: bool = True) -> tuple[oo.RunRecord, Writ
 
 
 def joined_page(path: Path) -> oo.RunRecord:
-    """Write the page of the second of two runs, on two markets."""
+    """Write the page of the second of two runs, on two markets, signed."""
     data = [market(1, "one"), market(2, "two")]
-    record = oo.RunRecord.join(
-        "both", [oo.run_backtest(each, "momentum", (19, 70), capture=True).record for each in data], 3
-    )
-    write_proof(run_of(record, 1, data[1]), path, proof_of(record, 1, [market_of(each) for each in data]))
+    runs = [oo.run_backtest(each, "momentum", (19, 70), capture=True).record for each in data]
+    record = oo.RunRecord.join("both", runs, 3).sign(b"\7" * 32)
+    proof = proof_of(record, 1, [market_of(each) for each in data], public_key=public_key(b"\7" * 32).hex())
+    write_proof(run_of(record, 1, data[1]), path, proof)
     return record
 
 

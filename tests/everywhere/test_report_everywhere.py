@@ -310,6 +310,7 @@ def test_a_run_of_a_record_with_several_is_verified_with_all_of_it(browser: Any,
     assert visit.state == "verified", told
     assert str(record.digest) in told
     assert "2 runs, 100 steps" in told
+    assert f"Signed by\n{record.public_key}" in told
 
 
 @pytest.mark.parametrize("case", CASES)

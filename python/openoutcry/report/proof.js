@@ -237,11 +237,10 @@
     }
     return known.length;
   };
-  const alone = (engine, record, place, markets, held) => {
-    const { runs, signature, ...rest } = record;
+  // One run of a record as a record of its own, which nobody has signed.
+  const alone = (engine, { runs, signature, ...rest }, place, markets, { fill_key }) => {
     const of = (digest) => engine.canonicalize(JSON.stringify({ ...rest, runs: [runs[place]], digest }));
-    const { digest } = replay(engine, of(rest.digest), markets, held);
-    return of(digest);
+    return of(replay(engine, of(rest.digest), markets, fill_key ? { fill_key } : {}).digest);
   };
   const measured = (engine, record, markets, held) => {
     const draws = { draws: { replicates: 20 } };
