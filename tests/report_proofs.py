@@ -7,9 +7,11 @@ import gzip
 import html
 import json
 import re
+import string
 import zlib
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -153,6 +155,17 @@ def with_trace(page: str, change: Callable[[dict[str, Any]], None]) -> str:
     squeeze = zlib.compressobj(6, zlib.DEFLATED, -15)
     packed = base64.b64encode(squeeze.compress(json.dumps(trace).encode()) + squeeze.flush()).decode()
     return page.replace(found[1], packed, 1)
+
+
+def with_one_letter(page: str, part: str, draw: Random) -> str:
+    """Return a page with another letter somewhere in a packed part, past the head of its compression."""
+
+    def change(text: str) -> str:
+        place = draw.randrange(20, len(text.rstrip("=")) - 1)
+        letter = draw.choice([each for each in string.ascii_letters if each != text[place]])
+        return text[:place] + letter + text[place + 1 :]
+
+    return with_part(page, part, change)
 
 
 def with_words(page: str, was: str, now: str) -> str:

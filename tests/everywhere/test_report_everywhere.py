@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -20,11 +21,13 @@ from report_proofs import (
     sealed_page,
     small_page,
     with_bytes,
+    with_one_letter,
     with_part,
     with_told,
     with_trace,
     with_words,
 )
+from support import count
 from typer.testing import CliRunner
 
 from openoutcry.cli import app
@@ -252,6 +255,28 @@ def test_a_page_that_was_tampered_with_fails_in_words(
     assert visit.state == state, told
     for word in words:
         assert word in told
+
+
+@pytest.mark.parametrize("seed", range(count(60, 3)))
+@pytest.mark.parametrize("part", ["engine", "record", "market-0"])
+def test_any_letter_of_a_part_is_told(
+    small: tuple[str, str], opened: Callable[[str], Visit], part: str, seed: int
+) -> None:
+    visit = opened(with_one_letter(small[0], part, Random(seed)))
+    told = visit.verify()
+    assert visit.state in ("differs", "not verified"), told
+    assert "The verification failed" not in told
+
+
+def test_over_plain_http_the_engine_tells_its_own_digest(small: tuple[str, str], browser: Any, tmp_path: Path) -> None:
+    (tmp_path / "page.html").write_text(with_told(small[0], other("engine")), encoding="utf-8")
+    context = browser.new_context()
+    context.add_init_script("Object.defineProperty(crypto, 'subtle', { value: undefined })")
+    page = context.new_page()
+    page.goto((tmp_path / "page.html").as_uri())
+    page.locator(".proof button").click()
+    page.wait_for_selector(".proof:not([data-state=busy]) button:enabled")
+    assert "The engine in this page is not the one" in page.locator(".proof").inner_text()
 
 
 def test_a_page_whose_script_was_changed_runs_none_of_it(small: tuple[str, str], browser: Any, tmp_path: Path) -> None:
