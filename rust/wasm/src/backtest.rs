@@ -87,7 +87,9 @@ pub fn run_backtest(dataset: &Dataset, decide: &Function, told: &str, seed: u64)
     Ok(Run { run, record: Some(AgentTrajectory::new(&agent_id, vec![record], in_sample_trials)) })
 }
 
-/// Runs a baseline agent over a window, and records it; `seed` is the random agent's, too.
+/// Runs a baseline agent over a window, and records it.
+///
+/// `seed` is the random agent's, too.
 #[wasm_bindgen]
 pub fn run_baseline(dataset: &Dataset, name: &str, told: &str, seed: u64) -> Result<Run, JsValue> {
     let Captured { agent_id, in_sample_trials, settings } = read("settings", told)?;

@@ -1,4 +1,4 @@
-use openoutcry::record::{AgentTrajectory, Digest, Place, RunTrajectory};
+use openoutcry::record::{AgentTrajectory, Digest, Place, RunTrajectory, check_agent_id};
 use openoutcry::{Difference, FillKey, Terms, edited, replay_run};
 use serde_json::{Value, json};
 use wasm_bindgen::prelude::*;
@@ -53,6 +53,17 @@ fn difference(run: Option<(usize, &Dataset)>, found: &Difference) -> Value {
         "bar": found.bar, "date": date, "field": found.field, "recorded": found.recorded, "replayed": found.replayed,
         "ulps": found.ulps.map(|ulps| ulps.to_string()), "cause": found.cause.slug(), "because": found.cause.words(),
     })
+}
+
+/// Returns one record of the runs of several, unsigned.
+#[wasm_bindgen]
+pub fn join_records(agent_id: &str, records: Vec<String>, in_sample_trials: u64) -> Result<String, JsValue> {
+    check_agent_id(agent_id).map_err(to_js)?;
+    let mut runs = Vec::new();
+    for record in &records {
+        runs.extend(AgentTrajectory::from_json(record).map_err(to_js)?.runs);
+    }
+    Ok(AgentTrajectory::new(agent_id, runs, in_sample_trials).to_json())
 }
 
 /// Returns what a record says of itself, as JSON.

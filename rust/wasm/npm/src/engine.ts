@@ -281,6 +281,11 @@ function numbers(run: native.Run): Run {
   return { nav: run.nav, start: run.start, terminatedAt: run.terminated_at };
 }
 
+/** Returns one record of the runs of several, unsigned: an agent is judged on several windows. */
+export function joinRecords(agentId: string, records: readonly string[], inSampleTrials: bigint | number = 0): string {
+  return native.join_records(agentId, [...records], integer(inSampleTrials, "inSampleTrials"));
+}
+
 /** Carries out the decisions of a record again and compares every step, bit for bit. */
 export function replay(record: string, datasets: Dataset | readonly Dataset[], held: Held = {}): Replay {
   return JSON.parse(native.replay(record, shared(datasets), json(held))) as Replay;
