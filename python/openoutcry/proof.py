@@ -59,7 +59,7 @@ def market_of(dataset: Dataset, scenario: Scenario | None = None) -> ProofMarket
         fingerprint=dataset.fingerprint,
         commitment=dataset.commitment or "",
         periods_per_year=dataset.periods_per_year,
-        content=dataset._core.to_bytes() if scenario is None else None,
+        content=dataset.to_bytes() if scenario is None else None,
         spec="" if scenario is None else scenario.spec.to_json(),
         key="" if scenario is None else scenario.reveal(),
     )

@@ -191,7 +191,7 @@ TAMPERED: dict[str, tuple[Callable[[str], str], str, list[str]]] = {
     ),
     "another market and its fingerprint": (
         lambda page: with_told(
-            with_bytes(page, "market-0", lambda _: market(2)._core.to_bytes()),
+            with_bytes(page, "market-0", lambda _: market(2).to_bytes()),
             lambda told: told["markets"][0].update(fingerprint=market(2).fingerprint),
         ),
         "differs",

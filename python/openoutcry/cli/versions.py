@@ -71,7 +71,7 @@ def export(
 ) -> None:
     """Write the bytes of a market, which its fingerprint is the SHA-256 of."""
     dataset = open_dataset(source, periods_per_year)
-    content = dataset._core.to_bytes()
+    content = dataset.to_bytes()
     page_to_write(out, "--out").write_bytes(gzip.compress(content, 9, mtime=0) if out.suffix == ".gz" else content)
     if as_json:
         typer.echo(json.dumps({"fingerprint": dataset.fingerprint, "file": str(out)}))

@@ -239,9 +239,9 @@
     return known.length;
   };
   // One run of a record as a record of its own, which nobody has signed.
-  const alone = (engine, { runs, signature, ...rest }, place, markets, { fill_key }) => {
-    const of = (digest) => engine.canonicalize(JSON.stringify({ ...rest, runs: [runs[place]], digest }));
-    return of(replay(engine, of(rest.digest), markets, fill_key ? { fill_key } : {}).digest);
+  const alone = (engine, { runs, signature, ...rest }, place) => {
+    const one = engine.canonicalize(JSON.stringify({ ...rest, runs: [runs[place]] }));
+    return engine.join_records(rest.agent_id, [one], BigInt(rest.in_sample_trials));
   };
   const measured = (engine, record, markets, held) => {
     const draws = { draws: { replicates: 20 } };
@@ -272,7 +272,7 @@
     if (!run) throw new Unable(`This page names run ${wanted.run} of a record that has ${count(record.runs.length, "run")}.`);
     const place = markets.findIndex((one) => one.fingerprint === run.header.dataset.fingerprint);
     await compareNav(run, markets[place].dates);
-    const single = record.runs.length === 1 ? text : alone(engine, record, wanted.run, markets, wanted.held);
+    const single = record.runs.length === 1 ? text : alone(engine, record, wanted.run);
     // The last that needs them: the engine takes the markets with it.
     const compared = compareMetrics(measured(engine, single, markets, wanted.held));
     if (engine.sha256(new TextEncoder().encode(content)) !== wanted.page) {
