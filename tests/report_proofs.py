@@ -41,30 +41,21 @@ class Faulty(TextAgent):
         )
 
 
-CASES: dict[str, dict[str, Any]] = {
-    "a baseline": {"agent_or_weights": "momentum"},
-    "other rules": {
-        "agent_or_weights": "random",
-        "seed": 2**63,
-        "costs": oo.CostModel(fee_bps=0.1, slippage_jitter=0.3, impact_bps=3.0),
-        "limits": oo.Limits(max_weight=float("inf"), max_gross=2.5, max_participation=0.2, maintenance_margin=0.1),
-        "lookback": 7,
-    },
-    "faults": {"agent_or_weights": Faulty()},
-    "weights": {"agent_or_weights": np.where(np.arange(160).reshape(80, 2) % 3 == 0, np.nan, 0.3)},
-    "one decision": {"agent_or_weights": "equal-weight", "window": (19, 21)},
-    "cash": {"agent_or_weights": "hold-cash"},
-    "ruin": {"agent_or_weights": np.full((80, 2), [90.0, -90.0]), "limits": oo.Limits.off()},
-    "sealed noise": {
-        "agent_or_weights": "momentum",
-        "fill_key": b"\5" * 32,
-        "costs": oo.CostModel(slippage_jitter=0.5),
-    },
-}
-
-
 def odd_run(case: str) -> oo.Run:
-    return oo.run_backtest(market(), **{"window": (19, 75), **CASES[case]}, name="x </p>", capture=True)
+    asked = {"dataset": market(), "window": (19, 75), **CASES[case]}
+    return oo.run_backtest(**asked, name="x </p>", capture=True)
+
+
+def by_the_minute() -> oo.Dataset:
+    closes = 100.0 + np.arange(160.0).reshape(80, 2) % 7
+    minutes = np.datetime64("2021-01-01T23:00:00") + 60 * np.arange(80)
+    return oo.Dataset.from_arrays([f"{minute}Z" for minute in minutes], ["A", "B"], closes, name="minutes")
+
+
+def foreseen() -> np.ndarray:
+    """Return weights that know the next close, whose NAV spans decades."""
+    closes = market().close
+    return 5.0 * np.sign(np.diff(closes, axis=0, append=closes[-1:]))
 
 
 def odd_page(case: str, path: Path) -> oo.RunRecord:
@@ -85,6 +76,30 @@ def prices(seed: int = 1, n_bars: int = 80) -> str:
 
 def market(seed: int = 1, name: str = "prices") -> oo.Dataset:
     return oo.Dataset.from_csv(prices(seed), 365.0, name=name)
+
+
+CASES: dict[str, dict[str, Any]] = {
+    "a baseline": {"agent_or_weights": "momentum"},
+    "other rules": {
+        "agent_or_weights": "random",
+        "seed": 2**63,
+        "costs": oo.CostModel(fee_bps=0.1, slippage_jitter=0.3, impact_bps=3.0),
+        "limits": oo.Limits(max_weight=float("inf"), max_gross=2.5, max_participation=0.2, maintenance_margin=0.1),
+        "lookback": 7,
+    },
+    "faults": {"agent_or_weights": Faulty()},
+    "weights": {"agent_or_weights": np.where(np.arange(160).reshape(80, 2) % 3 == 0, np.nan, 0.3)},
+    "one decision": {"agent_or_weights": "equal-weight", "window": (19, 21)},
+    "decades": {"agent_or_weights": foreseen(), "limits": oo.Limits.off()},
+    "minutes": {"agent_or_weights": "momentum", "dataset": by_the_minute()},
+    "cash": {"agent_or_weights": "hold-cash"},
+    "ruin": {"agent_or_weights": np.full((80, 2), [90.0, -90.0]), "limits": oo.Limits.off()},
+    "sealed noise": {
+        "agent_or_weights": "momentum",
+        "fill_key": b"\5" * 32,
+        "costs": oo.CostModel(slippage_jitter=0.5),
+    },
+}
 
 
 def small_page(path: Path, *, has_data: bool = True) -> tuple[oo.RunRecord, Written]:

@@ -235,8 +235,15 @@ TAMPERED: dict[str, tuple[Callable[[str], str], str, list[str]]] = {
         "differs",
         ["words or charts"],
     ),
-    "a line of a chart": (
-        lambda page: re.sub(r'(<path [^>]*\bd="M\d+ \d+l)', r"\g<1>1 1 ", page, count=1),
+    "the equity curve": (
+        lambda page: re.sub(
+            r'(class="oo-line c-agent oo-strong"[^>]* d="M\d+ \d+l\d+ ?)-?\d+', r"\g<1>-40", page, count=1
+        ),
+        "differs",
+        ["The equity curve"],
+    ),
+    "a line of another chart": (
+        lambda page: re.sub(r'(class="oo-line c-delayed oo-strong"[^>]* d="M\d+ \d+l)', r"\g<1>1 1 ", page, count=1),
         "differs",
         ["words or charts"],
     ),

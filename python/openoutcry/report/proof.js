@@ -34,6 +34,11 @@
     { name: dataset.metric, unit: dataset.unit, text: textContent.trim() }
   ));
 
+  const curves = [...document.querySelectorAll('.oo-chart[data-axis$=" nav"]')].map((chart) => ({
+    axis: chart.dataset.axis.split(" ").map(Number), box: chart.querySelector(".oo-marks").getAttribute("viewBox"),
+    path: chart.querySelector("path.c-agent.oo-strong")?.getAttribute("d"),
+  }));
+
   const part = (name) => panel.querySelector(`template[data-part="${name}"]`)?.content.textContent;
   const bytesOf = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
   const inflated = async (bytes, format = "gzip") => {
@@ -194,7 +199,7 @@
     while (nav.length < window.end - window.start) nav.push(end.nav);
     return nav;
   };
-  const compareNav = async (run, dates) => {
+  const compareNav = async (run, dates, nav) => {
     if (packedTrace === undefined) return;
     let trace;
     try {
@@ -202,7 +207,7 @@
     } catch (error) {
       throw new Differs("The run bar by bar, further down, cannot be unpacked: it was changed.");
     }
-    const nav = navs(run), half = 0.5000001 * 10 ** -trace.nav.d;
+    const half = 0.5000001 * 10 ** -trace.nav.d;
     let sum = 0;
     for (let t = trace.first; t < nav.length; t++) {
       sum += trace.nav.v[t - trace.first];
@@ -213,6 +218,33 @@
           ["Bar", `${bar}, ${dates[bar]}`], ["Shown", String(value)], ["Replayed", String(nav[t])],
         ]);
       }
+    }
+  };
+
+  // Each point of the drawn curves is the NAV of a bar, to a unit of the drawing; ends, peak and trough are there.
+  const compareCurve = ({ axis: [start, end, low, high, log], box, path }, times, nav) => {
+    const [, , width, height] = box.split(" ").map(Number), moves = (path || "").match(/-?\d+/g)?.map(Number) || [];
+    const xs = times.map((time) => (width * (time - start)) / (end - start));
+    const drawn = (value) => height * (log ? Math.log(high / value) / Math.log(high / low) : (high - value) / (high - low));
+    const ys = nav.map(drawn), points = [];
+    for (let i = 0, x = 0, y = 0; i < moves.length; i += 2) points.push([(x += moves[i]), (y += moves[i + 1])]);
+    const near = (one, other) => Math.abs(one - other) <= 1;
+    const heights = points.map(([, y]) => y), last = nav.length - 1;
+    let t = 0;
+    const isBar = ([x, y]) => {
+      while (t < last && xs[t] < x - 1) t++;
+      for (let k = t; k <= last && near(xs[k], x); k++) if (near(ys[k], y)) return true;
+      return false;
+    };
+    return points.length > 1 && points.every(isBar) && near(points[0][1], ys[0]) && near(points.at(-1)[1], ys[last])
+      && near(points[0][0], xs[0]) && near(points.at(-1)[0], xs[last])
+      && near(Math.min(...heights), Math.min(...ys)) && near(Math.max(...heights), Math.max(...ys));
+  };
+  const compareCurves = ({ start, end }, dates, nav) => {
+    const bare = dates.slice(start, end).map((date) => date.replace(/Z$|\+00:00$/, "").replace(" ", "T"));
+    const times = bare.map((date) => Date.parse(date.includes("T") ? `${date}Z` : date) / 1000);
+    if (!curves.every((curve) => compareCurve(curve, times, nav))) {
+      throw new Differs("The equity curve of this page is not the NAV of the replay.", [["NAV at the end", String(nav.at(-1))]]);
     }
   };
 
@@ -271,14 +303,16 @@
     const record = JSON.parse(text), run = record.runs[wanted.run];
     if (!run) throw new Unable(`This page names run ${wanted.run} of a record that has ${count(record.runs.length, "run")}.`);
     const place = markets.findIndex((one) => one.fingerprint === run.header.dataset.fingerprint);
-    await compareNav(run, markets[place].dates);
+    const { dates } = markets[place], nav = navs(run);
+    await compareNav(run, dates, nav);
+    compareCurves(run.header.window, dates, nav);
     const single = record.runs.length === 1 ? text : alone(engine, record, wanted.run);
     // The last that needs them: the engine takes the markets with it.
     const compared = compareMetrics(measured(engine, single, markets, wanted.held));
     if (engine.sha256(new TextEncoder().encode(content)) !== wanted.page) {
       throw new Differs("The words or charts of this page were changed after it was made.");
     }
-    await step(`Page: its NAV bar by bar and ${count(compared, "number")} of its tables follow; words and charts are as they were made.`);
+    await step(`Page: its equity curve, its NAV bar by bar and ${count(compared, "number")} follow from that; all else is as it was made.`);
     rows([
       ["Digest", replayed.digest],
       ...wanted.markets.map(({ name, fingerprint }) => [`Market ${name}`, fingerprint]),
