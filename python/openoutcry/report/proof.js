@@ -312,7 +312,7 @@
     if (engine.sha256(new TextEncoder().encode(content)) !== wanted.page) {
       throw new Differs("The words or charts of this page were changed after it was made.");
     }
-    await step(`Page: its equity curve, its NAV bar by bar and ${count(compared, "number")} follow from that; all else is as it was made.`);
+    await step(`Page: its equity curve, its NAV bar by bar and ${count(compared, "number")} follow from that; other words and charts are as they were made.`);
     rows([
       ["Digest", replayed.digest],
       ...wanted.markets.map(({ name, fingerprint }) => [`Market ${name}`, fingerprint]),
