@@ -67,5 +67,5 @@ pub use submit::{replay_submission, submit, submit_at, submit_run};
 
 /// Compiles and runs the Rust of the README.
 #[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
+#[doc = include_str!("../README.md")]
 struct Readme;

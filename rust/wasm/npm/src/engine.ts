@@ -5,7 +5,7 @@ import type {
   Board, Captured, Columns, Decision, Held, MarketObservation, OpenOutcryError, Replay, Score, Settings, StepInfo,
   Verification,
 } from "./contract.js";
-import { count, integer, json, refusal } from "./values.js";
+import { bytes, count, integer, json, numbers, refusal, text } from "./values.js";
 
 export type * from "./contract.js";
 
@@ -32,8 +32,8 @@ export class Dataset {
   }
 
   /** Returns the market of a CSV text: `date,symbol,close[,open,high,low,volume,...]`, or `date` and a column a symbol. */
-  static fromCsv(text: string, options: { periodsPerYear?: number; name?: string } = {}): Dataset {
-    const made = new Dataset(native.Dataset.from_csv(text, options.periodsPerYear));
+  static fromCsv(csv: string, options: { periodsPerYear?: number; name?: string } = {}): Dataset {
+    const made = new Dataset(native.Dataset.from_csv(text("csv", csv), options.periodsPerYear));
     return options.name === undefined ? made : made.named(options.name);
   }
 
@@ -44,8 +44,8 @@ export class Dataset {
   }
 
   /** Returns the market of bytes that `toBytes` has written, in any language. */
-  static fromBytes(bytes: Uint8Array): Dataset {
-    return new Dataset(native.Dataset.from_bytes(bytes));
+  static fromBytes(content: Uint8Array): Dataset {
+    return new Dataset(native.Dataset.from_bytes(bytes("content", content)));
   }
 
   /** Returns a market of random walks, fixed by its seed. */
@@ -59,17 +59,18 @@ export class Dataset {
    * Train, validation and test are splits: no seed of one gives a market of another.
    */
   static scenario(spec: string, seed: bigint | number, options: { split?: string } = {}): Dataset {
-    return new Dataset(native.Dataset.scenario(spec, options.split ?? "train", integer(seed)));
+    return new Dataset(native.Dataset.scenario(text("spec", spec), text("split", options.split ?? "train"), integer(seed)));
   }
 
   /** Returns the market of a scenario whose key was revealed: JSON of its spec, and 64 hexadecimal digits. */
   static revealed(spec: string, key: string): Dataset {
-    return new Dataset(native.Dataset.revealed(spec, key));
+    return new Dataset(native.Dataset.revealed(text("spec", spec), text("key", key)));
   }
 
   /** Returns the same market under a name, by which records must then call it, and the commitment of its key. */
   named(name: string, commitment?: string): Dataset {
-    return new Dataset(this.#native.named(name, commitment));
+    const told = commitment === undefined ? undefined : text("commitment", commitment);
+    return new Dataset(this.#native.named(text("name", name), told));
   }
 
   /** Returns everything that a number can depend on; `fingerprint` is the SHA-256 of it. */
@@ -108,13 +109,13 @@ export class Dataset {
 
   /** Returns a column by name, bars by symbols, NaN where there is no value; `undefined` if the market lacks it. */
   column(name: string): Float64Array | undefined {
-    return this.#native.column(name);
+    return this.#native.column(text("name", name));
   }
 }
 
 /** Returns the JSON of a scenario's spec by the name of its tier or family; changed, it is another scenario. */
 export function scenarioSpec(name: string): string {
-  return native.scenario_spec(name);
+  return native.scenario_spec(text("name", name));
 }
 
 /** What a step gave. */
@@ -162,7 +163,7 @@ export class TradingEnv {
 
   /** Trades towards a weight a symbol, in the order of the market's symbols. */
   stepWeights(weights: ArrayLike<number>): Step {
-    return this.#stepped(this.#native.step_weights(Float64Array.from(weights)));
+    return this.#stepped(this.#native.step_weights(numbers("weights", weights)));
   }
 
   /** `reset`, as canonical JSON. */
@@ -172,7 +173,7 @@ export class TradingEnv {
 
   /** `step`, as canonical JSON; `reward`, `infoJson`, `terminated` and `truncated` are then those of it. */
   stepJson(decision: string): string {
-    return this.#native.step(decision);
+    return this.#native.step(text("decision", decision));
   }
 
   /** Returns a checkpoint: resuming it gives the same bits as never having stopped. */
@@ -257,10 +258,10 @@ export function runBacktest(
   const { seed = 0, agent_id, in_sample_trials = 0, ...told } = settings;
   if (typeof decided === "string") {
     const captured = json({ agent_id: agent_id ?? decided, in_sample_trials, settings: told });
-    return recorded(native.run_baseline(nativeOf(dataset), decided, captured, integer(seed)));
+    return recorded(native.run_baseline(nativeOf(dataset), text("agent", decided), captured, integer(seed)));
   }
   if (typeof decided === "function") {
-    const decide = (text: string): string => json(decided(JSON.parse(text) as MarketObservation));
+    const decide = (shown: string): string => json(decided(JSON.parse(shown) as MarketObservation));
     const captured = json({ agent_id: agent_id ?? "agent", in_sample_trials, settings: told });
     return recorded(native.run_backtest(nativeOf(dataset), decide, captured, integer(seed)));
   }
@@ -269,31 +270,36 @@ export function runBacktest(
   if (odd !== undefined) {
     throw refusal("shape_mismatch", `a row must have ${width} weights, one a symbol; received ${odd.length}`);
   }
-  const weights = Float64Array.from(decided.flatMap((row) => Array.from(row)));
-  return numbers(native.run_weights(nativeOf(dataset), weights, json(told), integer(seed)));
+  const weights = new Float64Array(decided.length * width);
+  decided.forEach((row, bar) => weights.set(numbers("weights", row), bar * width));
+  return taken(native.run_weights(nativeOf(dataset), weights, json(told), integer(seed)));
 }
 
 function recorded(run: native.Run): RecordedRun {
-  return { ...numbers(run), record: run.record ?? "", digest: run.digest ?? "" };
+  const { record = "", digest = "" } = run;
+  return { ...taken(run), record, digest };
 }
 
-function numbers(run: native.Run): Run {
-  return { nav: run.nav, start: run.start, terminatedAt: run.terminated_at };
+/** Returns what a run came to, and gives its memory back: a record may be of many megabytes. */
+function taken(run: native.Run): Run {
+  const { nav, start, terminated_at: terminatedAt } = run;
+  run.free();
+  return { nav, start, terminatedAt };
 }
 
 /** Returns one record of the runs of several, unsigned: an agent is judged on several windows. */
 export function joinRecords(agentId: string, records: readonly string[], inSampleTrials: bigint | number = 0): string {
-  return native.join_records(agentId, [...records], integer(inSampleTrials, "inSampleTrials"));
+  return native.join_records(text("agentId", agentId), texts(records), integer(inSampleTrials, "inSampleTrials"));
 }
 
 /** Carries out the decisions of a record again and compares every step, bit for bit. */
 export function replay(record: string, datasets: Dataset | readonly Dataset[], held: Held = {}): Replay {
-  return JSON.parse(native.replay(record, shared(datasets), json(held))) as Replay;
+  return JSON.parse(native.replay(text("record", record), shared(datasets), json(held))) as Replay;
 }
 
 /** Checks the hashes and the signature of a record: that it is whole, and by whom. No market is asked. */
 export function verifyRecord(record: string, held: Pick<Held, "public_key"> = {}): Verification {
-  return JSON.parse(native.verify_record(record, json(held))) as Verification;
+  return JSON.parse(native.verify_record(text("record", record), json(held))) as Verification;
 }
 
 /**
@@ -307,39 +313,51 @@ export function score(
   options: { held?: Omit<Held, "public_key">; config?: Record<string, unknown> } = {},
 ): Board {
   const { held = {}, config = {} } = options;
-  const judged = typeof records === "string" ? [records] : [...records];
-  return JSON.parse(native.score(judged, shared(datasets), json(held), json(config))) as Board;
+  const judged = typeof records === "string" ? [records] : records;
+  return JSON.parse(native.score(texts(judged), shared(datasets), json(held), json(config))) as Board;
 }
 
 /** Returns what can be said of daily returns alone, out of a number of trials: never that they are eligible. */
 export function scoreReturns(returns: ArrayLike<number>, nTrials: bigint | number = 0): Score {
-  return JSON.parse(native.score_returns(Float64Array.from(returns), integer(nTrials, "nTrials"))) as Score;
+  return JSON.parse(native.score_returns(numbers("returns", returns), integer(nTrials, "nTrials"))) as Score;
 }
 
 /** Returns a JSON text as RFC 8785 writes it. */
-export function canonicalize(text: string): string {
-  return native.canonicalize(text);
+export function canonicalize(json: string): string {
+  return native.canonicalize(text("json", json));
 }
 
 /** Returns the SHA-256 of bytes, or of a text in UTF-8, in hexadecimal. */
 export function sha256(content: Uint8Array | string): string {
-  return native.sha256(typeof content === "string" ? new TextEncoder().encode(content) : content);
+  const told = typeof content === "string" ? new TextEncoder().encode(text("content", content)) : content;
+  return native.sha256(bytes("content", told));
 }
 
 /** Returns whether a leaf hash is in a tree of RFC 6962 of some size. */
 export function verifyInclusion(
   index: bigint | number, size: bigint | number, leaf: Uint8Array, proof: readonly Uint8Array[], root: Uint8Array,
 ): boolean {
-  return native.verify_inclusion(integer(index, "index"), integer(size, "size"), leaf, [...proof], root);
+  const hashes = proof.map((hash) => bytes("proof", hash));
+  return native.verify_inclusion(integer(index, "index"), integer(size, "size"), bytes("leaf", leaf), hashes, bytes("root", root));
 }
 
 /** Returns whether a tree of RFC 6962 goes on from an older one. */
 export function verifyConsistency(
   oldSize: bigint | number, size: bigint | number, oldRoot: Uint8Array, root: Uint8Array, proof: readonly Uint8Array[],
 ): boolean {
-  return native.verify_consistency(integer(oldSize, "oldSize"), integer(size, "size"), oldRoot, root, [...proof]);
+  const [from, to] = [integer(oldSize, "oldSize"), integer(size, "size")];
+  const hashes = proof.map((hash) => bytes("proof", hash));
+  return native.verify_consistency(from, to, bytes("oldRoot", oldRoot), bytes("root", root), hashes);
 }
 
 function shared(datasets: Dataset | readonly Dataset[]): native.Dataset[] {
-  return (datasets instanceof Dataset ? [datasets] : datasets).map((each) => nativeOf(each).share());
+  const markets: readonly unknown[] = Array.isArray(datasets) ? datasets : [datasets];
+  return markets.map((each) => {
+    if (each instanceof Dataset) return nativeOf(each).share();
+    throw refusal("argument_invalid", `a market must be a Dataset; received ${typeof each}`);
+  });
+}
+
+function texts(records: readonly string[]): string[] {
+  return records.map((record) => text("record", record));
 }
