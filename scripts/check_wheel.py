@@ -31,12 +31,16 @@ NEEDED = (
     "openoutcry/arena/sources/plan.json",
     "openoutcry/realism/bands.json",
     "openoutcry/report/inspector.js",
+    "openoutcry/report/proof.css",
+    "openoutcry/report/proof.js",
     "openoutcry/report/sections.css",
     "openoutcry_arena/__init__.py",
     ".dist-info/entry_points.txt",
     ".dist-info/licenses/LICENSE-APACHE",
     ".dist-info/licenses/LICENSE-MIT",
 )
+# Of `scripts/wasm`, without which a wheel has neither.
+ENGINE = ("openoutcry/report/engine/engine.js", "openoutcry/report/engine/engine.wasm.gz")
 # For any Python, or for one without the lock that abi3 needs.
 TAGS = ("-cp310-abi3-", "-cp314-cp314t-")
 NATIVE = (".so", ".pyd")
@@ -53,6 +57,8 @@ def faults(name: str, n_bytes: int, members: list[str]) -> list[str]:
     if n_bytes >= MAX_BYTES:
         found.append(f"a wheel must be smaller than {MAX_BYTES} bytes; received {n_bytes}")
     found += [f"a wheel must hold {each}" for each in NEEDED if not any(member.endswith(each) for member in members)]
+    lacking = [each for each in ENGINE if each not in members]
+    found += [f"a wheel with the engine for pages must hold {each}" for each in lacking if len(lacking) < len(ENGINE)]
     found += [f"a wheel must not hold {member}" for member in members if any(part in member for part in FOREIGN)]
     return found
 

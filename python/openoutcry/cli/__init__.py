@@ -21,6 +21,7 @@ from openoutcry.cli import (
     power,
     realism,
     replay,
+    report,
     research,
     run,
     sandbox,
@@ -54,6 +55,7 @@ app.command("demo", epilog=demo.EXAMPLES)(demo.demo)
 app.command("run", epilog=run.EXAMPLES)(run.run)
 app.command("replay", epilog=replay.REPLAY_EXAMPLES)(replay.replay)
 app.command("diff", epilog=replay.DIFF_EXAMPLES)(replay.diff)
+app.command("report", epilog=report.EXAMPLES)(report.report)
 app.add_typer(data.app, name="data")
 app.add_typer(suite.app, name="suite")
 app.add_typer(sandbox.app, name="sandbox")
