@@ -30,9 +30,9 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo build test test-full test-train test-verifiers-next $(STAGES)
+.PHONY: help demo build wasm test test-full test-train test-everywhere test-javascript test-verifiers-next $(STAGES)
 .PHONY: lint-rust lint-python lint-built test-crates test-instructions
-.PHONY: format bench instructions platforms pins clean
+.PHONY: format packages bench instructions platforms pins clean
 
 help: ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-19s %s\n", $$1, $$2 }' Makefile
@@ -86,6 +86,21 @@ test-floor: $(FLOOR)/.built ## Test the wheel on the oldest numpy and gymnasium 
 test-train: $(TRAIN)/.built ## Train with Stable-Baselines3 and PufferLib, in an environment of their own
 	$(TRAIN)/bin/python -m pytest tests/train
 
+wasm: ## Build the engine for Node and browsers into rust/wasm/npm and the package
+	scripts/wasm
+
+# Not part of `test`: the engine is compiled for JavaScript and for every platform that this machine can link for, which
+# takes longer than all of CI.
+test-everywhere: test-javascript ## Hold Node, Chromium and every package to the same bits
+	@$(MAKE) --no-print-directory packages
+
+test-javascript: $(VENV)/.dev $(VENV)/.built ## Hold Node, Chromium, the npm package and pages of one file to the same bits
+	@scripts/install-system tests
+	cargo fmt --check --all --manifest-path rust/wasm/Cargo.toml
+	scripts/wasm
+	cargo clippy --manifest-path rust/wasm/Cargo.toml --workspace --locked --quiet --target wasm32-unknown-unknown -- -D warnings
+	$(PYTEST) $(PARALLEL) tests/everywhere
+
 # Not part of `test`: what is newest changes by the day, and so would the answer. `.ci/nightly` asks.
 test-verifiers-next: $(NEXT)/.built ## Test the environment on the newest pre-release of verifiers (what .ci/nightly runs)
 	$(NEXT)/bin/python -m pip install $(PIP_FLAGS) --upgrade "$(VERIFIERS)"
@@ -99,6 +114,10 @@ examples: $(VENV)/.dev $(VENV)/.built ## Run every example
 	scripts/run-examples $(BIN)
 
 wheel: dist/.checked ## Build the wheel into dist/ and check its size, contents and ABI
+
+# Not part of `test`: it links the engine anew for every platform.
+packages: $(VENV)/.dev $(VENV)/.built ## Build wheels, sdist and crates, and try each in a clean environment
+	PATH="$(BIN):$$PATH" scripts/packages
 
 bench: build ## Time the engine beside numpy
 	$(BIN)/openoutcry bench

@@ -1,4 +1,4 @@
-"""Refuse a wheel that is too large, tied to one Python, or without a file or entry point that its users need.
+"""Refuse a wheel that is too large, tied to one Python, or without a file, entry point or bill of materials.
 
 python scripts/check_wheel.py dist/openoutcry-0.1.0-cp310-abi3-manylinux_2_34_x86_64.whl
 """
@@ -6,17 +6,18 @@ python scripts/check_wheel.py dist/openoutcry-0.1.0-cp310-abi3-manylinux_2_34_x8
 from __future__ import annotations
 
 import configparser
+import json
 import sys
 import zipfile
 from pathlib import Path
 
 import tomllib
 
-PROJECT = Path(__file__).resolve().parents[1] / "pyproject.toml"
+ROOT = Path(__file__).resolve().parents[1]
+PROJECT = ROOT / "pyproject.toml"
 MAX_BYTES = 8_000_000
 NEEDED = (
     "openoutcry/__init__.py",
-    "openoutcry/openoutcry_py.abi3.so",
     "openoutcry/openoutcry_py.pyi",
     "openoutcry/py.typed",
     "openoutcry/data/ecb_fx.zip",
@@ -30,23 +31,34 @@ NEEDED = (
     "openoutcry/arena/sources/plan.json",
     "openoutcry/realism/bands.json",
     "openoutcry/report/inspector.js",
+    "openoutcry/report/proof.css",
+    "openoutcry/report/proof.js",
     "openoutcry/report/sections.css",
     "openoutcry_arena/__init__.py",
     ".dist-info/entry_points.txt",
     ".dist-info/licenses/LICENSE-APACHE",
     ".dist-info/licenses/LICENSE-MIT",
 )
+# Of `scripts/wasm`, without which a wheel has neither.
+ENGINE = ("openoutcry/report/engine/engine.js", "openoutcry/report/engine/engine.wasm.gz")
+# For any Python, or for one without the lock that abi3 needs.
+TAGS = ("-cp310-abi3-", "-cp314-cp314t-")
+NATIVE = (".so", ".pyd")
 FOREIGN = ("tests/", "target/", "__pycache__/", ".venv")
 
 
 def faults(name: str, n_bytes: int, members: list[str]) -> list[str]:
     """Return what is wrong with a wheel of this name, size and contents."""
     found = []
-    if "-cp310-abi3-" not in name:
-        found.append(f"a wheel must be cp310-abi3; received {name}")
+    if not any(tag in name for tag in TAGS):
+        found.append(f"a wheel must be one of {', '.join(TAGS)}; received {name}")
+    if not any(member.startswith("openoutcry/openoutcry_py.") and member.endswith(NATIVE) for member in members):
+        found.append("a wheel must hold the engine, openoutcry/openoutcry_py")
     if n_bytes >= MAX_BYTES:
         found.append(f"a wheel must be smaller than {MAX_BYTES} bytes; received {n_bytes}")
     found += [f"a wheel must hold {each}" for each in NEEDED if not any(member.endswith(each) for member in members)]
+    lacking = [each for each in ENGINE if each not in members]
+    found += [f"a wheel with the engine for pages must hold {each}" for each in lacking if len(lacking) < len(ENGINE)]
     found += [f"a wheel must not hold {member}" for member in members if any(part in member for part in FOREIGN)]
     return found
 
@@ -69,6 +81,20 @@ def entry_faults(text: str, members: list[str]) -> list[str]:
     return found
 
 
+def sbom_faults(texts: list[str]) -> list[str]:
+    """Return what the bills of materials of a wheel lack: there is one, of CycloneDX, with each crate and version."""
+    if len(texts) != 1:
+        return [f"a wheel must hold one bill of materials; received {len(texts)}"]
+    bill = json.loads(texts[0])
+    if bill.get("bomFormat") != "CycloneDX":
+        return [f"a bill of materials must be CycloneDX; received {bill.get('bomFormat')}"]
+    listed = {(each["name"], each["version"]) for each in [bill["metadata"]["component"], *bill["components"]]}
+    cargo = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))["workspace"]
+    crates = [tomllib.loads((ROOT / each / "Cargo.toml").read_text(encoding="utf-8")) for each in cargo["members"]]
+    wanted = {(crate["package"]["name"], cargo["package"]["version"]) for crate in crates}
+    return [f"a bill of materials must list {' '.join(each)}" for each in sorted(wanted - listed)]
+
+
 def main(paths: list[str]) -> int:
     """Print the size of the one wheel given, or its faults."""
     if len(paths) != 1:
@@ -85,6 +111,7 @@ def main(paths: list[str]) -> int:
         if member.endswith(".dist-info/entry_points.txt")
         for fault in entry_faults(archive.read(member).decode(), members)
     ]
+    found += sbom_faults([archive.read(member).decode() for member in members if member.endswith(".cyclonedx.json")])
     sys.stdout.write(f"{wheel.name}: {n_bytes / 1e6:.2f} MB\n")
     sys.stderr.writelines(f"{fault}\n" for fault in found)
     return bool(found)

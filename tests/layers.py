@@ -39,6 +39,7 @@ LAYERS = {
             "openoutcry.line_sink",
             "openoutcry.masking",
             "openoutcry.record",
+            "openoutcry.remade",
             "openoutcry.replaying",
             "openoutcry.scenario",
             "openoutcry.scoring",
@@ -71,7 +72,7 @@ LAYERS = {
     ),
     "report": Layer(("openoutcry.report", "openoutcry.report.*"), {"native", "report"}, {"numpy"}),
     "picture": Layer(
-        ("openoutcry.chance", "openoutcry.evidence", "openoutcry.picture", "openoutcry.trace"),
+        ("openoutcry.chance", "openoutcry.evidence", "openoutcry.picture", "openoutcry.proof", "openoutcry.trace"),
         {*CORE, "picture", "report", "skill"},
         {"numpy"},
         frozenset({"root"}),

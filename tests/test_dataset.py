@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -362,3 +363,18 @@ def test_any_table_layout_and_number_type_makes_the_same_market() -> None:
         close.tolist(),
     ]
     assert {arrays(close=each).fingerprint for each in variants} == {arrays(close=close).fingerprint}
+
+
+def test_a_market_is_its_bytes() -> None:
+    market = oo.Dataset.from_csv(LONG, name="long")
+    content = market.to_bytes()
+    assert hashlib.sha256(content).hexdigest() == market.fingerprint
+    again = oo.Dataset.from_bytes(content, name="again", notices=["of a friend"])
+    assert (again, again.name, again.notices[0]) == (market, "again", "of a friend")
+    for name in TABLES:
+        np.testing.assert_array_equal(getattr(again, name), getattr(market, name))
+    with refusal("bytes_invalid", "a whole market"):
+        oo.Dataset.from_bytes(content[:-1])
+    with refusal("bytes_invalid", "in the one form that it has"):
+        place = content.index(b"periods_per_year") - 8
+        oo.Dataset.from_bytes(content + content[place : place + 40])

@@ -109,7 +109,7 @@ def test_an_undefined_metric_is_a_dash_with_its_reason_and_never_a_zero() -> Non
         cell = re.search(rf'<th scope="row">{label}</th><td>(.*?)</td>', text)
         assert cell
         assert '<span class="undefined" title="undefined for this run">\u2014</span>' in cell[1]
-    assert '<th scope="row">Return</th><td>0.0%</td>' in text
+    assert '<th scope="row">Return</th><td><span data-metric="return" data-unit="gain">0.0%</span></td>' in text
 
 
 def test_the_verdict_is_no_stronger_than_the_standard_error() -> None:

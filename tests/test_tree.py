@@ -6,6 +6,7 @@ Words that no file may hold are put together here from parts, so that this file 
 from __future__ import annotations
 
 import ast
+import json
 import re
 import subprocess
 from pathlib import Path
@@ -133,6 +134,10 @@ def test_the_rust_floor_is_the_same_wherever_it_is_stated() -> None:
     manifests = [table(name) for name in TEXTS if re.fullmatch(r"rust/[a-z]+/Cargo\.toml", name)]
     assert all(each["package"]["rust-version"] == {"workspace": True} for each in manifests)
     assert all(each["package"]["version"] == {"workspace": True} for each in manifests)
+    # Which files are packed matters where a crate is published.
+    packed = {name: value for name, value in CARGO["package"].items() if name != "include"}
+    assert table("rust/wasm/Cargo.toml")["workspace"]["package"] == packed
+    assert json.loads(TEXTS["rust/wasm/npm/package.json"])["version"] == PROJECT["version"]
 
 
 def test_both_licences_are_here_and_ship() -> None:

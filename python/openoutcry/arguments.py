@@ -5,8 +5,10 @@ They are refused where they are not what is required, never taken for something 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from operator import index
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -79,3 +81,21 @@ def plain(name: str, values: Any) -> npt.NDArray[Any]:
         return np.asarray(values)
     except ValueError as error:
         raise refusal("shape_mismatch", f"`{name}` must be an array; received rows of unequal length") from error
+
+
+def path_of(name: str, value: Any) -> Path:
+    """Return a path, given as one or as a text."""
+    if not isinstance(value, (str, os.PathLike)):
+        raise refusal("argument_invalid", f"`{name}` must be a text or a path; received {type(value).__name__}")
+    return Path(value)
+
+
+def text_in(path: Path) -> str:
+    """Return the text of a file, for the engine to strip of a byte order mark."""
+    content = path.read_bytes()
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        received = f"byte 0x{content[error.start]:02x} at offset {error.start}"
+        raise refusal("field_unparsable", f"line {line} must be UTF-8 text; received {received}") from error

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ import numpy.typing as npt
 
 from openoutcry import columns
 from openoutcry import openoutcry_py as native
-from openoutcry.arguments import text, texts, whole
+from openoutcry.arguments import path_of, text, text_in, texts, whole
 from openoutcry.columns import Table
 from openoutcry.errors import refusal
 
@@ -117,8 +116,8 @@ class Dataset:
         if isinstance(source, str) and "\n" in source:
             content = source
         else:
-            path = _path("source", source)
-            content, name = _read_text(path), name or path.stem
+            path = path_of("source", source)
+            content, name = text_in(path), name or path.stem
         core = native.Dataset.from_csv(content, periods_per_year=periods_per_year)
         return cls(core, name=name, notices=notices)
 
@@ -156,7 +155,7 @@ class Dataset:
             from pyarrow import ArrowInvalid, parquet
         except ModuleNotFoundError as error:
             raise ModuleNotFoundError("needs `pip install openoutcry[parquet]`", name=error.name) from error
-        path = _path("path", path)
+        path = path_of("path", path)
         try:
             frame = parquet.read_table(path)
         except ArrowInvalid as error:
@@ -170,6 +169,17 @@ class Dataset:
         The same seed is the same market everywhere. A small seed can be scanned, so nothing here is secret.
         """
         return cls(native.Dataset.synthetic(n_symbols, n_days, seed), name=f"synthetic-{n_symbols}x{n_days}")
+
+    @classmethod
+    def from_bytes(
+        cls, content: bytes, *, name: str = "", notices: Iterable[str] = (), commitment: str | None = None
+    ) -> Dataset:
+        """Return the market of bytes that `to_bytes` has written, in any language.
+
+        Raises:
+            OpenOutcryError: `bytes_invalid`: they are no market, or one written in another way.
+        """
+        return cls(native.Dataset.from_bytes(content), name=name, notices=notices, commitment=commitment)
 
     @cached_property
     def dates(self) -> tuple[str, ...]:
@@ -270,6 +280,10 @@ class Dataset:
         """SHA-256 of everything a number can depend on, in hex."""
         return self._core.fingerprint
 
+    def to_bytes(self) -> bytes:
+        """Return everything a number can depend on; the fingerprint is its SHA-256."""
+        return self._core.to_bytes()
+
     def select(self, symbols: Sequence[str]) -> Dataset:
         """Return the dataset of some of the symbols, in the order given, on the same axis."""
         unknown = [symbol for symbol in symbols if symbol not in self.symbols]
@@ -327,8 +341,8 @@ class Dataset:
     def __reduce__(self) -> Any:
         from openoutcry._pickle import call
 
-        columns = self._columns() | {"name": self.name, "notices": self.notices}
-        return call, (Dataset.from_arrays, (), columns), {"commitment": self.commitment}
+        beside = {"name": self.name, "notices": self.notices, "commitment": self.commitment}
+        return call, (Dataset.from_bytes, (self.to_bytes(),), beside)
 
     def _known(self) -> tuple[str, bytes | None]:
         # What records call this market, and what is published of its key.
@@ -380,20 +394,3 @@ def _core(given: Mapping[str, Any], rows: tuple[list[int], list[int]] | None = N
         origin=rows,
         **{name: None if table is None else columns.table(name, table, symbols) for name, table in tables.items()},
     )
-
-
-def _path(name: str, value: Any) -> Path:
-    if not isinstance(value, (str, os.PathLike)):
-        raise refusal("argument_invalid", f"`{name}` must be a text or a path; received {type(value).__name__}")
-    return Path(value)
-
-
-def _read_text(path: Path) -> str:
-    """Return the text of a file, for the engine to strip of a byte order mark."""
-    content = path.read_bytes()
-    try:
-        return content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        received = f"byte 0x{content[error.start]:02x} at offset {error.start}"
-        raise refusal("field_unparsable", f"line {line} must be UTF-8 text; received {received}") from error

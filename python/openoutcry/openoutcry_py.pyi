@@ -18,6 +18,7 @@ __all__ = [
     "CONTRACT_VERSION",
     "DECISION_SCHEMA",
     "DEFAULT_LOOKBACK",
+    "ENGINE_VERSION",
     "MAX_ABS_WEIGHT",
     "OBSERVATION_SCHEMA",
     "REWARDS",
@@ -110,6 +111,7 @@ __all__ = [
 CONFORMANCE_REPORT_SCHEMA: str
 CONTRACT_VERSION: str
 DECISION_SCHEMA: str
+ENGINE_VERSION: str
 OBSERVATION_SCHEMA: str
 DEFAULT_LOOKBACK: int
 MAX_ABS_WEIGHT: float
@@ -583,6 +585,20 @@ class Dataset:
     def news(self) -> list[tuple[str, str, str]]: ...
     @property
     def fingerprint(self) -> str: ...
+    def to_bytes(self) -> bytes:
+        """Return everything that a number can depend on, as bytes.
+
+        The fingerprint is their SHA-256.
+        """
+
+    @staticmethod
+    def from_bytes(content: bytes) -> Dataset:
+        """Return the market of bytes that `to_bytes` has written.
+
+        Raises:
+            OpenOutcryError: `bytes_invalid`: they are no market, or one written in another way.
+        """
+
     def column(self, name: str) -> _Table | None:
         """Return a column by name, None if the market lacks it.
 
@@ -712,6 +728,12 @@ class Record:
 
     def verify_signature(self, public_key: bytes | None = None) -> bool:
         """Return whether the signature is of this record, and by the key given."""
+
+    def edited(self, public_key: bytes | None = None) -> list[dict[str, Any]]:
+        """Return what beside the runs was changed: the digest, or what was signed.
+
+        With a key the record must be signed by it.
+        """
 
     def replay(
         self,

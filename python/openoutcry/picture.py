@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from openoutcry import data
@@ -200,7 +202,11 @@ def notices_of(run: Run) -> list[str]:
 
 def write_run_report(run: Run, path: str | os.PathLike[str], n_trials: int = 1, origin: Origin | None = None) -> str:
     """Write the report of a run to one HTML file and return its path."""
-    benchmark = view_of(benchmark_of(run))
-    page = render_run(full_view_of(run, n_trials), benchmark, notices_of(run), provenance_of(run, origin))
-    Path(path).write_text(page, encoding="utf-8")
+    Path(path).write_text(page_maker(run, n_trials, origin)(), encoding="utf-8")
     return os.fspath(path)
+
+
+def page_maker(run: Run, n_trials: int = 1, origin: Origin | None = None) -> Callable[..., str]:
+    """Return what makes the report of a run, with or without a `proof`."""
+    benchmark = view_of(benchmark_of(run))
+    return partial(render_run, full_view_of(run, n_trials), benchmark, notices_of(run), provenance_of(run, origin))

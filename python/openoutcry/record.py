@@ -191,6 +191,9 @@ class RunRecord:
         """
         return self._core.verify_signature(None if public_key is None else _key(public_key, "`public_key`"))
 
+    def _edited(self, public_key: bytes | str | None) -> list[dict[str, Any]]:
+        return self._core.edited(None if public_key is None else _key(public_key, "`public_key`"))
+
     def __eq__(self, other: object) -> bool:
         return self._core == other._core if isinstance(other, RunRecord) else NotImplemented
 

@@ -12,11 +12,6 @@ from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import CostModel, Limits
 from openoutcry.record import RunRecord, fill_key_of
 
-_CAUSES = {
-    "digest": "the agent, its trials or its list of runs was edited",
-    "signature": "the record was changed after it was signed, or the signature is of another key",
-}
-
 
 @dataclass(frozen=True)
 class Difference:
@@ -140,7 +135,7 @@ def replay(
         runs = [replayed(0, header) for header in headers]
     n_steps = sum(steps for steps, _ in runs)
     found = [Difference(**each) for _, differences in runs for each in differences]
-    found += _of_record(record, public_key)
+    found += [Difference(**each) for each in record._edited(public_key)]
     signed_by = record.public_key if all(each.field != "signature" for each in found) else None
     digest = record._core.computed_digest
     return Replay(digest, len(record), n_steps, tuple(found), record.unfinished, signed_by)
@@ -152,24 +147,6 @@ def _markets(dataset: Dataset | Iterable[Dataset]) -> dict[str, Dataset]:
         received = "none" if not markets else ", ".join(sorted({type(each).__name__ for each in markets}))
         raise refusal("argument_invalid", f"`dataset` must be a Dataset, or several; received {received}")
     return {each.fingerprint: each for each in markets}
-
-
-def _of_record(record: RunRecord, public_key: bytes | str | None) -> list[Difference]:
-    """Return what is wrong with what stands beside the runs."""
-    found = []
-    core = record._core
-    if core.digest is not None and core.digest != core.computed_digest:
-        found.append(_beside("digest", core.digest, str(core.computed_digest)))
-    if (public_key is not None or record.public_key is not None) and not record.verify_signature(public_key):
-        wanted = public_key.hex() if isinstance(public_key, bytes) else public_key
-        found.append(_beside("signature", f"by {record.public_key}", f"none by {wanted or 'that key'} of this digest"))
-    return found
-
-
-def _beside(field: str, recorded: str, replayed: str) -> Difference:
-    return Difference(
-        None, "record", None, None, None, field, recorded, replayed, None, f"{field}_edited", _CAUSES[field]
-    )
 
 
 @dataclass(frozen=True)

@@ -231,8 +231,6 @@ def submit(
     markets = _markets(datasets, None)
     if not markets:
         raise refusal("argument_invalid", "`dataset` must be a Dataset, or several, for records; received none")
-    if record.public_key is not None and not record.verify_signature():
-        raise refusal("record_differs", "a record that its signer signed is required; received one changed afterwards")
     cores, known = [market._core for market in markets], [market._known() for market in markets]
     return Submission.of_record(
         record._core, cores, costs=costs, limits=limits, fill_key=fill_key, capacity=capacity, known=known

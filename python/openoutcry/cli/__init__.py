@@ -13,6 +13,7 @@ from openoutcry.cli import (
     contamination,
     data,
     demo,
+    identity,
     leakcheck,
     ledger,
     martingale,
@@ -20,12 +21,14 @@ from openoutcry.cli import (
     power,
     realism,
     replay,
+    report,
     research,
     run,
     sandbox,
     score,
     suite,
 )
+from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import OpenOutcryError
 
 EXIT_CODES = """
@@ -52,6 +55,7 @@ app.command("demo", epilog=demo.EXAMPLES)(demo.demo)
 app.command("run", epilog=run.EXAMPLES)(run.run)
 app.command("replay", epilog=replay.REPLAY_EXAMPLES)(replay.replay)
 app.command("diff", epilog=replay.DIFF_EXAMPLES)(replay.diff)
+app.command("report", epilog=report.EXAMPLES)(report.report)
 app.add_typer(data.app, name="data")
 app.add_typer(suite.app, name="suite")
 app.add_typer(sandbox.app, name="sandbox")
@@ -70,12 +74,15 @@ app.command("bench", epilog=bench.EXAMPLES)(bench.bench)
 
 
 @app.callback(invoke_without_command=True)
-def _root(context: typer.Context, version: bool = typer.Option(False, "--version", help="Print the versions.")) -> None:
+def _root(
+    version: bool = typer.Option(False, "--version", help="Print versions and the fingerprints of bundled markets."),
+    as_json: bool = typer.Option(False, "--json", help="Print them as JSON."),
+) -> None:
     if version:
-        import openoutcry
-
-        typer.echo(f"openoutcry {openoutcry.__version__}, contract {openoutcry.CONTRACT_VERSION}")
+        typer.echo(identity.told(as_json))
         raise typer.Exit
+    if as_json:
+        raise refusal("argument_invalid", "`--json` must follow a command or go with `--version`; received it alone")
 
 
 def main() -> None:

@@ -17,6 +17,7 @@ from openoutcry.dataset import Dataset
 
 app = typer.Typer(help="List, describe and check markets.", no_args_is_help=True, rich_markup_mode="markdown")
 app.command("freeze", epilog=versions.FREEZE_EXAMPLES)(versions.freeze)
+app.command("export", epilog=versions.EXPORT_EXAMPLES)(versions.export)
 app.command("diff", epilog=versions.DIFF_EXAMPLES)(versions.diff)
 app.command("reidentify", epilog=reidentify.EXAMPLES)(reidentify.reidentify)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import typer
 
 from openoutcry import data
-from openoutcry.cli.source import SNAPSHOT, open_dataset
+from openoutcry.cli.source import SNAPSHOT, open_dataset, page_to_write
 from openoutcry.data.diff import differences
 from openoutcry.data.frozen import freeze as write
 from openoutcry.errors import refusal
@@ -20,6 +21,12 @@ FREEZE_EXAMPLES = """
 `openoutcry data freeze ecb-fx:all --out frozen`
 
 `openoutcry data freeze prices.csv --out frozen --source "vendor X, downloaded 2026-10-30"`
+"""
+EXPORT_EXAMPLES = """
+**Example** `openoutcry data export ecb-fx --out ecb-fx.market.gz`
+
+A page of `openoutcry report --self-verifying --without-data` takes the file; `sha256sum` of it, unpacked, is the
+fingerprint of the market.
 """
 DIFF_EXAMPLES = """
 **Examples**
@@ -54,6 +61,22 @@ def freeze(
         typer.echo(json.dumps({"fingerprint": dataset.fingerprint, "manifest": str(path)}))
         return
     typer.echo(str(path))
+
+
+def export(
+    source: str,
+    out: Path = typer.Option(..., "--out", help="The file; compressed if its name ends in `.gz`."),
+    periods_per_year: float = typer.Option(None, "--periods-per-year", help="Bars a year of a file; 252 if left out."),
+    as_json: bool = AS_JSON,
+) -> None:
+    """Write the bytes of a market, which its fingerprint is the SHA-256 of."""
+    dataset = open_dataset(source, periods_per_year)
+    content = dataset.to_bytes()
+    page_to_write(out, "--out").write_bytes(gzip.compress(content, 9, mtime=0) if out.suffix == ".gz" else content)
+    if as_json:
+        typer.echo(json.dumps({"fingerprint": dataset.fingerprint, "file": str(out)}))
+        return
+    typer.echo(f"{out}: {dataset.name}, fingerprint {dataset.fingerprint}")
 
 
 def diff(old: str, new: str, as_json: bool = AS_JSON) -> None:

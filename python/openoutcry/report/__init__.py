@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from openoutcry.report.board_page import board_section, slots_of
 from openoutcry.report.document import document
 from openoutcry.report.parts import DATA, Detail, heading, notices_list, provenance_list
+from openoutcry.report.proof import Proof, ProofMarket, has_engine, proof_panel
 from openoutcry.report.run_page import headline, key_figures, run_sections, without_itself
 from openoutcry.report.score_page import render_scores
 from openoutcry.report.score_view import ScoreView
@@ -22,16 +23,25 @@ __all__ = [
     "BoardRow",
     "BoardSection",
     "BoardWindow",
+    "Proof",
+    "ProofMarket",
     "Provenance",
     "RunView",
     "ScoreView",
+    "has_engine",
     "render_board",
     "render_run",
     "render_scores",
 ]
 
 
-def render_run(view: RunView, benchmark: RunView | None, notices: Sequence[str], provenance: Provenance) -> str:
+def render_run(
+    view: RunView,
+    benchmark: RunView | None,
+    notices: Sequence[str],
+    provenance: Provenance,
+    proof: Proof | None = None,
+) -> str:
     """Return the page of one run.
 
     Args:
@@ -39,16 +49,21 @@ def render_run(view: RunView, benchmark: RunView | None, notices: Sequence[str],
         benchmark: Drawn beside it, normally buy-and-hold on the same window; `None` for none.
         notices: What a reader must know about the dataset, one sentence each.
         provenance: What was run.
+        proof: What the page recomputes its run from, at the press of a button; None for a page that cannot.
     """
     benchmark = without_itself(view, benchmark)
     span = f"{view.dataset}, {view.window}, {plural(len(view.dates), 'bar')}"
-    body = (
+    head = (
         f'<header><p class="eyebrow">OpenOutcry run</p>{heading(1, view.name)}'
-        f'<p class="sub">{escape(span)}</p></header>'
-        f"<main>{headline(view, benchmark)}{key_figures(view, benchmark, 'run')}{notices_list(notices, 2, DATA)}"
+        f'<p class="sub">{escape(span)}</p></header><main>'
+    )
+    rest = (
+        f"{headline(view, benchmark)}{key_figures(view, benchmark, 'run')}{notices_list(notices, 2, DATA)}"
         f"{run_sections(view, benchmark, 2, 'run', Detail())}</main><footer>{provenance_list(provenance)}</footer>"
     )
-    return document(f"{view.name} on {view.dataset}", body, inspector=view.trace is not None)
+    panel = "" if proof is None else proof_panel(proof, head + rest)
+    title = f"{view.name} on {view.dataset}"
+    return document(title, head + panel + rest, inspector=view.trace is not None, proof=proof is not None)
 
 
 def render_board(title: str, sections: Sequence[BoardSection], notices: Sequence[str], provenance: Provenance) -> str:

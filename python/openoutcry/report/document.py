@@ -6,6 +6,7 @@ import base64
 import hashlib
 from pathlib import Path
 
+from openoutcry.report.proof import engine_script
 from openoutcry.report.svg import stylesheet
 from openoutcry.report.text import escape
 
@@ -14,23 +15,28 @@ __all__ = ["document", "style"]
 _HERE = Path(__file__).parent
 
 
-def document(title: str, body: str, *, inspector: bool = False) -> str:
+def document(title: str, body: str, *, inspector: bool = False, proof: bool = False) -> str:
     """Return a complete page around `body`, which is HTML already.
 
-    With `inspector`, the page carries the script that shows any bar of its packed trace.
+    With `inspector`, the page carries the script that shows any bar of its packed trace; with `proof`, the engine's,
+    and may run what is compiled for WebAssembly.
 
     The policy in its head lets the page load nothing and run no script but the one it carries: a name that slipped
     through the escaping still could not act.
     """
-    script = _text("page.js") + (_text("inspector.js") if inspector else "")
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
+    # The proof reads the page first, as it was written.
+    scripts = [engine_script()] if proof else []
+    scripts.append(_text("page.js") + (_text("inspector.js") if inspector else ""))
+    allowed = [f"'sha256-{base64.b64encode(hashlib.sha256(each.encode()).digest()).decode()}'" for each in scripts]
+    allowed += ["'wasm-unsafe-eval'"] if proof else []
+    policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src {' '.join(allowed)}"
+    sheet = style() + _text("scores.css") + (_text("proof.css") if proof else "")
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
-        f"<title>{escape(title)}</title>\n<style>\n{style()}{_text('scores.css')}</style>\n</head>\n"
-        f"<body>\n{body}\n<script>{script}</script>\n</body>\n</html>\n"
+        f"<title>{escape(title)}</title>\n<style>\n{sheet}</style>\n</head>\n"
+        f"<body>\n{body}\n{''.join(f'<script>{each}</script>' for each in scripts)}\n</body>\n</html>\n"
     )
 
 

@@ -40,7 +40,7 @@ def rolling_chart(dates: Sequence[str], rolling: Rolling, *, points: int = 600, 
         dates=scale,
         values=values,
         show=values.show_number,
-        unit="nav",
+        unit="ratio",
         height=height,
         baseline=0.0,
     )

@@ -60,9 +60,15 @@ def key_figures(view: RunView, benchmark: RunView | None, key: str) -> str:
         if benchmark is not None:
             other = show(name, benchmark.metrics, benchmark.notes)
             beside = f"<small>{escape(benchmark.name)} {other}</small>"
-        value = show(name, view.metrics, view.notes, footnotes)
+        value = _held(name, show(name, view.metrics, view.notes, footnotes))
         items.append(f"<div><dt>{METRICS[name].label}</dt><dd>{value}{beside}</dd></div>")
     return f'<dl class="figures">{"".join(items)}</dl>{footnotes.render()}'
+
+
+def _held(name: str, shown: str) -> str:
+    """Return a metric of the run under its name, by which the page's proof finds it."""
+    unit = METRICS[name].unit if name in METRICS else "ratio"
+    return f'<span data-metric="{escape(name)}" data-unit="{unit}">{shown}</span>'
 
 
 def run_sections(view: RunView, benchmark: RunView | None, level: int, key: str, detail: Detail) -> str:
@@ -189,6 +195,7 @@ def _metrics(view: RunView, benchmark: RunView | None, key: str) -> str:
             cells = [show_sharpe(run.metrics, run.notes, footnotes) for run in runs]
         else:
             cells = [show(name, run.metrics, run.notes, footnotes) for run in runs]
+        cells[0] = _held(name, cells[0])
         metric = METRICS.get(name)
         label, told = (metric.label, metric.help) if metric else (name, "")
         columns = "".join(f"<td>{cell}</td>" for cell in cells)

@@ -61,7 +61,7 @@ class Canvas:
         dates: Horizontal axis.
         values: Vertical axis.
         show: How a value of the vertical axis is written.
-        unit: `nav`, `percent` or `weight`: how the page's script writes a value.
+        unit: `nav`, `percent` or `ratio`: how the page's script writes a value.
         height: Pixels.
         baseline: Value of a stronger line, such as 0 or 1; `None` for none.
         slim: Leave out the tick labels, for a chart of thumbnail size.

@@ -146,24 +146,6 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    macro_rules! vectors {
-        ($($name:literal),*) => {
-            [$((
-                $name,
-                include_str!(concat!("../../../contract/vectors/rfc8785/input/", $name, ".json")),
-                include_str!(concat!("../../../contract/vectors/rfc8785/output/", $name, ".json")),
-            )),*]
-        };
-    }
-
-    /// The vectors of the RFC's author; see their licence beside them.
-    #[test]
-    fn the_vectors_of_rfc_8785_come_out_as_they_say() {
-        for (name, input, output) in vectors!("arrays", "french", "structures", "unicode", "values", "weird") {
-            assert_eq!(canonicalize(input).unwrap(), output, "{name}");
-        }
-    }
-
     #[test]
     fn fields_are_ordered_by_utf_16_units_and_not_by_code_points() {
         // U+1F600 begins with the unit D83D, below FB33; as a code point it is above.

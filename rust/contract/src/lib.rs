@@ -31,11 +31,3 @@ pub const CONTRACT_VERSION: &str = "1.0";
 
 /// Every version of the wire contract that there has been, the present one last.
 pub const CONTRACT_VERSIONS: [&str; 1] = [CONTRACT_VERSION];
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn the_version_is_the_one_of_the_contract_folder() {
-        assert_eq!(super::CONTRACT_VERSION, include_str!("../../../contract/VERSION").trim());
-    }
-}

@@ -1,6 +1,6 @@
 //! The kit of `contract/conformance`, through the real parser.
 
-use openoutcry_contract::{Decision, MarketObservation, Order};
+use openoutcry_contract::{CONTRACT_VERSION, Decision, MarketObservation, Order};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use serde_json::{Value, json};
@@ -23,6 +23,11 @@ const FIXTURES: [&str; 14] = [
     include_str!("../../../contract/conformance/unknown_fields_everywhere.json"),
     include_str!("../../../contract/conformance/unknown_observation_field.json"),
 ];
+
+#[test]
+fn the_version_is_the_one_of_the_contract_folder() {
+    assert_eq!(CONTRACT_VERSION, include_str!("../../../contract/VERSION").trim());
+}
 
 fn cases(text: &str) -> Vec<Value> {
     serde_json::from_str(text).unwrap()

@@ -10,9 +10,10 @@ use crate::fingerprint::MAGIC;
 /// Returns the market of bytes that [`Dataset::to_bytes`] has written.
 pub(crate) fn read(bytes: &[u8]) -> Result<Dataset, DataError> {
     let mut reader = Reader { bytes, at: 0 };
-    if reader.take(MAGIC.len())? != MAGIC {
+    if !bytes.starts_with(MAGIC) {
         return Err(reader.fault("a market, version 1,"));
     }
+    reader.take(MAGIC.len())?;
     let mut columns = Columns::default();
     while reader.at < bytes.len() {
         reader.field(&mut columns)?;
@@ -64,7 +65,11 @@ impl<'a> Reader<'a> {
 
     fn texts(&mut self, count: usize) -> Result<Vec<String>, DataError> {
         // Not with room for as many as are said to come: they may not.
-        (0..count).map(|_| self.text()).collect()
+        let mut found = Vec::new();
+        for _ in 0..count {
+            found.push(self.text()?);
+        }
+        Ok(found)
     }
 
     fn numbers(&mut self, count: usize) -> Result<Vec<f64>, DataError> {
@@ -109,14 +114,17 @@ impl<'a> Reader<'a> {
                 columns.tradable.get_or_insert_default().extend(rows.into_iter().map(|value| value != 0.0));
             }
             "fundamental" => {
-                let [available_at, name] = self.pair(self.texts(count)?)?;
+                let texts = self.texts(count)?;
+                let [available_at, name] = self.pair(texts)?;
                 let (_, count) = (self.text()?, self.length()?);
-                let [symbol, value] = self.pair(self.numbers(count)?)?;
+                let numbers = self.numbers(count)?;
+                let [symbol, value] = self.pair(numbers)?;
                 let symbol = self.symbol(symbol, columns)?;
                 columns.fundamentals.push(Fundamental { symbol, available_at, name, value });
             }
             "news" => {
-                let [available_at, headline] = self.pair(self.texts(count)?)?;
+                let texts = self.texts(count)?;
+                let [available_at, headline] = self.pair(texts)?;
                 let (_, count) = (self.text()?, self.length()?);
                 let symbol = self.numbers(count)?.first().copied().unwrap_or(f64::NAN);
                 let symbol = self.symbol(symbol, columns)?;

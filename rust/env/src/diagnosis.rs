@@ -13,7 +13,7 @@ use crate::replay::{Terms, Walk};
 pub struct Difference {
     /// The place.
     pub place: Place,
-    /// The bar of the place; none for the header.
+    /// The bar of the place; none for record and header.
     pub bar: Option<usize>,
     /// What differs.
     pub field: &'static str,
@@ -52,6 +52,10 @@ pub enum Cause {
     LinkEdited,
     /// The engine refuses a step that the record holds.
     StepRefused,
+    /// What stands beside the runs was changed.
+    DigestEdited,
+    /// The record was changed once signed, or another key signed it.
+    SignatureEdited,
 }
 
 impl Cause {
@@ -70,6 +74,8 @@ impl Cause {
             Self::StepsMoved => "steps_moved",
             Self::LinkEdited => "link_edited",
             Self::StepRefused => "step_refused",
+            Self::DigestEdited => "digest_edited",
+            Self::SignatureEdited => "signature_edited",
         }
     }
 
@@ -88,6 +94,8 @@ impl Cause {
             Self::StepsMoved => "steps are missing, added, reordered or of another run",
             Self::LinkEdited => "a link of the chain was edited after the run",
             Self::StepRefused => "the engine refuses a step that the record holds",
+            Self::DigestEdited => "the agent, its trials or its list of runs was edited",
+            Self::SignatureEdited => "the record was changed after it was signed, or the signature is of another key",
         }
     }
 }
@@ -174,7 +182,7 @@ fn link(run: &RunTrajectory, place: Place, recorded: &Digest, computed: &Digest,
 
 fn bar_of(run: &RunTrajectory, place: Place) -> Option<usize> {
     match place {
-        Place::Header => None,
+        Place::Record | Place::Header => None,
         Place::Step(index) => Some(run.bar_of(index)),
         Place::End => Some(run.bar_of(run.steps.len())),
     }

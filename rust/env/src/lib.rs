@@ -30,6 +30,7 @@ mod backtest;
 pub mod batch;
 mod capture;
 mod diagnosis;
+mod edited;
 mod environment;
 mod episode;
 mod episodes;
@@ -44,6 +45,7 @@ pub use answer::Answer;
 pub use backtest::{Backtest, BacktestError, run_backtest};
 pub use capture::{ENGINE_VERSION, ENGINE_VERSIONS, run_backtest_capture};
 pub use diagnosis::{Cause, Difference};
+pub use edited::edited;
 pub use environment::{Info, JsonStep, State, StepJsonError, StepResult, TradingEnv};
 pub use episodes::{Stream, Windows};
 pub use openoutcry_contract::{
@@ -65,5 +67,5 @@ pub use submit::{replay_submission, submit, submit_at, submit_run};
 
 /// Compiles and runs the Rust of the README.
 #[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
+#[doc = include_str!("../README.md")]
 struct Readme;

@@ -8,6 +8,8 @@ use openoutcry_engine::{ConfigError, CostModel, Dataset, Event, Rules, StepError
 
 use crate::agents::BuyAndHold;
 use crate::backtest::Backtest;
+use crate::diagnosis::Difference;
+use crate::edited::edited;
 use crate::episode::Episode;
 use crate::replay::{Replay, ReplayError, Terms, replay_with, rules_of};
 use crate::run::Run;
@@ -95,26 +97,21 @@ fn submit_by(
     };
     let runs = trajectory.runs.iter().enumerate();
     let runs = runs.map(|(index, run)| each(market(run), run, index)).collect::<Result<_, _>>()?;
-    check_digest(trajectory)?;
+    check_beside(trajectory)?;
     let AgentTrajectory { agent_id, in_sample_trials, digest, .. } = trajectory;
     let agent_id = agent_id.clone();
     Ok(Submission { agent_id, in_sample_trials: *in_sample_trials, digest: *digest, capacity: None, runs })
 }
 
-/// Refuses a record whose digest is not that of its agent and runs.
-fn check_digest(trajectory: &AgentTrajectory) -> Result<(), ReplayError> {
-    let text = |digest: Option<_>| digest.map_or("none".to_owned(), |digest| format!("{digest}"));
-    let computed = trajectory.computed_digest();
-    if trajectory.digest == computed {
-        return Ok(());
+/// Refuses a record whose digest or signature is not that of its agent and runs.
+fn check_beside(trajectory: &AgentTrajectory) -> Result<(), ReplayError> {
+    // Without a key to hold it to, no signature is asked for.
+    match edited(trajectory, None).unwrap_or_default().into_iter().next() {
+        None => Ok(()),
+        Some(Difference { field, recorded, replayed, cause, .. }) => {
+            Err(ReplayError::Differs { run: 0, field, recorded, replayed, cause: cause.words() })
+        }
     }
-    Err(ReplayError::Differs {
-        run: 0,
-        field: "digest",
-        recorded: text(trajectory.digest),
-        replayed: text(computed),
-        cause: "the agent, its trials or its list of runs was edited",
-    })
 }
 
 /// Replays the `index`-th run of a record and returns what a scorer may know of it.

@@ -55,6 +55,7 @@ fn raised_by_calls() -> BTreeMap<&'static str, Raised> {
         ("limit_invalid", (limits.slug(), limits.to_string())),
         ("dataset_too_large", data_error(&Dataset::synthetic(1_000_000, 1_000_000, 0).unwrap_err())),
         ("shape_mismatch", data_error(&shapes)),
+        ("bytes_invalid", data_error(&Dataset::from_bytes(b"date,AA").unwrap_err())),
     ])
 }
 

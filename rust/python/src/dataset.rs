@@ -3,6 +3,7 @@ use std::sync::Arc;
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use openoutcry::{Columns, Dataset as CoreDataset, Fundamental, NewsItem, Origin};
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 
 use crate::arguments;
 use crate::arrays;
@@ -100,6 +101,23 @@ impl Dataset {
     ) -> PyResult<Self> {
         let data = py.detach(|| CoreDataset::synthetic(n_symbols, n_days, seed));
         data.map(|data| Self(Arc::new(data))).map_err(to_py)
+    }
+
+    /// Return everything that a number can depend on, as bytes.
+    ///
+    /// The fingerprint is their SHA-256.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        let bytes = py.detach(|| self.0.to_bytes());
+        PyBytes::new(py, &bytes)
+    }
+
+    /// Return the market of bytes that `to_bytes` has written.
+    ///
+    /// Raises:
+    ///     OpenOutcryError: `bytes_invalid`: they are no market, or one written in another way.
+    #[staticmethod]
+    fn from_bytes(py: Python<'_>, content: &[u8]) -> PyResult<Self> {
+        py.detach(|| CoreDataset::from_bytes(content)).map(|data| Self(Arc::new(data))).map_err(to_py)
     }
 
     /// Dates of the bars, rising.

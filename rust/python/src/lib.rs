@@ -37,6 +37,7 @@ fn openoutcry_py(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("CONTRACT_VERSION", openoutcry::CONTRACT_VERSION)?;
     module.add("DECISION_SCHEMA", include_str!("../../../contract/decision.schema.json"))?;
     module.add("DEFAULT_LOOKBACK", openoutcry::DEFAULT_LOOKBACK)?;
+    module.add("ENGINE_VERSION", openoutcry::ENGINE_VERSION)?;
     module.add("MAX_ABS_WEIGHT", openoutcry::MAX_ABS_WEIGHT)?;
     module.add("OBSERVATION_SCHEMA", include_str!("../../../contract/observation.schema.json"))?;
     module.add("OpenOutcryError", module.py().get_type::<error::OpenOutcryError>())?;

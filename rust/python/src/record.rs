@@ -1,7 +1,7 @@
 use openoutcry::record::{
-    AgentTrajectory, DatasetName, Digest, Divergence, Fault, Knob, Place, RunTrajectory, compare_runs, public_key,
+    AgentTrajectory, DatasetName, Digest, Divergence, Fault, Knob, RunTrajectory, compare_runs, public_key,
 };
-use openoutcry::{Difference, FillKey, Terms, replay_run};
+use openoutcry::{Difference, FillKey, Terms, edited, replay_run};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 
@@ -160,6 +160,18 @@ impl Record {
         self.core.verify_signature(public_key.as_ref()).map_err(to_py)
     }
 
+    /// Return what beside the runs was changed: the digest, or what was signed.
+    ///
+    /// With a key the record must be signed by it.
+    #[pyo3(signature = (public_key=None))]
+    fn edited<'py>(&self, py: Python<'py>, public_key: Option<[u8; 32]>) -> PyResult<Bound<'py, PyList>> {
+        let list = PyList::empty(py);
+        for difference in edited(&self.core, public_key.as_ref()).map_err(to_py)? {
+            list.append(difference_dict(py, None, &difference)?)?;
+        }
+        Ok(list)
+    }
+
     /// Replay one run; return the steps made and where the record differs.
     ///
     /// `known` is what the market is called, and the commitment of its key; None believes the record.
@@ -184,7 +196,7 @@ impl Record {
         let replay = py.detach(|| replay_run(&dataset.0, &self.core.runs[run], &terms)).map_err(to_py)?;
         let list = PyList::empty(py);
         for difference in &replay.differences {
-            list.append(difference_dict(py, dataset, run, difference)?)?;
+            list.append(difference_dict(py, Some((run, dataset)), difference)?)?;
         }
         Ok((replay.n_steps, list))
     }
@@ -205,27 +217,17 @@ pub(crate) fn market_name(dataset: &Dataset, (name, commitment): Known) -> Datas
     DatasetName { commitment: commitment.map(Digest), fingerprint: Digest(dataset.0.fingerprint()), name }
 }
 
-/// Returns a place as the step of it, None but for a decision, and in words.
-fn place_of(place: Place) -> (Option<usize>, String) {
-    match place {
-        Place::Header => (None, "header".to_owned()),
-        Place::Step(step) => (Some(step), format!("step {step}")),
-        Place::End => (None, "end".to_owned()),
-    }
-}
-
+/// Returns a difference of a run on a market, or of what stands beside the runs.
 fn difference_dict<'py>(
     py: Python<'py>,
-    dataset: &Dataset,
-    run: usize,
+    run: Option<(usize, &Dataset)>,
     difference: &Difference,
 ) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
-    let (step, place) = place_of(difference.place);
-    let date = difference.bar.and_then(|bar| dataset.0.dates().get(bar));
-    dict.set_item("run", run)?;
-    dict.set_item("place", place)?;
-    dict.set_item("step", step)?;
+    let date = run.zip(difference.bar).and_then(|((_, dataset), bar)| dataset.0.dates().get(bar));
+    dict.set_item("run", run.map(|(run, _)| run))?;
+    dict.set_item("place", difference.place.to_string())?;
+    dict.set_item("step", difference.place.step())?;
     dict.set_item("bar", difference.bar)?;
     dict.set_item("date", date)?;
     dict.set_item("field", difference.field)?;
@@ -239,9 +241,8 @@ fn difference_dict<'py>(
 
 fn divergence_dict<'py>(py: Python<'py>, divergence: &Divergence) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
-    let (step, place) = place_of(divergence.place);
-    dict.set_item("place", place)?;
-    dict.set_item("step", step)?;
+    dict.set_item("place", divergence.place.to_string())?;
+    dict.set_item("step", divergence.place.step())?;
     dict.set_item("bar", divergence.bar)?;
     dict.set_item("field", divergence.field)?;
     dict.set_item("left", &divergence.left)?;

@@ -1,17 +1,17 @@
-use js_sys::{Error, Function, JsString};
-use openoutcry::record::AgentTrajectory;
-use openoutcry::{Answer, Backtest, FillKey};
+use js_sys::{Function, JsString};
+use openoutcry::record::{AgentTrajectory, check_agent_id};
+use openoutcry::{Answer, Backtest, agents};
 use wasm_bindgen::prelude::*;
 
 use crate::dataset::Dataset;
 use crate::error::{AgentFault, raise, to_js};
-use crate::settings::Settings;
+use crate::settings::{Captured, Settings, read};
 
-/// A run that was recorded.
+/// A run, with its record where an agent decided.
 #[wasm_bindgen]
 pub struct Run {
-    nav: Vec<f64>,
-    record: AgentTrajectory,
+    run: openoutcry::Run,
+    record: Option<AgentTrajectory>,
 }
 
 #[wasm_bindgen]
@@ -19,56 +19,109 @@ impl Run {
     /// NAV at the close of each bar of the window; 1 at the first.
     #[wasm_bindgen(getter)]
     pub fn nav(&self) -> Vec<f64> {
-        self.nav.clone()
+        self.run.nav.clone()
     }
 
-    /// The record, canonical JSON.
+    /// First bar of the window.
     #[wasm_bindgen(getter)]
-    pub fn record(&self) -> String {
-        self.record.to_json()
+    pub fn start(&self) -> usize {
+        self.run.window.start
+    }
+
+    /// The decision that ended the account, if one did.
+    #[wasm_bindgen(getter)]
+    pub fn terminated_at(&self) -> Option<usize> {
+        self.run.terminated_at
+    }
+
+    /// The record, canonical JSON; nothing of a run on weights.
+    #[wasm_bindgen(getter)]
+    pub fn record(&self) -> Option<String> {
+        self.record.as_ref().map(AgentTrajectory::to_json)
     }
 
     /// Digest of the record.
     #[wasm_bindgen(getter)]
     pub fn digest(&self) -> Option<String> {
-        self.record.digest.map(|digest| digest.to_string())
+        self.record.as_ref()?.digest.map(|digest| digest.to_string())
     }
 }
 
-/// Runs a function from observation JSON to decision JSON over a window, and records it.
-#[wasm_bindgen]
-pub fn run_backtest(dataset: &Dataset, decide: &Function, settings: &str, seed: u64) -> Result<Run, JsValue> {
-    let settings = Settings::read(settings)?;
-    let window = settings.window(&dataset.0)?;
-    openoutcry::record::check_agent_id(&settings.agent_id).map_err(to_js)?;
-    let mut backtest = Backtest::new(&dataset.0, window, seed, settings.costs())
+fn backtest<'a>(dataset: &'a Dataset, settings: &Settings, seed: u64) -> Result<Backtest<'a>, JsValue> {
+    let window = settings.window(&dataset.core)?;
+    let mut made = Backtest::new(&dataset.core, window, seed, settings.costs())
         .and_then(|made| made.with_limits(settings.limits()))
         .and_then(|made| made.with_lookback(settings.lookback()))
         .map_err(to_js)?
-        .with_name(&settings.name);
-    if let Some(key) = settings.fill_key.map(|key| FillKey::from_bytes(key.0)) {
-        backtest = backtest.sealed(key);
+        .with_name(dataset.name.as_deref().unwrap_or_default());
+    if let Some(key) = settings.fill_key() {
+        made = made.sealed(key);
     }
-    if let Some(commitment) = settings.commitment {
-        backtest = backtest.committed(commitment);
-    }
+    Ok(match dataset.commitment {
+        Some(commitment) => made.committed(commitment),
+        None => made,
+    })
+}
+
+/// Runs a function from observation to decision, both JSON, and records it.
+#[wasm_bindgen]
+pub fn run_backtest(dataset: &Dataset, decide: &Function, told: &str, seed: u64) -> Result<Run, JsValue> {
+    let Captured { agent_id, in_sample_trials, settings } = read("settings", told)?;
+    check_agent_id(&agent_id).map_err(to_js)?;
+    let backtest = backtest(dataset, &settings, seed)?;
     let asked = |observation: &str| {
         let told = decide.call1(&JsValue::NULL, &observation.into()).map_err(AgentFault)?;
         let text = told.dyn_into::<JsString>().map_err(|other| {
             let kind = other.js_typeof().as_string().unwrap_or_default();
             AgentFault(raise("argument_invalid", &format!("a decision must be a text of JSON; received {kind}")))
         })?;
-        // Half surrogates have no UTF-8: what would be recorded is not what was said.
-        let lone = || AgentFault(raise("bad_json", "a decision must be text; received a lone surrogate"));
+        // Half a surrogate pair has no UTF-8: what would be recorded is not what was said.
         if !text.is_valid_utf16() {
-            return Err(lone());
+            let message = "a decision must be text that has a form in UTF-8; received half a surrogate pair";
+            return Err(AgentFault(raise("argument_invalid", message)));
         }
         Ok(Answer::strict(String::from(text)))
     };
-    let (run, record) = backtest.try_capture(asked, |_| Ok(())).map_err(|AgentFault(thrown)| {
-        debug_assert!(thrown.is_instance_of::<Error>() || !thrown.is_undefined());
-        thrown
+    let captured = backtest.try_capture(asked, |_| Ok(()));
+    let (run, record) = captured.map_err(|AgentFault(thrown)| thrown)?;
+    Ok(Run { run, record: Some(AgentTrajectory::new(&agent_id, vec![record], in_sample_trials)) })
+}
+
+/// Runs a baseline agent over a window, and records it.
+///
+/// `seed` is the random agent's, too.
+#[wasm_bindgen]
+pub fn run_baseline(dataset: &Dataset, name: &str, told: &str, seed: u64) -> Result<Run, JsValue> {
+    let Captured { agent_id, in_sample_trials, settings } = read("settings", told)?;
+    check_agent_id(&agent_id).map_err(to_js)?;
+    let mut agent = agents::baseline(name, seed).ok_or_else(|| {
+        let known = agents::BASELINES.join(", ");
+        raise("unknown_agent", &format!("an agent must be one of {known}; received {name:?}"))
     })?;
-    let record = AgentTrajectory::new(&settings.agent_id, vec![record], settings.in_sample_trials);
-    Ok(Run { nav: run.nav, record })
+    let (run, record) = backtest(dataset, &settings, seed)?.capture(&mut *agent).map_err(to_js)?;
+    Ok(Run { run, record: Some(AgentTrajectory::new(&agent_id, vec![record], in_sample_trials)) })
+}
+
+/// Returns the names of the baseline agents.
+#[wasm_bindgen]
+pub fn baselines() -> Vec<String> {
+    agents::BASELINES.iter().map(|name| (*name).to_owned()).collect()
+}
+
+/// Runs weights over a window: a row a bar of the market, in which NaN holds.
+///
+/// Of the rows those of the window count.
+#[wasm_bindgen]
+pub fn run_weights(dataset: &Dataset, weights: &[f64], settings: &str, seed: u64) -> Result<Run, JsValue> {
+    let settings: Settings = read("settings", settings)?;
+    let backtest = backtest(dataset, &settings, seed)?;
+    let (n_bars, n_symbols) = (dataset.core.n_bars(), dataset.core.n_symbols());
+    if weights.len() != n_bars * n_symbols {
+        let wanted = format!("`weights` must have shape ({n_bars}, {n_symbols})");
+        return Err(raise("shape_mismatch", &format!("{wanted}; received {} numbers", weights.len())));
+    }
+    let window = settings.window(&dataset.core)?;
+    let decided = window.start * n_symbols..(window.start + window.n_decisions()) * n_symbols;
+    let run = backtest.run_orders(weights[decided].to_vec()).map_err(to_js)?;
+    Ok(Run { run, record: None })
 }

@@ -1,54 +1,148 @@
 use std::sync::Arc;
 
-use openoutcry::record::Digest;
+use openoutcry::record::{DatasetName, Digest};
+use openoutcry::scenario::{Key, ScenarioSpec};
+use openoutcry::{spec_digest, spec_from_json, spec_to_json};
 use wasm_bindgen::prelude::*;
 
-use crate::error::to_js;
+use crate::columns::Market;
+use crate::error::{raise, to_js};
+use crate::settings::read;
 
-/// A market, checked.
+/// A market, checked, and what records call it.
 #[wasm_bindgen]
 #[derive(Clone)]
-pub struct Dataset(pub(crate) Arc<openoutcry::Dataset>);
+pub struct Dataset {
+    pub(crate) core: Arc<openoutcry::Dataset>,
+    pub(crate) name: Option<String>,
+    pub(crate) commitment: Option<Digest>,
+}
+
+impl Dataset {
+    fn of(core: openoutcry::Dataset) -> Self {
+        Self { core: Arc::new(core), name: None, commitment: None }
+    }
+
+    /// Returns what records must call it.
+    ///
+    /// Of a market without a name the record is believed.
+    pub(crate) fn known(&self) -> Option<DatasetName> {
+        let fingerprint = Digest(self.core.fingerprint());
+        self.name.clone().map(|name| DatasetName { commitment: self.commitment, fingerprint, name })
+    }
+}
+
+fn spec_of(text: &str) -> Result<ScenarioSpec, JsValue> {
+    ScenarioSpec::named(text)
+        .map_or_else(|| spec_from_json(text), Ok)
+        .map_err(|error| raise("argument_invalid", &error.to_string()))
+}
+
+/// Returns the JSON of a scenario's spec by the name of its tier or family.
+#[wasm_bindgen]
+pub fn scenario_spec(name: &str) -> Result<String, JsValue> {
+    spec_of(name).map(|spec| spec_to_json(&spec))
+}
 
 #[wasm_bindgen]
 impl Dataset {
     /// Returns the market of a CSV text, long or wide.
     pub fn from_csv(text: &str, periods_per_year: Option<f64>) -> Result<Self, JsValue> {
         let periods = periods_per_year.unwrap_or(openoutcry::DEFAULT_PERIODS_PER_YEAR);
-        openoutcry::Dataset::from_csv(text, periods).map(|data| Self(Arc::new(data))).map_err(to_js)
+        openoutcry::Dataset::from_csv(text, periods).map(Self::of).map_err(to_js)
+    }
+
+    /// Returns the market of columns in JSON, a row a bar.
+    pub fn from_columns(text: &str) -> Result<Self, JsValue> {
+        let columns = read::<Market>("columns", text)?.columns()?;
+        openoutcry::Dataset::new(columns).map(Self::of).map_err(to_js)
+    }
+
+    /// Returns the market of bytes that `to_bytes` has written.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, JsValue> {
+        openoutcry::Dataset::from_bytes(bytes).map(Self::of).map_err(to_js)
     }
 
     /// Returns a market of random walks, fixed by its seed.
     pub fn synthetic(n_symbols: usize, n_days: usize, seed: u64) -> Result<Self, JsValue> {
-        openoutcry::Dataset::synthetic(n_symbols, n_days, seed).map(|data| Self(Arc::new(data))).map_err(to_js)
+        openoutcry::Dataset::synthetic(n_symbols, n_days, seed).map(Self::of).map_err(to_js)
+    }
+
+    /// Returns the market of a scenario and a seed in a split such as `train`.
+    ///
+    /// A scenario is the name of a tier or family, or a spec in JSON. Whoever guesses the seed knows the market.
+    pub fn scenario(spec: &str, split: &str, seed: u64) -> Result<Self, JsValue> {
+        spec_of(spec)?.dataset(&Key::from_seed(split, seed)).map(Self::of).map_err(to_js)
+    }
+
+    /// Returns the market of a scenario whose key was revealed, 64 hexadecimal digits.
+    ///
+    /// It has the commitment of that key.
+    pub fn revealed(spec: &str, key: &str) -> Result<Self, JsValue> {
+        let spec = spec_of(spec)?;
+        let digits = key.parse::<Digest>().map_err(|error| raise("argument_invalid", &format!("`key`: {error}")))?;
+        let key = Key::from_bytes(digits.0);
+        let core = spec.dataset(&key).map_err(to_js)?;
+        Ok(Self { commitment: Some(Digest(key.commitment(&spec_digest(&spec)))), ..Self::of(core) })
+    }
+
+    /// Returns the same market under a name, by which records must then call it.
+    pub fn named(&self, name: &str, commitment: Option<String>) -> Result<Self, JsValue> {
+        let parsed = commitment.map(|digits| digits.parse::<Digest>()).transpose();
+        let commitment = parsed.map_err(|error| raise("argument_invalid", &format!("`commitment`: {error}")))?;
+        Ok(Self { core: Arc::clone(&self.core), name: Some(name.to_owned()), commitment })
+    }
+
+    /// Returns the same market once more, for a call that takes it.
+    pub fn share(&self) -> Self {
+        self.clone()
+    }
+
+    /// Returns everything that a number can depend on.
+    ///
+    /// The fingerprint is its SHA-256.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        self.core.to_bytes()
     }
 
     /// SHA-256 of everything the market holds, in hex.
     #[wasm_bindgen(getter)]
     pub fn fingerprint(&self) -> String {
-        Digest(self.0.fingerprint()).to_string()
+        Digest(self.core.fingerprint()).to_string()
+    }
+
+    /// What records call it.
+    #[wasm_bindgen(getter)]
+    pub fn name(&self) -> Option<String> {
+        self.name.clone()
+    }
+
+    /// What was published of the key of a sealed market.
+    #[wasm_bindgen(getter)]
+    pub fn commitment(&self) -> Option<String> {
+        self.commitment.map(|digest| digest.to_string())
     }
 
     /// Dates of the bars, rising.
     #[wasm_bindgen(getter)]
     pub fn dates(&self) -> Vec<String> {
-        self.0.dates().to_vec()
+        self.core.dates().to_vec()
     }
 
     /// Names of the symbols, in the order of the columns.
     #[wasm_bindgen(getter)]
     pub fn symbols(&self) -> Vec<String> {
-        self.0.symbols().to_vec()
+        self.core.symbols().to_vec()
     }
 
     /// Bars a year.
     #[wasm_bindgen(getter)]
     pub fn periods_per_year(&self) -> f64 {
-        self.0.periods_per_year()
+        self.core.periods_per_year()
     }
 
     /// Returns a column by name, bars by symbols; nothing if the market lacks it.
     pub fn column(&self, name: &str) -> Option<Vec<f64>> {
-        self.0.column(name)
+        self.core.column(name)
     }
 }

@@ -4,44 +4,75 @@ use wasm_bindgen::prelude::*;
 
 use crate::dataset::Dataset;
 use crate::error::to_js;
-use crate::settings::Settings;
+use crate::settings::{Settings, read};
 
 /// The JSON door: a market to step through with decisions in JSON.
 #[wasm_bindgen]
 pub struct TradingEnv {
     core: openoutcry::TradingEnv,
-    observation: String,
     info: String,
     reward: f64,
 }
 
+/// A checkpoint: resuming it gives the same bits as never having stopped.
+#[wasm_bindgen]
+pub struct State(openoutcry::State);
+
 #[wasm_bindgen]
 impl TradingEnv {
     /// Returns an environment over a window of a market.
+    ///
+    /// `seed` keys the slippage noise.
     #[wasm_bindgen(constructor)]
     pub fn new(dataset: &Dataset, settings: &str, seed: u64) -> Result<Self, JsValue> {
-        let settings = Settings::read(settings)?;
-        let window = settings.window(&dataset.0)?;
-        let made = openoutcry::TradingEnv::new(Arc::clone(&dataset.0), window, settings.costs(), seed)
+        let settings: Settings = read("settings", settings)?;
+        let window = settings.window(&dataset.core)?;
+        let made = openoutcry::TradingEnv::new(Arc::clone(&dataset.core), window, settings.costs(), seed)
             .and_then(|env| env.with_limits(settings.limits()))
             .and_then(|env| env.with_lookback(settings.lookback()));
-        let core = made.map_err(to_js)?;
-        Ok(Self { core, observation: String::new(), info: String::new(), reward: 0.0 })
+        Ok(Self { core: made.map_err(to_js)?, info: String::new(), reward: 0.0 })
     }
 
     /// Begins the window anew and returns its first observation, canonical JSON.
     pub fn reset(&mut self) -> String {
-        self.observation.clear();
-        self.core.reset_json(&mut self.observation);
-        self.observation.clone()
+        let mut observation = String::new();
+        self.core.reset_json(&mut observation);
+        (self.info, self.reward) = (String::new(), 0.0);
+        observation
     }
 
     /// Trades as a decision says, moves on by one bar, and returns the observation.
     pub fn step(&mut self, decision: &str) -> Result<String, JsValue> {
         let (mut observation, mut info) = (String::new(), String::new());
         let step = self.core.step_json(decision, &mut observation, &mut info).map_err(to_js)?;
-        (self.observation, self.info, self.reward) = (observation, info, step.reward);
-        Ok(self.observation.clone())
+        (self.info, self.reward) = (info, step.reward);
+        Ok(observation)
+    }
+
+    /// Trades towards a weight a symbol, moves on, and returns the observation.
+    pub fn step_weights(&mut self, weights: &[f64]) -> Result<String, JsValue> {
+        let stepped = self.core.step_weights(weights).map_err(to_js)?;
+        let (mut observation, mut info) = (String::new(), String::new());
+        self.core.write_observation(&mut observation);
+        self.core.write_info(Some(&stepped), &mut info);
+        (self.info, self.reward) = (info, stepped.reward);
+        Ok(observation)
+    }
+
+    /// Returns a checkpoint.
+    pub fn state(&self) -> State {
+        State(self.core.clone_state())
+    }
+
+    /// Goes back to a checkpoint and returns its observation.
+    ///
+    /// It must be of this market, window and rules.
+    pub fn restore(&mut self, state: &State) -> Result<String, JsValue> {
+        self.core.restore_state(&state.0).map_err(to_js)?;
+        let mut observation = String::new();
+        self.core.write_observation(&mut observation);
+        (self.info, self.reward) = (String::new(), 0.0);
+        Ok(observation)
     }
 
     /// Simple return of NAV of the last step.
@@ -50,7 +81,7 @@ impl TradingEnv {
         self.reward
     }
 
-    /// What the last step had to say, canonical JSON.
+    /// What the last step had to say, canonical JSON; empty before the first.
     #[wasm_bindgen(getter)]
     pub fn info(&self) -> String {
         self.info.clone()

@@ -3,7 +3,7 @@
 use openoutcry::{DecisionError, StepError};
 use wasm_bindgen::JsValue;
 
-/// Returns what JavaScript throws: an `Error` named `OpenOutcryError`, with its slug.
+/// Returns what is thrown: an `Error` named `OpenOutcryError`, with its slug.
 pub(crate) fn raise(slug: &str, message: &str) -> JsValue {
     let error = js_sys::Error::new(&format!("{slug}: {message}"));
     error.set_name("OpenOutcryError");
@@ -21,11 +21,13 @@ macro_rules! slugged {
 }
 
 slugged!(
+    openoutcry::BacktestError,
     openoutcry::ConfigError,
     openoutcry::DataError,
     openoutcry::DecisionError,
     openoutcry::ReplayError,
     openoutcry::record::RecordError,
+    openoutcry::scenario::ScenarioError,
     openoutcry::StepError,
     openoutcry::StepJsonError,
     openoutcry_score::verdict::ScoreError

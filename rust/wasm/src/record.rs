@@ -1,91 +1,105 @@
-use openoutcry::record::{AgentTrajectory, DatasetName, Digest, Place};
-use openoutcry::{Terms, replay_run};
+use openoutcry::record::{AgentTrajectory, Digest, Place, RunTrajectory, check_agent_id};
+use openoutcry::{Difference, FillKey, Terms, edited, replay_run};
 use serde_json::{Value, json};
 use wasm_bindgen::prelude::*;
 
 use crate::dataset::Dataset;
 use crate::error::{raise, to_js};
-use crate::settings::Settings;
+use crate::settings::{Held, read};
 
 /// Replays a record on its markets and returns what became of it, as JSON.
 ///
-/// Of settings, `costs`, `limits`, `fill_key`, `name` and `commitment` are what the record is held to.
+/// Each run is replayed on the market of its fingerprint, on the first one where there is none.
 #[wasm_bindgen]
-pub fn replay(record: &str, datasets: Vec<Dataset>, settings: &str) -> Result<String, JsValue> {
+pub fn replay(record: &str, datasets: Vec<Dataset>, held: &str) -> Result<String, JsValue> {
     let record = AgentTrajectory::from_json(record).map_err(to_js)?;
-    let held: serde_json::Map<String, Value> =
-        serde_json::from_str(settings).map_err(|error| raise("argument_invalid", &format!("settings: {error}")))?;
-    let told = Settings::read(settings)?;
+    let held: Held = read("held", held)?;
+    let (costs, limits) = (held.costs().map_err(to_js)?, held.limits().map_err(to_js)?);
     let first = datasets.first().ok_or_else(|| raise("argument_invalid", "a market is required; received none"))?;
     let (mut n_steps, mut differences) = (0, Vec::new());
-    for (place, run) in record.runs.iter().enumerate() {
-        let fingerprint = run.header.dataset.fingerprint;
-        let data = datasets.iter().find(|each| Digest(each.0.fingerprint()) == fingerprint).unwrap_or(first);
-        let known = held.contains_key("name").then(|| DatasetName {
-            commitment: told.commitment,
-            fingerprint: Digest(data.0.fingerprint()),
-            name: told.name.clone(),
-        });
-        let terms = Terms {
-            costs: held.contains_key("costs").then(|| told.costs()),
-            limits: held.contains_key("limits").then(|| told.limits()),
-            fill_key: told.fill_key(),
-            markets: known.as_slice(),
-        };
-        let replayed = replay_run(&data.0, run, &terms).map_err(to_js)?;
+    for (index, run) in record.runs.iter().enumerate() {
+        let wanted = run.header.dataset.fingerprint.0;
+        let data = datasets.iter().find(|each| each.core.fingerprint() == wanted).unwrap_or(first);
+        let known = data.known();
+        let fill_key = held.fill_key.map(|key| FillKey::from_bytes(key.0));
+        let terms = Terms { costs, limits, fill_key, markets: known.as_slice() };
+        let replayed = replay_run(&data.core, run, &terms).map_err(to_js)?;
         n_steps += replayed.n_steps;
-        differences.extend(replayed.differences.iter().map(|each| {
-            let (step, named) = match each.place {
-                Place::Header => (None, "header".to_owned()),
-                Place::Step(step) => (Some(step), format!("step {step}")),
-                Place::End => (None, "end".to_owned()),
-            };
-            let date = each.bar.and_then(|bar| data.0.dates().get(bar));
-            json!({
-                "run": place, "place": named, "step": step, "bar": each.bar, "date": date, "field": each.field,
-                "recorded": each.recorded, "replayed": each.replayed, "ulps": each.ulps,
-                "cause": each.cause.slug(), "because": each.cause.words(),
-            })
-        }));
+        differences.extend(replayed.differences.iter().map(|each| difference(Some((index, data)), each)));
     }
-    let digest = record.computed_digest();
-    if record.digest.is_some() && record.digest != digest {
-        differences.push(json!({
-            "run": null, "place": "record", "step": null, "bar": null, "date": null, "field": "digest",
-            "recorded": record.digest.map(|each| each.to_string()), "replayed": digest.map(|each| each.to_string()),
-            "ulps": null, "cause": "digest_edited",
-            "because": "the agent, its trials or its list of runs was edited",
-        }));
-    }
+    let public_key = held.public_key.map(|key| key.0);
+    let beside = edited(&record, public_key.as_ref()).map_err(to_js)?;
+    differences.extend(beside.iter().map(|each| difference(None, each)));
+    let signer = record.signature.as_ref().filter(|_| beside.iter().all(|each| each.field != "signature"));
+    let signed_by = signer.map(|signature| Digest(signature.public_key).to_string());
     let unfinished = record.unfinished();
-    let is_verified = !record.runs.is_empty() && differences.is_empty() && unfinished.is_none();
     Ok(json!({
-        "verified": is_verified, "digest": digest.map(|each| each.to_string()), "n_runs": record.runs.len(),
-        "n_steps": n_steps, "differences": differences, "unfinished": unfinished,
+        "verified": !record.runs.is_empty() && differences.is_empty() && unfinished.is_none(),
+        "agent_id": record.agent_id,
+        "digest": record.computed_digest().map(|each| each.to_string()),
+        "n_runs": record.runs.len(),
+        "n_steps": n_steps,
+        "differences": differences,
+        "unfinished": unfinished,
+        "signed_by": signed_by,
     })
     .to_string())
 }
 
-/// Returns a JSON text as RFC 8785 writes it.
-#[wasm_bindgen]
-pub fn canonicalize(text: &str) -> Result<String, JsValue> {
-    openoutcry::canonicalize(text).map_err(|error| raise("bad_json", &error.to_string()))
+fn difference(run: Option<(usize, &Dataset)>, found: &Difference) -> Value {
+    let date = run.zip(found.bar).and_then(|((_, data), bar)| data.core.dates().get(bar));
+    json!({
+        "run": run.map(|(index, _)| index), "place": found.place.to_string(), "step": found.place.step(),
+        "bar": found.bar, "date": date, "field": found.field, "recorded": found.recorded, "replayed": found.replayed,
+        "ulps": found.ulps.map(|ulps| ulps.to_string()), "cause": found.cause.slug(), "because": found.cause.words(),
+    })
 }
 
-/// Returns the SHA-256 of bytes, in hex.
+/// Returns one record of the runs of several, unsigned.
 #[wasm_bindgen]
-pub fn sha256(content: &[u8]) -> String {
-    Digest::of(content).to_string()
+pub fn join_records(agent_id: &str, records: Vec<String>, in_sample_trials: u64) -> Result<String, JsValue> {
+    check_agent_id(agent_id).map_err(to_js)?;
+    let mut runs = Vec::new();
+    for record in &records {
+        runs.extend(AgentTrajectory::from_json(record).map_err(to_js)?.runs);
+    }
+    Ok(AgentTrajectory::new(agent_id, runs, in_sample_trials).to_json())
 }
 
-/// Returns the version of the contract.
+/// Returns what a record says of itself, as JSON.
+///
+/// Beside it stands whether its hashes and signature are right. No market is asked: what was decided is whole, and no number is checked.
 #[wasm_bindgen]
-pub fn contract_version() -> String {
-    openoutcry::CONTRACT_VERSION.to_owned()
+pub fn verify_record(record: &str, held: &str) -> Result<String, JsValue> {
+    let record = AgentTrajectory::from_json(record).map_err(to_js)?;
+    let held: Held = read("held", held)?;
+    let public_key = held.public_key.map(|key| key.0);
+    let mut faults: Vec<Value> = record.runs.iter().enumerate().flat_map(|(run, each)| broken(run, each)).collect();
+    let beside = edited(&record, public_key.as_ref()).map_err(to_js)?;
+    faults.extend(beside.iter().map(|each| fault(None, each.place, each.field, &each.recorded, &each.replayed)));
+    let unfinished = record.unfinished();
+    let headers = record.runs.iter().map(|run| {
+        Value::Object(run.fields().into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect())
+    });
+    Ok(json!({
+        "intact": faults.is_empty() && unfinished.is_none(),
+        "agent_id": record.agent_id,
+        "in_sample_trials": record.in_sample_trials,
+        "digest": record.digest.map(|each| each.to_string()),
+        "unfinished": unfinished,
+        "public_key": record.signature.as_ref().map(|each| Digest(each.public_key).to_string()),
+        "headers": headers.collect::<Vec<_>>(),
+        "faults": faults,
+    })
+    .to_string())
 }
 
-/// Returns the version of the engine, as records name it.
-#[wasm_bindgen]
-pub fn engine_version() -> String {
-    openoutcry::ENGINE_VERSION.to_owned()
+fn broken(index: usize, run: &RunTrajectory) -> Vec<Value> {
+    let text = |digest: Digest| digest.to_string();
+    let breaks = run.breaks().into_iter();
+    breaks.map(|each| fault(Some(index), each.place, "link", &text(each.recorded), &text(each.computed))).collect()
+}
+
+fn fault(run: Option<usize>, place: Place, field: &str, recorded: &str, computed: &str) -> Value {
+    json!({"run": run, "place": place.to_string(), "field": field, "recorded": recorded, "computed": computed})
 }

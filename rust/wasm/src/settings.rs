@@ -1,25 +1,43 @@
 //! What a run is told, as JSON: the names are those of a record's header.
 
 use openoutcry::record::Digest;
-use openoutcry::{CostModel, DEFAULT_LOOKBACK, Dataset, FillKey, Limits, Window};
+use openoutcry::{ConfigError, CostModel, DEFAULT_LOOKBACK, Dataset, FillKey, Limits, Window};
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use wasm_bindgen::JsValue;
 
 use crate::error::{raise, to_js};
+use crate::number::{Number, given};
 
-/// Settings of a run; what is left out has the default of the contract.
+/// What a run is told; what is left out has the default of the contract.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Settings {
-    pub(crate) window: Edges,
-    pub(crate) costs: Costs,
-    pub(crate) limits: Bounds,
-    pub(crate) lookback: Option<usize>,
-    pub(crate) name: String,
+    window: Edges,
+    costs: Costs,
+    limits: Bounds,
+    #[serde(deserialize_with = "given")]
+    lookback: Option<usize>,
+    fill_key: Option<Digest>,
+}
+
+/// What an agent is called, and what it is told.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Captured {
     pub(crate) agent_id: String,
-    pub(crate) commitment: Option<Digest>,
-    pub(crate) fill_key: Option<Digest>,
     pub(crate) in_sample_trials: u64,
+    pub(crate) settings: Settings,
+}
+
+/// What a record is held to; of what is left out the record is believed.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Held {
+    costs: Option<Costs>,
+    limits: Option<Bounds>,
+    pub(crate) fill_key: Option<Digest>,
+    pub(crate) public_key: Option<Digest>,
 }
 
 /// Bars `[start, end)`.
@@ -30,40 +48,81 @@ pub(crate) struct Edges {
     end: Option<usize>,
 }
 
-macro_rules! given {
-    ($(#[$doc:meta])* $name:ident of $core:ident { $($field:ident: $kind:ty),* }) => {
+macro_rules! fields {
+    ($(#[$doc:meta])* $name:ident { $($field:ident: $kind:ty),* $(,)? }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, Default, Deserialize)]
         #[serde(deny_unknown_fields, default)]
-        pub(crate) struct $name { $($field: Option<$kind>),* }
-
-        impl $name {
-            pub(crate) fn over(self, default: $core) -> $core {
-                $core { $($field: self.$field.map_or(default.$field, Into::into)),* }
-            }
-        }
+        pub(crate) struct $name { $(#[serde(deserialize_with = "given")] $field: Option<$kind>),* }
     };
 }
 
-given!(
+fields!(
     /// Costs in which a run differs from the defaults.
-    Costs of CostModel {
-        fee_bps: f64, slippage_bps: f64, slippage_jitter: f64, impact_bps: f64,
-        financing_bps: f64, cash_bps: f64, borrow_bps: f64, capital: f64
+    Costs {
+        fee_bps: Number,
+        slippage_bps: Number,
+        slippage_jitter: Number,
+        impact_bps: Number,
+        financing_bps: Number,
+        cash_bps: Number,
+        borrow_bps: Number,
+        capital: Number,
     }
 );
-given!(
-    /// Limits in which a run differs from the defaults.
-    Bounds of Limits {
-        max_weight: f64, max_gross: f64, allow_short: bool, max_participation: f64, maintenance_margin: f64
+fields!(
+    /// Limits in which a run differs from the defaults; null is none.
+    Bounds {
+        max_weight: Option<Number>,
+        max_gross: Option<Number>,
+        allow_short: bool,
+        max_participation: Option<Number>,
+        maintenance_margin: Number,
     }
 );
+
+/// Returns what a JSON text of settings says.
+pub(crate) fn read<T: DeserializeOwned>(name: &str, text: &str) -> Result<T, JsValue> {
+    serde_json::from_str(text).map_err(|error| raise("argument_invalid", &format!("`{name}`: {error}")))
+}
+
+impl Costs {
+    fn model(self) -> CostModel {
+        let default = CostModel::default();
+        let or = |given: Option<Number>, default| given.map_or(default, |Number(value)| value);
+        CostModel {
+            fee_bps: or(self.fee_bps, default.fee_bps),
+            slippage_bps: or(self.slippage_bps, default.slippage_bps),
+            slippage_jitter: or(self.slippage_jitter, default.slippage_jitter),
+            impact_bps: or(self.impact_bps, default.impact_bps),
+            financing_bps: or(self.financing_bps, default.financing_bps),
+            cash_bps: or(self.cash_bps, default.cash_bps),
+            borrow_bps: or(self.borrow_bps, default.borrow_bps),
+            capital: or(self.capital, default.capital),
+        }
+    }
+}
+
+impl Bounds {
+    fn limits(self) -> Limits {
+        let default = Limits::default();
+        let bound = |given: Option<Option<Number>>, default: f64| match given {
+            None => default,
+            Some(None) => f64::INFINITY,
+            Some(Some(Number(value))) => value,
+        };
+        let participation = self.max_participation.map(|given| given.map(|Number(value)| value));
+        Limits {
+            max_weight: bound(self.max_weight, default.max_weight),
+            max_gross: bound(self.max_gross, default.max_gross),
+            allow_short: self.allow_short.unwrap_or(default.allow_short),
+            max_participation: participation.unwrap_or(default.max_participation),
+            maintenance_margin: self.maintenance_margin.map_or(default.maintenance_margin, |Number(value)| value),
+        }
+    }
+}
 
 impl Settings {
-    pub(crate) fn read(text: &str) -> Result<Self, JsValue> {
-        serde_json::from_str(text).map_err(|error| raise("argument_invalid", &format!("settings: {error}")))
-    }
-
     pub(crate) fn lookback(&self) -> usize {
         self.lookback.unwrap_or(DEFAULT_LOOKBACK)
     }
@@ -73,14 +132,26 @@ impl Settings {
     }
 
     pub(crate) fn costs(&self) -> CostModel {
-        self.costs.over(CostModel::default())
+        self.costs.model()
     }
 
     pub(crate) fn limits(&self) -> Limits {
-        self.limits.over(Limits::default())
+        self.limits.limits()
     }
 
     pub(crate) fn fill_key(&self) -> Option<FillKey> {
         self.fill_key.map(|key| FillKey::from_bytes(key.0))
+    }
+}
+
+impl Held {
+    pub(crate) fn costs(&self) -> Result<Option<CostModel>, ConfigError> {
+        let costs = self.costs.map(Costs::model);
+        costs.map(|costs| costs.validate().map(|()| costs)).transpose()
+    }
+
+    pub(crate) fn limits(&self) -> Result<Option<Limits>, ConfigError> {
+        let limits = self.limits.map(Bounds::limits);
+        limits.map(|limits| limits.validate().map(|()| limits)).transpose()
     }
 }

@@ -1,20 +1,43 @@
 //! The chain: each step holds the hash of what came before it.
 
+use std::fmt;
+
 use super::digest::Digest;
 use super::header::Header;
 use super::trajectory::{AgentTrajectory, End, RunTrajectory, Step};
 use super::{RECORD_VERSION, write};
 use crate::json;
 
-/// A place of a run's record.
+/// A place of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Place {
+    /// What stands beside the runs.
+    Record,
     /// What the run was told.
     Header,
     /// A decision, counted from 0.
     Step(usize),
     /// What was shown after the last decision.
     End,
+}
+
+impl Place {
+    /// Returns the index of the decision, of a place that is one.
+    #[must_use]
+    pub fn step(self) -> Option<usize> {
+        if let Self::Step(index) = self { Some(index) } else { None }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Record => formatter.write_str("record"),
+            Self::Header => formatter.write_str("header"),
+            Self::Step(index) => write!(formatter, "step {index}"),
+            Self::End => formatter.write_str("end"),
+        }
+    }
 }
 
 /// A place whose link is not the hash of what stands there and before.

@@ -59,7 +59,7 @@ struct Row<'a> {
 
 fn row(run: &RunTrajectory, place: Place) -> Option<Row<'_>> {
     match place {
-        Place::Header => None,
+        Place::Record | Place::Header => None,
         Place::Step(index) => run.steps.get(index).map(|step| Row {
             numbers: [("nav", step.nav), ("cash", step.cash)],
             texts: vec![

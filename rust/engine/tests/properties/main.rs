@@ -3,6 +3,7 @@
 //! They hold for every market, order, cost and limit.
 
 mod accounting;
+mod bytes;
 mod cuts;
 mod dice;
 mod market;

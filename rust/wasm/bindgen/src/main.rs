@@ -1,16 +1,25 @@
-//! `openoutcry-bindgen IN.wasm OUT_FOLDER`: what `wasm-bindgen --target web` does.
+//! `openoutcry-bindgen IN.wasm FOLDER`: the JavaScript around the engine.
+//!
+//! It does what the command `wasm-bindgen` does, for modules and for pages of one file.
+//! A page that is opened from a disk may load no module: for it the same engine is a script, in `FOLDER/script`.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use wasm_bindgen_cli_support::Bindgen;
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let [input, out] = &words[..] else {
+    let [input, folder] = &words[..] else {
         eprintln!("error: a compiled module and a folder are required; received {words:?}");
         return ExitCode::from(2);
     };
-    let made = Bindgen::new().input_path(input).web(true).and_then(|bindgen| bindgen.typescript(true).generate(out));
+    let folder = Path::new(folder);
+    let mut modules = Bindgen::new();
+    let mut script = Bindgen::new();
+    let made = modules.web(true).and_then(|bindgen| write(bindgen.typescript(true), input, folder)).and_then(|()| {
+        script.no_modules(true).and_then(|bindgen| write(bindgen.typescript(false), input, &folder.join("script")))
+    });
     match made {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -18,4 +27,9 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+fn write(bindgen: &mut Bindgen, input: &str, folder: &Path) -> Result<(), anyhow::Error> {
+    // Names of functions are a tenth of the size, and no panic prints them.
+    bindgen.input_path(input).omit_default_module_path(true).remove_name_section(true).generate(folder)
 }

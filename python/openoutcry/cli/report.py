@@ -1,0 +1,159 @@
+"""`openoutcry report`: the report of a run, made again from its record."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from openoutcry.backtest import Run
+from openoutcry.cli.source import open_dataset, page_to_write, public_key_of
+from openoutcry.dataset import Dataset
+from openoutcry.errors import refusal
+from openoutcry.record import RunRecord
+from openoutcry.replaying import replay
+from openoutcry.scenario import NAMES, Scenario, ScenarioSpec
+
+if TYPE_CHECKING:
+    from openoutcry.picture import Origin
+    from openoutcry.report import Proof
+
+EXAMPLES = """
+**Examples**
+
+`openoutcry run --data ecb-fx --agent momentum --record run.json`
+
+`openoutcry report run.json --data ecb-fx --out report.html`
+
+`openoutcry report run.json --data ecb-fx --self-verifying`, a page that replays its run in the reader's browser
+
+`openoutcry report run.json --data prices.csv --self-verifying --without-data`, for prices that may not be passed on
+
+`openoutcry report sealed.json --scenario hard --scenario-key <64 digits> --fill-key <64 digits> --self-verifying`
+
+The record is replayed first: one that differs has no report.
+
+**Exit codes** 0: written. 1: the record differs, or is unfinished. 2: it could not be read or replayed.
+"""
+RECORD = typer.Argument(help="A record: `.json` or `.jsonl`, or either with `.zst`.")
+SCENARIO = f"The market is a scenario: its spec as JSON in a file, or one of {', '.join(NAMES)}."
+
+
+def report(
+    record: Path = RECORD,
+    source: list[str] = typer.Option(
+        [], "--data", help="The market: bundled, a file or a snapshot. May be given again for runs on several."
+    ),
+    out: Path = typer.Option(Path("report.html"), help="The page."),
+    run: int | None = typer.Option(None, min=0, help="Which run of a record that has several, from 0."),
+    self_verifying: bool = typer.Option(
+        False, "--self-verifying", help="Put engine, record and market into the page, which then replays its run."
+    ),
+    without_data: bool = typer.Option(
+        False, "--without-data", help="Leave the market out of such a page, which then asks its reader for the file."
+    ),
+    periods_per_year: float | None = typer.Option(None, help="Bars a year of a file; 252 by default."),
+    public_key: str | None = typer.Option(None, help="Key that must have signed it: 64 digits, or a file of them."),
+    fill_key: str | None = typer.Option(None, help="Revealed key of sealed slippage noise, 64 hexadecimal digits."),
+    scenario: str | None = typer.Option(None, help=SCENARIO),
+    scenario_key: str | None = typer.Option(None, help="Revealed key of that scenario, 64 hexadecimal digits."),
+    as_json: bool = typer.Option(False, "--json", help="Print as JSON."),
+) -> None:
+    """Replay a record and write the report of its run."""
+    from openoutcry.picture import Origin
+    from openoutcry.proof import market_of, proof_of
+    from openoutcry.remade import run_of
+
+    _check(out, self_verifying, without_data)
+    read = RunRecord.load(record)
+    chosen = _chosen(read, run)
+    sealed = _scenario(scenario, scenario_key)
+    datasets = [open_dataset(each, periods_per_year) for each in source]
+    datasets += [] if sealed is None else [sealed.dataset()]
+    if not datasets:
+        raise refusal("argument_invalid", "`--data` or `--scenario` is required; received neither")
+    key = None if public_key is None else public_key_of(public_key)
+    done = replay(read, datasets, public_key=key, fill_key=fill_key)
+    if not done.verified:
+        typer.echo(f"no report: {done}", err=True)
+        raise typer.Exit(1)
+    made = run_of(read, chosen, _market(datasets, read, chosen), fill_key)
+    command = f"openoutcry {shlex.join(sys.argv[1:])}"
+    origin = Origin(command, record, source[0] if len(source) == 1 else "", read.digest or "")
+    proof = None
+    if self_verifying:
+        markets = [market_of(each, None if place < len(source) else sealed) for place, each in enumerate(datasets)]
+        proof = proof_of(read, chosen, markets, fill_key or "", key or "")
+    told = {"report": str(out), "digest": done.digest, "run": chosen, "steps": done.n_steps}
+    _show(told | _write(made, out, origin, proof, not without_data), str(done), as_json)
+
+
+def _check(out: Path, self_verifying: bool, without_data: bool) -> None:
+    from openoutcry.proof import require_engine
+
+    if without_data and not self_verifying:
+        raise refusal("argument_invalid", "`--without-data` must come with `--self-verifying`; received it alone")
+    if self_verifying:
+        require_engine()
+    page_to_write(out, "--out")
+
+
+def _write(made: Run, out: Path, origin: Origin, proof: Proof | None, has_data: bool) -> dict[str, object]:
+    from openoutcry.picture import write_run_report
+    from openoutcry.proof import write_proof
+
+    if proof is None:
+        write_run_report(made, out, made.record.in_sample_trials + 1, origin)
+        return {}
+    written = write_proof(made, out, proof, origin, has_data=has_data)
+    return {"bytes": written.n_bytes, "has_data": written.has_data}
+
+
+def _show(told: dict[str, object], verdict: str, as_json: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps(told))
+        return
+    typer.echo(verdict)
+    if "bytes" not in told:
+        typer.echo(f"report: {told['report']}")
+        return
+    asks = "" if told["has_data"] else "; it asks its reader for the market, of which it holds the fingerprint"
+    typer.echo(f"report: {told['report']}, {told['bytes']:,} bytes, verifies itself{asks}")
+
+
+def _chosen(record: RunRecord, run: int | None) -> int:
+    n_runs = len(record)
+    if run is None and n_runs == 1:
+        return 0
+    if run is None or run >= n_runs:
+        received = "none" if run is None else f"{run}"
+        wanted = f"`--run` must be one of the {n_runs} runs of the record, from 0"
+        raise refusal("argument_invalid", f"{wanted}; received {received}")
+    return run
+
+
+def _market(datasets: list[Dataset], record: RunRecord, run: int) -> Dataset:
+    wanted = record.headers[run]["dataset.fingerprint"]
+    return next(each for each in datasets if each.fingerprint == wanted)
+
+
+def _scenario(told: str | None, key: str | None) -> Scenario | None:
+    if (told is None) != (key is None):
+        given = "--scenario" if key is None else "--scenario-key"
+        raise refusal(
+            "argument_invalid", f"`--scenario` and `--scenario-key` belong together; received `{given}` alone"
+        )
+    if told is None or key is None:
+        return None
+    if told in NAMES:
+        return Scenario.revealed(told, key)
+    try:
+        spec = ScenarioSpec.from_json(Path(told).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        wanted = f"`--scenario` must be one of {', '.join(NAMES)}, or a file with the JSON of a spec"
+        raise refusal("argument_invalid", f"{wanted}; received {told!r}") from error
+    return Scenario.revealed(spec, key)

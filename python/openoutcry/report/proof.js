@@ -1,0 +1,352 @@
+"use strict";
+// Recomputes the run of this page from its record and its market, and says whether the page tells the same.
+(() => {
+  const panel = document.querySelector(".proof");
+  if (!panel) return;
+  const MAGIC = "openoutcry/dataset/v1";
+  const [button, files, steps, found] = ["button", "input", ".proof-steps", ".proof-found"].map((one) => panel.querySelector(one));
+  const [word, why] = panel.querySelectorAll(".proof-state > *");
+
+  // What ends a verification without an answer, in words.
+  class Unable extends Error {}
+  // What was found to differ: a sentence, and rows of what stands where.
+  class Differs extends Error {
+    constructor(sentence, rows = []) {
+      super(sentence);
+      this.rows = rows;
+    }
+  }
+
+  // Everything that a reader sees: words and lines, white space aside. Taken before another script changes it.
+  const seen = (root, parts) => {
+    for (const node of root.childNodes) {
+      if (node === panel || node.nodeName === "SCRIPT") continue;
+      if (node.nodeType === Node.TEXT_NODE) parts.push(node.data);
+      if (node.nodeType !== Node.ELEMENT_NODE) continue;
+      if (node.getAttribute("d")) parts.push(node.getAttribute("d"));
+      seen(node.content instanceof DocumentFragment ? node.content : node, parts);
+    }
+    return parts;
+  };
+  const content = seen(document.body, []).join("").replace(/[ \t\n\r\f]/g, "");
+  const packedTrace = document.querySelector(".inspector > template")?.content.textContent;
+  const shown = [...document.querySelectorAll("[data-metric]")].map(({ dataset, textContent }) => (
+    { name: dataset.metric, unit: dataset.unit, text: textContent.trim() }
+  ));
+
+  const curves = [...document.querySelectorAll('.oo-chart[data-axis$=" nav"]')].map((chart) => ({
+    axis: chart.dataset.axis.split(" ").map(Number), box: chart.querySelector(".oo-marks").getAttribute("viewBox"),
+    path: chart.querySelector("path.c-agent.oo-strong")?.getAttribute("d"),
+  }));
+
+  const part = (name) => panel.querySelector(`template[data-part="${name}"]`)?.content.textContent;
+  const bytesOf = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+  const inflated = async (bytes, format = "gzip") => {
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream(format));
+    return new Uint8Array(await new Response(stream).arrayBuffer());
+  };
+  const unpacked = async (name, what) => {
+    try {
+      return await inflated(bytesOf(part(name)));
+    } catch (error) {
+      throw new Unable(`${what} in this page cannot be unpacked: the file was changed or cut, or this browser is too old.`);
+    }
+  };
+  // A record comes with a zero byte in place of each digest, and their bytes after its end.
+  const recorded = async () => {
+    const bytes = await unpacked("record", "The record");
+    try {
+      const end = 4 + new DataView(bytes.buffer).getUint32(0, true), digests = bytes.subarray(end);
+      let at = 0;
+      return utf8(bytes.subarray(4, end)).replaceAll("\0", () => hex(digests.subarray(at, (at += 32))));
+    } catch (error) {
+      throw new Unable("The record in this page cannot be read: the file was changed or cut.");
+    }
+  };
+  const hex = (bytes) => [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  const utf8 = (bytes) => new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  // Lets the browser paint before it is busy.
+  const pause = () => new Promise((done) => setTimeout(done, 30));
+  const count = (n, noun) => `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
+  const short = (digest) => `${digest.slice(0, 16)}\u2026`;
+  const told = (error) => String(error.message || error);
+
+  const show = (state, sentence) => {
+    panel.dataset.state = state;
+    word.textContent = { verified: "verified", differs: "differs", busy: "verifying\u2026" }[state] || "not verified";
+    why.textContent = sentence;
+  };
+  const step = (sentence) => {
+    const item = document.createElement("li");
+    item.textContent = sentence;
+    steps.append(item);
+    return pause();
+  };
+  const rows = (pairs) => {
+    found.replaceChildren(...pairs.map(([name, value]) => {
+      const row = document.createElement("div");
+      const [term, told] = [document.createElement("dt"), document.createElement("dd")];
+      term.textContent = name;
+      told.textContent = value;
+      row.append(term, told);
+      return row;
+    }));
+  };
+
+  const read = () => {
+    try {
+      return JSON.parse(part("told"));
+    } catch (error) {
+      throw new Unable("What this page says of its run cannot be read: the file was changed.");
+    }
+  };
+
+  let loaded = null;
+  const load = async (wanted) => {
+    if (loaded) return loaded;
+    const bytes = await unpacked("engine", "The engine");
+    const other = () => new Unable("The engine in this page is not the one that the page was made with.");
+    // A page that was sent over plain HTTP has no other SHA-256 than the engine's own.
+    const subtle = globalThis.crypto?.subtle;
+    if (subtle && hex(new Uint8Array(await subtle.digest("SHA-256", bytes))) !== wanted) throw other();
+    try {
+      await wasm_bindgen({ module_or_path: bytes });
+    } catch (error) {
+      throw new Unable(`The engine in this page does not run in this browser: ${told(error)}`);
+    }
+    if (wasm_bindgen.sha256(bytes) !== wanted) throw other();
+    return (loaded = wasm_bindgen);
+  };
+
+  // Markets that the reader gave, by fingerprint.
+  const given = new Map();
+  const take = async (file, engine, periods) => {
+    let bytes = new Uint8Array(await file.arrayBuffer());
+    try {
+      if (bytes[0] === 0x1f && bytes[1] === 0x8b) bytes = await inflated(bytes);
+      const isBytes = new TextDecoder("latin1").decode(bytes.subarray(0, MAGIC.length)) === MAGIC;
+      return isBytes ? engine.Dataset.from_bytes(bytes) : engine.Dataset.from_csv(utf8(bytes), periods);
+    } catch (error) {
+      throw new Unable(`${file.name} cannot be read as a market: ${told(error)}`);
+    }
+  };
+  const market = async (engine, wanted, place) => {
+    let made;
+    if (wanted.spec) {
+      try {
+        made = engine.Dataset.revealed(wanted.spec, wanted.key);
+      } catch (error) {
+        throw new Unable(`The scenario of this page cannot be made again: ${told(error)}`);
+      }
+      if (made.commitment !== wanted.commitment) {
+        throw new Differs("The revealed key is not the one that was committed to.", [
+          ["Commitment of the record", wanted.commitment], ["Commitment of the key", made.commitment],
+        ]);
+      }
+    } else if (part(`market-${place}`) !== undefined) {
+      const bytes = await unpacked(`market-${place}`, "The market");
+      try {
+        made = engine.Dataset.from_bytes(bytes);
+      } catch (error) {
+        throw new Unable(`The market in this page cannot be read: ${told(error)}`);
+      }
+    } else {
+      made = given.get(wanted.fingerprint);
+      for (const file of made ? [] : files?.files || []) {
+        const read = await take(file, engine, wanted.periods_per_year);
+        given.set(read.fingerprint, read);
+        if (read.fingerprint === wanted.fingerprint) made = read;
+        else await step(`${file.name} is another market than ${wanted.name}: its fingerprint is ${short(read.fingerprint)}`);
+      }
+      if (!made && files?.files.length) {
+        throw new Unable(`None of the files is the market ${wanted.name}, whose fingerprint is ${wanted.fingerprint}.`);
+      }
+      if (!made) throw new Unable(`The market ${wanted.name} is missing: choose its file above.`);
+    }
+    if (made.fingerprint !== wanted.fingerprint) {
+      throw new Differs(`The market ${wanted.name} is not the one that this page names.`, [
+        ["Fingerprint named", wanted.fingerprint], ["Fingerprint computed", made.fingerprint],
+      ]);
+    }
+    await step(`Market ${wanted.name}: fingerprint recomputed over ${count(made.dates.length, "bar")}.`);
+    return made.named(wanted.name, wanted.commitment);
+  };
+
+  const replay = (engine, record, markets, held) => {
+    try {
+      return JSON.parse(engine.replay(record, markets.map((one) => one.share()), JSON.stringify(held)));
+    } catch (error) {
+      throw new Unable(`The record cannot be replayed: ${told(error)}`);
+    }
+  };
+  const compareSteps = ({ differences: [first, ...others], unfinished }) => {
+    if (!first) {
+      if (unfinished) throw new Unable(`The record is one ${unfinished}.`);
+      return;
+    }
+    const place = first.run === null ? first.place : `run ${first.run}, ${first.place}`;
+    const bar = first.bar === null ? [] : [["Bar", `${first.bar}${first.date ? `, ${first.date}` : ""}`]];
+    const more = others.length ? `; ${count(others.length, "more difference")} after it` : "";
+    throw new Differs(`The record says something else than its replay, first at ${place}${more}.`, [
+      ["Place", place], ...bar, ["Field", first.field], ["Recorded", first.recorded], ["Replayed", first.replayed],
+      ["Likely cause", first.because],
+    ]);
+  };
+
+  // The NAV of the inspector, bar by bar, against that of the record, each of which the replay has met.
+  const navs = ({ steps: made, end, header: { window } }) => {
+    const nav = [...made.map((one) => one.nav), end.nav];
+    while (nav.length < window.end - window.start) nav.push(end.nav);
+    return nav;
+  };
+  const compareNav = async (run, dates, nav) => {
+    if (packedTrace === undefined) return;
+    let trace;
+    try {
+      trace = JSON.parse(utf8(await inflated(bytesOf(packedTrace), "deflate-raw")));
+    } catch (error) {
+      throw new Differs("The run bar by bar, further down, cannot be unpacked: it was changed.");
+    }
+    const half = 0.5000001 * 10 ** -trace.nav.d;
+    let sum = 0;
+    for (let t = trace.first; t < nav.length; t++) {
+      sum += trace.nav.v[t - trace.first];
+      const value = sum / 10 ** trace.nav.d;
+      if (!(Math.abs(value - nav[t]) <= half)) {
+        const bar = run.header.window.start + t;
+        throw new Differs("This page shows another NAV than the replay.", [
+          ["Bar", `${bar}, ${dates[bar]}`], ["Shown", String(value)], ["Replayed", String(nav[t])],
+        ]);
+      }
+    }
+  };
+
+  // Each point of the drawn curves is the NAV of a bar, to a unit of the drawing; ends, peak and trough are there.
+  const compareCurve = ({ axis: [start, end, low, high, log], box, path }, times, nav) => {
+    const [, , width, height] = box.split(" ").map(Number), moves = (path || "").match(/-?\d+/g)?.map(Number) || [];
+    const xs = times.map((time) => (width * (time - start)) / (end - start));
+    const drawn = (value) => height * (log ? Math.log(high / value) / Math.log(high / low) : (high - value) / (high - low));
+    const ys = nav.map(drawn), points = [];
+    for (let i = 0, x = 0, y = 0; i < moves.length; i += 2) points.push([(x += moves[i]), (y += moves[i + 1])]);
+    const near = (one, other) => Math.abs(one - other) <= 1;
+    const heights = points.map(([, y]) => y), last = nav.length - 1;
+    let t = 0;
+    const isBar = ([x, y]) => {
+      while (t < last && xs[t] < x - 1) t++;
+      for (let k = t; k <= last && near(xs[k], x); k++) if (near(ys[k], y)) return true;
+      return false;
+    };
+    return points.length > 1 && points.every(isBar) && near(points[0][1], ys[0]) && near(points.at(-1)[1], ys[last])
+      && near(points[0][0], xs[0]) && near(points.at(-1)[0], xs[last])
+      && near(Math.min(...heights), Math.min(...ys)) && near(Math.max(...heights), Math.max(...ys));
+  };
+  const compareCurves = ({ start, end }, dates, nav) => {
+    const bare = dates.slice(start, end).map((date) => date.replace(/Z$|\+00:00$/, "").replace(" ", "T"));
+    const times = bare.map((date) => Date.parse(date.includes("T") ? `${date}Z` : date) / 1000);
+    if (!curves.every((curve) => compareCurve(curve, times, nav))) {
+      throw new Differs("The equity curve of this page is not the NAV of the replay.", [["NAV at the end", String(nav.at(-1))]]);
+    }
+  };
+
+  // Every metric of the tables against the engine's, to the last digit that is shown.
+  const compareMetrics = (metrics) => {
+    const known = shown.filter(({ name }) => name in metrics);
+    for (const { name, unit, text } of known) {
+      const value = metrics[name];
+      const match = text.match(/^([+\u2212]?)([\d,]+(?:\.(\d+))?)(%?)/);
+      const isSame = () => {
+        if (value === null || value === undefined) return text.startsWith("\u2014");
+        if (!match) return false;
+        const [, sign, digits, decimals = "", percent] = match;
+        const told = Number(digits.replaceAll(",", "")) * (sign === "\u2212" ? -1 : 1);
+        const meant = (unit === "loss" ? -Math.abs(value) : value) * (percent ? 100 : 1);
+        return Math.abs(told - meant) <= 0.5000001 * 10 ** -decimals.length;
+      };
+      if (!isSame()) {
+        throw new Differs("This page shows another number than the replay.", [
+          ["Metric", name], ["Shown", text], ["Replayed", value === null ? "undefined" : String(value)],
+        ]);
+      }
+    }
+    return known.length;
+  };
+  // One run of a record as a record of its own, which nobody has signed.
+  const alone = (engine, { runs, signature, ...rest }, place) => {
+    const one = engine.canonicalize(JSON.stringify({ ...rest, runs: [runs[place]] }));
+    return engine.join_records(rest.agent_id, [one], BigInt(rest.in_sample_trials));
+  };
+  const measured = (engine, record, markets, held) => {
+    const draws = { draws: { replicates: 20 } };
+    try {
+      const [score] = JSON.parse(engine.score([record], markets, JSON.stringify(held), JSON.stringify(draws))).scores;
+      return { ...score.metrics, delayed_sharpe: score.beside.delayed_sharpe };
+    } catch (error) {
+      throw new Unable(`The record was met, but its metrics could not be recomputed: ${told(error)}`);
+    }
+  };
+
+  const verify = async () => {
+    const begun = performance.now(), wanted = read();
+    const engine = await load(wanted.engine);
+    await step(`Engine ${engine.engine_version()}, contract ${engine.contract_version()}: unpacked.`);
+    const markets = [];
+    for (const [place, one] of wanted.markets.entries()) markets.push(await market(engine, one, place));
+    const text = await recorded();
+    const replayed = replay(engine, text, markets, wanted.held);
+    compareSteps(replayed);
+    if (replayed.digest !== wanted.digest) {
+      throw new Differs("This page names another digest than that of its record.", [
+        ["Digest named", wanted.digest], ["Digest computed", replayed.digest],
+      ]);
+    }
+    await step(`Record of ${replayed.agent_id}: ${count(replayed.n_runs, "run")}, ${count(replayed.n_steps, "step")} carried out again, bit for bit.`);
+    const record = JSON.parse(text), run = record.runs[wanted.run];
+    if (!run) throw new Unable(`This page names run ${wanted.run} of a record that has ${count(record.runs.length, "run")}.`);
+    const place = markets.findIndex((one) => one.fingerprint === run.header.dataset.fingerprint);
+    const { dates } = markets[place], nav = navs(run);
+    await compareNav(run, dates, nav);
+    compareCurves(run.header.window, dates, nav);
+    const single = record.runs.length === 1 ? text : alone(engine, record, wanted.run);
+    // The last that needs them: the engine takes the markets with it.
+    const compared = compareMetrics(measured(engine, single, markets, wanted.held));
+    if (engine.sha256(new TextEncoder().encode(content)) !== wanted.page) {
+      throw new Differs("The words or charts of this page were changed after it was made.");
+    }
+    await step(`Page: its equity curve, its NAV bar by bar and ${count(compared, "number")} follow from that; other words and charts are as they were made.`);
+    rows([
+      ["Digest", replayed.digest],
+      ...wanted.markets.map(({ name, fingerprint }) => [`Market ${name}`, fingerprint]),
+      ["Engine SHA-256", wanted.engine],
+      ...(replayed.signed_by ? [["Signed by", replayed.signed_by]] : []),
+    ]);
+    return `in this browser, in ${((performance.now() - begun) / 1000).toFixed(1)} seconds`;
+  };
+
+  const verification = async () => {
+    if (button.disabled) return;
+    button.disabled = true;
+    steps.replaceChildren();
+    found.replaceChildren();
+    show("busy", "");
+    await pause();
+    try {
+      show("verified", await verify());
+    } catch (error) {
+      if (error instanceof Differs) {
+        show("differs", error.message);
+        rows(error.rows);
+      } else {
+        show("idle", error instanceof Unable ? error.message : `The verification failed: ${told(error)}`);
+      }
+    }
+    button.disabled = false;
+  };
+
+  show("idle", "Nothing has been recomputed yet.");
+  button.disabled = false;
+  button.addEventListener("click", verification);
+  if (files) {
+    files.disabled = false;
+    files.addEventListener("change", verification);
+  }
+})();

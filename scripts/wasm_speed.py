@@ -1,0 +1,84 @@
+"""Time the engine in Node beside the native one, in one job: steps of the JSON door, replays and backtests of weights.
+
+python scripts/wasm_speed.py            (after `scripts/wasm`)
+
+Both do the same work on the same market, by turns; of each the best round counts, since whatever else a machine does
+only slows.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import openoutcry as oo
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "rust" / "wasm" / "npm" / "dist" / "node.js"
+ROUNDS = 7
+DECISION = '{"orders":[{"symbol":"S000","action":"buy","target_weight":0.25}]}'
+
+
+def best(act: Callable[[], Any]) -> float:
+    """Return the seconds of the fastest round."""
+    found = []
+    for _ in range(ROUNDS):
+        begun = time.perf_counter()
+        act()
+        found.append(time.perf_counter() - begun)
+    return min(found)
+
+
+def native(market: oo.Dataset, record: oo.RunRecord, weights: np.ndarray) -> dict[str, float]:
+    """Return what the native engine takes, in seconds."""
+    window, rules = (19, market.n_bars), {"costs": oo.CostModel(), "limits": oo.Limits()}
+    env = oo.TradingEnv.from_dataset(market._core, window=window, **rules, lookback=20, seed=0)
+
+    def steps() -> None:
+        env.reset()
+        done = False
+        while not done:
+            *_, done, _ = env.step(DECISION)
+
+    return {
+        "steps": best(steps),
+        "replay": best(lambda: oo.replay(record, market)),
+        "weights": best(lambda: oo.run_backtest(market, weights)),
+    }
+
+
+def in_node(market: oo.Dataset, record: oo.RunRecord, weights: np.ndarray) -> dict[str, float]:
+    """Return what the engine takes in Node, in seconds."""
+    with tempfile.TemporaryDirectory() as folder:
+        given = Path(folder)
+        (given / "market").write_bytes(market.to_bytes())
+        (given / "record.json").write_text(record.to_json(), encoding="utf-8")
+        (given / "weights").write_bytes(weights.tobytes())
+        words = ["node", str(ROOT / "scripts" / "wasm_speed.mjs"), str(PACKAGE), folder, str(ROUNDS), DECISION]
+        found: dict[str, float] = json.loads(subprocess.run(words, capture_output=True, check=True, text=True).stdout)
+    return found
+
+
+def main() -> None:
+    """Print the table."""
+    market = oo.Dataset.synthetic(4, 5_000, 7)
+    record = oo.run_backtest(market, "momentum", capture=True).record
+    weights = np.random.default_rng(7).dirichlet(np.ones(4), market.n_bars)
+    n_steps = len(record.decisions[0])
+    here, there = native(market, record, weights), in_node(market, record, weights)
+    print(f"{n_steps:,} bars of 4 symbols, the best of {ROUNDS} rounds; bars a second")
+    print(f"{'':34}{'native':>12}{'WebAssembly':>14}{'ratio':>8}")
+    for name, told in (("steps", "steps of the JSON door"), ("replay", "replay"), ("weights", "backtest of weights")):
+        rates = n_steps / here[name], n_steps / there[name]
+        print(f"{told:34}{rates[0]:>12,.0f}{rates[1]:>14,.0f}{rates[1] / rates[0]:>8.2f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,38 @@
+/** Episodes that Python has run, run again by the package `oo`: what it comes to, hashed to the last bit. */
+
+import { fromBase64 } from "./vectors.mjs";
+
+/** Returns what each episode came to, in the form that `episodes.py` has of Python's. */
+export function outcomes(oo, episodes) {
+  return episodes.map((episode) => outcome(oo, episode));
+}
+
+function outcome(oo, episode) {
+  const market = oo.Dataset.fromBytes(fromBase64(episode.market)).named(episode.name);
+  const { seed, ...settings } = episode.settings;
+  const told = { ...settings, seed: BigInt(seed) };
+  const door = [];
+  const env = new oo.TradingEnv(market, told);
+  door.push(env.resetJson());
+  for (const decision of episode.decisions) {
+    door.push(env.stepJson(decision), env.infoJson, bits([env.reward, env.nav]), `${env.terminated} ${env.truncated}`);
+  }
+  const answers = episode.decisions.values();
+  const run = oo.runBacktest(market, () => JSON.parse(answers.next().value), { ...told, agent_id: episode.agent_id });
+  const replay = oo.replay(run.record, market);
+  const changed = oo.replay(episode.changed, market);
+  return {
+    fingerprint: market.fingerprint,
+    door: oo.sha256(door.join("\n")),
+    nav: bits(run.nav),
+    record: oo.sha256(run.record),
+    verified: replay.verified && replay.digest === run.digest,
+    n_steps: replay.n_steps,
+    first: changed.differences[0] ?? null,
+    n_differences: changed.differences.length,
+  };
+}
+
+function bits(values) {
+  return Array.from(new BigUint64Array(Float64Array.from(values).buffer), (value) => value.toString(16)).join(" ");
+}

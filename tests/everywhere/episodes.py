@@ -1,0 +1,118 @@
+"""Random episodes of Python, for other hosts of the engine to run again, and what they came to."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import math
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from support import draw, env_of
+
+import openoutcry as oo
+from openoutcry import openoutcry_py as native
+
+Told = dict[str, Any]
+ACTIONS = ("buy", "sell", "hold", "close")
+
+
+def episode(seed: int) -> tuple[Told, Told]:
+    """Return a random episode, and what it came to here."""
+    drawn, rng = draw(seed, odd_names=seed % 3 == 0), np.random.default_rng(seed)
+    lookback, fill_seed = int(rng.choice([1, 2, 5, 20])), int(rng.integers(2**64, dtype=np.uint64))
+    market = oo.Dataset(drawn.dataset._core, name=f"market {seed}")
+    run, told = _run(market, drawn, lookback, fill_seed, rng)
+    given = {
+        "agent_id": f"agent {seed}",
+        "market": base64.b64encode(market._core.to_bytes()).decode(),
+        "name": market.name,
+        "decisions": run.decisions[0],
+        "changed": _changed(run, rng),
+        "settings": {
+            "window": dict(zip(("start", "end"), drawn.window, strict=True)),
+            "lookback": lookback,
+            "seed": str(fill_seed),
+            "costs": drawn.costs.to_dict(),
+            "limits": {name: None if value == math.inf else value for name, value in drawn.limits.to_dict().items()},
+        },
+    }
+    changed = oo.replay(oo.RunRecord.from_json(given["changed"]), market)
+    first = None if changed.first is None else asdict(changed.first)
+    if first is not None and first["ulps"] is not None:
+        first["ulps"] = str(first["ulps"])
+    return given, told | {"first": first, "n_differences": len(changed.differences)}
+
+
+def _run(market: oo.Dataset, drawn: Any, lookback: int, seed: int, rng: np.random.Generator) -> tuple[Any, Told]:
+    agent, answers = _agent(market.symbols, rng), list[str]()
+
+    def answered(observation: Told) -> str:
+        answers.append(agent(observation))
+        return answers[-1]
+
+    run = oo.run_backtest(
+        market, answered, drawn.window, drawn.costs, drawn.limits, seed, lookback=lookback, name="agent", capture=True
+    )
+    record = oo.RunRecord.join(market.name.replace("market", "agent"), [run.record], 0)
+    door, env = [], env_of(drawn, seed=seed, lookback=lookback)
+    door.append(env.reset())
+    for answer in record.decisions[0]:
+        observation, reward, _, info = env.step(answer)
+        door += [observation, info, _bits([reward, env.nav]), f"{env.terminated} {env.truncated}".lower()]
+    nav = run.nav
+    return record, {
+        "fingerprint": market.fingerprint,
+        "door": _sha256("\n".join(door)),
+        "nav": _bits(nav),
+        "record": _sha256(record.to_json()),
+        "verified": True,
+        "n_steps": len(record.decisions[0]),
+    }
+
+
+def _agent(symbols: tuple[str, ...], rng: np.random.Generator) -> Callable[[Told], str]:
+    """Return an agent whose answers JavaScript writes as it reads them: canonical ones."""
+    names = [*symbols, "no such symbol"]
+
+    def decide(observation: Told) -> str:
+        orders = []
+        for name in rng.permutation(names)[: rng.integers(len(names) + 1)].tolist():
+            weight = round(float(rng.normal(0.0, rng.choice([0.3, 1.0, 60.0]))), 3) + 0.0
+            action = ACTIONS[int(rng.choice(4, p=[0.4, 0.4, 0.1, 0.1]))]
+            orders.append({"symbol": name, "action": action, "target_weight": weight})
+            if rng.random() < 0.3:
+                orders[-1] |= {"confidence": round(float(rng.random()), 2), "rationale": "déjà vu \u2028 \U0001f680"}
+        return native.canonicalize(json.dumps({"orders": orders}))
+
+    return decide
+
+
+def _changed(record: oo.RunRecord, rng: np.random.Generator) -> str:
+    """Return the record with one thing of it changed."""
+    told = json.loads(record.to_json())
+    run, kind = told["runs"][0], int(rng.integers(5))
+    step = run["steps"][int(rng.integers(len(run["steps"])))]
+    if kind == 0:
+        step["decision"] = '{"orders":[]}' if step["decision"] != '{"orders":[]}' else '{"orders":[ ]}'
+    elif kind == 1:
+        step["nav"] = float(np.nextafter(step["nav"], 2.0))
+    elif kind == 2:
+        run["header"]["costs"]["fee_bps"] += 1.0
+    elif kind == 3:
+        told["in_sample_trials"] += 1
+    else:
+        run["end"]["cash"] = float(np.nextafter(run["end"]["cash"], 2.0))
+    return native.canonicalize(json.dumps(told))
+
+
+def _bits(values: ArrayLike) -> str:
+    return " ".join(f"{each:x}" for each in np.asarray(values, dtype=np.float64).view(np.uint64).tolist())
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,82 @@
+"""The engine in Node and in Chromium: the vectors of the contract, and episodes of Python, to the last bit."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+from browser import chromium
+from episodes import episode
+from support import count
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "rust" / "wasm" / "npm" / "dist"
+HERE = "tests/everywhere"
+N_EPISODES = count(1_000, 1_000)
+EXPECTED_CASES = 40
+
+
+@pytest.fixture(scope="module")
+def episodes() -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    print(f"{N_EPISODES} episodes of the seeds from 0 on")
+    return [episode(seed) for seed in range(N_EPISODES)]
+
+
+@pytest.fixture(scope="module")
+def page() -> Iterator[Any]:
+    """Yield a page of a browser, of a server on the checkout."""
+    quiet = type("Quiet", (SimpleHTTPRequestHandler,), {"log_message": lambda *_: None})
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(quiet, directory=str(ROOT))) as server, chromium() as browser:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            opened = browser.new_page()
+            opened.goto(f"http://127.0.0.1:{server.server_address[1]}/{HERE}/parity.html")
+            opened.wait_for_function("() => window.oo !== undefined")
+            yield opened
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def in_node(*words: str) -> Any:
+    told = subprocess.run(
+        ["node", str(ROOT / HERE / "node.mjs"), str(PACKAGE / "node.js"), *words], capture_output=True, text=True
+    )
+    assert (told.returncode, told.stderr) == (0, "")
+    return json.loads(told.stdout)
+
+
+def holds_all_vectors(told: dict[str, Any]) -> None:
+    assert {name: faults for name, faults in told["found"].items() if faults} == {}
+    assert len(told["found"]) == 7
+    assert told["count"]["cases"] >= EXPECTED_CASES
+
+
+def test_the_vectors_of_the_contract_hold_in_node() -> None:
+    holds_all_vectors(in_node())
+
+
+def test_the_vectors_of_the_contract_hold_in_a_browser(page: Any) -> None:
+    holds_all_vectors(page.evaluate("() => window.faults()"))
+
+
+def test_episodes_are_the_same_in_node(episodes: list[Any], tmp_path: Path) -> None:
+    file = tmp_path / "episodes.json"
+    file.write_text(json.dumps([given for given, _ in episodes]), encoding="utf-8")
+    told = in_node(str(file))
+    assert told == [expected for _, expected in episodes]
+
+
+def test_episodes_are_the_same_in_a_browser(episodes: list[Any], page: Any) -> None:
+    for first in range(0, len(episodes), 100):
+        part = episodes[first : first + 100]
+        told = page.evaluate("given => window.outcomes(given)", [given for given, _ in part])
+        assert told == [expected for _, expected in part]

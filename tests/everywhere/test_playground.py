@@ -1,0 +1,152 @@
+"""The playground in a real browser, opened from a disk, without a network."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browser import chromium
+
+import openoutcry as oo
+from openoutcry.scenario import Scenario
+
+ROOT = Path(__file__).resolve().parents[2]
+CSV = "date,AAA,BBB\n" + "".join(f"20{k // 12:02}-{k % 12 + 1:02}-01,{100 + k},{200 - k % 7}\n" for k in range(96))
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("page") / "playground.html"
+    told = subprocess.run([sys.executable, "examples/browser/build.py", path], cwd=ROOT, capture_output=True, text=True)
+    assert (told.returncode, told.stderr) == (0, "")
+    assert path.stat().st_size < 3_000_000
+    return path
+
+
+@pytest.fixture(scope="module")
+def page(built: Path) -> Iterator[Any]:
+    """Yield the page, which says nothing on the console and asks for nothing."""
+    said, asked = list[str](), list[str]()
+    with chromium() as browser:
+        context = browser.new_context(offline=True)
+        opened = context.new_page()
+        opened.on("console", lambda message: said.append(message.text))
+        opened.on("pageerror", lambda error: said.append(str(error)))
+        opened.on("request", lambda request: asked.append(request.url))
+        opened.goto(built.as_uri())
+        opened.wait_for_selector("#results[data-run]")
+        yield opened
+    assert said == []
+    assert {url.partition(":")[0] for url in asked} == {"file", "blob"}
+
+
+def record_of(page: Any) -> oo.RunRecord:
+    with page.expect_download() as download:
+        page.click("#record")
+    return oo.RunRecord.from_json(Path(download.value.path()).read_text(encoding="utf-8"))
+
+
+def run(page: Any, rule: str) -> None:
+    page.fill("#rule", rule)
+    page.click("#run")
+
+
+@contextmanager
+def judged(page: Any) -> Iterator[None]:
+    """Wait until a run that begins in here is judged."""
+    before = page.get_attribute("#results", "data-run")
+    yield
+    page.wait_for_function("run => document.getElementById('results').dataset.run !== run", arg=before)
+
+
+def above_its_mean(observation: dict[str, Any]) -> dict[str, Any]:
+    """The rule that the page begins with, in Python: sums and divisions in the same order."""
+    views = observation["symbols"]
+    wanted = {}
+    for view in views:
+        total = 0.0
+        for close in view["close_history"]:
+            total += close
+        if view["close_history"][-1] > total / len(view["close_history"]):
+            wanted[view["symbol"]] = 1 / len(views)
+    orders = [{"symbol": name, "action": "buy", "target_weight": weight} for name, weight in wanted.items()]
+    held = [each["symbol"] for each in observation["portfolio"] if each["symbol"] not in wanted]
+    return {"orders": [*orders, *({"symbol": name, "action": "close", "target_weight": 0.0} for name in held)]}
+
+
+def test_a_run_of_the_page_replays_in_python_and_has_the_same_wealth(page: Any) -> None:
+    record, market = record_of(page), oo.data.load("ecb-fx")
+    replayed = oo.replay(record, market)
+    assert replayed.verified, replayed
+    assert page.inner_text("#digest") == record.digest
+    assert page.inner_text("#fingerprint") == market.fingerprint
+    mine = oo.run_backtest(market, above_its_mean, costs=oo.CostModel(fee_bps=1.0, slippage_bps=2.0))
+    assert page.inner_text("#own") == f"{mine.nav[-1]:.3f}"
+    held = oo.run_backtest(market, "buy-and-hold", costs=oo.CostModel(fee_bps=1.0, slippage_bps=2.0))
+    assert page.inner_text("#other") == f"{held.nav[-1]:.3f}"
+    assert page.inner_text("#headline") == "Not eligible"
+    assert page.inner_text("#command") == "openoutcry replay record.json --data ecb-fx"
+
+
+@pytest.mark.parametrize(
+    ("rule", "told"),
+    [
+        ("function decide() {\n  return missing;\n}", "line 2: missing is not defined"),
+        ("const decide = 7;", "a function named `decide` is required"),
+        ("function decide() {}", "decide must return weights by symbol, such as {USD: 0.5}; it returned undefined"),
+        ("const decide = () => ({USD: 0 / 0});", "a weight must be a finite number; decide returned NaN for USD"),
+        ("const decide = () => ({orders: [{}]});", "missing_field: `symbol` is required"),
+        ("function decide( {", "Unexpected token"),
+    ],
+)
+def test_a_rule_that_fails_is_told_why(page: Any, rule: str, told: str) -> None:
+    run(page, rule)
+    page.wait_for_selector("#failure:not([hidden])")
+    assert told in page.inner_text("#failure")
+    with judged(page):
+        run(page, "const decide = () => ({});")
+    assert page.is_hidden("#failure")
+    assert page.inner_text("#own") == "1.000"
+
+
+def test_a_rule_that_never_ends_is_stopped(page: Any) -> None:
+    run(page, "const decide = () => { for (;;); };")
+    page.wait_for_selector("#stop:not([hidden])")
+    page.click("#stop")
+    page.wait_for_selector("#stop", state="hidden")
+    with judged(page):
+        run(page, "const decide = () => ({});")
+    assert page.inner_text("#own") == "1.000"
+
+
+def test_a_file_of_the_readers_own_is_a_market(page: Any, tmp_path: Path) -> None:
+    file = tmp_path / "mine.csv"
+    file.write_text(CSV, encoding="utf-8")
+    page.select_option("#market", "file")
+    with judged(page):
+        page.set_input_files("#file", str(file))
+    market = oo.Dataset.from_csv(file)
+    assert oo.replay(record_of(page), market).verified
+    assert page.inner_text("#fingerprint") == market.fingerprint
+    wrong = tmp_path / "wrong.csv"
+    wrong.write_text(CSV.replace("101,", "1O1,"), encoding="utf-8")
+    page.set_input_files("#file", str(wrong))
+    page.wait_for_selector("#failure:not([hidden])")
+    assert "field_unparsable" in page.inner_text("#failure")
+
+
+def test_a_synthetic_market_of_the_page_is_that_of_its_seed(page: Any) -> None:
+    with judged(page):
+        page.select_option("#market", "calm")
+    assert page.inner_text("#fingerprint") == Scenario("calm", seed=7).dataset().fingerprint
+
+
+@pytest.mark.parametrize("width", [320, 700, 1280])
+def test_the_page_fits_every_width(page: Any, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
+    assert page.evaluate("() => document.documentElement.scrollWidth") == width
