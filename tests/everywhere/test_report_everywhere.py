@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
@@ -27,6 +28,7 @@ from tampering import TAMPERED, other
 from typer.testing import CliRunner
 
 from openoutcry.cli import app
+from openoutcry.report.proof import content_digest
 
 AXE = Path(__file__).parents[1] / "vendor" / "axe.min.js"
 NARROW = 320
@@ -108,6 +110,7 @@ def test_the_whole_of_a_bundled_market_is_verified_in_a_page_below_3_mb(browser:
     assert visit.state == "verified"
     assert told["digest"] in panel
     assert "1 run, 7,106 steps" in panel
+    assert "1 became 0.743935, a return of \u221225.61%; Sharpe ratio \u22120.30, worst fall \u221232.99%" in panel
 
 
 def test_a_page_can_be_verified_again(small: tuple[str, str], opened: Callable[[str], Visit]) -> None:
@@ -266,3 +269,21 @@ def test_the_panel_is_accessible_and_never_scrolls_sideways(
         found = visit.page.evaluate("() => axe.run('.proof')")
         assert [fault["id"] for fault in found["violations"]] == []
     assert visit.state == "verified"
+
+
+def test_whoever_forges_words_and_their_hash_does_not_change_what_the_box_says(
+    small: tuple[str, str], opened: Callable[[str], Visit]
+) -> None:
+    page, _ = small
+    honest = opened(page).verify()
+    forged = re.sub(r'<span data-metric="return"[^>]*>[^<]*</span>', "+999.9%", page)
+    body = re.search(
+        r"<body>(.*?)<script>", re.sub(r'<section class="proof".*?</section>', "", forged, flags=re.DOTALL), re.DOTALL
+    )
+    assert body is not None
+    visit = opened(with_told(forged, lambda told: told.update(page=content_digest(body[1]))))
+    panel = visit.verify()
+    assert visit.state == "verified"
+    line = next(line for line in honest.splitlines() if line.startswith("1 became"))
+    assert line in panel
+    assert "999.9" not in panel

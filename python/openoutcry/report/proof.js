@@ -270,6 +270,12 @@
     }
     return known.length;
   };
+  const recomputed = (metrics, nav) => {
+    const percent = (value) => `${(100 * value).toFixed(2).replace("-", "\u2212")}%`;
+    const sharpe = typeof metrics.sharpe === "number" ? metrics.sharpe.toFixed(2).replace("-", "\u2212") : "undefined";
+    const fall = typeof metrics.max_drawdown === "number" ? percent(metrics.max_drawdown) : "undefined";
+    return `1 became ${nav.at(-1).toPrecision(6)}, a return of ${percent(nav.at(-1) - 1)}; Sharpe ratio ${sharpe}, worst fall ${fall}`;
+  };
   // One run of a record as a record of its own, which nobody has signed.
   const alone = (engine, { runs, signature, ...rest }, place) => {
     const one = engine.canonicalize(JSON.stringify({ ...rest, runs: [runs[place]] }));
@@ -308,12 +314,14 @@
     compareCurves(run.header.window, dates, nav);
     const single = record.runs.length === 1 ? text : alone(engine, record, wanted.run);
     // The last that needs them: the engine takes the markets with it.
-    const compared = compareMetrics(measured(engine, single, markets, wanted.held));
+    const metrics = measured(engine, single, markets, wanted.held), compared = compareMetrics(metrics);
     if (engine.sha256(new TextEncoder().encode(content)) !== wanted.page) {
       throw new Differs("The words or charts of this page were changed after it was made.");
     }
-    await step(`Page: its equity curve, its NAV bar by bar and ${count(compared, "number")} follow from that; other words and charts are as they were made.`);
+    await step(`Page: its equity curve, its NAV bar by bar and ${count(compared, "number")} follow from that; other words and charts have the SHA-256 that it names.`);
     rows([
+      // Written here, since whoever makes a page can write what he likes around it.
+      ["Recomputed", recomputed(metrics, nav)],
       ["Digest", replayed.digest],
       ...wanted.markets.map(({ name, fingerprint }) => [`Market ${name}`, fingerprint]),
       ["Engine SHA-256", wanted.engine],

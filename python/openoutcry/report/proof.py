@@ -27,9 +27,9 @@ _DIGEST = re.compile("[0-9a-f]{64}")
 # Python and JavaScript take other characters for white space, but not of these.
 _SPACE = re.compile("[ \t\n\r\f]")
 _LIMIT = (
-    "A verification shows that the numbers follow from the decisions and the prices, by the engine in this file;"
-    " whoever gave you the file could have changed its script, too, so compare the digest with one that was published,"
-    " or replay the record with an engine that you have from elsewhere."
+    "A verification shows that the numbers in this box follow from the decisions and the prices, by the engine in this"
+    " file; whoever gave you the file could have written other words around them, or another script, so compare the"
+    " digest with one that was published, or replay the record with an engine that you have from elsewhere."
 )
 
 
