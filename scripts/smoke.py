@@ -12,11 +12,15 @@ import json
 import os
 import subprocess
 import sys
+import tarfile
 import tempfile
 import venv
+import zipfile
 from pathlib import Path
 
-CONSTRAINTS = Path(__file__).resolve().parents[1] / "constraints.txt"
+ROOT = Path(__file__).resolve().parents[1]
+CONSTRAINTS = ROOT / "constraints.txt"
+ENGINE = ROOT / "python" / "openoutcry" / "report" / "engine"
 RUN = (
     "run",
     "--data",
@@ -66,8 +70,25 @@ def installed(artefact: Path, folder: Path) -> Path:
     return scripts / "openoutcry"
 
 
+def has_engine(artefact: Path) -> bool:
+    """Return whether an artefact holds the engine for pages, of which one that was built without can make none."""
+    if zipfile.is_zipfile(artefact):
+        names = zipfile.ZipFile(artefact).namelist()
+    else:
+        with tarfile.open(artefact) as archive:
+            names = archive.getnames()
+    return any(name.endswith("openoutcry/report/engine/engine.wasm.gz") for name in names)
+
+
+def lost_engine(artefact: Path) -> bool:
+    """Return whether this checkout has the engine for pages and an artefact of it has not."""
+    return (ENGINE / "engine.wasm.gz").exists() and not has_engine(artefact)
+
+
 def check(reference: Path, artefact: Path) -> str:
     """Return the digest that an artefact and the reference have in common; exit if a byte differs."""
+    if lost_engine(artefact):
+        sys.exit(f"{artefact.name}: the engine for pages, which is in this checkout, is required; received none")
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:
         folder = Path(scratch)
         command = installed(artefact, folder)
@@ -78,6 +99,9 @@ def check(reference: Path, artefact: Path) -> str:
                 sys.exit(f"{artefact.name}: {name} must be as in {reference}; received {received}")
         theirs = str((reference / "record.jsonl").resolve())
         replayed = json.loads(said(command, folder, "replay", theirs, "--data", "ecb-fx", "--json"))
+        if has_engine(artefact):
+            words = ("report", "record.jsonl", "--data", "ecb-fx", "--out", "page.html", "--self-verifying")
+            said(command, folder, *words)
     if not replayed["verified"]:
         sys.exit(f"{artefact.name}: the record of the reference must be verified; received {replayed['differences']}")
     return str(replayed["digest"])

@@ -21,6 +21,7 @@ from openoutcry.agents import Answer, TextAgent
 from openoutcry.proof import Written, market_of, proof_of, write_proof
 from openoutcry.record import public_key
 from openoutcry.remade import run_of
+from openoutcry.report.proof import content_digest
 from openoutcry.scenario import Scenario
 
 
@@ -52,10 +53,9 @@ def by_the_minute() -> oo.Dataset:
     return oo.Dataset.from_arrays([f"{minute}Z" for minute in minutes], ["A", "B"], closes, name="minutes")
 
 
-def foreseen() -> np.ndarray:
+def foreseen(data: oo.Dataset) -> np.ndarray:
     """Return weights that know the next close, whose NAV spans decades."""
-    closes = market().close
-    return 5.0 * np.sign(np.diff(closes, axis=0, append=closes[-1:]))
+    return 5.0 * np.sign(np.diff(data.close, axis=0, append=data.close[-1:]))
 
 
 def odd_page(case: str, path: Path) -> oo.RunRecord:
@@ -66,16 +66,16 @@ def odd_page(case: str, path: Path) -> oo.RunRecord:
     return run.record
 
 
-def prices(seed: int = 1, n_bars: int = 80) -> str:
+def prices(seed: int = 1, n_bars: int = 80, volatility: float = 0.02) -> str:
     """Return a wide CSV of two symbols."""
-    closes = 100.0 * np.cumprod(1.0 + np.random.default_rng(seed).normal(0.0, 0.02, (n_bars, 2)), axis=0)
+    closes = 100.0 * np.cumprod(1.0 + np.random.default_rng(seed).normal(0.0, volatility, (n_bars, 2)), axis=0)
     days = np.datetime64("2021-01-01") + np.arange(n_bars)
     rows = [f"{day},{first:.4f},{second:.4f}" for day, (first, second) in zip(days, closes, strict=True)]
     return "\n".join(["date,A,B", *rows, ""])
 
 
-def market(seed: int = 1, name: str = "prices") -> oo.Dataset:
-    return oo.Dataset.from_csv(prices(seed), 365.0, name=name)
+def market(seed: int = 1, name: str = "prices", volatility: float = 0.02) -> oo.Dataset:
+    return oo.Dataset.from_csv(prices(seed, volatility=volatility), 365.0, name=name)
 
 
 CASES: dict[str, dict[str, Any]] = {
@@ -90,7 +90,12 @@ CASES: dict[str, dict[str, Any]] = {
     "faults": {"agent_or_weights": Faulty()},
     "weights": {"agent_or_weights": np.where(np.arange(160).reshape(80, 2) % 3 == 0, np.nan, 0.3)},
     "one decision": {"agent_or_weights": "equal-weight", "window": (19, 21)},
-    "decades": {"agent_or_weights": foreseen(), "limits": oo.Limits.off()},
+    "decades": {"agent_or_weights": foreseen(market()), "limits": oo.Limits.off()},
+    "more than a whole number of 64 bits": {
+        "agent_or_weights": foreseen(market(volatility=0.2)),
+        "dataset": market(volatility=0.2),
+        "limits": oo.Limits.off(),
+    },
     "minutes": {"agent_or_weights": "momentum", "dataset": by_the_minute()},
     "cash": {"agent_or_weights": "hold-cash"},
     "ruin": {"agent_or_weights": np.full((80, 2), [90.0, -90.0]), "limits": oo.Limits.off()},
@@ -192,3 +197,8 @@ def flipped(content: bytes, place: int) -> bytes:
     changed = bytearray(content)
     changed[place] ^= 1
     return bytes(changed)
+
+
+def with_digest_again(page: str) -> str:
+    """Return a changed page that tells the digest of what it now shows, as anybody can who edits the file."""
+    return with_part(page, "page", lambda _: content_digest(page))

@@ -102,8 +102,40 @@ def test_all_that_a_workflow_names_is_there() -> None:
     missing = {each for each in named if not (ROOT / each).exists()}
     assert missing == (set() if NPM.exists() else {"scripts/wasm", "rust/wasm/npm"})
     made = set(re.findall(r"\bmake ([a-z-]+)$", "\n".join(texts().values()), re.MULTILINE))
-    assert made == {"build"}
+    assert made == {"build", "test-javascript"}
     assert all(f"\n{each}:" in (ROOT / "Makefile").read_text(encoding="utf-8") for each in made)
+
+
+def test_what_is_published_was_held_to_the_same_bits_in_node_and_in_a_browser() -> None:
+    assert JOBS["gate"]["uses"] == "./.github/workflows/ci.yml"
+    steps = [step.get("run") for job in WORKFLOWS["ci.yml"]["jobs"].values() for step in job["steps"]]
+    assert {"bash .ci/run", "make test-javascript"} <= set(steps)
+
+
+def test_the_package_of_npm_says_whose_workflow_built_it() -> None:
+    # npm refuses the provenance of a package that names another repository, or none.
+    lines = "\n".join(step.get("run", "") for step in JOBS["engine"]["steps"]).splitlines()
+    told = next(place for place, line in enumerate(lines) if line.startswith("npm pkg set repository.type=git"))
+    assert '"repository.url=git+$GITHUB_SERVER_URL/$GITHUB_REPOSITORY.git"' in lines[told]
+    assert told < lines.index("npm pack")
+    assert "npm publish --provenance" in JOBS["publish-npm"]["steps"][-1]["run"]
+
+
+def test_a_wheel_that_lost_the_engine_for_pages_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.syspath_prepend(ROOT / "scripts")
+    import check_wheel
+
+    def lost(members: tuple[str, ...]) -> list[str]:
+        return [each for each in check_wheel.faults("x-cp310-abi3-y.whl", 1, [*members]) if "engine for pages" in each]
+
+    monkeypatch.setattr(check_wheel, "ROOT", tmp_path)
+    assert lost(()) == lost(check_wheel.ENGINE) == []
+    assert len(lost(check_wheel.ENGINE[:1])) == 1
+    (tmp_path / "python" / check_wheel.ENGINE[0]).parent.mkdir(parents=True)
+    (tmp_path / "python" / check_wheel.ENGINE[0]).touch()
+    assert len(lost(())) == 2
+    assert lost(check_wheel.ENGINE) == []
+    sys.modules.pop("check_wheel")
 
 
 def test_every_action_is_pinned_to_a_major_version() -> None:

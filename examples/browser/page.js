@@ -31,7 +31,7 @@ async function unpacked(id) {
 async function begin() {
   const source = new Blob([packed("engine"), "\n", packed("worker")], { type: "text/javascript" });
   worker = new Worker(URL.createObjectURL(source));
-  worker.onmessage = ({ data }) => TOLD[data.kind](data);
+  worker.onmessage = ({ data }) => Object.hasOwn(TOLD, data?.kind) && TOLD[data.kind](data);
   worker.onerror = (event) => failed({ id: asked, message: event.message, line: null });
   const names = [...document.querySelectorAll("script[data-market]")].map((each) => each.dataset.market);
   const markets = await Promise.all(names.map(async (name) => ({ name, bytes: await unpacked(`market-${name}`) })));
@@ -57,7 +57,7 @@ function status(text) {
 function market() {
   const name = at("market").value;
   if (name === "file") {
-    return file && { name: file.name.replace(/\.[^.]*$/, ""), csv: file.text, periods: Number(at("periods").value) };
+    return file && { name: file.name.replace(/\.[^.]*$/, ""), csv: file.text, periods: at("periods").valueAsNumber };
   }
   return { name, seed: at("seed").value };
 }
@@ -66,11 +66,12 @@ function run() {
   const chosen = market();
   if (!chosen) return failed({ message: "choose a CSV file: date,symbol,close, or date and a column a symbol", line: null });
   if (!/^\d{1,18}$/.test(at("seed").value)) return failed({ message: "a seed is a whole number", line: null });
+  const costs = { fee_bps: at("fee").valueAsNumber, slippage_bps: at("slippage").valueAsNumber };
+  if (!Object.values(costs).every((value) => value >= 0)) return failed({ message: "fee and slippage are numbers of basis points, from 0", line: null });
   asked += 1;
   status("begun …");
   at("failure").hidden = true;
   at("stop").hidden = false;
-  const costs = { fee_bps: Number(at("fee").value), slippage_bps: Number(at("slippage").value) };
   try {
     localStorage.setItem(KEPT, at("rule").value);
   } catch {
@@ -93,6 +94,7 @@ function finish(text) {
 
 function traded({ nav, held, dates, record, digest, fingerprint, endedAt, milliseconds }) {
   at("results").hidden = false;
+  at("results").classList.remove("stale");
   at("digest").textContent = digest;
   at("fingerprint").textContent = fingerprint;
   at("took").textContent = `${(nav.length - 1).toLocaleString("en")} decisions in ${(milliseconds / 1000).toFixed(2)} s`;
@@ -137,6 +139,8 @@ function judged({ score, milliseconds }) {
 function failed({ message, line }) {
   at("failure").hidden = false;
   at("failure").textContent = line > 0 ? `line ${line}: ${message}` : message;
+  // What stands below is of an earlier rule.
+  at("results").classList.add("stale");
   finish("");
 }
 
@@ -179,7 +183,7 @@ function wire() {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) run();
   };
   chosen();
-  begin();
+  begin().catch((error) => failed({ message: `this browser cannot run the engine: ${error.message}`, line: null }));
 }
 
 wire();

@@ -3,53 +3,60 @@
 
 const N_WINDOWS = 8;
 const bundled = new Map();
+// Held here, since a rule may give the name another meaning.
+const engine = wasm_bindgen;
+// What a rule posts would pass for an answer of the engine.
+const tellPage = self.postMessage.bind(self);
+self.postMessage = () => {
+  throw new TypeError("a rule may return a decision, and post nothing");
+};
 
 self.onmessage = async ({ data }) => {
   try {
     if (data.kind === "open") await open(data);
     else await run(data);
   } catch (error) {
-    self.postMessage({ kind: "failed", id: data.id, message: error instanceof Error ? error.message : String(error), line: lineOf(error) });
+    tellPage({ kind: "failed", id: data.id, message: wordsOf(error), line: lineOf(error) });
   }
 };
 
 async function open({ wasm, markets }) {
-  await wasm_bindgen({ module_or_path: wasm });
-  for (const { name, bytes } of markets) bundled.set(name, wasm_bindgen.Dataset.from_bytes(bytes).named(name));
-  self.postMessage({ kind: "opened", engine: wasm_bindgen.engine_version(), contract: wasm_bindgen.contract_version() });
+  await engine({ module_or_path: wasm });
+  for (const { name, bytes } of markets) bundled.set(name, engine.Dataset.from_bytes(bytes).named(name));
+  tellPage({ kind: "opened", engine: engine.engine_version(), contract: engine.contract_version() });
 }
 
 function marketOf({ name, csv, periods, seed }) {
-  if (csv !== undefined) return wasm_bindgen.Dataset.from_csv(csv, periods).named(name);
+  if (csv !== undefined) return engine.Dataset.from_csv(csv, periods).named(name);
   if (bundled.has(name)) return bundled.get(name);
-  return wasm_bindgen.Dataset.scenario(name, "train", BigInt(seed)).named(`${name} ${seed}`);
+  return engine.Dataset.scenario(name, "train", BigInt(seed)).named(`${name} ${seed}`);
 }
 
 async function run({ id, market, rule, costs }) {
-  const tell = (text) => self.postMessage({ kind: "progress", id, text });
+  const tell = (text) => tellPage({ kind: "progress", id, text });
   const began = performance.now();
   const dataset = marketOf(market);
   const { dates } = dataset;
   const over = (window) => {
     const settings = JSON.stringify({ agent_id: "my rule", settings: { window, costs } });
-    return wasm_bindgen.run_backtest(dataset, answering(rule), settings, 0n);
+    return engine.run_backtest(dataset, answering(rule, dataset.symbols), settings, 0n);
   };
   tell(`trading ${dates.length.toLocaleString("en")} bars`);
   const whole = over({});
-  const held = wasm_bindgen.run_baseline(
+  const held = engine.run_baseline(
     dataset, "buy-and-hold", JSON.stringify({ agent_id: "buy-and-hold", settings: { costs } }), 0n,
   );
   const traded = performance.now();
-  self.postMessage({
+  tellPage({
     kind: "traded", id, nav: whole.nav, held: held.nav, dates: dates.slice(whole.start, whole.start + whole.nav.length),
     record: whole.record, digest: whole.digest, fingerprint: dataset.fingerprint, endedAt: whole.terminated_at,
     milliseconds: traded - began,
   });
   tell("judging it on windows of the market");
   const windows = windowsOf(whole.start, dates.length);
-  const joined = wasm_bindgen.join_records("my rule", windows.map((window) => over(window).record), 0n);
-  const board = JSON.parse(wasm_bindgen.score([joined], [dataset.share()], "{}", "{}"));
-  self.postMessage({ kind: "judged", id, score: board.scores[0], milliseconds: performance.now() - traded });
+  const joined = engine.join_records("my rule", windows.map((window) => over(window).record), 0n);
+  const board = JSON.parse(engine.score([joined], [dataset.share()], "{}", "{}"));
+  tellPage({ kind: "judged", id, score: board.scores[0], milliseconds: performance.now() - traded });
 }
 
 function windowsOf(start, end) {
@@ -60,19 +67,25 @@ function windowsOf(start, end) {
 }
 
 /** Returns what the engine asks: the rule of the page, made anew so that each run begins without a memory. */
-function answering(rule) {
-  const decide = new Function(`"use strict";${rule}\n;return decide;`)();
+function answering(rule, symbols) {
+  const listed = new Set(symbols);
+  const decide = new Function(`"use strict";${rule}\n;return typeof decide === "undefined" ? undefined : decide;`)();
   if (typeof decide !== "function") throw new TypeError("a function named `decide` is required");
   return (text) => {
     const observation = JSON.parse(text);
-    return JSON.stringify(decisionOf(decide(observation), observation));
+    const decision = decisionOf(decide(observation), observation);
+    const stranger = decision.orders.find((order) => typeof order?.symbol === "string" && !listed.has(order.symbol));
+    if (stranger) throw new TypeError(`${stranger.symbol} is no symbol of this market, which has ${few(symbols)}`);
+    return JSON.stringify(decision);
   };
 }
 
 /** Returns the decision of an answer: a decision of the contract, or weights by the name of the symbol. */
 function decisionOf(answer, { portfolio }) {
-  if (answer === undefined || answer === null || typeof answer !== "object") {
-    throw new TypeError(`decide must return weights by symbol, such as {USD: 0.5}; it returned ${answer}`);
+  const kind = Object.prototype.toString.call(answer).slice(8, -1);
+  if (kind !== "Object") {
+    const received = kind === "Promise" ? "a promise, for which nobody waits" : kind.toLowerCase();
+    throw new TypeError(`decide must return weights by symbol, such as {USD: 0.5}; it returned ${received}`);
   }
   if (Array.isArray(answer.orders)) return answer;
   const orders = Object.entries(answer).map(([symbol, weight]) => {
@@ -83,6 +96,20 @@ function decisionOf(answer, { portfolio }) {
   });
   const closed = portfolio.filter(({ symbol }) => !Object.hasOwn(answer, symbol));
   return { orders: [...orders, ...closed.map(({ symbol }) => ({ symbol, action: "close", target_weight: 0 }))] };
+}
+
+function few(names) {
+  return names.slice(0, 12).join(", ") + (names.length > 12 ? " and others" : "");
+}
+
+/** Returns what was thrown, in words. */
+function wordsOf(error) {
+  if (error instanceof Error) return error.message;
+  try {
+    return `the rule threw ${JSON.stringify(error) ?? String(error)}`;
+  } catch {
+    return "the rule threw an object that has no words";
+  }
 }
 
 /** Returns the line of the rule that an error names; what `Function` puts before the first is two lines. */

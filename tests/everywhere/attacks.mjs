@@ -1,6 +1,7 @@
 /** `node attacks.mjs PACKAGE_FOLDER ROUNDS`: what is no input is refused in words, and leaves the engine as it was. */
 
 import { pathToFileURL } from "node:url";
+import { runInNewContext } from "node:vm";
 
 const [folder, rounds] = process.argv.slice(2);
 const oo = await import(pathToFileURL(`${folder}/node.js`).href);
@@ -14,6 +15,10 @@ const env = () => {
   return made;
 };
 const LONE = "\ud800";
+const CSV = "date,symbol,close\n2024-01-02,A,1\n2024-01-03,A,2\n";
+const COLUMNS = { dates: ["2024-01-02", "2024-01-03"], symbols: ["A"], close: [[1], [2]] };
+const HEARD = { symbol: "A", available_at: "2024-01-02", headline: "up" };
+const WEIGHTS = market.dates.map(() => [0.5, 0.5]);
 
 const REFUSED = {
   "a decision that is a number": () => env().stepJson(5),
@@ -46,6 +51,102 @@ const REFUSED = {
   "a checkpoint of another market": () => env().restoreState(new oo.TradingEnv(oo.Dataset.synthetic(2, 40, 2)).saveState()),
   "a key that is none": () => oo.verifyRecord(run.record, { public_key: "00" }),
   "a signature where there is none": () => oo.verifyRecord(run.record, { public_key: "00".repeat(32) }),
+  "a key of the noise for an environment": () => new oo.TradingEnv(market, { fill_key: "05".repeat(32) }),
+  "trials that were rounded": () => oo.runBacktest(market, "momentum", { in_sample_trials: 2 ** 60 }),
+  "trials that are text": () => oo.runBacktest(market, "momentum", { in_sample_trials: "3" }),
+  "a name that is a number": () => oo.runBacktest(market, "momentum", { agent_id: NaN }),
+  "a name of a run that has no record": () => oo.runBacktest(market, WEIGHTS, { agent_id: "x" }),
+  "an option that there is not": () => oo.Dataset.fromCsv(CSV, { periods_per_year: 365 }),
+  "bars a year that are text": () => oo.Dataset.fromCsv(CSV, { periodsPerYear: "365" }),
+  "options that are null": () => oo.Dataset.fromCsv(CSV, null),
+  "a split that is null": () => oo.Dataset.scenario("calm", 1, { split: null }),
+  "settings that are null": () => new oo.TradingEnv(market, null),
+  "settings that are a list": () => new oo.TradingEnv(market, []),
+  "settings that are a Map": () => new oo.TradingEnv(market, new Map([["lookback", 5]])),
+  "a window that is a list": () => new oo.TradingEnv(market, { window: [1, 30] }),
+  "costs that are a list": () => new oo.TradingEnv(market, { costs: [1, 2] }),
+  "costs that are null": () => oo.replay(run.record, market, { costs: null }),
+  "a key that is null": () => oo.verifyRecord(run.record, { public_key: null }),
+  "a start that is null": () => new oo.TradingEnv(market, { window: { start: null } }),
+  "a lookback that is null": () => new oo.TradingEnv(market, { lookback: null }),
+  "a seed that is null": () => new oo.TradingEnv(market, { seed: null }),
+  "a fee that is text": () => new oo.TradingEnv(market, { costs: { fee_bps: "NaN" } }),
+  "a fee that is a function": () => new oo.TradingEnv(market, { costs: { fee_bps: () => 1 } }),
+  "a market that is null": () => new oo.TradingEnv(null),
+  "a market by its prototype": () => new oo.TradingEnv(Object.create(oo.Dataset.prototype)),
+  "a checkpoint that is none": () => env().restoreState({}),
+  "weights that are null": () => env().stepWeights(null),
+  "weights that are a text": () => env().stepWeights("12"),
+  "weights that are BigInts": () => env().stepWeights([1n, 2n]),
+  "rows that are null": () => oo.runBacktest(market, null),
+  "rows of an object": () => oo.runBacktest(market, [{ length: 2 }]),
+  "NaN in a decision": () => env().step({ orders: [{ symbol: "S000", action: "buy", target_weight: NaN }] }),
+  "NaN in place of words": () => oo.runBacktest(market, () => ({ orders: [], reasoning: NaN })),
+  "a function in a decision": () => env().step({ orders: [], reasoning: () => "x" }),
+  "a hole in the orders": () => env().step({ orders: [undefined] }),
+  "a decision without end": () => env().step(endless()),
+  "a decision that says itself": () => env().step({ toJSON() { return this; } }),
+  "an agent that answers later": () => oo.runBacktest(market, async () => ({ orders: [] })),
+  "runs within runs without end": () => within(Infinity),
+  "settings that are inherited": () => oo.runBacktest(market, "momentum", Object.create({ costs: { fee_bps: 500 } })),
+  "costs that are inherited": () => oo.runBacktest(market, "momentum", { costs: Object.create({ fee_bps: 500 }) }),
+  "settings of a class": () => oo.runBacktest(market, "momentum", new (class { get costs() { return { fee_bps: 500 }; } })()),
+  "a decision of a class": () => env().step(new (class { orders = []; get reasoning() { return "x"; } })()),
+  "a market of nothing": () => new oo.Dataset(),
+  "a checkpoint of nothing": () => new oo.State(),
+  "weights whose memory is gone": () => env().stepWeights(gone()),
+  "a lookback that is NaN": () => new oo.TradingEnv(market, { lookback: NaN }),
+  "a lookback that is half": () => new oo.TradingEnv(market, { lookback: 20.5 }),
+  "an edge that there is not": () => new oo.TradingEnv(market, { window: { first: 1 } }),
+  "a margin that is null": () => new oo.TradingEnv(market, { limits: { maintenance_margin: null } }),
+  "records that are a number": () => oo.score(5, market),
+  "records with a number": () => oo.score([5], market),
+  "trials of a board as text": () => oo.score(run.record, market, { config: { trials: { n_trials: "3" } } }),
+  "a board's draws that are a list": () => oo.score(run.record, market, { config: { draws: [5] } }),
+  "a board's windows of lists": () => oo.score(run.record, market, { config: { windows: [[null, 1, 2]] } }),
+  "a signer of a board": () => oo.score(run.record, market, { held: { public_key: "00".repeat(32) } }),
+  "a config that is null": () => oo.score(run.record, market, { config: null }),
+  "a proof that is null": () => oo.verifyInclusion(0, 1, new Uint8Array(32), null, new Uint8Array(32)),
+  "a proof of texts": () => oo.verifyInclusion(0, 1, new Uint8Array(32), ["00"], new Uint8Array(32)),
+  "a symbol that is a number": () => oo.Dataset.fromColumns({ ...COLUMNS, symbols: [NaN] }),
+  "a headline that is a number": () => oo.Dataset.fromColumns({ ...COLUMNS, news: [{ ...HEARD, headline: Infinity }] }),
+  "a headline that is a list": () => oo.Dataset.fromColumns({ ...COLUMNS, news: [["A", "2024-01-02", "up"]] }),
+  "volumes that are null": () => oo.Dataset.fromColumns({ ...COLUMNS, volume: null }),
+};
+
+function within(levels) {
+  return oo.runBacktest(market, () => {
+    if (levels > 0) within(levels - 1);
+    return { orders: [] };
+  }, { window: { start: 19, end: 21 } });
+}
+
+function gone() {
+  const weights = Float64Array.of(0.5, 0.5);
+  structuredClone(weights, { transfer: [weights.buffer] });
+  return weights;
+}
+
+function endless() {
+  const decision = { orders: [] };
+  decision.reasoning = decision;
+  return decision;
+}
+
+// What must come through as it was said.
+const close = [[1], [2], [3]], zeros = { ...COLUMNS, dates: [...COLUMNS.dates, "2024-01-04"], close };
+const lossless = {
+  "a zero below zero": oo.Dataset.fromColumns({ ...zeros, risk_free: [0, -0, 0] }).fingerprint,
+  "rows that are arrays of doubles": oo.Dataset.fromColumns({ ...zeros, close: close.map((row) => Float64Array.from(row)) }).fingerprint,
+  "what is undefined": oo.Dataset.fromColumns({ ...zeros, volume: undefined }).fingerprint,
+  "a gap by either name": new Set([[null], [NaN]].map((gap) => oo.Dataset.fromColumns({ ...zeros, close: [[1], gap, [3]] }).fingerprint)).size,
+  "trials of 64 bits": oo.runBacktest(market, "momentum", { in_sample_trials: 2n ** 64n - 1n }).record.includes("18446744073709551615"),
+  "a seed of the draws of 64 bits": oo.score(run.record, market, { config: { draws: { seed: 2n ** 64n - 1n, replicates: 20 } } }).scores.length,
+  "a run within runs": within(20).digest === within(0).digest,
+  "settings of another realm": oo.runBacktest(market, "momentum", runInNewContext("({ costs: { fee_bps: 1 } })")).digest
+    === oo.runBacktest(market, "momentum", { costs: { fee_bps: 1 } }).digest,
+  "settings without a class": oo.runBacktest(market, "momentum", Object.assign(Object.create(null), { lookback: 20 })).digest === run.digest,
+  "no limit by either name": new Set([null, Infinity].map((most) => oo.runBacktest(market, "momentum", { limits: { max_gross: most } }).digest)).size,
 };
 
 function claiming() {
@@ -137,4 +238,4 @@ const refusals = Object.fromEntries(Object.entries(REFUSED).map(([name, act]) =>
 const fuzzed = fuzz();
 const grown = bytesOfRuns();
 const again = oo.runBacktest(market, "momentum").digest === run.digest;
-process.stdout.write(JSON.stringify({ refusals, ...fuzzed, grown, again }));
+process.stdout.write(JSON.stringify({ refusals, lossless, ...fuzzed, grown, again }));

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from report_proofs import flipped, market, with_bytes, with_part, with_told, with_trace
+from report_proofs import flipped, market, with_bytes, with_part, with_told, with_trace, with_words
 
 
 def edited(step: int, field: str, value: str) -> Callable[[bytes], bytes]:
@@ -120,7 +120,7 @@ TAMPERED: dict[str, tuple[Callable[[str], str], str, list[str]]] = {
     "the verdict": (
         lambda page: re.sub(r'(class="verdict">)[^<]*', r"\g<1>Skill beyond doubt.", page, count=1),
         "differs",
-        ["words or charts"],
+        ["The words, style or charts"],
     ),
     "the equity curve": (
         lambda page: re.sub(
@@ -132,6 +132,153 @@ TAMPERED: dict[str, tuple[Callable[[str], str], str, list[str]]] = {
     "a line of another chart": (
         lambda page: re.sub(r'(class="oo-line c-delayed oo-strong"[^>]* d="M\d+ \d+l)', r"\g<1>1 1 ", page, count=1),
         "differs",
-        ["words or charts"],
+        ["The words, style or charts"],
+    ),
+    "the end of a number": (
+        lambda page: re.sub(r'(data-metric="sharpe" data-unit="ratio">[^<]*)', r"\g<1>e3", page, count=1),
+        "differs",
+        ["another number", "sharpe"],
+    ),
+    "words in place of a number": (
+        lambda page: re.sub(r'<span data-metric="return"[^>]*>[^<]*</span>', "+999.9%", page, count=1),
+        "differs",
+        ["The words, style or charts"],
+    ),
+    "the standard error": (
+        lambda page: re.sub(r'(data-metric="sharpe_se" data-unit="ratio">)[^<]*', r"\g<1>0.01", page, count=1),
+        "differs",
+        ["another number", "sharpe_se"],
+    ),
+    "the style": (
+        lambda page: with_words(
+            page,
+            "</style>",
+            '[data-metric="return"]{font-size:0}[data-metric="return"]::after{content:"+999.9%"}</style>',
+        ),
+        "differs",
+        ["The words, style or charts"],
+    ),
+    "an attribute of a drawing": (
+        lambda page: with_words(page, '<path class="', '<path transform="scale(1,-1)" class="'),
+        "differs",
+        ["The words, style or charts"],
+    ),
+    "a field with a value": (
+        lambda page: with_words(page, "<main>", '<main><input readonly value="+999.9%">'),
+        "differs",
+        ["The words, style or charts"],
+    ),
+    "words in the box": (
+        lambda page: with_words(page, '<ol class="proof-steps">', '<p>Return +999.9%</p><ol class="proof-steps">'),
+        "differs",
+        ["The words, style or charts"],
+    ),
+    "a digit moved to the next cell": (
+        lambda page: re.sub(r"(\d)</td><td>", r"</td><td>\g<1>", page, count=1),
+        "differs",
+        ["The words, style or charts"],
+    ),
+    "no lines in the equity chart": (
+        lambda page: page.replace('class="oo-marks"', 'class="x"'),
+        "differs",
+        ["The equity curve"],
+    ),
+    "the bars bar by bar": (
+        lambda page: with_trace(page, lambda trace: trace.update(first=10**9)),
+        "differs",
+        ["has other bars"],
+    ),
+    "the digits bar by bar": (
+        lambda page: with_trace(page, lambda trace: trace["nav"].update(d=-9)),
+        "differs",
+        ["fewer digits"],
+    ),
+    "another style": (
+        lambda page: with_words(page, "</head>", '<style media="print">p{top:0}</style></head>'),
+        "differs",
+        ["The words, style or charts"],
+    ),
+    "an attribute of the page": (
+        lambda page: with_words(page, "<body>", '<body style="transform:scaleX(-1)">'),
+        "differs",
+        ["The words, style or charts"],
+    ),
+    "its title": (lambda page: with_words(page, "<title>", "<title>+"), "differs", ["The words, style or charts"]),
+    "no doctype": (lambda page: with_words(page, "<!doctype html>", ""), "differs", ["The words, style or charts"]),
+    "words in an attribute": (
+        lambda page: re.sub(r'class="verdict">([^<=]*)', r"""class="verdict" '\g<1>=''>""", page, count=1),
+        "differs",
+        ["The words, style or charts"],
+    ),
+    "words in a script that is none": (
+        lambda page: with_words(
+            page, "<body>", '<body><script type="text/plain" style="display:block">Return +999.9%</script>'
+        ),
+        "differs",
+        ["The words, style or charts"],
+    ),
+    "another part that is shown": (
+        lambda page: with_words(
+            page,
+            '<template data-part="told">',
+            '<template data-part="x" style="display:block"></template><template data-part="told">',
+        ),
+        "differs",
+        ["The words, style or charts"],
+    ),
+    "words behind the script": (
+        lambda page: with_words(page, "</script>\n</body>", "</script>\n<p>Return +999.9%</p></body>"),
+        "differs",
+        ["The words, style or charts"],
+    ),
+}
+
+
+def _unnamed(page: str, *, shown: str) -> str:
+    return re.sub(r'<span data-metric="return"[^>]*>[^<]*</span>', shown, page)
+
+
+# Pages whose digest of what they show was made again after the change, and what they must still say.
+FORGED: dict[str, tuple[Callable[[str], str], str, str]] = {
+    "a sentence": (lambda page: re.sub(r'(class="verdict">)[^<]*', r"\g<1>Skill.", page, count=1), "verified", ""),
+    "all of a number's places": (lambda page: _unnamed(page, shown="+999.9%"), "differs", "leaves out a number"),
+    "the end of a number": (
+        lambda page: re.sub(r'(data-metric="sharpe" data-unit="ratio">[^<]*)', r"\g<1>e3", page, count=1),
+        "differs",
+        "another number",
+    ),
+    "the bars bar by bar": (
+        lambda page: with_trace(page, lambda trace: (trace.update(first=10**9), trace["nav"].update(v=[10**6]))),
+        "differs",
+        "has other bars",
+    ),
+    "the dates bar by bar": (
+        lambda page: with_trace(page, lambda trace: trace["dates"].reverse()),
+        "differs",
+        "has other bars",
+    ),
+    "no equity curve": (lambda page: re.sub(r'(data-axis="[^"]*) nav"', r'\1 x"', page), "differs", "The equity curve"),
+    "another axis": (
+        lambda page: re.sub(r'data-axis="(\S+ \S+) (\S+) (\S+) (.*? nav)"', r'data-axis="\1 \3 \2 \4"', page),
+        "differs",
+        "The equity curve",
+    ),
+    "other dates of the axis": (
+        lambda page: re.sub(r'data-axis="(\d+) (\d+) (.* nav)"', r'data-axis="1\1 \2 \3"', page),
+        "differs",
+        "The equity curve",
+    ),
+    "no bars": (lambda page: page.replace('class="inspector"', 'class="x"'), "differs", "bar by bar is missing"),
+    "bars without digits": (
+        lambda page: with_trace(
+            page, lambda trace: trace.update(nav={"d": 0, "v": [1, *([0] * (len(trace["nav"]["v"]) - 1))]})
+        ),
+        "differs",
+        "fewer digits",
+    ),
+    "digits that look like the mark of a note": (
+        lambda page: re.sub(r'(data-metric="return"[^>]*>)', r'\1<sup style="font-size:1em">99</sup>', page, count=1),
+        "differs",
+        "another number",
     ),
 }

@@ -7,8 +7,11 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from support import count
+
+import openoutcry as oo
 
 ROOT = Path(__file__).resolve().parents[2]
 ROUNDS = count(2_000, 200)
@@ -27,8 +30,29 @@ def told() -> Any:
 
 
 def test_what_is_no_input_is_refused_with_a_slug(told: Any) -> None:
-    assert len(told["refusals"]) == 30
+    assert len(told["refusals"]) == 91
     assert {name: slug for name, slug in told["refusals"].items() if slug not in SLUGS} == {}
+
+
+def test_what_is_said_comes_through_as_it_was_said(told: Any) -> None:
+    def fingerprint(**more: Any) -> str:
+        dates = ["2024-01-02", "2024-01-03", "2024-01-04"]
+        return oo.Dataset.from_arrays(dates, ["A"], np.array([[1.0], [2.0], [3.0]]), **more).fingerprint
+
+    zero = fingerprint(risk_free=np.array([0.0, -0.0, 0.0]))
+    assert zero != fingerprint(risk_free=np.zeros(3))
+    assert told["lossless"] == {
+        "a zero below zero": zero,
+        "rows that are arrays of doubles": fingerprint(),
+        "what is undefined": fingerprint(),
+        "a gap by either name": 1,
+        "trials of 64 bits": True,
+        "a seed of the draws of 64 bits": 1,
+        "a run within runs": True,
+        "settings of another realm": True,
+        "settings without a class": True,
+        "no limit by either name": 1,
+    }
 
 
 def test_a_text_that_was_changed_is_taken_or_refused_and_never_a_trap(told: Any) -> None:

@@ -98,7 +98,19 @@ def test_a_run_of_the_page_replays_in_python_and_has_the_same_wealth(page: Any) 
     [
         ("function decide() {\n  return missing;\n}", "line 2: missing is not defined"),
         ("const decide = 7;", "a function named `decide` is required"),
+        ("", "a function named `decide` is required"),
+        ("const decide = () => { wasm_bindgen = null; return 5; };", "it returned number"),
         ("function decide() {}", "decide must return weights by symbol, such as {USD: 0.5}; it returned undefined"),
+        ("const decide = async () => ({USD: 0.5});", "it returned a promise, for which nobody waits"),
+        ("const decide = () => [0.5];", "such as {USD: 0.5}; it returned array"),
+        ("const decide = () => new Map([['USD', 0.5]]);", "it returned map"),
+        ("const decide = () => ({DOLLAR: 0.5});", "DOLLAR is no symbol of this market, which has USD, "),
+        (
+            "const decide = () => ({orders: [{symbol: 'X', action: 'buy', target_weight: 1}]});",
+            "X is no symbol of this",
+        ),
+        ("const decide = () => { throw {code: 7}; };", 'the rule threw {"code":7}'),
+        ("const decide = () => self.postMessage({kind: 'judged'});", "a rule may return a decision, and post nothing"),
         ("const decide = () => ({USD: 0 / 0});", "a weight must be a finite number; decide returned NaN for USD"),
         ("const decide = () => ({orders: [{}]});", "missing_field: `symbol` is required"),
         ("function decide( {", "Unexpected token"),
@@ -108,10 +120,24 @@ def test_a_rule_that_fails_is_told_why(page: Any, rule: str, told: str) -> None:
     run(page, rule)
     page.wait_for_selector("#failure:not([hidden])")
     assert told in page.inner_text("#failure")
+    assert page.get_attribute("#results", "class") == "stale"
     with judged(page):
         run(page, "const decide = () => ({});")
     assert page.is_hidden("#failure")
+    assert page.get_attribute("#results", "class") == ""
     assert page.inner_text("#own") == "1.000"
+
+
+@pytest.mark.parametrize("field", ["fee", "slippage"])
+def test_a_cost_that_is_left_empty_is_not_none(page: Any, field: str) -> None:
+    was = page.input_value(f"#{field}")
+    page.fill(f"#{field}", "")
+    page.click("#run")
+    page.wait_for_selector("#failure:not([hidden])")
+    assert page.inner_text("#failure") == "fee and slippage are numbers of basis points, from 0"
+    page.fill(f"#{field}", was)
+    with judged(page):
+        run(page, "const decide = () => ({});")
 
 
 def test_a_rule_that_never_ends_is_stopped(page: Any) -> None:
@@ -149,4 +175,6 @@ def test_a_synthetic_market_of_the_page_is_that_of_its_seed(page: Any) -> None:
 @pytest.mark.parametrize("width", [320, 700, 1280])
 def test_the_page_fits_every_width(page: Any, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 800})
-    assert page.evaluate("() => document.documentElement.scrollWidth") == width
+    for market in ("calm", "file", "ecb-fx"):
+        page.select_option("#market", market)
+        assert page.evaluate("() => document.documentElement.scrollWidth") == width

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from openoutcry.report.board_page import board_section, slots_of
 from openoutcry.report.document import document
 from openoutcry.report.parts import DATA, Detail, heading, notices_list, provenance_list
-from openoutcry.report.proof import Proof, ProofMarket, has_engine, proof_panel
+from openoutcry.report.proof import Proof, ProofMarket, has_engine, proof_panel, with_digest
 from openoutcry.report.run_page import headline, key_figures, run_sections, without_itself
 from openoutcry.report.score_page import render_scores
 from openoutcry.report.score_view import ScoreView
@@ -61,9 +61,10 @@ def render_run(
         f"{headline(view, benchmark)}{key_figures(view, benchmark, 'run')}{notices_list(notices, 2, DATA)}"
         f"{run_sections(view, benchmark, 2, 'run', Detail())}</main><footer>{provenance_list(provenance)}</footer>"
     )
-    panel = "" if proof is None else proof_panel(proof, head + rest)
+    panel = "" if proof is None else proof_panel(proof)
     title = f"{view.name} on {view.dataset}"
-    return document(title, head + panel + rest, inspector=view.trace is not None, proof=proof is not None)
+    page = document(title, head + panel + rest, inspector=view.trace is not None, proof=proof is not None)
+    return page if proof is None else with_digest(page)
 
 
 def render_board(title: str, sections: Sequence[BoardSection], notices: Sequence[str], provenance: Provenance) -> str:

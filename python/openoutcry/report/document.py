@@ -6,7 +6,7 @@ import base64
 import hashlib
 from pathlib import Path
 
-from openoutcry.report.proof import engine_script
+from openoutcry.report.proof import engine_script, proof_script
 from openoutcry.report.svg import stylesheet
 from openoutcry.report.text import escape
 
@@ -24,19 +24,21 @@ def document(title: str, body: str, *, inspector: bool = False, proof: bool = Fa
     The policy in its head lets the page load nothing and run no script but the one it carries: a name that slipped
     through the escaping still could not act.
     """
-    # The proof reads the page first, as it was written.
-    scripts = [engine_script()] if proof else []
-    scripts.append(_text("page.js") + (_text("inspector.js") if inspector else ""))
-    allowed = [f"'sha256-{base64.b64encode(hashlib.sha256(each.encode()).digest()).decode()}'" for each in scripts]
-    allowed += ["'wasm-unsafe-eval'"] if proof else []
-    policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src {' '.join(allowed)}"
+    script = _text("page.js") + (_text("inspector.js") if inspector else "")
+    if proof:
+        # Not before all of the page is there, and the proof reads it first, as it was written.
+        awaited = f'document.addEventListener("DOMContentLoaded", () => {{\n{proof_script()}{script}}});\n'
+        script = engine_script() + awaited
+    allowed = f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
+    allowed += " 'wasm-unsafe-eval'" if proof else ""
+    policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src {allowed}"
     sheet = style() + _text("scores.css") + (_text("proof.css") if proof else "")
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         f"<title>{escape(title)}</title>\n<style>\n{sheet}</style>\n</head>\n"
-        f"<body>\n{body}\n{''.join(f'<script>{each}</script>' for each in scripts)}\n</body>\n</html>\n"
+        f"<body>\n{body}\n<script>{script}</script>\n</body>\n</html>\n"
     )
 
 

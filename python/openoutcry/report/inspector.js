@@ -26,7 +26,7 @@
   };
   const write = (value, digits) => {
     if (value === null) return "\u2014";
-    const text = Math.abs(value).toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+    const text = Math.abs(value).toLocaleString("en", { minimumFractionDigits: Math.max(digits, 0), maximumFractionDigits: Math.max(digits, 0) });
     return value < 0 && /[1-9]/.test(text) ? "\u2212" + text : text;
   };
   const percent = (value, digits) => (value === null ? "\u2014" : write(value * 100, digits) + "%");
@@ -184,7 +184,7 @@
     root.replaceChildren(tools, slider, status, panel, node("p", "fine", keys));
   };
 
-  unpack(root.querySelector("template").content.textContent).then(open, (error) => {
-    root.prepend(node("p", "fault", `This browser could not unpack the bars: ${error.message}`));
+  unpack(root.querySelector("template").content.textContent).then(open).catch((error) => {
+    root.prepend(node("p", "fault", `This browser could not unpack the bars, or not show them: ${error.message}`));
   });
 })();

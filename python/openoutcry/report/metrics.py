@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from openoutcry.report.text import DASH, PLUS_MINUS, TIMES, attribute, escape, number, percent
@@ -97,13 +97,20 @@ def show(
 
 
 def show_sharpe(
-    metrics: Mapping[str, float | None], reasons: Mapping[str, str], footnotes: Footnotes | None = None
+    metrics: Mapping[str, float | None],
+    reasons: Mapping[str, str],
+    footnotes: Footnotes | None = None,
+    held: Callable[[str, str], str] = lambda _, text: text,
 ) -> str:
-    """Return the Sharpe ratio with its standard error, as HTML."""
-    text = show("sharpe", metrics, reasons, footnotes)
+    """Return the Sharpe ratio with its standard error, as HTML.
+
+    `held` wraps a metric by its name.
+    """
+    text = held("sharpe", show("sharpe", metrics, reasons, footnotes))
     if get(metrics, "sharpe") is None:
         return text
-    return f'{text} <span class="error">{PLUS_MINUS} {show("sharpe_se", metrics, reasons, footnotes)}</span>'
+    error = held("sharpe_se", show("sharpe_se", metrics, reasons, footnotes))
+    return f'{text} <span class="error">{PLUS_MINUS} {error}</span>'
 
 
 def write(value: float, unit: str) -> str:

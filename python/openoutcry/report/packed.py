@@ -32,6 +32,7 @@ TEXT_CHARACTERS = 240_000
 
 _DIGITS = 6
 _WEIGHT, _CONFIDENCE = 4, 3
+_EXACT = 2.0**52
 
 
 @dataclass(frozen=True)
@@ -124,7 +125,9 @@ class Column:
 def _whole_column(values: Floats, least: float = 0.0) -> Column:
     known = np.isfinite(values)
     largest = float(np.abs(values[known]).max(initial=least))
-    decimals = 0 if largest == 0.0 else min(max(_DIGITS - 1 - math.floor(math.log10(largest)), 0), 12)
+    # Below zero for what no whole number of 64 bits could hold: in units of tens, of thousands, and so on.
+    decimals = 0 if largest == 0.0 else min(_DIGITS - 1 - math.floor(math.log10(largest)), 12)
+    decimals = max(decimals, 0) if largest < _EXACT else decimals
     whole = np.zeros(len(values), dtype=np.int64)
     whole[known] = np.rint(values[known] * 10.0**decimals).astype(np.int64)
     return Column(decimals, whole, known)

@@ -1,50 +1,16 @@
-"use strict";
 // Recomputes the run of this page from its record and its market, and says whether the page tells the same.
 (() => {
+  "use strict";
   const panel = document.querySelector(".proof");
   if (!panel) return;
+  const { content, Differs, bytesOf, inflated, utf8, compareNav, compareCurves, compareMetrics } = pageAsWritten;
   const MAGIC = "openoutcry/dataset/v1";
   const [button, files, steps, found] = ["button", "input", ".proof-steps", ".proof-found"].map((one) => panel.querySelector(one));
   const [word, why] = panel.querySelectorAll(".proof-state > *");
 
   // What ends a verification without an answer, in words.
   class Unable extends Error {}
-  // What was found to differ: a sentence, and rows of what stands where.
-  class Differs extends Error {
-    constructor(sentence, rows = []) {
-      super(sentence);
-      this.rows = rows;
-    }
-  }
-
-  // Everything that a reader sees: words and lines, white space aside. Taken before another script changes it.
-  const seen = (root, parts) => {
-    for (const node of root.childNodes) {
-      if (node === panel || node.nodeName === "SCRIPT") continue;
-      if (node.nodeType === Node.TEXT_NODE) parts.push(node.data);
-      if (node.nodeType !== Node.ELEMENT_NODE) continue;
-      if (node.getAttribute("d")) parts.push(node.getAttribute("d"));
-      seen(node.content instanceof DocumentFragment ? node.content : node, parts);
-    }
-    return parts;
-  };
-  const content = seen(document.body, []).join("").replace(/[ \t\n\r\f]/g, "");
-  const packedTrace = document.querySelector(".inspector > template")?.content.textContent;
-  const shown = [...document.querySelectorAll("[data-metric]")].map(({ dataset, textContent }) => (
-    { name: dataset.metric, unit: dataset.unit, text: textContent.trim() }
-  ));
-
-  const curves = [...document.querySelectorAll('.oo-chart[data-axis$=" nav"]')].map((chart) => ({
-    axis: chart.dataset.axis.split(" ").map(Number), box: chart.querySelector(".oo-marks").getAttribute("viewBox"),
-    path: chart.querySelector("path.c-agent.oo-strong")?.getAttribute("d"),
-  }));
-
   const part = (name) => panel.querySelector(`template[data-part="${name}"]`)?.content.textContent;
-  const bytesOf = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
-  const inflated = async (bytes, format = "gzip") => {
-    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream(format));
-    return new Uint8Array(await new Response(stream).arrayBuffer());
-  };
   const unpacked = async (name, what) => {
     try {
       return await inflated(bytesOf(part(name)));
@@ -64,7 +30,6 @@
     }
   };
   const hex = (bytes) => [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-  const utf8 = (bytes) => new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   // Lets the browser paint before it is busy.
   const pause = () => new Promise((done) => setTimeout(done, 30));
   const count = (n, noun) => `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
@@ -124,8 +89,18 @@
     let bytes = new Uint8Array(await file.arrayBuffer());
     try {
       if (bytes[0] === 0x1f && bytes[1] === 0x8b) bytes = await inflated(bytes);
-      const isBytes = new TextDecoder("latin1").decode(bytes.subarray(0, MAGIC.length)) === MAGIC;
-      return isBytes ? engine.Dataset.from_bytes(bytes) : engine.Dataset.from_csv(utf8(bytes), periods);
+    } catch (error) {
+      throw new Unable(`${file.name} cannot be unpacked: it was changed or cut.`);
+    }
+    const isBytes = new TextDecoder("latin1").decode(bytes.subarray(0, MAGIC.length)) === MAGIC;
+    let text = "";
+    try {
+      if (!isBytes) text = utf8(bytes);
+    } catch (error) {
+      throw new Unable(`${file.name} is neither the bytes of a market nor a text in UTF-8.`);
+    }
+    try {
+      return isBytes ? engine.Dataset.from_bytes(bytes) : engine.Dataset.from_csv(text, periods);
     } catch (error) {
       throw new Unable(`${file.name} cannot be read as a market: ${told(error)}`);
     }
@@ -153,7 +128,15 @@
     } else {
       made = given.get(wanted.fingerprint);
       for (const file of made ? [] : files?.files || []) {
-        const read = await take(file, engine, wanted.periods_per_year);
+        let read;
+        try {
+          read = await take(file, engine, wanted.periods_per_year);
+        } catch (error) {
+          if (!(error instanceof Unable)) throw error;
+          // Another of the files may be the market.
+          await step(error.message);
+          continue;
+        }
         given.set(read.fingerprint, read);
         if (read.fingerprint === wanted.fingerprint) made = read;
         else await step(`${file.name} is another market than ${wanted.name}: its fingerprint is ${short(read.fingerprint)}`);
@@ -161,7 +144,7 @@
       if (!made && files?.files.length) {
         throw new Unable(`None of the files is the market ${wanted.name}, whose fingerprint is ${wanted.fingerprint}.`);
       }
-      if (!made) throw new Unable(`The market ${wanted.name} is missing: choose its file above.`);
+      if (!made) throw new Unable(`The market ${wanted.name} is missing: choose its file below.`);
     }
     if (made.fingerprint !== wanted.fingerprint) {
       throw new Differs(`The market ${wanted.name} is not the one that this page names.`, [
@@ -193,88 +176,18 @@
     ]);
   };
 
-  // The NAV of the inspector, bar by bar, against that of the record, each of which the replay has met.
+  // The NAV of each bar, as the record says it and the replay has met it.
   const navs = ({ steps: made, end, header: { window } }) => {
     const nav = [...made.map((one) => one.nav), end.nav];
     while (nav.length < window.end - window.start) nav.push(end.nav);
     return nav;
   };
-  const compareNav = async (run, dates, nav) => {
-    if (packedTrace === undefined) return;
-    let trace;
-    try {
-      trace = JSON.parse(utf8(await inflated(bytesOf(packedTrace), "deflate-raw")));
-    } catch (error) {
-      throw new Differs("The run bar by bar, further down, cannot be unpacked: it was changed.");
-    }
-    const half = 0.5000001 * 10 ** -trace.nav.d;
-    let sum = 0;
-    for (let t = trace.first; t < nav.length; t++) {
-      sum += trace.nav.v[t - trace.first];
-      const value = sum / 10 ** trace.nav.d;
-      if (!(Math.abs(value - nav[t]) <= half)) {
-        const bar = run.header.window.start + t;
-        throw new Differs("This page shows another NAV than the replay.", [
-          ["Bar", `${bar}, ${dates[bar]}`], ["Shown", String(value)], ["Replayed", String(nav[t])],
-        ]);
-      }
-    }
-  };
-
-  // Each point of the drawn curves is the NAV of a bar, to a unit of the drawing; ends, peak and trough are there.
-  const compareCurve = ({ axis: [start, end, low, high, log], box, path }, times, nav) => {
-    const [, , width, height] = box.split(" ").map(Number), moves = (path || "").match(/-?\d+/g)?.map(Number) || [];
-    const xs = times.map((time) => (width * (time - start)) / (end - start));
-    const drawn = (value) => height * (log ? Math.log(high / value) / Math.log(high / low) : (high - value) / (high - low));
-    const ys = nav.map(drawn), points = [];
-    for (let i = 0, x = 0, y = 0; i < moves.length; i += 2) points.push([(x += moves[i]), (y += moves[i + 1])]);
-    const near = (one, other) => Math.abs(one - other) <= 1;
-    const heights = points.map(([, y]) => y), last = nav.length - 1;
-    let t = 0;
-    const isBar = ([x, y]) => {
-      while (t < last && xs[t] < x - 1) t++;
-      for (let k = t; k <= last && near(xs[k], x); k++) if (near(ys[k], y)) return true;
-      return false;
-    };
-    return points.length > 1 && points.every(isBar) && near(points[0][1], ys[0]) && near(points.at(-1)[1], ys[last])
-      && near(points[0][0], xs[0]) && near(points.at(-1)[0], xs[last])
-      && near(Math.min(...heights), Math.min(...ys)) && near(Math.max(...heights), Math.max(...ys));
-  };
-  const compareCurves = ({ start, end }, dates, nav) => {
-    const bare = dates.slice(start, end).map((date) => date.replace(/Z$|\+00:00$/, "").replace(" ", "T"));
-    const times = bare.map((date) => Date.parse(date.includes("T") ? `${date}Z` : date) / 1000);
-    if (!curves.every((curve) => compareCurve(curve, times, nav))) {
-      throw new Differs("The equity curve of this page is not the NAV of the replay.", [["NAV at the end", String(nav.at(-1))]]);
-    }
-  };
-
-  // Every metric of the tables against the engine's, to the last digit that is shown.
-  const compareMetrics = (metrics) => {
-    const known = shown.filter(({ name }) => name in metrics);
-    for (const { name, unit, text } of known) {
-      const value = metrics[name];
-      const match = text.match(/^([+\u2212]?)([\d,]+(?:\.(\d+))?)(%?)/);
-      const isSame = () => {
-        if (value === null || value === undefined) return text.startsWith("\u2014");
-        if (!match) return false;
-        const [, sign, digits, decimals = "", percent] = match;
-        const told = Number(digits.replaceAll(",", "")) * (sign === "\u2212" ? -1 : 1);
-        const meant = (unit === "loss" ? -Math.abs(value) : value) * (percent ? 100 : 1);
-        return Math.abs(told - meant) <= 0.5000001 * 10 ** -decimals.length;
-      };
-      if (!isSame()) {
-        throw new Differs("This page shows another number than the replay.", [
-          ["Metric", name], ["Shown", text], ["Replayed", value === null ? "undefined" : String(value)],
-        ]);
-      }
-    }
-    return known.length;
-  };
   const recomputed = (metrics, nav) => {
     const percent = (value) => `${(100 * value).toFixed(2).replace("-", "\u2212")}%`;
     const sharpe = typeof metrics.sharpe === "number" ? metrics.sharpe.toFixed(2).replace("-", "\u2212") : "undefined";
-    const fall = typeof metrics.max_drawdown === "number" ? percent(metrics.max_drawdown) : "undefined";
-    return `1 became ${nav.at(-1).toPrecision(6)}, a return of ${percent(nav.at(-1) - 1)}; Sharpe ratio ${sharpe}, worst fall ${fall}`;
+    const share = (value) => (typeof value === "number" ? percent(value) : "undefined");
+    const last = nav.at(-1), told = `1 became ${last.toPrecision(6)}, a return of ${percent(last - 1)}`;
+    return `${told}; Sharpe ratio ${sharpe}, worst fall ${share(metrics.max_drawdown)}, costs a year ${share(metrics.cost)}`;
   };
   // One run of a record as a record of its own, which nobody has signed.
   const alone = (engine, { runs, signature, ...rest }, place) => {
@@ -315,8 +228,8 @@
     const single = record.runs.length === 1 ? text : alone(engine, record, wanted.run);
     // The last that needs them: the engine takes the markets with it.
     const metrics = measured(engine, single, markets, wanted.held), compared = compareMetrics(metrics);
-    if (engine.sha256(new TextEncoder().encode(content)) !== wanted.page) {
-      throw new Differs("The words or charts of this page were changed after it was made.");
+    if (engine.sha256(new TextEncoder().encode(content)) !== part("page")) {
+      throw new Differs("The words, style or charts of this page were changed after it was made, in the file or by an extension of this browser.");
     }
     await step(`Page: its equity curve, its NAV bar by bar and ${count(compared, "number")} follow from that; other words and charts have the SHA-256 that it names.`);
     rows([

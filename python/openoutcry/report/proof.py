@@ -17,7 +17,17 @@ from pathlib import Path
 
 from openoutcry.report.text import escape
 
-__all__ = ["ENGINE", "Proof", "ProofMarket", "engine_script", "has_engine", "proof_panel"]
+__all__ = [
+    "ENGINE",
+    "Proof",
+    "ProofMarket",
+    "content_digest",
+    "engine_script",
+    "has_engine",
+    "proof_panel",
+    "proof_script",
+    "with_digest",
+]
 
 ENGINE = Path(__file__).parent / "engine"
 """Folder of the engine for pages."""
@@ -25,7 +35,11 @@ ENGINE = Path(__file__).parent / "engine"
 _FILES = ("engine.js", "engine.wasm.gz")
 _DIGEST = re.compile("[0-9a-f]{64}")
 # Python and JavaScript take other characters for white space, but not of these.
-_SPACE = re.compile("[ \t\n\r\f]")
+_SPACE = re.compile("[ \t\n\r\f]+")
+# Tags that have no end, though some write one.
+_VOID = frozenset(
+    ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr")
+)
 _LIMIT = (
     "A verification shows that the numbers in this box follow from the decisions and the prices, by the engine in this"
     " file; whoever gave you the file could have written other words around them, or another script, so compare the"
@@ -88,13 +102,18 @@ def has_engine() -> bool:
 
 
 def engine_script() -> str:
-    """Return the script that loads the engine, and the one that asks it."""
-    loader = (ENGINE / "engine.js").read_text(encoding="utf-8")
-    return loader + Path(__file__).with_name("proof.js").read_text(encoding="utf-8")
+    """Return the script that loads the engine."""
+    return (ENGINE / "engine.js").read_text(encoding="utf-8")
 
 
-def proof_panel(proof: Proof, body: str) -> str:
-    """Return the panel of a page whose other content is `body`."""
+def proof_script() -> str:
+    """Return the script that reads the page, and asks the engine."""
+    here = Path(__file__)
+    return "".join(here.with_name(name).read_text(encoding="utf-8") for name in ("proof_page.js", "proof.js"))
+
+
+def proof_panel(proof: Proof) -> str:
+    """Return the panel of a page, which lacks the digest of that page."""
     packed = (ENGINE / "engine.wasm.gz").read_bytes()
     held = {name: key for name in ("fill_key", "public_key") if (key := getattr(proof, name))}
     told = {
@@ -102,10 +121,10 @@ def proof_panel(proof: Proof, body: str) -> str:
         "run": proof.run,
         "held": held,
         "engine": hashlib.sha256(gzip.decompress(packed)).hexdigest(),
-        "page": content_digest(body),
         "markets": [_told(market) for market in proof.markets],
     }
-    parts = [_part("told", json.dumps(told)), _part("engine", _text(packed)), _part("record", _record(proof.record))]
+    parts = [_part("page", ""), _part("told", json.dumps(told))]
+    parts += [_part("engine", _text(packed)), _part("record", _record(proof.record))]
     for place, market in enumerate(proof.markets):
         if market.content is not None and not market.spec:
             parts.append(_part(f"market-{place}", _squeezed(market.content)))
@@ -117,6 +136,12 @@ def proof_panel(proof: Proof, body: str) -> str:
         f'<ol class="proof-steps"></ol><dl class="proof-found"></dl><p class="fine">{_LIMIT}</p>{"".join(parts)}'
         "</section>"
     )
+
+
+def with_digest(page: str) -> str:
+    """Return a page whose panel has the digest of all of it, but of the parts of the panel."""
+    empty = _part("page", "")
+    return page.replace(empty, _part("page", content_digest(page)), 1)
 
 
 def _told(market: ProofMarket) -> dict[str, object]:
@@ -167,25 +192,53 @@ def _text(content: bytes) -> str:
 
 
 class _Content(HTMLParser):
-    """Collects what a reader sees of a page: its words, and the lines of its charts."""
+    """Collects what decides how a page looks, in order: tags, attributes, and words."""
 
     def __init__(self) -> None:
         super().__init__()
         self.seen: list[str] = []
+        self._words: list[str] = []
+        self._is_part = False
+
+    def flush(self) -> None:
+        # Each kind has a first character of its own: no word can pass for a tag.
+        words = _plain("".join(self._words))
+        self.seen += [f"'{words}"] if words else []
+        self._words.clear()
+
+    def handle_decl(self, decl: str) -> None:
+        self.seen.append(f"!{decl}")
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.seen += [value for name, value in attrs if name == "d" and value]
+        self.flush()
+        self.seen.append(f"<{tag}")
+        self.seen += [f"@{name}={_plain(value or '')}" for name, value in attrs]
+        # Each of them is held to something else.
+        self._is_part = tag == "template" and attrs[:1] != [] and attrs[0][0] == "data-part"
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in _VOID:
+            self._is_part = False
+            self.flush()
+            self.seen.append(f"/{tag}")
 
     def handle_data(self, data: str) -> None:
-        self.seen.append(data)
+        if not self._is_part:
+            self._words.append(data)
 
 
-def content_digest(body: str) -> str:
-    """Return the SHA-256 of the words and lines of a page, white space aside.
+def _plain(text: str) -> str:
+    return _SPACE.sub(" ", text).strip(" ")
 
-    `proof.js` computes the same in the page, before another script changes it.
+
+def content_digest(page: str) -> str:
+    """Return the SHA-256 of what decides how a page looks.
+
+    That is tags, attributes, words, style and script, however white space is laid, but for what is in the parts of its
+    panel. `proof_page.js` computes the same in the page, before another script changes it.
     """
     reader = _Content()
-    reader.feed(body)
+    reader.feed(page)
     reader.close()
-    return hashlib.sha256(_SPACE.sub("", "".join(reader.seen)).encode()).hexdigest()
+    reader.flush()
+    return hashlib.sha256("\n".join(reader.seen).encode()).hexdigest()

@@ -193,9 +193,10 @@ def _metrics(view: RunView, benchmark: RunView | None, key: str) -> str:
     for name in [n for n in known if n not in _ELSEWHERE] + extra:
         if name == "sharpe":
             cells = [show_sharpe(run.metrics, run.notes, footnotes) for run in runs]
+            cells[0] = show_sharpe(view.metrics, view.notes, footnotes, _held)
         else:
             cells = [show(name, run.metrics, run.notes, footnotes) for run in runs]
-        cells[0] = _held(name, cells[0])
+            cells[0] = _held(name, cells[0])
         metric = METRICS.get(name)
         label, told = (metric.label, metric.help) if metric else (name, "")
         columns = "".join(f"<td>{cell}</td>" for cell in cells)

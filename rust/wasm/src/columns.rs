@@ -5,7 +5,7 @@ use serde::Deserialize;
 use wasm_bindgen::JsValue;
 
 use crate::error::raise;
-use crate::number::Number;
+use crate::number::{Number, given};
 
 type Table = Vec<Vec<Option<Number>>>;
 
@@ -14,16 +14,26 @@ type Table = Vec<Vec<Option<Number>>>;
 pub(crate) struct Market {
     dates: Vec<String>,
     symbols: Vec<String>,
+    #[serde(default, deserialize_with = "given")]
     periods_per_year: Option<Number>,
     close: Table,
+    #[serde(default, deserialize_with = "given")]
     open: Option<Table>,
+    #[serde(default, deserialize_with = "given")]
     high: Option<Table>,
+    #[serde(default, deserialize_with = "given")]
     low: Option<Table>,
+    #[serde(default, deserialize_with = "given")]
     volume: Option<Table>,
+    #[serde(default, deserialize_with = "given")]
     dividends: Option<Table>,
+    #[serde(default, deserialize_with = "given")]
     splits: Option<Table>,
+    #[serde(default, deserialize_with = "given")]
     tradable: Option<Vec<Vec<bool>>>,
+    #[serde(default, deserialize_with = "given")]
     delistings: Option<Table>,
+    #[serde(default, deserialize_with = "given")]
     risk_free: Option<Vec<Number>>,
     #[serde(default)]
     fundamentals: Vec<Known>,

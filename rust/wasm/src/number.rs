@@ -1,15 +1,15 @@
-use serde::de::{Deserialize, Deserializer, Error, Visitor};
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, Unexpected, Visitor};
 use std::fmt;
 
 /// A number of JavaScript.
 ///
-/// JSON has no word for those that are not finite, so they come as texts.
+/// JSON has no word for those that are not finite: they come as `{"number": "NaN"}`, which no text is taken for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Number(pub(crate) f64);
 
 struct Reader;
 
-impl Visitor<'_> for Reader {
+impl<'de> Visitor<'de> for Reader {
     type Value = Number;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -28,12 +28,13 @@ impl Visitor<'_> for Reader {
         Ok(Number(value as f64))
     }
 
-    fn visit_str<E: Error>(self, text: &str) -> Result<Number, E> {
-        match text {
-            "NaN" => Ok(Number(f64::NAN)),
-            "Infinity" => Ok(Number(f64::INFINITY)),
-            "-Infinity" => Ok(Number(f64::NEG_INFINITY)),
-            other => Err(E::invalid_type(serde::de::Unexpected::Str(other), &self)),
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Number, A::Error> {
+        let named: Option<(String, String)> = map.next_entry()?;
+        match named.as_ref().map(|(key, word)| (key.as_str(), word.as_str())) {
+            Some(("number", "NaN")) => Ok(Number(f64::NAN)),
+            Some(("number", "Infinity")) => Ok(Number(f64::INFINITY)),
+            Some(("number", "-Infinity")) => Ok(Number(f64::NEG_INFINITY)),
+            _ => Err(A::Error::invalid_type(Unexpected::Map, &self)),
         }
     }
 }

@@ -18,6 +18,7 @@ pub(crate) struct Settings {
     limits: Bounds,
     #[serde(deserialize_with = "given")]
     lookback: Option<usize>,
+    #[serde(deserialize_with = "given")]
     fill_key: Option<Digest>,
 }
 
@@ -34,9 +35,13 @@ pub(crate) struct Captured {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Held {
+    #[serde(deserialize_with = "given")]
     costs: Option<Costs>,
+    #[serde(deserialize_with = "given")]
     limits: Option<Bounds>,
+    #[serde(deserialize_with = "given")]
     pub(crate) fill_key: Option<Digest>,
+    #[serde(deserialize_with = "given")]
     pub(crate) public_key: Option<Digest>,
 }
 
@@ -44,7 +49,9 @@ pub(crate) struct Held {
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Edges {
+    #[serde(deserialize_with = "given")]
     start: Option<usize>,
+    #[serde(deserialize_with = "given")]
     end: Option<usize>,
 }
 
@@ -83,7 +90,12 @@ fields!(
 
 /// Returns what a JSON text of settings says.
 pub(crate) fn read<T: DeserializeOwned>(name: &str, text: &str) -> Result<T, JsValue> {
-    serde_json::from_str(text).map_err(|error| raise("argument_invalid", &format!("`{name}`: {error}")))
+    serde_json::from_str(text).map_err(|error| {
+        // The line and the column would be those of a text that no user wrote.
+        let told = error.to_string();
+        let words = told.split(" at line ").next().unwrap_or_default();
+        raise("argument_invalid", &format!("`{name}`: {words}"))
+    })
 }
 
 impl Costs {

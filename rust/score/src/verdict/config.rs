@@ -2,6 +2,7 @@ use std::collections::BTreeSet;
 
 use openoutcry_contract::record::Digest;
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::ScoreError;
 use crate::Draws;
@@ -209,9 +210,16 @@ impl ScoreConfig {
     /// Returns an error if the text is no such object, or a bound is no number that it can be.
     pub fn from_json(text: &str) -> Result<Self, ScoreError> {
         let refuse = |problem: String| ScoreError::Config { problem };
+        let value: Value = serde_json::from_str(text).map_err(|error| refuse(error.to_string()))?;
         // A list of values in the order of the fields would be taken, too.
-        if !text.trim_start().starts_with('{') {
+        if !value.is_object() {
             return Err(refuse("no object".to_owned()));
+        }
+        let parts = ["trials", "gates", "draws"].iter().map(|name| (*name, value.get(name)));
+        let windows = value.get("windows").and_then(Value::as_array).into_iter().flatten();
+        let mut objects = parts.chain(windows.map(|window| ("windows", Some(window))));
+        if let Some((name, _)) = objects.find(|(_, value)| value.is_some_and(Value::is_array)) {
+            return Err(refuse(format!("a list for `{name}`, which must be an object")));
         }
         let config: Self = serde_json::from_str(text).map_err(|error| refuse(error.to_string()))?;
         config.check()?;

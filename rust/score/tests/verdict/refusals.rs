@@ -125,6 +125,10 @@ fn a_window_or_seed_that_nobody_asked_for_is_refused_and_a_missing_one_blocks() 
 fn a_configuration_that_makes_no_sense_is_refused() {
     for text in [
         "[]",
+        "{\"gates\":[0.9]}",
+        "{\"trials\":[3]}",
+        "{\"draws\":[5]}",
+        "{\"windows\":[[null,0,9]]}",
         "{\"gate\":{}}",
         "{\"gates\":{\"min_dsr\":1.0}}",
         "{\"gates\":{\"level\":-0.1}}",

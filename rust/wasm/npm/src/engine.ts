@@ -2,12 +2,14 @@
 
 import * as native from "./native/openoutcry_wasm.js";
 import type {
-  Board, Captured, Columns, Decision, Held, MarketObservation, OpenOutcryError, Replay, Score, Settings, StepInfo,
+  Board, Captured, Decision, Held, MarketObservation, OpenOutcryError, Replay, Score, Settings, StepInfo,
   Verification,
 } from "./contract.js";
-import { bytes, count, integer, json, numbers, refusal, text } from "./values.js";
+import { Dataset, nativeOf } from "./dataset.js";
+import { bytes, count, integer, json, kind, list, members, number, numbers, object, refusal, text } from "./values.js";
 
 export type * from "./contract.js";
+export { Dataset, scenarioSpec } from "./dataset.js";
 
 /** Says whether an error is a refusal of the engine, which has a slug. */
 export function isOpenOutcryError(error: unknown): error is OpenOutcryError {
@@ -15,108 +17,11 @@ export function isOpenOutcryError(error: unknown): error is OpenOutcryError {
 }
 
 // The classes of the compiled engine are no part of what is exported: what is typed here is the whole of it.
-let nativeOf: (dataset: Dataset) => native.Dataset;
 let stateOf: (state: State) => native.State;
 let saved: (state: native.State) => State;
 
-/** A market: checked once, shared by every run on it. */
-export class Dataset {
-  readonly #native: native.Dataset;
-
-  private constructor(made: native.Dataset) {
-    this.#native = made;
-  }
-
-  static {
-    nativeOf = (dataset) => dataset.#native;
-  }
-
-  /** Returns the market of a CSV text: `date,symbol,close[,open,high,low,volume,...]`, or `date` and a column a symbol. */
-  static fromCsv(csv: string, options: { periodsPerYear?: number; name?: string } = {}): Dataset {
-    const made = new Dataset(native.Dataset.from_csv(text("csv", csv), options.periodsPerYear));
-    return options.name === undefined ? made : made.named(options.name);
-  }
-
-  /** Returns the market of columns. */
-  static fromColumns(columns: Columns, options: { name?: string } = {}): Dataset {
-    const made = new Dataset(native.Dataset.from_columns(json(columns)));
-    return options.name === undefined ? made : made.named(options.name);
-  }
-
-  /** Returns the market of bytes that `toBytes` has written, in any language. */
-  static fromBytes(content: Uint8Array): Dataset {
-    return new Dataset(native.Dataset.from_bytes(bytes("content", content)));
-  }
-
-  /** Returns a market of random walks, fixed by its seed. */
-  static synthetic(nSymbols: number, nDays: number, seed: bigint | number): Dataset {
-    return new Dataset(native.Dataset.synthetic(count("nSymbols", nSymbols), count("nDays", nDays), integer(seed)));
-  }
-
-  /**
-   * Returns the synthetic market of a seed: of a tier or family by its name, such as `hard`, or of a spec in JSON.
-   *
-   * Train, validation and test are splits: no seed of one gives a market of another.
-   */
-  static scenario(spec: string, seed: bigint | number, options: { split?: string } = {}): Dataset {
-    return new Dataset(native.Dataset.scenario(text("spec", spec), text("split", options.split ?? "train"), integer(seed)));
-  }
-
-  /** Returns the market of a scenario whose key was revealed: JSON of its spec, and 64 hexadecimal digits. */
-  static revealed(spec: string, key: string): Dataset {
-    return new Dataset(native.Dataset.revealed(text("spec", spec), text("key", key)));
-  }
-
-  /** Returns the same market under a name, by which records must then call it, and the commitment of its key. */
-  named(name: string, commitment?: string): Dataset {
-    const told = commitment === undefined ? undefined : text("commitment", commitment);
-    return new Dataset(this.#native.named(text("name", name), told));
-  }
-
-  /** Returns everything that a number can depend on; `fingerprint` is the SHA-256 of it. */
-  toBytes(): Uint8Array {
-    return this.#native.to_bytes();
-  }
-
-  /** SHA-256 of everything the market holds, in hexadecimal. */
-  get fingerprint(): string {
-    return this.#native.fingerprint;
-  }
-
-  /** What records call it; without a name records are believed. */
-  get name(): string | undefined {
-    return this.#native.name;
-  }
-
-  /** What was published of the key of a sealed market. */
-  get commitment(): string | undefined {
-    return this.#native.commitment;
-  }
-
-  /** Dates of the bars, rising. */
-  get dates(): string[] {
-    return this.#native.dates;
-  }
-
-  get symbols(): string[] {
-    return this.#native.symbols;
-  }
-
-  /** Bars a year. */
-  get periodsPerYear(): number {
-    return this.#native.periods_per_year;
-  }
-
-  /** Returns a column by name, bars by symbols, NaN where there is no value; `undefined` if the market lacks it. */
-  column(name: string): Float64Array | undefined {
-    return this.#native.column(text("name", name));
-  }
-}
-
-/** Returns the JSON of a scenario's spec by the name of its tier or family; changed, it is another scenario. */
-export function scenarioSpec(name: string): string {
-  return native.scenario_spec(text("name", name));
-}
+const DEEPEST = 32;
+const RULES = ["window", "costs", "limits", "lookback", "seed"] as const;
 
 /** What a step gave. */
 export interface Step {
@@ -133,11 +38,15 @@ export class State {
   readonly #native: native.State;
 
   private constructor(made: native.State) {
+    if (!(made instanceof native.State)) throw refusal("argument_invalid", "a checkpoint must be made by `saveState`");
     this.#native = made;
   }
 
   static {
-    stateOf = (state) => state.#native;
+    stateOf = (state) => {
+      if (typeof state === "object" && state !== null && #native in state) return state.#native;
+      throw refusal("argument_invalid", `a checkpoint must be a State; received ${kind(state)}`);
+    };
     saved = (made) => new State(made);
   }
 }
@@ -147,8 +56,8 @@ export class TradingEnv {
   readonly #native: native.TradingEnv;
 
   constructor(dataset: Dataset, settings: Settings = {}) {
-    const { seed = 0, ...told } = settings;
-    this.#native = new native.TradingEnv(nativeOf(dataset), json(told), integer(seed));
+    const { seed = 0, ...told } = members("settings", settings, RULES);
+    this.#native = new native.TradingEnv(nativeOf(dataset), rules(told), integer("seed", seed));
   }
 
   /** Begins the window anew and returns its first observation. */
@@ -158,7 +67,7 @@ export class TradingEnv {
 
   /** Trades as a decision says and moves on by one bar; what is refused throws, and moves nothing. */
   step(decision: Decision): Step {
-    return this.#stepped(this.stepJson(json(decision)));
+    return this.#stepped(this.stepJson(json("decision", decision)));
   }
 
   /** Trades towards a weight a symbol, in the order of the market's symbols. */
@@ -255,24 +164,62 @@ export function runBacktest(
   decided: string | ((observation: MarketObservation) => Decision) | readonly ArrayLike<number>[],
   settings: Captured = {},
 ): Run {
-  const { seed = 0, agent_id, in_sample_trials = 0, ...told } = settings;
+  const market = nativeOf(dataset);
   if (typeof decided === "string") {
-    const captured = json({ agent_id: agent_id ?? decided, in_sample_trials, settings: told });
-    return recorded(native.run_baseline(nativeOf(dataset), text("agent", decided), captured, integer(seed)));
+    const { captured, seed } = capturing(settings, decided);
+    return recorded(native.run_baseline(market, text("agent", decided), captured, seed));
   }
   if (typeof decided === "function") {
-    const decide = (shown: string): string => json(decided(JSON.parse(shown) as MarketObservation));
-    const captured = json({ agent_id: agent_id ?? "agent", in_sample_trials, settings: told });
-    return recorded(native.run_backtest(nativeOf(dataset), decide, captured, integer(seed)));
+    const { captured, seed } = capturing(settings, "agent");
+    const decide = (shown: string): string => json("decision", decided(JSON.parse(shown) as MarketObservation));
+    // An agent may run others; a stack that ended within the engine would end the engine.
+    if (depth === DEEPEST) throw refusal("argument_invalid", `runs within runs must be at most ${DEEPEST} deep; received more`);
+    depth += 1;
+    try {
+      return recorded(native.run_backtest(market, decide, captured, seed));
+    } finally {
+      depth -= 1;
+    }
   }
-  const width = dataset.symbols.length;
-  const odd = decided.find((row) => row.length !== width);
-  if (odd !== undefined) {
-    throw refusal("shape_mismatch", `a row must have ${width} weights, one a symbol; received ${odd.length}`);
+  const { seed = 0, ...told } = members("settings", settings, [...RULES, "fill_key"]);
+  return taken(native.run_weights(market, table(decided, market.symbols.length), rules(told), integer("seed", seed)));
+}
+
+let depth = 0;
+
+function capturing(settings: Captured, name: string): { captured: string; seed: bigint } {
+  const known = members("settings", settings, [...RULES, "fill_key", "agent_id", "in_sample_trials"]);
+  const { seed = 0, agent_id = name, in_sample_trials = 0, ...told } = known;
+  const trials = integer("in_sample_trials", in_sample_trials);
+  const captured = `{"agent_id":${json("agent_id", text("agent_id", agent_id))},"in_sample_trials":${trials},"settings":${rules(told)}}`;
+  return { captured, seed: integer("seed", seed) };
+}
+
+/** Returns what a run is told or a record is held to, as JSON. */
+function rules(told: Omit<Captured, "seed"> & Held): string {
+  const { window = {}, lookback, costs = {}, limits = {} } = told;
+  for (const [name, bar] of Object.entries({ ...members("window", window, ["start", "end"]), lookback })) {
+    if (bar !== undefined) count(name, bar);
   }
-  const weights = new Float64Array(decided.length * width);
-  decided.forEach((row, bar) => weights.set(numbers("weights", row), bar * width));
-  return taken(native.run_weights(nativeOf(dataset), weights, json(told), integer(seed)));
+  for (const [name, value] of Object.entries(object("costs", costs))) {
+    if (value !== undefined) number(`costs.${name}`, value);
+  }
+  for (const [name, value] of Object.entries(object("limits", limits))) {
+    if (value !== undefined && value !== null && name !== "allow_short") number(`limits.${name}`, value);
+  }
+  return json("settings", told, true);
+}
+
+function table(rows: readonly ArrayLike<number>[], width: number): Float64Array {
+  const weights = new Float64Array(list("weights", rows).length * width);
+  rows.forEach((row, bar) => {
+    const found = numbers(`weights[${bar}]`, row);
+    if (found.length !== width) {
+      throw refusal("shape_mismatch", `a row must have ${width} weights, one a symbol; received ${found.length}`);
+    }
+    weights.set(found, bar * width);
+  });
+  return weights;
 }
 
 function recorded(run: native.Run): RecordedRun {
@@ -289,17 +236,17 @@ function taken(run: native.Run): Run {
 
 /** Returns one record of the runs of several, unsigned: an agent is judged on several windows. */
 export function joinRecords(agentId: string, records: readonly string[], inSampleTrials: bigint | number = 0): string {
-  return native.join_records(text("agentId", agentId), texts(records), integer(inSampleTrials, "inSampleTrials"));
+  return native.join_records(text("agentId", agentId), texts(records), integer("inSampleTrials", inSampleTrials));
 }
 
 /** Carries out the decisions of a record again and compares every step, bit for bit. */
 export function replay(record: string, datasets: Dataset | readonly Dataset[], held: Held = {}): Replay {
-  return JSON.parse(native.replay(text("record", record), shared(datasets), json(held))) as Replay;
+  return JSON.parse(native.replay(text("record", record), shared(datasets), holding(held, HELD))) as Replay;
 }
 
 /** Checks the hashes and the signature of a record: that it is whole, and by whom. No market is asked. */
 export function verifyRecord(record: string, held: Pick<Held, "public_key"> = {}): Verification {
-  return JSON.parse(native.verify_record(text("record", record), json(held))) as Verification;
+  return JSON.parse(native.verify_record(text("record", record), holding(held, ["public_key"]))) as Verification;
 }
 
 /**
@@ -312,14 +259,15 @@ export function score(
   datasets: Dataset | readonly Dataset[],
   options: { held?: Omit<Held, "public_key">; config?: Record<string, unknown> } = {},
 ): Board {
-  const { held = {}, config = {} } = options;
+  const { held = {}, config = {} } = members("options", options, ["held", "config"]);
   const judged = typeof records === "string" ? [records] : records;
-  return JSON.parse(native.score(texts(judged), shared(datasets), json(held), json(config))) as Board;
+  const told = holding(held, ["costs", "limits", "fill_key"]);
+  return JSON.parse(native.score(texts(judged), shared(datasets), told, json("config", object("config", config)))) as Board;
 }
 
 /** Returns what can be said of daily returns alone, out of a number of trials: never that they are eligible. */
 export function scoreReturns(returns: ArrayLike<number>, nTrials: bigint | number = 0): Score {
-  return JSON.parse(native.score_returns(numbers("returns", returns), integer(nTrials, "nTrials"))) as Score;
+  return JSON.parse(native.score_returns(numbers("returns", returns), integer("nTrials", nTrials))) as Score;
 }
 
 /** Returns a JSON text as RFC 8785 writes it. */
@@ -337,27 +285,34 @@ export function sha256(content: Uint8Array | string): string {
 export function verifyInclusion(
   index: bigint | number, size: bigint | number, leaf: Uint8Array, proof: readonly Uint8Array[], root: Uint8Array,
 ): boolean {
-  const hashes = proof.map((hash) => bytes("proof", hash));
-  return native.verify_inclusion(integer(index, "index"), integer(size, "size"), bytes("leaf", leaf), hashes, bytes("root", root));
+  const [place, among] = [integer("index", index), integer("size", size)];
+  return native.verify_inclusion(place, among, bytes("leaf", leaf), hashes(proof), bytes("root", root));
 }
 
 /** Returns whether a tree of RFC 6962 goes on from an older one. */
 export function verifyConsistency(
   oldSize: bigint | number, size: bigint | number, oldRoot: Uint8Array, root: Uint8Array, proof: readonly Uint8Array[],
 ): boolean {
-  const [from, to] = [integer(oldSize, "oldSize"), integer(size, "size")];
-  const hashes = proof.map((hash) => bytes("proof", hash));
-  return native.verify_consistency(from, to, bytes("oldRoot", oldRoot), bytes("root", root), hashes);
+  const [from, to] = [integer("oldSize", oldSize), integer("size", size)];
+  return native.verify_consistency(from, to, bytes("oldRoot", oldRoot), bytes("root", root), hashes(proof));
 }
 
 function shared(datasets: Dataset | readonly Dataset[]): native.Dataset[] {
-  const markets: readonly unknown[] = Array.isArray(datasets) ? datasets : [datasets];
-  return markets.map((each) => {
-    if (each instanceof Dataset) return nativeOf(each).share();
-    throw refusal("argument_invalid", `a market must be a Dataset; received ${typeof each}`);
-  });
+  const markets = Array.isArray(datasets) ? (datasets as readonly Dataset[]) : [datasets as Dataset];
+  // The engine takes what it is given with it: all must be markets before one is.
+  return markets.map((each) => nativeOf(each)).map((each) => each.share());
+}
+
+const HELD = ["costs", "limits", "fill_key", "public_key"] as const;
+
+function holding(held: Held, known: readonly (keyof Held)[]): string {
+  return rules(members("held", held, known));
 }
 
 function texts(records: readonly string[]): string[] {
-  return records.map((record) => text("record", record));
+  return list("records", records).map((record) => text("record", record));
+}
+
+function hashes(proof: readonly Uint8Array[]): Uint8Array[] {
+  return list("proof", proof).map((hash) => bytes("proof", hash));
 }

@@ -2,22 +2,67 @@
 
 import type { OpenOutcryError } from "./contract.js";
 
-/** Returns JSON in which numbers that are not finite are their names, for which JSON has no word. */
-export function json(value: unknown): string {
-  const told = JSON.stringify(value, (_, each: unknown) =>
-    typeof each === "number" && !Number.isFinite(each) ? String(each) : each,
-  ) as string | undefined;
-  if (told === undefined) throw refusal("argument_invalid", `an object is required; received ${kind(value)}`);
-  return text("a text in it", told);
+const DEEPEST = 64;
+
+/**
+ * Returns a value as JSON; what is `undefined` in an object is left out.
+ *
+ * JSON has no word for numbers that are not finite: where they are `named` the engine reads `{"number": "NaN"}` for one.
+ */
+export function json(name: string, value: unknown, named = false): string {
+  const path: (string | number)[] = [];
+  const refuse = (wanted: string, received: string): never => {
+    const shown = path.slice(0, 8).map((key) => (typeof key === "number" ? `[${key}]` : `.${key}`)).join("");
+    const place = `${name}${shown}${path.length > 8 ? "\u2026" : ""}`;
+    throw refusal("argument_invalid", `\`${place}\` must be ${wanted}; received ${received}`);
+  };
+  const written = (said: unknown): string => {
+    // Once, as in `JSON.stringify`: one that returns itself would not end.
+    const each = hasJson(said) ? said.toJSON() : said;
+    if (path.length > DEEPEST) refuse(`at most ${DEEPEST} levels deep`, "more");
+    if (typeof each === "string") return JSON.stringify(hasUtf8(each) ? each : refuse("text of a form in UTF-8", "half a surrogate pair"));
+    if (typeof each === "boolean" || typeof each === "bigint" || each === null) return String(each);
+    if (typeof each === "number") {
+      if (Number.isFinite(each)) return Object.is(each, -0) ? "-0" : String(each);
+      return named ? `{"number":"${each}"}` : refuse("finite", kind(each));
+    }
+    if (Array.isArray(each) || isNumbers(each)) return `[${Array.from(each, inside).join(",")}]`;
+    const members = Object.entries(isObject(each) ? each : refuse("a value of JSON", kind(each)));
+    return `{${members.filter(([, one]) => one !== undefined).map(([key, one]) => `${written(key)}:${inside(one, key)}`).join(",")}}`;
+  };
+  const inside = (each: unknown, key: string | number): string => {
+    path.push(key);
+    const found = written(each);
+    path.pop();
+    return found;
+  };
+  return written(value);
+}
+
+/** Returns an object whose members have no other names than those. */
+export function members<T extends object>(name: string, value: T, known: readonly (keyof T & string)[]): T {
+  const other = Object.keys(object(name, value)).find((key) => !known.some((one) => one === key));
+  if (other === undefined) return value;
+  throw refusal("argument_invalid", `\`${name}\` must have members of ${known.join(", ")}; received \`${other}\``);
+}
+
+/** Returns an object that has members by name, which a list has not; they are its own, and not those of its class. */
+export function object<T extends object>(name: string, value: T): T {
+  if (isObject(value)) return value;
+  throw refusal("argument_invalid", `\`${name}\` must be a plain object; received ${kind(value)}`);
+}
+
+/** Returns a list. */
+export function list<T>(name: string, values: readonly T[]): readonly T[] {
+  if (Array.isArray(values)) return values;
+  throw refusal("argument_invalid", `\`${name}\` must be an array; received ${kind(values)}`);
 }
 
 /** Returns a text as it is: half a surrogate pair has no UTF-8, and another letter in its place would be a lie. */
 export function text(name: string, value: unknown): string {
   if (typeof value !== "string") throw refusal("argument_invalid", `\`${name}\` must be a text; received ${kind(value)}`);
-  if (/\p{Surrogate}/u.test(value)) {
-    throw refusal("argument_invalid", `\`${name}\` must have a form in UTF-8; received half a surrogate pair`);
-  }
-  return value;
+  if (hasUtf8(value)) return value;
+  throw refusal("argument_invalid", `\`${name}\` must have a form in UTF-8; received half a surrogate pair`);
 }
 
 /** Returns bytes as they are. */
@@ -28,40 +73,63 @@ export function bytes(name: string, value: unknown): Uint8Array {
 
 /** Returns numbers as they are: `null` is none, and not 0. */
 export function numbers(name: string, values: ArrayLike<number>): Float64Array {
-  if (values instanceof Float64Array) return values;
-  const found = Float64Array.from(values);
-  if (found.length !== values?.length) throw refusal("argument_invalid", `\`${name}\` must be numbers; received ${kind(values)}`);
-  for (let index = 0; index < values.length; index += 1) {
-    const value: unknown = values[index];
-    if (typeof value !== "number") {
-      throw refusal("argument_invalid", `\`${name}[${index}]\` must be a number; received ${kind(value)}`);
-    }
-  }
-  return found;
+  // One whose memory was given away has none to read.
+  if (values instanceof Float64Array) return values.length === 0 ? new Float64Array(0) : values;
+  const isList = Array.isArray(values) || isNumbers(values);
+  if (!isList) throw refusal("argument_invalid", `\`${name}\` must be numbers; received ${kind(values)}`);
+  return Float64Array.from(values, (value, index) => number(`${name}[${index}]`, value));
 }
 
-function kind(value: unknown): string {
-  return value === null ? "null" : Array.isArray(value) ? "an array" : typeof value;
+/** Returns a number as it is. */
+export function number(name: string, value: unknown): number {
+  if (typeof value === "number") return value;
+  throw refusal("argument_invalid", `\`${name}\` must be a number; received ${kind(value)}`);
 }
 
 /** Returns a 64-bit integer that nothing has rounded. */
-export function integer(value: bigint | number, name = "seed"): bigint {
-  const wanted = `\`${name}\` must be a whole number from 0 to 18446744073709551615, a BigInt above 2^53 - 1`;
-  if (typeof value === "bigint" ? BigInt.asUintN(64, value) !== value : !Number.isSafeInteger(value) || value < 0) {
-    throw refusal("argument_invalid", `${wanted}; received ${String(value)}`);
-  }
-  return BigInt(value);
+export function integer(name: string, value: bigint | number): bigint {
+  const isExact = typeof value === "bigint" ? BigInt.asUintN(64, value) === value : Number.isSafeInteger(value) && value >= 0;
+  if (isExact) return BigInt(value);
+  const wanted = "a whole number from 0 to 18446744073709551615, a BigInt above 2^53 - 1";
+  throw refusal("argument_invalid", `\`${name}\` must be ${wanted}; received ${kind(value)}`);
 }
 
 /** Returns a size, which is a whole number. */
 export function count(name: string, value: number): number {
-  if (!Number.isInteger(value) || value < 0 || value > 0xffff_ffff) {
-    throw refusal("argument_invalid", `\`${name}\` must be a whole number; received ${value}`);
-  }
-  return value;
+  if (Number.isInteger(value) && value >= 0 && value <= 0xffff_ffff) return value;
+  throw refusal("argument_invalid", `\`${name}\` must be a whole number; received ${kind(value)}`);
 }
 
 /** Returns the error that the engine, too, throws. */
 export function refusal(slug: string, message: string): OpenOutcryError {
   return Object.assign(new Error(`${slug}: ${message}`), { name: "OpenOutcryError" as const, slug });
+}
+
+/** Returns what a value is, in a word. */
+export function kind(value: unknown): string {
+  if (typeof value === "number" || typeof value === "bigint") return String(value);
+  if (typeof value !== "object" || value === null) return value === null ? "null" : typeof value;
+  if (Array.isArray(value)) return "an array";
+  const { constructor } = value;
+  return `an object of ${typeof constructor === "function" && constructor.name ? constructor.name : "no class"}`;
+}
+
+// Not by its class, of which another window or realm has its own.
+function isObject(value: unknown): value is object {
+  if (Object.prototype.toString.call(value) !== "[object Object]") return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || (Object.getPrototypeOf(prototype) === null && Object.hasOwn(prototype as object, "isPrototypeOf"));
+}
+
+// Half a surrogate pair has none.
+function hasUtf8(value: string): boolean {
+  return !/\p{Surrogate}/u.test(value);
+}
+
+function isNumbers(value: unknown): value is Float64Array {
+  return ArrayBuffer.isView(value) && !(value instanceof DataView);
+}
+
+function hasJson(value: unknown): value is { toJSON: () => unknown } {
+  return typeof value === "object" && value !== null && "toJSON" in value && typeof value.toJSON === "function";
 }

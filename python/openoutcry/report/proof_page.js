@@ -1,0 +1,160 @@
+// What this page shows, as it was written, and whether a run that was recomputed is what it shows.
+const pageAsWritten = (() => {
+  "use strict";
+  // What was found to differ: a sentence, and rows of what stands where.
+  class Differs extends Error {
+    constructor(sentence, rows = []) {
+      super(sentence);
+      this.rows = rows;
+    }
+  }
+
+  // A page may show other than its words: a shadow root, which no script can look into, is lost on the way to text.
+  const body = document.createElement("body");
+  for (const { name, value } of document.body.attributes) body.setAttribute(name, value);
+  body.innerHTML = document.body.innerHTML;
+  document.body.replaceWith(body);
+
+  // Everything that decides how the page looks: tags, attributes, words, style and script, however white space is laid,
+  // but for what is in the parts of the panel. `content_digest` of proof.py computes the same; taken before another
+  // script changes it.
+  const VOID = new Set(["area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"]);
+  const plain = (text) => text.replace(/[ \t\n\r\f]+/g, " ").replace(/^ | $/g, "");
+  const { doctype } = document;
+  const seen = [`!doctype ${[doctype?.name, doctype?.publicId, doctype?.systemId].filter(Boolean).join(" ")}`];
+  let words = "";
+  const flush = () => {
+    if (plain(words)) seen.push(`'${plain(words)}`);
+    words = "";
+  };
+  const look = (root) => {
+    for (const node of root.childNodes) {
+      if (node.nodeType === Node.TEXT_NODE) words += node.data;
+      if (node.nodeType !== Node.ELEMENT_NODE) continue;
+      flush();
+      const tag = node.localName.toLowerCase();
+      seen.push(`<${tag}`, ...[...node.attributes].map(({ name, value }) => `@${name.toLowerCase()}=${plain(value)}`));
+      const isPart = tag === "template" && node.attributes[0]?.name === "data-part";
+      if (!isPart) look(node.content instanceof DocumentFragment ? node.content : node);
+      if (VOID.has(tag)) continue;
+      flush();
+      seen.push(`/${tag}`);
+    }
+  };
+  look({ childNodes: [document.documentElement] });
+  flush();
+  const content = seen.join("\n");
+  const packedTrace = document.querySelector(".inspector > template")?.content.textContent;
+  // A number without the marks of its notes.
+  const numberOf = (node) => {
+    const bare = node.cloneNode(true);
+    for (const mark of bare.querySelectorAll("sup")) if (!mark.attributes.length) mark.remove();
+    return bare.textContent.trim();
+  };
+  const shown = [...document.querySelectorAll("[data-metric]")].map((node) => (
+    { name: node.dataset.metric, unit: node.dataset.unit, text: numberOf(node) }
+  ));
+
+  const curves = [...document.querySelectorAll('.oo-chart[data-axis$=" nav"]')].map((chart) => ({
+    axis: chart.dataset.axis.split(" ").map(Number), box: chart.querySelector(".oo-marks")?.getAttribute("viewBox"),
+    path: chart.querySelector("path.c-agent.oo-strong")?.getAttribute("d"),
+  }));
+
+  const bytesOf = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+  const inflated = async (bytes, format = "gzip") => {
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream(format));
+    return new Uint8Array(await new Response(stream).arrayBuffer());
+  };
+  const utf8 = (bytes) => new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+
+  // The NAV of the inspector, bar by bar, against that of the record.
+  const compareNav = async (run, dates, nav) => {
+    if (packedTrace === undefined) throw new Differs("The run bar by bar is missing from this page.");
+    let trace;
+    try {
+      trace = JSON.parse(utf8(await inflated(bytesOf(packedTrace), "deflate-raw")));
+    } catch (error) {
+      throw new Differs("The run bar by bar, further down, cannot be unpacked: it was changed.");
+    }
+    const { first } = trace, from = run.header.window.start + first, { d, v } = trace.nav || {};
+    const isWhole = Number.isInteger(first) && first >= 0 && Array.isArray(v) && v.length === nav.length - first && v.length > 0;
+    const isDated = isWhole && trace.dates?.length === v.length && trace.dates.every((date, t) => date === dates[from + t]);
+    if (!isDated) throw new Differs("The run bar by bar, further down, has other bars than the replay.");
+    // Rounded to six digits of the largest, of which the twelfth decimal is the last.
+    const largest = most(nav.slice(first).map(Math.abs));
+    if (!(Number.isInteger(d) && (10 ** -d <= 2e-5 * largest || d === 12 || largest === 0))) {
+      throw new Differs("The run bar by bar, further down, is rounded to fewer digits than it was made with.");
+    }
+    const half = 0.5000001 * 10 ** -d;
+    let sum = 0;
+    for (let t = first; t < nav.length; t++) {
+      sum += v[t - first];
+      const value = sum / 10 ** d;
+      if (!(Math.abs(value - nav[t]) <= half)) {
+        const bar = run.header.window.start + t;
+        throw new Differs("This page shows another NAV than the replay.", [
+          ["Bar", `${bar}, ${dates[bar]}`], ["Shown", String(value)], ["Replayed", String(nav[t])],
+        ]);
+      }
+    }
+  };
+
+  // Not by spreading: a run by the minute has more bars than a call has arguments.
+  const least = (values) => values.reduce((one, other) => Math.min(one, other), Infinity);
+  const most = (values) => values.reduce((one, other) => Math.max(one, other), -Infinity);
+  // Each point of the drawn curves is the NAV of a bar, to a unit of the drawing; ends, peak and trough are there.
+  const compareCurve = ({ axis: [start, end, low, high, log], box, path }, times, nav) => {
+    if (start !== times[0] || end !== times.at(-1) || !(low < high)) return false;
+    const [, , width, height] = (box || "").split(" ").map(Number), moves = (path || "").match(/-?\d+/g)?.map(Number) || [];
+    const xs = times.map((time) => (width * (time - start)) / (end - start));
+    const drawn = (value) => height * (log ? Math.log(high / value) / Math.log(high / low) : (high - value) / (high - low));
+    const ys = nav.map(drawn), points = [];
+    for (let i = 0, x = 0, y = 0; i < moves.length; i += 2) points.push([(x += moves[i]), (y += moves[i + 1])]);
+    const near = (one, other) => Math.abs(one - other) <= 1;
+    const heights = points.map(([, y]) => y), last = nav.length - 1;
+    let t = 0;
+    const isBar = ([x, y]) => {
+      while (t < last && xs[t] < x - 1) t++;
+      for (let k = t; k <= last && near(xs[k], x); k++) if (near(ys[k], y)) return true;
+      return false;
+    };
+    return points.length > 1 && points.every(isBar) && near(points[0][1], ys[0]) && near(points.at(-1)[1], ys[last])
+      && near(points[0][0], xs[0]) && near(points.at(-1)[0], xs[last])
+      && near(least(heights), least(ys)) && near(most(heights), most(ys));
+  };
+  const compareCurves = ({ start, end }, dates, nav) => {
+    const bare = dates.slice(start, end).map((date) => date.replace(/Z$|\+00:00$/, "").replace(" ", "T"));
+    const times = bare.map((date) => Date.parse(date.includes("T") ? `${date}Z` : date) / 1000);
+    if (!curves.length || !curves.every((curve) => compareCurve(curve, times, nav))) {
+      throw new Differs("The equity curve of this page is not the NAV of the replay.", [["NAV at the end", String(nav.at(-1))]]);
+    }
+  };
+
+  // Every metric of the tables against the engine's, to the last digit that is shown.
+  const compareMetrics = (metrics) => {
+    const [lacking] = Object.keys(metrics).filter((name) => typeof metrics[name] === "number" && !shown.some((one) => one.name === name));
+    if (lacking) {
+      throw new Differs("This page leaves out a number of the replay.", [["Metric", lacking], ["Replayed", String(metrics[lacking])]]);
+    }
+    for (const { name, unit, text } of shown) {
+      const value = metrics[name];
+      const match = text.match(/^([+\u2212]?)([\d,]+(?:\.(\d+))?)(%?)\u00d7?$/);
+      const isSame = () => {
+        if (value === null || value === undefined) return text === "\u2014";
+        if (!match) return false;
+        const [, sign, digits, decimals = "", percent] = match;
+        const told = Number(digits.replaceAll(",", "")) * (sign === "\u2212" ? -1 : 1);
+        const meant = (unit === "loss" ? -Math.abs(value) : value) * (percent ? 100 : 1);
+        return Math.abs(told - meant) <= 0.5000001 * 10 ** -decimals.length;
+      };
+      if (!isSame()) {
+        throw new Differs("This page shows another number than the replay.", [
+          ["Metric", name], ["Shown", text], ["Replayed", typeof value === "number" ? String(value) : "undefined"],
+        ]);
+      }
+    }
+    return shown.length;
+  };
+
+  return { content, Differs, bytesOf, inflated, utf8, compareNav, compareCurves, compareMetrics };
+})();
