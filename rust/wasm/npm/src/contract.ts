@@ -60,7 +60,7 @@ export interface Costs {
   capital?: number;
 }
 
-/** What a decision may ask for; what is left out has the contract's default, and `null` or `Infinity` is no limit. */
+/** What a decision may ask for; what is left out has the contract's default, and `null` or `Infinity` stands for no limit. */
 export interface Limits {
   max_weight?: number | null;
   max_gross?: number | null;
