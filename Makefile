@@ -10,7 +10,7 @@ PYTEST := $(BIN)/python -m pytest
 # A file's tests share what they made, so that a file is one process's; the order is that of tests/conftest.py, since
 # that by the number of tests would leave the longest files, which have few, to the end.
 PARALLEL := --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
-RUST := Cargo.toml Cargo.lock rust-toolchain.toml pyproject.toml $(shell find rust contract -type f -not -path '*/node_modules/*')
+RUST := Cargo.toml Cargo.lock rust-toolchain.toml pyproject.toml $(shell find rust contract -type f -not -path 'rust/wasm/*')
 PACKAGE := $(shell find python -type f -not -name '*.pyc' -not -name '*.so')
 STAGES := lint test-rust test-python test-floor docs examples wheel
 PIP_FLAGS := --quiet --disable-pip-version-check
@@ -98,7 +98,7 @@ test-javascript: $(VENV)/.dev $(VENV)/.built ## Hold Node, Chromium, the npm pac
 	@scripts/install-system tests
 	cargo fmt --check --all --manifest-path rust/wasm/Cargo.toml
 	scripts/wasm
-	cargo clippy --manifest-path rust/wasm/Cargo.toml --workspace --locked --quiet --target wasm32-unknown-unknown -- -D warnings
+	CARGO_TARGET_DIR="$${CARGO_TARGET_DIR:-$(CURDIR)/target}" cargo clippy --manifest-path rust/wasm/Cargo.toml --workspace --locked --quiet --target wasm32-unknown-unknown -- -D warnings
 	$(PYTEST) $(PARALLEL) tests/everywhere
 
 # Not part of `test`: what is newest changes by the day, and so would the answer. `.ci/nightly` asks.
@@ -139,6 +139,7 @@ pins: ## Resolve the newest dependencies and rewrite constraints*.txt
 clean: ## Remove everything that was made here
 	rm -rf target dist site report.html $(VENV) $(FLOOR) $(TRAIN) $(NEXT) python/openoutcry/*.so
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf python/openoutcry/report/engine $(addprefix rust/wasm/npm/,dist node_modules src/native LICENSE-* *.tgz)
 
 $(VENV)/.venv: scripts/install-system
 	scripts/install-system
