@@ -139,7 +139,7 @@ def proof_panel(proof: Proof) -> str:
 
 
 def with_digest(page: str) -> str:
-    """Return a page whose panel has the digest of all of it, but of the parts of the panel."""
+    """Return a page whose panel has the digest of all but that panel's parts."""
     empty = _part("page", "")
     return page.replace(empty, _part("page", content_digest(page)), 1)
 
