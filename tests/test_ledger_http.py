@@ -34,6 +34,8 @@ def url(ledger: Ledger) -> Iterator[str]:
 
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
+        # From here on who connects waits, and is not refused until the thread has begun.
+        listening.listen()
         server = uvicorn.Server(uvicorn.Config(app_of(ledger), log_level="warning", ws="none", lifespan="off"))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
         thread.start()
