@@ -6,6 +6,7 @@ const fixed = (value, digits = 2) => value.toFixed(digits).replace("-", "−");
 const percent = (value) => (value === null || value === undefined ? "–" : `${fixed(100 * value)} %`);
 const plain = (value) => (value === null || value === undefined ? "–" : fixed(value));
 const KEPT = "openoutcry playground rule";
+const BEGUN = "openoutcry playground rule, while it runs";
 
 const FIGURES = [
   ["return", "Return", percent], ["cagr", "A year", percent], ["vol", "Volatility", percent], ["sharpe", "Sharpe", plain],
@@ -19,8 +20,29 @@ const VERDICTS = {
 };
 
 let worker;
+let isOpen = false;
+// Whether a run waits for the engine.
+let isWaiting = true;
 let asked = 0;
 let file;
+
+/** Keeps a text for the next time, or none; a page that is opened from a disk may have no storage. */
+function keep(name, text) {
+  try {
+    if (text === undefined) localStorage.removeItem(name);
+    else localStorage.setItem(name, text);
+  } catch {
+    // Then nothing is remembered.
+  }
+}
+
+function kept(name) {
+  try {
+    return localStorage.getItem(name);
+  } catch {
+    return null;
+  }
+}
 
 async function unpacked(id) {
   const bytes = Uint8Array.from(atob(packed(id)), (character) => character.charCodeAt(0));
@@ -29,6 +51,7 @@ async function unpacked(id) {
 }
 
 async function begin() {
+  isOpen = false;
   const source = new Blob([packed("engine"), "\n", packed("worker")], { type: "text/javascript" });
   worker = new Worker(URL.createObjectURL(source));
   worker.onmessage = ({ data }) => Object.hasOwn(TOLD, data?.kind) && TOLD[data.kind](data);
@@ -41,8 +64,8 @@ async function begin() {
 const TOLD = {
   opened: ({ engine, contract }) => {
     at("versions").textContent = `engine ${engine}, contract ${contract}`;
-    // A rule that was stopped does not begin again by itself.
-    if (asked === 0) run();
+    isOpen = true;
+    if (isWaiting) run();
   },
   progress: ({ id, text }) => id === asked && status(`${text} …`),
   traded: (told) => told.id === asked && traded(told),
@@ -64,24 +87,24 @@ function market() {
 
 function run() {
   const chosen = market();
-  if (!chosen) return failed({ message: "choose a CSV file: date,symbol,close, or date and a column a symbol", line: null });
-  if (!/^\d{1,18}$/.test(at("seed").value)) return failed({ message: "a seed is a whole number", line: null });
+  if (!chosen) return refused("choose a CSV file: date,symbol,close, or date and a column a symbol");
+  if (!/^\d{1,18}$/.test(at("seed").value)) return refused("a seed is a whole number of at most 18 digits");
   const costs = { fee_bps: at("fee").valueAsNumber, slippage_bps: at("slippage").valueAsNumber };
-  if (!Object.values(costs).every((value) => value >= 0)) return failed({ message: "fee and slippage are numbers of basis points, from 0", line: null });
+  if (!Object.values(costs).every((value) => value >= 0)) return refused("fee and slippage are numbers of basis points, from 0");
+  isWaiting = !isOpen;
+  if (isWaiting) return status("loading the engine …");
   asked += 1;
   status("begun …");
   at("failure").hidden = true;
   at("stop").hidden = false;
-  try {
-    localStorage.setItem(KEPT, at("rule").value);
-  } catch {
-    // A page that is opened from a disk may have no storage: then nothing is remembered.
-  }
+  keep(KEPT, at("rule").value);
+  keep(BEGUN, "yes");
   worker.postMessage({ kind: "run", id: asked, market: chosen, rule: at("rule").value, costs });
 }
 
 async function stop() {
   worker.terminate();
+  isWaiting = false;
   asked += 1;
   finish("stopped");
   await begin();
@@ -89,10 +112,11 @@ async function stop() {
 
 function finish(text) {
   at("stop").hidden = true;
+  keep(BEGUN, undefined);
   status(text);
 }
 
-function traded({ nav, held, dates, record, digest, fingerprint, endedAt, milliseconds }) {
+function traded({ nav, held, dates, record, digest, fingerprint, endedAt, nCut, milliseconds }) {
   at("results").hidden = false;
   at("results").classList.remove("stale");
   at("digest").textContent = digest;
@@ -111,7 +135,10 @@ function traded({ nav, held, dates, record, digest, fingerprint, endedAt, millis
     at("own").textContent = nav[index].toFixed(3);
     at("other").textContent = held[index].toFixed(3);
   });
-  at("ended").textContent = endedAt === undefined ? "" : `The account was closed at decision ${endedAt}.`;
+  const told = [];
+  if (nCut) told.push(`${nCut.toLocaleString("en")} decisions asked for more than all of the wealth, and were cut to it.`);
+  if (endedAt !== undefined) told.push(`The account was closed at decision ${endedAt}.`);
+  at("ended").textContent = told.join(" ");
   at("headline").textContent = "…";
   at("because").replaceChildren();
   at("figures").replaceChildren();
@@ -121,7 +148,7 @@ function traded({ nav, held, dates, record, digest, fingerprint, endedAt, millis
 function judged({ score, milliseconds }) {
   const { verdict, because, metrics, n_windows: windows, z } = score;
   at("headline").textContent = VERDICTS[verdict] ?? verdict;
-  at("of").textContent = `Of ${windows} windows, each begun anew with a wealth of 1.`;
+  at("of").textContent = windows === 1 ? "Of one window." : `Of ${windows} windows, each begun anew with a wealth of 1.`;
   at("summary").textContent = z === null ? "" : `${plain(Math.abs(z))} standard errors ${z < 0 ? "below" : "above"} what luck alone would show. `;
   at("because").replaceChildren(...because.map((text) => Object.assign(document.createElement("li"), { textContent: text })));
   at("figures").replaceChildren(...FIGURES.map(([key, label, show]) => {
@@ -136,11 +163,16 @@ function judged({ score, milliseconds }) {
   finish(`judged in ${(milliseconds / 1000).toFixed(2)} s`);
 }
 
-function failed({ message, line }) {
+// Says why nothing was begun; a run that goes on does so.
+function refused(message) {
   at("failure").hidden = false;
-  at("failure").textContent = line > 0 ? `line ${line}: ${message}` : message;
+  at("failure").textContent = message;
   // What stands below is of an earlier rule.
   at("results").classList.add("stale");
+}
+
+function failed({ message, line }) {
+  refused(line > 0 ? `line ${line}: ${message}` : message);
   finish("");
 }
 
@@ -153,13 +185,12 @@ function chosen() {
 
 function wire() {
   at("example").append(...Object.keys(RULES).map((name) => new Option(name, name)));
-  let kept = null;
-  try {
-    kept = localStorage.getItem(KEPT);
-  } catch {
-    // As above.
+  at("rule").value = kept(KEPT) ?? Object.values(RULES)[0];
+  // One that ended the page the last time would end it again.
+  if (kept(BEGUN)) {
+    isWaiting = false;
+    status("the rule that was kept did not end: change it, or run it again");
   }
-  at("rule").value = kept ?? Object.values(RULES)[0];
   at("example").onchange = () => {
     at("rule").value = RULES[at("example").value];
     run();
@@ -169,6 +200,7 @@ function wire() {
   at("market").onchange = () => {
     chosen();
     if (at("market").value !== "file" || file) run();
+    else at("results").classList.add("stale");
   };
   // Without it a file that was mended and is chosen again would be no change.
   at("file").onclick = () => {
@@ -176,8 +208,14 @@ function wire() {
   };
   at("file").onchange = async () => {
     const [given] = at("file").files;
-    file = given && { name: given.name, text: await given.text() };
-    if (file) run();
+    file = undefined;
+    if (!given) return;
+    try {
+      file = { name: given.name, text: new TextDecoder("utf-8", { fatal: true }).decode(await given.arrayBuffer()) };
+      run();
+    } catch (error) {
+      refused(`${given.name} is no text in UTF-8`);
+    }
   };
   at("rule").onkeydown = (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) run();

@@ -10,15 +10,19 @@ const tellPage = self.postMessage.bind(self);
 self.postMessage = () => {
   throw new TypeError("a rule may return a decision, and post nothing");
 };
+self.close = () => {
+  throw new TypeError("a rule may return a decision, and close nothing");
+};
 
-self.onmessage = async ({ data }) => {
+// As a listener, which a rule cannot take away by its name.
+self.addEventListener("message", async ({ data }) => {
   try {
     if (data.kind === "open") await open(data);
     else await run(data);
   } catch (error) {
     tellPage({ kind: "failed", id: data.id, message: wordsOf(error), line: lineOf(error) });
   }
-};
+});
 
 async function open({ wasm, markets }) {
   await engine({ module_or_path: wasm });
@@ -37,9 +41,10 @@ async function run({ id, market, rule, costs }) {
   const began = performance.now();
   const dataset = marketOf(market);
   const { dates } = dataset;
+  const counted = { cut: 0 };
   const over = (window) => {
     const settings = JSON.stringify({ agent_id: "my rule", settings: { window, costs } });
-    return engine.run_backtest(dataset, answering(rule, dataset.symbols), settings, 0n);
+    return engine.run_backtest(dataset, answering(rule, dataset.symbols, counted), settings, 0n);
   };
   tell(`trading ${dates.length.toLocaleString("en")} bars`);
   const whole = over({});
@@ -50,7 +55,7 @@ async function run({ id, market, rule, costs }) {
   tellPage({
     kind: "traded", id, nav: whole.nav, held: held.nav, dates: dates.slice(whole.start, whole.start + whole.nav.length),
     record: whole.record, digest: whole.digest, fingerprint: dataset.fingerprint, endedAt: whole.terminated_at,
-    milliseconds: traded - began,
+    nCut: counted.cut, milliseconds: traded - began,
   });
   tell("judging it on windows of the market");
   const windows = windowsOf(whole.start, dates.length);
@@ -66,8 +71,12 @@ function windowsOf(start, end) {
   return Array.from({ length: count }, (_, k) => ({ start: edge(k), end: edge(k + 1) + 1 }));
 }
 
-/** Returns what the engine asks: the rule of the page, made anew so that each run begins without a memory. */
-function answering(rule, symbols) {
+/**
+ * Returns what the engine asks: the rule of the page, made anew so that each run begins without a memory.
+ *
+ * Decisions that ask for more than the wealth, which the default limits cut, are counted.
+ */
+function answering(rule, symbols, counted) {
   const listed = new Set(symbols);
   const decide = new Function(`"use strict";${rule}\n;return typeof decide === "undefined" ? undefined : decide;`)();
   if (typeof decide !== "function") throw new TypeError("a function named `decide` is required");
@@ -76,6 +85,8 @@ function answering(rule, symbols) {
     const decision = decisionOf(decide(observation), observation);
     const stranger = decision.orders.find((order) => typeof order?.symbol === "string" && !listed.has(order.symbol));
     if (stranger) throw new TypeError(`${stranger.symbol} is no symbol of this market, which has ${few(symbols)}`);
+    const traded = decision.orders.filter((order) => order?.action === "buy" || order?.action === "sell");
+    if (traded.reduce((sum, order) => sum + Math.abs(order.target_weight), 0) > 1 + 1e-9) counted.cut += 1;
     return JSON.stringify(decision);
   };
 }
@@ -104,8 +115,8 @@ function few(names) {
 
 /** Returns what was thrown, in words. */
 function wordsOf(error) {
-  if (error instanceof Error) return error.message;
   try {
+    if (error instanceof Error) return String(error.message);
     return `the rule threw ${JSON.stringify(error) ?? String(error)}`;
   } catch {
     return "the rule threw an object that has no words";
@@ -114,6 +125,10 @@ function wordsOf(error) {
 
 /** Returns the line of the rule that an error names; what `Function` puts before the first is two lines. */
 function lineOf(error) {
-  const found = /<anonymous>:(\d+):\d+/.exec(error?.stack ?? "");
-  return found ? Number(found[1]) - 2 : null;
+  try {
+    const found = /<anonymous>:(\d+):\d+/.exec(error?.stack ?? "");
+    return found ? Number(found[1]) - 2 : null;
+  } catch {
+    return null;
+  }
 }

@@ -111,6 +111,21 @@ const REFUSED = {
   "a symbol that is a number": () => oo.Dataset.fromColumns({ ...COLUMNS, symbols: [NaN] }),
   "a headline that is a number": () => oo.Dataset.fromColumns({ ...COLUMNS, news: [{ ...HEARD, headline: Infinity }] }),
   "a headline that is a list": () => oo.Dataset.fromColumns({ ...COLUMNS, news: [["A", "2024-01-02", "up"]] }),
+  "volumes that are BigInts": () => oo.Dataset.fromColumns({ ...COLUMNS, volume: [[2n ** 53n + 1n], [1]] }),
+  "a market beyond 4 GB": () => oo.Dataset.synthetic(4_000, 10_000, 1),
+  "a text beyond 4 GB": () => oo.canonicalize(`"${"a".repeat(2 ** 27)}"`),
+  "bytes beyond 4 GB": () => oo.sha256(new Uint8Array(2 ** 29 + 1)),
+  "bytes whose memory is gone": () => oo.sha256(gone(Uint8Array)),
+  "single weights whose memory is gone": () => env().stepWeights(gone(Float32Array)),
+  "trials that no record can say": () => oo.runBacktest(market, "momentum", { in_sample_trials: 2n ** 53n }),
+  "joined trials that no record can say": () => oo.joinRecords("x", [run.record], 2n ** 53n),
+  "a hole in the rows": () => oo.runBacktest(market, holed()),
+  "rows that are nothing but holes": () => oo.runBacktest(market, Array(40)),
+  "a hole in the markets": () => oo.replay(run.record, [, market]),
+  "a hole in the records": () => oo.joinRecords("x", [, run.record]),
+  "a hole in a proof": () => oo.verifyInclusion(0, 2, new Uint8Array(32), [, new Uint8Array(32)], new Uint8Array(32)),
+  "a start below zero": () => new oo.TradingEnv(market, { window: { start: -0 } }),
+  "a scenario that nobody knows": () => oo.Dataset.scenario("foo", 1),
   "volumes that are null": () => oo.Dataset.fromColumns({ ...COLUMNS, volume: null }),
 };
 
@@ -121,8 +136,14 @@ function within(levels) {
   }, { window: { start: 19, end: 21 } });
 }
 
-function gone() {
-  const weights = Float64Array.of(0.5, 0.5);
+function holed() {
+  const rows = [...WEIGHTS];
+  delete rows[30];
+  return rows;
+}
+
+function gone(Kind = Float64Array) {
+  const weights = Kind.of(0.5, 0.5);
   structuredClone(weights, { transfer: [weights.buffer] });
   return weights;
 }
@@ -140,7 +161,7 @@ const lossless = {
   "rows that are arrays of doubles": oo.Dataset.fromColumns({ ...zeros, close: close.map((row) => Float64Array.from(row)) }).fingerprint,
   "what is undefined": oo.Dataset.fromColumns({ ...zeros, volume: undefined }).fingerprint,
   "a gap by either name": new Set([[null], [NaN]].map((gap) => oo.Dataset.fromColumns({ ...zeros, close: [[1], gap, [3]] }).fingerprint)).size,
-  "trials of 64 bits": oo.runBacktest(market, "momentum", { in_sample_trials: 2n ** 64n - 1n }).record.includes("18446744073709551615"),
+  "as many trials as a record can say": oo.verifyRecord(oo.runBacktest(market, "momentum", { in_sample_trials: 2n ** 53n - 1n }).record).in_sample_trials,
   "a seed of the draws of 64 bits": oo.score(run.record, market, { config: { draws: { seed: 2n ** 64n - 1n, replicates: 20 } } }).scores.length,
   "a run within runs": within(20).digest === within(0).digest,
   "settings of another realm": oo.runBacktest(market, "momentum", runInNewContext("({ costs: { fee_bps: 1 } })")).digest

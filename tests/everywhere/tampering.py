@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
+import hashlib
 import re
 from collections.abc import Callable
 from typing import Any
 
-from report_proofs import flipped, market, with_bytes, with_part, with_told, with_trace, with_words
+from report_proofs import flipped, market, part_of, with_bytes, with_part, with_told, with_trace, with_words
+
+import openoutcry as oo
+from openoutcry.proof import market_of, proof_of
+from openoutcry.report.proof import proof_panel
 
 
 def edited(step: int, field: str, value: str) -> Callable[[bytes], bytes]:
@@ -42,6 +49,23 @@ def other_market(told: dict[str, Any]) -> None:
 
 def other_run(told: dict[str, Any]) -> None:
     told["run"] = 7
+
+
+def another_engine(page: str) -> str:
+    """Return a page with an engine that is not the package's, which names that one's SHA-256."""
+    section = b"\0\3\1x!"
+    engine = gzip.decompress(base64.b64decode(part_of(page, "engine"))) + section
+    named = with_told(page, lambda told: told.update(engine=hashlib.sha256(engine).hexdigest()))
+    return with_bytes(named, "engine", lambda content: content + section)
+
+
+def another_record(page: str) -> str:
+    """Return a page with a record of the same decisions, by another agent after many trials."""
+    run = oo.run_backtest(market(), "momentum", name="momentum", capture=True)
+    record = oo.RunRecord.join("somebody else", [run.record], 5000)
+    named = with_told(page, lambda told: told.update(digest=record.digest))
+    panel = proof_panel(proof_of(record, 0, [market_of(market())]))
+    return with_part(named, "record", lambda _: part_of(panel, "record"))
 
 
 # What was done to the page, the state that it must have, and what it must say.
@@ -120,7 +144,7 @@ TAMPERED: dict[str, tuple[Callable[[str], str], str, list[str]]] = {
     "the verdict": (
         lambda page: re.sub(r'(class="verdict">)[^<]*', r"\g<1>Skill beyond doubt.", page, count=1),
         "differs",
-        ["The words, style or charts"],
+        ["This page was changed after it was made"],
     ),
     "the equity curve": (
         lambda page: re.sub(
@@ -132,7 +156,7 @@ TAMPERED: dict[str, tuple[Callable[[str], str], str, list[str]]] = {
     "a line of another chart": (
         lambda page: re.sub(r'(class="oo-line c-delayed oo-strong"[^>]* d="M\d+ \d+l)', r"\g<1>1 1 ", page, count=1),
         "differs",
-        ["The words, style or charts"],
+        ["This page was changed after it was made"],
     ),
     "the end of a number": (
         lambda page: re.sub(r'(data-metric="sharpe" data-unit="ratio">[^<]*)', r"\g<1>e3", page, count=1),
@@ -142,7 +166,7 @@ TAMPERED: dict[str, tuple[Callable[[str], str], str, list[str]]] = {
     "words in place of a number": (
         lambda page: re.sub(r'<span data-metric="return"[^>]*>[^<]*</span>', "+999.9%", page, count=1),
         "differs",
-        ["The words, style or charts"],
+        ["This page was changed after it was made"],
     ),
     "the standard error": (
         lambda page: re.sub(r'(data-metric="sharpe_se" data-unit="ratio">)[^<]*', r"\g<1>0.01", page, count=1),
@@ -156,27 +180,27 @@ TAMPERED: dict[str, tuple[Callable[[str], str], str, list[str]]] = {
             '[data-metric="return"]{font-size:0}[data-metric="return"]::after{content:"+999.9%"}</style>',
         ),
         "differs",
-        ["The words, style or charts"],
+        ["This page was changed after it was made"],
     ),
     "an attribute of a drawing": (
         lambda page: with_words(page, '<path class="', '<path transform="scale(1,-1)" class="'),
         "differs",
-        ["The words, style or charts"],
+        ["This page was changed after it was made"],
     ),
     "a field with a value": (
         lambda page: with_words(page, "<main>", '<main><input readonly value="+999.9%">'),
         "differs",
-        ["The words, style or charts"],
+        ["This page was changed after it was made"],
     ),
     "words in the box": (
         lambda page: with_words(page, '<ol class="proof-steps">', '<p>Return +999.9%</p><ol class="proof-steps">'),
         "differs",
-        ["The words, style or charts"],
+        ["This page was changed after it was made"],
     ),
     "a digit moved to the next cell": (
         lambda page: re.sub(r"(\d)</td><td>", r"</td><td>\g<1>", page, count=1),
         "differs",
-        ["The words, style or charts"],
+        ["This page was changed after it was made"],
     ),
     "no lines in the equity chart": (
         lambda page: page.replace('class="oo-marks"', 'class="x"'),
@@ -196,26 +220,34 @@ TAMPERED: dict[str, tuple[Callable[[str], str], str, list[str]]] = {
     "another style": (
         lambda page: with_words(page, "</head>", '<style media="print">p{top:0}</style></head>'),
         "differs",
-        ["The words, style or charts"],
+        ["This page was changed after it was made"],
     ),
     "an attribute of the page": (
         lambda page: with_words(page, "<body>", '<body style="transform:scaleX(-1)">'),
         "differs",
-        ["The words, style or charts"],
+        ["This page was changed after it was made"],
     ),
-    "its title": (lambda page: with_words(page, "<title>", "<title>+"), "differs", ["The words, style or charts"]),
-    "no doctype": (lambda page: with_words(page, "<!doctype html>", ""), "differs", ["The words, style or charts"]),
+    "its title": (
+        lambda page: with_words(page, "<title>", "<title>+"),
+        "differs",
+        ["This page was changed after it was made"],
+    ),
+    "no doctype": (
+        lambda page: with_words(page, "<!doctype html>", ""),
+        "differs",
+        ["This page was changed after it was made"],
+    ),
     "words in an attribute": (
         lambda page: re.sub(r'class="verdict">([^<=]*)', r"""class="verdict" '\g<1>=''>""", page, count=1),
         "differs",
-        ["The words, style or charts"],
+        ["This page was changed after it was made"],
     ),
     "words in a script that is none": (
         lambda page: with_words(
             page, "<body>", '<body><script type="text/plain" style="display:block">Return +999.9%</script>'
         ),
         "differs",
-        ["The words, style or charts"],
+        ["This page was changed after it was made"],
     ),
     "another part that is shown": (
         lambda page: with_words(
@@ -224,12 +256,14 @@ TAMPERED: dict[str, tuple[Callable[[str], str], str, list[str]]] = {
             '<template data-part="x" style="display:block"></template><template data-part="told">',
         ),
         "differs",
-        ["The words, style or charts"],
+        ["This page was changed after it was made"],
     ),
+    "another engine, and its name": (another_engine, "differs", ["This page was changed after it was made"]),
+    "another record, and its name": (another_record, "differs", ["This page was changed after it was made"]),
     "words behind the script": (
         lambda page: with_words(page, "</script>\n</body>", "</script>\n<p>Return +999.9%</p></body>"),
         "differs",
-        ["The words, style or charts"],
+        ["This page was changed after it was made"],
     ),
 }
 

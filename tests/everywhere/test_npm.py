@@ -92,6 +92,14 @@ def test_the_package_is_small_whole_and_depends_on_nothing(installed: Path) -> N
     assert size < LARGEST
 
 
+def test_the_engine_names_no_folder_of_the_machine_that_built_it(installed: Path) -> None:
+    package = installed / "node_modules" / "@general-liquidity" / "openoutcry" / "dist"
+    engine = (package / "native" / "openoutcry_wasm_bg.wasm").read_bytes()
+    assert b"rust/score/src" in engine
+    for folder in (ROOT, Path.home()):
+        assert str(folder).encode() not in engine
+
+
 def test_what_is_packed_is_what_the_sources_give(installed: Path) -> None:
     shutil.rmtree(NPM / "check", ignore_errors=True)
     told("node", NPM / "node_modules/typescript/bin/tsc", "--outDir", "check", cwd=NPM)

@@ -114,6 +114,13 @@ def test_a_run_of_the_page_replays_in_python_and_has_the_same_wealth(page: Any) 
         ("const decide = () => ({USD: 0 / 0});", "a weight must be a finite number; decide returned NaN for USD"),
         ("const decide = () => ({orders: [{}]});", "missing_field: `symbol` is required"),
         ("function decide( {", "Unexpected token"),
+        ("const decide = () => { const e = new Error(); e.message = () => 1; throw e; };", "() => 1"),
+        (
+            "const decide = () => { throw {get stack() { throw 1; }, toJSON() { throw 3; }}; };",
+            "the rule threw an object that has no words",
+        ),
+        ("const decide = () => self.close();", "a rule may return a decision, and close nothing"),
+        ("self.onmessage = null; const decide = () => 5;", "it returned number"),
     ],
 )
 def test_a_rule_that_fails_is_told_why(page: Any, rule: str, told: str) -> None:
@@ -150,6 +157,48 @@ def test_a_rule_that_never_ends_is_stopped(page: Any) -> None:
     assert page.inner_text("#own") == "1.000"
 
 
+def test_a_rule_is_run_as_soon_as_there_is_an_engine_again(page: Any) -> None:
+    run(page, "const decide = () => { for (;;); };")
+    page.wait_for_selector("#stop:not([hidden])")
+    # Hidden beside a bundled market, and read nevertheless.
+    page.evaluate("document.getElementById('seed').value = 'x'")
+    page.click("#run")
+    assert "a seed is a whole number" in page.inner_text("#failure")
+    assert page.is_visible("#stop")
+    page.evaluate("document.getElementById('seed').value = '7'")
+    with judged(page):
+        page.evaluate(
+            "stop => { stop.click(); document.getElementById('rule').value = 'const decide = () => ({});';"
+            " document.getElementById('run').click(); }",
+            page.query_selector("#stop"),
+        )
+    assert page.inner_text("#own") == "1.000"
+    assert page.is_hidden("#failure")
+
+
+def test_a_rule_that_ended_the_page_does_not_begin_by_itself_again(page: Any, built: Path) -> None:
+    run(page, "const decide = () => { for (;;); };")
+    page.wait_for_selector("#stop:not([hidden])")
+    page.goto(built.as_uri())
+    page.wait_for_function("() => document.getElementById('versions').textContent !== ''")
+    assert "the rule that was kept did not end" in page.inner_text("#status")
+    assert page.is_hidden("#stop")
+    assert "for (;;);" in page.input_value("#rule")
+    run(page, "const decide = () => ({});")
+    page.wait_for_selector("#results[data-run]")
+    page.goto(built.as_uri())
+    page.wait_for_selector("#results[data-run]")
+
+
+def test_weights_that_are_cut_are_told(page: Any) -> None:
+    with judged(page):
+        run(page, "const decide = () => ({USD: 2});")
+    assert page.inner_text("#ended") == "7,106 decisions asked for more than all of the wealth, and were cut to it."
+    with judged(page):
+        run(page, "const decide = ({ symbols }) => ({[symbols[0].symbol]: 1});")
+    assert page.inner_text("#ended") == ""
+
+
 def test_a_file_of_the_readers_own_is_a_market(page: Any, tmp_path: Path) -> None:
     file = tmp_path / "mine.csv"
     file.write_text(CSV, encoding="utf-8")
@@ -164,6 +213,10 @@ def test_a_file_of_the_readers_own_is_a_market(page: Any, tmp_path: Path) -> Non
     page.set_input_files("#file", str(wrong))
     page.wait_for_selector("#failure:not([hidden])")
     assert "field_unparsable" in page.inner_text("#failure")
+    latin = tmp_path / "latin.csv"
+    latin.write_bytes("date,\u00c4\n2024-01-02,1\n2024-01-03,1\n".encode("latin-1"))
+    page.set_input_files("#file", str(latin))
+    page.wait_for_function("() => document.getElementById('failure').textContent === 'latin.csv is no text in UTF-8'")
 
 
 def test_a_synthetic_market_of_the_page_is_that_of_its_seed(page: Any) -> None:

@@ -27,6 +27,7 @@ from support import count
 from tampering import FORGED, TAMPERED, other
 from typer.testing import CliRunner
 
+import openoutcry as oo
 from openoutcry.cli import app
 
 AXE = Path(__file__).parents[1] / "vendor" / "axe.min.js"
@@ -293,6 +294,46 @@ def test_what_a_browser_would_show_in_place_of_the_page_is_gone_before_it_is_rea
     tree = visit.page.context.new_cdp_session(visit.page).send("DOM.getDocument", {"depth": -1, "pierce": True})
     assert "999.9%" not in json.dumps(tree)
     assert "buy-and-hold" in json.dumps(tree)
+
+
+MEMBERS = ["nodeType", "childNodes", "attributes", "localName", "data", "content", "firstChild", "querySelectorAll"]
+
+
+@pytest.mark.parametrize("member", MEMBERS)
+def test_a_form_does_not_hide_from_the_digest_what_it_holds(
+    small: tuple[str, str], opened: Callable[[str], Visit], member: str
+) -> None:
+    # A form gives its fields by their names, in place of its own members.
+    form = f'<main><form><input type="hidden" name="{member}"><p>Return +999.9%</p></form>'
+    visit = opened(with_words(small[0], "<main>", form))
+    told = visit.verify()
+    assert visit.state == "differs", told
+    assert "This page was changed after it was made" in told
+
+
+@pytest.mark.parametrize("member", ["body", "documentElement", "doctype", "querySelectorAll", "createElement"])
+def test_nothing_in_a_page_passes_for_a_member_of_the_document(
+    small: tuple[str, str], browser: Any, tmp_path: Path, member: str
+) -> None:
+    form = f'<main><form name="{member}"><p>Return +999.9%</p></form>'
+    (tmp_path / "page.html").write_text(with_words(small[0], "<main>", form), encoding="utf-8")
+    visit = Visit(browser, tmp_path / "page.html")
+    if visit.page.locator(".proof button").is_enabled():
+        visit.verify()
+        assert visit.state == "differs"
+    else:
+        # What the script needs is gone, and it does not run.
+        assert visit.state == "not verified"
+        assert visit.faults
+
+
+def test_the_record_of_a_box_is_the_whole_record(small: tuple[str, str], opened: Callable[[str], Visit]) -> None:
+    visit = opened(small[0])
+    assert "momentum, 0 trials declared" in visit.verify()
+    with visit.page.expect_download() as download:
+        visit.page.click("text=record.json")
+    record = oo.RunRecord.from_json(Path(download.value.path()).read_text(encoding="utf-8"))
+    assert (record.digest, oo.replay(record, market()).verified) == (small[1], True)
 
 
 @pytest.mark.parametrize("what", FORGED)

@@ -147,7 +147,9 @@
 
   // A link to a folded run unfolds it.
   const unfold = () => {
-    const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    let name;
+    try { name = decodeURIComponent(location.hash.slice(1)); } catch (error) { return; } // Such as a bare percent sign.
+    const target = name && document.getElementById(name);
     const fold = target && target.closest("details");
     if (fold && !fold.open) { fold.open = true; target.scrollIntoView(); }
   };

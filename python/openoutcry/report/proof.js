@@ -52,7 +52,7 @@
       const row = document.createElement("div");
       const [term, told] = [document.createElement("dt"), document.createElement("dd")];
       term.textContent = name;
-      told.textContent = value;
+      told.append(value);
       row.append(term, told);
       return row;
     }));
@@ -66,14 +66,18 @@
     }
   };
 
+  // The browser's SHA-256 where there is one: the engine is not to judge itself, nor the page that it came in. A page that
+  // was sent over plain HTTP has none.
+  const sha256 = async (bytes) => {
+    const subtle = globalThis.crypto?.subtle;
+    return subtle && hex(new Uint8Array(await subtle.digest("SHA-256", bytes)));
+  };
   let loaded = null;
   const load = async (wanted) => {
     if (loaded) return loaded;
     const bytes = await unpacked("engine", "The engine");
     const other = () => new Unable("The engine in this page is not the one that the page was made with.");
-    // A page that was sent over plain HTTP has no other SHA-256 than the engine's own.
-    const subtle = globalThis.crypto?.subtle;
-    if (subtle && hex(new Uint8Array(await subtle.digest("SHA-256", bytes))) !== wanted) throw other();
+    if (((await sha256(bytes)) ?? wanted) !== wanted) throw other();
     try {
       await wasm_bindgen({ module_or_path: bytes });
     } catch (error) {
@@ -182,6 +186,12 @@
     while (nav.length < window.end - window.start) nav.push(end.nav);
     return nav;
   };
+  const saved = (record) => {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([record], { type: "application/json" }));
+    link.download = link.textContent = "record.json";
+    return link;
+  };
   const recomputed = (metrics, nav) => {
     const percent = (value) => `${(100 * value).toFixed(2).replace("-", "\u2212")}%`;
     const sharpe = typeof metrics.sharpe === "number" ? metrics.sharpe.toFixed(2).replace("-", "\u2212") : "undefined";
@@ -228,17 +238,20 @@
     const single = record.runs.length === 1 ? text : alone(engine, record, wanted.run);
     // The last that needs them: the engine takes the markets with it.
     const metrics = measured(engine, single, markets, wanted.held), compared = compareMetrics(metrics);
-    if (engine.sha256(new TextEncoder().encode(content)) !== part("page")) {
-      throw new Differs("The words, style or charts of this page were changed after it was made, in the file or by an extension of this browser.");
+    const page = new TextEncoder().encode(content);
+    if (((await sha256(page)) ?? engine.sha256(page)) !== part("page")) {
+      throw new Differs("This page was changed after it was made: in the file, by an extension of this browser, or by a browser that saved it anew.");
     }
-    await step(`Page: its equity curve, its NAV bar by bar and ${count(compared, "number")} follow from that; other words and charts have the SHA-256 that it names.`);
+    await step(`Page: its equity curve, its NAV bar by bar and ${count(compared, "number")} follow from that; all the rest has the SHA-256 that it names.`);
     rows([
       // Written here, since whoever makes a page can write what he likes around it.
       ["Recomputed", recomputed(metrics, nav)],
+      ["Agent", `${replayed.agent_id}, ${count(record.in_sample_trials, "trial")} declared`],
       ["Digest", replayed.digest],
       ...wanted.markets.map(({ name, fingerprint }) => [`Market ${name}`, fingerprint]),
       ["Engine SHA-256", wanted.engine],
       ...(replayed.signed_by ? [["Signed by", replayed.signed_by]] : []),
+      ["To replay elsewhere", saved(text)],
     ]);
     return `in this browser, in ${((performance.now() - begun) / 1000).toFixed(1)} seconds`;
   };

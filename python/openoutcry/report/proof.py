@@ -42,8 +42,9 @@ _VOID = frozenset(
 )
 _LIMIT = (
     "A verification shows that the numbers in this box follow from the decisions and the prices, by the engine in this"
-    " file; whoever gave you the file could have written other words around them, or another script, so compare the"
-    " digest with one that was published, or replay the record with an engine that you have from elsewhere."
+    " file. Whoever gave you the file could have made another script, style or engine for it, and so another box. To be"
+    " sure, save the record, replay it with an engine that you have from elsewhere, and compare the digest with one"
+    " that was published."
 )
 
 
@@ -139,7 +140,7 @@ def proof_panel(proof: Proof) -> str:
 
 
 def with_digest(page: str) -> str:
-    """Return a page whose panel has the digest of all but that panel's parts."""
+    """Return a page whose panel has the digest of all of it."""
     empty = _part("page", "")
     return page.replace(empty, _part("page", content_digest(page)), 1)
 
@@ -192,13 +193,13 @@ def _text(content: bytes) -> str:
 
 
 class _Content(HTMLParser):
-    """Collects what decides how a page looks, in order: tags, attributes, and words."""
+    """Collects what a page is made of, in order: tags, attributes, and words."""
 
     def __init__(self) -> None:
         super().__init__()
         self.seen: list[str] = []
         self._words: list[str] = []
-        self._is_part = False
+        self._is_digest = False
 
     def flush(self) -> None:
         # Each kind has a first character of its own: no word can pass for a tag.
@@ -213,17 +214,16 @@ class _Content(HTMLParser):
         self.flush()
         self.seen.append(f"<{tag}")
         self.seen += [f"@{name}={_plain(value or '')}" for name, value in attrs]
-        # Each of them is held to something else.
-        self._is_part = tag == "template" and attrs[:1] != [] and attrs[0][0] == "data-part"
+        self._is_digest = tag == "template" and attrs[:1] == [("data-part", "page")]
 
     def handle_endtag(self, tag: str) -> None:
         if tag not in _VOID:
-            self._is_part = False
+            self._is_digest = False
             self.flush()
             self.seen.append(f"/{tag}")
 
     def handle_data(self, data: str) -> None:
-        if not self._is_part:
+        if not self._is_digest:
             self._words.append(data)
 
 
@@ -232,10 +232,10 @@ def _plain(text: str) -> str:
 
 
 def content_digest(page: str) -> str:
-    """Return the SHA-256 of what decides how a page looks.
+    """Return the SHA-256 of all of a page but that digest itself.
 
-    That is tags, attributes, words, style and script, however white space is laid, but for what is in the parts of its
-    panel. `proof_page.js` computes the same in the page, before another script changes it.
+    That is tags, attributes, words, style, script and parts, however white space is laid. `proof_page.js` computes the
+    same in the page, before another script changes it.
     """
     reader = _Content()
     reader.feed(page)

@@ -9,39 +9,47 @@ const pageAsWritten = (() => {
     }
   }
 
+  // What is asked of an element itself: a form, or a document, gives what it holds by a name in place of its own member.
+  const own = (kind, name) => {
+    const { get } = Object.getOwnPropertyDescriptor(kind.prototype, name);
+    return (one) => get.call(one);
+  };
+  const [typeOf, childrenOf] = [own(Node, "nodeType"), own(Node, "childNodes")];
+  const [nameOf, attributesOf] = [own(Element, "localName"), own(Element, "attributes")];
+  const contentOf = own(HTMLTemplateElement, "content"), rootOf = own(Document, "documentElement");
+
   // A page may show other than its words: a shadow root, which no script can look into, is lost on the way to text.
   const body = document.createElement("body");
   for (const { name, value } of document.body.attributes) body.setAttribute(name, value);
   body.innerHTML = document.body.innerHTML;
   document.body.replaceWith(body);
 
-  // Everything that decides how the page looks: tags, attributes, words, style and script, however white space is laid,
-  // but for what is in the parts of the panel. `content_digest` of proof.py computes the same; taken before another
-  // script changes it.
+  // All of the page: tags, attributes, words, style, script and parts, however white space is laid, but for the digest
+  // of it. `content_digest` of proof.py computes the same; taken before another script changes it.
   const VOID = new Set(["area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"]);
   const plain = (text) => text.replace(/[ \t\n\r\f]+/g, " ").replace(/^ | $/g, "");
-  const { doctype } = document;
+  const doctype = own(Document, "doctype")(document);
   const seen = [`!doctype ${[doctype?.name, doctype?.publicId, doctype?.systemId].filter(Boolean).join(" ")}`];
   let words = "";
   const flush = () => {
     if (plain(words)) seen.push(`'${plain(words)}`);
     words = "";
   };
-  const look = (root) => {
-    for (const node of root.childNodes) {
-      if (node.nodeType === Node.TEXT_NODE) words += node.data;
-      if (node.nodeType !== Node.ELEMENT_NODE) continue;
+  const look = (nodes) => {
+    for (const node of nodes) {
+      if (typeOf(node) === Node.TEXT_NODE) words += node.data;
+      if (typeOf(node) !== Node.ELEMENT_NODE) continue;
       flush();
-      const tag = node.localName.toLowerCase();
-      seen.push(`<${tag}`, ...[...node.attributes].map(({ name, value }) => `@${name.toLowerCase()}=${plain(value)}`));
-      const isPart = tag === "template" && node.attributes[0]?.name === "data-part";
-      if (!isPart) look(node.content instanceof DocumentFragment ? node.content : node);
+      const tag = nameOf(node).toLowerCase(), attributes = [...attributesOf(node)];
+      seen.push(`<${tag}`, ...attributes.map(({ name, value }) => `@${name.toLowerCase()}=${plain(value)}`));
+      const isDigest = tag === "template" && attributes[0]?.name === "data-part" && attributes[0].value === "page";
+      if (!isDigest) look(childrenOf(node instanceof HTMLTemplateElement ? contentOf(node) : node));
       if (VOID.has(tag)) continue;
       flush();
       seen.push(`/${tag}`);
     }
   };
-  look({ childNodes: [document.documentElement] });
+  look([rootOf(document)]);
   flush();
   const content = seen.join("\n");
   const packedTrace = document.querySelector(".inspector > template")?.content.textContent;

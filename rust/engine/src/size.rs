@@ -5,7 +5,9 @@
 use crate::error::DataError;
 
 /// The most values of a market that is made from a few numbers or words: 2 GiB.
-const MAX_VALUES: usize = 1 << 28;
+///
+/// Where all memory is 4 GiB, as in WebAssembly, 256 MiB, which is there more than once when it becomes bytes.
+const MAX_VALUES: usize = if cfg!(target_pointer_width = "32") { 1 << 25 } else { 1 << 28 };
 
 /// Bars of symbols that a market of rows may always have: 32 MiB a column.
 const SMALL: usize = 1 << 22;
@@ -37,7 +39,7 @@ pub(crate) fn check_size(n_symbols: usize, n_bars: usize, n_columns: usize) -> R
 ///
 /// # Errors
 ///
-/// Returns an error for more than 2^28 values, or for tables of more than 2^22 cells that are nearly all empty.
+/// Returns an error for more than 2^28 values (2^25 on 32 bits), or for tables of more than 2^22 cells that are nearly all empty.
 pub fn check_rows(n_rows: usize, n_symbols: usize, n_bars: usize, n_columns: usize) -> Result<(), DataError> {
     // A column more says where each cell was read.
     check_size(n_symbols, n_bars, n_columns + 1)?;

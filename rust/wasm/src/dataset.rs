@@ -33,9 +33,14 @@ impl Dataset {
 }
 
 fn spec_of(text: &str) -> Result<ScenarioSpec, JsValue> {
-    ScenarioSpec::named(text)
-        .map_or_else(|| spec_from_json(text), Ok)
-        .map_err(|error| raise("argument_invalid", &error.to_string()))
+    if let Some(spec) = ScenarioSpec::named(text) {
+        return Ok(spec);
+    }
+    if text.trim_start().starts_with('{') {
+        return spec_from_json(text).map_err(|error| raise("argument_invalid", &error.to_string()));
+    }
+    let known = ScenarioSpec::NAMES.join(", ");
+    Err(raise("argument_invalid", &format!("a scenario must be a spec in JSON or one of {known}; received {text:?}")))
 }
 
 /// Returns the JSON of a scenario's spec by the name of its tier or family.

@@ -85,7 +85,7 @@ export interface Settings {
 export interface Captured extends Settings {
   /** Name of the agent; by default that of a baseline, else `agent`. */
   agent_id?: string;
-  /** Trials that its maker declares; 0 by default. */
+  /** Trials that its maker declares, at most 2^53 - 1; 0 by default. */
   in_sample_trials?: bigint | number;
   /** A secret key of the slippage noise, 64 hexadecimal digits: the record holds its commitment, in place of a seed. */
   fill_key?: string;

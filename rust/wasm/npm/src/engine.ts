@@ -6,7 +6,7 @@ import type {
   Verification,
 } from "./contract.js";
 import { Dataset, nativeOf } from "./dataset.js";
-import { bytes, count, integer, json, kind, list, members, number, numbers, object, refusal, text } from "./values.js";
+import { bytes, count, integer, json, kind, list, members, number, numbers, object, refusal, text, trials } from "./values.js";
 
 export type * from "./contract.js";
 export { Dataset, scenarioSpec } from "./dataset.js";
@@ -158,7 +158,7 @@ export function runBacktest(
   settings?: Captured,
 ): RecordedRun;
 /** Runs weights over a window: a row a bar of the market, of which those of the window count; NaN holds. */
-export function runBacktest(dataset: Dataset, weights: readonly ArrayLike<number>[], settings?: Settings): Run;
+export function runBacktest(dataset: Dataset, weights: readonly ArrayLike<number>[], settings?: Settings & Pick<Captured, "fill_key">): Run;
 export function runBacktest(
   dataset: Dataset,
   decided: string | ((observation: MarketObservation) => Decision) | readonly ArrayLike<number>[],
@@ -190,8 +190,8 @@ let depth = 0;
 function capturing(settings: Captured, name: string): { captured: string; seed: bigint } {
   const known = members("settings", settings, [...RULES, "fill_key", "agent_id", "in_sample_trials"]);
   const { seed = 0, agent_id = name, in_sample_trials = 0, ...told } = known;
-  const trials = integer("in_sample_trials", in_sample_trials);
-  const captured = `{"agent_id":${json("agent_id", text("agent_id", agent_id))},"in_sample_trials":${trials},"settings":${rules(told)}}`;
+  const declared = trials("in_sample_trials", in_sample_trials);
+  const captured = `{"agent_id":${json("agent_id", text("agent_id", agent_id))},"in_sample_trials":${declared},"settings":${rules(told)}}`;
   return { captured, seed: integer("seed", seed) };
 }
 
@@ -236,7 +236,7 @@ function taken(run: native.Run): Run {
 
 /** Returns one record of the runs of several, unsigned: an agent is judged on several windows. */
 export function joinRecords(agentId: string, records: readonly string[], inSampleTrials: bigint | number = 0): string {
-  return native.join_records(text("agentId", agentId), texts(records), integer("inSampleTrials", inSampleTrials));
+  return native.join_records(text("agentId", agentId), texts(records), trials("inSampleTrials", inSampleTrials));
 }
 
 /** Carries out the decisions of a record again and compares every step, bit for bit. */
@@ -298,7 +298,7 @@ export function verifyConsistency(
 }
 
 function shared(datasets: Dataset | readonly Dataset[]): native.Dataset[] {
-  const markets = Array.isArray(datasets) ? (datasets as readonly Dataset[]) : [datasets as Dataset];
+  const markets = Array.isArray(datasets) ? list<Dataset>("datasets", datasets) : [datasets as Dataset];
   // The engine takes what it is given with it: all must be markets before one is.
   return markets.map((each) => nativeOf(each)).map((each) => each.share());
 }

@@ -3,11 +3,14 @@
 import type { OpenOutcryError } from "./contract.js";
 
 const DEEPEST = 64;
+// What the 4 GB of WebAssembly hold more than once.
+const LONGEST = { text: 2 ** 27, bytes: 2 ** 29 };
 
 /**
  * Returns a value as JSON; what is `undefined` in an object is left out.
  *
- * JSON has no word for numbers that are not finite: where they are `named` the engine reads `{"number": "NaN"}` for one.
+ * JSON has no word for numbers that are not finite: where they are `named` the engine reads `{"number": "NaN"}` for one. There
+ * all numbers are doubles, and a BigInt is none.
  */
 export function json(name: string, value: unknown, named = false): string {
   const path: (string | number)[] = [];
@@ -21,6 +24,7 @@ export function json(name: string, value: unknown, named = false): string {
     const each = hasJson(said) ? said.toJSON() : said;
     if (path.length > DEEPEST) refuse(`at most ${DEEPEST} levels deep`, "more");
     if (typeof each === "string") return JSON.stringify(hasUtf8(each) ? each : refuse("text of a form in UTF-8", "half a surrogate pair"));
+    if (typeof each === "bigint" && named) return refuse("a number", "a BigInt");
     if (typeof each === "boolean" || typeof each === "bigint" || each === null) return String(each);
     if (typeof each === "number") {
       if (Number.isFinite(each)) return Object.is(each, -0) ? "-0" : String(each);
@@ -52,32 +56,49 @@ export function object<T extends object>(name: string, value: T): T {
   throw refusal("argument_invalid", `\`${name}\` must be a plain object; received ${kind(value)}`);
 }
 
-/** Returns a list. */
+/** Returns a list, which has a value at every place. */
 export function list<T>(name: string, values: readonly T[]): readonly T[] {
-  if (Array.isArray(values)) return values;
-  throw refusal("argument_invalid", `\`${name}\` must be an array; received ${kind(values)}`);
+  if (!Array.isArray(values)) throw refusal("argument_invalid", `\`${name}\` must be an array; received ${kind(values)}`);
+  for (let index = 0; index < values.length; index++) {
+    if (!(index in values)) throw refusal("argument_invalid", `\`${name}[${index}]\` must be a value; received a hole`);
+  }
+  return values as readonly T[];
 }
 
 /** Returns a text as it is: half a surrogate pair has no UTF-8, and another letter in its place would be a lie. */
 export function text(name: string, value: unknown): string {
   if (typeof value !== "string") throw refusal("argument_invalid", `\`${name}\` must be a text; received ${kind(value)}`);
+  if (value.length > LONGEST.text) {
+    throw refusal("argument_invalid", `\`${name}\` must be at most ${LONGEST.text} characters long; received ${value.length}`);
+  }
   if (hasUtf8(value)) return value;
   throw refusal("argument_invalid", `\`${name}\` must have a form in UTF-8; received half a surrogate pair`);
 }
 
 /** Returns bytes as they are. */
 export function bytes(name: string, value: unknown): Uint8Array {
-  if (value instanceof Uint8Array) return value;
-  throw refusal("argument_invalid", `\`${name}\` must be a Uint8Array; received ${kind(value)}`);
+  if (!(value instanceof Uint8Array)) throw refusal("argument_invalid", `\`${name}\` must be a Uint8Array; received ${kind(value)}`);
+  if (value.length <= LONGEST.bytes) return held(name, value);
+  throw refusal("argument_invalid", `\`${name}\` must be at most ${LONGEST.bytes} bytes; received ${value.length}`);
 }
 
 /** Returns numbers as they are: `null` is none, and not 0. */
 export function numbers(name: string, values: ArrayLike<number>): Float64Array {
-  // One whose memory was given away has none to read.
-  if (values instanceof Float64Array) return values.length === 0 ? new Float64Array(0) : values;
+  if (isNumbers(values)) held(name, values);
+  if (values instanceof Float64Array) return values;
   const isList = Array.isArray(values) || isNumbers(values);
   if (!isList) throw refusal("argument_invalid", `\`${name}\` must be numbers; received ${kind(values)}`);
   return Float64Array.from(values, (value, index) => number(`${name}[${index}]`, value));
+}
+
+/** Returns an array that still has its memory: one that was sent elsewhere has none to read. */
+function held<T extends ArrayBufferView>(name: string, view: T): T {
+  try {
+    new Uint8Array(view.buffer);
+  } catch {
+    throw refusal("argument_invalid", `\`${name}\` must have its memory; received an array whose memory was sent elsewhere`);
+  }
+  return view;
 }
 
 /** Returns a number as it is. */
@@ -94,10 +115,18 @@ export function integer(name: string, value: bigint | number): bigint {
   throw refusal("argument_invalid", `\`${name}\` must be ${wanted}; received ${kind(value)}`);
 }
 
+/** Returns a number of trials, which a record can say. */
+export function trials(name: string, value: bigint | number): bigint {
+  const found = integer(name, value);
+  if (found <= Number.MAX_SAFE_INTEGER) return found;
+  throw refusal("argument_invalid", `\`${name}\` must be at most 2^53 - 1; received ${found}`);
+}
+
 /** Returns a size, which is a whole number. */
 export function count(name: string, value: number): number {
-  if (Number.isInteger(value) && value >= 0 && value <= 0xffff_ffff) return value;
-  throw refusal("argument_invalid", `\`${name}\` must be a whole number; received ${kind(value)}`);
+  // In JSON a zero below zero is no whole number.
+  if (Number.isInteger(value) && value >= 0 && value < 2 ** 32 && !Object.is(value, -0)) return value;
+  throw refusal("argument_invalid", `\`${name}\` must be a whole number below 2^32; received ${kind(value)}`);
 }
 
 /** Returns the error that the engine, too, throws. */
@@ -107,7 +136,7 @@ export function refusal(slug: string, message: string): OpenOutcryError {
 
 /** Returns what a value is, in a word. */
 export function kind(value: unknown): string {
-  if (typeof value === "number" || typeof value === "bigint") return String(value);
+  if (typeof value === "number" || typeof value === "bigint") return Object.is(value, -0) ? "-0" : String(value);
   if (typeof value !== "object" || value === null) return value === null ? "null" : typeof value;
   if (Array.isArray(value)) return "an array";
   const { constructor } = value;
