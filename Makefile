@@ -89,8 +89,8 @@ test-train: $(TRAIN)/.built ## Train with Stable-Baselines3 and PufferLib, in an
 wasm: ## Build the engine for Node and browsers into rust/wasm/npm and the package
 	scripts/wasm
 
-# Not part of `test`: the engine is compiled for JavaScript (16 minutes from a clean clone on two busy cores) and for every
-# platform that this machine can link for (29 more), which takes longer than all of CI.
+# Not part of `test`: the engine is compiled for JavaScript (7 to 16 minutes from a clean clone on two cores) and for every
+# platform that this machine can link for (5 to 29 more), which takes longer than all of CI.
 test-everywhere: test-javascript ## Hold Node, Chromium and every package to the same bits
 	@$(MAKE) --no-print-directory packages
 
