@@ -90,7 +90,7 @@ wasm: ## Build the engine for Node and browsers into rust/wasm/npm and the packa
 	scripts/wasm
 
 # Not part of `test`: the engine is compiled for JavaScript (7 to 16 minutes from a clean clone on two cores) and for every
-# platform that this machine can link for (5 to 29 more), which takes longer than all of CI.
+# platform that this machine can link for (8 to 29 more), which takes longer than all of CI.
 test-everywhere: test-javascript ## Hold Node, Chromium and every package to the same bits
 	@$(MAKE) --no-print-directory packages
 
