@@ -17,7 +17,10 @@ fn config() -> ProptestConfig {
     let full = std::env::var("OPENOUTCRY_FULL").is_ok_and(|value| value == "1");
     let cases = if full { 10_000 } else { 500 };
     println!("{cases} cases of seed {SEED}");
-    ProptestConfig { cases, rng_seed: RngSeed::Fixed(SEED), failure_persistence: None, ..ProptestConfig::default() }
+    // What is left out grows with the cases, so a fixed bound is met by ten times as many.
+    let max_global_rejects = cases;
+    let rng_seed = RngSeed::Fixed(SEED);
+    ProptestConfig { cases, max_global_rejects, rng_seed, failure_persistence: None, ..ProptestConfig::default() }
 }
 
 /// Moments that a sample can have: kurtosis is at least 1 + skew^2.
@@ -103,8 +106,8 @@ proptest! {
     }
 
     #[test]
-    fn the_least_record_is_the_length_at_which_the_probability_is_reached(moments in moments(), benchmark in -0.6..0.4, confidence in 0.55..0.999) {
-        prop_assume!(moments.sharpe > benchmark + 1e-3);
+    fn the_least_record_is_the_length_at_which_the_probability_is_reached(moments in moments(), gap in 1e-3..1.0, confidence in 0.55..0.999) {
+        let benchmark = moments.sharpe - gap;
         let least = min_track_record(&moments, benchmark, confidence).unwrap();
         let of = |n_returns| probabilistic_sharpe(&Moments { n_returns, ..moments }, benchmark).unwrap();
         #[expect(clippy::cast_sign_loss, reason = "a length of at least 1")]
