@@ -95,6 +95,16 @@ pub struct StepCosts {
 }
 
 impl StepCosts {
+    /// Costs that nobody asked for.
+    pub(crate) const UNTOLD: Self = Self {
+        fee: f64::NAN,
+        slippage: f64::NAN,
+        impact: f64::NAN,
+        financing: f64::NAN,
+        borrow: f64::NAN,
+        liquidation: f64::NAN,
+    };
+
     /// The kinds, in the order of [`StepCosts::by_kind`].
     pub const KINDS: [&'static str; 6] = ["fee", "slippage", "impact", "financing", "borrow", "liquidation"];
 

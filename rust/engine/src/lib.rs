@@ -49,7 +49,7 @@ pub use event::{Event, LimitReason, RefusalReason, UnfilledReason};
 pub use fill_noise::FillKey;
 pub use limits::Limits;
 pub use logs::log_returns;
-pub use plain::{Growths, Observed, Orders, Pack, Tariff, Track, Whose, run_group, step_pack};
+pub use plain::{Growths, Observed, Orders, Pack, Spare, Tariff, Track, Whose, run_group, step_books, step_pack};
 pub use size::check_rows;
 pub use step::{Desk, Detail, Growth, MAX_ABS_WEIGHT, Rules, Stepped, step_once};
 pub use widen::widen_rows;

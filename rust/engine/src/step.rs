@@ -115,6 +115,8 @@ impl Rules {
 /// How much a step tells beside the money.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detail {
+    /// What a [`Growth`] is made of, and events other than fills; costs and interest are NaN.
+    Growth,
     /// Events other than fills; no average prices.
     Money,
     /// Every event, and average prices.
@@ -247,7 +249,7 @@ pub fn step_once(
         return Err(StepError::WeightCount { expected: market.n_symbols(), received: orders.len() });
     }
     desk.orders.as_flattened_mut()[..orders.len()].copy_from_slice(orders);
-    if desk.detail == Detail::Money
+    if desk.detail != Detail::Full
         && let Some(stepped) = plain::step(market, rules, book, desk)
     {
         return Ok(stepped);
@@ -282,11 +284,12 @@ pub fn step_once(
         liquidation: account.liquidation,
         ..fills.costs
     };
+    let tells = desk.detail != Detail::Growth;
     let stepped = Stepped {
         nav,
         reward: nav / book.nav - 1.0,
-        costs,
-        interest: accrual.interest(),
+        costs: if tells { costs } else { StepCosts::UNTOLD },
+        interest: if tells { accrual.interest() } else { f64::NAN },
         dividends: actions.dividends,
         settlement: actions.settlement,
         shortfall: account.shortfall,

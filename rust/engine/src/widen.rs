@@ -7,9 +7,9 @@ use crate::step::Desk;
 
 /// Writes rows of actions as f64, `stride` apart.
 ///
-/// Returns whether all are finite. A stride is the number of symbols, or [`Pack::stride`].
+/// Returns whether all are finite. A stride is the number of symbols, or [`Orders::stride`].
 ///
-/// [`Pack::stride`]: crate::Pack::stride
+/// [`Orders::stride`]: crate::Orders::stride
 pub fn widen_rows<T: Copy + Into<f64>>(
     actions: &[T],
     n_symbols: usize,
@@ -41,7 +41,11 @@ impl<T: Copy + Into<f64>> WithSimd for Widen<'_, T> {
             3 => widen_short::<T, 3, 4>(actions, orders),
             5 => widen_short::<T, 5, LANES>(actions, orders),
             6 => widen_short::<T, 6, LANES>(actions, orders),
-            _ => widen_short::<T, 7, LANES>(actions, orders),
+            7 => widen_short::<T, 7, LANES>(actions, orders),
+            _ => {
+                let rows = actions.chunks_exact(n_symbols).zip(orders.chunks_exact_mut(stride));
+                rows.fold(true, |finite, (actions, orders)| widen(actions, &mut orders[..n_symbols]) && finite)
+            }
         }
     }
 }

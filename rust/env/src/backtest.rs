@@ -179,7 +179,7 @@ impl<'a> Backtest<'a> {
     ///
     /// Returns an error if `orders` has the wrong length or holds an infinity.
     pub fn run_orders(&self, orders: Vec<f64>) -> Result<Run, StepError> {
-        let mut desk = Desk::new(self.data.n_symbols(), Detail::Money);
+        let mut desk = Desk::new(self.data.n_symbols(), Detail::Growth);
         let mut account = TableAccount::new(self, orders);
         for decision in 0..self.window.n_decisions() {
             account.advance(self, decision, &mut desk);
@@ -191,7 +191,7 @@ impl<'a> Backtest<'a> {
     ///
     /// Each runs as [`Backtest::run_orders`] would run it, to the same bits.
     pub fn run_tables(&self, tables: Vec<Vec<f64>>) -> Vec<Result<Run, StepError>> {
-        let mut desk = Desk::new(self.data.n_symbols(), Detail::Money);
+        let mut desk = Desk::new(self.data.n_symbols(), Detail::Growth);
         let mut runs = Vec::with_capacity(tables.len());
         let mut tables = tables.into_iter().peekable();
         while tables.peek().is_some() {

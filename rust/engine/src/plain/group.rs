@@ -18,7 +18,7 @@ use crate::step::Desk;
 /// What eight accounts are told to do, and of which of them to do it.
 #[derive(Clone, Copy, Debug)]
 pub struct Orders<'a> {
-    /// One weight per symbol, account after account [`Pack::stride`] apart.
+    /// One weight per symbol, account after account [`Orders::stride`] apart.
     ///
     /// NaN is a hold.
     ///
@@ -26,6 +26,16 @@ pub struct Orders<'a> {
     pub weights: &'a [f64],
     /// Bit k is set where account k is to be stepped.
     pub which: u8,
+}
+
+impl Orders<'_> {
+    /// Returns how far apart the first weights of two neighbours are.
+    ///
+    /// As many as a step takes at once: four, or whole blocks of eight.
+    #[must_use]
+    pub fn stride(n_symbols: usize) -> usize {
+        if n_symbols <= QUAD { QUAD } else { n_symbols.next_multiple_of(LANES) }
+    }
 }
 
 /// What the steps of eight accounts came to.

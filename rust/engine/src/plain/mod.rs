@@ -7,6 +7,7 @@
 
 mod abreast;
 mod account;
+mod books;
 mod group;
 mod observed;
 mod one;
@@ -14,16 +15,17 @@ mod order;
 mod pack;
 mod run;
 mod tape;
+mod trade;
 mod whose;
 
 use pulp::Simd;
 
-use crate::book::Book;
 use crate::dataset::Dataset;
 use crate::lanes::Block;
 use crate::simd::Vector;
-use crate::step::Rules;
+use crate::tables::Tables;
 
+pub use books::{Spare, step_books};
 pub use group::{Growths, Orders, step_pack};
 pub use observed::Observed;
 pub(crate) use one::step;
@@ -72,15 +74,10 @@ struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    #[inline(always)]
-    fn new(market: &'a Dataset, rules: &'a Rules, book: &Book) -> Self {
-        Self::at(market, rules, book.bar)
-    }
-
     /// Returns the rows of decisions at the close of a bar.
     #[inline(always)]
-    fn at(market: &'a Dataset, rules: &'a Rules, decided: usize) -> Self {
-        let (bar, tables) = (decided + 1, rules.tables.as_deref());
+    fn at(market: &'a Dataset, tables: Option<&'a Tables>, decided: usize) -> Self {
+        let bar = decided + 1;
         Self {
             decided: market.closes(decided),
             fill: market.fill_prices(bar),

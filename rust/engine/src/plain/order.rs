@@ -12,6 +12,7 @@ use crate::step::{MAX_ABS_WEIGHT, Rules};
 /// The numbers of the rules, in every element of a vector.
 #[derive(Clone, Copy)]
 pub(crate) struct Terms<S: Simd> {
+    pub(crate) simd: S,
     pub(crate) nowhere: Mask<S>,
     pub(crate) zero: Vector<S>,
     pub(crate) one: Vector<S>,
@@ -96,6 +97,7 @@ impl<S: Simd> Terms<S> {
         let splat = |value| Vector::splat(simd, value);
         let each = |number| whose.vector(simd, index, number);
         Self {
+            simd,
             nowhere: Mask::none(simd),
             zero: splat(0.0),
             one: splat(1.0),

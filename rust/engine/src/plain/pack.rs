@@ -4,7 +4,6 @@ use crate::book::{Book, MAX_NAV};
 use crate::dataset::Dataset;
 use crate::error::StepError;
 use crate::lanes::{Block, LANES, each};
-use crate::plain::tape::QUAD;
 
 /// Eight accounts of at most eight symbols.
 ///
@@ -36,16 +35,6 @@ impl Default for Pack {
 }
 
 impl Pack {
-    /// Returns how far apart the first numbers of two neighbours are.
-    ///
-    /// That is in an array of `n_symbols` numbers of each account.
-    ///
-    /// They are as many as a step takes at once: four or eight.
-    #[must_use]
-    pub fn stride(n_symbols: usize) -> usize {
-        if n_symbols <= QUAD { QUAD } else { LANES }
-    }
-
     /// Returns the bar of an account.
     #[must_use]
     pub fn bar(&self, account: usize) -> usize {

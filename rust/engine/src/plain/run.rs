@@ -103,7 +103,7 @@ impl<const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool> Wit
             for (symbol, asked) in asked.iter_mut().enumerate().take(n) {
                 *asked = each(|a| tracks[a].orders[n_steps * n + symbol]);
             }
-            let rows = Rows::at(market, rules, first + n_steps);
+            let rows = Rows::at(market, rules.tables.as_deref(), first + n_steps);
             let mut fits = true;
             for index in 0..LANES / S::F64_LANES {
                 let part = Part { simd, index };

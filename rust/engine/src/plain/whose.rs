@@ -7,6 +7,7 @@ use crate::limits::Limits;
 use crate::simd::Vector;
 use crate::sizing::GROSS_TOLERANCE;
 use crate::step::{Rates, Rules};
+use crate::tables::Tables;
 
 /// A number of the rules that a step reads.
 #[derive(Clone, Copy)]
@@ -135,14 +136,25 @@ pub enum Whose<'a> {
     One(&'a Rules),
     /// Those of each, by account.
     Each(&'a Tariff),
+    /// Those of one of them, as of all.
+    Of(&'a Tariff, usize),
 }
 
 impl Whose<'_> {
+    /// Returns what the rules come to in each bar; accounts whose rules differ share no such tables.
+    #[inline(always)]
+    pub(crate) fn tables(&self) -> Option<&Tables> {
+        match self {
+            Self::One(rules) => rules.tables.as_deref(),
+            _ => None,
+        }
+    }
+
     #[inline(always)]
     pub(crate) fn traits(self) -> Traits {
         match self {
             Self::One(rules) => rules.traits,
-            Self::Each(tariff) => tariff.traits,
+            Self::Each(tariff) | Self::Of(tariff, _) => tariff.traits,
         }
     }
 
@@ -152,6 +164,16 @@ impl Whose<'_> {
         match self {
             Self::One(rules) => Vector::splat(simd, number.of(rules)),
             Self::Each(tariff) => Vector::new(simd, S::as_simd_f64s(&tariff.numbers[number as usize]).0[index]),
+            Self::Of(tariff, account) => Vector::splat(simd, tariff.numbers[number as usize][account]),
+        }
+    }
+
+    /// Returns the rules of one account.
+    #[inline(always)]
+    pub(crate) fn of(self, account: usize) -> Self {
+        match self {
+            Self::Each(tariff) => Self::Of(tariff, account),
+            shared => shared,
         }
     }
 }

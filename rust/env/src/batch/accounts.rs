@@ -32,11 +32,6 @@ impl Accounts {
         Self::Packs(packs.collect())
     }
 
-    /// Returns how many weights lie between those of one account and the next.
-    pub(crate) fn stride(&self, n_symbols: usize) -> usize {
-        if matches!(self, Self::Packs(_)) { Pack::stride(n_symbols) } else { n_symbols }
-    }
-
     pub(crate) fn bar(&self, i: usize) -> usize {
         match self {
             Self::Packs(packs) => packs[i / LANES].bar(i % LANES),

@@ -13,7 +13,7 @@ mod share;
 use std::sync::Arc;
 
 use openoutcry_engine::lanes::LANES;
-use openoutcry_engine::{Book, Desk, Detail, FillKey, Rules, StepError, widen_rows};
+use openoutcry_engine::{Book, Desk, Detail, FillKey, Orders, Rules, Spare, StepError, widen_rows};
 
 use accounts::Accounts;
 pub use buffers::{Arrays, Outcome, Seen};
@@ -92,10 +92,11 @@ impl Batch {
             let window = crews[i / LANES].begin(i % LANES, story, (1.0, 0), &settings);
             books.push(Book::new(markets[members[i].0].data(), window.start));
         }
-        let seat = Seat { desk: Desk::new(n_symbols, Detail::Money), book: books[0].clone() };
+        let spare = Spare::new(n_symbols);
+        let seat = Seat { desk: Desk::new(n_symbols, Detail::Growth), book: books[0].clone(), spare };
         let accounts = Accounts::new(books);
         Ok(Self {
-            orders: vec![0.0; lanes.len() * accounts.stride(n_symbols)],
+            orders: vec![0.0; lanes.len() * Orders::stride(n_symbols)],
             crews,
             stories,
             accounts,
@@ -239,7 +240,7 @@ impl Batch {
         {
             return Err(length("hold", actions.len(), hold.len()));
         }
-        let stride = self.accounts.stride(n_symbols);
+        let stride = Orders::stride(n_symbols);
         if !widen_rows(actions, n_symbols, &mut self.orders, stride, &self.seats[0].desk) {
             let index = actions.iter().position(|weight| !(*weight).into().is_finite()).unwrap_or(0);
             let (lane, symbol) = (index / n_symbols, index % n_symbols);

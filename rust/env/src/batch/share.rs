@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use openoutcry_engine::lanes::LANES;
-use openoutcry_engine::{Book, Desk, Growth, Growths, Orders, Pack, Rules, StepError, step_once, step_pack};
+use openoutcry_engine::{
+    Book, Desk, Growth, Growths, Orders, Pack, Rules, Spare, StepError, step_books, step_once, step_pack,
+};
 
 use crate::batch::accounts::AccountsMut;
 use crate::batch::lane::{Crew, Story, Told};
@@ -33,6 +35,8 @@ pub(super) struct Share<'a> {
 pub(super) struct Seat {
     pub(super) desk: Desk,
     pub(super) book: Book,
+    /// Where accounts of many symbols are carried to.
+    pub(super) spare: Spare,
 }
 
 /// What a thread is to do, and what came of it.
@@ -111,7 +115,7 @@ impl<'a> Share<'a> {
     }
 
     pub(super) fn advance(mut self, seat: &mut Seat) -> Result<(), BatchError> {
-        let (stride, n_symbols) = (self.stride(), self.n_symbols());
+        let stride = self.stride();
         let (crews, stories) = (std::mem::take(&mut self.crews), std::mem::take(&mut self.stories));
         let orders = std::mem::take(&mut self.orders);
         let members = crews.iter_mut().zip(stories.chunks_mut(LANES)).enumerate();
@@ -124,13 +128,8 @@ impl<'a> Share<'a> {
             }
             AccountsMut::Books(books) => {
                 let rows = books.chunks_mut(LANES).zip(orders.chunks_mut(LANES * stride));
-                for ((c, (crew, stories)), (books, orders)) in members.zip(rows) {
-                    let players = books.iter_mut().zip(stories).zip(orders.chunks_exact_mut(n_symbols));
-                    for (place, ((book, story), orders)) in players.enumerate() {
-                        let mut player = Player { i: c * LANES + place, place, crew, story, book };
-                        let told = self.step_alone(&mut player, orders, &mut seat.desk)?;
-                        self.tell(player, told);
-                    }
+                for ((c, members), (books, orders)) in members.zip(rows) {
+                    self.step_in_turn(c * LANES, books, members, orders, seat)?;
                 }
             }
         }
@@ -147,10 +146,9 @@ impl<'a> Share<'a> {
         orders: &mut [f64],
         seat: &mut Seat,
     ) -> Result<(), BatchError> {
-        let asks = matches!(self.settings.reward, Reward::Turnover { .. });
-        let mut growths = Growths { rewards: [0.0; LANES], turnovers: asks.then_some([0.0; LANES]) };
+        let mut growths = self.growths();
         let stepped = self.step_plain(first, pack, crew, orders, &mut growths, seat);
-        let rewards = self.rewards(stepped, &growths, pack, stories, &seat.desk);
+        let rewards = self.rewards(stepped, &growths, |place| pack.nav(place), stories, &seat.desk);
         let over = crew.close_all(stepped, pack.bars());
         let restarts = if self.settings.autoreset == Autoreset::SameStep { over } else { 0 };
         let told = if self.seen.write_bars(first, pack.bars()) { stepped & !restarts } else { 0 };
@@ -173,6 +171,54 @@ impl<'a> Share<'a> {
         Ok(())
     }
 
+    /// Steps up to eight lanes of many symbols: what is plain in one go, the others alone.
+    #[inline]
+    fn step_in_turn(
+        &mut self,
+        first: usize,
+        books: &mut [Book],
+        (crew, stories): (&mut Crew, &mut [Story]),
+        orders: &mut [f64],
+        seat: &mut Seat,
+    ) -> Result<(), BatchError> {
+        let (n_symbols, stride) = (self.n_symbols(), orders.len() / stories.len());
+        let mut growths = self.growths();
+        let market = &self.markets[crew.market(0)];
+        let which = crew.kin & !crew.done();
+        self.hold(orders, stride, |place, symbol| books[place].weight(symbol));
+        let asked = Orders { weights: orders, which };
+        let told = (&mut seat.spare, &seat.desk);
+        let stepped = step_books(market.data(), crew.whose(self.rules), books, asked, &mut growths, told);
+        let rewards = self.rewards(stepped, &growths, |place| books[place].nav(), stories, &seat.desk);
+        let bars = std::array::from_fn(|place| books.get(place).map_or(0, Book::bar));
+        let over = crew.close_all(stepped, &bars);
+        for (place, (book, story)) in books.iter_mut().zip(stories).enumerate() {
+            let mut player = Player { i: first + place, place, crew, story, book };
+            let told = if stepped >> place & 1 == 1 {
+                Told { reward: rewards[place], truncated: over >> place & 1 == 1, ..Told::default() }
+            } else {
+                self.step_alone(&mut player, &mut orders[place * stride..][..n_symbols], &mut seat.desk)?
+            };
+            self.tell(player, told);
+        }
+        Ok(())
+    }
+
+    /// Returns where it goes what steps made side by side came to.
+    fn growths(&self) -> Growths {
+        let asks = matches!(self.settings.reward, Reward::Turnover { .. });
+        Growths { rewards: [0.0; LANES], turnovers: asks.then_some([0.0; LANES]) }
+    }
+
+    /// Lets orders within the no-trade band of what is held be holds.
+    fn hold(&self, orders: &mut [f64], stride: usize, weight: impl Fn(usize, usize) -> f64) {
+        if self.settings.no_trade_band > 0.0 {
+            for (place, row) in orders.chunks_exact_mut(stride).enumerate() {
+                hold_within(self.settings.no_trade_band, |symbol| weight(place, symbol), row);
+            }
+        }
+    }
+
     /// Makes the plain steps of a pack, and returns of whom.
     ///
     /// Writes what is seen of their accounts, if that is weights and cash.
@@ -187,13 +233,9 @@ impl<'a> Share<'a> {
         seat: &Seat,
     ) -> u8 {
         let market = &self.markets[crew.market(0)];
-        let stride = Pack::stride(market.data().n_symbols());
+        let stride = Orders::stride(market.data().n_symbols());
         let n_lanes = orders.len() / stride;
-        if self.settings.no_trade_band > 0.0 {
-            for (place, row) in orders.chunks_exact_mut(stride).enumerate() {
-                hold_within(self.settings.no_trade_band, |symbol| pack.weight(place, symbol), row);
-            }
-        }
+        self.hold(orders, stride, |place, symbol| pack.weight(place, symbol));
         // The last pack may have room left.
         let mut padded: [f64; LANES * LANES];
         let weights = if n_lanes == LANES {
@@ -210,7 +252,14 @@ impl<'a> Share<'a> {
 
     /// Returns what the steps made side by side are worth.
     #[inline]
-    fn rewards(&self, stepped: u8, growths: &Growths, pack: &Pack, stories: &mut [Story], desk: &Desk) -> [f64; LANES] {
+    fn rewards(
+        &self,
+        stepped: u8,
+        growths: &Growths,
+        nav: impl Fn(usize) -> f64,
+        stories: &mut [Story],
+        desk: &Desk,
+    ) -> [f64; LANES] {
         let scheme = self.settings.reward;
         match scheme {
             Reward::Simple => growths.rewards,
@@ -221,7 +270,7 @@ impl<'a> Share<'a> {
                 for (k, story) in stories.iter_mut().enumerate().filter(|(k, _)| stepped >> k & 1 == 1) {
                     let turnover = growths.turnovers.map_or(0.0, |turnovers| turnovers[k]);
                     let reward = growths.rewards[k];
-                    let growth = Growth { nav: pack.nav(k), reward, turnover };
+                    let growth = Growth { nav: nav(k), reward, turnover };
                     rewards[k] = scheme.of_growth(growth, &mut story.memory);
                 }
                 rewards

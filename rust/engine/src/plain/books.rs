@@ -1,0 +1,189 @@
+//! Plain steps of eight accounts of many symbols, each at a bar of its own.
+//!
+//! The symbols of an account are traded side by side, one account after the other; what is done once for an account is
+//! then done for all of them at once.
+
+use pulp::{Simd, WithSimd};
+
+use crate::book::Book;
+use crate::dataset::Dataset;
+use crate::lanes::{self, Block, LANES};
+use crate::plain::abreast::Part;
+use crate::plain::account::{Dues, Sums, settle};
+use crate::plain::group::{Growths, Orders};
+use crate::plain::order::Terms;
+use crate::plain::tape::{quad_of, turn};
+use crate::plain::trade::{Totals, Trade, weigh};
+use crate::plain::whose::Whose;
+use crate::plain::{Features, Rows, total};
+use crate::simd::{Layout, Vector, store};
+use crate::step::Desk;
+
+/// Room for what eight accounts would hold, until it is known that they do.
+#[derive(Clone, Debug)]
+pub struct Spare {
+    shares: [Vec<Block>; LANES],
+    marks: [Vec<Block>; LANES],
+}
+
+impl Spare {
+    /// Returns room for accounts of `n_symbols`.
+    #[must_use]
+    pub fn new(n_symbols: usize) -> Self {
+        let rows = || std::array::from_fn(|_| vec![[0.0; LANES]; lanes::n_blocks(n_symbols)]);
+        Self { shares: rows(), marks: rows() }
+    }
+}
+
+/// Steps those of at most eight accounts whose step is plain.
+///
+/// Returns which, a bit an account. `step_once` gives the others, and these, the same numbers. The others are as they
+/// were, and what is told of them is nothing. The weights of an account begin [`Orders::stride`] after those of the one
+/// before.
+///
+/// # Panics
+///
+/// Panics if an account is at the last bar of the data, a weight is missing, or `spare` is for fewer symbols.
+pub fn step_books(
+    market: &Dataset,
+    rules: Whose<'_>,
+    books: &mut [Book],
+    orders: Orders<'_>,
+    growths: &mut Growths,
+    (spare, desk): (&mut Spare, &Desk),
+) -> u8 {
+    let Some(Features { gaps, varies, owes }) = Features::of(market, rules) else { return 0 };
+    let run = match (gaps, varies, owes) {
+        (false, false, false) => run::<false, false, false>,
+        (false, false, true) => run::<false, false, true>,
+        (false, true, false) => run::<false, true, false>,
+        (false, true, true) => run::<false, true, true>,
+        (true, false, _) => run::<true, false, true>,
+        (true, true, _) => run::<true, true, true>,
+    };
+    run(Crew { market, rules, books, orders, growths, spare }, desk)
+}
+
+fn run<const GAPS: bool, const VARIES: bool, const OWES: bool>(crew: Crew<'_>, desk: &Desk) -> u8 {
+    desk.arch.dispatch(Plain::<GAPS, VARIES, OWES>(crew))
+}
+
+/// What [`step_books`] is given.
+struct Crew<'b> {
+    market: &'b Dataset,
+    rules: Whose<'b>,
+    books: &'b mut [Book],
+    orders: Orders<'b>,
+    growths: &'b mut Growths,
+    spare: &'b mut Spare,
+}
+
+/// The features of a step are those of [`Terms::fill`].
+struct Plain<'b, const GAPS: bool, const VARIES: bool, const OWES: bool>(Crew<'b>);
+
+/// What the fills of eight accounts came to: of each sum the contract's lanes, account by account.
+type Sheet = Totals<[Block; LANES]>;
+
+impl<const GAPS: bool, const VARIES: bool, const OWES: bool> WithSimd for Plain<'_, GAPS, VARIES, OWES> {
+    type Output = u8;
+
+    // No closure here holds a vector: it would be a call, and compiled for the least of machines.
+    #[inline(always)]
+    fn with_simd<S: Simd>(mut self, simd: S) -> u8 {
+        let (mut sheet, mut stepped) = (Totals::of([[0.0; LANES]; LANES]), 0);
+        let (which, market, rules) = (self.0.orders.which, self.0.market, self.0.rules);
+        let mut terms = Terms::of(simd, rules.of(0), 0);
+        for account in (0..self.0.books.len()).filter(|account| which >> account & 1 == 1) {
+            if matches!(rules, Whose::Each(_)) {
+                terms = Terms::of(simd, rules.of(account), 0);
+            }
+            if !market.has_actions(self.0.books[account].bar + 1) {
+                stepped |= self.trade(&terms, account, None, &mut sheet);
+            }
+        }
+        let (mut cash, mut nav) = ([0.0; LANES], [1.0; LANES]);
+        for ((cash, nav), book) in cash.iter_mut().zip(&mut nav).zip(&*self.0.books) {
+            (*cash, *nav) = (book.cash, book.nav);
+        }
+        for index in 0..LANES / S::F64_LANES {
+            let (first, part) = (index * S::F64_LANES, Part { simd, index });
+            let dues = Dues::of(simd, market, rules, index);
+            let (added, kept) = (part.total(&sheet.added), part.total(&sheet.kept));
+            let (scale, exceeds) = dues.scale(simd, added, kept);
+            let scaled = exceeds.and(added.exceeds(terms.zero));
+            if scaled.any() {
+                let (which, mut scales) = (scaled.bits() << first & stepped, [0.0; LANES]);
+                store(&mut scales, index, scale);
+                stepped &= !which;
+                for account in (0..self.0.books.len()).filter(|account| which >> account & 1 == 1) {
+                    let terms = Terms::of(simd, rules.of(account), 0);
+                    stepped |= self.trade(&terms, account, Some(scales[account]), &mut sheet);
+                }
+            }
+            let sums = part.sums::<OWES>(&sheet.money);
+            let settled = settle::<S, OWES, false>(simd, &dues, (part.vector(&cash), part.vector(&nav)), sums);
+            store(&mut self.0.growths.rewards, index, settled.reward);
+            if let Some(turnovers) = &mut self.0.growths.turnovers {
+                store(turnovers, index, settled.turnover);
+            }
+            store(&mut cash, index, settled.cash);
+            store(&mut nav, index, settled.nav);
+            if settled.misfit.any() {
+                stepped &= !(settled.misfit.bits() << first);
+            }
+        }
+        let Crew { books, spare, .. } = self.0;
+        let layout = Layout::<S, false>::new(simd, market.n_symbols());
+        for (account, book) in books.iter_mut().enumerate().filter(|(account, _)| stepped >> account & 1 == 1) {
+            (book.bar, book.cash, book.nav) = (book.bar + 1, cash[account], nav[account]);
+            std::mem::swap(&mut book.shares, &mut spare.shares[account]);
+            std::mem::swap(&mut book.marks, &mut spare.marks[account]);
+            weigh(layout, book);
+        }
+        stepped
+    }
+}
+
+impl<const GAPS: bool, const VARIES: bool, const OWES: bool> Plain<'_, GAPS, VARIES, OWES> {
+    /// Trades one account and leaves what came of it in `sheet` and in the room that is spare.
+    ///
+    /// Returns its bit, if its orders can be filled whole.
+    #[inline(always)]
+    fn trade<S: Simd>(&mut self, terms: &Terms<S>, account: usize, scale: Option<f64>, sheet: &mut Sheet) -> u8 {
+        let Crew { market, rules, books, orders, spare, .. } = &mut self.0;
+        let (book, n_blocks) = (&books[account], lanes::n_blocks(market.n_symbols()));
+        let asked = &orders.weights.as_chunks().0[account * n_blocks..][..n_blocks];
+        let after = (&mut spare.shares[account][..], &mut spare.marks[account][..]);
+        let layout = Layout::<S, false>::new(terms.simd, market.n_symbols());
+        let trade = Trade { layout, terms: *terms, rows: Rows::at(market, rules.tables(), book.bar) };
+        let Some(totals) = trade.run::<GAPS, VARIES, OWES, false>(asked, book, after, scale) else { return 0 };
+        sheet.put(account, &totals);
+        1 << account
+    }
+}
+
+impl<S: Simd> Part<S> {
+    /// Returns the total of one sum of each account, in the contract's order.
+    #[inline(always)]
+    fn total(self, sheet: &[Block; LANES]) -> Vector<S> {
+        let first = self.index * S::F64_LANES;
+        let [a, b, c, d] = turn(self.simd, |account| quad_of(&sheet[first + account], 0));
+        let [e, f, g, h] = turn(self.simd, |account| quad_of(&sheet[first + account], 1));
+        total(Vector::splat(self.simd, 0.0), &[a, b, c, d, e, f, g, h])
+    }
+
+    #[inline(always)]
+    fn sums<const OWES: bool>(self, sheet: &Sums<[Block; LANES]>) -> Sums<Vector<S>> {
+        let zero = Vector::splat(self.simd, 0.0);
+        Sums {
+            flow: self.total(&sheet.flow),
+            traded: self.total(&sheet.traded),
+            // What is told of the costs alone moves no money.
+            slipped: zero,
+            pushed: zero,
+            short: if OWES { self.total(&sheet.short) } else { zero },
+            value: self.total(&sheet.value),
+            gross: if OWES { self.total(&sheet.gross) } else { zero },
+        }
+    }
+}

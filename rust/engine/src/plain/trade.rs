@@ -1,0 +1,141 @@
+//! Steps 2 to 13 of one account: its symbols side by side.
+
+use pulp::Simd;
+
+use crate::book::Book;
+use crate::lanes::{Block, LANES};
+use crate::plain::Rows;
+use crate::plain::account::Sums;
+use crate::plain::order::{Depth, Order, Terms};
+use crate::simd::{Layout, Row, store};
+
+/// What the orders of an account are carried out with.
+pub(crate) struct Trade<'a, S: Simd, const ONE: bool> {
+    pub(crate) layout: Layout<S, ONE>,
+    pub(crate) terms: Terms<S>,
+    pub(crate) rows: Rows<'a>,
+}
+
+/// What fills came to, each sum in the contract's lanes.
+pub(crate) struct Totals<V> {
+    pub(crate) money: Sums<V>,
+    /// Gross weights, new and already held, before any scaling.
+    pub(crate) added: V,
+    pub(crate) kept: V,
+}
+
+impl<V: Copy> Totals<V> {
+    /// Returns totals that are all one.
+    #[inline(always)]
+    pub(crate) fn of(one: V) -> Self {
+        let money = Sums { flow: one, traded: one, slipped: one, pushed: one, short: one, value: one, gross: one };
+        Self { money, added: one, kept: one }
+    }
+}
+
+impl Totals<[Block; LANES]> {
+    /// Writes those totals of an account that move money.
+    #[inline(always)]
+    pub(crate) fn put(&mut self, account: usize, of: &Totals<Block>) {
+        (self.added[account], self.kept[account]) = (of.added, of.kept);
+        (self.money.flow[account], self.money.traded[account]) = (of.money.flow, of.money.traded);
+        (self.money.value[account], self.money.gross[account]) = (of.money.value, of.money.gross);
+        self.money.short[account] = of.money.short;
+    }
+}
+
+impl<S: Simd, const ONE: bool> Trade<'_, S, ONE> {
+    /// Cuts, sizes and fills every order and marks every position; they go where they are given room.
+    ///
+    /// What is new of a weight is scaled by `scale`, if there is one. Returns nothing where a weight is cut or refused,
+    /// or an order cannot be filled whole. With `TELLS` it says what was paid for what; the others are as in
+    /// [`Terms::fill`].
+    #[inline(always)]
+    pub(crate) fn run<const GAPS: bool, const VARIES: bool, const OWES: bool, const TELLS: bool>(
+        &self,
+        asked: &[Block],
+        book: &Book,
+        (shares_after, marks_after): (&mut [Block], &mut [Block]),
+        scale: Option<f64>,
+    ) -> Option<Totals<Block>> {
+        let Self { layout, terms, rows } = self;
+        let (asked, current) = (layout.row(asked), layout.row(&book.weights));
+        let (held, marks) = (layout.row(&book.shares), layout.row(&book.marks));
+        let (decided, fills, closes) = (layout.row(rows.decided), layout.row(rows.fill), layout.row(rows.close));
+        let row = |blocks: Option<_>| blocks.map(|blocks| layout.row(blocks));
+        let (slippage, volume) = (row(rows.slippage), row(rows.volume));
+        let ratios = rows.ratios.map(|(ratio, root)| (layout.row(ratio), layout.row(root)));
+        let (shares_after, marks_after) = (layout.row_mut(shares_after), layout.row_mut(marks_after));
+        let (nav, scale) = (layout.splat(book.nav), scale.map(|scale| layout.splat(scale)));
+        let (mut sums, mut misfit) = ([[0.0; LANES]; 9], terms.nowhere);
+        // Lane by lane, so that a sum stays in one register.
+        let mut lane = 0;
+        while lane < layout.n_lanes {
+            let (mut lanes, mut added, mut kept) = ([terms.zero; 7], terms.zero, terms.zero);
+            let mut i = lane;
+            while i < layout.n {
+                let cut = terms.cut(asked.get(i), current.get(i));
+                let mut target = cut.target;
+                // Not `map_or`, which is a call and hands vectors over by way of memory.
+                if let Some(scale) = scale {
+                    target = terms.scale(target, current.get(i), scale);
+                }
+                let order = Order {
+                    asked: asked.get(i),
+                    target,
+                    current: current.get(i),
+                    held: held.get(i),
+                    // Where nothing is missing the mark is the close: one row for all accounts.
+                    mark: if GAPS { marks.get(i) } else { decided.get(i) },
+                    nav,
+                    decided: decided.get(i),
+                    fill: fills.get(i),
+                    close: closes.get(i),
+                };
+                let at = |row: Option<Row<'_, S>>| row.map(|row| row.get(i));
+                let depth = Depth {
+                    slippage: at(slippage),
+                    volume: at(volume),
+                    ratio: ratios.map(|(ratio, root)| (ratio.get(i), root.get(i))),
+                };
+                let fill = terms.fill::<GAPS, VARIES, OWES>(&order, depth);
+                misfit = misfit.or(cut.lost).or(cut.odd);
+                misfit = if GAPS || VARIES { misfit.or(fill.misfit) } else { misfit };
+                let (slipped, pushed) = if TELLS { (fill.slipped, fill.pushed) } else { (terms.zero, terms.zero) };
+                let parts = [fill.flow, fill.traded, slipped, pushed, fill.short, fill.value, fill.gross];
+                for (sum, part) in lanes.iter_mut().zip(parts) {
+                    *sum = *sum + part;
+                }
+                (added, kept) = (added + cut.added, kept + cut.kept);
+                shares_after[i] = fill.shares.value();
+                marks_after[i] = fill.mark.value();
+                i += layout.per_block;
+            }
+            for (sum, of) in sums.iter_mut().zip(lanes) {
+                store(sum, lane, of);
+            }
+            store(&mut sums[7], lane, added);
+            store(&mut sums[8], lane, kept);
+            lane += 1;
+        }
+        if misfit.any() {
+            return None;
+        }
+        let [flow, traded, slipped, pushed, short, value, gross, added, kept] = sums;
+        Some(Totals { money: Sums { flow, traded, slipped, pushed, short, value, gross }, added, kept })
+    }
+}
+
+/// Brings the weights of an account up to its shares, marks and NAV.
+#[inline(always)]
+pub(crate) fn weigh<S: Simd, const ONE: bool>(layout: Layout<S, ONE>, book: &mut Book) {
+    let (shares, marks) = (layout.row(&book.shares), layout.row(&book.marks));
+    let weights = layout.row_mut(&mut book.weights);
+    let (zero, nav) = (layout.splat(0.0), layout.splat(book.nav));
+    let mut i = 0;
+    while i < layout.n {
+        let held = shares.get(i);
+        weights[i] = held.equals(zero).select(zero, held * marks.get(i) / nav).value();
+        i += 1;
+    }
+}
