@@ -78,7 +78,7 @@ impl Memory {
     }
 }
 
-fn batch(market: &Arc<Market>, autoreset: Autoreset, n_threads: usize) -> Batch {
+fn batch(market: &Arc<Market>, autoreset: Autoreset, (n_threads, streamed_len): (usize, usize)) -> Batch {
     let costs = CostModel { fee_bps: 5.0, slippage_bps: 2.0, impact_bps: 10.0, ..CostModel::zero() };
     let settings = Settings {
         windows: vec![Windows::Random {
@@ -93,6 +93,7 @@ fn batch(market: &Arc<Market>, autoreset: Autoreset, n_threads: usize) -> Batch 
         max_episode_steps: usize::MAX,
         n_threads,
         cells_a_thread: 1,
+        streamed_len,
         seed: 1,
     };
     let terms = Terms { costs, limits: Limits::default() };
@@ -102,10 +103,10 @@ fn batch(market: &Arc<Market>, autoreset: Autoreset, n_threads: usize) -> Batch 
 /// Returns how many times memory was taken in `N_STEPS` steps.
 ///
 /// As many of them went before to warm up.
-fn allocations(market: &Arc<Market>, kind: Kind, autoreset: Autoreset, n_threads: usize) -> usize {
+fn allocations(market: &Arc<Market>, kind: Kind, autoreset: Autoreset, ways: (usize, usize)) -> usize {
     let n_symbols = market.data().n_symbols();
     let (mut batch, mut memory, mut last) =
-        (batch(market, autoreset, n_threads), Memory::new(market), Memory::new(market));
+        (batch(market, autoreset, ways), Memory::new(market), Memory::new(market));
     let mut rewards = vec![0.0; N_LANES];
     let mut flags = [(); 3].map(|()| vec![false; N_LANES]);
     // Gross above 1 in some lanes and shorts in others, so that limits are told of.
@@ -134,8 +135,8 @@ fn a_step_of_a_batch_takes_no_memory() {
         let market = Arc::new(Market::new(Arc::new(Dataset::synthetic(n_symbols, 200, 3).expect("a market"))));
         for kind in [Kind::Flat, Kind::Dict, Kind::Cursor] {
             for autoreset in [Autoreset::NextStep, Autoreset::SameStep, Autoreset::Disabled] {
-                for n_threads in [1, 2] {
-                    let taken = allocations(&market, kind, autoreset, n_threads);
+                for (n_threads, streamed_len) in [(1, usize::MAX), (1, 0), (2, 0)] {
+                    let taken = allocations(&market, kind, autoreset, (n_threads, streamed_len));
                     assert_eq!(taken, 0, "{n_symbols} symbols, {kind:?}, {autoreset:?}, {n_threads} threads");
                 }
             }

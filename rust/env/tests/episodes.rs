@@ -168,6 +168,7 @@ fn settings(windows: Windows, autoreset: Autoreset) -> Settings {
         max_episode_steps: usize::MAX,
         n_threads: 1,
         cells_a_thread: 1,
+        streamed_len: Settings::STREAMED_LEN,
         seed: 5,
     }
 }

@@ -67,21 +67,18 @@ impl Market {
     #[inline]
     pub fn observe_flat(&self, book: &Book, lookback: usize, flat: &mut [f32]) {
         let (history, account) = flat.split_at_mut(lookback * self.data.n_symbols());
-        self.observe_returns(book.bar(), history);
+        let (missing, known) = self.window(book.bar(), lookback);
+        history[..missing].fill(0.0);
+        history[missing..].copy_from_slice(known);
         observe_account(book, account);
     }
 
-    /// Writes the last log returns as of a bar, oldest first.
+    /// Returns the last log returns as of a bar, oldest first, and how many are missing before them.
     #[inline]
-    pub(crate) fn observe_returns(&self, bar: usize, history: &mut [f32]) {
-        let known = (bar + 1) * self.data.n_symbols();
-        if known >= history.len() {
-            history.copy_from_slice(&self.returns[known - history.len()..known]);
-        } else {
-            let (before, shown) = history.split_at_mut(history.len() - known);
-            before.fill(0.0);
-            shown.copy_from_slice(&self.returns[..known]);
-        }
+    pub(crate) fn window(&self, bar: usize, lookback: usize) -> (usize, &[f32]) {
+        let (known, asked) = ((bar + 1) * self.data.n_symbols(), lookback * self.data.n_symbols());
+        let first = known.saturating_sub(asked);
+        (asked - (known - first), &self.returns[first..known])
     }
 }
 

@@ -9,6 +9,7 @@ mod market;
 mod pool;
 mod settings;
 mod share;
+mod streamed;
 
 use std::sync::Arc;
 
@@ -22,6 +23,7 @@ pub use market::{Market, observe_account};
 use pool::Pool;
 pub use settings::{Autoreset, BatchError, Settings, Terms};
 use share::{Part, Seat, Share};
+use streamed::Streamed;
 
 use crate::episode::check_lookback;
 
@@ -93,7 +95,8 @@ impl Batch {
             books.push(Book::new(markets[members[i].0].data(), window.start));
         }
         let spare = Spare::new(n_symbols);
-        let seat = Seat { desk: Desk::new(n_symbols, Detail::Growth), book: books[0].clone(), spare };
+        let rows = vec![0.0; Streamed::n_waiting(&markets[0], settings.lookback)];
+        let seat = Seat { desk: Desk::new(n_symbols, Detail::Growth), book: books[0].clone(), spare, rows };
         let accounts = Accounts::new(books);
         Ok(Self {
             orders: vec![0.0; lanes.len() * Orders::stride(n_symbols)],
@@ -279,6 +282,7 @@ impl Batch {
             return Err(length(name, expected, received));
         }
         let (n_lanes, first_lane) = (self.n_lanes(), 0);
+        let streams = matches!(&seen, Seen::Flat(flat) if flat.len() >= self.settings.streamed_len);
         let n_worth = (n_lanes * self.n_symbols() / self.settings.cells_a_thread.max(1)).clamp(1, self.seats.len());
         let mut rest = Share {
             markets: &self.markets,
@@ -289,6 +293,8 @@ impl Batch {
             accounts: self.accounts.as_mut(),
             orders: &mut self.orders,
             seen,
+            streams,
+            streamed: None,
             last,
             outcome,
             first_lane,

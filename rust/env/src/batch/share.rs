@@ -9,6 +9,7 @@ use openoutcry_engine::{
 
 use crate::batch::accounts::AccountsMut;
 use crate::batch::lane::{Crew, Story, Told};
+use crate::batch::streamed::Streamed;
 use crate::batch::{Autoreset, BatchError, Market, Outcome, Seen, Settings};
 use crate::episode::hold_within;
 use crate::reward::{self, Reward};
@@ -23,6 +24,9 @@ pub(super) struct Share<'a> {
     pub(super) accounts: AccountsMut<'a>,
     pub(super) orders: &'a mut [f64],
     pub(super) seen: Seen<'a>,
+    /// Whether flat observations go past the caches, and the way there: `seen` is empty then.
+    pub(super) streams: bool,
+    pub(super) streamed: Option<Streamed<'a>>,
     pub(super) last: Option<Seen<'a>>,
     pub(super) outcome: Outcome<'a>,
     pub(super) first_lane: usize,
@@ -37,6 +41,8 @@ pub(super) struct Seat {
     pub(super) book: Book,
     /// Where accounts of many symbols are carried to.
     pub(super) spare: Spare,
+    /// What waits to be streamed.
+    pub(super) rows: Vec<f32>,
 }
 
 /// What a thread is to do, and what came of it.
@@ -87,6 +93,7 @@ impl<'a> Share<'a> {
             accounts,
             orders,
             seen: self.seen.take(n, n_lanes),
+            streamed: None,
             last: self.last.as_mut().map(|last| last.take(n, n_lanes)),
             outcome: self.outcome.take(n),
             ..self
@@ -114,7 +121,20 @@ impl<'a> Share<'a> {
         self.markets[0].data().n_symbols()
     }
 
-    pub(super) fn advance(mut self, seat: &mut Seat) -> Result<(), BatchError> {
+    pub(super) fn advance(self, seat: &mut Seat) -> Result<(), BatchError> {
+        let mut rows = std::mem::take(&mut seat.rows);
+        let mut share = self;
+        if share.streams
+            && let Seen::Flat(flat) = &mut share.seen
+        {
+            share.streamed = Some(Streamed::new(std::mem::take(flat), &mut rows));
+        }
+        let advanced = share.advance_all(seat);
+        seat.rows = rows;
+        advanced
+    }
+
+    fn advance_all(mut self, seat: &mut Seat) -> Result<(), BatchError> {
         let stride = self.stride();
         let (crews, stories) = (std::mem::take(&mut self.crews), std::mem::take(&mut self.stories));
         let orders = std::mem::take(&mut self.orders);
@@ -123,7 +143,11 @@ impl<'a> Share<'a> {
             AccountsMut::Packs(packs) => {
                 let orders = orders.chunks_mut(LANES * stride);
                 for (((c, members), pack), orders) in members.zip(packs).zip(orders) {
+                    let n = members.1.len();
                     self.step_together(c * LANES, pack, members, orders, seat)?;
+                    if let Some(streamed) = &mut self.streamed {
+                        streamed.write_pack(n, &self.markets[0], self.settings.lookback);
+                    }
                 }
             }
             AccountsMut::Books(books) => {
@@ -245,7 +269,11 @@ impl<'a> Share<'a> {
             padded[..orders.len()].copy_from_slice(orders);
             &padded
         };
-        let observed = self.seen.observed(first, n_lanes, market, self.settings.lookback);
+        let lookback = self.settings.lookback;
+        let observed = match &mut self.streamed {
+            Some(streamed) => Some(streamed.observed(n_lanes, market, lookback)),
+            None => self.seen.observed(first, n_lanes, market, lookback),
+        };
         let orders = Orders { weights, which: crew.kin & !crew.done() };
         step_pack(market.data(), crew.whose(self.rules), pack, orders, (growths, observed), &seat.desk)
     }
@@ -311,7 +339,11 @@ impl<'a> Share<'a> {
             }
             self.begin(&mut player);
         }
-        self.seen.write(player.i, player.book, market, lookback);
+        match &mut self.streamed {
+            Some(streamed) if market.data().n_symbols() > LANES => streamed.write(player.book, market, lookback),
+            Some(streamed) => streamed.wait(player.place, player.book, market, lookback),
+            None => self.seen.write(player.i, player.book, market, lookback),
+        }
         self.outcome.write(player.i, told);
     }
 

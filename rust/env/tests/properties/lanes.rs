@@ -1,6 +1,6 @@
 //! A lane of a batch is the backtest of its orders.
 //!
-//! It is so side by side with others or alone, on one thread or two.
+//! It is so side by side with others or alone, on one thread or more, whether what it sees goes past the caches or not.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ fn orders(case: &Case, lane: usize, bar: usize) -> Vec<f64> {
     case.orders(bar).into_iter().map(|weight| if weight.abs() > 100.0 { weight } else { weight * size }).collect()
 }
 
-fn batch(case: &Case, market: &Arc<Market>, terms: &[Terms], n_threads: usize) -> Batch {
+fn batch(case: &Case, market: &Arc<Market>, terms: &[Terms], (n_threads, streams): (usize, bool)) -> Batch {
     let settings = Settings {
         windows: vec![Windows::Fixed(window(case))],
         autoreset: Autoreset::NextStep,
@@ -30,6 +30,7 @@ fn batch(case: &Case, market: &Arc<Market>, terms: &[Terms], n_threads: usize) -
         max_episode_steps: usize::MAX,
         n_threads,
         cells_a_thread: 1,
+        streamed_len: if streams { 0 } else { usize::MAX },
         seed: 7,
     };
     let lanes: Vec<_> = (0..N_LANES).map(|lane| (0, terms[lane % terms.len()])).collect();
@@ -44,7 +45,7 @@ proptest! {
         case in cases(),
         other in cases(),
         mixes in any::<bool>(),
-        n_threads in 1_usize..=4,
+        (n_threads, streams) in (1_usize..=4, any::<bool>()),
     ) {
         // The same terms for all, or every third lane others.
         let mut terms = vec![Terms { costs: case.costs, limits: case.limits }];
@@ -62,7 +63,7 @@ proptest! {
         };
         let runs: Vec<_> = (0..N_LANES).map(run).collect();
 
-        let mut batch = batch(&case, &market, &terms, n_threads);
+        let mut batch = batch(&case, &market, &terms, (n_threads, streams));
         let mut seen = vec![0.0; N_LANES * market.flat_len(LOOKBACK)];
         let mut rewards = vec![0.0; N_LANES];
         let mut flags = [(); 3].map(|()| vec![false; N_LANES]);
@@ -82,6 +83,9 @@ proptest! {
                 prop_assert_eq!(flags[0][lane], runs[lane].terminated_at == Some(k));
                 prop_assert_eq!(flags[1][lane], bar + 2 == window(&case).end);
             }
+            let mut expected = vec![0.0; seen.len()];
+            batch.observe(Seen::Flat(&mut expected)).unwrap();
+            prop_assert_eq!(&seen, &expected);
             for lane in 0..N_LANES {
                 playing[lane] &= !flags[0][lane];
             }

@@ -1,0 +1,153 @@
+//! Numbers that are written past the caches, for memory that nobody reads soon.
+
+/// Numbers in a line of the caches.
+const LINE: usize = 16;
+
+/// An array that is written from its beginning to its end, line by line of the caches.
+///
+/// A line that is written whole need not be read first, and drives nothing out of the caches: of arrays that do not fit
+/// there this halves the traffic with memory. Where the machine at hand has no such stores, it is written as any other.
+#[derive(Debug)]
+pub struct Stream<'a> {
+    /// What is still to be written, the numbers in `line` first.
+    rest: &'a mut [f32],
+    /// What waits for its line to be whole.
+    line: [f32; LINE],
+    n_waiting: usize,
+    /// Numbers up to the first whole line.
+    n_before: usize,
+}
+
+impl<'a> Stream<'a> {
+    /// Returns a stream to an array.
+    #[must_use]
+    pub fn new(to: &'a mut [f32]) -> Self {
+        let n_before = to.as_ptr().align_offset(LINE * size_of::<f32>()).min(to.len());
+        Self { rest: to, line: [0.0; LINE], n_waiting: 0, n_before }
+    }
+
+    /// Writes what comes next.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the array has no room for it.
+    #[inline]
+    pub fn push(&mut self, from: &[f32]) {
+        assert!(self.n_waiting + from.len() <= self.rest.len(), "an array as long as what is written");
+        let (before, from) = from.split_at(self.n_before.min(from.len()));
+        if !before.is_empty() {
+            self.take(before.len()).copy_from_slice(before);
+            self.n_before -= before.len();
+        }
+        let from = if self.n_waiting == 0 { from } else { self.fill(from) };
+        let (lines, left) = from.as_chunks();
+        let to = self.take(lines.len() * LINE);
+        for (to, line) in to.as_chunks_mut().0.iter_mut().zip(lines) {
+            write(to, line);
+        }
+        self.wait(left);
+    }
+
+    /// Fills up the line that waits, and returns what is left of `from`.
+    #[inline]
+    fn fill<'f>(&mut self, from: &'f [f32]) -> &'f [f32] {
+        let (missing, from) = from.split_at(from.len().min(LINE - self.n_waiting));
+        self.wait(missing);
+        if self.n_waiting == LINE {
+            let line = self.line;
+            write(self.take(LINE).first_chunk_mut().expect("a line"), &line);
+            self.n_waiting = 0;
+        }
+        from
+    }
+
+    #[inline]
+    fn wait(&mut self, numbers: &[f32]) {
+        // Number by number: there are fewer than a call of `memcpy` is worth.
+        for (to, number) in self.line[self.n_waiting..].iter_mut().zip(numbers) {
+            *to = *number;
+        }
+        self.n_waiting += numbers.len();
+    }
+
+    #[inline]
+    fn take(&mut self, n: usize) -> &'a mut [f32] {
+        let (head, rest) = std::mem::take(&mut self.rest).split_at_mut(n);
+        self.rest = rest;
+        head
+    }
+}
+
+impl Drop for Stream<'_> {
+    /// Writes what still waits, and lets nobody read before all is written.
+    #[expect(unsafe_code, reason = "what was written past the caches is ordered by an instruction")]
+    fn drop(&mut self) {
+        let (line, n) = (self.line, self.n_waiting);
+        self.take(n).copy_from_slice(&line[..n]);
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: every x86-64 has the instruction, which takes nothing.
+        unsafe {
+            std::arch::x86_64::_mm_sfence();
+        }
+    }
+}
+
+/// Writes a whole line, past the caches where it is one of theirs.
+#[inline]
+fn write(to: &mut [f32; LINE], line: &[f32; LINE]) {
+    #[cfg(target_arch = "x86_64")]
+    if to.as_ptr().align_offset(LINE * size_of::<f32>()) == 0 {
+        return write_past(to, line);
+    }
+    *to = *line;
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[expect(unsafe_code, reason = "the instruction takes an address")]
+fn write_past(to: &mut [f32; LINE], line: &[f32; LINE]) {
+    use std::arch::x86_64::{__m128, _mm_loadu_ps, _mm_stream_ps};
+    let quads = line.as_chunks::<4>().0;
+    // All are read before the first is written, so that they are written one right after the other.
+    // SAFETY: every x86-64 has the instructions; each reads four numbers of `quads`.
+    let quads: [__m128; 4] = std::array::from_fn(|k| unsafe { _mm_loadu_ps(quads[k].as_ptr()) });
+    for (to, quad) in to.as_chunks_mut::<4>().0.iter_mut().zip(quads) {
+        // SAFETY: there are four numbers at `to`, a multiple of 16 bytes as the whole line is one of 64.
+        unsafe { _mm_stream_ps(to.as_mut_ptr(), quad) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_pushed_is_written_wherever_lines_begin_and_nothing_else_is() {
+        for offset in 0..LINE {
+            for lengths in [vec![], vec![1], vec![15, 1, 16], vec![3; 40], vec![80, 5, 80, 5], vec![7, 100, 0, 33]] {
+                let n: usize = lengths.iter().sum();
+                let mut to = vec![-1.0; offset + n + LINE];
+                let mut stream = Stream::new(&mut to[offset..offset + n]);
+                let mut next = 0;
+                for length in lengths {
+                    let numbers: Vec<f32> = (next..next + length).map(|number| number as f32).collect();
+                    stream.push(&numbers);
+                    next += length;
+                }
+                drop(stream);
+                let expected: Vec<f32> = (0..n).map(|number| number as f32).collect();
+                assert_eq!(to[offset..offset + n], expected);
+                assert!(to[..offset].iter().chain(&to[offset + n..]).all(|number| *number == -1.0));
+            }
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "an array as long as what is written")]
+    fn more_than_there_is_room_for_is_refused() {
+        let mut to = [0.0; 20];
+        let mut stream = Stream::new(&mut to);
+        stream.push(&[1.0; 15]);
+        stream.push(&[1.0; 6]);
+    }
+}
