@@ -37,6 +37,11 @@ impl Limits {
         }
     }
 
+    /// Returns the lowest weight that an order may ask for.
+    pub(crate) fn lowest_weight(&self) -> f64 {
+        if self.allow_short { f64::NEG_INFINITY } else { 0.0 }
+    }
+
     /// Checks every field against its range.
     ///
     /// # Errors

@@ -115,7 +115,7 @@ impl WithSimd for CutWeights<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> Gross {
         let layout = Layout::<S, false>::new(simd, self.book.n_symbols());
-        cut(layout, &Terms::new(simd, self.rules), self.book, self.desk)
+        cut(layout, &Terms::all(simd, self.rules), self.book, self.desk)
     }
 }
 
@@ -168,7 +168,7 @@ impl WithSimd for ScaleAdded<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let layout = Layout::<S, false>::new(simd, self.book.n_symbols());
-        scale_added(layout, &Terms::new(simd, self.rules), self.book, self.desk, self.scale);
+        scale_added(layout, &Terms::all(simd, self.rules), self.book, self.desk, self.scale);
     }
 }
 

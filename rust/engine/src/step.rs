@@ -11,7 +11,7 @@ use crate::execution;
 use crate::fill_noise::FillKey;
 use crate::lanes::{self, Block, LANES};
 use crate::limits::Limits;
-use crate::plain::{self, Traits};
+use crate::plain::{self, Tariff};
 #[cfg(feature = "planted")]
 use crate::planted;
 use crate::settlement;
@@ -28,7 +28,7 @@ pub struct Rules {
     limits: Limits,
     pub(crate) fill_key: FillKey,
     pub(crate) rates: Rates,
-    pub(crate) traits: Traits,
+    pub(crate) tariff: Tariff,
     pub(crate) tables: Option<Arc<Tables>>,
 }
 
@@ -67,8 +67,8 @@ impl Rules {
             cash: costs.cash_bps / 1e4,
             borrow: costs.borrow_bps / 1e4,
         };
-        let traits = Traits::of(&costs, &limits, &rates);
-        Ok(Self { costs, limits, fill_key, rates, traits, tables: None })
+        let tariff = Tariff::shared(&costs, &limits, &rates);
+        Ok(Self { costs, limits, fill_key, rates, tariff, tables: None })
     }
 
     /// Returns these rules with another key of the slippage noise.
@@ -92,11 +92,6 @@ impl Rules {
     #[must_use]
     pub fn costs(&self) -> &CostModel {
         &self.costs
-    }
-
-    /// Returns the lowest weight that an order may ask for.
-    pub(crate) fn lowest_weight(&self) -> f64 {
-        if self.limits.allow_short { f64::NEG_INFINITY } else { 0.0 }
     }
 
     /// Returns the key of the slippage noise.

@@ -11,8 +11,8 @@ use crate::step::Rules;
 pub(crate) struct Tables {
     /// Slippage with its jitter.
     pub(crate) slippage: Option<Grid>,
-    /// Capital over volume, and its root, where every cell has a volume.
-    pub(crate) ratios: Option<(Grid, Grid)>,
+    /// The root of capital over volume, where every cell has a volume.
+    pub(crate) roots: Option<Grid>,
 }
 
 impl Tables {
@@ -27,19 +27,18 @@ impl Tables {
         });
         let reads_volume = rules.rates.impact > 0.0 || rules.limits().max_participation.is_some();
         let volumes: Option<Vec<f64>> = cells().map(|(bar, i)| market.volume_of(bar, i)).collect();
-        let ratios = volumes.filter(|_| reads_volume).map(|volumes| {
-            let ratio: Vec<f64> = volumes.iter().map(|volume| rules.costs().capital / volume).collect();
-            let root = ratio.iter().map(|ratio| ratio.sqrt()).collect();
-            (grid(ratio, 1.0), grid(root, 1.0))
+        let roots = volumes.filter(|_| reads_volume).map(|volumes| {
+            let roots: Vec<f64> = volumes.iter().map(|volume| (rules.costs().capital / volume).sqrt()).collect();
+            grid(roots, 1.0)
         });
-        Self { slippage, ratios }
+        Self { slippage, roots }
     }
 
     pub(crate) fn slippage(&self, bar: usize) -> Option<&[Block]> {
         self.slippage.as_ref().map(|grid| grid.row(bar))
     }
 
-    pub(crate) fn ratios(&self, bar: usize) -> Option<(&[Block], &[Block])> {
-        self.ratios.as_ref().map(|(ratio, root)| (ratio.row(bar), root.row(bar)))
+    pub(crate) fn roots(&self, bar: usize) -> Option<&[Block]> {
+        self.roots.as_ref().map(|grid| grid.row(bar))
     }
 }

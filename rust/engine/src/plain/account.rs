@@ -4,7 +4,7 @@ use pulp::Simd;
 
 use crate::costs::StepCosts;
 use crate::dataset::Dataset;
-use crate::plain::whose::{Number, Whose};
+use crate::plain::whose::{Number, Numbers};
 use crate::simd::{Mask, Vector};
 
 /// What accounts pay and how much they may hold, in every element of a vector.
@@ -17,28 +17,25 @@ pub(crate) struct Dues<S: Simd> {
     periods_per_year: Vector<S>,
     max_gross: Vector<S>,
     most_gross: Vector<S>,
-    /// None where no account has a margin to maintain.
-    margin: Option<Vector<S>>,
+    margin: Vector<S>,
     /// Whether cash earns or costs anything.
     accrues: bool,
 }
 
 impl<S: Simd> Dues<S> {
-    /// Returns the dues of the accounts of vector `index`.
+    /// Returns the dues of rules; `accrues` tells whether cash earns or costs anything.
     #[inline(always)]
-    pub(crate) fn of(simd: S, market: &Dataset, whose: Whose<'_>, index: usize) -> Self {
-        let each = |number| whose.vector(simd, index, number);
-        let traits = whose.traits();
+    pub(crate) fn of(simd: S, market: &Dataset, rules: &Numbers<S>, accrues: bool) -> Self {
         Self {
-            fee: each(Number::Fee),
-            cash: each(Number::Cash),
-            financing: each(Number::Financing),
-            borrow: each(Number::Borrow),
+            fee: rules.get(Number::Fee),
+            cash: rules.get(Number::Cash),
+            financing: rules.get(Number::Financing),
+            borrow: rules.get(Number::Borrow),
             periods_per_year: Vector::splat(simd, market.periods_per_year()),
-            max_gross: each(Number::MaxGross),
-            most_gross: each(Number::MostGross),
-            margin: traits.is_margined.then(|| each(Number::Margin)),
-            accrues: traits.accrues,
+            max_gross: rules.get(Number::MaxGross),
+            most_gross: rules.get(Number::MostGross),
+            margin: rules.get(Number::Margin),
+            accrues,
         }
     }
 
@@ -113,8 +110,8 @@ pub(crate) fn settle<S: Simd, const OWES: bool, const TELLS: bool>(
     let nav = cash + sums.value;
     // Neither a ruin nor a number beyond f64: those are not above 0 and at most its largest.
     let mut misfit = nav.exceeds(zero).and(splat(f64::MAX).reaches(nav)).not();
-    if OWES && let Some(margin) = dues.margin {
-        misfit = misfit.or((margin * sums.gross).exceeds(nav));
+    if OWES {
+        misfit = misfit.or((dues.margin * sums.gross).exceeds(nav));
     }
     let (reward, turnover) = (nav / nav_before - one, sums.traded / nav_before);
     Settled { cash, nav, reward, turnover, fee, idle, own, borrow, misfit }

@@ -92,13 +92,9 @@ impl<const GAPS: bool, const VARIES: bool, const OWES: bool> WithSimd for Plain<
     fn with_simd<S: Simd>(mut self, simd: S) -> u8 {
         let (mut sheet, mut stepped) = (Totals::of([[0.0; LANES]; LANES]), 0);
         let (which, market, rules) = (self.0.orders.which, self.0.market, self.0.rules);
-        let mut terms = Terms::of(simd, rules.of(0), 0);
         for account in (0..self.0.books.len()).filter(|account| which >> account & 1 == 1) {
-            if matches!(rules, Whose::Each(_)) {
-                terms = Terms::of(simd, rules.of(account), 0);
-            }
             if !market.has_actions(self.0.books[account].bar + 1) {
-                stepped |= self.trade(&terms, account, None, &mut sheet);
+                stepped |= self.trade(simd, account, None, &mut sheet);
             }
         }
         let (mut cash, mut nav) = ([0.0; LANES], [1.0; LANES]);
@@ -107,17 +103,16 @@ impl<const GAPS: bool, const VARIES: bool, const OWES: bool> WithSimd for Plain<
         }
         for index in 0..LANES / S::F64_LANES {
             let (first, part) = (index * S::F64_LANES, Part { simd, index });
-            let dues = Dues::of(simd, market, rules, index);
+            let dues = Dues::of(simd, market, &rules.numbers(simd, index), rules.traits().accrues);
             let (added, kept) = (part.total(&sheet.added), part.total(&sheet.kept));
             let (scale, exceeds) = dues.scale(simd, added, kept);
-            let scaled = exceeds.and(added.exceeds(terms.zero));
+            let scaled = exceeds.and(added.exceeds(Vector::splat(simd, 0.0)));
             if scaled.any() {
                 let (which, mut scales) = (scaled.bits() << first & stepped, [0.0; LANES]);
                 store(&mut scales, index, scale);
                 stepped &= !which;
                 for account in (0..self.0.books.len()).filter(|account| which >> account & 1 == 1) {
-                    let terms = Terms::of(simd, rules.of(account), 0);
-                    stepped |= self.trade(&terms, account, Some(scales[account]), &mut sheet);
+                    stepped |= self.trade(simd, account, Some(scales[account]), &mut sheet);
                 }
             }
             let sums = part.sums::<OWES>(&sheet.money);
@@ -149,13 +144,14 @@ impl<const GAPS: bool, const VARIES: bool, const OWES: bool> Plain<'_, GAPS, VAR
     ///
     /// Returns its bit, if its orders can be filled whole.
     #[inline(always)]
-    fn trade<S: Simd>(&mut self, terms: &Terms<S>, account: usize, scale: Option<f64>, sheet: &mut Sheet) -> u8 {
+    fn trade<S: Simd>(&mut self, simd: S, account: usize, scale: Option<f64>, sheet: &mut Sheet) -> u8 {
         let Crew { market, rules, books, orders, spare, .. } = &mut self.0;
         let (book, n_blocks) = (&books[account], lanes::n_blocks(market.n_symbols()));
         let asked = &orders.weights.as_chunks().0[account * n_blocks..][..n_blocks];
         let after = (&mut spare.shares[account][..], &mut spare.marks[account][..]);
-        let layout = Layout::<S, false>::new(terms.simd, market.n_symbols());
-        let trade = Trade { layout, terms: *terms, rows: Rows::at(market, rules.tables(), book.bar) };
+        let layout = Layout::<S, false>::new(simd, market.n_symbols());
+        let terms = Terms::of(simd, &rules.numbers_of(simd, account));
+        let trade = Trade { layout, terms, rows: Rows::at(market, rules.tables(), book.bar) };
         let Some(totals) = trade.run::<GAPS, VARIES, OWES, false>(asked, book, after, scale) else { return 0 };
         sheet.put(account, &totals);
         1 << account

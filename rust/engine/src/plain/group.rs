@@ -3,12 +3,12 @@
 use pulp::{Simd, WithSimd};
 
 use crate::dataset::Dataset;
-use crate::lanes::{Block, LANES};
+use crate::lanes::{Block, LANES, each};
 use crate::plain::Features;
 use crate::plain::abreast::{After, Before, Part, Quotes, step};
 use crate::plain::account::Dues;
 use crate::plain::observed::{Observed, Shown};
-use crate::plain::order::{Depth, Terms};
+use crate::plain::order::Terms;
 use crate::plain::pack::Pack;
 use crate::plain::tape::{QUAD, Tape, quad_of, turn, turn_back};
 use crate::plain::whose::Whose;
@@ -127,28 +127,26 @@ impl<const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool> Wit
         // An account that is not stepped may be at the last bar; it is shown the first two.
         let bars = if whole { pack.bars } else { std::array::from_fn(|a| if is_asked(a) { pack.bars[a] } else { 0 }) };
         let (mut stepped, mut shown) = (0, Shown::new());
-        let mut terms = (Terms::of(simd, rules, 0), Dues::of(simd, market, rules, 0));
         for index in 0..LANES / S::F64_LANES {
             let (first, part) = (index * S::F64_LANES, Part { simd, index });
             let which = orders.which >> first & (u8::MAX >> (LANES - S::F64_LANES));
             if which == 0 {
                 continue;
             }
-            if index > 0 && matches!(rules, Whose::Each(_)) {
-                terms = (Terms::of(simd, rules, index), Dues::of(simd, market, rules, index));
-            }
+            let numbers = rules.numbers(simd, index);
+            let rules = (Terms::of(simd, &numbers), Dues::of(simd, market, &numbers, rules.traits().accrues));
             let before = part.before::<N>(pack);
             let asked = part.turned(|a| &weights[a]);
-            let quotes = |quad| part.quotes::<GAPS, VARIES>(&tape, &bars, pack, quad);
-            let mut after = step::<S, N, GAPS, VARIES, OWES>(simd, &terms, &before, &asked, quotes);
+            let quotes = |quad| part.quotes::<GAPS, VARIES>(&tape, &bars, pack, (&rules.0, before.nav, quad));
+            let mut after = step::<S, N, GAPS, VARIES, OWES>(simd, &rules, &before, &asked, quotes);
             store(&mut growths.rewards, index, after.settled.reward);
             if let Some(turnovers) = &mut growths.turnovers {
                 store(turnovers, index, after.settled.turnover);
             }
             part.show(&after, &mut shown);
             if !whole {
-                let idle: Block = std::array::from_fn(|a| f64::from(u8::from(!is_asked(a))));
-                after.misfit = after.misfit.or(part.vector(&idle).exceeds(terms.0.zero));
+                let idle = others(orders.which);
+                after.misfit = after.misfit.or(part.vector(&idle).exceeds(rules.0.zero));
             }
             stepped |= part.keep_plain::<N, GAPS>(&before, &after, pack) << first;
         }
@@ -160,6 +158,15 @@ impl<const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool> Wit
         }
         stepped
     }
+}
+
+/// Returns 1 for those that are not among `which`, a bit each.
+///
+/// Apart, or it would be worked out where all are.
+#[cold]
+#[inline(never)]
+fn others(which: u8) -> Block {
+    each(|account| f64::from(u8::from(which >> account & 1 == 0)))
 }
 
 impl<S: Simd> Part<S> {
@@ -180,20 +187,25 @@ impl<S: Simd> Part<S> {
         tape: &Tape<'_>,
         bars: &[usize; LANES],
         pack: &Pack,
-        quad: usize,
+        (terms, nav, quad): (&Terms<S>, Vector<S>, usize),
     ) -> Quotes<S> {
         let bar = |a: usize| bars[self.index * S::F64_LANES + a];
         let next = |blocks: &[Block]| turn(self.simd, |a| quad_of(&blocks[bar(a) + 1], quad));
         let closes = |a: usize| tape.close[bar(a)..].first_chunk::<2>().expect("a bar after that decided on");
         let decided = turn(self.simd, |a| quad_of(&closes(a)[0], quad));
+        // Where nothing is missing the mark is the close.
+        let marks = if GAPS { self.vectors(&pack.marks[quad * QUAD..]) } else { decided };
+        let mut depths = [terms.flat(); QUAD];
+        if VARIES {
+            depths = tape.depths(terms, |a| bar(a) + 1, quad, (&marks, nav));
+        }
         Quotes {
-            // Where nothing is missing the mark is the close.
-            marks: if GAPS { self.vectors(&pack.marks[quad * QUAD..]) } else { decided },
+            marks,
             // Not `map_or`, which is a call and hands vectors over by way of memory.
             fills: if let Some(fill) = tape.fill { next(fill) } else { decided },
             closes: turn(self.simd, |a| quad_of(&closes(a)[1], quad)),
             decided,
-            depths: if VARIES { tape.depths(self.simd, |a| bar(a) + 1, quad) } else { [Depth::none(); QUAD] },
+            depths,
         }
     }
 

@@ -32,7 +32,6 @@ pub(crate) use one::step;
 pub(crate) use order::Terms;
 pub use pack::Pack;
 pub use run::{Track, run_group};
-pub(crate) use whose::Traits;
 pub use whose::{Tariff, Whose};
 
 /// What a plain step may leave out, known before it.
@@ -52,7 +51,7 @@ impl Features {
     /// Nothing where no step of them is plain: where rules differ none has a jitter, whose table is of one set of them.
     fn of(market: &Dataset, whose: Whose<'_>) -> Option<Self> {
         let traits = whose.traits();
-        let has_table = matches!(whose, Whose::One(rules) if rules.tables.is_some());
+        let has_table = whose.tables().is_some();
         if cfg!(feature = "planted") || !traits.is_plain || (traits.jitters && !has_table) {
             return None;
         }
@@ -70,7 +69,7 @@ struct Rows<'a> {
     close: &'a [Block],
     volume: Option<&'a [Block]>,
     slippage: Option<&'a [Block]>,
-    ratios: Option<(&'a [Block], &'a [Block])>,
+    roots: Option<&'a [Block]>,
 }
 
 impl<'a> Rows<'a> {
@@ -84,7 +83,7 @@ impl<'a> Rows<'a> {
             close: market.closes(bar),
             volume: market.volumes(bar),
             slippage: tables.and_then(|tables| tables.slippage(bar)),
-            ratios: tables.and_then(|tables| tables.ratios(bar)),
+            roots: tables.and_then(|tables| tables.roots(bar)),
         }
     }
 }

@@ -19,7 +19,7 @@ use crate::step::{Desk, Detail, Rules, Stepped};
 ///
 /// Where it is not, returns nothing and leaves `book` alone.
 pub(crate) fn step(market: &Dataset, rules: &Rules, book: &mut Book, desk: &mut Desk) -> Option<Stepped> {
-    let Features { gaps, varies, owes } = Features::of(market, Whose::One(rules))?;
+    let Features { gaps, varies, owes } = Features::of(market, Whose::all(rules))?;
     if market.has_actions(book.bar + 1) {
         return None;
     }
@@ -74,7 +74,8 @@ impl<const ONE: bool, const GAPS: bool, const VARIES: bool, const OWES: bool, co
         let Self { market, rules, book, desk } = self;
         let layout = Layout::<S, ONE>::new(simd, market.n_symbols());
         let rows = Rows::at(market, rules.tables.as_deref(), book.bar);
-        let trade = Trade { layout, terms: Terms::new(simd, rules), rows };
+        let whose = Whose::all(rules);
+        let trade = Trade { layout, terms: Terms::all(simd, rules), rows };
         let Desk { orders, shares, marks, .. } = desk;
         let mut run = |scale| trade.run::<GAPS, VARIES, OWES, TELLS>(orders, book, (shares, marks), scale);
         let mut totals = run(None)?;
@@ -88,7 +89,7 @@ impl<const ONE: bool, const GAPS: bool, const VARIES: bool, const OWES: bool, co
         let sums = totals.money.map(|lanes| lanes::total(&lanes));
         let one = Scalar::new();
         let value = |value| Vector::splat(one, value);
-        let dues = Dues::of(one, market, Whose::One(rules), 0);
+        let dues = Dues::of(one, market, &whose.numbers_of(one, 0), whose.traits().accrues);
         let settled = settle::<_, OWES, TELLS>(one, &dues, (value(book.cash), value(book.nav)), sums.map(value));
         if settled.misfit.any() {
             return None;

@@ -5,7 +5,7 @@
 use pulp::Simd;
 
 use crate::execution::MAX_COST;
-use crate::plain::whose::{Number, Whose};
+use crate::plain::whose::{Number, Numbers, Whose};
 use crate::simd::{Mask, Vector};
 use crate::step::{MAX_ABS_WEIGHT, Rules};
 
@@ -22,26 +22,17 @@ pub(crate) struct Terms<S: Simd> {
     pub(crate) slippage: Vector<S>,
     impact: Vector<S>,
     capital: Vector<S>,
-    /// See [`Number::Most`]; none where there is no bound.
-    most: Option<Vector<S>>,
+    /// See [`Number::Most`].
+    most: Vector<S>,
     max_cost: Vector<S>,
 }
 
 /// What the cost of a fill depends on, beside its size.
 #[derive(Clone, Copy)]
 pub(crate) struct Depth<S: Simd> {
-    pub(crate) slippage: Option<Vector<S>>,
-    pub(crate) volume: Option<Vector<S>>,
-    /// Capital over volume, and its root.
-    pub(crate) ratio: Option<(Vector<S>, Vector<S>)>,
-}
-
-impl<S: Simd> Depth<S> {
-    /// Returns that the cost of a fill depends on nothing.
-    #[inline(always)]
-    pub(crate) fn none() -> Self {
-        Self { slippage: None, volume: None, ratio: None }
-    }
+    pub(crate) slippage: Vector<S>,
+    /// The root of what share of the market one share is.
+    pub(crate) root: Vector<S>,
 }
 
 /// A weight after step 3.
@@ -87,27 +78,26 @@ pub(crate) struct Fill<S: Simd> {
 impl<S: Simd> Terms<S> {
     /// Returns the terms of rules that all elements share.
     #[inline(always)]
-    pub(crate) fn new(simd: S, rules: &Rules) -> Self {
-        Self::of(simd, Whose::One(rules), 0)
+    pub(crate) fn all(simd: S, rules: &Rules) -> Self {
+        Self::of(simd, &Whose::all(rules).numbers_of(simd, 0))
     }
 
-    /// Returns the terms of the accounts of vector `index`.
+    /// Returns the terms of rules.
     #[inline(always)]
-    pub(crate) fn of(simd: S, whose: Whose<'_>, index: usize) -> Self {
+    pub(crate) fn of(simd: S, rules: &Numbers<S>) -> Self {
         let splat = |value| Vector::splat(simd, value);
-        let each = |number| whose.vector(simd, index, number);
         Self {
             simd,
             nowhere: Mask::none(simd),
             zero: splat(0.0),
             one: splat(1.0),
-            max_weight: each(Number::MaxWeight),
+            max_weight: rules.get(Number::MaxWeight),
             highest: splat(MAX_ABS_WEIGHT),
-            lowest: each(Number::Lowest),
-            slippage: each(Number::Slippage),
-            impact: each(Number::Impact),
-            capital: each(Number::Capital),
-            most: whose.traits().is_bound.then(|| each(Number::Most)),
+            lowest: rules.get(Number::Lowest),
+            slippage: rules.get(Number::Slippage),
+            impact: rules.get(Number::Impact),
+            capital: rules.get(Number::Capital),
+            most: rules.get(Number::Most),
             max_cost: splat(MAX_COST),
         }
     }
@@ -171,13 +161,11 @@ impl<S: Simd> Terms<S> {
         }
         let (mut slippage, mut impact) = (self.slippage, zero);
         if VARIES {
-            slippage = depth.slippage.unwrap_or(slippage);
-            let (ratio, root) = self.ratio(depth, mark, nav);
-            if let Some(most) = self.most {
-                misfit = misfit.or((size * ratio).exceeds(most).and(trades));
-            }
+            slippage = depth.slippage;
+            // The square of a root is what it is the root of but for a rounding, which `most` has room for.
+            misfit = misfit.or((size * depth.root * depth.root).exceeds(self.most).and(trades));
             // An endless coefficient times the root of nothing is not nothing.
-            impact = trades.select(self.impact * root * size.sqrt(), zero);
+            impact = trades.select(self.impact * depth.root * size.sqrt(), zero);
             misfit = misfit.or((slippage + impact).reaches(self.max_cost).and(trades));
         }
         let fill_price = price * (self.one + (slippage + impact).signed_as(sized));
@@ -201,16 +189,21 @@ impl<S: Simd> Terms<S> {
         }
     }
 
-    /// Returns what share of the market one share is, and its root.
+    /// Returns the root of what share of the market one share is.
+    ///
+    /// Of `volume`, or, where there is none, of the account.
     #[inline(always)]
-    fn ratio(&self, depth: Depth<S>, mark: Vector<S>, nav: Vector<S>) -> (Vector<S>, Vector<S>) {
-        if let Some(known) = depth.ratio {
-            return known;
-        }
+    pub(crate) fn root(&self, volume: Option<Vector<S>>, mark: Vector<S>, nav: Vector<S>) -> Vector<S> {
         let mut ratio = mark / nav;
-        if let Some(volume) = depth.volume {
+        if let Some(volume) = volume {
             ratio = volume.is_number().select(self.capital / volume, ratio);
         }
-        (ratio, ratio.sqrt())
+        ratio.sqrt()
+    }
+
+    /// Returns that the cost of a fill depends on its size alone.
+    #[inline(always)]
+    pub(crate) fn flat(&self) -> Depth<S> {
+        Depth { slippage: self.slippage, root: self.zero }
     }
 }

@@ -10,7 +10,7 @@ use crate::dataset::Dataset;
 use crate::lanes::{self, Block, LANES, each};
 use crate::plain::abreast::{Part, Quotes, step};
 use crate::plain::account::Dues;
-use crate::plain::order::{Depth, Terms};
+use crate::plain::order::Terms;
 use crate::plain::pack::Pack;
 use crate::plain::tape::{QUAD, quad_of};
 use crate::plain::whose::Whose;
@@ -43,7 +43,7 @@ pub fn run_group(market: &Dataset, rules: &Rules, tracks: &mut [Track<'_>; LANES
     if market.n_symbols() > LANES || tracks.iter().any(|track| track.book.bar != bar) {
         return 0;
     }
-    let Some(Features { gaps, varies, owes }) = Features::of(market, Whose::One(rules)) else { return 0 };
+    let Some(Features { gaps, varies, owes }) = Features::of(market, Whose::all(rules)) else { return 0 };
     let run = match (market.n_symbols(), gaps, varies, owes) {
         (1, false, false, false) => run::<1, false, false, false>,
         (1, false, false, true) => run::<1, false, false, true>,
@@ -89,8 +89,9 @@ impl<const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool> Wit
         let Self { market, rules, tracks } = self;
         let (n, first) = (market.n_symbols(), tracks[0].book.bar);
         let n_decisions = tracks[0].orders.len() / n;
-        let whose = Whose::One(rules);
-        let rules_of = (Terms::of(simd, whose, 0), Dues::of(simd, market, whose, 0));
+        let whose = Whose::all(rules);
+        let numbers = whose.numbers(simd, 0);
+        let rules_of = (Terms::of(simd, &numbers), Dues::of(simd, market, &numbers, whose.traits().accrues));
         let mut pack = Pack::default();
         for (account, track) in tracks.iter().enumerate() {
             pack.put(account, track.book);
@@ -108,8 +109,9 @@ impl<const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool> Wit
             for index in 0..LANES / S::F64_LANES {
                 let part = Part { simd, index };
                 let asked: [Vector<S>; N] = part.vectors(&asked);
-                let quotes = |quad| quotes::<S, VARIES>(simd, rows, &marks, quad);
-                let after = step::<S, N, GAPS, VARIES, OWES>(simd, &rules_of, &part.before(now), &asked, quotes);
+                let before = part.before(now);
+                let quotes = |quad| quotes::<S, VARIES>(&rules_of.0, rows, (&marks, before.nav), quad);
+                let after = step::<S, N, GAPS, VARIES, OWES>(simd, &rules_of, &before, &asked, quotes);
                 fits &= !after.misfit.or(after.scaled).or(part.overflown(now)).any();
                 part.keep(&after, next);
             }
@@ -133,20 +135,25 @@ impl<const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool> Wit
 
 /// Returns what a bar shows to accounts that are all at it.
 #[inline(always)]
-fn quotes<S: Simd, const VARIES: bool>(simd: S, rows: Rows<'_>, marks: &Block, quad: usize) -> Quotes<S> {
-    let splat = |row: &Block| quad_of(row, quad).map(|value| Vector::splat(simd, value));
-    let mut depths = [Depth::none(); QUAD];
+fn quotes<S: Simd, const VARIES: bool>(
+    terms: &Terms<S>,
+    rows: Rows<'_>,
+    (marks, nav): (&Block, Vector<S>),
+    quad: usize,
+) -> Quotes<S> {
+    let splat = |row: &Block| quad_of(row, quad).map(|value| Vector::splat(terms.simd, value));
+    let (marks, mut depths) = (splat(marks), [terms.flat(); QUAD]);
     if VARIES {
-        let (slippage, volume) = (rows.slippage.map(|row| splat(&row[0])), rows.volume.map(|row| splat(&row[0])));
-        let ratios = rows.ratios.map(|(ratio, root)| (splat(&ratio[0]), splat(&root[0])));
+        let row = |row: Option<&[Block]>| row.map(|row| splat(&row[0]));
+        let (slippage, volume, roots) = (row(rows.slippage), row(rows.volume), row(rows.roots));
         for (k, depth) in depths.iter_mut().enumerate() {
-            let at = |row: Option<[Vector<S>; QUAD]>| row.map(|row| row[k]);
-            let ratio = ratios.map(|(ratio, root)| (ratio[k], root[k]));
-            *depth = Depth { slippage: at(slippage), volume: at(volume), ratio };
+            let known = roots.map(|row| row[k]);
+            depth.root = known.unwrap_or_else(|| terms.root(volume.map(|row| row[k]), marks[k], nav));
+            depth.slippage = slippage.map_or(depth.slippage, |row| row[k]);
         }
     }
     Quotes {
-        marks: splat(marks),
+        marks,
         decided: splat(&rows.decided[0]),
         fills: splat(&rows.fill[0]),
         closes: splat(&rows.close[0]),

@@ -7,7 +7,7 @@ use pulp::Simd;
 use crate::dataset::Dataset;
 use crate::grid::Grid;
 use crate::lanes::{Block, LANES};
-use crate::plain::order::Depth;
+use crate::plain::order::{Depth, Terms};
 use crate::plain::whose::Whose;
 use crate::simd::Vector;
 
@@ -80,50 +80,53 @@ pub(crate) struct Tape<'a> {
     pub(crate) fill: Option<&'a [Block]>,
     volume: Option<&'a [Block]>,
     slippage: Option<&'a [Block]>,
-    ratios: Option<(&'a [Block], &'a [Block])>,
+    roots: Option<&'a [Block]>,
 }
 
 impl<'a> Tape<'a> {
     #[inline(always)]
     pub(crate) fn new(market: &'a Dataset, rules: Whose<'a>) -> Self {
         let (fill, lag) = market.fill_grid();
-        let tables = if let Whose::One(rules) = rules { rules.tables.as_deref() } else { None };
+        let tables = rules.tables();
         Self {
             close: market.close.blocks(),
             fill: (lag == 0).then(|| fill.blocks()),
             volume: market.volume.as_ref().map(Grid::blocks),
             slippage: tables.and_then(|tables| tables.slippage.as_ref()).map(Grid::blocks),
-            ratios: tables
-                .and_then(|tables| tables.ratios.as_ref())
-                .map(|(ratio, root)| (ratio.blocks(), root.blocks())),
+            roots: tables.and_then(|tables| tables.roots.as_ref()).map(Grid::blocks),
         }
     }
 
-    /// Returns what the costs of four symbols depend on.
+    /// Returns what the costs of four symbols depend on, at `marks` and for accounts of `nav`.
     ///
     /// `bar_of` gives the bars of the accounts.
     #[inline(always)]
     pub(crate) fn depths<S: Simd>(
         &self,
-        simd: S,
+        terms: &Terms<S>,
         bar_of: impl Fn(usize) -> usize + Copy,
         quad: usize,
+        (marks, nav): (&[Vector<S>; QUAD], Vector<S>),
     ) -> [Depth<S>; QUAD] {
         // Written out, as in `turn`.
-        let mut depths = [Depth::none(); QUAD];
-        if let Some((ratio, root)) = self.ratios {
-            let (ratio, root) = (rows::<S>(simd, ratio, bar_of, quad), rows::<S>(simd, root, bar_of, quad));
-            for (k, depth) in depths.iter_mut().enumerate() {
-                depth.ratio = Some((ratio[k], root[k]));
+        let mut depths = [terms.flat(); QUAD];
+        if let Some(roots) = self.roots {
+            for (depth, root) in depths.iter_mut().zip(rows(terms.simd, roots, bar_of, quad)) {
+                depth.root = root;
             }
         } else if let Some(volume) = self.volume {
-            for (depth, volume) in depths.iter_mut().zip(rows(simd, volume, bar_of, quad)) {
-                depth.volume = Some(volume);
+            let volumes = rows(terms.simd, volume, bar_of, quad);
+            for ((depth, volume), mark) in depths.iter_mut().zip(volumes).zip(marks) {
+                depth.root = terms.root(Some(volume), *mark, nav);
+            }
+        } else {
+            for (depth, mark) in depths.iter_mut().zip(marks) {
+                depth.root = terms.root(None, *mark, nav);
             }
         }
         if let Some(slippage) = self.slippage {
-            for (depth, slippage) in depths.iter_mut().zip(rows(simd, slippage, bar_of, quad)) {
-                depth.slippage = Some(slippage);
+            for (depth, slippage) in depths.iter_mut().zip(rows(terms.simd, slippage, bar_of, quad)) {
+                depth.slippage = slippage;
             }
         }
         depths

@@ -6,8 +6,8 @@ use crate::book::Book;
 use crate::lanes::{Block, LANES};
 use crate::plain::Rows;
 use crate::plain::account::Sums;
-use crate::plain::order::{Depth, Order, Terms};
-use crate::simd::{Layout, Row, store};
+use crate::plain::order::{Order, Terms};
+use crate::simd::{Layout, store};
 
 /// What the orders of an account are carried out with.
 pub(crate) struct Trade<'a, S: Simd, const ONE: bool> {
@@ -64,7 +64,7 @@ impl<S: Simd, const ONE: bool> Trade<'_, S, ONE> {
         let (decided, fills, closes) = (layout.row(rows.decided), layout.row(rows.fill), layout.row(rows.close));
         let row = |blocks: Option<_>| blocks.map(|blocks| layout.row(blocks));
         let (slippage, volume) = (row(rows.slippage), row(rows.volume));
-        let ratios = rows.ratios.map(|(ratio, root)| (layout.row(ratio), layout.row(root)));
+        let roots = row(rows.roots);
         let (shares_after, marks_after) = (layout.row_mut(shares_after), layout.row_mut(marks_after));
         let (nav, scale) = (layout.splat(book.nav), scale.map(|scale| layout.splat(scale)));
         let (mut sums, mut misfit) = ([[0.0; LANES]; 9], terms.nowhere);
@@ -92,12 +92,18 @@ impl<S: Simd, const ONE: bool> Trade<'_, S, ONE> {
                     fill: fills.get(i),
                     close: closes.get(i),
                 };
-                let at = |row: Option<Row<'_, S>>| row.map(|row| row.get(i));
-                let depth = Depth {
-                    slippage: at(slippage),
-                    volume: at(volume),
-                    ratio: ratios.map(|(ratio, root)| (ratio.get(i), root.get(i))),
-                };
+                let mut depth = terms.flat();
+                if VARIES {
+                    // Not `map_or`, as above.
+                    if let Some(slippage) = slippage {
+                        depth.slippage = slippage.get(i);
+                    }
+                    depth.root = if let Some(roots) = roots {
+                        roots.get(i)
+                    } else {
+                        terms.root(volume.map(|volume| volume.get(i)), order.mark, nav)
+                    };
+                }
                 let fill = terms.fill::<GAPS, VARIES, OWES>(&order, depth);
                 misfit = misfit.or(cut.lost).or(cut.odd);
                 misfit = if GAPS || VARIES { misfit.or(fill.misfit) } else { misfit };

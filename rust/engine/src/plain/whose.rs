@@ -17,7 +17,7 @@ pub(crate) enum Number {
     Slippage,
     Impact,
     Capital,
-    /// A rounding below the largest participation.
+    /// A rounding below the largest participation, infinite where there is no bound.
     ///
     /// What is within a rounding of the bound is measured again by step 9 itself.
     Most,
@@ -28,7 +28,19 @@ pub(crate) enum Number {
     MaxGross,
     /// The gross exposure from which on it is too much.
     MostGross,
+    /// 0 where there is none to maintain.
     Margin,
+}
+
+/// Every [`Number`] of some accounts, in the order of [`Number::ALL`].
+#[derive(Clone, Copy)]
+pub(crate) struct Numbers<S: Simd>([Vector<S>; Number::ALL.len()]);
+
+impl<S: Simd> Numbers<S> {
+    #[inline(always)]
+    pub(crate) fn get(&self, number: Number) -> Vector<S> {
+        self.0[number as usize]
+    }
 }
 
 impl Number {
@@ -48,15 +60,13 @@ impl Number {
         Self::Margin,
     ];
 
-    #[inline(always)]
-    fn of(self, rules: &Rules) -> f64 {
-        let (limits, rates) = (rules.limits(), &rules.rates);
+    fn of(self, costs: &CostModel, limits: &Limits, rates: &Rates) -> f64 {
         match self {
             Self::MaxWeight => limits.max_weight,
-            Self::Lowest => rules.lowest_weight(),
+            Self::Lowest => limits.lowest_weight(),
             Self::Slippage => rates.slippage,
             Self::Impact => rates.impact,
-            Self::Capital => rules.costs().capital,
+            Self::Capital => costs.capital,
             Self::Most => limits.max_participation.map_or(f64::INFINITY, |most| most * (1.0 - 1e-9)),
             Self::Fee => rates.fee,
             Self::Cash => rates.cash,
@@ -80,8 +90,6 @@ pub(crate) struct Traits {
     pub(crate) varies: bool,
     /// Whether an account can be short, or called.
     pub(crate) owes: bool,
-    pub(crate) is_bound: bool,
-    pub(crate) is_margined: bool,
     /// Whether cash earns or costs anything.
     pub(crate) accrues: bool,
 }
@@ -94,8 +102,6 @@ impl Traits {
             jitters: costs.slippage_jitter > 0.0,
             varies: rates.impact > 0.0 || is_bound,
             owes: limits.allow_short || is_margined,
-            is_bound,
-            is_margined,
             accrues: rates.cash != 0.0 || rates.financing != 0.0,
         }
     }
@@ -106,8 +112,6 @@ impl Traits {
             jitters: self.jitters || other.jitters,
             varies: self.varies || other.varies,
             owes: self.owes || other.owes,
-            is_bound: self.is_bound || other.is_bound,
-            is_margined: self.is_margined || other.is_margined,
             accrues: self.accrues || other.accrues,
         }
     }
@@ -117,63 +121,73 @@ impl Traits {
 #[derive(Clone, Debug)]
 pub struct Tariff {
     numbers: [Block; Number::ALL.len()],
-    traits: Traits,
+    pub(crate) traits: Traits,
 }
 
 impl Tariff {
     /// Returns the rules of eight accounts, laid out for a step.
     #[must_use]
     pub fn new(rules: &[&Rules; LANES]) -> Self {
-        let traits = rules.iter().fold(rules[0].traits, |all, rules| all.and(rules.traits));
-        Self { numbers: Number::ALL.map(|number| each(|account| number.of(rules[account]))), traits }
+        let traits = rules.iter().fold(rules[0].tariff.traits, |all, rules| all.and(rules.tariff.traits));
+        let column = |number| each(|account| rules[account].tariff.numbers[number as usize][0]);
+        Self { numbers: Number::ALL.map(column), traits }
+    }
+
+    /// Returns the rules that eight accounts share.
+    pub(crate) fn shared(costs: &CostModel, limits: &Limits, rates: &Rates) -> Self {
+        let numbers = Number::ALL.map(|number| [number.of(costs, limits, rates); LANES]);
+        Self { numbers, traits: Traits::of(costs, limits, rates) }
     }
 }
 
 /// The rules of eight accounts: one set for all of them, or one each.
 #[derive(Clone, Copy, Debug)]
-pub enum Whose<'a> {
-    /// The same for all.
-    One(&'a Rules),
-    /// Those of each, by account.
-    Each(&'a Tariff),
-    /// Those of one of them, as of all.
-    Of(&'a Tariff, usize),
+pub struct Whose<'a> {
+    tariff: &'a Tariff,
+    tables: Option<&'a Tables>,
 }
 
-impl Whose<'_> {
+impl<'a> Whose<'a> {
+    /// Returns the same rules for all.
+    #[must_use]
+    pub fn all(rules: &'a Rules) -> Self {
+        Self { tariff: &rules.tariff, tables: rules.tables.as_deref() }
+    }
+
+    /// Returns those of each, by account.
+    #[must_use]
+    pub fn each(tariff: &'a Tariff) -> Self {
+        Self { tariff, tables: None }
+    }
+
     /// Returns what the rules come to in each bar; accounts whose rules differ share no such tables.
     #[inline(always)]
-    pub(crate) fn tables(&self) -> Option<&Tables> {
-        match self {
-            Self::One(rules) => rules.tables.as_deref(),
-            _ => None,
-        }
+    pub(crate) fn tables(self) -> Option<&'a Tables> {
+        self.tables
     }
 
     #[inline(always)]
     pub(crate) fn traits(self) -> Traits {
-        match self {
-            Self::One(rules) => rules.traits,
-            Self::Each(tariff) | Self::Of(tariff, _) => tariff.traits,
-        }
+        self.tariff.traits
     }
 
-    /// Returns a number of the rules for the accounts of vector `index`.
+    /// Returns the numbers of the accounts of vector `index`, an element each.
     #[inline(always)]
-    pub(crate) fn vector<S: Simd>(self, simd: S, index: usize, number: Number) -> Vector<S> {
-        match self {
-            Self::One(rules) => Vector::splat(simd, number.of(rules)),
-            Self::Each(tariff) => Vector::new(simd, S::as_simd_f64s(&tariff.numbers[number as usize]).0[index]),
-            Self::Of(tariff, account) => Vector::splat(simd, tariff.numbers[number as usize][account]),
+    pub(crate) fn numbers<S: Simd>(self, simd: S, index: usize) -> Numbers<S> {
+        let mut numbers = [Vector::splat(simd, 0.0); Number::ALL.len()];
+        for (number, block) in numbers.iter_mut().zip(&self.tariff.numbers) {
+            *number = Vector::new(simd, S::as_simd_f64s(block).0[index]);
         }
+        Numbers(numbers)
     }
 
-    /// Returns the rules of one account.
+    /// Returns the numbers of one account, in all elements.
     #[inline(always)]
-    pub(crate) fn of(self, account: usize) -> Self {
-        match self {
-            Self::Each(tariff) => Self::Of(tariff, account),
-            shared => shared,
+    pub(crate) fn numbers_of<S: Simd>(self, simd: S, account: usize) -> Numbers<S> {
+        let mut numbers = [Vector::splat(simd, 0.0); Number::ALL.len()];
+        for (number, block) in numbers.iter_mut().zip(&self.tariff.numbers) {
+            *number = Vector::splat(simd, block[account]);
         }
+        Numbers(numbers)
     }
 }

@@ -79,7 +79,7 @@ impl Crew {
     /// Returns the rules of all lanes.
     #[inline]
     pub(crate) fn whose<'a>(&'a self, rules: &'a [Rules]) -> Whose<'a> {
-        self.tariff.as_ref().map_or_else(|| Whose::One(&rules[self.rules[0]]), |tariff| Whose::Each(tariff))
+        self.tariff.as_ref().map_or_else(|| Whose::all(&rules[self.rules[0]]), |tariff| Whose::each(tariff))
     }
 
     /// Returns the lanes whose episode is over.
