@@ -26,6 +26,10 @@ pub struct Orders<'a> {
     pub weights: &'a [f64],
     /// Bit k is set where account k is to be stepped.
     pub which: u8,
+    /// Bit k is set where a pack has room for an account and none is there.
+    ///
+    /// What is done in that place is of no account, so that it need not be left out.
+    pub vacant: u8,
 }
 
 impl Orders<'_> {
@@ -122,8 +126,9 @@ impl<const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool> Wit
         let Self { market, rules, pack, orders, told: (growths, mut observed) } = self;
         let tape = Tape::new(market, rules);
         let weights: &[[f64; N]; LANES] = orders.weights.as_chunks().0.first_chunk().expect("eight accounts");
-        let is_asked = |a: usize| orders.which >> a & 1 == 1;
-        let whole = orders.which == u8::MAX;
+        let asked_for = orders.which | orders.vacant;
+        let is_asked = |a: usize| asked_for >> a & 1 == 1;
+        let whole = asked_for == u8::MAX;
         // An account that is not stepped may be at the last bar; it is shown the first two.
         let bars = if whole { pack.bars } else { std::array::from_fn(|a| if is_asked(a) { pack.bars[a] } else { 0 }) };
         let (mut stepped, mut shown) = (0, Shown::new());
@@ -145,7 +150,7 @@ impl<const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool> Wit
             }
             part.show(&after, &mut shown);
             if !whole {
-                let idle = others(orders.which);
+                let idle = others(asked_for);
                 after.misfit = after.misfit.or(part.vector(&idle).exceeds(rules.0.zero));
             }
             stepped |= part.keep_plain::<N, GAPS>(&before, &after, pack) << first;
@@ -153,6 +158,7 @@ impl<const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool> Wit
         if let Some(observed) = &mut observed {
             observed.write(simd, market.n_symbols(), (orders.which, &bars), &shown);
         }
+        stepped &= orders.which;
         for (account, bar) in pack.bars.iter_mut().enumerate() {
             *bar += usize::from(stepped >> account & 1);
         }

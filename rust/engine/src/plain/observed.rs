@@ -60,7 +60,9 @@ impl Observed<'_> {
                 continue;
             }
             let (window, account) = row.split_at_mut(width);
-            show_returns(simd, returns, (bar + 2) * n_symbols, window);
+            if width > 0 {
+                show_returns(simd, returns, (bar + 2) * n_symbols, window);
+            }
             if let Some(whole) = account[..n_symbols].first_chunk_mut::<N>() {
                 *whole = weights.map(|weight| weight as f32);
             } else {

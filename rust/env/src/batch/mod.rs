@@ -44,7 +44,7 @@ pub struct Batch {
     crews: Vec<Crew>,
     stories: Vec<Story>,
     accounts: Accounts,
-    /// Weights asked for, lane after lane, in f64; NaN is a hold.
+    /// Weights asked for, lane after lane, in f64; NaN is a hold. Of whole packs: the last may have room left.
     orders: Vec<f64>,
     /// One a thread.
     seats: Vec<Seat>,
@@ -99,7 +99,7 @@ impl Batch {
         let seat = Seat { desk: Desk::new(n_symbols, Detail::Growth), book: books[0].clone(), spare, rows };
         let accounts = Accounts::new(books);
         Ok(Self {
-            orders: vec![0.0; lanes.len() * Orders::stride(n_symbols)],
+            orders: vec![0.0; lanes.len().next_multiple_of(LANES) * Orders::stride(n_symbols)],
             crews,
             stories,
             accounts,
@@ -244,7 +244,8 @@ impl Batch {
             return Err(length("hold", actions.len(), hold.len()));
         }
         let stride = Orders::stride(n_symbols);
-        if !widen_rows(actions, n_symbols, &mut self.orders, stride, &self.seats[0].desk) {
+        let orders = &mut self.orders[..n_lanes * stride];
+        if !widen_rows(actions, n_symbols, orders, stride, &self.seats[0].desk) {
             let index = actions.iter().position(|weight| !(*weight).into().is_finite()).unwrap_or(0);
             let (lane, symbol) = (index / n_symbols, index % n_symbols);
             return Err(BatchError::Weight { lane, symbol, weight: actions[index].into() });

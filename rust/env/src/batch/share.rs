@@ -82,11 +82,11 @@ struct Player<'p> {
 impl<'a> Share<'a> {
     /// Splits off the first `n` lanes, whole packs of them.
     pub(super) fn split(mut self, n: usize) -> (Share<'a>, Share<'a>) {
-        let (n_lanes, stride) = (self.stories.len(), self.stride());
+        let (n_lanes, n_orders) = (self.stories.len(), n.next_multiple_of(LANES) * self.stride());
         let (crews, rest_crews) = self.crews.split_at_mut(n.div_ceil(LANES));
         let (stories, rest_stories) = self.stories.split_at_mut(n);
         let (accounts, rest_accounts) = self.accounts.split(n);
-        let (orders, rest_orders) = self.orders.split_at_mut(n * stride);
+        let (orders, rest_orders) = self.orders.split_at_mut(n_orders);
         let first = Share {
             crews,
             stories,
@@ -110,7 +110,7 @@ impl<'a> Share<'a> {
     }
 
     fn stride(&self) -> usize {
-        self.orders.len() / self.stories.len().max(1)
+        Orders::stride(self.n_symbols())
     }
 
     pub(super) fn n_lanes(&self) -> usize {
@@ -180,7 +180,7 @@ impl<'a> Share<'a> {
         if told == crew.all {
             return Ok(());
         }
-        let (n_symbols, stride) = (self.n_symbols(), orders.len() / stories.len());
+        let (n_symbols, stride) = (self.n_symbols(), self.stride());
         for (place, story) in stories.iter_mut().enumerate().filter(|(place, _)| told >> place & 1 == 0) {
             pack.take(place, self.markets[crew.market(place)].data(), &mut seat.book);
             let mut player = Player { i: first + place, place, crew, story, book: &mut seat.book };
@@ -205,12 +205,13 @@ impl<'a> Share<'a> {
         orders: &mut [f64],
         seat: &mut Seat,
     ) -> Result<(), BatchError> {
-        let (n_symbols, stride) = (self.n_symbols(), orders.len() / stories.len());
+        let (n_symbols, stride) = (self.n_symbols(), self.stride());
+        let orders = &mut orders[..stories.len() * stride];
         let mut growths = self.growths();
         let market = &self.markets[crew.market(0)];
         let which = crew.kin & !crew.done();
         self.hold(orders, stride, |place, symbol| books[place].weight(symbol));
-        let asked = Orders { weights: orders, which };
+        let asked = Orders { weights: orders, which, vacant: 0 };
         let told = (&mut seat.spare, &seat.desk);
         let stepped = step_books(market.data(), crew.whose(self.rules), books, asked, &mut growths, told);
         let rewards = self.rewards(stepped, &growths, |place| books[place].nav(), stories, &seat.desk);
@@ -257,24 +258,14 @@ impl<'a> Share<'a> {
         seat: &Seat,
     ) -> u8 {
         let market = &self.markets[crew.market(0)];
-        let stride = Orders::stride(market.data().n_symbols());
-        let n_lanes = orders.len() / stride;
-        self.hold(orders, stride, |place, symbol| pack.weight(place, symbol));
-        // The last pack may have room left.
-        let mut padded: [f64; LANES * LANES];
-        let weights = if n_lanes == LANES {
-            &*orders
-        } else {
-            padded = [0.0; LANES * LANES];
-            padded[..orders.len()].copy_from_slice(orders);
-            &padded
-        };
+        let n_lanes = crew.all.count_ones() as usize;
+        self.hold(orders, self.stride(), |place, symbol| pack.weight(place, symbol));
         let lookback = self.settings.lookback;
         let observed = match &mut self.streamed {
             Some(streamed) => Some(streamed.observed(n_lanes, market, lookback)),
             None => self.seen.observed(first, n_lanes, market, lookback),
         };
-        let orders = Orders { weights, which: crew.kin & !crew.done() };
+        let orders = Orders { weights: orders, which: crew.kin & !crew.done(), vacant: !crew.all };
         step_pack(market.data(), crew.whose(self.rules), pack, orders, (growths, observed), &seat.desk)
     }
 
