@@ -127,6 +127,19 @@ impl Book {
         dataset.write_marks(bar, &mut self.marks);
     }
 
+    /// Brings the marks up to the closes of its bar, in a market that misses none.
+    ///
+    /// There a mark is the close, and [`crate::step_books`] writes none.
+    ///
+    /// # Panics
+    ///
+    /// Panics if `dataset` has another number of symbols.
+    pub fn mark_to_close(&mut self, dataset: &Dataset) {
+        if dataset.is_whole() {
+            self.marks.copy_from_slice(dataset.closes(self.bar));
+        }
+    }
+
     /// Checks that a decision can be taken on this account.
     ///
     /// # Errors

@@ -52,7 +52,7 @@ pub use limits::Limits;
 pub use logs::log_returns;
 pub use plain::{Growths, Observed, Orders, Pack, Spare, Tariff, Track, Whose, run_group, step_books, step_pack};
 pub use size::check_rows;
-pub use stream::Stream;
 pub use step::{Desk, Detail, Growth, MAX_ABS_WEIGHT, Rules, Stepped, step_once};
+pub use stream::Stream;
 pub use widen::widen_rows;
 pub use window::{DEFAULT_LOOKBACK, Window};

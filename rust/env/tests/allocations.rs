@@ -105,8 +105,7 @@ fn batch(market: &Arc<Market>, autoreset: Autoreset, (n_threads, streamed_len): 
 /// As many of them went before to warm up.
 fn allocations(market: &Arc<Market>, kind: Kind, autoreset: Autoreset, ways: (usize, usize)) -> usize {
     let n_symbols = market.data().n_symbols();
-    let (mut batch, mut memory, mut last) =
-        (batch(market, autoreset, ways), Memory::new(market), Memory::new(market));
+    let (mut batch, mut memory, mut last) = (batch(market, autoreset, ways), Memory::new(market), Memory::new(market));
     let mut rewards = vec![0.0; N_LANES];
     let mut flags = [(); 3].map(|()| vec![false; N_LANES]);
     // Gross above 1 in some lanes and shorts in others, so that limits are told of.

@@ -38,7 +38,7 @@ impl Spare {
 /// Steps those of at most eight accounts whose step is plain.
 ///
 /// Returns which, a bit an account. `step_once` gives the others, and these, the same numbers. The others are as they
-/// were, and what is told of them is nothing. The weights of an account begin [`Orders::stride`] after those of the one
+/// were, and what is told of them is nothing. Marks are left to [`Book::mark_to_close`] where that knows them. The weights of an account begin [`Orders::stride`] after those of the one
 /// before.
 ///
 /// # Panics
@@ -132,8 +132,12 @@ impl<const GAPS: bool, const VARIES: bool, const OWES: bool> WithSimd for Plain<
         for (account, book) in books.iter_mut().enumerate().filter(|(account, _)| stepped >> account & 1 == 1) {
             (book.bar, book.cash, book.nav) = (book.bar + 1, cash[account], nav[account]);
             std::mem::swap(&mut book.shares, &mut spare.shares[account]);
-            std::mem::swap(&mut book.marks, &mut spare.marks[account]);
-            weigh(layout, book);
+            if GAPS {
+                std::mem::swap(&mut book.marks, &mut spare.marks[account]);
+            }
+            let marks = std::mem::take(&mut book.marks);
+            weigh(layout, book, if GAPS { &marks } else { market.closes(book.bar) });
+            book.marks = marks;
         }
         stepped
     }

@@ -113,8 +113,15 @@ impl<const ONE: bool, const GAPS: bool, const VARIES: bool, const OWES: bool, co
         };
         (book.bar, book.cash, book.nav) = (book.bar + 1, settled.cash.value(), stepped.nav);
         std::mem::swap(&mut book.shares, &mut desk.shares);
-        std::mem::swap(&mut book.marks, &mut desk.marks);
-        weigh(layout, book);
+        if GAPS {
+            std::mem::swap(&mut book.marks, &mut desk.marks);
+        } else {
+            book.mark_to_close(market);
+        }
+        // Lent while the rest of the book is written.
+        let marks = std::mem::take(&mut book.marks);
+        weigh(layout, book, &marks);
+        book.marks = marks;
         std::mem::swap(&mut desk.events, &mut desk.last_events);
         desk.events.clear();
         if let Some(scale) = scale {

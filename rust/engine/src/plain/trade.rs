@@ -48,8 +48,8 @@ impl<S: Simd, const ONE: bool> Trade<'_, S, ONE> {
     /// Cuts, sizes and fills every order and marks every position; they go where they are given room.
     ///
     /// What is new of a weight is scaled by `scale`, if there is one. Returns nothing where a weight is cut or refused,
-    /// or an order cannot be filled whole. With `TELLS` it says what was paid for what; the others are as in
-    /// [`Terms::fill`].
+    /// or an order cannot be filled whole. Without `GAPS` no marks are written: they are the closes. With `TELLS` it says
+    /// what was paid for what; the others are as in [`Terms::fill`].
     #[inline(always)]
     pub(crate) fn run<const GAPS: bool, const VARIES: bool, const OWES: bool, const TELLS: bool>(
         &self,
@@ -114,7 +114,9 @@ impl<S: Simd, const ONE: bool> Trade<'_, S, ONE> {
                 }
                 (added, kept) = (added + cut.added, kept + cut.kept);
                 shares_after[i] = fill.shares.value();
-                marks_after[i] = fill.mark.value();
+                if GAPS {
+                    marks_after[i] = fill.mark.value();
+                }
                 i += layout.per_block;
             }
             for (sum, of) in sums.iter_mut().zip(lanes) {
@@ -132,10 +134,10 @@ impl<S: Simd, const ONE: bool> Trade<'_, S, ONE> {
     }
 }
 
-/// Brings the weights of an account up to its shares, marks and NAV.
+/// Brings the weights of an account up to its shares, its NAV and `marks`.
 #[inline(always)]
-pub(crate) fn weigh<S: Simd, const ONE: bool>(layout: Layout<S, ONE>, book: &mut Book) {
-    let (shares, marks) = (layout.row(&book.shares), layout.row(&book.marks));
+pub(crate) fn weigh<S: Simd, const ONE: bool>(layout: Layout<S, ONE>, book: &mut Book, marks: &[Block]) {
+    let (shares, marks) = (layout.row(&book.shares), layout.row(marks));
     let weights = layout.row_mut(&mut book.weights);
     let (zero, nav) = (layout.splat(0.0), layout.splat(book.nav));
     let mut i = 0;

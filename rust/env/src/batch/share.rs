@@ -217,9 +217,14 @@ impl<'a> Share<'a> {
         let rewards = self.rewards(stepped, &growths, |place| books[place].nav(), stories, &seat.desk);
         let bars = std::array::from_fn(|place| books.get(place).map_or(0, Book::bar));
         let over = crew.close_all(stepped, &bars);
+        let shows_marks = matches!(self.seen, Seen::Dict(_));
         for (place, (book, story)) in books.iter_mut().zip(stories).enumerate() {
+            let is_plain = stepped >> place & 1 == 1;
+            if shows_marks || !is_plain {
+                book.mark_to_close(self.markets[crew.market(place)].data());
+            }
             let mut player = Player { i: first + place, place, crew, story, book };
-            let told = if stepped >> place & 1 == 1 {
+            let told = if is_plain {
                 Told { reward: rewards[place], truncated: over >> place & 1 == 1, ..Told::default() }
             } else {
                 self.step_alone(&mut player, &mut orders[place * stride..][..n_symbols], &mut seat.desk)?
