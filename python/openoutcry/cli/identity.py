@@ -10,7 +10,7 @@ from openoutcry.openoutcry_py import CONTRACT_VERSION, ENGINE_VERSION
 
 
 def told(as_json: bool) -> str:
-    """Return versions, the SHA-256 of the engine for pages and the fingerprints of the bundled markets.
+    """Return versions, and digests of the engine for pages and the bundled markets.
 
     These are computed of the files at hand: one that was changed has another.
     """

@@ -104,7 +104,7 @@ def has_engine() -> bool:
 
 
 def engine_digest() -> str | None:
-    """Return the SHA-256 of the engine for pages, by which a page names it; None where there is none."""
+    """Return the SHA-256 of the engine for pages; None where there is none."""
     if not has_engine():
         return None
     return hashlib.sha256(gzip.decompress((ENGINE / "engine.wasm.gz").read_bytes())).hexdigest()
