@@ -138,6 +138,14 @@ def test_a_wheel_that_lost_the_engine_for_pages_is_refused(monkeypatch: pytest.M
     sys.modules.pop("check_wheel")
 
 
+def test_the_engine_for_pages_is_laid_before_a_build_says_its_digest() -> None:
+    for name, job in JOBS.items():
+        lines = [str(step.get("run") or step.get("with", {}).get("path")) for step in job.get("steps", [])]
+        told = [place for place, line in enumerate(lines) if "scripts/smoke.py" in line]
+        assert not told or lines.index("python/openoutcry/report/engine") < told[0], name
+        assert not told or "engine" in job["needs"], name
+
+
 def test_every_action_is_pinned_to_a_major_version() -> None:
     used = set().union(*(re.findall(r"uses: (\S+)", text) for text in texts().values()))
     assert [each for each in used if not re.search(r"@(release/)?v\d+$|^\./\.github/", each)] == []

@@ -14,6 +14,7 @@ from typer.testing import CliRunner, Result
 
 import openoutcry as oo
 from openoutcry.cli import app
+from openoutcry.cli.source import open_dataset
 from openoutcry.remade import run_of
 from openoutcry.report import has_engine
 from openoutcry.report.proof import content_digest
@@ -206,6 +207,28 @@ def test_the_bytes_of_a_market_are_those_of_its_fingerprint(tmp_path: Path) -> N
         assert done.exit_code == 0, done.output
         content = unpack((tmp_path / name).read_bytes())
         assert hashlib.sha256(content).hexdigest() == json.loads(done.output)["fingerprint"]
+
+
+@pytest.mark.parametrize("name", ["a.market", "a.market.gz"])
+def test_what_export_writes_is_a_market_for_every_command(tmp_path: Path, name: str) -> None:
+    path, said = tmp_path / name, oo.Dataset.from_csv(prices(), 365.0, name="a")
+    (tmp_path / "a.csv").write_text(prices())
+    words = ["data", "export", str(tmp_path / "a.csv"), "--periods-per-year", "365", "--out", str(path)]
+    assert CliRunner().invoke(app, words).exit_code == 0
+    market = open_dataset(str(path))
+    assert (market.name, market.fingerprint, market.periods_per_year) == (said.name, said.fingerprint, 365.0)
+    oo.run_backtest(said, "momentum", capture=True).record.save(tmp_path / "run.json")
+    done = CliRunner().invoke(app, ["replay", str(tmp_path / "run.json"), "--data", str(path)])
+    assert done.exit_code == 0, done.output
+    with pytest.raises(oo.openoutcry_py.OpenOutcryError, match="left out with the bytes of a market, which say it"):
+        open_dataset(str(path), 365.0)
+    slug = "argument_invalid" if path.suffix == ".gz" else "bytes_invalid"
+    for content in (path.read_bytes()[:-9], b"date,A"):
+        path.write_bytes(content)
+        with pytest.raises(oo.openoutcry_py.OpenOutcryError, match=f"^{slug}: "):
+            open_dataset(str(path))
+    with pytest.raises(oo.openoutcry_py.OpenOutcryError, match=r"^unknown_dataset: "):
+        open_dataset(str(tmp_path / f"no.{name}"))
 
 
 @needs_engine

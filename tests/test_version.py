@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import gzip
+import hashlib
 import json
 from pathlib import Path
 
 import pytest
 import tomllib
 from commands import typed
+from report_proofs import part_of, small_page
 
 import openoutcry as oo
 from openoutcry.data.universe import NAMES
+from openoutcry.report import has_engine
 
 ROOT = Path(__file__).resolve().parents[1]
 pytestmark = pytest.mark.once
@@ -39,9 +43,21 @@ def test_the_digest_of_a_bundled_market_is_the_one_that_records_bind() -> None:
 
 def test_the_words_say_what_the_json_says() -> None:
     told = json.loads(printed("--json", "--version"))
-    first, *markets = printed("--version").splitlines()
+    first, pages, *markets = printed("--version").splitlines()
     assert first == f"openoutcry {told['openoutcry']}, contract {told['contract']}, engine {told['engine']}"
+    assert pages.split() == ["engine", "for", "pages", told["engine_for_pages"] or "none"]
     assert dict(line.split() for line in markets) == told["datasets"]
+
+
+def test_the_digest_of_the_engine_for_pages_is_the_one_that_a_page_names(tmp_path: Path) -> None:
+    told = json.loads(printed("--version", "--json"))["engine_for_pages"]
+    if not has_engine():
+        assert told is None
+        return
+    small_page(tmp_path / "page.html")
+    named = json.loads(part_of((tmp_path / "page.html").read_text(encoding="utf-8"), "told"))["engine"]
+    packed = Path(oo.__file__).with_name("report") / "engine" / "engine.wasm.gz"
+    assert told == named == hashlib.sha256(gzip.decompress(packed.read_bytes())).hexdigest()
 
 
 def test_json_before_a_command_is_refused_and_not_ignored() -> None:

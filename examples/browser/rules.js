@@ -1,14 +1,15 @@
-// Rules to begin with.
+// Rules to begin with, in lines that a window of 1,180 pixels shows whole.
 
 const RULES = {
   "Above its mean": `// Called at each close. Return a part of your wealth by
 // symbol: what you hold and do not name is sold.
 function decide({ symbols }) {
   const weights = {};
-  for (const { symbol, close_history: closes } of symbols) {
-    const sum = closes.reduce((total, close) => total + close, 0);
+  for (const each of symbols) {
+    const closes = each.close_history;
+    const sum = closes.reduce((a, b) => a + b, 0);
     if (closes.at(-1) > sum / closes.length) {
-      weights[symbol] = 1 / symbols.length;
+      weights[each.symbol] = 1 / symbols.length;
     }
   }
   return weights;
@@ -21,26 +22,34 @@ function decide({ date, symbols }) {
   if (date.slice(0, 7) === month) return { orders: [] };
   month = date.slice(0, 7);
   const part = 1 / symbols.length;
-  return Object.fromEntries(symbols.map((each) => [each.symbol, part]));
+  const parts = symbols.map((one) => [one.symbol, part]);
+  return Object.fromEntries(parts);
 }
 `,
-  "Buy what fell": `function decide({ symbols }) {
-  const change = ({ close_history: c }) => c.at(-1) / c[0] - 1;
+  "Buy what fell": `function change({ close_history: closes }) {
+  return closes.at(-1) / closes[0] - 1;
+}
+
+function decide({ symbols }) {
   symbols.sort((a, b) => change(a) - change(b));
   const fallen = symbols.slice(0, 2);
-  return Object.fromEntries(fallen.map((each) => [each.symbol, 0.5]));
+  const parts = fallen.map((one) => [one.symbol, 0.5]);
+  return Object.fromEntries(parts);
 }
 `,
   "Less when it shakes": `function decide({ symbols }) {
   const weights = {};
-  for (const { symbol, close_history: closes } of symbols) {
+  for (const each of symbols) {
+    const closes = each.close_history;
     let sum = 0;
     for (let k = 1; k < closes.length; k += 1) {
       sum += (closes[k] / closes[k - 1] - 1) ** 2;
     }
-    const risk = Math.sqrt(sum / Math.max(closes.length - 1, 1));
-    // Its equal part, or less where it moves more than 0.3 % a day.
-    weights[symbol] = Math.min(0.003 / (risk || 1), 1) / symbols.length;
+    const days = closes.length - 1;
+    const risk = Math.sqrt(sum / days) || 1;
+    // Its part, or less if it moves over 0.3 % a day.
+    const share = Math.min(0.003 / risk, 1);
+    weights[each.symbol] = share / symbols.length;
   }
   return weights;
 }

@@ -1,14 +1,16 @@
-/** `node node.mjs PACKAGE FILE`: prints what Node makes of the vectors, or of the episodes in the file. */
+/** `node node.mjs PACKAGE [WHAT FILE]`: prints what Node makes of the vectors, or of the episodes or boards in the file. */
 
 import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
+import { boards } from "./boards.mjs";
 import { outcomes } from "./episodes.mjs";
 import { faults } from "./vectors.mjs";
 
-const [place, file] = process.argv.slice(2);
+const [place, what, file] = process.argv.slice(2);
 const oo = await import(pathToFileURL(place).href);
 const contract = new URL("../../contract/", import.meta.url);
-const made = file === undefined
+const given = () => JSON.parse(readFileSync(file, "utf8"));
+const made = what === undefined
   ? faults(oo, (path) => readFileSync(new URL(path, contract), "utf8"))
-  : outcomes(oo, JSON.parse(readFileSync(file, "utf8")));
+  : { episodes: outcomes, boards }[what](oo, given());
 process.stdout.write(JSON.stringify(made));

@@ -90,6 +90,9 @@ def test_the_package_is_small_whole_and_depends_on_nothing(installed: Path) -> N
     size = sum(len(gzip.compress(each.read_bytes(), 9)) for each in files_of_a_page)
     print(f"{size:,} bytes gzipped")
     assert size < LARGEST
+    told = re.search(r"takes (\d+) kB over the wire", (ROOT / "docs" / "javascript.md").read_text(encoding="utf-8"))
+    assert told is not None
+    assert size / 1_000 == pytest.approx(int(told[1]), rel=0.03)
 
 
 def test_the_engine_names_no_folder_of_the_machine_that_built_it(installed: Path) -> None:

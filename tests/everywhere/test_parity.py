@@ -1,4 +1,4 @@
-"""The engine in Node and in Chromium: the vectors of the contract, and episodes of Python, to the last bit."""
+"""The engine in Node and in Chromium: the contract's vectors, episodes and boards of Python, to the last bit."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from threading import Thread
 from typing import Any
 
 import pytest
+from boards import boards
 from browser import chromium
 from episodes import episode
 from support import count
@@ -21,6 +22,7 @@ PACKAGE = ROOT / "rust" / "wasm" / "npm" / "dist"
 HERE = "tests/everywhere"
 N_EPISODES = count(1_000, 1_000)
 EXPECTED_CASES = 40
+SEEDS = (7, 2**64 - 1)
 
 
 @pytest.fixture(scope="module")
@@ -46,10 +48,9 @@ def page() -> Iterator[Any]:
             thread.join()
 
 
-def in_node(*words: str) -> Any:
-    told = subprocess.run(
-        ["node", str(ROOT / HERE / "node.mjs"), str(PACKAGE / "node.js"), *words], capture_output=True, text=True
-    )
+def in_node(*words: str | Path) -> Any:
+    command = ["node", ROOT / HERE / "node.mjs", PACKAGE / "node.js", *words]
+    told = subprocess.run(command, capture_output=True, text=True)
     assert (told.returncode, told.stderr) == (0, "")
     return json.loads(told.stdout)
 
@@ -71,7 +72,7 @@ def test_the_vectors_of_the_contract_hold_in_a_browser(page: Any) -> None:
 def test_episodes_are_the_same_in_node(episodes: list[Any], tmp_path: Path) -> None:
     file = tmp_path / "episodes.json"
     file.write_text(json.dumps([given for given, _ in episodes]), encoding="utf-8")
-    told = in_node(str(file))
+    told = in_node("episodes", file)
     assert told == [expected for _, expected in episodes]
 
 
@@ -80,3 +81,17 @@ def test_episodes_are_the_same_in_a_browser(episodes: list[Any], page: Any) -> N
         part = episodes[first : first + 100]
         told = page.evaluate("given => window.outcomes(given)", [given for given, _ in part])
         assert told == [expected for _, expected in part]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_markets_of_a_seed_and_a_board_of_the_baselines_are_the_same_in_node(seed: int, tmp_path: Path) -> None:
+    given, expected = boards(seed)
+    file = tmp_path / "boards.json"
+    file.write_text(json.dumps(given), encoding="utf-8")
+    assert in_node("boards", file) == expected
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_markets_of_a_seed_and_a_board_of_the_baselines_are_the_same_in_a_browser(seed: int, page: Any) -> None:
+    given, expected = boards(seed)
+    assert page.evaluate("given => window.boards(given)", given) == expected

@@ -225,9 +225,24 @@ def test_a_synthetic_market_of_the_page_is_that_of_its_seed(page: Any) -> None:
     assert page.inner_text("#fingerprint") == Scenario("calm", seed=7).dataset().fingerprint
 
 
-@pytest.mark.parametrize("width", [320, 700, 1280])
+HIDDEN = "(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.getElementById('rule'))"
+
+
+@pytest.mark.parametrize("width", [320, 700, 1180, 1280])
 def test_the_page_fits_every_width(page: Any, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 800})
     for market in ("calm", "file", "ecb-fx"):
         page.select_option("#market", market)
         assert page.evaluate("() => document.documentElement.scrollWidth") == width
+    for rule in page.evaluate("Object.values(RULES)"):
+        page.fill("#rule", rule)
+        assert page.evaluate(HIDDEN) == 0
+
+
+def test_a_rule_to_begin_with_is_seen_line_by_line_on_a_desk(page: Any) -> None:
+    page.set_viewport_size({"width": 1180, "height": 800})
+    page.evaluate("document.getElementById('rule').style.whiteSpace = 'pre'")
+    for rule in page.evaluate("Object.values(RULES)"):
+        page.fill("#rule", rule)
+        assert page.evaluate(HIDDEN) == 0
+    page.evaluate("document.getElementById('rule').style.whiteSpace = ''")

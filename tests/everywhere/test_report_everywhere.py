@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
@@ -30,7 +31,8 @@ from typer.testing import CliRunner
 import openoutcry as oo
 from openoutcry.cli import app
 
-AXE = Path(__file__).parents[1] / "vendor" / "axe.min.js"
+ROOT = Path(__file__).resolve().parents[2]
+AXE = ROOT / "tests" / "vendor" / "axe.min.js"
 NARROW = 320
 
 
@@ -104,6 +106,11 @@ def test_the_whole_of_a_bundled_market_is_verified_in_a_page_below_3_mb(browser:
     told = json.loads(written.output)
     assert told["has_data"] is True
     assert told["bytes"] == page.stat().st_size < 3_000_000
+    docs = (ROOT / "docs" / "self-verifying.md").read_text(encoding="utf-8")
+    shown = re.search(r"verified ([0-9a-f]{64}).*\nreport: report\.html, ([\d,]+) bytes, verifies itself", docs)
+    assert shown is not None
+    assert shown[1] == told["digest"]
+    assert int(shown[2].replace(",", "")) == pytest.approx(told["bytes"], rel=0.01)
     visit = Visit(browser, page)
     assert visit.state == "not verified"
     panel = visit.verify()

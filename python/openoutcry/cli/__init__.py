@@ -75,7 +75,7 @@ app.command("bench", epilog=bench.EXAMPLES)(bench.bench)
 
 @app.callback(invoke_without_command=True)
 def _root(
-    version: bool = typer.Option(False, "--version", help="Print versions and the fingerprints of bundled markets."),
+    version: bool = typer.Option(False, "--version", help="Print versions, and digests of the engine and of markets."),
     as_json: bool = typer.Option(False, "--json", help="Print them as JSON."),
 ) -> None:
     if version:

@@ -10,15 +10,18 @@ from openoutcry.openoutcry_py import CONTRACT_VERSION, ENGINE_VERSION
 
 
 def told(as_json: bool) -> str:
-    """Return versions and the fingerprints of the bundled markets.
+    """Return versions, and digests of the engine for pages and the bundled markets.
 
-    These are computed of the data at hand: a file that was changed has another one.
+    These are computed of the files at hand: one that was changed has another.
     """
     import openoutcry
+    from openoutcry.report import engine_digest
 
     versions = {"openoutcry": openoutcry.__version__, "contract": CONTRACT_VERSION, "engine": ENGINE_VERSION}
     datasets = {f"{name}:{each}": data.load(name, each).fingerprint for name in data.names() for each in NAMES}
+    pages = engine_digest()
     if as_json:
-        return json.dumps({**versions, "datasets": datasets})
+        return json.dumps({**versions, "engine_for_pages": pages, "datasets": datasets})
     first = ", ".join(f"{of} {version}" for of, version in versions.items())
-    return "\n".join([first, *(f"{source:<18} {fingerprint}" for source, fingerprint in datasets.items())])
+    digests = {"engine for pages": pages or "none", **datasets}
+    return "\n".join([first, *(f"{of:<18} {digest}" for of, digest in digests.items())])

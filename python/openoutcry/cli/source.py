@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import string
 import sys
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,38 +21,55 @@ from openoutcry.record import RecordWriter, check_record_path
 from openoutcry.worker import is_of_another
 
 SNAPSHOT = frozen.SUFFIXES
+BYTES = (".market", ".market.gz")
 
 
 def open_dataset(source: str, periods_per_year: float | None = None) -> Dataset:
-    """Return a bundled market, or that of a CSV or Parquet file or a snapshot.
+    """Return a bundled market, or that of a file.
 
-    Bundled ones are named like `ecb-fx`, `ecb-fx:all`, `ecb-fx:USD,JPY`.
+    A file is CSV, Parquet, a snapshot, or what `data export` writes. Bundled ones are named like `ecb-fx`,
+    `ecb-fx:all`, `ecb-fx:USD,JPY`.
 
     Raises:
-        OpenOutcryError: it is neither, or cannot be read.
+        OpenOutcryError: it is none of these, or cannot be read.
     """
     name, _, universe = source.partition(":")
     path = Path(source)
-    is_snapshot = path.suffix in SNAPSHOT
-    if periods_per_year is not None and (name in data.names() or is_snapshot):
-        what = "a snapshot" if is_snapshot else name
-        message = f"`--periods-per-year` must be left out with {what}, which says it; received {periods_per_year}"
+    whole = "a snapshot, which says it" if path.suffix in SNAPSHOT else ""
+    whole = "the bytes of a market, which say it" if path.name.endswith(BYTES) else whole
+    if periods_per_year is not None and (name in data.names() or whole):
+        what = whole or f"{name}, which says it"
+        message = f"`--periods-per-year` must be left out with {what}; received {periods_per_year}"
         raise refusal("argument_invalid", message)
     if name in data.names():
         return data.load(name, universe if universe in NAMES else universe.split(",") if universe else None)
     bars = 252.0 if periods_per_year is None else periods_per_year
     try:
-        if is_snapshot:
+        if path.suffix in SNAPSHOT:
             return frozen.load(path)
+        if path.name.endswith(BYTES):
+            return _of_bytes(path)
         return Dataset.from_parquet(path, bars) if path.suffix == ".parquet" else Dataset.from_csv(path, bars)
     except OSError as error:
-        known = f"one of {', '.join(data.names())}, or a CSV or Parquet file, or a snapshot"
+        known = f"one of {', '.join(data.names())}, or a CSV or Parquet file, or a snapshot, or a .market file"
         message = f"a dataset must be {known}; received {source!r}: {error.strerror}"
         raise refusal("unknown_dataset", message) from error
     except ModuleNotFoundError as error:
         raise refusal(
             "argument_invalid", f"a dataset must be CSV here, as Parquet {error}; received {source!r}"
         ) from error
+
+
+def _of_bytes(path: Path) -> Dataset:
+    content = path.read_bytes()
+    if path.suffix == ".gz":
+        try:
+            content = gzip.decompress(content)
+        # Of what was cut or is no archive; a file that cannot be read was told above.
+        except (OSError, EOFError, zlib.error) as error:
+            message = f"a whole file of gzip is required; received '{path}', which was cut or is none"
+            raise refusal("argument_invalid", message) from error
+    return Dataset.from_bytes(content, name=path.name.partition(".market")[0])
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from openoutcry.report.board_page import board_section, slots_of
 from openoutcry.report.document import document
 from openoutcry.report.parts import DATA, Detail, heading, notices_list, provenance_list
-from openoutcry.report.proof import Proof, ProofMarket, has_engine, proof_panel, with_digest
+from openoutcry.report.proof import Proof, ProofMarket, engine_digest, has_engine, proof_panel, with_digest
 from openoutcry.report.run_page import headline, key_figures, run_sections, without_itself
 from openoutcry.report.score_page import render_scores
 from openoutcry.report.score_view import ScoreView
@@ -28,6 +28,7 @@ __all__ = [
     "Provenance",
     "RunView",
     "ScoreView",
+    "engine_digest",
     "has_engine",
     "render_board",
     "render_run",

@@ -22,6 +22,7 @@ __all__ = [
     "Proof",
     "ProofMarket",
     "content_digest",
+    "engine_digest",
     "engine_script",
     "has_engine",
     "proof_panel",
@@ -102,6 +103,13 @@ def has_engine() -> bool:
     return all((ENGINE / name).is_file() for name in _FILES)
 
 
+def engine_digest() -> str | None:
+    """Return the SHA-256 of the engine for pages; None where there is none."""
+    if not has_engine():
+        return None
+    return hashlib.sha256(gzip.decompress((ENGINE / "engine.wasm.gz").read_bytes())).hexdigest()
+
+
 def engine_script() -> str:
     """Return the script that loads the engine."""
     return (ENGINE / "engine.js").read_text(encoding="utf-8")
@@ -121,7 +129,7 @@ def proof_panel(proof: Proof) -> str:
         "digest": proof.digest,
         "run": proof.run,
         "held": held,
-        "engine": hashlib.sha256(gzip.decompress(packed)).hexdigest(),
+        "engine": engine_digest(),
         "markets": [_told(market) for market in proof.markets],
     }
     parts = [_part("page", ""), _part("told", json.dumps(told))]

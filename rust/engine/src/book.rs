@@ -1,5 +1,4 @@
-use pulp::Arch;
-
+use crate::arch::Arch;
 use crate::dataset::Dataset;
 use crate::error::StepError;
 use crate::lanes::{self, Block, LANES};

@@ -1,7 +1,6 @@
 //! Steps 7 and 8 of the timeline: at what price bar t fills, and whether.
 
-use pulp::Arch;
-
+use crate::arch::Arch;
 use crate::dataset::Dataset;
 use crate::grid::Grid;
 use crate::lanes::{self, Block, LANES};

@@ -1,7 +1,6 @@
 //! The tables of a market as the step reads them.
 
-use pulp::Arch;
-
+use crate::arch::Arch;
 use crate::columns::Columns;
 use crate::dataset::Dataset;
 use crate::grid::Grid;

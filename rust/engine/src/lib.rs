@@ -3,6 +3,7 @@
 //! No serde, no clock, no I/O and no threads: everything here is a pure function of its inputs. The rules are those of
 //! the bar timeline in `contract/README.md`.
 
+mod arch;
 mod as_of;
 mod book;
 mod columns;

@@ -1,7 +1,6 @@
 use std::sync::Arc;
 
-use pulp::Arch;
-
+use crate::arch::Arch;
 use crate::book::Book;
 use crate::costs::{CostModel, StepCosts};
 use crate::dataset::Dataset;

@@ -1,4 +1,6 @@
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
+
+use crate::arch::Arch;
 
 /// Runs work that is compiled for the vectors of the machine at hand.
 ///

@@ -2,8 +2,7 @@
 
 use std::ops::Range;
 
-use pulp::Arch;
-
+use crate::arch::Arch;
 use crate::scenario::factor;
 use crate::scenario::normal::{CHUNK, quantiles};
 use crate::scenario::spec::Jumps;

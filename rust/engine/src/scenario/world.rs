@@ -4,8 +4,7 @@ use std::iter::Peekable;
 use std::ops::Range;
 use std::vec::IntoIter;
 
-use pulp::Arch;
-
+use crate::arch::Arch;
 use crate::grids::Grids;
 use crate::scenario::Key;
 use crate::scenario::draws::{Asked, Draws, Prices};
