@@ -261,12 +261,10 @@ def _way(
     width = dataset.n_symbols + 1 + (0 if way == "cursor" else LOOKBACK * dataset.n_symbols)
     out = np.empty((len(actions), width), np.float32) if way == "out" else None
 
-    held: list[object] = []
-
     def steps(k: int) -> None:
         for _ in range(k):
             # Held until the next is there, as learners do: memory that is dropped at once is given out again at once.
-            held[:] = env.step(actions, out)[:1]
+            _seen, _rewards, _terminations, _truncations, _info = env.step(actions, out)
 
     return steps, width
 

@@ -216,15 +216,17 @@ class OpenOutcryVectorEnv(VectorEnv[Observation, npt.NDArray[Any], npt.NDArray[A
             OpenOutcryError: an array has the wrong shape, dtype or layout, a weight is not finite, or a lane's episode
                 is over and autoreset is disabled; no lane has moved.
         """
-        if self._copies if out is None else self._kind == "flat":
+        if out is None and not self._copies:
+            bound, observation, rewards, terminations, truncations, reset = slot = self._then
+            said = self._step(actions, hold, bound, self._last)
+            # Only now: a step that is refused leaves what the last one returned.
+            self._then, self._now = self._now, slot
+        elif out is None or self._kind == "flat":
             made = self._step_new(actions, hold, self._last, out)
             observation, rewards, terminations, truncations, reset, said = made
         else:
-            slot = self._then if out is None else self._slot(out)
-            bound, observation, rewards, terminations, truncations, reset = slot
+            bound, observation, rewards, terminations, truncations, reset = self._slot(out)
             said = self._step(actions, hold, bound, self._last)
-            if out is None:
-                self._then, self._now = self._now, slot
         info: dict[str, Any] = {}
         if said or self._comes_and_goes:
             self._tell(info, (terminations, truncations, reset), said)
