@@ -41,10 +41,7 @@ impl<'a> Stream<'a> {
         }
         let from = if self.n_waiting == 0 { from } else { self.fill(from) };
         let (lines, left) = from.as_chunks();
-        let to = self.take(lines.len() * LINE);
-        for (to, line) in to.as_chunks_mut().0.iter_mut().zip(lines) {
-            write(to, line);
-        }
+        write(self.take(lines.len() * LINE).as_chunks_mut().0, lines);
         self.wait(left);
     }
 
@@ -55,7 +52,7 @@ impl<'a> Stream<'a> {
         self.wait(missing);
         if self.n_waiting == LINE {
             let line = self.line;
-            write(self.take(LINE).first_chunk_mut().expect("a line"), &line);
+            write(self.take(LINE).as_chunks_mut().0, &[line]);
             self.n_waiting = 0;
         }
         from
@@ -80,40 +77,63 @@ impl<'a> Stream<'a> {
 
 impl Drop for Stream<'_> {
     /// Writes what still waits, and lets nobody read before all is written.
-    #[expect(unsafe_code, reason = "what was written past the caches is ordered by an instruction")]
     fn drop(&mut self) {
         let (line, n) = (self.line, self.n_waiting);
         self.take(n).copy_from_slice(&line[..n]);
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: every x86-64 has the instruction, which takes nothing.
-        unsafe {
-            std::arch::x86_64::_mm_sfence();
-        }
+        x86::wait_for_all();
     }
 }
 
-/// Writes a whole line, past the caches where it is one of theirs.
+/// Writes whole lines, past the caches where they are lines of those.
 #[inline]
-fn write(to: &mut [f32; LINE], line: &[f32; LINE]) {
+fn write(to: &mut [[f32; LINE]], lines: &[[f32; LINE]]) {
+    assert_eq!(to.len(), lines.len(), "a place a line");
     #[cfg(target_arch = "x86_64")]
     if to.as_ptr().align_offset(LINE * size_of::<f32>()) == 0 {
-        return write_past(to, line);
+        return x86::write_past(to, lines);
     }
-    *to = *line;
+    to.copy_from_slice(lines);
 }
 
 #[cfg(target_arch = "x86_64")]
-#[inline]
-#[expect(unsafe_code, reason = "the instruction takes an address")]
-fn write_past(to: &mut [f32; LINE], line: &[f32; LINE]) {
-    use std::arch::x86_64::{__m128, _mm_loadu_ps, _mm_stream_ps};
-    let quads = line.as_chunks::<4>().0;
-    // All are read before the first is written, so that they are written one right after the other.
-    // SAFETY: every x86-64 has the instructions; each reads four numbers of `quads`.
-    let quads: [__m128; 4] = std::array::from_fn(|k| unsafe { _mm_loadu_ps(quads[k].as_ptr()) });
-    for (to, quad) in to.as_chunks_mut::<4>().0.iter_mut().zip(quads) {
-        // SAFETY: there are four numbers at `to`, a multiple of 16 bytes as the whole line is one of 64.
-        unsafe { _mm_stream_ps(to.as_mut_ptr(), quad) };
+#[expect(unsafe_code, reason = "the instructions take addresses, and one of them a machine that has it")]
+mod x86 {
+    use std::arch::x86_64::{__m128, _mm_loadu_ps, _mm_stream_ps, _mm512_loadu_ps, _mm512_stream_ps};
+
+    use super::LINE;
+
+    /// Writes lines that begin where lines of the caches do.
+    #[inline]
+    pub(super) fn write_past(to: &mut [[f32; LINE]], lines: &[[f32; LINE]]) {
+        if std::is_x86_feature_detected!("avx512f") {
+            // SAFETY: the machine at hand has the instructions.
+            return unsafe { write_at_once(to, lines) };
+        }
+        for (to, line) in to.iter_mut().zip(lines) {
+            let quads = line.as_chunks::<4>().0;
+            // All are read before the first is written, so that they are written one right after the other.
+            // SAFETY: every x86-64 has the instructions; each reads four numbers of `quads`.
+            let quads: [__m128; 4] = std::array::from_fn(|k| unsafe { _mm_loadu_ps(quads[k].as_ptr()) });
+            for (to, quad) in to.as_chunks_mut::<4>().0.iter_mut().zip(quads) {
+                // SAFETY: there are four numbers at `to`, a multiple of 16 bytes as the line is one of 64.
+                unsafe { _mm_stream_ps(to.as_mut_ptr(), quad) };
+            }
+        }
+    }
+
+    /// Returns when all that was written past the caches can be read by everybody.
+    pub(super) fn wait_for_all() {
+        // SAFETY: every x86-64 has the instruction, which takes nothing.
+        unsafe { std::arch::x86_64::_mm_sfence() };
+    }
+
+    #[target_feature(enable = "avx512f")]
+    fn write_at_once(to: &mut [[f32; LINE]], lines: &[[f32; LINE]]) {
+        for (to, line) in to.iter_mut().zip(lines) {
+            // SAFETY: there are a line's numbers in both, and `to` begins where a line of the caches does.
+            unsafe { _mm512_stream_ps(to.as_mut_ptr(), _mm512_loadu_ps(line.as_ptr())) };
+        }
     }
 }
 
