@@ -109,7 +109,9 @@ impl Rules {
 /// How much a step tells beside the money.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detail {
-    /// What a [`Growth`] is made of, and events other than fills; costs and interest are NaN.
+    /// What a [`Growth`] is made of, and events other than fills.
+    ///
+    /// Costs and interest are NaN.
     Growth,
     /// Events other than fills; no average prices.
     Money,

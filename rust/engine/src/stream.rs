@@ -1,29 +1,32 @@
 //! Numbers that are written past the caches, for memory that nobody reads soon.
 
-/// Numbers in a line of the caches.
-const LINE: usize = 16;
-
-/// An array that is written from its beginning to its end, line by line of the caches.
+/// An array that is written from its beginning to its end, past the caches.
 ///
-/// A line that is written whole need not be read first, and drives nothing out of the caches: of arrays that do not fit
-/// there this halves the traffic with memory. Where the machine at hand has no such stores, it is written as any other.
+/// It is written line by line of theirs. A line that is written whole need not be read first, and drives nothing out of
+/// them: of arrays that do not fit there this halves the traffic with memory. Where the machine at hand has no such stores, it is written as any other.
 #[derive(Debug)]
 pub struct Stream<'a> {
     /// What is still to be written, the numbers in `line` first.
     rest: &'a mut [f32],
     /// What waits for its line to be whole.
-    line: [f32; LINE],
+    line: &'a mut [f32; Stream::LINE],
     n_waiting: usize,
     /// Numbers up to the first whole line.
     n_before: usize,
 }
 
+/// See [`Stream::LINE`].
+const LINE: usize = Stream::LINE;
+
 impl<'a> Stream<'a> {
-    /// Returns a stream to an array.
+    /// Numbers in a line of the caches.
+    pub const LINE: usize = 16;
+
+    /// Returns a stream to an array, with room for one line.
     #[must_use]
-    pub fn new(to: &'a mut [f32]) -> Self {
+    pub fn new(to: &'a mut [f32], line: &'a mut [f32; Stream::LINE]) -> Self {
         let n_before = to.as_ptr().align_offset(LINE * size_of::<f32>()).min(to.len());
-        Self { rest: to, line: [0.0; LINE], n_waiting: 0, n_before }
+        Self { rest: to, line, n_waiting: 0, n_before }
     }
 
     /// Writes what comes next.
@@ -51,7 +54,7 @@ impl<'a> Stream<'a> {
         let (missing, from) = from.split_at(from.len().min(LINE - self.n_waiting));
         self.wait(missing);
         if self.n_waiting == LINE {
-            let line = self.line;
+            let line = *self.line;
             write(self.take(LINE).as_chunks_mut().0, &[line]);
             self.n_waiting = 0;
         }
@@ -78,7 +81,7 @@ impl<'a> Stream<'a> {
 impl Drop for Stream<'_> {
     /// Writes what still waits, and lets nobody read before all is written.
     fn drop(&mut self) {
-        let (line, n) = (self.line, self.n_waiting);
+        let (line, n) = (*self.line, self.n_waiting);
         self.take(n).copy_from_slice(&line[..n]);
         #[cfg(target_arch = "x86_64")]
         x86::wait_for_all();
@@ -97,19 +100,15 @@ fn write(to: &mut [[f32; LINE]], lines: &[[f32; LINE]]) {
 }
 
 #[cfg(target_arch = "x86_64")]
-#[expect(unsafe_code, reason = "the instructions take addresses, and one of them a machine that has it")]
+#[expect(unsafe_code, reason = "the instructions take addresses")]
 mod x86 {
-    use std::arch::x86_64::{__m128, _mm_loadu_ps, _mm_stream_ps, _mm512_loadu_ps, _mm512_stream_ps};
+    use std::arch::x86_64::{__m128, _mm_loadu_ps, _mm_sfence, _mm_stream_ps};
 
     use super::LINE;
 
     /// Writes lines that begin where lines of the caches do.
     #[inline]
     pub(super) fn write_past(to: &mut [[f32; LINE]], lines: &[[f32; LINE]]) {
-        if std::is_x86_feature_detected!("avx512f") {
-            // SAFETY: the machine at hand has the instructions.
-            return unsafe { write_at_once(to, lines) };
-        }
         for (to, line) in to.iter_mut().zip(lines) {
             let quads = line.as_chunks::<4>().0;
             // All are read before the first is written, so that they are written one right after the other.
@@ -125,15 +124,7 @@ mod x86 {
     /// Returns when all that was written past the caches can be read by everybody.
     pub(super) fn wait_for_all() {
         // SAFETY: every x86-64 has the instruction, which takes nothing.
-        unsafe { std::arch::x86_64::_mm_sfence() };
-    }
-
-    #[target_feature(enable = "avx512f")]
-    fn write_at_once(to: &mut [[f32; LINE]], lines: &[[f32; LINE]]) {
-        for (to, line) in to.iter_mut().zip(lines) {
-            // SAFETY: there are a line's numbers in both, and `to` begins where a line of the caches does.
-            unsafe { _mm512_stream_ps(to.as_mut_ptr(), _mm512_loadu_ps(line.as_ptr())) };
-        }
+        unsafe { _mm_sfence() };
     }
 }
 
@@ -146,8 +137,8 @@ mod tests {
         for offset in 0..LINE {
             for lengths in [vec![], vec![1], vec![15, 1, 16], vec![3; 40], vec![80, 5, 80, 5], vec![7, 100, 0, 33]] {
                 let n: usize = lengths.iter().sum();
-                let mut to = vec![-1.0; offset + n + LINE];
-                let mut stream = Stream::new(&mut to[offset..offset + n]);
+                let (mut to, mut line) = (vec![-1.0; offset + n + LINE], [0.0; LINE]);
+                let mut stream = Stream::new(&mut to[offset..offset + n], &mut line);
                 let mut next = 0;
                 for length in lengths {
                     let numbers: Vec<f32> = (next..next + length).map(|number| number as f32).collect();
@@ -165,8 +156,8 @@ mod tests {
     #[test]
     #[should_panic(expected = "an array as long as what is written")]
     fn more_than_there_is_room_for_is_refused() {
-        let mut to = [0.0; 20];
-        let mut stream = Stream::new(&mut to);
+        let (mut to, mut line) = ([0.0; 20], [0.0; LINE]);
+        let mut stream = Stream::new(&mut to, &mut line);
         stream.push(&[1.0; 15]);
         stream.push(&[1.0; 6]);
     }

@@ -52,9 +52,6 @@ struct Options {
     threads: usize,
     /// Lanes times symbols that are worth a thread.
     cells_a_thread: usize,
-    /// Length of flat observations from which on they go past the caches.
-    #[pyo3(default = Settings::STREAMED_LEN)]
-    streamed_len: usize,
     seed: u64,
     /// What new observations are made of: `flat`, `cursor`, `dict` or `history`.
     ///
@@ -102,7 +99,7 @@ impl Options {
             max_episode_steps: self.max_episode_steps.unwrap_or(usize::MAX),
             n_threads: self.threads,
             cells_a_thread: self.cells_a_thread,
-            streamed_len: self.streamed_len,
+            streamed_len: Settings::STREAMED_LEN,
             seed: self.seed,
         })
     }

@@ -81,7 +81,9 @@ struct Crew<'b> {
 /// The features of a step are those of [`Terms::fill`].
 struct Plain<'b, const GAPS: bool, const VARIES: bool, const OWES: bool>(Crew<'b>);
 
-/// What the fills of eight accounts came to: of each sum the contract's lanes, account by account.
+/// What the fills of eight accounts came to.
+///
+/// Of each sum the contract's lanes, account by account.
 type Sheet = Totals<[Block; LANES]>;
 
 impl<const GAPS: bool, const VARIES: bool, const OWES: bool> WithSimd for Plain<'_, GAPS, VARIES, OWES> {
@@ -144,7 +146,7 @@ impl<const GAPS: bool, const VARIES: bool, const OWES: bool> WithSimd for Plain<
 }
 
 impl<const GAPS: bool, const VARIES: bool, const OWES: bool> Plain<'_, GAPS, VARIES, OWES> {
-    /// Trades one account and leaves what came of it in `sheet` and in the room that is spare.
+    /// Trades one account and leaves what came of it in `sheet` and in `spare`.
     ///
     /// Returns its bit, if its orders can be filled whole.
     #[inline(always)]

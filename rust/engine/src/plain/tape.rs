@@ -97,9 +97,9 @@ impl<'a> Tape<'a> {
         }
     }
 
-    /// Returns what the costs of four symbols depend on, at `marks` and for accounts of `nav`.
+    /// Returns what the costs of four symbols depend on.
     ///
-    /// `bar_of` gives the bars of the accounts.
+    /// At `marks` and for accounts of `nav`, whose bars `bar_of` gives.
     #[inline(always)]
     pub(crate) fn depths<S: Simd>(
         &self,

@@ -45,7 +45,9 @@ impl Totals<[Block; LANES]> {
 }
 
 impl<S: Simd, const ONE: bool> Trade<'_, S, ONE> {
-    /// Cuts, sizes and fills every order and marks every position; they go where they are given room.
+    /// Cuts, sizes and fills every order and marks every position.
+    ///
+    /// They go where they are given room.
     ///
     /// What is new of a weight is scaled by `scale`, if there is one. Returns nothing where a weight is cut or refused,
     /// or an order cannot be filled whole. Without `GAPS` no marks are written: they are the closes. With `TELLS` it says

@@ -160,7 +160,9 @@ impl<'a> Whose<'a> {
         Self { tariff, tables: None }
     }
 
-    /// Returns what the rules come to in each bar; accounts whose rules differ share no such tables.
+    /// Returns what the rules come to in each bar.
+    ///
+    /// Accounts whose rules differ share no such tables.
     #[inline(always)]
     pub(crate) fn tables(self) -> Option<&'a Tables> {
         self.tables

@@ -73,7 +73,9 @@ impl Market {
         observe_account(book, account);
     }
 
-    /// Returns the last log returns as of a bar, oldest first, and how many are missing before them.
+    /// Returns the last log returns as of a bar, oldest first.
+    ///
+    /// And how many are missing before them.
     #[inline]
     pub(crate) fn window(&self, bar: usize, lookback: usize) -> (usize, &[f32]) {
         let (known, asked) = ((bar + 1) * self.data.n_symbols(), lookback * self.data.n_symbols());

@@ -44,7 +44,9 @@ pub struct Batch {
     crews: Vec<Crew>,
     stories: Vec<Story>,
     accounts: Accounts,
-    /// Weights asked for, lane after lane, in f64; NaN is a hold. Of whole packs: the last may have room left.
+    /// Weights asked for, lane after lane, in f64; NaN is a hold.
+    ///
+    /// There is room for whole packs.
     orders: Vec<f64>,
     /// One a thread.
     seats: Vec<Seat>,
@@ -95,7 +97,7 @@ impl Batch {
             books.push(Book::new(markets[members[i].0].data(), window.start));
         }
         let spare = Spare::new(n_symbols);
-        let rows = vec![0.0; Streamed::n_waiting(&markets[0], settings.lookback)];
+        let rows = vec![0.0; Streamed::room(&markets[0], settings.lookback)];
         let seat = Seat { desk: Desk::new(n_symbols, Detail::Growth), book: books[0].clone(), spare, rows };
         let accounts = Accounts::new(books);
         Ok(Self {

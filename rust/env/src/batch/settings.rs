@@ -44,7 +44,9 @@ pub struct Settings {
     pub n_threads: usize,
     /// Lanes times symbols that are worth a thread; see [`Settings::CELLS_A_THREAD`].
     pub cells_a_thread: usize,
-    /// Length of flat observations from which on they are written past the caches; see [`Settings::STREAMED_LEN`].
+    /// Length of flat observations from which on they go past the caches.
+    ///
+    /// See [`Settings::STREAMED_LEN`].
     pub streamed_len: usize,
     /// Key of the slippage noise.
     pub seed: u64,
@@ -53,7 +55,9 @@ pub struct Settings {
 impl Settings {
     /// Fewer cells are stepped in less time than it takes to wake a thread.
     pub const CELLS_A_THREAD: usize = 4096;
-    /// Four MiB: more than a core's own cache, and about what it can count on of one that it shares with others.
+    /// Four MiB are more than a core's own cache.
+    ///
+    /// They are about what it can count on of one that it shares with others.
     pub const STREAMED_LEN: usize = 1 << 20;
 }
 

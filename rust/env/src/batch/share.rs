@@ -24,8 +24,9 @@ pub(super) struct Share<'a> {
     pub(super) accounts: AccountsMut<'a>,
     pub(super) orders: &'a mut [f64],
     pub(super) seen: Seen<'a>,
-    /// Whether flat observations go past the caches, and the way there: `seen` is empty then.
+    /// Whether flat observations go past the caches.
     pub(super) streams: bool,
+    /// The way there; `seen` is empty then.
     pub(super) streamed: Option<Streamed<'a>>,
     pub(super) last: Option<Seen<'a>>,
     pub(super) outcome: Outcome<'a>,
@@ -195,7 +196,9 @@ impl<'a> Share<'a> {
         Ok(())
     }
 
-    /// Steps up to eight lanes of many symbols: what is plain in one go, the others alone.
+    /// Steps up to eight lanes of many symbols.
+    ///
+    /// What is plain in one go, the others alone.
     #[inline]
     fn step_in_turn(
         &mut self,

@@ -16,14 +16,19 @@ pub(super) struct Streamed<'a> {
 }
 
 impl<'a> Streamed<'a> {
-    /// Returns the numbers that have to wait, for lanes of a market.
-    pub(super) fn n_waiting(market: &Market, lookback: usize) -> usize {
-        market.flat_len(lookback) * if market.data().n_symbols() > LANES { 1 } else { LANES }
+    /// Returns how much room it takes to wait, for lanes of a market.
+    pub(super) fn room(market: &Market, lookback: usize) -> usize {
+        Stream::LINE + market.flat_len(lookback) * if market.data().n_symbols() > LANES { 1 } else { LANES }
     }
 
-    /// Returns observations that go to `flat`, with room for [`Streamed::n_waiting`] numbers.
-    pub(super) fn new(flat: &'a mut [f32], rows: &'a mut [f32]) -> Self {
-        Self { stream: Stream::new(flat), rows }
+    /// Returns observations that go to `flat`, with [`Streamed::room`] to wait in.
+    ///
+    /// # Panics
+    ///
+    /// Panics if there is not even room for a line.
+    pub(super) fn new(flat: &'a mut [f32], room: &'a mut [f32]) -> Self {
+        let (line, rows) = room.split_first_chunk_mut().expect("room for a line");
+        Self { stream: Stream::new(flat, line), rows }
     }
 
     /// Returns where what is seen of the first `n` lanes of a pack waits.
