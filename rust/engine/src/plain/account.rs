@@ -52,7 +52,7 @@ impl<S: Simd> Dues<S> {
 }
 
 /// Sums over the symbols of an account.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Sums<V> {
     pub(crate) flow: V,
     pub(crate) traded: V,

@@ -24,6 +24,8 @@ use crate::step::Desk;
 pub struct Spare {
     shares: [Vec<Block>; LANES],
     marks: [Vec<Block>; LANES],
+    /// Of accounts that were not stepped, what came of an earlier one.
+    sheet: Sheet,
 }
 
 impl Spare {
@@ -31,7 +33,7 @@ impl Spare {
     #[must_use]
     pub fn new(n_symbols: usize) -> Self {
         let rows = || std::array::from_fn(|_| vec![[0.0; LANES]; lanes::n_blocks(n_symbols)]);
-        Self { shares: rows(), marks: rows() }
+        Self { shares: rows(), marks: rows(), sheet: Totals::of([[0.0; LANES]; LANES]) }
     }
 }
 
@@ -92,11 +94,11 @@ impl<const GAPS: bool, const VARIES: bool, const OWES: bool> WithSimd for Plain<
     // No closure here holds a vector: it would be a call, and compiled for the least of machines.
     #[inline(always)]
     fn with_simd<S: Simd>(mut self, simd: S) -> u8 {
-        let (mut sheet, mut stepped) = (Totals::of([[0.0; LANES]; LANES]), 0);
+        let mut stepped = 0;
         let (which, market, rules) = (self.0.orders.which, self.0.market, self.0.rules);
         for account in (0..self.0.books.len()).filter(|account| which >> account & 1 == 1) {
             if !market.has_actions(self.0.books[account].bar + 1) {
-                stepped |= self.trade(simd, account, None, &mut sheet);
+                stepped |= self.trade(simd, account, None);
             }
         }
         let (mut cash, mut nav) = ([0.0; LANES], [1.0; LANES]);
@@ -106,6 +108,7 @@ impl<const GAPS: bool, const VARIES: bool, const OWES: bool> WithSimd for Plain<
         for index in 0..LANES / S::F64_LANES {
             let (first, part) = (index * S::F64_LANES, Part { simd, index });
             let dues = Dues::of(simd, market, &rules.numbers(simd, index), rules.traits().accrues);
+            let sheet = &self.0.spare.sheet;
             let (added, kept) = (part.total(&sheet.added), part.total(&sheet.kept));
             let (scale, exceeds) = dues.scale(simd, added, kept);
             let scaled = exceeds.and(added.exceeds(Vector::splat(simd, 0.0)));
@@ -114,10 +117,10 @@ impl<const GAPS: bool, const VARIES: bool, const OWES: bool> WithSimd for Plain<
                 store(&mut scales, index, scale);
                 stepped &= !which;
                 for account in (0..self.0.books.len()).filter(|account| which >> account & 1 == 1) {
-                    stepped |= self.trade(simd, account, Some(scales[account]), &mut sheet);
+                    stepped |= self.trade(simd, account, Some(scales[account]));
                 }
             }
-            let sums = part.sums::<OWES>(&sheet.money);
+            let sums = part.sums::<OWES>(&self.0.spare.sheet.money);
             let settled = settle::<S, OWES, false>(simd, &dues, (part.vector(&cash), part.vector(&nav)), sums);
             store(&mut self.0.growths.rewards, index, settled.reward);
             if let Some(turnovers) = &mut self.0.growths.turnovers {
@@ -146,11 +149,11 @@ impl<const GAPS: bool, const VARIES: bool, const OWES: bool> WithSimd for Plain<
 }
 
 impl<const GAPS: bool, const VARIES: bool, const OWES: bool> Plain<'_, GAPS, VARIES, OWES> {
-    /// Trades one account and leaves what came of it in `sheet` and in `spare`.
+    /// Trades one account and leaves what came of it in the room that is spare.
     ///
     /// Returns its bit, if its orders can be filled whole.
     #[inline(always)]
-    fn trade<S: Simd>(&mut self, simd: S, account: usize, scale: Option<f64>, sheet: &mut Sheet) -> u8 {
+    fn trade<S: Simd>(&mut self, simd: S, account: usize, scale: Option<f64>) -> u8 {
         let Crew { market, rules, books, orders, spare, .. } = &mut self.0;
         let (book, n_blocks) = (&books[account], lanes::n_blocks(market.n_symbols()));
         let asked = &orders.weights.as_chunks().0[account * n_blocks..][..n_blocks];
@@ -159,7 +162,7 @@ impl<const GAPS: bool, const VARIES: bool, const OWES: bool> Plain<'_, GAPS, VAR
         let terms = Terms::of(simd, &rules.numbers_of(simd, account));
         let trade = Trade { layout, terms, rows: Rows::at(market, rules.tables(), book.bar) };
         let Some(totals) = trade.run::<GAPS, VARIES, OWES, false>(asked, book, after, scale) else { return 0 };
-        sheet.put(account, &totals);
+        spare.sheet.put(account, &totals);
         1 << account
     }
 }

@@ -17,6 +17,7 @@ pub(crate) struct Trade<'a, S: Simd, const ONE: bool> {
 }
 
 /// What fills came to, each sum in the contract's lanes.
+#[derive(Clone, Debug)]
 pub(crate) struct Totals<V> {
     pub(crate) money: Sums<V>,
     /// Gross weights, new and already held, before any scaling.
