@@ -261,10 +261,14 @@ def _way(
     width = dataset.n_symbols + 1 + (0 if way == "cursor" else LOOKBACK * dataset.n_symbols)
     out = np.empty((len(actions), width), np.float32) if way == "out" else None
 
+    # Held until the next is there, as learners do, between rounds too: memory that is dropped at once is given out
+    # again at once, and all of it together goes back to the system.
+    seen = rewards = terminations = truncations = info = None
+
     def steps(k: int) -> None:
+        nonlocal seen, rewards, terminations, truncations, info
         for _ in range(k):
-            # Held until the next is there, as learners do: memory that is dropped at once is given out again at once.
-            _seen, _rewards, _terminations, _truncations, _info = env.step(actions, out)
+            seen, rewards, terminations, truncations, info = env.step(actions, out)
 
     return steps, width
 
