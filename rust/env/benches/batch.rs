@@ -31,7 +31,7 @@ fn batch(market: &Arc<Market>, n_lanes: usize, terms: Terms) -> Batch {
         max_episode_steps: usize::MAX,
         n_threads: 1,
         cells_a_thread: Settings::CELLS_A_THREAD,
-        streamed_len: Settings::STREAMED_LEN,
+        bypass_len: Settings::BYPASS_LEN,
         seed: 1,
     };
     Batch::new(vec![Arc::clone(market)], &vec![(0, terms); n_lanes], settings, 0).expect("a batch")

@@ -34,7 +34,7 @@ fn main() {
         max_episode_steps: usize::MAX,
         n_threads: 1,
         cells_a_thread: Settings::CELLS_A_THREAD,
-        streamed_len: Settings::STREAMED_LEN,
+        bypass_len: Settings::BYPASS_LEN,
         seed: 1,
     };
     let mut seen = vec![0.0_f32; n_lanes * market.flat_len(20)];

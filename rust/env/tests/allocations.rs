@@ -78,7 +78,7 @@ impl Memory {
     }
 }
 
-fn batch(market: &Arc<Market>, autoreset: Autoreset, (n_threads, streamed_len): (usize, usize)) -> Batch {
+fn batch(market: &Arc<Market>, autoreset: Autoreset, (n_threads, bypass_len): (usize, usize)) -> Batch {
     let costs = CostModel { fee_bps: 5.0, slippage_bps: 2.0, impact_bps: 10.0, ..CostModel::zero() };
     let settings = Settings {
         windows: vec![Windows::Random {
@@ -93,7 +93,7 @@ fn batch(market: &Arc<Market>, autoreset: Autoreset, (n_threads, streamed_len): 
         max_episode_steps: usize::MAX,
         n_threads,
         cells_a_thread: 1,
-        streamed_len,
+        bypass_len,
         seed: 1,
     };
     let terms = Terms { costs, limits: Limits::default() };
@@ -134,8 +134,8 @@ fn a_step_of_a_batch_takes_no_memory() {
         let market = Arc::new(Market::new(Arc::new(Dataset::synthetic(n_symbols, 200, 3).expect("a market"))));
         for kind in [Kind::Flat, Kind::Dict, Kind::Cursor] {
             for autoreset in [Autoreset::NextStep, Autoreset::SameStep, Autoreset::Disabled] {
-                for (n_threads, streamed_len) in [(1, usize::MAX), (1, 0), (2, 0)] {
-                    let taken = allocations(&market, kind, autoreset, (n_threads, streamed_len));
+                for (n_threads, bypass_len) in [(1, usize::MAX), (1, 0), (2, 0)] {
+                    let taken = allocations(&market, kind, autoreset, (n_threads, bypass_len));
                     assert_eq!(taken, 0, "{n_symbols} symbols, {kind:?}, {autoreset:?}, {n_threads} threads");
                 }
             }

@@ -168,7 +168,7 @@ fn settings(windows: Windows, autoreset: Autoreset) -> Settings {
         max_episode_steps: usize::MAX,
         n_threads: 1,
         cells_a_thread: 1,
-        streamed_len: Settings::STREAMED_LEN,
+        bypass_len: Settings::BYPASS_LEN,
         seed: 5,
     }
 }
@@ -239,6 +239,41 @@ fn lane_i_is_the_environment_of_seed_plus_i_through_its_resets() {
         }
     }
     assert_eq!(resets, 15);
+}
+
+#[test]
+fn what_goes_past_the_caches_is_what_would_not_through_resets_of_every_mode() {
+    for (n_symbols, n_lanes, n_threads) in [(3, 1, 1), (4, 19, 2), (8, 16, 1), (12, 1, 1), (12, 19, 2)] {
+        let market = Arc::new(Market::new(Arc::new(Dataset::synthetic(n_symbols, 60, 3).unwrap())));
+        // From the first bars on, at which most of the history is missing.
+        let settings = |autoreset, bypass_len| Settings {
+            lookback: 20,
+            n_threads,
+            bypass_len,
+            ..settings(random(0, 60, 7, "train"), autoreset)
+        };
+        for autoreset in [Autoreset::NextStep, Autoreset::SameStep, Autoreset::Disabled] {
+            let batch = |len| {
+                Batch::new(vec![Arc::clone(&market)], &vec![(0, terms()); n_lanes], settings(autoreset, len), 9)
+                    .unwrap()
+            };
+            let (mut past, mut through) = (batch(0), batch(usize::MAX));
+            let width = market.flat_len(20);
+            let (mut written, mut expected) = (Arrays::new(n_lanes, width), Arrays::new(n_lanes, width));
+            for step in 0..40 {
+                let weight = |cell: usize| ((cell + step) % 7) as f64 / (3 * n_symbols) as f64 - 0.02;
+                let actions: Vec<f64> = (0..n_lanes * n_symbols).map(weight).collect();
+                if through.is_done(0) && autoreset == Autoreset::Disabled {
+                    past.reset(None, None).unwrap();
+                    through.reset(None, None).unwrap();
+                }
+                written.step(&mut past, &actions).unwrap();
+                expected.step(&mut through, &actions).unwrap();
+                assert_eq!(written.flat, expected.flat, "{n_symbols} symbols, {n_lanes} lanes, {autoreset:?}, {step}");
+                assert_eq!(written.rewards, expected.rewards);
+            }
+        }
+    }
 }
 
 #[test]

@@ -99,7 +99,7 @@ impl Options {
             max_episode_steps: self.max_episode_steps.unwrap_or(usize::MAX),
             n_threads: self.threads,
             cells_a_thread: self.cells_a_thread,
-            streamed_len: Settings::STREAMED_LEN,
+            bypass_len: Settings::BYPASS_LEN,
             seed: self.seed,
         })
     }

@@ -4,12 +4,12 @@
 
 mod accounts;
 mod buffers;
+mod bypassed;
 mod lane;
 mod market;
 mod pool;
 mod settings;
 mod share;
-mod streamed;
 
 use std::sync::Arc;
 
@@ -18,12 +18,12 @@ use openoutcry_engine::{Book, Desk, Detail, FillKey, Orders, Rules, Spare, StepE
 
 use accounts::Accounts;
 pub use buffers::{Arrays, Outcome, Seen};
+use bypassed::Bypassed;
 use lane::{Crew, Story};
 pub use market::{Market, observe_account};
 use pool::Pool;
 pub use settings::{Autoreset, BatchError, Settings, Terms};
 use share::{Part, Seat, Share};
-use streamed::Streamed;
 
 use crate::episode::check_lookback;
 
@@ -97,7 +97,7 @@ impl Batch {
             books.push(Book::new(markets[members[i].0].data(), window.start));
         }
         let spare = Spare::new(n_symbols);
-        let rows = vec![0.0; Streamed::room(&markets[0], settings.lookback)];
+        let rows = vec![0.0; Bypassed::room(&markets[0], settings.lookback)];
         let seat = Seat { desk: Desk::new(n_symbols, Detail::Growth), book: books[0].clone(), spare, rows };
         let accounts = Accounts::new(books);
         Ok(Self {
@@ -285,7 +285,7 @@ impl Batch {
             return Err(length(name, expected, received));
         }
         let (n_lanes, first_lane) = (self.n_lanes(), 0);
-        let streams = matches!(&seen, Seen::Flat(flat) if flat.len() >= self.settings.streamed_len);
+        let bypasses = matches!(&seen, Seen::Flat(flat) if flat.len() >= self.settings.bypass_len);
         let n_worth = (n_lanes * self.n_symbols() / self.settings.cells_a_thread.max(1)).clamp(1, self.seats.len());
         let mut rest = Share {
             markets: &self.markets,
@@ -296,8 +296,8 @@ impl Batch {
             accounts: self.accounts.as_mut(),
             orders: &mut self.orders,
             seen,
-            streams,
-            streamed: None,
+            bypasses,
+            bypassed: None,
             last,
             outcome,
             first_lane,

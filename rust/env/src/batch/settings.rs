@@ -46,8 +46,8 @@ pub struct Settings {
     pub cells_a_thread: usize,
     /// Length of flat observations from which on they go past the caches.
     ///
-    /// See [`Settings::STREAMED_LEN`].
-    pub streamed_len: usize,
+    /// See [`Settings::BYPASS_LEN`].
+    pub bypass_len: usize,
     /// Key of the slippage noise.
     pub seed: u64,
 }
@@ -58,7 +58,7 @@ impl Settings {
     /// Four MiB are more than a core's own cache.
     ///
     /// They are about what it can count on of one that it shares with others.
-    pub const STREAMED_LEN: usize = 1 << 20;
+    pub const BYPASS_LEN: usize = 1 << 20;
 }
 
 /// A batch that could not be made or stepped; no lane has moved.

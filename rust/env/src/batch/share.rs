@@ -8,8 +8,8 @@ use openoutcry_engine::{
 };
 
 use crate::batch::accounts::AccountsMut;
+use crate::batch::bypassed::Bypassed;
 use crate::batch::lane::{Crew, Story, Told};
-use crate::batch::streamed::Streamed;
 use crate::batch::{Autoreset, BatchError, Market, Outcome, Seen, Settings};
 use crate::episode::hold_within;
 use crate::reward::{self, Reward};
@@ -25,9 +25,9 @@ pub(super) struct Share<'a> {
     pub(super) orders: &'a mut [f64],
     pub(super) seen: Seen<'a>,
     /// Whether flat observations go past the caches.
-    pub(super) streams: bool,
+    pub(super) bypasses: bool,
     /// The way there; `seen` is empty then.
-    pub(super) streamed: Option<Streamed<'a>>,
+    pub(super) bypassed: Option<Bypassed<'a>>,
     pub(super) last: Option<Seen<'a>>,
     pub(super) outcome: Outcome<'a>,
     pub(super) first_lane: usize,
@@ -42,7 +42,7 @@ pub(super) struct Seat {
     pub(super) book: Book,
     /// Where accounts of many symbols are carried to.
     pub(super) spare: Spare,
-    /// What waits to be streamed.
+    /// What waits to be bypassed.
     pub(super) rows: Vec<f32>,
 }
 
@@ -94,7 +94,7 @@ impl<'a> Share<'a> {
             accounts,
             orders,
             seen: self.seen.take(n, n_lanes),
-            streamed: None,
+            bypassed: None,
             last: self.last.as_mut().map(|last| last.take(n, n_lanes)),
             outcome: self.outcome.take(n),
             ..self
@@ -125,10 +125,10 @@ impl<'a> Share<'a> {
     pub(super) fn advance(self, seat: &mut Seat) -> Result<(), BatchError> {
         let mut rows = std::mem::take(&mut seat.rows);
         let mut share = self;
-        if share.streams
+        if share.bypasses
             && let Seen::Flat(flat) = &mut share.seen
         {
-            share.streamed = Some(Streamed::new(std::mem::take(flat), &mut rows));
+            share.bypassed = Some(Bypassed::new(std::mem::take(flat), &mut rows));
         }
         let advanced = share.advance_all(seat);
         seat.rows = rows;
@@ -146,8 +146,8 @@ impl<'a> Share<'a> {
                 for (((c, members), pack), orders) in members.zip(packs).zip(orders) {
                     let n = members.1.len();
                     self.step_together(c * LANES, pack, members, orders, seat)?;
-                    if let Some(streamed) = &mut self.streamed {
-                        streamed.write_pack(n, &self.markets[0], self.settings.lookback);
+                    if let Some(bypassed) = &mut self.bypassed {
+                        bypassed.write_pack(n, &self.markets[0], self.settings.lookback);
                     }
                 }
             }
@@ -269,8 +269,8 @@ impl<'a> Share<'a> {
         let n_lanes = crew.all.count_ones() as usize;
         self.hold(orders, self.stride(), |place, symbol| pack.weight(place, symbol));
         let lookback = self.settings.lookback;
-        let observed = match &mut self.streamed {
-            Some(streamed) => Some(streamed.observed(n_lanes, market, lookback)),
+        let observed = match &mut self.bypassed {
+            Some(bypassed) => Some(bypassed.observed(n_lanes, market, lookback)),
             None => self.seen.observed(first, n_lanes, market, lookback),
         };
         let orders = Orders { weights: orders, which: crew.kin & !crew.done(), vacant: !crew.all };
@@ -338,9 +338,9 @@ impl<'a> Share<'a> {
             }
             self.begin(&mut player);
         }
-        match &mut self.streamed {
-            Some(streamed) if market.data().n_symbols() > LANES => streamed.write(player.book, market, lookback),
-            Some(streamed) => streamed.wait(player.place, player.book, market, lookback),
+        match &mut self.bypassed {
+            Some(bypassed) if market.data().n_symbols() > LANES => bypassed.write(player.book, market, lookback),
+            Some(bypassed) => bypassed.wait(player.place, player.book, market, lookback),
             None => self.seen.write(player.i, player.book, market, lookback),
         }
         self.outcome.write(player.i, told);

@@ -20,7 +20,7 @@ fn orders(case: &Case, lane: usize, bar: usize) -> Vec<f64> {
     case.orders(bar).into_iter().map(|weight| if weight.abs() > 100.0 { weight } else { weight * size }).collect()
 }
 
-fn batch(case: &Case, market: &Arc<Market>, terms: &[Terms], (n_threads, streams): (usize, bool)) -> Batch {
+fn batch(case: &Case, market: &Arc<Market>, terms: &[Terms], (n_threads, bypasses): (usize, bool)) -> Batch {
     let settings = Settings {
         windows: vec![Windows::Fixed(window(case))],
         autoreset: Autoreset::NextStep,
@@ -30,7 +30,7 @@ fn batch(case: &Case, market: &Arc<Market>, terms: &[Terms], (n_threads, streams
         max_episode_steps: usize::MAX,
         n_threads,
         cells_a_thread: 1,
-        streamed_len: if streams { 0 } else { usize::MAX },
+        bypass_len: if bypasses { 0 } else { usize::MAX },
         seed: 7,
     };
     let lanes: Vec<_> = (0..N_LANES).map(|lane| (0, terms[lane % terms.len()])).collect();
@@ -45,7 +45,7 @@ proptest! {
         case in cases(),
         other in cases(),
         mixes in any::<bool>(),
-        (n_threads, streams) in (1_usize..=4, any::<bool>()),
+        (n_threads, bypasses) in (1_usize..=4, any::<bool>()),
     ) {
         // The same terms for all, or every third lane others.
         let mut terms = vec![Terms { costs: case.costs, limits: case.limits }];
@@ -63,7 +63,7 @@ proptest! {
         };
         let runs: Vec<_> = (0..N_LANES).map(run).collect();
 
-        let mut batch = batch(&case, &market, &terms, (n_threads, streams));
+        let mut batch = batch(&case, &market, &terms, (n_threads, bypasses));
         let mut seen = vec![0.0; N_LANES * market.flat_len(LOOKBACK)];
         let mut rewards = vec![0.0; N_LANES];
         let mut flags = [(); 3].map(|()| vec![false; N_LANES]);

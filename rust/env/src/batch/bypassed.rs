@@ -1,7 +1,7 @@
 //! Flat observations that go past the caches.
 
 use openoutcry_engine::lanes::LANES;
-use openoutcry_engine::{Book, Observed, Stream};
+use openoutcry_engine::{Book, Bypass, Observed};
 
 use crate::batch::market::{Market, observe_account};
 
@@ -9,26 +9,26 @@ use crate::batch::market::{Market, observe_account};
 ///
 /// Those of few symbols wait until a whole pack is known; of many, what is seen of a lane is known at once.
 #[derive(Debug)]
-pub(super) struct Streamed<'a> {
-    stream: Stream<'a>,
+pub(super) struct Bypassed<'a> {
+    bypass: Bypass<'a>,
     /// What waits, lane by lane of a pack.
     rows: &'a mut [f32],
 }
 
-impl<'a> Streamed<'a> {
+impl<'a> Bypassed<'a> {
     /// Returns how much room it takes to wait, for lanes of a market.
     pub(super) fn room(market: &Market, lookback: usize) -> usize {
-        Stream::LINE + market.flat_len(lookback) * if market.data().n_symbols() > LANES { 1 } else { LANES }
+        Bypass::LINE + market.flat_len(lookback) * if market.data().n_symbols() > LANES { 1 } else { LANES }
     }
 
-    /// Returns observations that go to `flat`, with [`Streamed::room`] to wait in.
+    /// Returns observations that go to `flat`, with [`Bypassed::room`] to wait in.
     ///
     /// # Panics
     ///
     /// Panics if there is not even room for a line.
     pub(super) fn new(flat: &'a mut [f32], room: &'a mut [f32]) -> Self {
         let (line, rows) = room.split_first_chunk_mut().expect("room for a line");
-        Self { stream: Stream::new(flat, line), rows }
+        Self { bypass: Bypass::new(flat, line), rows }
     }
 
     /// Returns where what is seen of the first `n` lanes of a pack waits.
@@ -45,7 +45,7 @@ impl<'a> Streamed<'a> {
 
     /// Writes what waits of the first `n` lanes of a pack.
     pub(super) fn write_pack(&mut self, n: usize, market: &Market, lookback: usize) {
-        self.stream.push(&self.rows[..n * market.flat_len(lookback)]);
+        self.bypass.push(&self.rows[..n * market.flat_len(lookback)]);
     }
 
     /// Writes what is seen of the next lane.
@@ -55,8 +55,8 @@ impl<'a> Streamed<'a> {
         let (zeros, account) = self.rows.split_at_mut(self.rows.len() - account);
         zeros[..missing].fill(0.0);
         observe_account(book, account);
-        self.stream.push(&zeros[..missing]);
-        self.stream.push(known);
-        self.stream.push(account);
+        self.bypass.push(&zeros[..missing]);
+        self.bypass.push(known);
+        self.bypass.push(account);
     }
 }

@@ -5,26 +5,26 @@
 /// It is written line by line of theirs. A line that is written whole need not be read first, and drives nothing out of
 /// them: of arrays that do not fit there this halves the traffic with memory. Where the machine at hand has no such stores, it is written as any other.
 #[derive(Debug)]
-pub struct Stream<'a> {
+pub struct Bypass<'a> {
     /// What is still to be written, the numbers in `line` first.
     rest: &'a mut [f32],
     /// What waits for its line to be whole.
-    line: &'a mut [f32; Stream::LINE],
+    line: &'a mut [f32; Bypass::LINE],
     n_waiting: usize,
     /// Numbers up to the first whole line.
     n_before: usize,
 }
 
-/// See [`Stream::LINE`].
-const LINE: usize = Stream::LINE;
+/// See [`Bypass::LINE`].
+const LINE: usize = Bypass::LINE;
 
-impl<'a> Stream<'a> {
+impl<'a> Bypass<'a> {
     /// Numbers in a line of the caches.
     pub const LINE: usize = 16;
 
-    /// Returns a stream to an array, with room for one line.
+    /// Returns a way to an array, with room for one line.
     #[must_use]
-    pub fn new(to: &'a mut [f32], line: &'a mut [f32; Stream::LINE]) -> Self {
+    pub fn new(to: &'a mut [f32], line: &'a mut [f32; Bypass::LINE]) -> Self {
         let n_before = to.as_ptr().align_offset(LINE * size_of::<f32>()).min(to.len());
         Self { rest: to, line, n_waiting: 0, n_before }
     }
@@ -78,7 +78,7 @@ impl<'a> Stream<'a> {
     }
 }
 
-impl Drop for Stream<'_> {
+impl Drop for Bypass<'_> {
     /// Writes what still waits, and lets nobody read before all is written.
     fn drop(&mut self) {
         let (line, n) = (*self.line, self.n_waiting);
@@ -138,14 +138,14 @@ mod tests {
             for lengths in [vec![], vec![1], vec![15, 1, 16], vec![3; 40], vec![80, 5, 80, 5], vec![7, 100, 0, 33]] {
                 let n: usize = lengths.iter().sum();
                 let (mut to, mut line) = (vec![-1.0; offset + n + LINE], [0.0; LINE]);
-                let mut stream = Stream::new(&mut to[offset..offset + n], &mut line);
+                let mut bypass = Bypass::new(&mut to[offset..offset + n], &mut line);
                 let mut next = 0;
                 for length in lengths {
                     let numbers: Vec<f32> = (next..next + length).map(|number| number as f32).collect();
-                    stream.push(&numbers);
+                    bypass.push(&numbers);
                     next += length;
                 }
-                drop(stream);
+                drop(bypass);
                 let expected: Vec<f32> = (0..n).map(|number| number as f32).collect();
                 assert_eq!(to[offset..offset + n], expected);
                 assert!(to[..offset].iter().chain(&to[offset + n..]).all(|number| *number == -1.0));
@@ -157,8 +157,8 @@ mod tests {
     #[should_panic(expected = "an array as long as what is written")]
     fn more_than_there_is_room_for_is_refused() {
         let (mut to, mut line) = ([0.0; 20], [0.0; LINE]);
-        let mut stream = Stream::new(&mut to, &mut line);
-        stream.push(&[1.0; 15]);
-        stream.push(&[1.0; 6]);
+        let mut bypass = Bypass::new(&mut to, &mut line);
+        bypass.push(&[1.0; 15]);
+        bypass.push(&[1.0; 6]);
     }
 }
