@@ -88,6 +88,15 @@ impl Pack {
         if nav > MAX_NAV { Err(StepError::NavOverflow { nav, bar }) } else { Ok(()) }
     }
 
+    /// Begins anew in places where no account is, a bit each.
+    ///
+    /// They earn interest like others and are never reset: after some million steps it would be more than f64 can carry.
+    pub fn vacate(&mut self, places: u8) {
+        for place in (0..LANES).filter(|place| places >> place & 1 == 1) {
+            (self.cash[place], self.nav[place]) = (1.0, 1.0);
+        }
+    }
+
     /// Puts a book in the place of an account.
     pub fn put(&mut self, account: usize, book: &Book) {
         (self.bars[account], self.cash[account], self.nav[account]) = (book.bar, book.cash, book.nav);
@@ -113,5 +122,21 @@ impl Pack {
         (book.cash, book.nav) = (self.cash[account], self.nav[account]);
         book.shares[0] = each(|symbol| self.shares[symbol][account]);
         book.weights[0] = each(|symbol| self.weights[symbol][account]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_without_an_account_grows_beyond_no_bound_and_others_keep_what_they_have() {
+        let mut pack = Pack::default();
+        (pack.cash, pack.nav) = ([2.0; LANES], [1e99, 1e200, 1e200, 3.0, 3.0, 3.0, 3.0, f64::INFINITY]);
+        assert!(pack.overflows());
+        pack.vacate(0b1000_0110);
+        assert!(!pack.overflows());
+        assert_eq!(pack.nav, [1e99, 1.0, 1.0, 3.0, 3.0, 3.0, 3.0, 1.0]);
+        assert_eq!(pack.cash, [2.0, 1.0, 1.0, 2.0, 2.0, 2.0, 2.0, 1.0]);
     }
 }

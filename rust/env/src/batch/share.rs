@@ -181,7 +181,7 @@ impl<'a> Share<'a> {
         if told == crew.all {
             return Ok(());
         }
-        let (n_symbols, stride) = (self.n_symbols(), self.stride());
+        let (n_symbols, stride, vacant) = (self.n_symbols(), self.stride(), !crew.all);
         for (place, story) in stories.iter_mut().enumerate().filter(|(place, _)| told >> place & 1 == 0) {
             pack.take(place, self.markets[crew.market(place)].data(), &mut seat.book);
             let mut player = Player { i: first + place, place, crew, story, book: &mut seat.book };
@@ -193,6 +193,7 @@ impl<'a> Share<'a> {
             self.tell(player, told);
             pack.put(place, &seat.book);
         }
+        pack.vacate(vacant);
         Ok(())
     }
 
