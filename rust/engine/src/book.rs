@@ -71,7 +71,8 @@ impl Book {
 
     /// Returns the last real close of a symbol on today's share basis.
     ///
-    /// It is 1 if the symbol has never closed.
+    /// It is 1 if the symbol has never closed. After [`crate::step_books`] it is right once [`Book::mark_to_close`] was
+    /// called.
     #[must_use]
     pub fn mark(&self, symbol: usize) -> f64 {
         lanes::get(&self.marks, symbol)

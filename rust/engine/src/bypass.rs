@@ -3,7 +3,8 @@
 /// An array that is written from its beginning to its end, past the caches.
 ///
 /// It is written line by line of theirs. A line that is written whole need not be read first, and drives nothing out of
-/// them: of arrays that do not fit there this halves the traffic with memory. Where the machine at hand has no such stores, it is written as any other.
+/// them: of arrays that do not fit there this halves the traffic with memory. Where the machine at hand has no such
+/// stores, it is written as any other.
 #[derive(Debug)]
 pub struct Bypass<'a> {
     /// What is still to be written, the numbers in `line` first.
@@ -23,8 +24,14 @@ impl<'a> Bypass<'a> {
     pub const LINE: usize = 16;
 
     /// Returns a way to an array, with room for one line.
+    ///
+    /// # Safety
+    ///
+    /// It must be dropped, by the thread that pushes, before anybody looks at the array again: what went past the
+    /// caches comes in no order until then.
     #[must_use]
-    pub fn new(to: &'a mut [f32], line: &'a mut [f32; Bypass::LINE]) -> Self {
+    #[expect(unsafe_code, reason = "a way that is forgotten leaves stores that nobody waits for")]
+    pub unsafe fn new(to: &'a mut [f32], line: &'a mut [f32; Bypass::LINE]) -> Self {
         let n_before = to.as_ptr().align_offset(LINE * size_of::<f32>()).min(to.len());
         Self { rest: to, line, n_waiting: 0, n_before }
     }
@@ -115,7 +122,8 @@ mod x86 {
             // SAFETY: every x86-64 has the instructions; each reads four numbers of `quads`.
             let quads: [__m128; 4] = std::array::from_fn(|k| unsafe { _mm_loadu_ps(quads[k].as_ptr()) });
             for (to, quad) in to.as_chunks_mut::<4>().0.iter_mut().zip(quads) {
-                // SAFETY: there are four numbers at `to`, a multiple of 16 bytes as the line is one of 64.
+                // SAFETY: there are four numbers at `to`, a multiple of 16 bytes as the line is one of 64; who made the
+                // way has promised to wait for them.
                 unsafe { _mm_stream_ps(to.as_mut_ptr(), quad) };
             }
         }
@@ -132,13 +140,19 @@ mod x86 {
 mod tests {
     use super::*;
 
+    #[expect(unsafe_code, reason = "every test drops its way before it looks")]
+    fn way<'a>(to: &'a mut [f32], line: &'a mut [f32; LINE]) -> Bypass<'a> {
+        // SAFETY: as above.
+        unsafe { Bypass::new(to, line) }
+    }
+
     #[test]
     fn what_is_pushed_is_written_wherever_lines_begin_and_nothing_else_is() {
         for offset in 0..LINE {
             for lengths in [vec![], vec![1], vec![15, 1, 16], vec![3; 40], vec![80, 5, 80, 5], vec![7, 100, 0, 33]] {
                 let n: usize = lengths.iter().sum();
                 let (mut to, mut line) = (vec![-1.0; offset + n + LINE], [0.0; LINE]);
-                let mut bypass = Bypass::new(&mut to[offset..offset + n], &mut line);
+                let mut bypass = way(&mut to[offset..offset + n], &mut line);
                 let mut next = 0;
                 for length in lengths {
                     let numbers: Vec<f32> = (next..next + length).map(|number| number as f32).collect();
@@ -157,7 +171,7 @@ mod tests {
     #[should_panic(expected = "an array as long as what is written")]
     fn more_than_there_is_room_for_is_refused() {
         let (mut to, mut line) = ([0.0; 20], [0.0; LINE]);
-        let mut bypass = Bypass::new(&mut to, &mut line);
+        let mut bypass = way(&mut to, &mut line);
         bypass.push(&[1.0; 15]);
         bypass.push(&[1.0; 6]);
     }

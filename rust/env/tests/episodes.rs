@@ -277,6 +277,43 @@ fn what_goes_past_the_caches_is_what_would_not_through_resets_of_every_mode() {
 }
 
 #[test]
+fn the_last_closes_of_an_episode_are_told_whatever_else_a_lane_sees() {
+    let market = Arc::new(Market::new(Arc::new(Dataset::synthetic(12, 60, 3).unwrap())));
+    let mut batch = Batch::new(
+        vec![Arc::clone(&market)],
+        &[(0, terms()); 5],
+        settings(random(9, 60, 7, "train"), Autoreset::SameStep),
+        9,
+    )
+    .unwrap();
+    let mut arrays = Arrays::new(5, market.flat_len(3));
+    let (mut closes, mut listed) = (vec![0.0; 60], vec![0; 60]);
+    let (mut positions, mut cash) = (vec![0.0; 60], vec![0.0; 5]);
+    for _ in 0..3 {
+        for _ in 0..6 {
+            let bars: Vec<usize> = (0..5).map(|lane| batch.bar(lane)).collect();
+            let last = openoutcry::batch::Arrays {
+                closes: &mut closes,
+                listed: &mut listed,
+                positions: &mut positions,
+                cash: &mut cash,
+                history: &mut [],
+            };
+            let [terminated, truncated, reset] = &mut arrays.flags;
+            batch.accept(&[0.05; 60], None).unwrap();
+            let outcome = Outcome { rewards: &mut arrays.rewards, terminated, truncated, reset };
+            batch.step(Seen::Flat(&mut arrays.flat), Some(Seen::Dict(last)), outcome).unwrap();
+            for lane in (0..5).filter(|lane| arrays.flags[1][*lane]) {
+                let as_of = market.data().as_of(bars[lane] + 1);
+                let expected: Vec<f64> = (0..12).map(|symbol| as_of.close(symbol).unwrap()).collect();
+                assert_eq!(closes[lane * 12..][..12], expected);
+            }
+        }
+        assert!(arrays.flags[1].iter().all(|truncated| *truncated));
+    }
+}
+
+#[test]
 fn what_is_refused_moves_no_lane() {
     let data = Arc::new(Dataset::synthetic(2, 30, 3).unwrap());
     let market = Arc::new(Market::new(data));

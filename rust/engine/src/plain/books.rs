@@ -40,8 +40,9 @@ impl Spare {
 /// Steps those of at most eight accounts whose step is plain.
 ///
 /// Returns which, a bit an account. `step_once` gives the others, and these, the same numbers. The others are as they
-/// were, and what is told of them is nothing. Marks are left to [`Book::mark_to_close`] where that knows them. The weights of an account begin [`Orders::stride`] after those of the one
-/// before.
+/// were, and what is told of them is nothing. Marks are left to [`Book::mark_to_close`] where that knows them, which is
+/// to be called before a mark is read or `step_once` takes over. The weights of an account begin [`Orders::stride`]
+/// after those of the one before.
 ///
 /// # Panics
 ///

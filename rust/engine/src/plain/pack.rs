@@ -90,7 +90,8 @@ impl Pack {
 
     /// Begins anew in places where no account is, a bit each.
     ///
-    /// They earn interest like others and are never reset: after some million steps it would be more than f64 can carry.
+    /// They earn interest like others and are never reset: after some million steps it would be more than f64 can
+    /// carry.
     pub fn vacate(&mut self, places: u8) {
         for place in (0..LANES).filter(|place| places >> place & 1 == 1) {
             (self.cash[place], self.nav[place]) = (1.0, 1.0);

@@ -51,8 +51,8 @@ impl<S: Simd, const ONE: bool> Trade<'_, S, ONE> {
     /// They go where they are given room.
     ///
     /// What is new of a weight is scaled by `scale`, if there is one. Returns nothing where a weight is cut or refused,
-    /// or an order cannot be filled whole. Without `GAPS` no marks are written: they are the closes. With `TELLS` it says
-    /// what was paid for what; the others are as in [`Terms::fill`].
+    /// or an order cannot be filled whole. Without `GAPS` no marks are written: they are the closes. With `TELLS` it
+    /// says what was paid for what; the others are as in [`Terms::fill`].
     #[inline(always)]
     pub(crate) fn run<const GAPS: bool, const VARIES: bool, const OWES: bool, const TELLS: bool>(
         &self,

@@ -76,13 +76,21 @@ impl Accounts {
         }
     }
 
-    /// Returns an account as a book, in `memory`.
-    pub(crate) fn book<'a>(&self, i: usize, market: &Dataset, memory: &'a mut Book) -> &'a Book {
+    /// Returns an account as a book, in `memory` where it is not one already.
+    ///
+    /// Its marks are only right if they are to be shown.
+    pub(crate) fn book<'a>(
+        &'a self,
+        i: usize,
+        market: &Dataset,
+        (memory, shows_marks): (&'a mut Book, bool),
+    ) -> &'a Book {
         match self {
             Self::Packs(packs) => {
                 packs[i / LANES].take(i % LANES, market, memory);
                 memory
             }
+            Self::Books(books) if !shows_marks => &books[i],
             Self::Books(books) => {
                 memory.clone_from(&books[i]);
                 memory.mark_to_close(market);

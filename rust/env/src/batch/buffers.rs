@@ -94,6 +94,11 @@ impl<'a> Seen<'a> {
         }
     }
 
+    /// Returns whether what is written has the marks of an account.
+    pub(crate) fn shows_marks(&self) -> bool {
+        matches!(self, Self::Dict(_))
+    }
+
     /// Writes what lane `i` may see.
     #[inline]
     #[expect(clippy::cast_possible_wrap, reason = "every bar is far below 2^52")]

@@ -26,9 +26,11 @@ impl<'a> Bypassed<'a> {
     /// # Panics
     ///
     /// Panics if there is not even room for a line.
+    #[expect(unsafe_code, reason = "whoever makes a way past the caches has to drop it")]
     pub(super) fn new(flat: &'a mut [f32], room: &'a mut [f32]) -> Self {
         let (line, rows) = room.split_first_chunk_mut().expect("room for a line");
-        Self { bypass: Bypass::new(flat, line), rows }
+        // SAFETY: a share holds this for as long as it is carried out, by one thread, and a step returns after all are.
+        Self { bypass: unsafe { Bypass::new(flat, line) }, rows }
     }
 
     /// Returns where what is seen of the first `n` lanes of a pack waits.

@@ -219,10 +219,11 @@ impl Batch {
     /// Returns an error, and writes nothing, if an array has the wrong length.
     pub fn observe(&self, mut seen: Seen<'_>) -> Result<(), BatchError> {
         self.check_seen(&seen)?;
-        let mut memory = self.seats[0].book.clone();
+        let (mut memory, shows_marks) = (self.seats[0].book.clone(), seen.shows_marks());
         for i in 0..self.n_lanes() {
             let market = self.market(i);
-            seen.write(i, self.accounts.book(i, market.data(), &mut memory), market, self.settings.lookback);
+            let book = self.accounts.book(i, market.data(), (&mut memory, shows_marks));
+            seen.write(i, book, market, self.settings.lookback);
         }
         Ok(())
     }

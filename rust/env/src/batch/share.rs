@@ -221,7 +221,7 @@ impl<'a> Share<'a> {
         let rewards = self.rewards(stepped, &growths, |place| books[place].nav(), stories, &seat.desk);
         let bars = std::array::from_fn(|place| books.get(place).map_or(0, Book::bar));
         let over = crew.close_all(stepped, &bars);
-        let shows_marks = matches!(self.seen, Seen::Dict(_));
+        let shows_marks = self.seen.shows_marks() || self.last.as_ref().is_some_and(Seen::shows_marks);
         for (place, (book, story)) in books.iter_mut().zip(stories).enumerate() {
             let is_plain = stepped >> place & 1 == 1;
             if shows_marks || !is_plain {
