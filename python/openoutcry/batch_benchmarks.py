@@ -154,14 +154,18 @@ class Pace:
     What else a machine does only slows.
     """
 
-    def __init__(self, step: Step, lanes: int, clock: Callable[[], float] = time.process_time) -> None:
-        """Find out how many steps take a round; `step(k)` makes k steps of `lanes` lanes."""
+    def __init__(self, step: Step, lanes: int, clock: Callable[[], float] = time.process_time, cycle: int = 1) -> None:
+        """Find out how many steps take a round; `step(k)` makes k steps of `lanes` lanes.
+
+        Where steps differ, `cycle` of them are what a round holds all of, as often as any.
+        """
         self.step, self.lanes, self.clock, self.best = step, lanes, clock, 0.0
         step(2)
         self.k = 1
         while (spent := self._time(self.k)) < ROUND_SECONDS:
             self.k *= 2
-        self.k = max(ROUND_STEPS, int(self.k * ROUND_SECONDS / spent))
+        k = max(ROUND_STEPS, int(self.k * ROUND_SECONDS / spent))
+        self.k = -(-k // cycle) * cycle
         self.spent = self._time(self.k)
 
     def _time(self, k: int) -> float:
@@ -206,11 +210,13 @@ def measure(report: Callable[[Cell], None] | None = None, threads: tuple[int, ..
             stepped = [_way(dataset, actions, costs, limits, way, n) for way, n in ways]
             # Two threads are for the wall clock; one is measured on its own CPU clock.
             clocks = [time.process_time if n == 1 else time.perf_counter for _, n in ways]
-            mine = [Pace(step, num_envs, clock) for (step, _), clock in zip(stepped, clocks, strict=True)]
+            mine = [
+                Pace(step, num_envs, clock, cycle) for (step, _, cycle), clock in zip(stepped, clocks, strict=True)
+            ]
             measured = rates(*_peers(close, actions), *mine)
             peer = max(measured[:2])
             goals = dict(zip(("copies", "reused"), GOALS.get((features, n_symbols, num_envs), ()), strict=False))
-            for (way, n), (_, width), here in zip(ways, stepped, measured[2:], strict=True):
+            for (way, n), (_, width, _), here in zip(ways, stepped, measured[2:], strict=True):
                 goal, stored = goals.get(way) if n == 1 else None, here * width * 4 / store
                 cells.append(Cell(features, n_symbols, num_envs, way, n, here, peer, goal, stored))
                 if report is not None:
@@ -239,8 +245,8 @@ def _peers(close: npt.NDArray[np.float64], actions: Actions) -> list[Pace]:
 
 def _way(
     dataset: Dataset, actions: Actions, costs: CostModel, limits: Limits, way: str, threads: int
-) -> tuple[Step, int]:
-    """Return a function of steps, and how many numbers a lane observes."""
+) -> tuple[Step, int, int]:
+    """Return a function of steps, how many numbers a lane observes, and after how many steps memory is used again."""
     env = OpenOutcryVectorEnv(
         len(actions),
         dataset=dataset,
@@ -270,7 +276,7 @@ def _way(
         for _ in range(k):
             seen, rewards, terminations, truncations, info = env.step(actions, out)
 
-    return steps, width
+    return steps, width, len(env._turns) if way == "reused" else 1
 
 
 def _stagger(env: OpenOutcryVectorEnv, actions: Actions) -> None:

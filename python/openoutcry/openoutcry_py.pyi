@@ -413,24 +413,32 @@ class Buffers:
     """
 
     @staticmethod
-    def flat(flat: npt.NDArray[np.float32], outcome: list[Any]) -> Buffers:
+    def flat(flat: npt.NDArray[np.float32], outcome: Sequence[Any]) -> Buffers:
         """Bind the array of flat observations and those of outcomes.
 
         The shape is `(n_lanes, (lookback + 1) * n_symbols + 1)`.
         """
 
     @staticmethod
-    def dict(arrays: list[Any], history: npt.NDArray[np.float64] | None, outcome: list[Any]) -> Buffers:
+    def dict(arrays: list[Any], history: npt.NDArray[np.float64] | None, outcome: Sequence[Any]) -> Buffers:
         """Bind the arrays of dict observations and those of outcomes.
 
         `arrays` is closes, listed, positions and cash.
         """
 
     @staticmethod
-    def cursor(bars: npt.NDArray[np.int64], account: npt.NDArray[np.float32], outcome: list[Any]) -> Buffers:
+    def cursor(bars: npt.NDArray[np.int64], account: npt.NDArray[np.float32], outcome: Sequence[Any]) -> Buffers:
         """Bind the arrays of cursor observations and those of outcomes.
 
         The shapes are `(n_lanes,)` and `(n_lanes, n_symbols + 1)`.
+        """
+
+    @staticmethod
+    def sliding(batch: Batch, rows: npt.NDArray[np.float32], outcome: Sequence[Any]) -> list[Buffers]:
+        """Bind rows that flat observations slide along, and the arrays of outcomes.
+
+        Returns one binding a turn, each for the columns from where it begins; `Batch.slides` has the length of a row
+        and those beginnings. They are for that batch alone. Whoever else writes to the rows changes what is seen later.
         """
 
 @final
@@ -481,6 +489,10 @@ class Batch:
         Flat observations go to `out` where that is given. They are the observation, rewards, terminations, truncations
         and resets, or None for no reset; then the number of `step`.
         """
+
+    @property
+    def slides(self) -> tuple[int, list[int]]:
+        """Length of a row that flat observations slide along, and where each turn begins in it."""
 
     @property
     def nav(self) -> _Vector: ...

@@ -40,6 +40,8 @@ _PARTS = ("closes", "listed", "positions", "cash")
 # The binding of arrays that a step writes into, and the arrays: observation, rewards, terminations, truncations and
 # resets. A bare tuple: Python takes a named one apart at a third of the speed.
 _Slot: TypeAlias = tuple[native.Buffers, Observation, npt.NDArray[np.float64], _Flags, _Flags, _Flags]
+# The same with the place of the slot that comes after it, where slots are written by turns.
+_Turn: TypeAlias = tuple[native.Buffers, Observation, npt.NDArray[np.float64], _Flags, _Flags, _Flags, int]
 
 
 class OpenOutcryVectorEnv(VectorEnv[Observation, npt.NDArray[Any], npt.NDArray[Any]]):
@@ -77,7 +79,8 @@ class OpenOutcryVectorEnv(VectorEnv[Observation, npt.NDArray[Any], npt.NDArray[A
         reward_parameter: As in `OpenOutcryEnv`.
         no_trade_band: As in `OpenOutcryEnv`.
         copy: Whether every step returns new arrays. False: two sets of arrays are written in turn, so that what a step
-            returned holds until the step after the next.
+            returned holds until the step after the next. Flat observations are then read-only views of rows that are
+            longer: they slide along them, so that a step writes what is new, and take twice the memory.
         threads: Threads that share the lanes at most, up to 32; a batch with less work than wakes a thread uses fewer.
         autoreset_mode: What happens to a lane whose episode has ended: `NEXT_STEP`, `SAME_STEP` or `DISABLED`.
         max_episode_steps: Steps after which an episode is truncated; None for none.
@@ -166,7 +169,7 @@ class OpenOutcryVectorEnv(VectorEnv[Observation, npt.NDArray[Any], npt.NDArray[A
         if self.autoreset_mode is AutoresetMode.SAME_STEP:
             self._last, self._final = self._slot()[:2]
         if not self._copies:
-            self._now, self._then = self._slot(), self._slot()
+            self._turns, self._turn = self._by_turns(), 0
         # Replaced by the native methods at the first reset, so that no step pays for asking.
         self._step: Callable[..., int] = self._refuse
         self._step_new: Callable[..., Any] = self._refuse
@@ -199,9 +202,10 @@ class OpenOutcryVectorEnv(VectorEnv[Observation, npt.NDArray[Any], npt.NDArray[A
             info["tradable"], info["_tradable"] = self._core.tradable, about
         if self._copies:
             return self._core.observe_new(), info
-        slot = self._turn()
-        self._core.observe(slot[0])
-        return slot[1], info
+        bound, observation, *_, after = self._turns[self._turn]
+        self._core.observe(bound)
+        self._turn = after
+        return observation, info
 
     def step(self, actions: npt.NDArray[Any], out: Observation = None, hold: _Flags | None = None) -> _Stepped:
         """Trade every lane to target weights and move on by one bar.
@@ -217,10 +221,10 @@ class OpenOutcryVectorEnv(VectorEnv[Observation, npt.NDArray[Any], npt.NDArray[A
                 is over and autoreset is disabled; no lane has moved.
         """
         if out is None and not self._copies:
-            bound, observation, rewards, terminations, truncations, reset = slot = self._then
+            bound, observation, rewards, terminations, truncations, reset, after = self._turns[self._turn]
             said = self._step(actions, hold, bound, self._last)
             # Only now: a step that is refused leaves what the last one returned.
-            self._then, self._now = self._now, slot
+            self._turn = after
         elif out is None or self._kind == "flat":
             made = self._step_new(actions, hold, self._last, out)
             observation, rewards, terminations, truncations, reset, said = made
@@ -309,16 +313,38 @@ class OpenOutcryVectorEnv(VectorEnv[Observation, npt.NDArray[Any], npt.NDArray[A
         message = "a step needs a running episode; received a step before the first `reset`"
         raise refusal("episode_over", message)
 
-    def _turn(self) -> _Slot:
-        slot = self._then
-        self._then, self._now = self._now, slot
-        return slot
+    def _by_turns(self) -> list[_Turn]:
+        """Return slots to write by turns: of two sets of arrays, the second while the first is still looked at."""
+        slides = self._kind == "flat"
+        sets = [self._sliding() if slides else [self._slot()] for _ in range(2)]
+        slots = [slot for pair in zip(*sets, strict=True) for slot in pair]
+        return [(*slot, (i + 1) % len(slots)) for i, slot in enumerate(slots)]
+
+    def _sliding(self) -> list[_Slot]:
+        """Return slots of one set of arrays that flat observations slide along, one a turn."""
+        row_len, begins = self._core.slides
+        lanes, width = self.num_envs, *(self.single_observation_space.shape or ())
+        # Rows begin where lines of the caches do.
+        room = np.empty(lanes * row_len + 15, dtype=np.float32)
+        skipped = -room.ctypes.data % 64 // room.itemsize
+        rows = room[skipped : skipped + lanes * row_len].reshape(lanes, row_len)
+        results = self._results()
+        slots = []
+        for begin, bound in zip(begins, native.Buffers.sliding(self._core, rows, results), strict=True):
+            seen = rows[:, begin : begin + width]
+            # Most of it is seen again: who normalises in place would change what later steps show.
+            seen.flags.writeable = False
+            slots.append((bound, seen, *results))
+        return slots
+
+    def _results(self) -> tuple[npt.NDArray[np.float64], _Flags, _Flags, _Flags]:
+        """Return arrays of rewards, terminations, truncations and resets."""
+        lanes = self.num_envs
+        return np.zeros(lanes), *(np.zeros(lanes, dtype=np.bool_) for _ in range(3))
 
     def _slot(self, out: Observation = None) -> _Slot:
         """Return arrays that a step can write into, `out` being those of the observation."""
-        lanes = self.num_envs
-        flags = [np.zeros(lanes, dtype=np.bool_) for _ in range(3)]
-        results: list[npt.NDArray[Any]] = [np.zeros(lanes), *flags]
+        lanes, results = self.num_envs, self._results()
         if out is not None:
             self._check_out(out)
         elif isinstance(self.single_observation_space, spaces.Dict):

@@ -32,8 +32,7 @@ impl<'a> Bypass<'a> {
     #[must_use]
     #[expect(unsafe_code, reason = "a way that is forgotten leaves stores that nobody waits for")]
     pub unsafe fn new(to: &'a mut [f32], line: &'a mut [f32; Bypass::LINE]) -> Self {
-        let n_before = to.as_ptr().align_offset(LINE * size_of::<f32>()).min(to.len());
-        Self { rest: to, line, n_waiting: 0, n_before }
+        Self { n_before: before_line(to), rest: to, line, n_waiting: 0 }
     }
 
     /// Writes what comes next.
@@ -53,6 +52,28 @@ impl<'a> Bypass<'a> {
         let (lines, left) = from.as_chunks();
         write(self.take(lines.len() * LINE).as_chunks_mut().0, lines);
         self.wait(left);
+    }
+
+    /// Leaves the next `n` numbers as they are.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the array has not as many.
+    #[inline]
+    pub fn skip(&mut self, n: usize) {
+        self.write_waiting();
+        self.take(n);
+        self.n_before = before_line(self.rest);
+    }
+
+    /// Writes what waits, though its line is not whole.
+    #[inline]
+    fn write_waiting(&mut self) {
+        if self.n_waiting > 0 {
+            let (line, n) = (*self.line, self.n_waiting);
+            self.take(n).copy_from_slice(&line[..n]);
+            self.n_waiting = 0;
+        }
     }
 
     /// Fills up the line that waits, and returns what is left of `from`.
@@ -88,11 +109,16 @@ impl<'a> Bypass<'a> {
 impl Drop for Bypass<'_> {
     /// Writes what still waits, and lets nobody read before all is written.
     fn drop(&mut self) {
-        let (line, n) = (*self.line, self.n_waiting);
-        self.take(n).copy_from_slice(&line[..n]);
+        self.write_waiting();
         #[cfg(target_arch = "x86_64")]
         x86::wait_for_all();
     }
+}
+
+/// Returns how many numbers there are before the first line that an array begins.
+#[inline]
+fn before_line(array: &[f32]) -> usize {
+    array.as_ptr().align_offset(LINE * size_of::<f32>()).min(array.len())
 }
 
 /// Writes whole lines, past the caches where they are lines of those.

@@ -25,6 +25,7 @@ pub mod lanes;
 mod limits;
 mod logs;
 mod plain;
+mod prefetch;
 #[cfg(feature = "planted")]
 pub mod planted;
 mod rare;
@@ -52,7 +53,8 @@ pub use event::{Event, LimitReason, RefusalReason, UnfilledReason};
 pub use fill_noise::FillKey;
 pub use limits::Limits;
 pub use logs::log_returns;
-pub use plain::{Growths, Observed, Orders, Pack, Spare, Tariff, Track, Whose, run_group, step_books, step_pack};
+pub use prefetch::prefetch;
+pub use plain::{Growths, Observed, Orders, Pack, Slid, Spare, Tariff, Track, Whose, run_group, step_books, step_pack};
 pub use size::check_rows;
 pub use step::{Desk, Detail, Growth, MAX_ABS_WEIGHT, Rules, Stepped, step_once};
 pub use widen::widen_rows;

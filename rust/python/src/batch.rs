@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyUntypedArray, PyUntypedArrayMethods};
-use openoutcry::batch::{Autoreset, Batch as CoreBatch, Market, Settings, Terms};
+use openoutcry::batch::{Autoreset, Batch as CoreBatch, Market, Settings, Strip, Terms};
 use openoutcry::{Reward, Window, Windows};
 use pyo3::prelude::*;
 
@@ -150,13 +150,13 @@ impl Batch {
 
     /// Write what every lane may see.
     fn observe(&self, py: Python<'_>, buffers: &Buffers) -> PyResult<()> {
-        buffers.lend(|views, _| views.with(py, |seen| self.core.observe(seen).map_err(to_py)))
+        buffers.lend(|views, turn, _| views.with(py, turn, |seen| self.core.observe(seen).map_err(to_py)))
     }
 
     /// Return what every lane may see, in new arrays.
     fn observe_new(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        let views = Views::fresh(py, self.shown, self.sizes());
-        views.with(py, |seen| self.core.observe(seen).map_err(to_py))?;
+        let mut views = Views::fresh(py, self.shown, self.sizes());
+        views.with(py, 0, |seen| self.core.observe(seen).map_err(to_py))?;
         views.observation(py)
     }
 
@@ -176,7 +176,7 @@ impl Batch {
         buffers: &Buffers,
         last: Option<&Buffers>,
     ) -> PyResult<u8> {
-        buffers.lend(|views, results| self.advance(py, (actions, hold), (views, results), last))
+        buffers.lend(|views, turn, results| self.advance(py, (actions, hold), (views, turn, results), last))
     }
 
     /// Trade every lane and return what it led to in new arrays.
@@ -193,12 +193,19 @@ impl Batch {
         out: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Made> {
         let sizes = self.sizes();
-        let views = out.map_or_else(|| Ok(Views::fresh(py, self.shown, sizes)), |out| Views::given(out, sizes))?;
+        let mut views = out.map_or_else(|| Ok(Views::fresh(py, self.shown, sizes)), |out| Views::given(out, sizes))?;
         let results = Results::fresh(py, self.core.n_lanes());
-        let said = self.advance(py, (actions, hold), (&views, &results), last)?;
+        let said = self.advance(py, (actions, hold), (&mut views, 0, &results), last)?;
         let Results { rewards, terminated, truncated, .. } = results;
         let reset = (said & 2 != 0).then(|| PyArray1::from_slice(py, &self.resets).unbind());
         Ok((views.observation(py)?, rewards, terminated, truncated, reset, said))
+    }
+
+    /// Length of a row that flat observations slide along, and where each turn begins in it.
+    #[getter]
+    fn slides(&self) -> (usize, Vec<usize>) {
+        let strip = Strip::new(&self.core);
+        (strip.row_len(), (0..strip.n_turns()).map(|turn| strip.begin(turn)).collect())
     }
 
     /// NAV of every lane.
@@ -266,6 +273,10 @@ impl Batch {
 }
 
 impl Batch {
+    pub(crate) fn core(&self) -> &CoreBatch {
+        &self.core
+    }
+
     fn sizes(&self) -> Sizes {
         let lookback = self.core.settings().lookback;
         Sizes { n_lanes: self.core.n_lanes(), n_symbols: self.core.n_symbols(), lookback }
@@ -275,14 +286,14 @@ impl Batch {
         &mut self,
         py: Python<'_>,
         (actions, hold): (&Bound<'_, PyAny>, Option<&Bound<'_, PyAny>>),
-        (views, results): (&Views, &Results),
+        (views, turn, results): (&mut Views, usize, &Results),
         last: Option<&Buffers>,
     ) -> PyResult<u8> {
         // Copied while the GIL is held: Python code may write to the array once we detach.
         self.accept(actions, hold)?;
         let (core, is_brief) = (&mut self.core, self.resets.len() < FEW_LANES);
         results.with(py, &mut self.resets, |outcome| {
-            views.with(py, |seen| {
+            views.with(py, turn, |seen| {
                 let Some(last) = last else {
                     let stepped = if is_brief {
                         core.step(seen, None, outcome)
@@ -291,8 +302,8 @@ impl Batch {
                     };
                     return stepped.map_err(to_py);
                 };
-                last.lend(|last, _| {
-                    last.with(py, |last| py.detach(|| core.step(seen, Some(last), outcome)).map_err(to_py))
+                last.lend(|last, turn, _| {
+                    last.with(py, turn, |last| py.detach(|| core.step(seen, Some(last), outcome)).map_err(to_py))
                 })
             })
         })

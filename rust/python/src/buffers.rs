@@ -1,15 +1,15 @@
 //! Arrays that a batch writes into.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
 use numpy::ndarray::Dimension;
 use numpy::{Element, Ix1, Ix2, Ix3, PyArray, PyArrayMethods, PyUntypedArrayMethods};
-use openoutcry::batch::{Arrays, Outcome, Seen};
+use openoutcry::batch::{Arrays, Outcome, Seen, Strip};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::batch::unmasked;
+use crate::batch::{Batch, unmasked};
 use crate::error::raise;
 
 /// What an observation is made of.
@@ -31,6 +31,11 @@ pub(crate) struct Sizes {
 /// Arrays of one observation.
 pub(crate) enum Views {
     Flat(Py<PyArray<f32, Ix2>>),
+    /// Rows that windows slide along.
+    Sliding {
+        rows: Py<PyArray<f32, Ix2>>,
+        strip: Strip,
+    },
     Dict {
         closes: Py<PyArray<f64, Ix2>>,
         listed: Py<PyArray<i8, Ix2>>,
@@ -60,9 +65,10 @@ pub(crate) struct Results {
 /// one array at a time.
 #[pyclass(frozen, module = "openoutcry.openoutcry_py")]
 pub struct Buffers {
-    views: Views,
-    results: Results,
-    is_lent: AtomicBool,
+    /// Shared by the turns of one strip.
+    arrays: Arc<Mutex<(Views, Results)>>,
+    /// Which turn they are lent for, where windows slide.
+    turn: usize,
 }
 
 /// Returns the elements of an array that a batch writes into.
@@ -125,7 +131,7 @@ impl Views {
     pub(crate) fn observation(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let found = PyDict::new(py);
         match self {
-            Self::Flat(flat) => return Ok(flat.clone_ref(py).into_any()),
+            Self::Flat(flat) | Self::Sliding { rows: flat, .. } => return Ok(flat.clone_ref(py).into_any()),
             Self::Cursor { bars, account } => {
                 found.set_item(intern!(py, "account"), account)?;
                 found.set_item(intern!(py, "cursor"), bars)?;
@@ -143,9 +149,15 @@ impl Views {
         Ok(found.into_any().unbind())
     }
 
-    /// Hands the elements of all arrays to `write`.
-    pub(crate) fn with<R>(&self, py: Python<'_>, write: impl FnOnce(Seen<'_>) -> PyResult<R>) -> PyResult<R> {
+    /// Hands the elements of all arrays to `write`; of those that slide, the ones of a turn.
+    pub(crate) fn with<R>(
+        &mut self,
+        py: Python<'_>,
+        turn: usize,
+        write: impl FnOnce(Seen<'_>) -> PyResult<R>,
+    ) -> PyResult<R> {
         match self {
+            Self::Sliding { rows, strip } => write(Seen::Sliding(strip.seen(elements(rows.bind(py))?, turn))),
             Self::Flat(flat) => write(Seen::Flat(elements(flat.bind(py))?)),
             Self::Cursor { bars, account } => {
                 write(Seen::Cursor { bars: elements(bars.bind(py))?, account: elements(account.bind(py))? })
@@ -289,6 +301,29 @@ impl Buffers {
         let _held = (borrowed(py, "cursor", &bars)?, borrowed(py, "account", &account)?);
         Self::bound(py, Views::Cursor { bars, account }, &outcome)
     }
+
+    /// Bind rows that flat observations slide along, and the arrays of outcomes.
+    ///
+    /// Returns one binding a turn, each for the columns from where it begins; `Batch.slides` has the length of a row and
+    /// those beginnings. They are for that batch alone. Whoever else writes to the rows changes what is seen later.
+    #[staticmethod]
+    fn sliding(
+        py: Python<'_>,
+        batch: &Batch,
+        rows: &Bound<'_, PyAny>,
+        outcome: [Bound<'_, PyAny>; 4],
+    ) -> PyResult<Vec<Self>> {
+        let strip = Strip::new(batch.core());
+        let (n_turns, wanted) = (strip.n_turns(), [batch.core().n_lanes(), strip.row_len()]);
+        let rows = written::<f32, Ix2>("rows", rows)?;
+        if rows.bind(py).shape() != wanted {
+            let message = format!("`rows` must have shape {wanted:?}; received {:?}", rows.bind(py).shape());
+            return Err(raise("shape_mismatch", &message));
+        }
+        let _held = borrowed(py, "rows", &rows)?;
+        let Self { arrays, .. } = Self::bound(py, Views::Sliding { rows, strip }, &outcome)?;
+        Ok((0..n_turns).map(|turn| Self { arrays: Arc::clone(&arrays), turn }).collect())
+    }
 }
 
 impl Buffers {
@@ -304,16 +339,15 @@ impl Buffers {
             borrowed(py, "reset", &reset)?,
         );
         let results = Results { reset: Some(reset), ..results };
-        Ok(Self { views, results, is_lent: AtomicBool::new(false) })
+        Ok(Self { arrays: Arc::new(Mutex::new((views, results))), turn: 0 })
     }
 
-    /// Lends the arrays to `write`, unless another thread has them.
-    pub(crate) fn lend<R>(&self, write: impl FnOnce(&Views, &Results) -> PyResult<R>) -> PyResult<R> {
-        if self.is_lent.swap(true, Ordering::Acquire) {
-            return Err(raise("shape_mismatch", "buffers must be used by one step at a time; received two at once"));
-        }
-        let written = write(&self.views, &self.results);
-        self.is_lent.store(false, Ordering::Release);
-        written
+    /// Lends the arrays to `write`, and says for which turn, unless another thread has them.
+    pub(crate) fn lend<R>(&self, write: impl FnOnce(&mut Views, usize, &Results) -> PyResult<R>) -> PyResult<R> {
+        let mut arrays = self.arrays.try_lock().map_err(|_| {
+            raise("shape_mismatch", "buffers must be used by one step at a time; received two at once, or one that broke off")
+        })?;
+        let (views, results) = &mut *arrays;
+        write(views, self.turn, results)
     }
 }

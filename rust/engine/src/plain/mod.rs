@@ -27,7 +27,7 @@ use crate::tables::Tables;
 
 pub use books::{Spare, step_books};
 pub use group::{Growths, Orders, step_pack};
-pub use observed::Observed;
+pub use observed::{Observed, Slid};
 pub(crate) use one::step;
 pub(crate) use order::Terms;
 pub use pack::Pack;

@@ -12,10 +12,44 @@ use crate::simd::copy;
 pub struct Observed<'a> {
     /// One an account, one after the other; there may be fewer than eight.
     pub rows: &'a mut [f32],
+    /// From where a row begins to where the next one does.
+    pub stride: usize,
+    /// What the rows hold already; nothing if that is not known.
+    pub slid: Option<Slid<'a>>,
     /// The returns of the market, one per symbol, bar after bar.
     pub returns: &'a [f32],
     /// How many of them a row begins with, up to the account's bar; 0 before the first.
     pub width: usize,
+}
+
+/// What rows hold of earlier turns, of which each begins some bars further on in memory.
+///
+/// Where an account was carried on by as many bars since the turn before, only those are missing.
+#[derive(Debug)]
+pub struct Slid<'a> {
+    /// What was written last, one an account: [`Slid::NOTHING`], or turn and bar.
+    pub written: &'a mut [u64],
+    /// This turn.
+    pub turn: u32,
+    /// Bars from turn to turn.
+    pub n_bars: u32,
+}
+
+impl Slid<'_> {
+    /// Where nothing was written.
+    pub const NOTHING: u64 = u64::MAX / 2;
+
+    /// Returns how many of the last bars a row lacks, of at most `lookback`.
+    ///
+    /// It is the row of an account that is at `bar`, and counts as written from then on.
+    #[inline(always)]
+    pub fn lack(&mut self, account: usize, bar: usize, lookback: usize) -> usize {
+        let at = |turn: u32, bar: u64| u64::from(turn) << 32 | bar;
+        let now = at(self.turn, bar as u64);
+        let before = std::mem::replace(&mut self.written[account], now);
+        let follows = before + at(1, self.n_bars.into()) == now;
+        if follows { lookback.min(self.n_bars as usize) } else { lookback }
+    }
 }
 
 /// Weights and cash of eight accounts after a step, as fractions of NAV.
@@ -47,30 +81,35 @@ impl Observed<'_> {
         simd: S,
         n_symbols: usize,
         (which, bars): (u8, &[usize; LANES]),
-        shown: &Shown<N>,
+        told: &Shown<N>,
     ) {
         let (mut rows, returns, width) = (&mut *self.rows, self.returns, self.width);
-        for (account, ((bar, weights), cash)) in bars.iter().zip(&shown.weights).zip(&shown.cash).enumerate() {
+        let row_len = width + n_symbols + 1;
+        for (account, ((bar, weights), cash)) in bars.iter().zip(&told.weights).zip(&told.cash).enumerate() {
             if which >> account == 0 {
                 return;
             }
-            let (row, others) = rows.split_at_mut(width + n_symbols + 1);
+            let (row, others) = rows.split_at_mut(self.stride.min(rows.len()));
             rows = others;
             if which >> account & 1 == 0 {
                 continue;
             }
-            let (window, account) = row.split_at_mut(width);
+            let (window, shown) = row[..row_len].split_at_mut(width);
+            let n_written = match &mut self.slid {
+                Some(slid) => width - slid.lack(account, bar + 1, width / n_symbols) * n_symbols,
+                None => 0,
+            };
             if width > 0 {
-                show_returns(simd, returns, (bar + 2) * n_symbols, window);
+                show_returns(simd, returns, (bar + 2) * n_symbols, &mut window[n_written..]);
             }
-            if let Some(whole) = account[..n_symbols].first_chunk_mut::<N>() {
+            if let Some(whole) = shown[..n_symbols].first_chunk_mut::<N>() {
                 *whole = weights.map(|weight| weight as f32);
             } else {
-                for (seen, weight) in account.iter_mut().zip(weights) {
+                for (seen, weight) in shown.iter_mut().zip(weights) {
                     *seen = *weight as f32;
                 }
             }
-            account[n_symbols] = *cash as f32;
+            shown[n_symbols] = *cash as f32;
         }
     }
 }

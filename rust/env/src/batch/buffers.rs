@@ -3,12 +3,15 @@ use openoutcry_engine::{Book, Dataset, Observed};
 
 use crate::batch::lane::Told;
 use crate::batch::market::{Market, observe_account};
+use crate::batch::sliding::Sliding;
 
 /// Where the observations of a batch go, lane after lane.
 #[derive(Debug)]
 pub enum Seen<'a> {
     /// See [`Market::observe_flat`].
     Flat(&'a mut [f32]),
+    /// The same, in rows that hold most of it already.
+    Sliding(Sliding<'a>),
     /// The arrays of the scalar environment.
     Dict(Arrays<'a>),
     /// The bar, for learners that gather windows themselves, and the account in f32.
@@ -86,6 +89,7 @@ impl<'a> Seen<'a> {
                 let len = flat.len() / n_lanes.max(1) * n;
                 Seen::Flat(take(flat, len))
             }
+            Self::Sliding(sliding) => Seen::Sliding(sliding.take(n)),
             Self::Dict(arrays) => Seen::Dict(arrays.take(n, n_lanes)),
             Self::Cursor { bars, account } => {
                 let len = account.len() / n_lanes.max(1) * n;
@@ -109,6 +113,7 @@ impl<'a> Seen<'a> {
                 let len = market.flat_len(lookback);
                 market.observe_flat(book, lookback, &mut flat[i * len..(i + 1) * len]);
             }
+            Self::Sliding(sliding) => sliding.write(i, book, market, lookback),
             Self::Dict(arrays) => arrays.write(i, book, market.data(), lookback),
             Self::Cursor { bars, account } => {
                 bars[i] = book.bar() as i64;
@@ -131,11 +136,13 @@ impl<'a> Seen<'a> {
         let n_symbols = market.data().n_symbols();
         let (rows, width) = match self {
             Self::Flat(flat) => (&mut **flat, lookback * n_symbols),
+            Self::Sliding(sliding) => return Some(sliding.observed(first, n, market, lookback)),
             Self::Cursor { account, .. } => (&mut **account, 0),
             Self::Dict(_) => return None,
         };
         let stride = width + n_symbols + 1;
-        Some(Observed { rows: &mut rows[first * stride..][..n * stride], returns: market.returns(), width })
+        let rows = &mut rows[first * stride..][..n * stride];
+        Some(Observed { rows, stride, slid: None, returns: market.returns(), width })
     }
 
     /// Writes the bars of lanes that [`Seen::observed`] is for.
@@ -165,6 +172,8 @@ impl<'a> Seen<'a> {
         let cells = n_lanes * n_symbols;
         match self {
             Self::Flat(flat) => odd([("observations", flat.len(), n_lanes * market.flat_len(lookback))]),
+            // As long as they must be, since they are of a batch that has been asked.
+            Self::Sliding(_) => None,
             Self::Cursor { bars, account } => {
                 odd([("cursor", bars.len(), n_lanes), ("account", account.len(), cells + n_lanes)])
             }

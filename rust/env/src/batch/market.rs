@@ -78,9 +78,17 @@ impl Market {
     /// And how many are missing before them.
     #[inline]
     pub(crate) fn window(&self, bar: usize, lookback: usize) -> (usize, &[f32]) {
-        let (known, asked) = ((bar + 1) * self.data.n_symbols(), lookback * self.data.n_symbols());
-        let first = known.saturating_sub(asked);
-        (asked - (known - first), &self.returns[first..known])
+        self.last(bar, lookback * self.data.n_symbols())
+    }
+
+    /// Returns the last `n` numbers of the log returns as of a bar.
+    ///
+    /// And how many are missing before them.
+    #[inline]
+    pub(crate) fn last(&self, bar: usize, n: usize) -> (usize, &[f32]) {
+        let known = (bar + 1) * self.data.n_symbols();
+        let first = known.saturating_sub(n);
+        (n - (known - first), &self.returns[first..known])
     }
 }
 

@@ -10,8 +10,10 @@ mod market;
 mod pool;
 mod settings;
 mod share;
+mod sliding;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use openoutcry_engine::lanes::LANES;
 use openoutcry_engine::{Book, Desk, Detail, FillKey, Orders, Rules, Spare, StepError, widen_rows};
@@ -24,6 +26,7 @@ pub use market::{Market, observe_account};
 use pool::Pool;
 pub use settings::{Autoreset, BatchError, Settings, Terms};
 use share::{Part, Seat, Share};
+pub use sliding::{Sliding, Strip};
 
 use crate::episode::check_lookback;
 
@@ -35,9 +38,14 @@ const MAX_TABLES: usize = 8;
 /// The most threads of a batch.
 const MAX_THREADS: usize = 32;
 
+/// How many batches this process has made.
+static N_MADE: AtomicU64 = AtomicU64::new(0);
+
 /// Lanes of accounts that are stepped together.
 #[derive(Debug)]
 pub struct Batch {
+    /// No two of a process have the same.
+    id: u64,
     markets: Vec<Arc<Market>>,
     rules: Vec<Rules>,
     settings: Settings,
@@ -101,6 +109,7 @@ impl Batch {
         let seat = Seat { desk: Desk::new(n_symbols, Detail::Growth), book: books[0].clone(), spare, rows };
         let accounts = Accounts::new(books);
         Ok(Self {
+            id: N_MADE.fetch_add(1, Ordering::Relaxed),
             orders: vec![0.0; lanes.len().next_multiple_of(LANES) * Orders::stride(n_symbols)],
             crews,
             stories,
@@ -127,6 +136,11 @@ impl Batch {
     #[must_use]
     pub fn n_symbols(&self) -> usize {
         self.markets[0].data().n_symbols()
+    }
+
+    /// Returns what no other batch of this process has.
+    fn id(&self) -> u64 {
+        self.id
     }
 
     /// Returns the settings.
@@ -286,7 +300,12 @@ impl Batch {
             return Err(length(name, expected, received));
         }
         let (n_lanes, first_lane) = (self.n_lanes(), 0);
-        let bypasses = matches!(&seen, Seen::Flat(flat) if flat.len() >= self.settings.bypass_len);
+        let bypasses = match &seen {
+            Seen::Flat(flat) => flat.len() >= self.settings.bypass_len,
+            // Of few symbols what is new is less than a line.
+            Seen::Sliding(sliding) => self.n_symbols() > LANES && sliding.len() >= self.settings.bypass_len,
+            _ => false,
+        };
         let n_worth = (n_lanes * self.n_symbols() / self.settings.cells_a_thread.max(1)).clamp(1, self.seats.len());
         let mut rest = Share {
             markets: &self.markets,
@@ -325,6 +344,15 @@ impl Batch {
     }
 
     fn check_seen(&self, seen: &Seen<'_>) -> Result<(), BatchError> {
+        if let Seen::Sliding(sliding) = seen
+            && !sliding.is_of(self.id)
+        {
+            return Err(BatchError::Setting {
+                name: "observations",
+                range: "those of this batch, where they slide",
+                value: "those of another".to_owned(),
+            });
+        }
         match seen.misfit(self.stories.len(), &self.markets[0], self.settings.lookback) {
             Some((name, received, expected)) => Err(length(name, expected, received)),
             None => Ok(()),

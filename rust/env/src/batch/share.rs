@@ -125,10 +125,16 @@ impl<'a> Share<'a> {
     pub(super) fn advance(self, seat: &mut Seat) -> Result<(), BatchError> {
         let mut rows = std::mem::take(&mut seat.rows);
         let mut share = self;
-        if share.bypasses
-            && let Seen::Flat(flat) = &mut share.seen
-        {
-            share.bypassed = Some(Bypassed::new(std::mem::take(flat), &mut rows));
+        if share.bypasses {
+            let (flat, places) = match std::mem::replace(&mut share.seen, Seen::Flat(&mut [])) {
+                Seen::Flat(flat) => (flat, None),
+                Seen::Sliding(sliding) => {
+                    let (rows, places) = sliding.apart();
+                    (rows, Some(places))
+                }
+                _ => unreachable!("only flat observations go past the caches"),
+            };
+            share.bypassed = Some(Bypassed::new(flat, places, &mut rows));
         }
         let advanced = share.advance_all(seat);
         seat.rows = rows;
@@ -171,6 +177,10 @@ impl<'a> Share<'a> {
         orders: &mut [f64],
         seat: &mut Seat,
     ) -> Result<(), BatchError> {
+        if let Seen::Sliding(sliding) = &self.seen {
+            // The next pack's, while this one is stepped.
+            sliding.prefetch(first + LANES, LANES, &self.markets[0], self.settings.lookback);
+        }
         let mut growths = self.growths();
         let stepped = self.step_plain(first, pack, crew, orders, &mut growths, seat);
         let rewards = self.rewards(stepped, &growths, |place| pack.nav(place), stories, &seat.desk);
@@ -340,7 +350,7 @@ impl<'a> Share<'a> {
             self.begin(&mut player);
         }
         match &mut self.bypassed {
-            Some(bypassed) if market.data().n_symbols() > LANES => bypassed.write(player.book, market, lookback),
+            Some(bypassed) if market.data().n_symbols() > LANES => bypassed.write(player.i, player.book, market, lookback),
             Some(bypassed) => bypassed.wait(player.place, player.book, market, lookback),
             None => self.seen.write(player.i, player.book, market, lookback),
         }
