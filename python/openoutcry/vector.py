@@ -222,11 +222,14 @@ class OpenOutcryVectorEnv(VectorEnv[Observation, npt.NDArray[Any], npt.NDArray[A
         """
         if out is None and not self._copies:
             bound, observation, rewards, terminations, truncations, reset, after = self._turns[self._turn]
-            said = self._step(actions, hold, bound, self._last)
+            # Not `self._step(...)`, which Python looks up as a method of the class before it finds it here.
+            trade = self._step
+            said = trade(actions, hold, bound, self._last)
             # Only now: a step that is refused leaves what the last one returned.
             self._turn = after
         elif out is None or self._kind == "flat":
-            made = self._step_new(actions, hold, self._last, out)
+            trade = self._step_new
+            made = trade(actions, hold, self._last, out)
             observation, rewards, terminations, truncations, reset, said = made
         else:
             bound, observation, rewards, terminations, truncations, reset = self._slot(out)

@@ -10,7 +10,7 @@ pub struct Bypass<'a> {
     /// What is still to be written, the numbers in `line` first.
     rest: &'a mut [f32],
     /// What waits for its line to be whole.
-    line: &'a mut [f32; Bypass::LINE],
+    line: [f32; Bypass::LINE],
     n_waiting: usize,
     /// Numbers up to the first whole line.
     n_before: usize,
@@ -23,7 +23,7 @@ impl<'a> Bypass<'a> {
     /// Numbers in a line of the caches.
     pub const LINE: usize = 16;
 
-    /// Returns a way to an array, with room for one line.
+    /// Returns a way to an array.
     ///
     /// # Safety
     ///
@@ -31,8 +31,8 @@ impl<'a> Bypass<'a> {
     /// caches comes in no order until then.
     #[must_use]
     #[expect(unsafe_code, reason = "a way that is forgotten leaves stores that nobody waits for")]
-    pub unsafe fn new(to: &'a mut [f32], line: &'a mut [f32; Bypass::LINE]) -> Self {
-        Self { n_before: before_line(to), rest: to, line, n_waiting: 0 }
+    pub unsafe fn new(to: &'a mut [f32]) -> Self {
+        Self { n_before: before_line(to), rest: to, line: [0.0; LINE], n_waiting: 0 }
     }
 
     /// Writes what comes next.
@@ -70,7 +70,7 @@ impl<'a> Bypass<'a> {
     #[inline]
     fn write_waiting(&mut self) {
         if self.n_waiting > 0 {
-            let (line, n) = (*self.line, self.n_waiting);
+            let (line, n) = (self.line, self.n_waiting);
             self.take(n).copy_from_slice(&line[..n]);
             self.n_waiting = 0;
         }
@@ -82,7 +82,7 @@ impl<'a> Bypass<'a> {
         let (missing, from) = from.split_at(from.len().min(LINE - self.n_waiting));
         self.wait(missing);
         if self.n_waiting == LINE {
-            let line = *self.line;
+            let line = self.line;
             write(self.take(LINE).as_chunks_mut().0, &[line]);
             self.n_waiting = 0;
         }
@@ -167,9 +167,9 @@ mod tests {
     use super::*;
 
     #[expect(unsafe_code, reason = "every test drops its way before it looks")]
-    fn way<'a>(to: &'a mut [f32], line: &'a mut [f32; LINE]) -> Bypass<'a> {
+    fn way(to: &mut [f32]) -> Bypass<'_> {
         // SAFETY: as above.
-        unsafe { Bypass::new(to, line) }
+        unsafe { Bypass::new(to) }
     }
 
     #[test]
@@ -177,8 +177,8 @@ mod tests {
         for offset in 0..LINE {
             for lengths in [vec![], vec![1], vec![15, 1, 16], vec![3; 40], vec![80, 5, 80, 5], vec![7, 100, 0, 33]] {
                 let n: usize = lengths.iter().sum();
-                let (mut to, mut line) = (vec![-1.0; offset + n + LINE], [0.0; LINE]);
-                let mut bypass = way(&mut to[offset..offset + n], &mut line);
+                let mut to = vec![-1.0; offset + n + LINE];
+                let mut bypass = way(&mut to[offset..offset + n]);
                 let mut next = 0;
                 for length in lengths {
                     let numbers: Vec<f32> = (next..next + length).map(|number| number as f32).collect();
@@ -196,8 +196,8 @@ mod tests {
     #[test]
     #[should_panic(expected = "an array as long as what is written")]
     fn more_than_there_is_room_for_is_refused() {
-        let (mut to, mut line) = ([0.0; 20], [0.0; LINE]);
-        let mut bypass = way(&mut to, &mut line);
+        let mut to = [0.0; 20];
+        let mut bypass = way(&mut to);
         bypass.push(&[1.0; 15]);
         bypass.push(&[1.0; 6]);
     }

@@ -8,7 +8,7 @@ use openoutcry_engine::{
 };
 
 use crate::batch::accounts::AccountsMut;
-use crate::batch::bypassed::Bypassed;
+use crate::batch::bypassed::{Bypassed, observed, wait};
 use crate::batch::lane::{Crew, Story, Told};
 use crate::batch::{Autoreset, BatchError, Market, Outcome, Seen, Settings};
 use crate::episode::hold_within;
@@ -26,7 +26,7 @@ pub(super) struct Share<'a> {
     pub(super) seen: Seen<'a>,
     /// Whether flat observations go past the caches.
     pub(super) bypasses: bool,
-    /// The way there; `seen` is empty then.
+    /// The way there, while they are written; `seen` is empty then.
     pub(super) bypassed: Option<Bypassed<'a>>,
     pub(super) last: Option<Seen<'a>>,
     pub(super) outcome: Outcome<'a>,
@@ -59,7 +59,7 @@ impl<'a> Part<'a> {
     }
 
     pub(super) fn run(&mut self) {
-        if let Some(share) = self.share.take() {
+        if let Some(share) = &mut self.share {
             self.result = share.advance(self.seat);
         }
     }
@@ -122,26 +122,24 @@ impl<'a> Share<'a> {
         self.markets[0].data().n_symbols()
     }
 
-    pub(super) fn advance(self, seat: &mut Seat) -> Result<(), BatchError> {
-        let mut rows = std::mem::take(&mut seat.rows);
-        let mut share = self;
-        if share.bypasses {
-            let (flat, places) = match std::mem::replace(&mut share.seen, Seen::Flat(&mut [])) {
-                Seen::Flat(flat) => (flat, None),
+    /// Carries out what the lanes are asked for; to be called once.
+    pub(super) fn advance(&mut self, seat: &mut Seat) -> Result<(), BatchError> {
+        if self.bypasses {
+            self.bypassed = match std::mem::replace(&mut self.seen, Seen::Flat(&mut [])) {
+                Seen::Flat(flat) => Some(Bypassed::new(flat, None)),
                 Seen::Sliding(sliding) => {
                     let (rows, places) = sliding.apart();
-                    (rows, Some(places))
+                    Some(Bypassed::new(rows, Some(places)))
                 }
                 _ => unreachable!("only flat observations go past the caches"),
             };
-            share.bypassed = Some(Bypassed::new(flat, places, &mut rows));
         }
-        let advanced = share.advance_all(seat);
-        seat.rows = rows;
+        let advanced = self.advance_all(seat);
+        self.bypassed = None;
         advanced
     }
 
-    fn advance_all(mut self, seat: &mut Seat) -> Result<(), BatchError> {
+    fn advance_all(&mut self, seat: &mut Seat) -> Result<(), BatchError> {
         let stride = self.stride();
         let (crews, stories) = (std::mem::take(&mut self.crews), std::mem::take(&mut self.stories));
         let orders = std::mem::take(&mut self.orders);
@@ -153,7 +151,7 @@ impl<'a> Share<'a> {
                     let n = members.1.len();
                     self.step_together(c * LANES, pack, members, orders, seat)?;
                     if let Some(bypassed) = &mut self.bypassed {
-                        bypassed.write_pack(n, &self.markets[0], self.settings.lookback);
+                        bypassed.write_pack(n, &self.markets[0], self.settings.lookback, &seat.rows);
                     }
                 }
             }
@@ -200,7 +198,7 @@ impl<'a> Share<'a> {
             } else {
                 self.step_alone(&mut player, &mut orders[place * stride..][..n_symbols], &mut seat.desk)?
             };
-            self.tell(player, told);
+            self.tell(player, told, &mut seat.rows);
             pack.put(place, &seat.book);
         }
         pack.vacate(vacant);
@@ -243,7 +241,7 @@ impl<'a> Share<'a> {
             } else {
                 self.step_alone(&mut player, &mut orders[place * stride..][..n_symbols], &mut seat.desk)?
             };
-            self.tell(player, told);
+            self.tell(player, told, &mut seat.rows);
         }
         Ok(())
     }
@@ -274,15 +272,16 @@ impl<'a> Share<'a> {
         crew: &Crew,
         orders: &mut [f64],
         growths: &mut Growths,
-        seat: &Seat,
+        seat: &mut Seat,
     ) -> u8 {
         let market = &self.markets[crew.market(0)];
         let n_lanes = crew.all.count_ones() as usize;
         self.hold(orders, self.stride(), |place, symbol| pack.weight(place, symbol));
         let lookback = self.settings.lookback;
-        let observed = match &mut self.bypassed {
-            Some(bypassed) => Some(bypassed.observed(n_lanes, market, lookback)),
-            None => self.seen.observed(first, n_lanes, market, lookback),
+        let observed = if self.bypasses {
+            Some(observed(&mut seat.rows, n_lanes, market, lookback))
+        } else {
+            self.seen.observed(first, n_lanes, market, lookback)
         };
         let orders = Orders { weights: orders, which: crew.kin & !crew.done(), vacant: !crew.all };
         step_pack(market.data(), crew.whose(self.rules), pack, orders, (growths, observed), &seat.desk)
@@ -341,7 +340,7 @@ impl<'a> Share<'a> {
     ///
     /// Begins its next episode if a step is to do that at once.
     #[inline]
-    fn tell(&mut self, mut player: Player<'_>, told: Told) {
+    fn tell(&mut self, mut player: Player<'_>, told: Told, room: &mut [f32]) {
         let (market, lookback) = (&self.markets[player.crew.market(player.place)], self.settings.lookback);
         if player.crew.is_done(player.place) && self.settings.autoreset == Autoreset::SameStep {
             if let Some(last) = &mut self.last {
@@ -350,8 +349,8 @@ impl<'a> Share<'a> {
             self.begin(&mut player);
         }
         match &mut self.bypassed {
-            Some(bypassed) if market.data().n_symbols() > LANES => bypassed.write(player.i, player.book, market, lookback),
-            Some(bypassed) => bypassed.wait(player.place, player.book, market, lookback),
+            Some(bypassed) if market.data().n_symbols() > LANES => bypassed.write(player.i, player.book, market, lookback, room),
+            Some(_) => wait(room, player.place, player.book, market, lookback),
             None => self.seen.write(player.i, player.book, market, lookback),
         }
         self.outcome.write(player.i, told);
