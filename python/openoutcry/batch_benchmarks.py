@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -269,12 +270,14 @@ def _way(
 
     # Held until the next is there, as learners do, between rounds too: memory that is dropped at once is given out
     # again at once, and all of it together goes back to the system.
-    seen = rewards = terminations = truncations = info = None
+    held: tuple[Any, ...] = (None,) * 5
 
     def steps(k: int) -> None:
-        nonlocal seen, rewards, terminations, truncations, info
+        nonlocal held
+        (seen, rewards, terminations, truncations, info), held = held, ()
         for _ in range(k):
             seen, rewards, terminations, truncations, info = env.step(actions, out)
+        held = seen, rewards, terminations, truncations, info
 
     return steps, width, len(env._turns) if way == "reused" else 1
 

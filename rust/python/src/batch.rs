@@ -29,8 +29,10 @@ pub struct Batch {
     resets: Vec<bool>,
 }
 
-/// Lanes below which releasing and retaking the GIL costs more than their step.
-const FEW_LANES: usize = 8;
+/// Lanes times symbols that are stepped in less than ten microseconds.
+///
+/// For as long nobody needs the GIL, and to release and retake it would take up to a tenth of the step.
+const FEW_CELLS: usize = 1024;
 
 /// What a step that made new arrays returns.
 ///
@@ -291,7 +293,8 @@ impl Batch {
     ) -> PyResult<u8> {
         // Copied while the GIL is held: Python code may write to the array once we detach.
         self.accept(actions, hold)?;
-        let (core, is_brief) = (&mut self.core, self.resets.len() < FEW_LANES);
+        let is_brief = self.core.n_lanes() * self.core.n_symbols() < FEW_CELLS;
+        let core = &mut self.core;
         results.with(py, &mut self.resets, |outcome| {
             views.with(py, turn, |seen| {
                 let Some(last) = last else {

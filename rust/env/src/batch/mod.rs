@@ -325,22 +325,7 @@ impl Batch {
         if n_worth == 1 {
             return rest.advance(&mut self.seats[0]);
         }
-        // Whole packs a thread, the last what is left.
-        let n = n_lanes.div_ceil(n_worth).next_multiple_of(LANES);
-        let n_parts = n_lanes.div_ceil(n);
-        let mut parts = [const { None }; MAX_THREADS];
-        for (part, seat) in parts[..n_parts].iter_mut().zip(&mut self.seats) {
-            let n = n.min(rest.n_lanes());
-            let (first, others) = rest.split(n);
-            *part = Some(Part::new(first, seat));
-            rest = others;
-        }
-        self.pool.run(&mut parts[..n_parts], |part| {
-            if let Some(part) = part {
-                part.run();
-            }
-        });
-        parts.into_iter().flatten().try_for_each(Part::result)
+        share_out(rest, n_worth, &mut self.seats, &mut self.pool)
     }
 
     fn check_seen(&self, seen: &Seen<'_>) -> Result<(), BatchError> {
@@ -358,6 +343,30 @@ impl Batch {
             None => Ok(()),
         }
     }
+}
+
+/// Carries a share out on some threads.
+///
+/// Apart, for its parts take a stack that a step on one thread would have to touch.
+#[inline(never)]
+fn share_out(share: Share<'_>, n_threads: usize, seats: &mut [Seat], pool: &mut Pool) -> Result<(), BatchError> {
+    // Whole packs a thread, the last what is left.
+    let n = share.n_lanes().div_ceil(n_threads).next_multiple_of(LANES);
+    let n_parts = share.n_lanes().div_ceil(n);
+    let mut parts = [const { None }; MAX_THREADS];
+    let mut rest = share;
+    for (part, seat) in parts[..n_parts].iter_mut().zip(seats) {
+        let n = n.min(rest.n_lanes());
+        let (first, others) = rest.split(n);
+        *part = Some(Part::new(first, seat));
+        rest = others;
+    }
+    pool.run(&mut parts[..n_parts], |part| {
+        if let Some(part) = part {
+            part.run();
+        }
+    });
+    parts.into_iter().flatten().try_for_each(Part::result)
 }
 
 fn length(name: &'static str, expected: usize, received: usize) -> BatchError {
