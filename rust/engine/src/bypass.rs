@@ -194,6 +194,23 @@ mod tests {
     }
 
     #[test]
+    fn what_is_skipped_is_left_as_it_is_wherever_lines_begin() {
+        for offset in 0..LINE {
+            for (before, skipped, after) in [(0, 5, 20), (7, 1, 9), (16, 16, 16), (33, 40, 1), (3, 0, 70)] {
+                let n = before + skipped + after;
+                let mut to = vec![-1.0; offset + n];
+                let mut bypass = way(&mut to[offset..]);
+                bypass.push(&vec![1.0; before]);
+                bypass.skip(skipped);
+                bypass.push(&vec![2.0; after]);
+                drop(bypass);
+                let expected = [vec![-1.0; offset], vec![1.0; before], vec![-1.0; skipped], vec![2.0; after]].concat();
+                assert_eq!(to, expected);
+            }
+        }
+    }
+
+    #[test]
     #[should_panic(expected = "an array as long as what is written")]
     fn more_than_there_is_room_for_is_refused() {
         let mut to = [0.0; 20];

@@ -1,10 +1,10 @@
 //! Steps a batch: what `scripts/instructions` counts.
 //!
-//! `batch_steps SYMBOLS simple|every LANES STEPS`
+//! `batch_steps SYMBOLS simple|every LANES flat|sliding STEPS`
 
 use std::sync::Arc;
 
-use openoutcry::batch::{Autoreset, Batch, Market, Outcome, Seen, Settings, Terms};
+use openoutcry::batch::{Autoreset, Batch, Market, Outcome, Seen, Settings, Strip, Terms};
 use openoutcry::{CostModel, Dataset, Limits, Reward, Window, Windows};
 
 fn terms(costs: &str) -> Terms {
@@ -19,8 +19,8 @@ fn terms(costs: &str) -> Terms {
 
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
-    let [_, n_symbols, costs, n_lanes, n_steps] = arguments.as_slice() else {
-        panic!("SYMBOLS, simple or every, LANES and STEPS are required; received {arguments:?}");
+    let [_, n_symbols, costs, n_lanes, way, n_steps] = arguments.as_slice() else {
+        panic!("SYMBOLS, simple or every, LANES, flat or sliding, and STEPS are required; received {arguments:?}");
     };
     let number = |text: &String| text.parse::<usize>().expect("a whole number");
     let (n_symbols, n_lanes, n_steps) = (number(n_symbols), number(n_lanes), number(n_steps));
@@ -39,15 +39,24 @@ fn main() {
     };
     let mut seen = vec![0.0_f32; n_lanes * market.flat_len(20)];
     let mut batch = Batch::new(vec![market], &vec![(0, terms(costs)); n_lanes], settings, 0).expect("a batch");
+    let mut strip = (way == "sliding").then(|| Strip::new(&batch));
+    let mut rows = strip.as_ref().map_or_else(Vec::new, |strip| vec![0.0; n_lanes * strip.row_len()]);
     let weight = |cell: usize| (cell.wrapping_mul(2_654_435_761) % 1000) as f32 / (1100.0 * n_symbols as f32);
     let actions: Vec<f32> = (0..n_lanes * n_symbols).map(weight).collect();
     let mut rewards = vec![0.0; n_lanes];
     let mut flags = [(); 3].map(|()| vec![false; n_lanes]);
-    for _ in 0..n_steps {
+    for step in 0..n_steps {
         let [terminated, truncated, reset] = &mut flags;
         let outcome = Outcome { rewards: &mut rewards, terminated, truncated, reset };
         batch.accept(&actions, None).expect("finite weights");
-        batch.step(Seen::Flat(&mut seen), None, outcome).expect("a step");
+        let seen = match &mut strip {
+            Some(strip) => {
+                let turn = step % strip.n_turns();
+                Seen::Sliding(strip.seen(&mut rows, turn))
+            }
+            None => Seen::Flat(&mut seen),
+        };
+        batch.step(seen, None, outcome).expect("a step");
     }
     println!("{:?}", rewards.first());
 }

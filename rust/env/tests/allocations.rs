@@ -6,7 +6,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use openoutcry::batch::{Arrays, Autoreset, Batch, Market, Outcome, Seen, Settings, Terms};
+use openoutcry::batch::{Arrays, Autoreset, Batch, Market, Outcome, Seen, Settings, Strip, Terms};
 use openoutcry::{CostModel, Dataset, Limits, Reward, Window, Windows};
 
 struct Counting;
@@ -39,6 +39,7 @@ const LOOKBACK: usize = 5;
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     Flat,
+    Sliding,
     Dict,
     Cursor,
 }
@@ -46,6 +47,9 @@ enum Kind {
 /// Every array that a step may write to.
 struct Memory {
     flat: Vec<f32>,
+    strip: Strip,
+    rows: Vec<f32>,
+    step: usize,
     cells: [Vec<f64>; 3],
     listed: Vec<i8>,
     history: Vec<f64>,
@@ -54,10 +58,14 @@ struct Memory {
 }
 
 impl Memory {
-    fn new(market: &Market) -> Self {
+    fn new(market: &Market, batch: &Batch) -> Self {
+        let strip = Strip::new(batch);
         let cells = N_LANES * market.data().n_symbols();
         Self {
             flat: vec![0.0; N_LANES * market.flat_len(LOOKBACK)],
+            rows: vec![0.0; N_LANES * strip.row_len()],
+            strip,
+            step: 0,
             cells: [vec![0.0; cells], vec![0.0; cells], vec![0.0; N_LANES]],
             listed: vec![0; cells],
             history: vec![0.0; cells * LOOKBACK],
@@ -70,6 +78,11 @@ impl Memory {
         let [closes, positions, cash] = &mut self.cells;
         match kind {
             Kind::Flat => Seen::Flat(&mut self.flat),
+            Kind::Sliding => {
+                self.step += 1;
+                let turn = self.step % self.strip.n_turns();
+                Seen::Sliding(self.strip.seen(&mut self.rows, turn))
+            }
             Kind::Cursor => Seen::Cursor { bars: &mut self.bars, account: &mut self.account },
             Kind::Dict => {
                 Seen::Dict(Arrays { closes, listed: &mut self.listed, positions, cash, history: &mut self.history })
@@ -105,7 +118,8 @@ fn batch(market: &Arc<Market>, autoreset: Autoreset, (n_threads, bypass_len): (u
 /// As many of them went before to warm up.
 fn allocations(market: &Arc<Market>, kind: Kind, autoreset: Autoreset, ways: (usize, usize)) -> usize {
     let n_symbols = market.data().n_symbols();
-    let (mut batch, mut memory, mut last) = (batch(market, autoreset, ways), Memory::new(market), Memory::new(market));
+    let mut batch = batch(market, autoreset, ways);
+    let (mut memory, mut last) = (Memory::new(market, &batch), Memory::new(market, &batch));
     let mut rewards = vec![0.0; N_LANES];
     let mut flags = [(); 3].map(|()| vec![false; N_LANES]);
     // Gross above 1 in some lanes and shorts in others, so that limits are told of.
@@ -132,7 +146,7 @@ fn allocations(market: &Arc<Market>, kind: Kind, autoreset: Autoreset, ways: (us
 fn a_step_of_a_batch_takes_no_memory() {
     for n_symbols in [4, 12] {
         let market = Arc::new(Market::new(Arc::new(Dataset::synthetic(n_symbols, 200, 3).expect("a market"))));
-        for kind in [Kind::Flat, Kind::Dict, Kind::Cursor] {
+        for kind in [Kind::Flat, Kind::Sliding, Kind::Dict, Kind::Cursor] {
             for autoreset in [Autoreset::NextStep, Autoreset::SameStep, Autoreset::Disabled] {
                 for (n_threads, bypass_len) in [(1, usize::MAX), (1, 0), (2, 0)] {
                     let taken = allocations(&market, kind, autoreset, (n_threads, bypass_len));

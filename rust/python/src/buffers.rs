@@ -345,7 +345,10 @@ impl Buffers {
     /// Lends the arrays to `write`, and says for which turn, unless another thread has them.
     pub(crate) fn lend<R>(&self, write: impl FnOnce(&mut Views, usize, &Results) -> PyResult<R>) -> PyResult<R> {
         let mut arrays = self.arrays.try_lock().map_err(|_| {
-            raise("shape_mismatch", "buffers must be used by one step at a time; received two at once, or one that broke off")
+            raise(
+                "shape_mismatch",
+                "buffers must be used by one step at a time; received two at once, or one that broke off",
+            )
         })?;
         let (views, results) = &mut *arrays;
         write(views, self.turn, results)

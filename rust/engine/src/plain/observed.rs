@@ -12,7 +12,7 @@ use crate::simd::copy;
 pub struct Observed<'a> {
     /// One an account, one after the other; there may be fewer than eight.
     pub rows: &'a mut [f32],
-    /// From where a row begins to where the next one does.
+    /// From where a row begins to where the next one does: as long as one is, unless they have slid.
     pub stride: usize,
     /// What the rows hold already; nothing if that is not known.
     pub slid: Option<Slid<'a>>,
@@ -64,6 +64,22 @@ impl<const N: usize> Shown<N> {
     pub(crate) fn new() -> Self {
         Self { weights: [[0.0; N]; LANES], cash: [0.0; LANES] }
     }
+
+    /// Writes the weights of an account, and its cash behind them.
+    #[inline(always)]
+    #[expect(clippy::cast_possible_truncation, reason = "observed in f32")]
+    fn show(&self, account: usize, to: &mut [f32]) {
+        let (cash, seen) = to.split_last_mut().expect("a place for cash");
+        let weights = &self.weights[account];
+        if let Some(whole) = seen.first_chunk_mut::<N>() {
+            *whole = weights.map(|weight| weight as f32);
+        } else {
+            for (seen, weight) in seen.iter_mut().zip(weights) {
+                *seen = *weight as f32;
+            }
+        }
+        *cash = self.cash[account] as f32;
+    }
 }
 
 impl Observed<'_> {
@@ -75,7 +91,6 @@ impl Observed<'_> {
     ///
     /// Panics if one of them has no row.
     #[inline(always)]
-    #[expect(clippy::cast_possible_truncation, reason = "observed in f32")]
     pub(crate) fn write<S: Simd, const N: usize>(
         &mut self,
         simd: S,
@@ -83,33 +98,38 @@ impl Observed<'_> {
         (which, bars): (u8, &[usize; LANES]),
         told: &Shown<N>,
     ) {
-        let (mut rows, returns, width) = (&mut *self.rows, self.returns, self.width);
-        let row_len = width + n_symbols + 1;
-        for (account, ((bar, weights), cash)) in bars.iter().zip(&told.weights).zip(&told.cash).enumerate() {
+        let (returns, width, row_len) = (self.returns, self.width, self.width + n_symbols + 1);
+        // Two loops, for one that asks each time takes longer either way.
+        if let Some(slid) = &mut self.slid {
+            let lookback = width / n_symbols;
+            for (account, bar) in bars.iter().enumerate().filter(|(account, _)| which >> account & 1 == 1) {
+                let (window, shown) = self.rows[account * self.stride..][..row_len].split_at_mut(width);
+                let (lack, n_known) = (slid.lack(account, bar + 1, lookback), (bar + 2) * n_symbols);
+                if lack == lookback {
+                    show_returns(simd, returns, n_known, window);
+                } else {
+                    let n_new = lack * n_symbols;
+                    window[width - n_new..].copy_from_slice(&returns[n_known - n_new..n_known]);
+                }
+                told.show(account, shown);
+            }
+            return;
+        }
+        let mut rows = &mut *self.rows;
+        for (account, bar) in bars.iter().enumerate() {
             if which >> account == 0 {
                 return;
             }
-            let (row, others) = rows.split_at_mut(self.stride.min(rows.len()));
+            let (row, others) = rows.split_at_mut(row_len);
             rows = others;
             if which >> account & 1 == 0 {
                 continue;
             }
-            let (window, shown) = row[..row_len].split_at_mut(width);
-            let n_written = match &mut self.slid {
-                Some(slid) => width - slid.lack(account, bar + 1, width / n_symbols) * n_symbols,
-                None => 0,
-            };
+            let (window, shown) = row.split_at_mut(width);
             if width > 0 {
-                show_returns(simd, returns, (bar + 2) * n_symbols, &mut window[n_written..]);
+                show_returns(simd, returns, (bar + 2) * n_symbols, window);
             }
-            if let Some(whole) = shown[..n_symbols].first_chunk_mut::<N>() {
-                *whole = weights.map(|weight| weight as f32);
-            } else {
-                for (seen, weight) in shown.iter_mut().zip(weights) {
-                    *seen = *weight as f32;
-                }
-            }
-            shown[n_symbols] = *cash as f32;
+            told.show(account, shown);
         }
     }
 }

@@ -92,7 +92,10 @@ impl Strip {
     #[expect(clippy::cast_possible_truncation, reason = "a window is far shorter than 2^32 bars")]
     pub fn seen<'a>(&'a mut self, array: &'a mut [f32], turn: usize) -> Sliding<'a> {
         let (stride, begin) = (self.row_len(), self.begin(turn));
-        assert!(array.len() == stride * self.written.len() && turn < self.n_turns(), "a row a lane, and a turn of these");
+        assert!(
+            array.len() == stride * self.written.len() && turn < self.n_turns(),
+            "a row a lane, and a turn of these"
+        );
         let slid = Slid { written: &mut self.written, turn: turn as u32, n_bars: Self::BARS as u32 };
         Sliding { rows: array, batch: self.batch, places: Places { stride, begin, slid } }
     }

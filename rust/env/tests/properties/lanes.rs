@@ -1,10 +1,11 @@
 //! A lane of a batch is the backtest of its orders.
 //!
-//! It is so side by side with others or alone, on one thread or more, whether what it sees goes past the caches or not.
+//! It is so side by side with others or alone, on one thread or more, whether what it sees goes past the caches or not
+//! and whether it slides.
 
 use std::sync::Arc;
 
-use openoutcry::batch::{Autoreset, Batch, Market, Outcome, Seen, Settings, Terms};
+use openoutcry::batch::{Autoreset, Batch, Market, Outcome, Seen, Settings, Strip, Terms};
 use openoutcry::{Reward, Windows};
 use proptest::prelude::*;
 
@@ -37,6 +38,36 @@ fn batch(case: &Case, market: &Arc<Market>, terms: &[Terms], (n_threads, bypasse
     Batch::new(vec![Arc::clone(market)], &lanes, settings, 0).expect("a valid batch")
 }
 
+/// Two arrays that windows slide along by turns; what was never written is NaN.
+struct Strips {
+    strips: [Strip; 2],
+    arrays: [Vec<f32>; 2],
+    step: usize,
+}
+
+impl Strips {
+    fn new(batch: &Batch) -> Self {
+        let strip = Strip::new(batch);
+        let array = vec![f32::NAN; batch.n_lanes() * strip.row_len()];
+        Self { strips: [strip.clone(), strip], arrays: [array.clone(), array], step: 0 }
+    }
+
+    /// Returns where the next observations go, `jump` turns further on than they would.
+    fn next(&mut self, jump: usize) -> Seen<'_> {
+        self.step += 1 + 2 * jump;
+        let (strip, array) = (&mut self.strips[self.step % 2], &mut self.arrays[self.step % 2]);
+        let turn = self.step / 2 % strip.n_turns();
+        Seen::Sliding(strip.seen(array, turn))
+    }
+
+    /// Returns what was written last, lane after lane.
+    fn shown(&self, len: usize) -> Vec<f32> {
+        let (strip, array) = (&self.strips[self.step % 2], &self.arrays[self.step % 2]);
+        let begin = strip.begin(self.step / 2 % strip.n_turns());
+        array.chunks(strip.row_len()).flat_map(|row| row[begin..begin + len].to_vec()).collect()
+    }
+}
+
 proptest! {
     #![proptest_config(config(400))]
 
@@ -46,6 +77,7 @@ proptest! {
         other in cases(),
         mixes in any::<bool>(),
         (n_threads, bypasses) in (1_usize..=4, any::<bool>()),
+        (slides, jumps) in (any::<bool>(), any::<u64>()),
     ) {
         // The same terms for all, or every third lane others.
         let mut terms = vec![Terms { costs: case.costs, limits: case.limits }];
@@ -65,6 +97,7 @@ proptest! {
 
         let mut batch = batch(&case, &market, &terms, (n_threads, bypasses));
         let mut seen = vec![0.0; N_LANES * market.flat_len(LOOKBACK)];
+        let mut strips = Strips::new(&batch);
         let mut rewards = vec![0.0; N_LANES];
         let mut flags = [(); 3].map(|()| vec![false; N_LANES]);
         let mut playing = [true; N_LANES];
@@ -75,7 +108,14 @@ proptest! {
             batch.accept(&actions, Some(&hold)).unwrap();
             let [terminated, truncated, reset] = &mut flags;
             let outcome = Outcome { rewards: &mut rewards, terminated, truncated, reset };
-            batch.step(Seen::Flat(&mut seen), None, outcome).unwrap();
+            if slides {
+                // Every eighth turn or so is not the one after the last.
+                let jump = jumps.rotate_right(3 * k as u32) % 8;
+                batch.step(strips.next(usize::from(jump == 7)), None, outcome).unwrap();
+                seen = strips.shown(market.flat_len(LOOKBACK));
+            } else {
+                batch.step(Seen::Flat(&mut seen), None, outcome).unwrap();
+            }
             for lane in (0..N_LANES).filter(|lane| playing[*lane]) {
                 let (before, after) = (runs[lane].nav[k], runs[lane].nav[k + 1]);
                 prop_assert_eq!(batch.nav(lane).to_bits(), after.to_bits(), "lane {} bar {}", lane, bar);
@@ -86,6 +126,10 @@ proptest! {
             let mut expected = vec![0.0; seen.len()];
             batch.observe(Seen::Flat(&mut expected)).unwrap();
             prop_assert_eq!(&seen, &expected);
+            if slides && jumps >> (k % 64) & 7 == 0 {
+                batch.observe(strips.next(0)).unwrap();
+                prop_assert_eq!(&strips.shown(market.flat_len(LOOKBACK)), &expected);
+            }
             for lane in 0..N_LANES {
                 playing[lane] &= !flags[0][lane];
             }
