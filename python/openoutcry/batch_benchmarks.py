@@ -158,9 +158,10 @@ class Pace:
     def __init__(self, step: Step, lanes: int, clock: Callable[[], float] = time.process_time, cycle: int = 1) -> None:
         """Find out how many steps take a round; `step(k)` makes k steps of `lanes` lanes.
 
-        Where steps differ, `cycle` of them are what a round holds all of, as often as any.
+        Steps that come to the same memory again after `cycle` of them are measured, and caches filled, in whole cycles.
         """
         self.step, self.lanes, self.clock, self.best = step, lanes, clock, 0.0
+        self.warm = max(WARM_STEPS, cycle)
         step(2)
         self.k = 1
         while (spent := self._time(self.k)) < ROUND_SECONDS:
@@ -176,7 +177,7 @@ class Pace:
 
     def round(self) -> None:
         """Step for one round."""
-        self.step(WARM_STEPS)
+        self.step(self.warm)
         self.best = max(self.best, self.k * self.lanes / self._time(self.k))
 
 
@@ -211,9 +212,7 @@ def measure(report: Callable[[Cell], None] | None = None, threads: tuple[int, ..
             stepped = [_way(dataset, actions, costs, limits, way, n) for way, n in ways]
             # Two threads are for the wall clock; one is measured on its own CPU clock.
             clocks = [time.process_time if n == 1 else time.perf_counter for _, n in ways]
-            mine = [
-                Pace(step, num_envs, clock, cycle) for (step, _, cycle), clock in zip(stepped, clocks, strict=True)
-            ]
+            mine = [Pace(step, num_envs, clock, cycle) for (step, _, cycle), clock in zip(stepped, clocks, strict=True)]
             measured = rates(*_peers(close, actions), *mine)
             peer = max(measured[:2])
             goals = dict(zip(("copies", "reused"), GOALS.get((features, n_symbols, num_envs), ()), strict=False))

@@ -349,6 +349,7 @@ impl Batch {
 ///
 /// Apart, for its parts take a stack that a step on one thread would have to touch.
 #[inline(never)]
+#[expect(clippy::large_stack_arrays, reason = "a step takes no memory of the heap")]
 fn share_out(share: Share<'_>, n_threads: usize, seats: &mut [Seat], pool: &mut Pool) -> Result<(), BatchError> {
     // Whole packs a thread, the last what is left.
     let n = share.n_lanes().div_ceil(n_threads).next_multiple_of(LANES);
