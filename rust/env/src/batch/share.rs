@@ -217,6 +217,10 @@ impl<'a> Share<'a> {
         orders: &mut [f64],
         seat: &mut Seat,
     ) -> Result<(), BatchError> {
+        if let Seen::Sliding(sliding) = &self.seen {
+            // This pack's: what is seen of it is written once all of it is stepped.
+            sliding.prefetch(first, LANES, &self.markets[0], self.settings.lookback);
+        }
         let (n_symbols, stride) = (self.n_symbols(), self.stride());
         let orders = &mut orders[..stories.len() * stride];
         let mut growths = self.growths();

@@ -40,7 +40,7 @@ fn batch(case: &Case, market: &Arc<Market>, terms: &[Terms], (n_threads, bypasse
 
 /// Two arrays that windows slide along by turns; what was never written is NaN.
 struct Strips {
-    strips: [Strip; 2],
+    pair: [Strip; 2],
     arrays: [Vec<f32>; 2],
     step: usize,
 }
@@ -49,20 +49,20 @@ impl Strips {
     fn new(batch: &Batch) -> Self {
         let strip = Strip::new(batch);
         let array = vec![f32::NAN; batch.n_lanes() * strip.row_len()];
-        Self { strips: [strip.clone(), strip], arrays: [array.clone(), array], step: 0 }
+        Self { pair: [strip.clone(), strip], arrays: [array.clone(), array], step: 0 }
     }
 
     /// Returns where the next observations go, `jump` turns further on than they would.
     fn next(&mut self, jump: usize) -> Seen<'_> {
         self.step += 1 + 2 * jump;
-        let (strip, array) = (&mut self.strips[self.step % 2], &mut self.arrays[self.step % 2]);
+        let (strip, array) = (&mut self.pair[self.step % 2], &mut self.arrays[self.step % 2]);
         let turn = self.step / 2 % strip.n_turns();
         Seen::Sliding(strip.seen(array, turn))
     }
 
     /// Returns what was written last, lane after lane.
     fn shown(&self, len: usize) -> Vec<f32> {
-        let (strip, array) = (&self.strips[self.step % 2], &self.arrays[self.step % 2]);
+        let (strip, array) = (&self.pair[self.step % 2], &self.arrays[self.step % 2]);
         let begin = strip.begin(self.step / 2 % strip.n_turns());
         array.chunks(strip.row_len()).flat_map(|row| row[begin..begin + len].to_vec()).collect()
     }
@@ -126,7 +126,7 @@ proptest! {
             let mut expected = vec![0.0; seen.len()];
             batch.observe(Seen::Flat(&mut expected)).unwrap();
             prop_assert_eq!(&seen, &expected);
-            if slides && jumps >> (k % 64) & 7 == 0 {
+            if slides && jumps.rotate_right(k as u32) % 8 == 0 {
                 batch.observe(strips.next(0)).unwrap();
                 prop_assert_eq!(&strips.shown(market.flat_len(LOOKBACK)), &expected);
             }
