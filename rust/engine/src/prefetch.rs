@@ -4,9 +4,9 @@
 ///
 /// Where rows lie far from each other no machine guesses which comes next. It changes nothing but times.
 #[inline]
-pub fn prefetch(numbers: &[f32]) {
+pub fn prefetch<T>(numbers: &[T]) {
     #[cfg(target_arch = "x86_64")]
-    for line in numbers.chunks(crate::Bypass::LINE) {
+    for line in numbers.chunks((64 / size_of::<T>()).max(1)) {
         x86::prefetch(line);
     }
     // The line of the last number, where they begin within one.
@@ -22,7 +22,7 @@ mod x86 {
     use std::arch::x86_64::{_MM_HINT_ET0, _mm_prefetch};
 
     #[inline]
-    pub(super) fn prefetch(line: &[f32]) {
+    pub(super) fn prefetch<T>(line: &[T]) {
         // SAFETY: every x86-64 has the instruction, which faults at no address.
         unsafe { _mm_prefetch::<_MM_HINT_ET0>(line.as_ptr().cast()) };
     }

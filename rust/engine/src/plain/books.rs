@@ -16,6 +16,7 @@ use crate::plain::tape::{quad_of, turn};
 use crate::plain::trade::{Totals, Trade, weigh};
 use crate::plain::whose::Whose;
 use crate::plain::{Features, Rows, total};
+use crate::prefetch::prefetch;
 use crate::simd::{Layout, Vector, store};
 use crate::step::Desk;
 
@@ -97,6 +98,9 @@ impl<const GAPS: bool, const VARIES: bool, const OWES: bool> WithSimd for Plain<
     fn with_simd<S: Simd>(mut self, simd: S) -> u8 {
         let mut stepped = 0;
         let (which, market, rules) = (self.0.orders.which, self.0.market, self.0.rules);
+        for (_, book) in self.0.books.iter().enumerate().filter(|(account, _)| which >> account & 1 == 1) {
+            prefetch(market.closes(book.bar + 1));
+        }
         for account in (0..self.0.books.len()).filter(|account| which >> account & 1 == 1) {
             if !market.has_actions(self.0.books[account].bar + 1) {
                 stepped |= self.trade(simd, account, None);

@@ -220,6 +220,10 @@ impl<'a> Share<'a> {
         if let Seen::Sliding(sliding) = &self.seen {
             // This pack's: what is seen of it is written once all of it is stepped.
             sliding.prefetch(first, LANES, &self.markets[0], self.settings.lookback);
+            let market = &self.markets[crew.market(0)];
+            for (_, book) in books.iter().enumerate().filter(|(place, _)| (crew.kin & !crew.done()) >> place & 1 == 1) {
+                openoutcry_engine::prefetch(market.last(book.bar() + 1, self.n_symbols()).1);
+            }
         }
         let (n_symbols, stride) = (self.n_symbols(), self.stride());
         let orders = &mut orders[..stories.len() * stride];
