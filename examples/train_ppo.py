@@ -64,7 +64,7 @@ def make_env(dataset: oo.Dataset, n_lanes: int, **settings: object) -> OpenOutcr
 
 def train(dataset: oo.Dataset, given: argparse.Namespace, seed: int) -> tuple[PPO, VecNormalize]:
     """Return a trained policy, and what brings observations to its scale."""
-    lanes = make_env(dataset, given.lanes, window="random", within=TRAIN, episode_bars=given.bars, copy=False)
+    lanes = make_env(dataset, given.lanes, window="random", within=TRAIN, episode_bars=given.bars)
     env = VecNormalize(OpenOutcryVecEnv(lanes), gamma=given.gamma)
     model = PPO(
         "MlpPolicy",

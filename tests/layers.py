@@ -81,7 +81,9 @@ LAYERS = {
     "gym": Layer(
         ("openoutcry.gym", "openoutcry.spaces"), {*CORE, "gym"}, {"gymnasium", "numpy"}, frozenset({"report"})
     ),
-    "vector": Layer(("openoutcry.lanes", "openoutcry.vector"), {*CORE, "gym", "vector"}, {"gymnasium", "numpy"}),
+    "vector": Layer(
+        ("openoutcry.lanes", "openoutcry.slots", "openoutcry.vector"), {*CORE, "gym", "vector"}, {"gymnasium", "numpy"}
+    ),
     "board": Layer(("openoutcry.board", "openoutcry.benchmarks"), {*CORE, "sweep"}, {"numpy"}),
     "skill": Layer(("openoutcry.power", "openoutcry.skill", "openoutcry.trades"), {*CORE, "skill"}, {"numpy"}),
     "field": Layer(("openoutcry.field",), {"errors", "native"}, {"numpy"}),

@@ -246,7 +246,10 @@ def _peers(close: npt.NDArray[np.float64], actions: Actions) -> list[Pace]:
 def _way(
     dataset: Dataset, actions: Actions, costs: CostModel, limits: Limits, way: str, threads: int
 ) -> tuple[Step, int, int]:
-    """Return a function of steps, how many numbers a lane observes, and after how many steps memory is used again."""
+    """Return a function of steps, and what a step of a lane writes of its observation.
+
+    That is a count of numbers. And after how many steps memory is used again.
+    """
     env = OpenOutcryVectorEnv(
         len(actions),
         dataset=dataset,
@@ -261,7 +264,7 @@ def _way(
         threads=threads,
     )
     env.reset(seed=0)
-    # Where a step takes long, an end of an episode takes next to nothing of it.
+    # Where a step takes long, an end of an episode takes next to nothing of it: at most a twentieth of what slides.
     if actions.size <= 1 << 17:
         _stagger(env, actions)
     width = dataset.n_symbols + 1 + (0 if way == "cursor" else LOOKBACK * dataset.n_symbols)
@@ -278,7 +281,12 @@ def _way(
             seen, rewards, terminations, truncations, info = env.step(actions, out)
         held = seen, rewards, terminations, truncations, info
 
-    return steps, width, len(env._turns) if way == "reused" else 1
+    if way != "reused":
+        return steps, width, 1
+    # Windows slide: the new bars and the account, and all of it once a cycle.
+    turns = LOOKBACK // 2 + 1
+    fewer = (LOOKBACK - 2) * dataset.n_symbols * (turns - 1) // turns
+    return steps, width - fewer, 2 * turns
 
 
 def _stagger(env: OpenOutcryVectorEnv, actions: Actions) -> None:

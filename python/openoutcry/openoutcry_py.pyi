@@ -437,8 +437,8 @@ class Buffers:
     def sliding(batch: Batch, rows: npt.NDArray[np.float32], outcome: Sequence[Any]) -> list[Buffers]:
         """Bind rows that flat observations slide along, and the arrays of outcomes.
 
-        Returns one binding a turn, each for the columns from where it begins; `Batch.slides` has the length of a row
-        and those beginnings. They are for that batch alone. Whoever else writes to the rows changes what is seen later.
+        Returns one binding a turn, each for the columns from where it begins: see `Batch.slides`. They are for that
+        batch alone. Whoever else writes to the rows changes what is seen later.
         """
 
 @final
@@ -492,7 +492,10 @@ class Batch:
 
     @property
     def slides(self) -> tuple[int, list[int]]:
-        """Length of a row that flat observations slide along, and where each turn begins in it."""
+        """Length of a row that flat observations slide along.
+
+        And where each turn begins in it.
+        """
 
     @property
     def nav(self) -> _Vector: ...

@@ -27,7 +27,7 @@ class OpenOutcryVecEnv(VecEnv):  # type: ignore[misc]
 
     Args:
         env: A vector environment with `autoreset_mode=AutoresetMode.SAME_STEP`. `copy=False` is safe, since
-            Stable-Baselines3 copies what it keeps.
+            Stable-Baselines3 copies what it keeps; torch then warns of flat observations, which are read-only.
 
     Raises:
         OpenOutcryError: the environment resets in another mode.

@@ -22,6 +22,7 @@ from openoutcry.errors import refusal
 from openoutcry.gym import N_DAYS, N_SYMBOLS, comes_and_goes
 from openoutcry.lanes import Market, datasets_of, mode_of, terms_of
 from openoutcry.openoutcry_py import CostModel, Limits
+from openoutcry.slots import slot_of, turns_of
 from openoutcry.spaces import action_space, observation_of, observation_space
 from openoutcry.window import Edge, Window
 
@@ -34,14 +35,6 @@ _MODES = {
     AutoresetMode.SAME_STEP: "same_step",
     AutoresetMode.DISABLED: "disabled",
 }
-_PARTS = ("closes", "listed", "positions", "cash")
-
-
-# The binding of arrays that a step writes into, and the arrays: observation, rewards, terminations, truncations and
-# resets. A bare tuple: Python takes a named one apart at a third of the speed.
-_Slot: TypeAlias = tuple[native.Buffers, Observation, npt.NDArray[np.float64], _Flags, _Flags, _Flags]
-# The same with the place of the slot that comes after it, where slots are written by turns.
-_Turn: TypeAlias = tuple[native.Buffers, Observation, npt.NDArray[np.float64], _Flags, _Flags, _Flags, int]
 
 
 class OpenOutcryVectorEnv(VectorEnv[Observation, npt.NDArray[Any], npt.NDArray[Any]]):
@@ -80,7 +73,8 @@ class OpenOutcryVectorEnv(VectorEnv[Observation, npt.NDArray[Any], npt.NDArray[A
         no_trade_band: As in `OpenOutcryEnv`.
         copy: Whether every step returns new arrays. False: two sets of arrays are written in turn, so that what a step
             returned holds until the step after the next. Flat observations are then read-only views of rows that are
-            longer: they slide along them, so that a step writes what is new, and take twice the memory.
+            longer: they slide along them, so that a step writes what is new, and take about twice the memory. A wrapper
+            that writes into an observation, such as Gymnasium's `FlattenObservation`, needs new arrays.
         threads: Threads that share the lanes at most, up to 32; a batch with less work than wakes a thread uses fewer.
         autoreset_mode: What happens to a lane whose episode has ended: `NEXT_STEP`, `SAME_STEP` or `DISABLED`.
         max_episode_steps: Steps after which an episode is truncated; None for none.
@@ -163,13 +157,14 @@ class OpenOutcryVectorEnv(VectorEnv[Observation, npt.NDArray[Any], npt.NDArray[A
         n, n_bars = self.datasets[0].n_symbols, max(each.n_bars for each in self.datasets)
         self.single_action_space = action_space(n, list(dict.fromkeys(self.limits)))
         self.single_observation_space = observation_space(self._kind, n, self._lookback, n_bars)
+        self._shape = (self._kind, self.num_envs, self.single_observation_space)
         self._is_seeded = False
         self._last: native.Buffers | None = None
         self._final: Observation = None
         if self.autoreset_mode is AutoresetMode.SAME_STEP:
-            self._last, self._final = self._slot()[:2]
+            self._last, self._final = slot_of(*self._shape)[:2]
         if not self._copies:
-            self._turns, self._turn = self._by_turns(), 0
+            self._turns, self._turn = turns_of(self._core, *self._shape), 0
         # Replaced by the native methods at the first reset, so that no step pays for asking.
         self._step: Callable[..., int] = self._refuse
         self._step_new: Callable[..., Any] = self._refuse
@@ -232,7 +227,7 @@ class OpenOutcryVectorEnv(VectorEnv[Observation, npt.NDArray[Any], npt.NDArray[A
             made = trade(actions, hold, self._last, out)
             observation, rewards, terminations, truncations, reset, said = made
         else:
-            bound, observation, rewards, terminations, truncations, reset = self._slot(out)
+            bound, observation, rewards, terminations, truncations, reset = slot_of(*self._shape, out)
             said = self._step(actions, hold, bound, self._last)
         info: dict[str, Any] = {}
         if said or self._comes_and_goes:
@@ -315,70 +310,6 @@ class OpenOutcryVectorEnv(VectorEnv[Observation, npt.NDArray[Any], npt.NDArray[A
             raise ClosedEnvironmentError("the environment has been closed")
         message = "a step needs a running episode; received a step before the first `reset`"
         raise refusal("episode_over", message)
-
-    def _by_turns(self) -> list[_Turn]:
-        """Return slots to write by turns: of two sets of arrays, the second while the first is still looked at."""
-        slides = self._kind == "flat"
-        sets = [self._sliding() if slides else [self._slot()] for _ in range(2)]
-        slots = [slot for pair in zip(*sets, strict=True) for slot in pair]
-        return [(*slot, (i + 1) % len(slots)) for i, slot in enumerate(slots)]
-
-    def _sliding(self) -> list[_Slot]:
-        """Return slots of one set of arrays that flat observations slide along, one a turn."""
-        row_len, begins = self._core.slides
-        lanes, width = self.num_envs, *(self.single_observation_space.shape or ())
-        # Rows begin where lines of the caches do.
-        room = np.empty(lanes * row_len + 15, dtype=np.float32)
-        skipped = -room.ctypes.data % 64 // room.itemsize
-        rows = room[skipped : skipped + lanes * row_len].reshape(lanes, row_len)
-        results = self._results()
-        slots = []
-        for begin, bound in zip(begins, native.Buffers.sliding(self._core, rows, results), strict=True):
-            seen = rows[:, begin : begin + width]
-            # Most of it is seen again: who normalises in place would change what later steps show.
-            seen.flags.writeable = False
-            slots.append((bound, seen, *results))
-        return slots
-
-    def _results(self) -> tuple[npt.NDArray[np.float64], _Flags, _Flags, _Flags]:
-        """Return arrays of rewards, terminations, truncations and resets."""
-        lanes = self.num_envs
-        return np.zeros(lanes), *(np.zeros(lanes, dtype=np.bool_) for _ in range(3))
-
-    def _slot(self, out: Observation = None) -> _Slot:
-        """Return arrays that a step can write into, `out` being those of the observation."""
-        lanes, results = self.num_envs, self._results()
-        if out is not None:
-            self._check_out(out)
-        elif isinstance(self.single_observation_space, spaces.Dict):
-            parts = self.single_observation_space.spaces.items()
-            out = {name: np.zeros((lanes, *(space.shape or ())), space.dtype) for name, space in parts}
-        else:
-            space = self.single_observation_space
-            out = np.zeros((lanes, *(space.shape or ())), space.dtype)
-        if self._kind == "flat":
-            bound = native.Buffers.flat(out, results)
-        elif self._kind == "cursor":
-            bound = native.Buffers.cursor(out["cursor"], out["account"], results)
-        else:
-            bound = native.Buffers.dict([out[name] for name in _PARTS], out.get("history"), results)
-        return bound, out, *results
-
-    def _check_out(self, out: Observation) -> None:
-        space = self.single_observation_space
-        parts = dict(space.spaces) if isinstance(space, spaces.Dict) else {"": space}
-        given = out if isinstance(space, spaces.Dict) else {"": out}
-        if not isinstance(given, dict) or set(given) != set(parts):
-            names = ", ".join(parts)
-            received = ", ".join(map(str, given)) if isinstance(given, dict) else type(given).__name__
-            raise refusal("shape_mismatch", f"`out` must be a dict of {names}; received {received}")
-        for name, part in parts.items():
-            array, wanted = given[name], (self.num_envs, *(part.shape or ()))
-            shown = f"`out[{name!r}]`" if name else "`out`"
-            if not isinstance(array, np.ndarray) or array.shape != wanted or array.dtype != part.dtype:
-                received = f"{array.dtype} {array.shape}" if isinstance(array, np.ndarray) else type(array).__name__
-                message = f"{shown} must be an array of {part.dtype} and shape {wanted}; received {received}"
-                raise refusal("shape_mismatch", message)
 
     def _tell(self, info: dict[str, Any], flags: tuple[_Flags, _Flags, _Flags], said: int) -> None:
         """Add to `info` what a step has to tell beside its results."""

@@ -1,6 +1,6 @@
 //! Memory that is fetched before it is needed.
 
-/// Lets numbers that are soon to be written come into the caches meanwhile.
+/// Lets numbers that are soon to be read or written come into the caches meanwhile.
 ///
 /// Where rows lie far from each other no machine guesses which comes next. It changes nothing but times.
 #[inline]
@@ -19,11 +19,11 @@ pub fn prefetch<T>(numbers: &[T]) {
 #[cfg(target_arch = "x86_64")]
 #[expect(unsafe_code, reason = "the instruction takes an address")]
 mod x86 {
-    use std::arch::x86_64::{_MM_HINT_ET0, _mm_prefetch};
+    use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
 
     #[inline]
     pub(super) fn prefetch<T>(line: &[T]) {
         // SAFETY: every x86-64 has the instruction, which faults at no address.
-        unsafe { _mm_prefetch::<_MM_HINT_ET0>(line.as_ptr().cast()) };
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast()) };
     }
 }

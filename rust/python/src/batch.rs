@@ -29,10 +29,10 @@ pub struct Batch {
     resets: Vec<bool>,
 }
 
-/// Lanes times symbols that are stepped in less than ten microseconds.
+/// Lanes, and numbers that they observe, of a step of less than ten microseconds.
 ///
 /// For as long nobody needs the GIL, and to release and retake it would take up to a tenth of the step.
-const FEW_CELLS: usize = 1024;
+const FEW: (usize, usize) = (128, 8192);
 
 /// What a step that made new arrays returns.
 ///
@@ -203,7 +203,9 @@ impl Batch {
         Ok((views.observation(py)?, rewards, terminated, truncated, reset, said))
     }
 
-    /// Length of a row that flat observations slide along, and where each turn begins in it.
+    /// Length of a row that flat observations slide along.
+    ///
+    /// And where each turn begins in it.
     #[getter]
     fn slides(&self) -> (usize, Vec<usize>) {
         let strip = Strip::new(&self.core);
@@ -293,7 +295,8 @@ impl Batch {
     ) -> PyResult<u8> {
         // Copied while the GIL is held: Python code may write to the array once we detach.
         self.accept(actions, hold)?;
-        let is_brief = self.core.n_lanes() * self.core.n_symbols() < FEW_CELLS;
+        let Sizes { n_lanes, n_symbols, lookback } = self.sizes();
+        let is_brief = n_lanes <= FEW.0 && n_lanes * n_symbols * (lookback + 1) <= FEW.1;
         let core = &mut self.core;
         results.with(py, &mut self.resets, |outcome| {
             views.with(py, turn, |seen| {

@@ -149,7 +149,9 @@ impl Views {
         Ok(found.into_any().unbind())
     }
 
-    /// Hands the elements of all arrays to `write`; of those that slide, the ones of a turn.
+    /// Hands the elements of all arrays to `write`.
+    ///
+    /// Of those that slide, it is the ones of a turn.
     pub(crate) fn with<R>(
         &mut self,
         py: Python<'_>,
@@ -304,8 +306,8 @@ impl Buffers {
 
     /// Bind rows that flat observations slide along, and the arrays of outcomes.
     ///
-    /// Returns one binding a turn, each for the columns from where it begins; `Batch.slides` has the length of a row and
-    /// those beginnings. They are for that batch alone. Whoever else writes to the rows changes what is seen later.
+    /// Returns one binding a turn, each for the columns from where it begins: see `Batch.slides`. They are for that
+    /// batch alone. Whoever else writes to the rows changes what is seen later.
     #[staticmethod]
     fn sliding(
         py: Python<'_>,
@@ -342,7 +344,9 @@ impl Buffers {
         Ok(Self { arrays: Arc::new(Mutex::new((views, results))), turn: 0 })
     }
 
-    /// Lends the arrays to `write`, and says for which turn, unless another thread has them.
+    /// Lends the arrays to `write`, unless another thread has them.
+    ///
+    /// It is told for which turn.
     pub(crate) fn lend<R>(&self, write: impl FnOnce(&mut Views, usize, &Results) -> PyResult<R>) -> PyResult<R> {
         let mut arrays = self.arrays.try_lock().map_err(|_| {
             raise(

@@ -12,7 +12,9 @@ use crate::simd::copy;
 pub struct Observed<'a> {
     /// One an account, one after the other; there may be fewer than eight.
     pub rows: &'a mut [f32],
-    /// From where a row begins to where the next one does: as long as one is, unless they have slid.
+    /// From where a row begins to where the next one does.
+    ///
+    /// That is the length of one, unless they have slid.
     pub stride: usize,
     /// What the rows hold already; nothing if that is not known.
     pub slid: Option<Slid<'a>>,
@@ -22,8 +24,9 @@ pub struct Observed<'a> {
     pub width: usize,
 }
 
-/// What rows hold of earlier turns, of which each begins some bars further on in memory.
+/// What rows hold of earlier turns.
 ///
+/// Each turn begins some bars further on in memory than the one before.
 /// Where an account was carried on by as many bars since the turn before, only those are missing.
 #[derive(Debug)]
 pub struct Slid<'a> {
@@ -36,7 +39,7 @@ pub struct Slid<'a> {
 }
 
 impl Slid<'_> {
-    /// Where nothing was written.
+    /// Where nothing was written: no turn and bar, and a turn more still fits.
     pub const NOTHING: u64 = u64::MAX / 2;
 
     /// Returns how many of the last bars a row lacks, of at most `lookback`.

@@ -7,6 +7,7 @@ mod buffers;
 mod bypassed;
 mod lane;
 mod market;
+mod parts;
 mod pool;
 mod settings;
 mod share;
@@ -23,9 +24,10 @@ pub use buffers::{Arrays, Outcome, Seen};
 use bypassed::Bypassed;
 use lane::{Crew, Story};
 pub use market::{Market, observe_account};
+use parts::share_out;
 use pool::Pool;
 pub use settings::{Autoreset, BatchError, Settings, Terms};
-use share::{Part, Seat, Share};
+use share::{Seat, Share};
 pub use sliding::{Sliding, Strip};
 
 use crate::episode::check_lookback;
@@ -343,31 +345,6 @@ impl Batch {
             None => Ok(()),
         }
     }
-}
-
-/// Carries a share out on some threads.
-///
-/// Apart, for its parts take a stack that a step on one thread would have to touch.
-#[inline(never)]
-#[expect(clippy::large_stack_arrays, reason = "a step takes no memory of the heap")]
-fn share_out(share: Share<'_>, n_threads: usize, seats: &mut [Seat], pool: &mut Pool) -> Result<(), BatchError> {
-    // Whole packs a thread, the last what is left.
-    let n = share.n_lanes().div_ceil(n_threads).next_multiple_of(LANES);
-    let n_parts = share.n_lanes().div_ceil(n);
-    let mut parts = [const { None }; MAX_THREADS];
-    let mut rest = share;
-    for (part, seat) in parts[..n_parts].iter_mut().zip(seats) {
-        let n = n.min(rest.n_lanes());
-        let (first, others) = rest.split(n);
-        *part = Some(Part::new(first, seat));
-        rest = others;
-    }
-    pool.run(&mut parts[..n_parts], |part| {
-        if let Some(part) = part {
-            part.run();
-        }
-    });
-    parts.into_iter().flatten().try_for_each(Part::result)
 }
 
 fn length(name: &'static str, expected: usize, received: usize) -> BatchError {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use openoutcry_engine::lanes::LANES;
 use openoutcry_engine::{
-    Book, Desk, Growth, Growths, Orders, Pack, Rules, Spare, StepError, step_books, step_once, step_pack,
+    Book, Desk, Growth, Growths, Orders, Pack, Rules, Spare, StepError, prefetch, step_books, step_once, step_pack,
 };
 
 use crate::batch::accounts::AccountsMut;
@@ -44,30 +44,6 @@ pub(super) struct Seat {
     pub(super) spare: Spare,
     /// What waits to be bypassed.
     pub(super) rows: Vec<f32>,
-}
-
-/// What a thread is to do, and what came of it.
-pub(super) struct Part<'a> {
-    share: Option<Share<'a>>,
-    seat: &'a mut Seat,
-    result: Result<(), BatchError>,
-}
-
-impl<'a> Part<'a> {
-    pub(super) fn new(share: Share<'a>, seat: &'a mut Seat) -> Self {
-        Self { share: Some(share), seat, result: Ok(()) }
-    }
-
-    pub(super) fn run(&mut self) {
-        if let Some(share) = &mut self.share {
-            self.result = share.advance(self.seat);
-        }
-    }
-
-    /// Returns what came of it.
-    pub(super) fn result(self) -> Result<(), BatchError> {
-        self.result
-    }
 }
 
 /// A lane and its account.
@@ -217,19 +193,18 @@ impl<'a> Share<'a> {
         orders: &mut [f64],
         seat: &mut Seat,
     ) -> Result<(), BatchError> {
-        if let Seen::Sliding(sliding) = &self.seen {
-            // This pack's: what is seen of it is written once all of it is stepped.
-            sliding.prefetch(first, LANES, &self.markets[0], self.settings.lookback);
-            let market = &self.markets[crew.market(0)];
-            for (_, book) in books.iter().enumerate().filter(|(place, _)| (crew.kin & !crew.done()) >> place & 1 == 1) {
-                openoutcry_engine::prefetch(market.last(book.bar() + 1, self.n_symbols()).1);
-            }
-        }
         let (n_symbols, stride) = (self.n_symbols(), self.stride());
-        let orders = &mut orders[..stories.len() * stride];
-        let mut growths = self.growths();
         let market = &self.markets[crew.market(0)];
         let which = crew.kin & !crew.done();
+        if let Seen::Sliding(sliding) = &self.seen {
+            // This pack's: what is seen of it is written once all of it is stepped.
+            sliding.prefetch(first, LANES, market, self.settings.lookback);
+            for (_, book) in books.iter().enumerate().filter(|(place, _)| which >> place & 1 == 1) {
+                prefetch(market.last(book.bar() + 1, n_symbols).1);
+            }
+        }
+        let orders = &mut orders[..stories.len() * stride];
+        let mut growths = self.growths();
         self.hold(orders, stride, |place, symbol| books[place].weight(symbol));
         let asked = Orders { weights: orders, which, vacant: 0 };
         let told = (&mut seat.spare, &seat.desk);

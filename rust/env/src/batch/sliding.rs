@@ -81,7 +81,9 @@ impl Strip {
         turn * Self::BARS * self.n_symbols
     }
 
-    /// Returns where the observations of a turn are to be written in the array of this strip.
+    /// Returns where the observations of a turn are to be written.
+    ///
+    /// `array` is that of this strip.
     ///
     /// Turns may come in any order; what is shown is written whole where the turn before was not the last one written.
     ///
@@ -145,7 +147,7 @@ impl<'a> Sliding<'a> {
         observe_account(book, account);
     }
 
-    /// Lets the rows of at most `n` lanes come nearer where they are to be written next.
+    /// Fetches what is to be written next of at most `n` lanes.
     #[inline]
     pub(super) fn prefetch(&self, first: usize, n: usize, market: &Market, lookback: usize) {
         let Places { stride, begin, slid } = &self.places;
