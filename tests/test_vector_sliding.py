@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from gymnasium.wrappers.vector import FlattenObservation
 
 import openoutcry as oo
 from openoutcry import openoutcry_py as native
@@ -61,6 +62,13 @@ def test_who_writes_into_what_is_seen_again_is_refused() -> None:
         observation -= 1.0
     with pytest.raises(ValueError, match="read-only"):
         env.step(np.zeros((3, 4)))[0][:] = 0.0
+
+
+def test_a_wrapper_that_writes_into_what_is_seen_needs_new_arrays() -> None:
+    sliding, fresh = pair(3, 4)
+    with pytest.raises(ValueError, match="read-only"):
+        FlattenObservation(sliding).reset(seed=0)
+    assert FlattenObservation(fresh).reset(seed=0)[0].shape == fresh.observation_space.shape
 
 
 def test_rows_begin_where_lines_of_the_caches_do_and_take_at_most_twice_the_memory() -> None:

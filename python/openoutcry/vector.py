@@ -157,14 +157,14 @@ class OpenOutcryVectorEnv(VectorEnv[Observation, npt.NDArray[Any], npt.NDArray[A
         n, n_bars = self.datasets[0].n_symbols, max(each.n_bars for each in self.datasets)
         self.single_action_space = action_space(n, list(dict.fromkeys(self.limits)))
         self.single_observation_space = observation_space(self._kind, n, self._lookback, n_bars)
-        self._shape = (self._kind, self.num_envs, self.single_observation_space)
+        self._layout = (self._kind, self.num_envs, self.single_observation_space)
         self._is_seeded = False
         self._last: native.Buffers | None = None
         self._final: Observation = None
         if self.autoreset_mode is AutoresetMode.SAME_STEP:
-            self._last, self._final = slot_of(*self._shape)[:2]
+            self._last, self._final = slot_of(*self._layout)[:2]
         if not self._copies:
-            self._turns, self._turn = turns_of(self._core, *self._shape), 0
+            self._turns, self._turn = turns_of(self._core, *self._layout), 0
         # Replaced by the native methods at the first reset, so that no step pays for asking.
         self._step: Callable[..., int] = self._refuse
         self._step_new: Callable[..., Any] = self._refuse
@@ -227,7 +227,7 @@ class OpenOutcryVectorEnv(VectorEnv[Observation, npt.NDArray[Any], npt.NDArray[A
             made = trade(actions, hold, self._last, out)
             observation, rewards, terminations, truncations, reset, said = made
         else:
-            bound, observation, rewards, terminations, truncations, reset = slot_of(*self._shape, out)
+            bound, observation, rewards, terminations, truncations, reset = slot_of(*self._layout, out)
             said = self._step(actions, hold, bound, self._last)
         info: dict[str, Any] = {}
         if said or self._comes_and_goes:

@@ -98,6 +98,7 @@ impl<const GAPS: bool, const VARIES: bool, const OWES: bool> WithSimd for Plain<
     fn with_simd<S: Simd>(mut self, simd: S) -> u8 {
         let mut stepped = 0;
         let (which, market, rules) = (self.0.orders.which, self.0.market, self.0.rules);
+        // Each account is at a bar of its own: the machine does not guess where.
         for (_, book) in self.0.books.iter().enumerate().filter(|(account, _)| which >> account & 1 == 1) {
             prefetch(market.closes(book.bar + 1));
         }

@@ -37,7 +37,7 @@ impl<'a> Bypassed<'a> {
     }
 
     /// Writes what is seen of the next lane, the one of index `i`.
-    pub(super) fn write(&mut self, i: usize, book: &Book, market: &Market, lookback: usize, room: &mut [f32]) {
+    pub(super) fn write(&mut self, i: usize, book: &Book, (market, lookback): (&Market, usize), room: &mut [f32]) {
         let n_symbols = market.data().n_symbols();
         let (zeros, account) = room.split_at_mut(room.len() - n_symbols - 1);
         let (mut n_returns, mut n_behind) = (lookback * n_symbols, 0);

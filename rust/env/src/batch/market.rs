@@ -66,22 +66,22 @@ impl Market {
     /// Panics if `flat` has not [`Market::flat_len`] elements.
     #[inline]
     pub fn observe_flat(&self, book: &Book, lookback: usize, flat: &mut [f32]) {
-        let (history, account) = flat.split_at_mut(lookback * self.data.n_symbols());
-        let (missing, known) = self.window(book.bar(), lookback);
-        history[..missing].fill(0.0);
-        history[missing..].copy_from_slice(known);
+        self.observe_rest(book, lookback, 0, flat);
+    }
+
+    /// Writes what [`Market::observe_flat`] does but the first `n_there` bars.
+    #[inline]
+    pub(crate) fn observe_rest(&self, book: &Book, lookback: usize, n_there: usize, flat: &mut [f32]) {
+        let n_symbols = self.data.n_symbols();
+        let (history, account) = flat.split_at_mut(lookback * n_symbols);
+        let rest = &mut history[n_there * n_symbols..];
+        let (missing, known) = self.last(book.bar(), rest.len());
+        rest[..missing].fill(0.0);
+        rest[missing..].copy_from_slice(known);
         observe_account(book, account);
     }
 
-    /// Returns the last log returns as of a bar, oldest first.
-    ///
-    /// And how many are missing before them.
-    #[inline]
-    pub(crate) fn window(&self, bar: usize, lookback: usize) -> (usize, &[f32]) {
-        self.last(bar, lookback * self.data.n_symbols())
-    }
-
-    /// Returns the last `n` numbers of the log returns as of a bar.
+    /// Returns the last `n` numbers of the log returns as of a bar, oldest first.
     ///
     /// And how many are missing before them.
     #[inline]

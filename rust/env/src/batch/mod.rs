@@ -140,11 +140,6 @@ impl Batch {
         self.markets[0].data().n_symbols()
     }
 
-    /// Returns what no other batch of this process has.
-    fn id(&self) -> u64 {
-        self.id
-    }
-
     /// Returns the settings.
     #[must_use]
     pub fn settings(&self) -> &Settings {

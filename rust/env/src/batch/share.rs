@@ -333,7 +333,7 @@ impl<'a> Share<'a> {
         }
         match &mut self.bypassed {
             Some(bypassed) if market.data().n_symbols() > LANES => {
-                bypassed.write(player.i, player.book, market, lookback, room);
+                bypassed.write(player.i, player.book, (market, lookback), room);
             }
             Some(_) => wait(room, player.place, player.book, market, lookback),
             None => self.seen.write(player.i, player.book, market, lookback),

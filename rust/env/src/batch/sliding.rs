@@ -7,7 +7,7 @@
 use openoutcry_engine::{Book, Bypass, Observed, Slid, prefetch};
 
 use crate::batch::Batch;
-use crate::batch::market::{Market, observe_account};
+use crate::batch::market::Market;
 
 /// What an array holds of the windows of a batch.
 ///
@@ -60,7 +60,7 @@ impl Strip {
     #[must_use]
     pub fn new(batch: &Batch) -> Self {
         let (lookback, n_symbols) = (batch.settings().lookback, batch.n_symbols());
-        Self { batch: batch.id(), lookback, n_symbols, written: vec![Slid::NOTHING; batch.n_lanes()] }
+        Self { batch: batch.id, lookback, n_symbols, written: vec![Slid::NOTHING; batch.n_lanes()] }
     }
 
     /// Returns the length of a lane's row: whole lines of the caches.
@@ -136,15 +136,8 @@ impl<'a> Sliding<'a> {
     pub(super) fn write(&mut self, i: usize, book: &Book, market: &Market, lookback: usize) {
         let Places { stride, begin, slid } = &mut self.places;
         let row = &mut self.rows[i * *stride + *begin..][..market.flat_len(lookback)];
-        let lack = slid.lack(i, book.bar(), lookback);
-        if lack == lookback {
-            return market.observe_flat(book, lookback, row);
-        }
-        let (window, account) = row.split_at_mut(lookback * market.data().n_symbols());
-        let (_, known) = market.window(book.bar(), lack);
-        let n_there = window.len() - known.len();
-        window[n_there..].copy_from_slice(known);
-        observe_account(book, account);
+        let n_there = lookback - slid.lack(i, book.bar(), lookback);
+        market.observe_rest(book, lookback, n_there, row);
     }
 
     /// Fetches what is to be written next of at most `n` lanes.
