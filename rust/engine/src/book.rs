@@ -1,6 +1,6 @@
-use crate::arch::Arch;
 use crate::dataset::Dataset;
 use crate::error::StepError;
+use crate::held::Held;
 use crate::lanes::{self, Block, LANES};
 
 /// The largest NAV a decision is taken on.
@@ -71,8 +71,7 @@ impl Book {
 
     /// Returns the last real close of a symbol on today's share basis.
     ///
-    /// It is 1 if the symbol has never closed. After [`crate::step_books`] it is right once [`Book::mark_to_close`] was
-    /// called.
+    /// It is 1 if the symbol has never closed.
     #[must_use]
     pub fn mark(&self, symbol: usize) -> f64 {
         lanes::get(&self.marks, symbol)
@@ -92,25 +91,12 @@ impl Book {
         lanes::get(&self.weights, symbol)
     }
 
-    /// Writes all weights, each as [`Book::weight`] has it, rounded to f32.
-    ///
-    /// # Panics
-    ///
-    /// Panics if there are more weights than symbols.
+    /// Returns what the account holds.
+    #[must_use]
     #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "f32 is what is asked for")]
-    pub fn weights_f32(&self, weights: &mut [f32]) {
-        assert!(weights.len() <= self.n_symbols, "a weight a symbol");
-        // Compiled for the vectors of the machine at hand, which round alike.
-        Arch::new().dispatch(
-            #[inline(always)]
-            || {
-                // Number by number: of blocks, the compiler takes the same element of several at once.
-                for (weight, held) in weights.iter_mut().zip(self.weights.as_flattened()) {
-                    *weight = *held as f32;
-                }
-            },
-        );
+    pub fn held(&self) -> Held<'_> {
+        let Self { bar, cash, nav, shares, marks, weights, .. } = self;
+        Held { bar: *bar, cash: *cash, nav: *nav, shares, marks, weights }
     }
 
     /// Begins anew at the close of `bar` with 1 in cash, in the same memory.
@@ -125,19 +111,6 @@ impl Book {
         self.avg_prices.fill([0.0; LANES]);
         self.weights.fill([0.0; LANES]);
         dataset.write_marks(bar, &mut self.marks);
-    }
-
-    /// Brings the marks up to the closes of its bar, in a market that misses none.
-    ///
-    /// There a mark is the close, and [`crate::step_books`] writes none.
-    ///
-    /// # Panics
-    ///
-    /// Panics if `dataset` has another number of symbols.
-    pub fn mark_to_close(&mut self, dataset: &Dataset) {
-        if dataset.is_whole() {
-            self.marks.copy_from_slice(dataset.closes(self.bar));
-        }
     }
 
     /// Checks that a decision can be taken on this account.

@@ -21,6 +21,7 @@ mod fill_prices;
 mod fingerprint;
 mod grid;
 mod grids;
+mod held;
 pub mod lanes;
 mod limits;
 mod logs;
@@ -51,9 +52,13 @@ pub use dataset::{DEFAULT_PERIODS_PER_YEAR, Dataset};
 pub use error::{ConfigError, DataError, StepError};
 pub use event::{Event, LimitReason, RefusalReason, UnfilledReason};
 pub use fill_noise::FillKey;
+pub use held::Held;
 pub use limits::Limits;
 pub use logs::log_returns;
-pub use plain::{Growths, Observed, Orders, Pack, Slid, Spare, Tariff, Track, Whose, run_group, step_books, step_pack};
+pub use plain::{
+    Growths, Observed, Orders, Pack, Shelf, ShelfMut, Slid, Spare, Tariff, Track, Whose, run_group, step_books,
+    step_pack,
+};
 pub use prefetch::prefetch;
 pub use size::check_rows;
 pub use step::{Desk, Detail, Growth, MAX_ABS_WEIGHT, Rules, Stepped, step_once};

@@ -234,7 +234,7 @@ fn lane_i_is_the_environment_of_seed_plus_i_through_its_resets() {
             }
             assert_eq!(batch.bar(i), env.book().bar());
             let mut flat = vec![0.0; market.flat_len(3)];
-            market.observe_flat(env.book(), 3, &mut flat);
+            market.observe_flat(env.book().held(), 3, &mut flat);
             assert_eq!(arrays.flat[i * flat.len()..(i + 1) * flat.len()], flat);
         }
     }

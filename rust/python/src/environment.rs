@@ -258,7 +258,7 @@ impl TradingEnv {
         let market = self.market.get_or_init(|| Market::new(Arc::clone(self.core.data())));
         let (cells, expected) = (flat.as_slice_mut()?, market.flat_len(self.core.lookback()));
         fits("flat", cells.len(), expected)?;
-        market.observe_flat(self.core.book(), self.core.lookback(), cells);
+        market.observe_flat(self.core.book().held(), self.core.lookback(), cells);
         Ok(())
     }
 
@@ -266,7 +266,7 @@ impl TradingEnv {
     fn observe_account(&self, mut account: PyReadwriteArray1<'_, f32>) -> PyResult<()> {
         let cells = account.as_slice_mut()?;
         fits("account", cells.len(), self.core.data().n_symbols() + 1)?;
-        observe_account(self.core.book(), cells);
+        observe_account(self.core.book().held(), cells);
         Ok(())
     }
 
@@ -294,7 +294,7 @@ impl TradingEnv {
         let mut arrays = Arrays { closes, listed, positions, cash: &mut cash, history: &mut [] };
         let (book, data) = (self.core.book(), self.core.data());
         let Some(mut history) = history else {
-            arrays.write(0, book, data, 0);
+            arrays.write(0, book.held(), data, 0);
             return Ok(cash[0]);
         };
         let mut rows = history.as_array_mut();
@@ -304,7 +304,7 @@ impl TradingEnv {
         }
         let mut cells = vec![0.0; rows.len()];
         arrays.history = &mut cells;
-        arrays.write(0, book, data, rows.nrows());
+        arrays.write(0, book.held(), data, rows.nrows());
         // Cell by cell, since the caller's array may have any layout.
         rows.iter_mut().zip(cells).for_each(|(cell, close)| *cell = close);
         Ok(cash[0])

@@ -5,18 +5,18 @@
 
 use pulp::{Simd, WithSimd};
 
-use crate::book::Book;
 use crate::dataset::Dataset;
 use crate::lanes::{self, Block, LANES};
 use crate::plain::abreast::Part;
 use crate::plain::account::{Dues, Sums, settle};
 use crate::plain::group::{Growths, Orders};
+use crate::plain::observed::Observed;
 use crate::plain::order::Terms;
+use crate::plain::shelf::{Head, ShelfMut};
 use crate::plain::tape::{quad_of, turn};
 use crate::plain::trade::{Totals, Trade, weigh};
 use crate::plain::whose::Whose;
 use crate::plain::{Features, Rows, total};
-use crate::prefetch::prefetch;
 use crate::simd::{Layout, Vector, store};
 use crate::step::Desk;
 
@@ -41,19 +41,18 @@ impl Spare {
 /// Steps those of at most eight accounts whose step is plain.
 ///
 /// Returns which, a bit an account. `step_once` gives the others, and these, the same numbers. The others are as they
-/// were, and what is told of them is nothing. Marks are left to [`Book::mark_to_close`] where that knows them, which is
-/// to be called before a mark is read or `step_once` takes over. The weights of an account begin [`Orders::stride`]
-/// after those of the one before.
+/// were, and what is told of them is nothing. The weights of an account begin [`Orders::stride`] after those of the one
+/// before.
 ///
 /// # Panics
 ///
-/// Panics if an account is at the last bar of the data, a weight is missing, or `spare` is for fewer symbols.
+/// Panics if an account is at the last bar of the data, a weight or a place of an observation is missing, or `spare` is for fewer symbols.
 pub fn step_books(
     market: &Dataset,
     rules: Whose<'_>,
-    books: &mut [Book],
+    books: &mut ShelfMut<'_>,
     orders: Orders<'_>,
-    growths: &mut Growths,
+    (growths, observed): (&mut Growths, Option<Observed<'_>>),
     (spare, desk): (&mut Spare, &Desk),
 ) -> u8 {
     let Some(Features { gaps, varies, owes }) = Features::of(market, rules) else { return 0 };
@@ -65,32 +64,33 @@ pub fn step_books(
         (true, false, _) => run::<true, false, true>,
         (true, true, _) => run::<true, true, true>,
     };
-    run(Crew { market, rules, books, orders, growths, spare }, desk)
+    run(Crew { market, rules, books, orders, growths, observed, spare }, desk)
 }
 
-fn run<const GAPS: bool, const VARIES: bool, const OWES: bool>(crew: Crew<'_>, desk: &Desk) -> u8 {
+fn run<const GAPS: bool, const VARIES: bool, const OWES: bool>(crew: Crew<'_, '_>, desk: &Desk) -> u8 {
     desk.arch.dispatch(Plain::<GAPS, VARIES, OWES>(crew))
 }
 
 /// What [`step_books`] is given.
-struct Crew<'b> {
+struct Crew<'b, 's> {
     market: &'b Dataset,
     rules: Whose<'b>,
-    books: &'b mut [Book],
+    books: &'b mut ShelfMut<'s>,
     orders: Orders<'b>,
     growths: &'b mut Growths,
+    observed: Option<Observed<'b>>,
     spare: &'b mut Spare,
 }
 
 /// The features of a step are those of [`Terms::fill`].
-struct Plain<'b, const GAPS: bool, const VARIES: bool, const OWES: bool>(Crew<'b>);
+struct Plain<'b, 's, const GAPS: bool, const VARIES: bool, const OWES: bool>(Crew<'b, 's>);
 
 /// What the fills of eight accounts came to.
 ///
 /// Of each sum the contract's lanes, account by account.
 type Sheet = Totals<[Block; LANES]>;
 
-impl<const GAPS: bool, const VARIES: bool, const OWES: bool> WithSimd for Plain<'_, GAPS, VARIES, OWES> {
+impl<const GAPS: bool, const VARIES: bool, const OWES: bool> WithSimd for Plain<'_, '_, GAPS, VARIES, OWES> {
     type Output = u8;
 
     // No closure here holds a vector: it would be a call, and compiled for the least of machines.
@@ -98,18 +98,16 @@ impl<const GAPS: bool, const VARIES: bool, const OWES: bool> WithSimd for Plain<
     fn with_simd<S: Simd>(mut self, simd: S) -> u8 {
         let mut stepped = 0;
         let (which, market, rules) = (self.0.orders.which, self.0.market, self.0.rules);
-        // Each account is at a bar of its own: the machine does not guess where.
-        for (_, book) in self.0.books.iter().enumerate().filter(|(account, _)| which >> account & 1 == 1) {
-            prefetch(market.closes(book.bar + 1));
-        }
-        for account in (0..self.0.books.len()).filter(|account| which >> account & 1 == 1) {
-            if !market.has_actions(self.0.books[account].bar + 1) {
+        for account in (0..self.0.books.n_accounts()).filter(|account| which >> account & 1 == 1) {
+            // Each is at a bar of its own: the machine does not guess where the next is.
+            self.0.books.fetch(account + 1, market);
+            if !market.has_actions(self.0.books.bar(account) + 1) {
                 stepped |= self.trade(simd, account, None);
             }
         }
         let (mut cash, mut nav) = ([0.0; LANES], [1.0; LANES]);
-        for ((cash, nav), book) in cash.iter_mut().zip(&mut nav).zip(&*self.0.books) {
-            (*cash, *nav) = (book.cash, book.nav);
+        for ((cash, nav), head) in cash.iter_mut().zip(&mut nav).zip(&*self.0.books.heads) {
+            (*cash, *nav) = (head.cash, head.nav);
         }
         for index in 0..LANES / S::F64_LANES {
             let (first, part) = (index * S::F64_LANES, Part { simd, index });
@@ -122,7 +120,7 @@ impl<const GAPS: bool, const VARIES: bool, const OWES: bool> WithSimd for Plain<
                 let (which, mut scales) = (scaled.bits() << first & stepped, [0.0; LANES]);
                 store(&mut scales, index, scale);
                 stepped &= !which;
-                for account in (0..self.0.books.len()).filter(|account| which >> account & 1 == 1) {
+                for account in (0..self.0.books.n_accounts()).filter(|account| which >> account & 1 == 1) {
                     stepped |= self.trade(simd, account, Some(scales[account]));
                 }
             }
@@ -138,36 +136,46 @@ impl<const GAPS: bool, const VARIES: bool, const OWES: bool> WithSimd for Plain<
                 stepped &= !(settled.misfit.bits() << first);
             }
         }
-        let Crew { books, spare, .. } = self.0;
-        let layout = Layout::<S, false>::new(simd, market.n_symbols());
-        for (account, book) in books.iter_mut().enumerate().filter(|(account, _)| stepped >> account & 1 == 1) {
-            (book.bar, book.cash, book.nav) = (book.bar + 1, cash[account], nav[account]);
-            std::mem::swap(&mut book.shares, &mut spare.shares[account]);
+        let Crew { books, spare, mut observed, .. } = self.0;
+        let (layout, n) = (Layout::<S, false>::new(simd, market.n_symbols()), books.n_blocks);
+        for account in (0..books.n_accounts()).filter(|account| stepped >> account & 1 == 1) {
+            let head = &mut books.heads[account];
+            *head = Head { bar: head.bar + 1, cash: cash[account], nav: nav[account] };
+            let (row, shares) = (account * n..(account + 1) * n, &spare.shares[account]);
+            let mut marks = market.closes(head.bar);
             if GAPS {
-                std::mem::swap(&mut book.marks, &mut spare.marks[account]);
+                marks = &spare.marks[account];
+                books.marks[row.clone()].copy_from_slice(marks);
             }
-            let marks = std::mem::take(&mut book.marks);
-            weigh(layout, book, if GAPS { &marks } else { market.closes(book.bar) });
-            book.marks = marks;
+            weigh(
+                layout,
+                (shares, marks, head.nav),
+                &mut books.weights[row.clone()],
+                Some(&mut books.shares[row.clone()]),
+            );
+            if let Some(observed) = &mut observed {
+                let seen = (books.weights[row].as_flattened(), head.cash / head.nav);
+                observed.write_one(simd, (account, head.bar), market.n_symbols(), seen);
+            }
         }
         stepped
     }
 }
 
-impl<const GAPS: bool, const VARIES: bool, const OWES: bool> Plain<'_, GAPS, VARIES, OWES> {
+impl<const GAPS: bool, const VARIES: bool, const OWES: bool> Plain<'_, '_, GAPS, VARIES, OWES> {
     /// Trades one account and leaves what came of it in the room that is spare.
     ///
     /// Returns its bit, if its orders can be filled whole.
     #[inline(always)]
     fn trade<S: Simd>(&mut self, simd: S, account: usize, scale: Option<f64>) -> u8 {
         let Crew { market, rules, books, orders, spare, .. } = &mut self.0;
-        let (book, n_blocks) = (&books[account], lanes::n_blocks(market.n_symbols()));
+        let (before, n_blocks) = (books.held(account, market), books.n_blocks);
         let asked = &orders.weights.as_chunks().0[account * n_blocks..][..n_blocks];
         let after = (&mut spare.shares[account][..], &mut spare.marks[account][..]);
         let layout = Layout::<S, false>::new(simd, market.n_symbols());
         let terms = Terms::of(simd, &rules.numbers_of(simd, account));
-        let trade = Trade { layout, terms, rows: Rows::at(market, rules.tables(), book.bar) };
-        let Some(totals) = trade.run::<GAPS, VARIES, OWES, false>(asked, book, after, scale) else { return 0 };
+        let trade = Trade { layout, terms, rows: Rows::at(market, rules.tables(), before.bar) };
+        let Some(totals) = trade.run::<GAPS, VARIES, OWES, false>(asked, before, after, scale) else { return 0 };
         spare.sheet.put(account, &totals);
         1 << account
     }

@@ -14,6 +14,7 @@ mod one;
 mod order;
 mod pack;
 mod run;
+mod shelf;
 mod tape;
 mod trade;
 mod whose;
@@ -32,6 +33,7 @@ pub(crate) use one::step;
 pub(crate) use order::Terms;
 pub use pack::Pack;
 pub use run::{Track, run_group};
+pub use shelf::{Shelf, ShelfMut};
 pub use whose::{Tariff, Whose};
 
 /// What a plain step may leave out, known before it.

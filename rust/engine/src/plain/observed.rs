@@ -137,6 +137,40 @@ impl Observed<'_> {
     }
 }
 
+impl Observed<'_> {
+    /// Writes what is seen of one account, that is at `bar` now.
+    ///
+    /// # Panics
+    ///
+    /// Panics if it has no row.
+    #[inline(always)]
+    #[expect(clippy::cast_possible_truncation, reason = "observed in f32")]
+    pub(crate) fn write_one<S: Simd>(
+        &mut self,
+        simd: S,
+        (account, bar): (usize, usize),
+        n_symbols: usize,
+        (weights, cash): (&[f64], f64),
+    ) {
+        let row_len = self.width + n_symbols + 1;
+        let (window, shown) = self.rows[account * self.stride..][..row_len].split_at_mut(self.width);
+        let lack = self.slid.as_mut().map(|slid| slid.lack(account, bar, self.width / n_symbols) * n_symbols);
+        match lack {
+            Some(n_new) if n_new < window.len() => {
+                let n_known = (bar + 1) * n_symbols;
+                copy(simd, &self.returns[n_known - n_new..n_known], &mut window[self.width - n_new..]);
+            }
+            _ if window.is_empty() => {}
+            _ => show_returns(simd, self.returns, (bar + 1) * n_symbols, window),
+        }
+        let (last, seen) = shown.split_last_mut().expect("a place for cash");
+        for (seen, weight) in seen.iter_mut().zip(weights) {
+            *seen = *weight as f32;
+        }
+        *last = cash as f32;
+    }
+}
+
 /// Writes the last returns of those that are known, oldest first.
 #[inline(always)]
 fn show_returns<S: Simd>(simd: S, returns: &[f32], n_known: usize, window: &mut [f32]) {

@@ -77,7 +77,7 @@ impl<const ONE: bool, const GAPS: bool, const VARIES: bool, const OWES: bool, co
         let whose = Whose::all(rules);
         let trade = Trade { layout, terms: Terms::all(simd, rules), rows };
         let Desk { orders, shares, marks, .. } = desk;
-        let mut run = |scale| trade.run::<GAPS, VARIES, OWES, TELLS>(orders, book, (shares, marks), scale);
+        let mut run = |scale| trade.run::<GAPS, VARIES, OWES, TELLS>(orders, book.held(), (shares, marks), scale);
         let mut totals = run(None)?;
         let (added, kept) = (lanes::total(&totals.added), lanes::total(&totals.kept));
         let gross = Gross { added, kept, is_cut: false, is_odd: false };
@@ -116,12 +116,9 @@ impl<const ONE: bool, const GAPS: bool, const VARIES: bool, const OWES: bool, co
         if GAPS {
             std::mem::swap(&mut book.marks, &mut desk.marks);
         } else {
-            book.mark_to_close(market);
+            book.marks.copy_from_slice(market.closes(book.bar));
         }
-        // Lent while the rest of the book is written.
-        let marks = std::mem::take(&mut book.marks);
-        weigh(layout, book, &marks);
-        book.marks = marks;
+        weigh(layout, (&book.shares, &book.marks, book.nav), &mut book.weights, None);
         std::mem::swap(&mut desk.events, &mut desk.last_events);
         desk.events.clear();
         if let Some(scale) = scale {

@@ -2,7 +2,7 @@
 
 use pulp::Simd;
 
-use crate::book::Book;
+use crate::held::Held;
 use crate::lanes::{Block, LANES};
 use crate::plain::Rows;
 use crate::plain::account::Sums;
@@ -57,19 +57,19 @@ impl<S: Simd, const ONE: bool> Trade<'_, S, ONE> {
     pub(crate) fn run<const GAPS: bool, const VARIES: bool, const OWES: bool, const TELLS: bool>(
         &self,
         asked: &[Block],
-        book: &Book,
+        before: Held<'_>,
         (shares_after, marks_after): (&mut [Block], &mut [Block]),
         scale: Option<f64>,
     ) -> Option<Totals<Block>> {
         let Self { layout, terms, rows } = self;
-        let (asked, current) = (layout.row(asked), layout.row(&book.weights));
-        let (held, marks) = (layout.row(&book.shares), layout.row(&book.marks));
+        let (asked, current) = (layout.row(asked), layout.row(before.weights));
+        let (held, marks) = (layout.row(before.shares), layout.row(before.marks));
         let (decided, fills, closes) = (layout.row(rows.decided), layout.row(rows.fill), layout.row(rows.close));
         let row = |blocks: Option<_>| blocks.map(|blocks| layout.row(blocks));
         let (slippage, volume) = (row(rows.slippage), row(rows.volume));
         let roots = row(rows.roots);
         let (shares_after, marks_after) = (layout.row_mut(shares_after), layout.row_mut(marks_after));
-        let (nav, scale) = (layout.splat(book.nav), scale.map(|scale| layout.splat(scale)));
+        let (nav, scale) = (layout.splat(before.nav), scale.map(|scale| layout.splat(scale)));
         let (mut sums, mut misfit) = ([[0.0; LANES]; 9], terms.nowhere);
         // Lane by lane, so that a sum stays in one register.
         let mut lane = 0;
@@ -137,15 +137,26 @@ impl<S: Simd, const ONE: bool> Trade<'_, S, ONE> {
     }
 }
 
-/// Brings the weights of an account up to its shares, its NAV and `marks`.
+/// Writes the weights of shares at their marks, as fractions of a NAV.
+///
+/// Where there is room for them, the shares too.
 #[inline(always)]
-pub(crate) fn weigh<S: Simd, const ONE: bool>(layout: Layout<S, ONE>, book: &mut Book, marks: &[Block]) {
-    let (shares, marks) = (layout.row(&book.shares), layout.row(marks));
-    let weights = layout.row_mut(&mut book.weights);
-    let (zero, nav) = (layout.splat(0.0), layout.splat(book.nav));
+pub(crate) fn weigh<S: Simd, const ONE: bool>(
+    layout: Layout<S, ONE>,
+    (shares, marks, nav): (&[Block], &[Block], f64),
+    weights: &mut [Block],
+    kept: Option<&mut [Block]>,
+) {
+    let (shares, marks) = (layout.row(shares), layout.row(marks));
+    let weights = layout.row_mut(weights);
+    let mut kept = kept.map(|kept| layout.row_mut(kept));
+    let (zero, nav) = (layout.splat(0.0), layout.splat(nav));
     let mut i = 0;
     while i < layout.n {
         let held = shares.get(i);
+        if let Some(kept) = &mut kept {
+            kept[i] = held.value();
+        }
         weights[i] = held.equals(zero).select(zero, held * marks.get(i) / nav).value();
         i += 1;
     }

@@ -1,5 +1,5 @@
 use openoutcry_engine::lanes::LANES;
-use openoutcry_engine::{Book, Dataset, Pack, StepError};
+use openoutcry_engine::{Book, Dataset, Held, Pack, Shelf, ShelfMut, StepError};
 
 /// The accounts of lanes.
 ///
@@ -7,20 +7,20 @@ use openoutcry_engine::{Book, Dataset, Pack, StepError};
 #[derive(Debug)]
 pub(crate) enum Accounts {
     Packs(Vec<Pack>),
-    Books(Vec<Book>),
+    Shelf(Shelf),
 }
 
 /// Some of the accounts, to be changed.
 pub(super) enum AccountsMut<'a> {
     Packs(&'a mut [Pack]),
-    Books(&'a mut [Book]),
+    Shelf(ShelfMut<'a>),
 }
 
 impl Accounts {
     /// Returns accounts of `books`, all of one number of symbols.
-    pub(crate) fn new(books: Vec<Book>) -> Self {
+    pub(crate) fn new(books: &[Book]) -> Self {
         if books[0].n_symbols() > LANES {
-            return Self::Books(books);
+            return Self::Shelf(Shelf::new(books));
         }
         let packs = books.chunks(LANES).map(|books| {
             let mut pack = Pack::default();
@@ -35,28 +35,28 @@ impl Accounts {
     pub(crate) fn bar(&self, i: usize) -> usize {
         match self {
             Self::Packs(packs) => packs[i / LANES].bar(i % LANES),
-            Self::Books(books) => books[i].bar(),
+            Self::Shelf(shelf) => shelf.bar(i),
         }
     }
 
     pub(crate) fn nav(&self, i: usize) -> f64 {
         match self {
             Self::Packs(packs) => packs[i / LANES].nav(i % LANES),
-            Self::Books(books) => books[i].nav(),
+            Self::Shelf(shelf) => shelf.nav(i),
         }
     }
 
     pub(crate) fn cash(&self, i: usize) -> f64 {
         match self {
             Self::Packs(packs) => packs[i / LANES].cash(i % LANES),
-            Self::Books(books) => books[i].cash(),
+            Self::Shelf(shelf) => shelf.cash(i),
         }
     }
 
     pub(crate) fn shares(&self, i: usize, symbol: usize) -> f64 {
         match self {
             Self::Packs(packs) => packs[i / LANES].shares(i % LANES, symbol),
-            Self::Books(books) => books[i].shares(symbol),
+            Self::Shelf(shelf) => shelf.shares(i, symbol),
         }
     }
 
@@ -64,7 +64,7 @@ impl Accounts {
     pub(crate) fn overflow(&self) -> bool {
         match self {
             Self::Packs(packs) => packs.iter().any(Pack::overflows),
-            Self::Books(books) => books.iter().any(|book| book.check_nav().is_err()),
+            Self::Shelf(shelf) => shelf.overflows(),
         }
     }
 
@@ -72,53 +72,36 @@ impl Accounts {
     pub(crate) fn check_nav(&self, i: usize) -> Result<(), StepError> {
         match self {
             Self::Packs(packs) => packs[i / LANES].check_nav(i % LANES),
-            Self::Books(books) => books[i].check_nav(),
+            Self::Shelf(shelf) => shelf.check_nav(i),
         }
     }
 
-    /// Returns an account as a book, in `memory` where it is not one already.
-    ///
-    /// Its marks are only right if they are to be shown.
-    pub(crate) fn book<'a>(
-        &'a self,
-        i: usize,
-        market: &Dataset,
-        (memory, shows_marks): (&'a mut Book, bool),
-    ) -> &'a Book {
+    /// Returns what an account of that market holds, in `memory` where it lies among others.
+    pub(crate) fn held<'a>(&'a self, i: usize, market: &'a Dataset, memory: &'a mut Book) -> Held<'a> {
         match self {
             Self::Packs(packs) => {
                 packs[i / LANES].take(i % LANES, market, memory);
-                memory
+                memory.held()
             }
-            Self::Books(books) if !shows_marks => &books[i],
-            Self::Books(books) => {
-                memory.clone_from(&books[i]);
-                memory.mark_to_close(market);
-                memory
-            }
+            Self::Shelf(shelf) => shelf.held(i, market),
         }
     }
 
     pub(super) fn as_mut(&mut self) -> AccountsMut<'_> {
         match self {
             Self::Packs(packs) => AccountsMut::Packs(packs),
-            Self::Books(books) => AccountsMut::Books(books),
+            Self::Shelf(shelf) => AccountsMut::Shelf(shelf.as_mut()),
         }
     }
 
-    /// Begins an account anew at the close of a bar.
+    /// Begins an account anew at the close of a bar; `memory` is that account from then on.
     pub(crate) fn restart(&mut self, i: usize, market: &Dataset, bar: usize, memory: &mut Book) {
+        memory.restart(market, bar);
         match self {
-            Self::Packs(packs) => restart(&mut packs[i / LANES], i % LANES, market, bar, memory),
-            Self::Books(books) => books[i].restart(market, bar),
+            Self::Packs(packs) => packs[i / LANES].put(i % LANES, memory),
+            Self::Shelf(shelf) => shelf.as_mut().put(i, memory),
         }
     }
-}
-
-/// Begins an account of a pack anew; `memory` is that account from then on.
-pub(super) fn restart(pack: &mut Pack, place: usize, market: &Dataset, bar: usize, memory: &mut Book) {
-    memory.restart(market, bar);
-    pack.put(place, memory);
 }
 
 impl AccountsMut<'_> {
@@ -129,9 +112,9 @@ impl AccountsMut<'_> {
                 let (first, rest) = packs.split_at_mut(n.div_ceil(LANES));
                 (Self::Packs(first), Self::Packs(rest))
             }
-            Self::Books(books) => {
-                let (first, rest) = books.split_at_mut(n);
-                (Self::Books(first), Self::Books(rest))
+            Self::Shelf(shelf) => {
+                let (first, rest) = shelf.split_at(n);
+                (Self::Shelf(first), Self::Shelf(rest))
             }
         }
     }

@@ -1,5 +1,5 @@
 use openoutcry_engine::lanes::{Block, LANES};
-use openoutcry_engine::{Book, Dataset, Observed};
+use openoutcry_engine::{Dataset, Held, Observed};
 
 use crate::batch::lane::Told;
 use crate::batch::market::{Market, observe_account};
@@ -98,26 +98,21 @@ impl<'a> Seen<'a> {
         }
     }
 
-    /// Returns whether what is written has the marks of an account.
-    pub(crate) fn shows_marks(&self) -> bool {
-        matches!(self, Self::Dict(_))
-    }
-
     /// Writes what lane `i` may see.
     #[inline]
     #[expect(clippy::cast_possible_wrap, reason = "every bar is far below 2^52")]
-    pub(crate) fn write(&mut self, i: usize, book: &Book, market: &Market, lookback: usize) {
+    pub(crate) fn write(&mut self, i: usize, held: Held<'_>, market: &Market, lookback: usize) {
         let n_symbols = market.data().n_symbols();
         match self {
             Self::Flat(flat) => {
                 let len = market.flat_len(lookback);
-                market.observe_flat(book, lookback, &mut flat[i * len..(i + 1) * len]);
+                market.observe_flat(held, lookback, &mut flat[i * len..(i + 1) * len]);
             }
-            Self::Sliding(sliding) => sliding.write(i, book, market, lookback),
-            Self::Dict(arrays) => arrays.write(i, book, market.data(), lookback),
+            Self::Sliding(sliding) => sliding.write(i, held, market, lookback),
+            Self::Dict(arrays) => arrays.write(i, held, market.data(), lookback),
             Self::Cursor { bars, account } => {
-                bars[i] = book.bar() as i64;
-                observe_account(book, &mut account[i * (n_symbols + 1)..(i + 1) * (n_symbols + 1)]);
+                bars[i] = held.bar() as i64;
+                observe_account(held, &mut account[i * (n_symbols + 1)..(i + 1) * (n_symbols + 1)]);
             }
         }
     }
@@ -207,15 +202,15 @@ impl<'a> Arrays<'a> {
     ///
     /// Panics if an array is too short.
     #[inline(never)]
-    pub fn write(&mut self, i: usize, book: &Book, data: &Dataset, lookback: usize) {
-        let (n_symbols, as_of) = (data.n_symbols(), data.as_of(book.bar()));
+    pub fn write(&mut self, i: usize, held: Held<'_>, data: &Dataset, lookback: usize) {
+        let (n_symbols, as_of) = (data.n_symbols(), data.as_of(held.bar()));
         for symbol in 0..n_symbols {
             let (cell, is_listed) = (i * n_symbols + symbol, as_of.is_listed(symbol));
-            self.closes[cell] = if is_listed { book.mark(symbol) } else { 0.0 };
+            self.closes[cell] = if is_listed { held.mark(symbol) } else { 0.0 };
             self.listed[cell] = i8::from(is_listed);
-            self.positions[cell] = book.shares(symbol);
+            self.positions[cell] = held.shares(symbol);
         }
-        self.cash[i] = book.cash();
+        self.cash[i] = held.cash();
         if !self.history.is_empty() {
             let len = lookback * n_symbols;
             as_of.history_rows(lookback, &mut self.history[i * len..(i + 1) * len]);

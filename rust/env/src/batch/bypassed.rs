@@ -1,7 +1,7 @@
 //! Flat observations that go past the caches.
 
 use openoutcry_engine::lanes::LANES;
-use openoutcry_engine::{Book, Bypass, Observed};
+use openoutcry_engine::{Bypass, Held, Observed};
 
 use crate::batch::market::{Market, observe_account};
 use crate::batch::sliding::Places;
@@ -37,18 +37,18 @@ impl<'a> Bypassed<'a> {
     }
 
     /// Writes what is seen of the next lane, the one of index `i`.
-    pub(super) fn write(&mut self, i: usize, book: &Book, (market, lookback): (&Market, usize), room: &mut [f32]) {
+    pub(super) fn write(&mut self, i: usize, held: Held<'_>, (market, lookback): (&Market, usize), room: &mut [f32]) {
         let n_symbols = market.data().n_symbols();
         let (zeros, account) = room.split_at_mut(room.len() - n_symbols - 1);
         let (mut n_returns, mut n_behind) = (lookback * n_symbols, 0);
         if let Some((places, at)) = &mut self.places {
-            let lines = places.lines(i, book.bar(), n_symbols, lookback);
+            let lines = places.lines(i, held.bar(), n_symbols, lookback);
             self.bypass.skip(lines.from - std::mem::replace(at, lines.to));
             (n_returns, n_behind) = (lines.n_before, lines.n_behind);
         }
-        let (missing, known) = market.last(book.bar(), n_returns);
+        let (missing, known) = market.last(held.bar(), n_returns);
         zeros[..missing.max(n_behind)].fill(0.0);
-        observe_account(book, account);
+        observe_account(held, account);
         self.bypass.push(&zeros[..missing]);
         self.bypass.push(known);
         self.bypass.push(account);
@@ -63,7 +63,7 @@ pub(super) fn observed<'s>(room: &'s mut [f32], n: usize, market: &'s Market, lo
 }
 
 /// Lets what is seen of a lane of a pack wait.
-pub(super) fn wait(room: &mut [f32], place: usize, book: &Book, market: &Market, lookback: usize) {
+pub(super) fn wait(room: &mut [f32], place: usize, held: Held<'_>, market: &Market, lookback: usize) {
     let len = market.flat_len(lookback);
-    market.observe_flat(book, lookback, &mut room[place * len..][..len]);
+    market.observe_flat(held, lookback, &mut room[place * len..][..len]);
 }

@@ -41,6 +41,14 @@ pub(crate) struct Told {
     pub(crate) reset: bool,
 }
 
+impl Told {
+    /// Returns what is told of a step that ended nothing but by cutting off.
+    #[inline]
+    pub(crate) fn plain(reward: f64, truncated: bool) -> Self {
+        Self { reward, truncated, ..Self::default() }
+    }
+}
+
 impl Crew {
     /// Returns lanes of these markets and rules, by their index.
     ///

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use openoutcry_engine::{Book, Dataset};
+use openoutcry_engine::{Dataset, Held};
 
 /// A market as lanes observe it: the dataset, and its log returns in f32, by row.
 #[derive(Debug)]
@@ -59,26 +59,26 @@ impl Market {
     ///
     /// The returns are oldest first; cash is a fraction of NAV.
     ///
-    /// Returns before the first bar are 0. Nothing after the bar of `book` is read.
+    /// Returns before the first bar are 0. Nothing after the bar of `held` is read.
     ///
     /// # Panics
     ///
     /// Panics if `flat` has not [`Market::flat_len`] elements.
     #[inline]
-    pub fn observe_flat(&self, book: &Book, lookback: usize, flat: &mut [f32]) {
-        self.observe_rest(book, lookback, 0, flat);
+    pub fn observe_flat(&self, held: Held<'_>, lookback: usize, flat: &mut [f32]) {
+        self.observe_rest(held, lookback, 0, flat);
     }
 
     /// Writes what [`Market::observe_flat`] does but the first `n_there` bars.
     #[inline]
-    pub(crate) fn observe_rest(&self, book: &Book, lookback: usize, n_there: usize, flat: &mut [f32]) {
+    pub(crate) fn observe_rest(&self, held: Held<'_>, lookback: usize, n_there: usize, flat: &mut [f32]) {
         let n_symbols = self.data.n_symbols();
         let (history, account) = flat.split_at_mut(lookback * n_symbols);
         let rest = &mut history[n_there * n_symbols..];
-        let (missing, known) = self.last(book.bar(), rest.len());
+        let (missing, known) = self.last(held.bar(), rest.len());
         rest[..missing].fill(0.0);
         rest[missing..].copy_from_slice(known);
-        observe_account(book, account);
+        observe_account(held, account);
     }
 
     /// Returns the last `n` numbers of the log returns as of a bar, oldest first.
@@ -99,8 +99,8 @@ impl Market {
 /// Panics if `account` has not one element per symbol and one more.
 #[inline]
 #[expect(clippy::cast_possible_truncation, reason = "observed in f32")]
-pub fn observe_account(book: &Book, account: &mut [f32]) {
+pub fn observe_account(held: Held<'_>, account: &mut [f32]) {
     let (cash, weights) = account.split_last_mut().expect("an element for cash");
-    book.weights_f32(weights);
-    *cash = if book.nav() > 0.0 { (book.cash() / book.nav()) as f32 } else { 0.0 };
+    held.weights_f32(weights);
+    *cash = if held.nav() > 0.0 { (held.cash() / held.nav()) as f32 } else { 0.0 };
 }

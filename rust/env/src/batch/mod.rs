@@ -109,7 +109,7 @@ impl Batch {
         let spare = Spare::new(n_symbols);
         let rows = vec![0.0; Bypassed::room(&markets[0], settings.lookback)];
         let seat = Seat { desk: Desk::new(n_symbols, Detail::Growth), book: books[0].clone(), spare, rows };
-        let accounts = Accounts::new(books);
+        let accounts = Accounts::new(&books);
         Ok(Self {
             id: N_MADE.fetch_add(1, Ordering::Relaxed),
             orders: vec![0.0; lanes.len().next_multiple_of(LANES) * Orders::stride(n_symbols)],
@@ -230,11 +230,11 @@ impl Batch {
     /// Returns an error, and writes nothing, if an array has the wrong length.
     pub fn observe(&self, mut seen: Seen<'_>) -> Result<(), BatchError> {
         self.check_seen(&seen)?;
-        let (mut memory, shows_marks) = (self.seats[0].book.clone(), seen.shows_marks());
+        let mut memory = self.seats[0].book.clone();
         for i in 0..self.n_lanes() {
             let market = self.market(i);
-            let book = self.accounts.book(i, market.data(), (&mut memory, shows_marks));
-            seen.write(i, book, market, self.settings.lookback);
+            let held = self.accounts.held(i, market.data(), &mut memory);
+            seen.write(i, held, market, self.settings.lookback);
         }
         Ok(())
     }

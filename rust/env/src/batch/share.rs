@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use openoutcry_engine::lanes::LANES;
 use openoutcry_engine::{
-    Book, Desk, Growth, Growths, Orders, Pack, Rules, Spare, StepError, prefetch, step_books, step_once, step_pack,
+    Book, Desk, Growth, Growths, Held, Orders, Pack, Rules, ShelfMut, Spare, StepError, prefetch, step_books,
+    step_once, step_pack,
 };
 
 use crate::batch::accounts::AccountsMut;
@@ -131,10 +132,12 @@ impl<'a> Share<'a> {
                     }
                 }
             }
-            AccountsMut::Books(books) => {
-                let rows = books.chunks_mut(LANES).zip(orders.chunks_mut(LANES * stride));
-                for ((c, members), (books, orders)) in members.zip(rows) {
-                    self.step_in_turn(c * LANES, books, members, orders, seat)?;
+            AccountsMut::Shelf(mut rest) => {
+                for ((c, members), orders) in members.zip(orders.chunks_mut(LANES * stride)) {
+                    let (mut books, others) = rest.split_at(members.1.len());
+                    others.fetch(0, self.markets[members.0.market(0)].data());
+                    self.step_in_turn(c * LANES, &mut books, members, orders, seat)?;
+                    rest = others;
                 }
             }
         }
@@ -165,16 +168,11 @@ impl<'a> Share<'a> {
         if told == crew.all {
             return Ok(());
         }
-        let (n_symbols, stride, vacant) = (self.n_symbols(), self.stride(), !crew.all);
+        let (stride, vacant) = (self.stride(), !crew.all);
         for (place, story) in stories.iter_mut().enumerate().filter(|(place, _)| told >> place & 1 == 0) {
             pack.take(place, self.markets[crew.market(place)].data(), &mut seat.book);
-            let mut player = Player { i: first + place, place, crew, story, book: &mut seat.book };
-            let told = if stepped >> place & 1 == 1 {
-                Told { reward: rewards[place], truncated: over >> place & 1 == 1, ..Told::default() }
-            } else {
-                self.step_alone(&mut player, &mut orders[place * stride..][..n_symbols], &mut seat.desk)?
-            };
-            self.tell(player, told, &mut seat.rows);
+            let plain = (stepped >> place & 1 == 1).then(|| Told::plain(rewards[place], over >> place & 1 == 1));
+            self.attend((first + place, place), (crew, story), plain, &mut orders[place * stride..], seat)?;
             pack.put(place, &seat.book);
         }
         pack.vacate(vacant);
@@ -188,7 +186,7 @@ impl<'a> Share<'a> {
     fn step_in_turn(
         &mut self,
         first: usize,
-        books: &mut [Book],
+        books: &mut ShelfMut<'_>,
         (crew, stories): (&mut Crew, &mut [Story]),
         orders: &mut [f64],
         seat: &mut Seat,
@@ -199,33 +197,62 @@ impl<'a> Share<'a> {
         if let Seen::Sliding(sliding) = &self.seen {
             // This pack's: what is seen of it is written once all of it is stepped.
             sliding.prefetch(first, LANES, market, self.settings.lookback);
-            for (_, book) in books.iter().enumerate().filter(|(place, _)| which >> place & 1 == 1) {
-                prefetch(market.last(book.bar() + 1, n_symbols).1);
+        }
+        if self.bypasses || matches!(self.seen, Seen::Sliding(_)) {
+            for place in (0..books.n_accounts()).filter(|place| which >> place & 1 == 1) {
+                prefetch(market.last(books.bar(place) + 1, n_symbols).1);
             }
         }
         let orders = &mut orders[..stories.len() * stride];
         let mut growths = self.growths();
-        self.hold(orders, stride, |place, symbol| books[place].weight(symbol));
+        self.hold(orders, stride, |place, symbol| books.weight(place, symbol));
         let asked = Orders { weights: orders, which, vacant: 0 };
-        let told = (&mut seat.spare, &seat.desk);
-        let stepped = step_books(market.data(), crew.whose(self.rules), books, asked, &mut growths, told);
-        let rewards = self.rewards(stepped, &growths, |place| books[place].nav(), stories, &seat.desk);
-        let bars = std::array::from_fn(|place| books.get(place).map_or(0, Book::bar));
+        let lookback = self.settings.lookback;
+        let observed = if self.bypasses { None } else { self.seen.observed(first, stories.len(), market, lookback) };
+        let (is_seen, told) = (observed.is_some(), (&mut growths, observed));
+        let tools = (&mut seat.spare, &seat.desk);
+        let stepped = step_books(market.data(), crew.whose(self.rules), books, asked, told, tools);
+        let rewards = self.rewards(stepped, &growths, |place| books.nav(place), stories, &seat.desk);
+        let bars = std::array::from_fn(|place| if place < books.n_accounts() { books.bar(place) } else { 0 });
         let over = crew.close_all(stepped, &bars);
-        let shows_marks = self.seen.shows_marks() || self.last.as_ref().is_some_and(Seen::shows_marks);
-        for (place, (book, story)) in books.iter_mut().zip(stories).enumerate() {
-            let is_plain = stepped >> place & 1 == 1;
-            if shows_marks || !is_plain {
-                book.mark_to_close(self.markets[crew.market(place)].data());
-            }
-            let mut player = Player { i: first + place, place, crew, story, book };
-            let told = if is_plain {
-                Told { reward: rewards[place], truncated: over >> place & 1 == 1, ..Told::default() }
-            } else {
-                self.step_alone(&mut player, &mut orders[place * stride..][..n_symbols], &mut seat.desk)?
-            };
-            self.tell(player, told, &mut seat.rows);
+        let restarts = if self.settings.autoreset == Autoreset::SameStep { over } else { 0 };
+        self.seen.write_bars(first, &bars);
+        self.outcome.write_all(first, stories.len(), &rewards, over);
+        let told = stepped & !restarts;
+        if is_seen && told == crew.all {
+            return Ok(());
         }
+        for (place, story) in stories.iter_mut().enumerate() {
+            let market = &self.markets[crew.market(place)];
+            if told >> place & 1 == 0 {
+                books.take(place, market.data(), &mut seat.book);
+                let plain = (stepped >> place & 1 == 1).then(|| Told::plain(rewards[place], true));
+                self.attend((first + place, place), (crew, story), plain, &mut orders[place * stride..], seat)?;
+                books.put(place, &seat.book);
+            } else if !is_seen {
+                self.show(first + place, books.held(place, market.data()), market, &mut seat.rows);
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells what came of a lane whose account is the book of the seat.
+    ///
+    /// Steps it alone, if it is not told what came of it already.
+    fn attend(
+        &mut self,
+        (i, place): (usize, usize),
+        (crew, story): (&mut Crew, &mut Story),
+        plain: Option<Told>,
+        orders: &mut [f64],
+        seat: &mut Seat,
+    ) -> Result<(), BatchError> {
+        let mut player = Player { i, place, crew, story, book: &mut seat.book };
+        let told = match plain {
+            Some(told) => told,
+            None => self.step_alone(&mut player, &mut orders[..self.markets[0].data().n_symbols()], &mut seat.desk)?,
+        };
+        self.tell(player, told, &mut seat.rows);
         Ok(())
     }
 
@@ -324,21 +351,26 @@ impl<'a> Share<'a> {
     /// Begins its next episode if a step is to do that at once.
     #[inline]
     fn tell(&mut self, mut player: Player<'_>, told: Told, room: &mut [f32]) {
-        let (market, lookback) = (&self.markets[player.crew.market(player.place)], self.settings.lookback);
+        let market = &self.markets[player.crew.market(player.place)];
         if player.crew.is_done(player.place) && self.settings.autoreset == Autoreset::SameStep {
             if let Some(last) = &mut self.last {
-                last.write(player.i, player.book, market, lookback);
+                last.write(player.i, player.book.held(), market, self.settings.lookback);
             }
             self.begin(&mut player);
         }
-        match &mut self.bypassed {
-            Some(bypassed) if market.data().n_symbols() > LANES => {
-                bypassed.write(player.i, player.book, (market, lookback), room);
-            }
-            Some(_) => wait(room, player.place, player.book, market, lookback),
-            None => self.seen.write(player.i, player.book, market, lookback),
-        }
+        self.show(player.i, player.book.held(), market, room);
         self.outcome.write(player.i, told);
+    }
+
+    /// Writes what is seen of the lane of index `i`.
+    #[inline]
+    fn show(&mut self, i: usize, held: Held<'_>, market: &Market, room: &mut [f32]) {
+        let lookback = self.settings.lookback;
+        match &mut self.bypassed {
+            Some(bypassed) if market.data().n_symbols() > LANES => bypassed.write(i, held, (market, lookback), room),
+            Some(_) => wait(room, i % LANES, held, market, lookback),
+            None => self.seen.write(i, held, market, lookback),
+        }
     }
 
     fn begin(&self, player: &mut Player<'_>) {

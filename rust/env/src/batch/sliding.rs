@@ -4,7 +4,7 @@
 //! each turn further on than the one before, its oldest bar where that bar is already: only the bars that are new are
 //! written, with the account behind them. At the end of a row a whole window is written at its beginning.
 
-use openoutcry_engine::{Book, Bypass, Observed, Slid, prefetch};
+use openoutcry_engine::{Bypass, Held, Observed, Slid, prefetch};
 
 use crate::batch::Batch;
 use crate::batch::market::Market;
@@ -133,11 +133,11 @@ impl<'a> Sliding<'a> {
     }
 
     /// Writes what lane `i` may see.
-    pub(super) fn write(&mut self, i: usize, book: &Book, market: &Market, lookback: usize) {
+    pub(super) fn write(&mut self, i: usize, held: Held<'_>, market: &Market, lookback: usize) {
         let Places { stride, begin, slid } = &mut self.places;
         let row = &mut self.rows[i * *stride + *begin..][..market.flat_len(lookback)];
-        let n_there = lookback - slid.lack(i, book.bar(), lookback);
-        market.observe_rest(book, lookback, n_there, row);
+        let n_there = lookback - slid.lack(i, held.bar(), lookback);
+        market.observe_rest(held, lookback, n_there, row);
     }
 
     /// Fetches what is to be written next of at most `n` lanes.

@@ -1,0 +1,66 @@
+use crate::arch::Arch;
+use crate::lanes::{self, Block};
+
+/// What an account holds at the close of a bar, wherever that is kept.
+#[derive(Clone, Copy, Debug)]
+pub struct Held<'a> {
+    pub(crate) bar: usize,
+    pub(crate) cash: f64,
+    pub(crate) nav: f64,
+    pub(crate) shares: &'a [Block],
+    pub(crate) marks: &'a [Block],
+    pub(crate) weights: &'a [Block],
+}
+
+impl Held<'_> {
+    /// Returns the bar whose close the account is valued at.
+    #[must_use]
+    pub fn bar(&self) -> usize {
+        self.bar
+    }
+
+    /// Returns the cash, negative if borrowed.
+    #[must_use]
+    pub fn cash(&self) -> f64 {
+        self.cash
+    }
+
+    /// Returns cash plus marked positions.
+    #[must_use]
+    pub fn nav(&self) -> f64 {
+        self.nav
+    }
+
+    /// Returns the signed shares held of a symbol.
+    #[must_use]
+    pub fn shares(&self, symbol: usize) -> f64 {
+        lanes::get(self.shares, symbol)
+    }
+
+    /// Returns the last real close of a symbol, as [`crate::Book::mark`] has it.
+    #[must_use]
+    pub fn mark(&self, symbol: usize) -> f64 {
+        lanes::get(self.marks, symbol)
+    }
+
+    /// Writes all weights, each as [`crate::Book::weight`] has it, rounded to f32.
+    ///
+    /// # Panics
+    ///
+    /// Panics if there are more weights than symbols.
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "f32 is what is asked for")]
+    pub fn weights_f32(&self, weights: &mut [f32]) {
+        let held = &self.weights.as_flattened()[..weights.len()];
+        // Compiled for the vectors of the machine at hand, which round alike.
+        Arch::new().dispatch(
+            #[inline(always)]
+            || {
+                // Number by number: of blocks, the compiler takes the same element of several at once.
+                for (weight, held) in weights.iter_mut().zip(held) {
+                    *weight = *held as f32;
+                }
+            },
+        );
+    }
+}
