@@ -111,23 +111,19 @@ def every_pack_is_worth_a_thread() -> Iterator[None]:
 
 
 def vector_of(case: Case, **options: Any) -> OpenOutcryVectorEnv:
-    costs = [lane["costs"] for lane in case.of_lanes]
-    limits = [lane["limits"] for lane in case.of_lanes]
+    of_lanes = {name: [lane[name] for lane in case.of_lanes] for name in case.of_lanes[0]}
     return OpenOutcryVectorEnv(
         len(case.of_lanes),
         **case.shared,
-        costs=costs,
-        limits=limits,
+        **of_lanes,
         autoreset_mode=case.mode,
         threads=case.threads,
         **options,
     )
 
 
-@EPISODES
-@given(seed=SEEDS, kind=st.sampled_from(["dict", "flat", "cursor"]), copies=st.booleans())
-def test_every_lane_is_the_scalar_environment_of_its_seed(seed: int, kind: str, copies: bool) -> None:
-    case = case_of(seed, kind)
+def hold_to_twins(case: Case, copies: bool) -> None:
+    """Step all lanes, and the scalar environment of each beside them."""
     env, twins = vector_of(case, copy=copies), [Twin(case, lane) for lane in range(len(case.of_lanes))]
     observation, _ = env.reset(seed=case.seed)
     for k, actions in enumerate(case.actions):
@@ -159,6 +155,12 @@ def test_every_lane_is_the_scalar_environment_of_its_seed(seed: int, kind: str, 
                     assert np.asarray(parts(info["final_obs"][lane])[name]).tobytes() == np.asarray(part).tobytes()
                 assert bits(info["final_info"]["nav"][lane]) == bits(twin.info["nav"])
                 assert info["final_info"]["date"][lane] == twin.info["date"]
+
+
+@EPISODES
+@given(seed=SEEDS, kind=st.sampled_from(["dict", "flat", "cursor"]), copies=st.booleans())
+def test_every_lane_is_the_scalar_environment_of_its_seed(seed: int, kind: str, copies: bool) -> None:
+    hold_to_twins(case_of(seed, kind), copies)
 
 
 @EPISODES
@@ -250,20 +252,23 @@ def test_the_observations_in_float32_are_the_numbers_of_float64_cast() -> None:
         np.testing.assert_allclose(shown[:, 3:12], logs, rtol=3e-7, atol=1e-9)
 
 
-def test_lanes_of_several_datasets_are_scalar_environments_of_theirs() -> None:
-    datasets = [oo.Dataset.synthetic(3, 60 + 10 * k, k) for k in range(2)]
-    options: dict[str, Any] = {"window": "random", "episode_bars": 20, "observation": "flat", "lookback": 5}
-    env = OpenOutcryVectorEnv(5, dataset=datasets, **options)
-    twins = [OpenOutcryEnv(dataset=datasets[lane % 2], **options) for lane in range(5)]
-    shown, _ = env.reset(seed=9)
-    scalar = np.stack([twin.reset(seed=9 + lane)[0] for lane, twin in enumerate(twins)])
-    assert shown.tobytes() == scalar.tobytes()
-    for _ in range(19):
-        actions = np.full((5, 3), 0.2, np.float32)
-        shown, rewards, *_ = env.step(actions)
-        stepped = [twin.step(actions[0]) for twin in twins]
-        assert shown.tobytes() == np.stack([each[0] for each in stepped]).tobytes()
-        assert bits(rewards) == bits([each[1] for each in stepped])
+@pytest.mark.parametrize("copies", [True, False])
+@pytest.mark.parametrize("kind", ["flat", "dict"])
+@pytest.mark.parametrize("mode", list(AutoresetMode))
+@pytest.mark.parametrize("seeds", [(6, 22, 3), (4, 64, 39)])
+def test_lanes_of_several_datasets_are_scalar_environments_of_theirs(
+    seeds: tuple[int, ...], mode: AutoresetMode, kind: str, copies: bool
+) -> None:
+    drawn, rng = [draw(seed) for seed in seeds], np.random.default_rng(seeds[0])
+    datasets = [each.dataset for each in drawn]
+    # Seven symbols and eleven: packs and shelves, each of three markets of different lengths.
+    assert len({dataset.n_symbols for dataset in datasets}) == 1
+    assert len({dataset.n_bars for dataset in datasets}) == 3
+    which = rng.integers(0, 3, 19)
+    lanes = [{"dataset": datasets[k], "costs": drawn[k].costs, "limits": drawn[k].limits} for k in which]
+    shared = {"observation": kind, "window": "random", "episode_bars": 6, "lookback": 4, "seed": 2}
+    actions = rng.normal(0.0, 0.2, (40, len(lanes), datasets[0].n_symbols)).astype(np.float32)
+    hold_to_twins(Case(shared, lanes, mode, 1, 9, actions, None), copies)
 
 
 def test_jitter_and_threads_change_no_bit() -> None:

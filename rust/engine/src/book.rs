@@ -96,7 +96,7 @@ impl Book {
     #[inline]
     pub fn held(&self) -> Held<'_> {
         let Self { bar, cash, nav, shares, marks, weights, .. } = self;
-        Held { bar: *bar, cash: *cash, nav: *nav, shares, marks, weights }
+        Held { bar: *bar, cash: *cash, nav: *nav, shares, marks, weights, n_symbols: self.n_symbols }
     }
 
     /// Begins anew at the close of `bar` with 1 in cash, in the same memory.

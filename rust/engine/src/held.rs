@@ -10,6 +10,7 @@ pub struct Held<'a> {
     pub(crate) shares: &'a [Block],
     pub(crate) marks: &'a [Block],
     pub(crate) weights: &'a [Block],
+    pub(crate) n_symbols: usize,
 }
 
 impl Held<'_> {
@@ -51,7 +52,8 @@ impl Held<'_> {
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "f32 is what is asked for")]
     pub fn weights_f32(&self, weights: &mut [f32]) {
-        let held = &self.weights.as_flattened()[..weights.len()];
+        assert!(weights.len() <= self.n_symbols, "a weight a symbol");
+        let held = self.weights.as_flattened();
         // Compiled for the vectors of the machine at hand, which round alike.
         Arch::new().dispatch(
             #[inline(always)]

@@ -12,7 +12,7 @@ use crate::plain::account::{Dues, Sums, settle};
 use crate::plain::group::{Growths, Orders};
 use crate::plain::observed::Observed;
 use crate::plain::order::Terms;
-use crate::plain::shelf::{Head, ShelfMut};
+use crate::plain::shelf::{Head, ShelfMut, row};
 use crate::plain::tape::{quad_of, turn};
 use crate::plain::trade::{Totals, Trade, weigh};
 use crate::plain::whose::Whose;
@@ -46,7 +46,8 @@ impl Spare {
 ///
 /// # Panics
 ///
-/// Panics if an account is at the last bar of the data, a weight or a place of an observation is missing, or `spare` is for fewer symbols.
+/// Panics if an account is at the last bar of the data, a weight or a place of an observation is missing, or `spare` is
+/// for fewer symbols.
 pub fn step_books(
     market: &Dataset,
     rules: Whose<'_>,
@@ -141,7 +142,7 @@ impl<const GAPS: bool, const VARIES: bool, const OWES: bool> WithSimd for Plain<
         for account in (0..books.n_accounts()).filter(|account| stepped >> account & 1 == 1) {
             let head = &mut books.heads[account];
             *head = Head { bar: head.bar + 1, cash: cash[account], nav: nav[account] };
-            let (row, shares) = (account * n..(account + 1) * n, &spare.shares[account]);
+            let (row, shares) = (row(account, n), &spare.shares[account]);
             let mut marks = market.closes(head.bar);
             if GAPS {
                 marks = &spare.marks[account];
@@ -154,7 +155,7 @@ impl<const GAPS: bool, const VARIES: bool, const OWES: bool> WithSimd for Plain<
                 Some(&mut books.shares[row.clone()]),
             );
             if let Some(observed) = &mut observed {
-                let seen = (books.weights[row].as_flattened(), head.cash / head.nav);
+                let seen = (&books.weights[row], head.cash / head.nav);
                 observed.write_one(simd, (account, head.bar), market.n_symbols(), seen);
             }
         }

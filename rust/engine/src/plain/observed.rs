@@ -135,9 +135,7 @@ impl Observed<'_> {
             told.show(account, shown);
         }
     }
-}
 
-impl Observed<'_> {
     /// Writes what is seen of one account, that is at `bar` now.
     ///
     /// # Panics
@@ -150,21 +148,26 @@ impl Observed<'_> {
         simd: S,
         (account, bar): (usize, usize),
         n_symbols: usize,
-        (weights, cash): (&[f64], f64),
+        (weights, cash): (&[Block], f64),
     ) {
         let row_len = self.width + n_symbols + 1;
         let (window, shown) = self.rows[account * self.stride..][..row_len].split_at_mut(self.width);
-        let lack = self.slid.as_mut().map(|slid| slid.lack(account, bar, self.width / n_symbols) * n_symbols);
-        match lack {
-            Some(n_new) if n_new < window.len() => {
-                let n_known = (bar + 1) * n_symbols;
-                copy(simd, &self.returns[n_known - n_new..n_known], &mut window[self.width - n_new..]);
-            }
-            _ if window.is_empty() => {}
-            _ => show_returns(simd, self.returns, (bar + 1) * n_symbols, window),
+        let (mut n_new, n_known) = (self.width, (bar + 1) * n_symbols);
+        if let Some(slid) = &mut self.slid {
+            n_new = slid.lack(account, bar, self.width / n_symbols) * n_symbols;
+        }
+        if n_new < self.width {
+            copy(simd, &self.returns[n_known - n_new..n_known], &mut window[self.width - n_new..]);
+        } else if n_new > 0 {
+            show_returns(simd, self.returns, n_known, window);
         }
         let (last, seen) = shown.split_last_mut().expect("a place for cash");
-        for (seen, weight) in seen.iter_mut().zip(weights) {
+        let (blocks, rest) = seen.as_chunks_mut::<LANES>();
+        // Block by block: number by number it would be one at a time.
+        for (seen, weights) in blocks.iter_mut().zip(weights) {
+            *seen = weights.map(|weight| weight as f32);
+        }
+        for (seen, weight) in rest.iter_mut().zip(weights.iter().skip(blocks.len()).flatten()) {
             *seen = *weight as f32;
         }
         *last = cash as f32;

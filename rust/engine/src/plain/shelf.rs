@@ -1,4 +1,8 @@
-//! Accounts of many symbols, kept number by number: what a step reads of neighbours lies side by side.
+//! Accounts of many symbols, kept number by number.
+//!
+//! What a step reads of an account lies right behind that of the one before, so that the machine fetches it ahead.
+
+use std::ops::Range;
 
 use crate::book::{Book, MAX_NAV};
 use crate::dataset::Dataset;
@@ -13,7 +17,7 @@ pub struct Shelf {
     heads: Vec<Head>,
     shares: Vec<Block>,
     weights: Vec<Block>,
-    /// Kept where a market has gaps; elsewhere a mark is the close.
+    /// Read where a market has gaps; elsewhere a mark is the close.
     marks: Vec<Block>,
     n_blocks: usize,
 }
@@ -44,7 +48,9 @@ impl Shelf {
     /// Panics if there is none, or they differ in their number of symbols.
     #[must_use]
     pub fn new(books: &[Book]) -> Self {
-        let n_blocks = lanes::n_blocks(books[0].n_symbols());
+        let n_symbols = books[0].n_symbols();
+        assert!(books.iter().all(|book| book.n_symbols() == n_symbols), "one number of symbols");
+        let n_blocks = lanes::n_blocks(n_symbols);
         let blocks = || vec![[0.0; lanes::LANES]; books.len() * n_blocks];
         let heads = vec![Head { bar: 0, cash: 1.0, nav: 1.0 }; books.len()];
         let mut shelf = Self { heads, shares: blocks(), weights: blocks(), marks: blocks(), n_blocks };
@@ -64,7 +70,7 @@ impl Shelf {
     /// Returns what an account of that market holds.
     #[must_use]
     pub fn held<'a>(&'a self, i: usize, market: &'a Dataset) -> Held<'a> {
-        let row = i * self.n_blocks..(i + 1) * self.n_blocks;
+        let row = row(i, self.n_blocks);
         held(self.heads[i], [&self.shares[row.clone()], &self.weights[row.clone()], &self.marks[row]], market)
     }
 
@@ -89,7 +95,7 @@ impl Shelf {
     /// Returns the shares that an account holds of a symbol.
     #[must_use]
     pub fn shares(&self, i: usize, symbol: usize) -> f64 {
-        lanes::get(&self.shares[i * self.n_blocks..], symbol)
+        lanes::get(&self.shares[row(i, self.n_blocks)], symbol)
     }
 
     /// Returns whether the NAV of some account is above what a decision is taken on.
@@ -148,18 +154,20 @@ impl ShelfMut<'_> {
     /// Returns the weight that an account holds of a symbol.
     #[must_use]
     pub fn weight(&self, i: usize, symbol: usize) -> f64 {
-        lanes::get(&self.weights[i * self.n_blocks..], symbol)
+        lanes::get(&self.weights[row(i, self.n_blocks)], symbol)
     }
 
     /// Returns what an account of that market holds.
     #[must_use]
     #[inline]
     pub fn held<'s>(&'s self, i: usize, market: &'s Dataset) -> Held<'s> {
-        let row = i * self.n_blocks..(i + 1) * self.n_blocks;
+        let row = row(i, self.n_blocks);
         held(self.heads[i], [&self.shares[row.clone()], &self.weights[row.clone()], &self.marks[row]], market)
     }
 
-    /// Lets what an account is going to be traded at come into the caches meanwhile, if there is such an account.
+    /// Fetches what an account is going to be traded at.
+    ///
+    /// Nothing if there is no such account, or no bar after its own.
     #[inline]
     pub fn fetch(&self, i: usize, market: &Dataset) {
         if let Some(Head { bar, .. }) = self.heads.get(i)
@@ -171,9 +179,13 @@ impl ShelfMut<'_> {
     }
 
     /// Puts a book in the place of an account.
+    ///
+    /// # Panics
+    ///
+    /// Panics if there is no such account, or the book has more or fewer blocks of symbols.
     pub fn put(&mut self, i: usize, book: &Book) {
         self.heads[i] = Head { bar: book.bar, cash: book.cash, nav: book.nav };
-        let row = i * self.n_blocks..(i + 1) * self.n_blocks;
+        let row = row(i, self.n_blocks);
         self.shares[row.clone()].copy_from_slice(&book.shares);
         self.weights[row.clone()].copy_from_slice(&book.weights);
         self.marks[row].copy_from_slice(&book.marks);
@@ -182,6 +194,10 @@ impl ShelfMut<'_> {
     /// Writes an account to a book of the same market.
     ///
     /// Average prices are not kept here; those of `book` stay.
+    ///
+    /// # Panics
+    ///
+    /// Panics as [`ShelfMut::put`] does.
     pub fn take(&self, i: usize, market: &Dataset, book: &mut Book) {
         let held = self.held(i, market);
         (book.bar, book.cash, book.nav) = (held.bar, held.cash, held.nav);
@@ -191,10 +207,17 @@ impl ShelfMut<'_> {
     }
 }
 
+/// Returns where the blocks of an account are.
+#[inline]
+pub(crate) fn row(i: usize, n_blocks: usize) -> Range<usize> {
+    i * n_blocks..(i + 1) * n_blocks
+}
+
 #[inline]
 fn held<'a>(head: Head, [shares, weights, marks]: [&'a [Block]; 3], market: &'a Dataset) -> Held<'a> {
     let Head { bar, cash, nav } = head;
-    Held { bar, cash, nav, shares, weights, marks: if market.is_whole() { market.closes(bar) } else { marks } }
+    let marks = if market.is_whole() { market.closes(bar) } else { marks };
+    Held { bar, cash, nav, shares, marks, weights, n_symbols: market.n_symbols() }
 }
 
 #[cfg(test)]
@@ -236,6 +259,14 @@ mod tests {
         book.marks.fill([0.0; lanes::LANES]);
         let shelf = Shelf::new(&[book]);
         assert_eq!(shelf.held(0, &market).mark(8).to_bits(), market.close_of(2, 8).to_bits());
+    }
+
+    #[test]
+    #[should_panic(expected = "index out of bounds")]
+    fn a_symbol_that_is_none_is_not_that_of_a_neighbour() {
+        let market = Dataset::synthetic(9, 4, 3).unwrap();
+        let shelf = Shelf::new(&[Book::new(&market, 1), Book::new(&market, 2)]);
+        let _ = shelf.shares(0, 16);
     }
 
     #[test]

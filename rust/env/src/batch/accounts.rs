@@ -76,7 +76,9 @@ impl Accounts {
         }
     }
 
-    /// Returns what an account of that market holds, in `memory` where it lies among others.
+    /// Returns what an account of that market holds.
+    ///
+    /// In `memory`, where it lies in a pack.
     pub(crate) fn held<'a>(&'a self, i: usize, market: &'a Dataset, memory: &'a mut Book) -> Held<'a> {
         match self {
             Self::Packs(packs) => {
@@ -94,7 +96,9 @@ impl Accounts {
         }
     }
 
-    /// Begins an account anew at the close of a bar; `memory` is that account from then on.
+    /// Begins an account anew at the close of a bar.
+    ///
+    /// `memory` is that account from then on.
     pub(crate) fn restart(&mut self, i: usize, market: &Dataset, bar: usize, memory: &mut Book) {
         memory.restart(market, bar);
         match self {

@@ -135,6 +135,7 @@ impl<'a> Share<'a> {
             AccountsMut::Shelf(mut rest) => {
                 for ((c, members), orders) in members.zip(orders.chunks_mut(LANES * stride)) {
                     let (mut books, others) = rest.split_at(members.1.len());
+                    // Of this pack's market, which is mostly that of the next one, too.
                     others.fetch(0, self.markets[members.0.market(0)].data());
                     self.step_in_turn(c * LANES, &mut books, members, orders, seat)?;
                     rest = others;
@@ -198,6 +199,7 @@ impl<'a> Share<'a> {
             // This pack's: what is seen of it is written once all of it is stepped.
             sliding.prefetch(first, LANES, market, self.settings.lookback);
         }
+        // Where windows are written whole, only their last bar is not what the step before has read.
         if self.bypasses || matches!(self.seen, Seen::Sliding(_)) {
             for place in (0..books.n_accounts()).filter(|place| which >> place & 1 == 1) {
                 prefetch(market.last(books.bar(place) + 1, n_symbols).1);
