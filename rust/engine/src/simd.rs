@@ -264,7 +264,9 @@ pub(crate) fn store<S: Simd>(sum: &mut Block, lane: usize, of: Vector<S>) {
     S::as_mut_simd_f64s(sum).0[lane] = of.value;
 }
 
-/// Copies numbers of which there may be few, for which a call of `memcpy` would take longer.
+/// Copies numbers of which there may be few.
+///
+/// For those a call of `memcpy` would take longer.
 ///
 /// # Panics
 ///

@@ -8,7 +8,10 @@ use crate::lanes::{Block, LANES, each};
 /// Eight accounts of at most eight symbols.
 ///
 /// Of every block, element k is account k's. Shares, weights and marks have a block a symbol.
+///
+/// Blocks begin where lines of the caches do, so that one is read from one line.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub struct Pack {
     pub(crate) bars: [usize; LANES],
     pub(crate) cash: Block,
