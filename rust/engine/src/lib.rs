@@ -56,8 +56,8 @@ pub use held::Held;
 pub use limits::Limits;
 pub use logs::log_returns;
 pub use plain::{
-    Growths, Observed, Orders, Pack, Shelf, ShelfMut, Slid, Spare, Tariff, Track, Whose, run_group, step_books,
-    step_pack,
+    Growths, Observed, Orders, Pack, Shelf, ShelfMut, Slid, Spare, Tariff, Track, Whose, run_group, step_pack,
+    step_shelf,
 };
 pub use prefetch::prefetch;
 pub use size::check_rows;

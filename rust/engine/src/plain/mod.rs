@@ -7,8 +7,8 @@
 
 mod abreast;
 mod account;
-mod books;
 mod group;
+mod many;
 mod observed;
 mod one;
 mod order;
@@ -26,8 +26,8 @@ use crate::lanes::Block;
 use crate::simd::Vector;
 use crate::tables::Tables;
 
-pub use books::{Spare, step_books};
 pub use group::{Growths, Orders, step_pack};
+pub use many::{Spare, step_shelf};
 pub use observed::{Observed, Slid};
 pub(crate) use one::step;
 pub(crate) use order::Terms;

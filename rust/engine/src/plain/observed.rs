@@ -152,22 +152,13 @@ impl Observed<'_> {
     ) {
         let row_len = self.width + n_symbols + 1;
         let (window, shown) = self.rows[account * self.stride..][..row_len].split_at_mut(self.width);
-        let (mut n_new, n_known) = (self.width, (bar + 1) * n_symbols);
+        let mut n_there = 0;
         if let Some(slid) = &mut self.slid {
-            n_new = slid.lack(account, bar, self.width / n_symbols) * n_symbols;
+            n_there = self.width - slid.lack(account, bar, self.width / n_symbols) * n_symbols;
         }
-        if n_new < self.width {
-            copy(simd, &self.returns[n_known - n_new..n_known], &mut window[self.width - n_new..]);
-        } else if n_new > 0 {
-            show_returns(simd, self.returns, n_known, window);
-        }
+        show_returns(simd, self.returns, (bar + 1) * n_symbols, &mut window[n_there..]);
         let (last, seen) = shown.split_last_mut().expect("a place for cash");
-        let (blocks, rest) = seen.as_chunks_mut::<LANES>();
-        // Block by block: number by number it would be one at a time.
-        for (seen, weights) in blocks.iter_mut().zip(weights) {
-            *seen = weights.map(|weight| weight as f32);
-        }
-        for (seen, weight) in rest.iter_mut().zip(weights.iter().skip(blocks.len()).flatten()) {
+        for (seen, weight) in seen.iter_mut().zip(weights.as_flattened()) {
             *seen = *weight as f32;
         }
         *last = cash as f32;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use openoutcry_engine::lanes::LANES;
 use openoutcry_engine::{
-    Book, Desk, Growth, Growths, Held, Orders, Pack, Rules, ShelfMut, Spare, StepError, prefetch, step_books,
-    step_once, step_pack,
+    Book, Desk, Growth, Growths, Held, Orders, Pack, Rules, ShelfMut, Spare, StepError, prefetch, step_once, step_pack,
+    step_shelf,
 };
 
 use crate::batch::accounts::AccountsMut;
@@ -134,10 +134,10 @@ impl<'a> Share<'a> {
             }
             AccountsMut::Shelf(mut rest) => {
                 for ((c, members), orders) in members.zip(orders.chunks_mut(LANES * stride)) {
-                    let (mut books, others) = rest.split_at(members.1.len());
+                    let (mut shelf, others) = rest.split_at(members.1.len());
                     // Of this pack's market, which is mostly that of the next one, too.
                     others.fetch(0, self.markets[members.0.market(0)].data());
-                    self.step_in_turn(c * LANES, &mut books, members, orders, seat)?;
+                    self.step_in_turn(c * LANES, &mut shelf, members, orders, seat)?;
                     rest = others;
                 }
             }
@@ -187,7 +187,7 @@ impl<'a> Share<'a> {
     fn step_in_turn(
         &mut self,
         first: usize,
-        books: &mut ShelfMut<'_>,
+        shelf: &mut ShelfMut<'_>,
         (crew, stories): (&mut Crew, &mut [Story]),
         orders: &mut [f64],
         seat: &mut Seat,
@@ -201,21 +201,21 @@ impl<'a> Share<'a> {
         }
         // Where windows are written whole, only their last bar is not what the step before has read.
         if self.bypasses || matches!(self.seen, Seen::Sliding(_)) {
-            for place in (0..books.n_accounts()).filter(|place| which >> place & 1 == 1) {
-                prefetch(market.last(books.bar(place) + 1, n_symbols).1);
+            for place in (0..shelf.n_accounts()).filter(|place| which >> place & 1 == 1) {
+                prefetch(market.last(shelf.bar(place) + 1, n_symbols).1);
             }
         }
         let orders = &mut orders[..stories.len() * stride];
         let mut growths = self.growths();
-        self.hold(orders, stride, |place, symbol| books.weight(place, symbol));
+        self.hold(orders, stride, |place, symbol| shelf.weight(place, symbol));
         let asked = Orders { weights: orders, which, vacant: 0 };
         let lookback = self.settings.lookback;
         let observed = if self.bypasses { None } else { self.seen.observed(first, stories.len(), market, lookback) };
-        let (is_seen, told) = (observed.is_some(), (&mut growths, observed));
-        let tools = (&mut seat.spare, &seat.desk);
-        let stepped = step_books(market.data(), crew.whose(self.rules), books, asked, told, tools);
-        let rewards = self.rewards(stepped, &growths, |place| books.nav(place), stories, &seat.desk);
-        let bars = std::array::from_fn(|place| if place < books.n_accounts() { books.bar(place) } else { 0 });
+        let is_seen = observed.is_some();
+        let (told, tools) = ((&mut growths, observed), (&mut seat.spare, &seat.desk));
+        let stepped = step_shelf(market.data(), crew.whose(self.rules), shelf, asked, told, tools);
+        let rewards = self.rewards(stepped, &growths, |place| shelf.nav(place), stories, &seat.desk);
+        let bars = std::array::from_fn(|place| if place < shelf.n_accounts() { shelf.bar(place) } else { 0 });
         let over = crew.close_all(stepped, &bars);
         let restarts = if self.settings.autoreset == Autoreset::SameStep { over } else { 0 };
         self.seen.write_bars(first, &bars);
@@ -227,12 +227,13 @@ impl<'a> Share<'a> {
         for (place, story) in stories.iter_mut().enumerate() {
             let market = &self.markets[crew.market(place)];
             if told >> place & 1 == 0 {
-                books.take(place, market.data(), &mut seat.book);
+                shelf.take(place, market.data(), &mut seat.book);
+                // A plain one is only left where its episode was cut off.
                 let plain = (stepped >> place & 1 == 1).then(|| Told::plain(rewards[place], true));
                 self.attend((first + place, place), (crew, story), plain, &mut orders[place * stride..], seat)?;
-                books.put(place, &seat.book);
+                shelf.put(place, &seat.book);
             } else if !is_seen {
-                self.show(first + place, books.held(place, market.data()), market, &mut seat.rows);
+                self.show(first + place, shelf.held(place, market.data()), market, &mut seat.rows);
             }
         }
         Ok(())

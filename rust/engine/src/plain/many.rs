@@ -48,10 +48,10 @@ impl Spare {
 ///
 /// Panics if an account is at the last bar of the data, a weight or a place of an observation is missing, or `spare` is
 /// for fewer symbols.
-pub fn step_books(
+pub fn step_shelf(
     market: &Dataset,
     rules: Whose<'_>,
-    books: &mut ShelfMut<'_>,
+    shelf: &mut ShelfMut<'_>,
     orders: Orders<'_>,
     (growths, observed): (&mut Growths, Option<Observed<'_>>),
     (spare, desk): (&mut Spare, &Desk),
@@ -65,18 +65,18 @@ pub fn step_books(
         (true, false, _) => run::<true, false, true>,
         (true, true, _) => run::<true, true, true>,
     };
-    run(Crew { market, rules, books, orders, growths, observed, spare }, desk)
+    run(Crew { market, rules, shelf, orders, growths, observed, spare }, desk)
 }
 
 fn run<const GAPS: bool, const VARIES: bool, const OWES: bool>(crew: Crew<'_, '_>, desk: &Desk) -> u8 {
     desk.arch.dispatch(Plain::<GAPS, VARIES, OWES>(crew))
 }
 
-/// What [`step_books`] is given.
+/// What [`step_shelf`] is given.
 struct Crew<'b, 's> {
     market: &'b Dataset,
     rules: Whose<'b>,
-    books: &'b mut ShelfMut<'s>,
+    shelf: &'b mut ShelfMut<'s>,
     orders: Orders<'b>,
     growths: &'b mut Growths,
     observed: Option<Observed<'b>>,
@@ -99,15 +99,15 @@ impl<const GAPS: bool, const VARIES: bool, const OWES: bool> WithSimd for Plain<
     fn with_simd<S: Simd>(mut self, simd: S) -> u8 {
         let mut stepped = 0;
         let (which, market, rules) = (self.0.orders.which, self.0.market, self.0.rules);
-        for account in (0..self.0.books.n_accounts()).filter(|account| which >> account & 1 == 1) {
+        for account in (0..self.0.shelf.n_accounts()).filter(|account| which >> account & 1 == 1) {
             // Each is at a bar of its own: the machine does not guess where the next is.
-            self.0.books.fetch(account + 1, market);
-            if !market.has_actions(self.0.books.bar(account) + 1) {
+            self.0.shelf.fetch(account + 1, market);
+            if !market.has_actions(self.0.shelf.bar(account) + 1) {
                 stepped |= self.trade(simd, account, None);
             }
         }
         let (mut cash, mut nav) = ([0.0; LANES], [1.0; LANES]);
-        for ((cash, nav), head) in cash.iter_mut().zip(&mut nav).zip(&*self.0.books.heads) {
+        for ((cash, nav), head) in cash.iter_mut().zip(&mut nav).zip(&*self.0.shelf.heads) {
             (*cash, *nav) = (head.cash, head.nav);
         }
         for index in 0..LANES / S::F64_LANES {
@@ -121,7 +121,7 @@ impl<const GAPS: bool, const VARIES: bool, const OWES: bool> WithSimd for Plain<
                 let (which, mut scales) = (scaled.bits() << first & stepped, [0.0; LANES]);
                 store(&mut scales, index, scale);
                 stepped &= !which;
-                for account in (0..self.0.books.n_accounts()).filter(|account| which >> account & 1 == 1) {
+                for account in (0..self.0.shelf.n_accounts()).filter(|account| which >> account & 1 == 1) {
                     stepped |= self.trade(simd, account, Some(scales[account]));
                 }
             }
@@ -137,27 +137,8 @@ impl<const GAPS: bool, const VARIES: bool, const OWES: bool> WithSimd for Plain<
                 stepped &= !(settled.misfit.bits() << first);
             }
         }
-        let Crew { books, spare, mut observed, .. } = self.0;
-        let (layout, n) = (Layout::<S, false>::new(simd, market.n_symbols()), books.n_blocks);
-        for account in (0..books.n_accounts()).filter(|account| stepped >> account & 1 == 1) {
-            let head = &mut books.heads[account];
-            *head = Head { bar: head.bar + 1, cash: cash[account], nav: nav[account] };
-            let (row, shares) = (row(account, n), &spare.shares[account]);
-            let mut marks = market.closes(head.bar);
-            if GAPS {
-                marks = &spare.marks[account];
-                books.marks[row.clone()].copy_from_slice(marks);
-            }
-            weigh(
-                layout,
-                (shares, marks, head.nav),
-                &mut books.weights[row.clone()],
-                Some(&mut books.shares[row.clone()]),
-            );
-            if let Some(observed) = &mut observed {
-                let seen = (&books.weights[row], head.cash / head.nav);
-                observed.write_one(simd, (account, head.bar), market.n_symbols(), seen);
-            }
+        for account in (0..self.0.shelf.n_accounts()).filter(|account| stepped >> account & 1 == 1) {
+            self.keep(simd, account, (cash[account], nav[account]));
         }
         stepped
     }
@@ -169,8 +150,8 @@ impl<const GAPS: bool, const VARIES: bool, const OWES: bool> Plain<'_, '_, GAPS,
     /// Returns its bit, if its orders can be filled whole.
     #[inline(always)]
     fn trade<S: Simd>(&mut self, simd: S, account: usize, scale: Option<f64>) -> u8 {
-        let Crew { market, rules, books, orders, spare, .. } = &mut self.0;
-        let (before, n_blocks) = (books.held(account, market), books.n_blocks);
+        let Crew { market, rules, shelf, orders, spare, .. } = &mut self.0;
+        let (before, n_blocks) = (shelf.held(account, market), shelf.n_blocks);
         let asked = &orders.weights.as_chunks().0[account * n_blocks..][..n_blocks];
         let after = (&mut spare.shares[account][..], &mut spare.marks[account][..]);
         let layout = Layout::<S, false>::new(simd, market.n_symbols());
@@ -179,6 +160,26 @@ impl<const GAPS: bool, const VARIES: bool, const OWES: bool> Plain<'_, '_, GAPS,
         let Some(totals) = trade.run::<GAPS, VARIES, OWES, false>(asked, before, after, scale) else { return 0 };
         spare.sheet.put(account, &totals);
         1 << account
+    }
+
+    /// Takes over what became of one account, and writes what is seen of it.
+    #[inline(always)]
+    fn keep<S: Simd>(&mut self, simd: S, account: usize, (cash, nav): (f64, f64)) {
+        let Crew { market, shelf, spare, observed, .. } = &mut self.0;
+        let bar = shelf.bar(account) + 1;
+        shelf.heads[account] = Head { bar, cash, nav };
+        let (row, shares) = (row(account, shelf.n_blocks), &spare.shares[account]);
+        let mut marks = market.closes(bar);
+        if GAPS {
+            marks = &spare.marks[account];
+            shelf.marks[row.clone()].copy_from_slice(marks);
+        }
+        let layout = Layout::<S, false>::new(simd, market.n_symbols());
+        let weights = &mut shelf.weights[row.clone()];
+        weigh(layout, (shares, marks, nav), weights, Some(&mut shelf.shares[row]));
+        if let Some(observed) = observed {
+            observed.write_one(simd, (account, bar), market.n_symbols(), (weights, cash / nav));
+        }
     }
 }
 
