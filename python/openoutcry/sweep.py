@@ -6,11 +6,13 @@ import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
+from threading import Lock
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
 from openoutcry.agents import Agent, Baseline
@@ -52,8 +54,9 @@ def run_sweep(
 
     Args:
         dataset: The market of every run.
-        weights_or_agents: Called with the params of a point by name, returns what `run_backtest` takes: an array of
-            weights, an agent, or the name of a baseline. Without a grid: a list of such things.
+        weights_or_agents: Called with the params of a point by name, by one thread at a time, returns what
+            `run_backtest` takes: an array of weights, an agent, or the name of a baseline. Without a grid: a list of
+            such things.
         grid: Values by name, of which every combination is a point, the last name varying fastest; or the params of
             each point.
         window: As in `run_backtest`, as are the next four.
@@ -138,6 +141,22 @@ class Sweep:
         return f"Sweep({len(self)} runs on {self.runs[0].dataset.name!r})"
 
 
+class _Turn:
+    """A lock for the threads of a process: a job that is sent to another one has a new lock there."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+
+    def __exit__(self, *raised: object) -> None:
+        self._lock.release()
+
+    def __reduce__(self) -> tuple[type[_Turn], tuple[()]]:
+        return _Turn, ()
+
+
 @dataclass(frozen=True)
 class _Job:
     """What all runs of a sweep share, and whether they are made in this process."""
@@ -146,23 +165,36 @@ class _Job:
     make: Callable[..., Item] | None
     settings: native.Settings
     is_here: bool
+    turn: _Turn = field(default_factory=_Turn)
 
     def run(self, points: Sequence[Point], made: list[Run | _Record]) -> None:
         """Append the run of each point to `made`, up to the first fault."""
         tables: list[Any] = []
         try:
             for point in points:
-                item = point.item if self.make is None else self.make(**point.params)
-                if not callable(item) and not isinstance(item, str):
-                    table = table_of_weights(self.dataset, item)
-                    # Its own: what makes the points may write each into the array of the last.
-                    tables.append(table if self.make is None else table.copy())
+                item, table = self.made_of(point)
+                if table is not None:
+                    tables.append(table)
                     continue
                 before, tables = tables, []
                 self.run_tables(before, points, made)
                 made.append(self.run_agent(item, point.name))
         finally:
             self.run_tables(tables, points, made)
+
+    def made_of(self, point: Point) -> tuple[Any, npt.NDArray[np.float64] | None]:
+        """Return what a point is, and as a table if it is weights."""
+        if self.make is None:
+            return point.item, self.table_of(point.item)
+        # One thread at a time, and a table of its own: each may be written into the array of the last.
+        with self.turn:
+            item = self.make(**point.params)
+            table = self.table_of(item)
+            return item, None if table is None else table.copy()
+
+    def table_of(self, item: Any) -> npt.NDArray[np.float64] | None:
+        """Return weights as a table, and nothing for agents."""
+        return None if callable(item) or isinstance(item, str) else table_of_weights(self.dataset, item)
 
     def run_tables(self, tables: Sequence[Any], points: Sequence[Point], made: list[Run | _Record]) -> None:
         """Append the runs of tables of weights to `made`.
