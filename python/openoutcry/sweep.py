@@ -142,7 +142,10 @@ class Sweep:
 
 
 class _Turn:
-    """A lock for the threads of a process: a job that is sent to another one has a new lock there."""
+    """A lock for the threads of a process.
+
+    A job that is sent to another process has a new one there.
+    """
 
     def __init__(self) -> None:
         self._lock = Lock()
