@@ -66,7 +66,7 @@ pub fn step_pack(
     rules: Whose<'_>,
     pack: &mut Pack,
     orders: Orders<'_>,
-    told: (&mut Growths, Option<Observed<'_>>),
+    told: (&mut Growths, Option<&mut Observed<'_>>),
     desk: &Desk,
 ) -> u8 {
     let Some(Features { gaps, varies, owes }) = Features::of(market, rules) else { return 0 };
@@ -101,74 +101,95 @@ fn run<const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool>(
     rules: Whose<'_>,
     pack: &mut Pack,
     orders: Orders<'_>,
-    told: (&mut Growths, Option<Observed<'_>>),
+    told: (&mut Growths, Option<&mut Observed<'_>>),
     desk: &Desk,
 ) -> u8 {
-    desk.arch.dispatch(Group::<'_, N, GAPS, VARIES, OWES> { market, rules, pack, orders, told })
+    desk.arch.dispatch(Group::<'_, '_, N, GAPS, VARIES, OWES> { market, rules, pack, orders, told })
 }
 
 /// Eight accounts of at most `N` symbols; the others as in [`Terms::fill`].
-struct Group<'g, const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool> {
+struct Group<'g, 'o, const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool> {
     market: &'g Dataset,
     rules: Whose<'g>,
     pack: &'g mut Pack,
     orders: Orders<'g>,
-    told: (&'g mut Growths, Option<Observed<'g>>),
+    told: (&'g mut Growths, Option<&'g mut Observed<'o>>),
 }
 
 impl<const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool> WithSimd
-    for Group<'_, N, GAPS, VARIES, OWES>
+    for Group<'_, '_, N, GAPS, VARIES, OWES>
 {
     type Output = u8;
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> u8 {
-        let Self { market, rules, pack, orders, told: (growths, mut observed) } = self;
-        let tape = Tape::new(market, rules);
-        let weights: &[[f64; N]; LANES] = orders.weights.as_chunks().0.first_chunk().expect("eight accounts");
-        let asked_for = orders.which | orders.vacant;
-        let is_asked = |a: usize| asked_for >> a & 1 == 1;
-        let whole = asked_for == u8::MAX;
-        // An account that is not stepped may be at the last bar; it is shown the first two.
-        let bars = if whole { pack.bars } else { std::array::from_fn(|a| if is_asked(a) { pack.bars[a] } else { 0 }) };
+    fn with_simd<S: Simd>(mut self, simd: S) -> u8 {
+        let Orders { which, vacant, .. } = self.orders;
+        let asked_for = which | vacant;
+        let bars = if asked_for == u8::MAX { self.pack.bars } else { bars_of(asked_for, &self.pack.bars) };
         let (mut stepped, mut shown) = (0, Shown::new());
-        for index in 0..LANES / S::F64_LANES {
-            let (first, part) = (index * S::F64_LANES, Part { simd, index });
-            let which = orders.which >> first & (u8::MAX >> (LANES - S::F64_LANES));
-            if which == 0 {
-                continue;
+        if S::F64_LANES == LANES {
+            // No loop of one round, out of which the compiler takes all that some rounds may need.
+            stepped = self.step_part(Part { simd, index: 0 }, &bars, &mut shown);
+        } else {
+            for index in 0..LANES / S::F64_LANES {
+                stepped |= self.step_part(Part { simd, index }, &bars, &mut shown) << (index * S::F64_LANES);
             }
-            let numbers = rules.numbers(simd, index);
-            let rules = (Terms::of(simd, &numbers), Dues::of(simd, market, &numbers, rules.traits().accrues));
-            let before = part.before::<N>(pack);
-            let asked = part.turned(|a| &weights[a]);
-            let quotes = |quad| part.quotes::<GAPS, VARIES>(&tape, &bars, pack, (&rules.0, before.nav, quad));
-            let mut after = step::<S, N, GAPS, VARIES, OWES>(simd, &rules, &before, &asked, quotes);
-            store(&mut growths.rewards, index, after.settled.reward);
-            if let Some(turnovers) = &mut growths.turnovers {
-                store(turnovers, index, after.settled.turnover);
-            }
-            part.show(&after, &mut shown);
-            if !whole {
-                let idle = others(asked_for);
-                after.misfit = after.misfit.or(part.vector(&idle).exceeds(rules.0.zero));
-            }
-            stepped |= part.keep_plain::<N, GAPS>(&before, &after, pack) << first;
         }
-        if let Some(observed) = &mut observed {
-            observed.write(simd, market.n_symbols(), (orders.which, &bars), &shown);
+        if let Some(observed) = self.told.1 {
+            observed.write(simd, self.market.n_symbols(), (which, &bars), &shown);
         }
-        stepped &= orders.which;
-        for (account, bar) in pack.bars.iter_mut().enumerate() {
+        stepped &= which;
+        for (account, bar) in self.pack.bars.iter_mut().enumerate() {
             *bar += usize::from(stepped >> account & 1);
         }
         stepped
     }
 }
 
-/// Returns 1 for those that are not among `which`, a bit each.
+impl<const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool> Group<'_, '_, N, GAPS, VARIES, OWES> {
+    /// Steps as many accounts as a vector has elements, of those that are asked for or vacant.
+    ///
+    /// Returns of which the step is plain, a bit each. `bars` are those of all eight.
+    #[inline(always)]
+    fn step_part<S: Simd>(&mut self, part: Part<S>, bars: &[usize; LANES], shown: &mut Shown<N>) -> u8 {
+        let Self { market, rules, pack, orders: Orders { weights, which, vacant }, told: (growths, _) } = self;
+        let (simd, index) = (part.simd, part.index);
+        let weights: &[[f64; N]; LANES] = weights.as_chunks().0.first_chunk().expect("eight accounts");
+        if *which >> (index * S::F64_LANES) & (u8::MAX >> (LANES - S::F64_LANES)) == 0 {
+            return 0;
+        }
+        let (numbers, tape) = (rules.numbers(simd, index), Tape::new(market, *rules));
+        let rules = (Terms::of(simd, &numbers), Dues::of(simd, market, &numbers, rules.traits().accrues));
+        let before = part.before::<N>(pack);
+        let asked = part.turned(|a| &weights[a]);
+        let quotes = |quad| part.quotes::<GAPS, VARIES>(&tape, bars, pack, (&rules.0, before.nav, quad));
+        let mut after = step::<S, N, GAPS, VARIES, OWES>(simd, &rules, &before, &asked, quotes);
+        store(&mut growths.rewards, index, after.settled.reward);
+        if let Some(turnovers) = &mut growths.turnovers {
+            store(turnovers, index, after.settled.turnover);
+        }
+        part.show(&after, shown);
+        let asked_for = *which | *vacant;
+        if asked_for != u8::MAX {
+            let idle = others(asked_for);
+            after.misfit = after.misfit.or(part.vector(&idle).exceeds(rules.0.zero));
+        }
+        part.keep_plain::<N, GAPS>(&before, &after, pack)
+    }
+}
+
+/// Returns the bars of `which`, a bit each, and 0 for the others.
 ///
 /// Apart, or it would be worked out where all are.
+#[cold]
+#[inline(never)]
+fn bars_of(which: u8, bars: &[usize; LANES]) -> [usize; LANES] {
+    std::array::from_fn(|account| if which >> account & 1 == 1 { bars[account] } else { 0 })
+}
+
+/// Returns 1 for those that are not among `which`, a bit each.
+///
+/// Apart, as above.
 #[cold]
 #[inline(never)]
 fn others(which: u8) -> Block {

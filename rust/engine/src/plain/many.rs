@@ -53,7 +53,7 @@ pub fn step_shelf(
     rules: Whose<'_>,
     shelf: &mut ShelfMut<'_>,
     orders: Orders<'_>,
-    (growths, observed): (&mut Growths, Option<Observed<'_>>),
+    (growths, observed): (&mut Growths, Option<&mut Observed<'_>>),
     (spare, desk): (&mut Spare, &Desk),
 ) -> u8 {
     let Some(Features { gaps, varies, owes }) = Features::of(market, rules) else { return 0 };
@@ -68,30 +68,30 @@ pub fn step_shelf(
     run(Crew { market, rules, shelf, orders, growths, observed, spare }, desk)
 }
 
-fn run<const GAPS: bool, const VARIES: bool, const OWES: bool>(crew: Crew<'_, '_>, desk: &Desk) -> u8 {
+fn run<const GAPS: bool, const VARIES: bool, const OWES: bool>(crew: Crew<'_, '_, '_>, desk: &Desk) -> u8 {
     desk.arch.dispatch(Plain::<GAPS, VARIES, OWES>(crew))
 }
 
 /// What [`step_shelf`] is given.
-struct Crew<'b, 's> {
+struct Crew<'b, 's, 'o> {
     market: &'b Dataset,
     rules: Whose<'b>,
     shelf: &'b mut ShelfMut<'s>,
     orders: Orders<'b>,
     growths: &'b mut Growths,
-    observed: Option<Observed<'b>>,
+    observed: Option<&'b mut Observed<'o>>,
     spare: &'b mut Spare,
 }
 
 /// The features of a step are those of [`Terms::fill`].
-struct Plain<'b, 's, const GAPS: bool, const VARIES: bool, const OWES: bool>(Crew<'b, 's>);
+struct Plain<'b, 's, 'o, const GAPS: bool, const VARIES: bool, const OWES: bool>(Crew<'b, 's, 'o>);
 
 /// What the fills of eight accounts came to.
 ///
 /// Of each sum the contract's lanes, account by account.
 type Sheet = Totals<[Block; LANES]>;
 
-impl<const GAPS: bool, const VARIES: bool, const OWES: bool> WithSimd for Plain<'_, '_, GAPS, VARIES, OWES> {
+impl<const GAPS: bool, const VARIES: bool, const OWES: bool> WithSimd for Plain<'_, '_, '_, GAPS, VARIES, OWES> {
     type Output = u8;
 
     // No closure here holds a vector: it would be a call, and compiled for the least of machines.
@@ -144,7 +144,7 @@ impl<const GAPS: bool, const VARIES: bool, const OWES: bool> WithSimd for Plain<
     }
 }
 
-impl<const GAPS: bool, const VARIES: bool, const OWES: bool> Plain<'_, '_, GAPS, VARIES, OWES> {
+impl<const GAPS: bool, const VARIES: bool, const OWES: bool> Plain<'_, '_, '_, GAPS, VARIES, OWES> {
     /// Trades one account and leaves what came of it in the room that is spare.
     ///
     /// Returns its bit, if its orders can be filled whole.

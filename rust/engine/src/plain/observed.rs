@@ -26,7 +26,7 @@ pub struct Observed<'a> {
 
 /// What rows hold of earlier turns.
 ///
-/// Each turn begins some bars further on in memory than the one before.
+/// Each turn begins [`Slid::BARS`] further on in memory than the one before.
 /// Where an account was carried on by as many bars since the turn before, only those are missing.
 #[derive(Debug)]
 pub struct Slid<'a> {
@@ -34,24 +34,50 @@ pub struct Slid<'a> {
     pub written: &'a mut [u64],
     /// This turn.
     pub turn: u32,
-    /// Bars from turn to turn.
-    pub n_bars: u32,
 }
 
 impl Slid<'_> {
+    /// Bars from turn to turn.
+    pub const BARS: usize = 2;
+
     /// Where nothing was written: no turn and bar, and a turn more still fits.
     pub const NOTHING: u64 = u64::MAX / 2;
+
+    const TURN: u64 = 1 << 32;
 
     /// Returns how many of the last bars a row lacks, of at most `lookback`.
     ///
     /// It is the row of an account that is at `bar`, and counts as written from then on.
     #[inline(always)]
     pub fn lack(&mut self, account: usize, bar: usize, lookback: usize) -> usize {
-        let at = |turn: u32, bar: u64| u64::from(turn) << 32 | bar;
-        let now = at(self.turn, bar as u64);
+        let now = self.now(bar);
         let before = std::mem::replace(&mut self.written[account], now);
-        let follows = before + at(1, self.n_bars.into()) == now;
-        if follows { lookback.min(self.n_bars as usize) } else { lookback }
+        if Self::follows(before, now) { lookback.min(Self::BARS) } else { lookback }
+    }
+
+    /// Returns whether eight rows lack no more than [`Slid::BARS`], and count as written then.
+    ///
+    /// The accounts are at `bars`.
+    #[inline(always)]
+    fn all_follow(&mut self, bars: &[usize; LANES]) -> bool {
+        let Some(written) = self.written.first_chunk::<LANES>() else { return false };
+        let now = bars.map(|bar| self.now(bar));
+        // Without a way out of the loop it runs over vectors.
+        let follow = written.iter().zip(&now).fold(true, |all, (before, now)| all & Self::follows(*before, *now));
+        if follow {
+            self.written[..LANES].copy_from_slice(&now);
+        }
+        follow
+    }
+
+    #[inline(always)]
+    fn now(&self, bar: usize) -> u64 {
+        u64::from(self.turn) * Self::TURN | bar as u64
+    }
+
+    #[inline(always)]
+    fn follows(before: u64, now: u64) -> bool {
+        before + (Self::TURN + Self::BARS as u64) == now
     }
 }
 
@@ -104,15 +130,19 @@ impl Observed<'_> {
         let (returns, width, row_len) = (self.returns, self.width, self.width + n_symbols + 1);
         // Two loops, for one that asks each time takes longer either way.
         if let Some(slid) = &mut self.slid {
-            let lookback = width / n_symbols;
+            let (lookback, now) = (width / n_symbols, bars.map(|bar| bar + 1));
+            if n_symbols == N && which == u8::MAX && lookback >= Slid::BARS && slid.all_follow(&now) {
+                self.slide(bars, told);
+                return;
+            }
             for (account, bar) in bars.iter().enumerate().filter(|(account, _)| which >> account & 1 == 1) {
                 let (window, shown) = self.rows[account * self.stride..][..row_len].split_at_mut(width);
-                let (lack, n_known) = (slid.lack(account, bar + 1, lookback), (bar + 2) * n_symbols);
-                if lack == lookback {
-                    show_returns(simd, returns, n_known, window);
+                let lack = slid.lack(account, bar + 1, lookback);
+                if n_symbols == N && lack == Slid::BARS {
+                    let new = &returns.as_chunks::<N>().0[bar + 2 - Slid::BARS..][..Slid::BARS];
+                    window[width - Slid::BARS * N..].copy_from_slice(new.as_flattened());
                 } else {
-                    let n_new = lack * n_symbols;
-                    window[width - n_new..].copy_from_slice(&returns[n_known - n_new..n_known]);
+                    show_returns(simd, returns, (bar + 2) * n_symbols, &mut window[width - lack * n_symbols..]);
                 }
                 told.show(account, shown);
             }
@@ -132,6 +162,21 @@ impl Observed<'_> {
             if width > 0 {
                 show_returns(simd, returns, (bar + 2) * n_symbols, window);
             }
+            told.show(account, shown);
+        }
+    }
+
+    /// Writes the last [`Slid::BARS`] of `N` symbols, weights and cash of eight accounts.
+    ///
+    /// All of a length that is known here: most of a step's windows are written so.
+    #[inline(always)]
+    fn slide<const N: usize>(&mut self, bars: &[usize; LANES], told: &Shown<N>) {
+        let (returns, end) = (self.returns.as_chunks::<N>().0, self.width - Slid::BARS * N);
+        for (account, bar) in bars.iter().enumerate() {
+            // One check of a row's length, and none of the parts'.
+            let row = &mut self.rows[account * self.stride + end..][..(Slid::BARS + 1) * N + 1];
+            let (new, shown) = row.split_at_mut(Slid::BARS * N);
+            new.copy_from_slice(returns[bar + 2 - Slid::BARS..][..Slid::BARS].as_flattened());
             told.show(account, shown);
         }
     }

@@ -63,8 +63,9 @@ fn take<'a, T>(slice: &mut &'a mut [T], n: usize) -> &'a mut [T] {
 #[inline]
 fn copy_first<T: Copy>(to: &mut [T], n: usize, from: &[T; LANES]) {
     match to.first_chunk_mut() {
-        // Eight of them are one move, and no call.
+        // Eight of them are one move, and one is: no call.
         Some(to) if n == LANES => *to = *from,
+        _ if n == 1 => to[0] = from[0],
         _ => copy_fewer(&mut to[..n], from),
     }
 }

@@ -210,9 +210,10 @@ impl<'a> Share<'a> {
         self.hold(orders, stride, |place, symbol| shelf.weight(place, symbol));
         let asked = Orders { weights: orders, which, vacant: 0 };
         let lookback = self.settings.lookback;
-        let observed = if self.bypasses { None } else { self.seen.observed(first, stories.len(), market, lookback) };
+        let mut observed =
+            if self.bypasses { None } else { self.seen.observed(first, stories.len(), market, lookback) };
         let is_seen = observed.is_some();
-        let (told, tools) = ((&mut growths, observed), (&mut seat.spare, &seat.desk));
+        let (told, tools) = ((&mut growths, observed.as_mut()), (&mut seat.spare, &seat.desk));
         let stepped = step_shelf(market.data(), crew.whose(self.rules), shelf, asked, told, tools);
         let rewards = self.rewards(stepped, &growths, |place| shelf.nav(place), stories, &seat.desk);
         let bars = std::array::from_fn(|place| if place < shelf.n_accounts() { shelf.bar(place) } else { 0 });
@@ -291,13 +292,13 @@ impl<'a> Share<'a> {
         let n_lanes = crew.all.count_ones() as usize;
         self.hold(orders, self.stride(), |place, symbol| pack.weight(place, symbol));
         let lookback = self.settings.lookback;
-        let observed = if self.bypasses {
+        let mut observed = if self.bypasses {
             Some(observed(&mut seat.rows, n_lanes, market, lookback))
         } else {
             self.seen.observed(first, n_lanes, market, lookback)
         };
         let orders = Orders { weights: orders, which: crew.kin & !crew.done(), vacant: !crew.all };
-        step_pack(market.data(), crew.whose(self.rules), pack, orders, (growths, observed), &seat.desk)
+        step_pack(market.data(), crew.whose(self.rules), pack, orders, (growths, observed.as_mut()), &seat.desk)
     }
 
     /// Returns what the steps made side by side are worth.

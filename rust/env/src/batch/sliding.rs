@@ -11,7 +11,7 @@ use crate::batch::market::Market;
 
 /// What an array holds of the windows of a batch.
 ///
-/// Two arrays are written by turns, so that each turn of one begins [`Strip::BARS`] after that before.
+/// Two arrays are written by turns, so that each turn of one begins [`Slid::BARS`] after that before.
 #[derive(Clone, Debug)]
 pub struct Strip {
     /// The batch that it was made for: no other has the same markets in the same lanes.
@@ -53,9 +53,6 @@ pub(super) struct Lines {
 }
 
 impl Strip {
-    /// Bars from turn to turn.
-    pub const BARS: usize = 2;
-
     /// Returns what an array holds that was never written.
     #[must_use]
     pub fn new(batch: &Batch) -> Self {
@@ -72,13 +69,13 @@ impl Strip {
     /// Returns how many turns it takes to come to the end of a row.
     #[must_use]
     pub fn n_turns(&self) -> usize {
-        self.lookback / Self::BARS + 1
+        self.lookback / Slid::BARS + 1
     }
 
     /// Returns where the observation of a turn begins in a row.
     #[must_use]
     pub fn begin(&self, turn: usize) -> usize {
-        turn * Self::BARS * self.n_symbols
+        turn * Slid::BARS * self.n_symbols
     }
 
     /// Returns where the observations of a turn are to be written.
@@ -98,7 +95,7 @@ impl Strip {
             array.len() == stride * self.written.len() && turn < self.n_turns(),
             "a row a lane, and a turn of these"
         );
-        let slid = Slid { written: &mut self.written, turn: turn as u32, n_bars: Self::BARS as u32 };
+        let slid = Slid { written: &mut self.written, turn: turn as u32 };
         Sliding { rows: array, batch: self.batch, places: Places { stride, begin, slid } }
     }
 }
@@ -148,7 +145,7 @@ impl<'a> Sliding<'a> {
             return;
         }
         let end = market.flat_len(lookback);
-        let from = end - (Strip::BARS.min(lookback) + 1) * market.data().n_symbols() - 1;
+        let from = end - (Slid::BARS.min(lookback) + 1) * market.data().n_symbols() - 1;
         for row in self.rows.chunks_exact(*stride).skip(first).take(n) {
             prefetch(&row[begin + from..begin + end]);
         }
