@@ -6,12 +6,15 @@
 #[inline]
 pub fn prefetch<T>(numbers: &[T]) {
     #[cfg(target_arch = "x86_64")]
-    for line in numbers.chunks((64 / size_of::<T>()).max(1)) {
-        x86::prefetch(line);
+    {
+        let lines = numbers.chunks_exact((64 / size_of::<T>()).max(1));
+        // What is left, and the line of the last number, where they begin within one.
+        x86::prefetch(lines.remainder());
+        x86::prefetch(&numbers[numbers.len().saturating_sub(1)..]);
+        for line in lines {
+            x86::prefetch(line);
+        }
     }
-    // The line of the last number, where they begin within one.
-    #[cfg(target_arch = "x86_64")]
-    x86::prefetch(&numbers[numbers.len().saturating_sub(1)..]);
     #[cfg(not(target_arch = "x86_64"))]
     let _ = numbers;
 }

@@ -70,6 +70,13 @@ impl<S: Simd> Vector<S> {
         Self::new(self.simd, self.simd.or_f64s(self.value, sign))
     }
 
+    /// Returns this times the sign of `other`, plus or minus one.
+    #[inline(always)]
+    pub(crate) fn along(self, other: Self) -> Self {
+        let sign = self.simd.and_f64s(self.simd.splat_f64s(-0.0), other.value);
+        Self::new(self.simd, self.simd.xor_f64s(self.value, sign))
+    }
+
     #[inline(always)]
     pub(crate) fn exceeds(self, other: Self) -> Mask<S> {
         Mask { simd: self.simd, value: self.simd.greater_than_f64s(self.value, other.value) }

@@ -177,6 +177,7 @@ fn cut<S: Simd, const N: usize>(
         misfit = misfit.or(cut.lost).or(cut.odd);
     }
     let (added, kept) = (total(zero, &added), total(zero, &kept));
+    misfit = misfit.or(terms.refuses(added, kept));
     let (scale, exceeds) = dues.scale(simd, added, kept);
     let scaled = exceeds.and(added.exceeds(zero));
     if scaled.any() {

@@ -42,7 +42,7 @@ pub(crate) struct Cut<S: Simd> {
     pub(crate) kept: Vector<S>,
     /// Where the limit took something away.
     pub(crate) lost: Mask<S>,
-    /// Where the order has to be refused.
+    /// Where the order has to be refused, if not for its size: see [`Terms::refuses`].
     pub(crate) odd: Mask<S>,
 }
 
@@ -107,7 +107,7 @@ impl<S: Simd> Terms<S> {
     /// A hold is the weight that is already there.
     #[inline(always)]
     pub(crate) fn cut(&self, order: Vector<S>, holds: Vector<S>) -> Cut<S> {
-        let odd = order.abs().exceeds(self.highest).or(self.lowest.exceeds(order));
+        let odd = self.lowest.exceeds(order);
         let weight = order.is_number().select(order, holds);
         let base = self.same_side(weight, holds);
         let cap = base.or_more(self.max_weight);
@@ -115,6 +115,14 @@ impl<S: Simd> Terms<S> {
         let size = cap.or_less(asked);
         let kept = base.or_less(size);
         Cut { target: size.signed_as(weight), added: size - kept, kept, lost: asked.exceeds(size), odd }
+    }
+
+    /// Returns where an order may have to be refused for its size.
+    ///
+    /// Of sums of what weights add and keep: no weight that was not cut is larger than the sum that it is part of.
+    #[inline(always)]
+    pub(crate) fn refuses(&self, added: Vector<S>, kept: Vector<S>) -> Mask<S> {
+        (added + kept).exceeds(self.highest)
     }
 
     /// Step 4: scales the part of a weight that is not held already.
@@ -130,9 +138,7 @@ impl<S: Simd> Terms<S> {
     /// It is |holds| where `holds` has the sign of `weight`, else 0.
     #[inline(always)]
     fn same_side(&self, weight: Vector<S>, holds: Vector<S>) -> Vector<S> {
-        // Times plus or minus one is exact.
-        let along = holds * self.one.signed_as(weight);
-        along.or_more(self.zero)
+        holds.along(weight).or_more(self.zero)
     }
 
     /// Steps 5 to 13: sizes an order, fills it and marks what is held.
@@ -169,7 +175,7 @@ impl<S: Simd> Terms<S> {
             misfit = misfit.or((slippage + impact).reaches(self.max_cost).and(trades));
         }
         let fill_price = price * (self.one + (slippage + impact).signed_as(sized));
-        let shares = held + sized;
+        let (flow, shares) = (sized * fill_price, held + sized);
         let (mut short, mut gross) = (zero, zero);
         if OWES {
             short = (-shares).or_more(zero) * price;
@@ -178,8 +184,9 @@ impl<S: Simd> Terms<S> {
         Fill {
             shares,
             mark: close,
-            flow: sized * fill_price,
-            traded: size * fill_price,
+            flow,
+            // That of the size, to the bit: below `MAX_COST` no price turns its sign.
+            traded: flow.abs(),
             slipped: size * price * slippage,
             pushed: if VARIES { size * price * impact } else { zero },
             short,

@@ -125,6 +125,7 @@ impl<S: Simd, const ONE: bool> Trade<'_, S, ONE> {
             for (sum, of) in sums.iter_mut().zip(lanes) {
                 store(sum, lane, of);
             }
+            misfit = misfit.or(terms.refuses(added, kept));
             store(&mut sums[7], lane, added);
             store(&mut sums[8], lane, kept);
             lane += 1;

@@ -55,10 +55,10 @@ pub struct Settings {
 impl Settings {
     /// Fewer cells are stepped in less time than it takes to wake a thread.
     pub const CELLS_A_THREAD: usize = 4096;
-    /// Four MiB are more than a core's own cache.
+    /// Eight MiB are several times a core's own cache.
     ///
     /// They are about what it can count on of one that it shares with others.
-    pub const BYPASS_LEN: usize = 1 << 20;
+    pub const BYPASS_LEN: usize = 1 << 21;
 }
 
 /// A batch that could not be made or stepped; no lane has moved.
