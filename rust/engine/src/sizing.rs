@@ -142,7 +142,7 @@ pub(crate) fn cut<S: Simd, const ONE: bool>(
             kept = kept + cut.kept;
             added = added + cut.added;
             lost = lost.or(cut.lost);
-            odd = odd.or(cut.odd);
+            odd = odd.or(terms.odd(orders.get(i)));
             i += layout.per_block;
         }
         for (sum, of) in sums.iter_mut().zip([added, kept]) {

@@ -174,10 +174,10 @@ fn cut<S: Simd, const N: usize>(
     for symbol in 0..N {
         let cut = terms.cut(asked[symbol], held[symbol]);
         (weights[symbol], added[symbol], kept[symbol]) = (cut.target, cut.added, cut.kept);
-        misfit = misfit.or(cut.lost).or(cut.odd);
+        misfit = misfit.or(cut.lost).or(terms.low(asked[symbol]));
     }
     let (added, kept) = (total(zero, &added), total(zero, &kept));
-    misfit = misfit.or(terms.refuses(added, kept));
+    misfit = misfit.or(terms.high(added, kept));
     let (scale, exceeds) = dues.scale(simd, added, kept);
     let scaled = exceeds.and(added.exceeds(zero));
     if scaled.any() {

@@ -72,7 +72,7 @@ impl Slid<'_> {
 
     #[inline(always)]
     fn now(&self, bar: usize) -> u64 {
-        u64::from(self.turn) * Self::TURN | bar as u64
+        u64::from(self.turn) * Self::TURN + bar as u64
     }
 
     #[inline(always)]
@@ -174,7 +174,7 @@ impl Observed<'_> {
         let (returns, end) = (self.returns.as_chunks::<N>().0, self.width - Slid::BARS * N);
         for (account, bar) in bars.iter().enumerate() {
             // One check of a row's length, and none of the parts'.
-            let row = &mut self.rows[account * self.stride + end..][..(Slid::BARS + 1) * N + 1];
+            let row = &mut self.rows[account * self.stride + end..][..=(Slid::BARS + 1) * N];
             let (new, shown) = row.split_at_mut(Slid::BARS * N);
             new.copy_from_slice(returns[bar + 2 - Slid::BARS..][..Slid::BARS].as_flattened());
             told.show(account, shown);

@@ -42,8 +42,6 @@ pub(crate) struct Cut<S: Simd> {
     pub(crate) kept: Vector<S>,
     /// Where the limit took something away.
     pub(crate) lost: Mask<S>,
-    /// Where the order has to be refused, if not for its size: see [`Terms::refuses`].
-    pub(crate) odd: Mask<S>,
 }
 
 /// What a fill is made from.
@@ -107,21 +105,32 @@ impl<S: Simd> Terms<S> {
     /// A hold is the weight that is already there.
     #[inline(always)]
     pub(crate) fn cut(&self, order: Vector<S>, holds: Vector<S>) -> Cut<S> {
-        let odd = self.lowest.exceeds(order);
         let weight = order.is_number().select(order, holds);
         let base = self.same_side(weight, holds);
         let cap = base.or_more(self.max_weight);
         let asked = weight.abs();
         let size = cap.or_less(asked);
         let kept = base.or_less(size);
-        Cut { target: size.signed_as(weight), added: size - kept, kept, lost: asked.exceeds(size), odd }
+        Cut { target: size.signed_as(weight), added: size - kept, kept, lost: asked.exceeds(size) }
     }
 
-    /// Returns where an order may have to be refused for its size.
-    ///
-    /// Of sums of what weights add and keep: no weight that was not cut is larger than the sum that it is part of.
+    /// Returns where an order is a short that is not allowed, or out of range.
     #[inline(always)]
-    pub(crate) fn refuses(&self, added: Vector<S>, kept: Vector<S>) -> Mask<S> {
+    pub(crate) fn odd(&self, order: Vector<S>) -> Mask<S> {
+        order.abs().exceeds(self.highest).or(self.low(order))
+    }
+
+    /// Returns where an order is a short that is not allowed.
+    #[inline(always)]
+    pub(crate) fn low(&self, order: Vector<S>) -> Mask<S> {
+        self.lowest.exceeds(order)
+    }
+
+    /// Returns where one of several orders may be out of range.
+    ///
+    /// Of sums of what they add and keep: one that was not cut is no larger than the sum that it is part of.
+    #[inline(always)]
+    pub(crate) fn high(&self, added: Vector<S>, kept: Vector<S>) -> Mask<S> {
         (added + kept).exceeds(self.highest)
     }
 

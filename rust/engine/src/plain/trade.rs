@@ -108,7 +108,7 @@ impl<S: Simd, const ONE: bool> Trade<'_, S, ONE> {
                     };
                 }
                 let fill = terms.fill::<GAPS, VARIES, OWES>(&order, depth);
-                misfit = misfit.or(cut.lost).or(cut.odd);
+                misfit = misfit.or(cut.lost).or(terms.low(order.asked));
                 misfit = if GAPS || VARIES { misfit.or(fill.misfit) } else { misfit };
                 let (slipped, pushed) = if TELLS { (fill.slipped, fill.pushed) } else { (terms.zero, terms.zero) };
                 let parts = [fill.flow, fill.traded, slipped, pushed, fill.short, fill.value, fill.gross];
@@ -125,7 +125,7 @@ impl<S: Simd, const ONE: bool> Trade<'_, S, ONE> {
             for (sum, of) in sums.iter_mut().zip(lanes) {
                 store(sum, lane, of);
             }
-            misfit = misfit.or(terms.refuses(added, kept));
+            misfit = misfit.or(terms.high(added, kept));
             store(&mut sums[7], lane, added);
             store(&mut sums[8], lane, kept);
             lane += 1;
