@@ -147,7 +147,7 @@ impl<const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool> Wit
 }
 
 impl<const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool> Group<'_, '_, N, GAPS, VARIES, OWES> {
-    /// Steps as many accounts as a vector has elements, of those that are asked for or vacant.
+    /// Steps as many accounts as a vector has elements.
     ///
     /// Returns of which the step is plain, a bit each. `bars` are those of all eight.
     #[inline(always)]

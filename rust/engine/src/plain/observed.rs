@@ -55,9 +55,9 @@ impl Slid<'_> {
         if Self::follows(before, now) { lookback.min(Self::BARS) } else { lookback }
     }
 
-    /// Returns whether eight rows lack no more than [`Slid::BARS`], and count as written then.
+    /// Returns whether eight rows lack no more than [`Slid::BARS`].
     ///
-    /// The accounts are at `bars`.
+    /// They are those of accounts at `bars`, and count as written then.
     #[inline(always)]
     fn all_follow(&mut self, bars: &[usize; LANES]) -> bool {
         let Some(written) = self.written.first_chunk::<LANES>() else { return false };
@@ -166,9 +166,9 @@ impl Observed<'_> {
         }
     }
 
-    /// Writes the last [`Slid::BARS`] of `N` symbols, weights and cash of eight accounts.
+    /// Writes the last [`Slid::BARS`], weights and cash of eight accounts.
     ///
-    /// All of a length that is known here: most of a step's windows are written so.
+    /// They have `N` symbols, so that all is of a length that is known here: most windows are written so.
     #[inline(always)]
     fn slide<const N: usize>(&mut self, bars: &[usize; LANES], told: &Shown<N>) {
         let (returns, end) = (self.returns.as_chunks::<N>().0, self.width - Slid::BARS * N);
