@@ -1,7 +1,8 @@
 //! Markets at the edges of what the contract accepts: answers or refusals only.
 
 use openoutcry_engine::{
-    Book, Columns, CostModel, Dataset, Desk, Detail, Event, FillKey, Limits, Rules, UnfilledReason, step_once,
+    Book, Columns, CostModel, Dataset, Desk, Detail, Event, FillKey, Limits, MAX_ABS_WEIGHT, RefusalReason, Rules,
+    UnfilledReason, step_once,
 };
 
 fn date(bar: usize) -> String {
@@ -99,4 +100,19 @@ fn the_smallest_window_has_one_decision() {
 fn a_printed_view_shows_nothing_of_the_data_behind_it() {
     let data = Dataset::new(one_symbol(vec![1.0, 1234.5])).unwrap();
     assert_eq!(format!("{:?}", data.as_of(0)), "AsOf { bar: 0, .. }");
+}
+
+#[test]
+fn an_order_beyond_its_range_by_a_rounding_is_refused_whatever_is_held() {
+    let (data, rules) = (Dataset::new(one_symbol(vec![1.0, 1.0, 1.5])).unwrap(), rules(CostModel::zero()));
+    let refused = |weight| Event::Refused { symbol: 0, weight, reason: RefusalReason::WeightOutOfRange };
+    for k in 0..1000 {
+        let (held, weight) = (1.0 + f64::EPSILON * f64::from(k), MAX_ABS_WEIGHT.next_up());
+        for detail in [Detail::Full, Detail::Money, Detail::Growth] {
+            let (mut book, mut desk) = (Book::new(&data, 0), Desk::new(1, detail));
+            step_once(&data, &rules, &mut book, &[held], &mut desk).unwrap();
+            let stepped = step_once(&data, &rules, &mut book, &[weight], &mut desk).unwrap();
+            assert_eq!((stepped.turnover, desk.events()), (0.0, &[refused(weight)][..]), "of {held}, {detail:?}");
+        }
+    }
 }

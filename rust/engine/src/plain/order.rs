@@ -128,10 +128,11 @@ impl<S: Simd> Terms<S> {
 
     /// Returns where one of several orders may be out of range.
     ///
-    /// Of sums of what they add and keep: one that was not cut is no larger than the sum that it is part of.
+    /// Of sums of what they add and keep: but for roundings, which what is left of the range has room for, one that was
+    /// not cut is no larger than the sum that it is part of.
     #[inline(always)]
     pub(crate) fn high(&self, added: Vector<S>, kept: Vector<S>) -> Mask<S> {
-        (added + kept).exceeds(self.highest)
+        (added + kept).exceeds(Vector::splat(self.simd, 0.99 * MAX_ABS_WEIGHT))
     }
 
     /// Step 4: scales the part of a weight that is not held already.
