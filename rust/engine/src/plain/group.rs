@@ -40,6 +40,14 @@ impl Orders<'_> {
     pub fn stride(n_symbols: usize) -> usize {
         if n_symbols <= QUAD { QUAD } else { n_symbols.next_multiple_of(LANES) }
     }
+
+    /// Returns the places that are stepped, a bit each.
+    ///
+    /// Also those of no account.
+    #[inline(always)]
+    fn asked_for(&self) -> u8 {
+        self.which | self.vacant
+    }
 }
 
 /// What the steps of eight accounts came to.
@@ -123,12 +131,11 @@ impl<const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool> Wit
 
     #[inline(always)]
     fn with_simd<S: Simd>(mut self, simd: S) -> u8 {
-        let Orders { which, vacant, .. } = self.orders;
-        let asked_for = which | vacant;
+        let (which, asked_for) = (self.orders.which, self.orders.asked_for());
         let bars = if asked_for == u8::MAX { self.pack.bars } else { bars_of(asked_for, &self.pack.bars) };
         let (mut stepped, mut shown) = (0, Shown::new());
         if S::F64_LANES == LANES {
-            // No loop of one round, out of which the compiler takes all that some rounds may need.
+            // A loop of one round would first do what only some markets need: the compiler takes it out of loops.
             stepped = self.step_part(Part { simd, index: 0 }, &bars, &mut shown);
         } else {
             for index in 0..LANES / S::F64_LANES {
@@ -152,10 +159,10 @@ impl<const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool> Gro
     /// Returns of which the step is plain, a bit each. `bars` are those of all eight.
     #[inline(always)]
     fn step_part<S: Simd>(&mut self, part: Part<S>, bars: &[usize; LANES], shown: &mut Shown<N>) -> u8 {
-        let Self { market, rules, pack, orders: Orders { weights, which, vacant }, told: (growths, _) } = self;
+        let Self { market, rules, pack, orders, told: (growths, _) } = self;
         let (simd, index) = (part.simd, part.index);
-        let weights: &[[f64; N]; LANES] = weights.as_chunks().0.first_chunk().expect("eight accounts");
-        if *which >> (index * S::F64_LANES) & (u8::MAX >> (LANES - S::F64_LANES)) == 0 {
+        let weights: &[[f64; N]; LANES] = orders.weights.as_chunks().0.first_chunk().expect("eight accounts");
+        if orders.which >> (index * S::F64_LANES) & (u8::MAX >> (LANES - S::F64_LANES)) == 0 {
             return 0;
         }
         let (numbers, tape) = (rules.numbers(simd, index), Tape::new(market, *rules));
@@ -169,7 +176,7 @@ impl<const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool> Gro
             store(turnovers, index, after.settled.turnover);
         }
         part.show(&after, shown);
-        let asked_for = *which | *vacant;
+        let asked_for = orders.asked_for();
         if asked_for != u8::MAX {
             let idle = others(asked_for);
             after.misfit = after.misfit.or(part.vector(&idle).exceeds(rules.0.zero));
@@ -180,7 +187,7 @@ impl<const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool> Gro
 
 /// Returns the bars of `which`, a bit each, and 0 for the others.
 ///
-/// Apart, or it would be worked out where all are.
+/// Those may be at the last bar, and are shown the first two. Apart, or it would be worked out where all are.
 #[cold]
 #[inline(never)]
 fn bars_of(which: u8, bars: &[usize; LANES]) -> [usize; LANES] {

@@ -7,6 +7,7 @@
 
 mod abreast;
 mod account;
+mod copy;
 mod group;
 mod many;
 mod observed;

@@ -3,7 +3,7 @@
 use pulp::Simd;
 
 use crate::lanes::{Block, LANES};
-use crate::simd::copy;
+use crate::plain::copy::copy;
 
 /// Where what is seen of accounts goes: returns, weights held and cash.
 ///
@@ -131,6 +131,7 @@ impl Observed<'_> {
         // Two loops, for one that asks each time takes longer either way.
         if let Some(slid) = &mut self.slid {
             let (lookback, now) = (width / n_symbols, bars.map(|bar| bar + 1));
+            // A window of fewer bars than are new is written whole.
             if n_symbols == N && which == u8::MAX && lookback >= Slid::BARS && slid.all_follow(&now) {
                 self.slide(bars, told);
                 return;
@@ -138,11 +139,11 @@ impl Observed<'_> {
             for (account, bar) in bars.iter().enumerate().filter(|(account, _)| which >> account & 1 == 1) {
                 let (window, shown) = self.rows[account * self.stride..][..row_len].split_at_mut(width);
                 let lack = slid.lack(account, bar + 1, lookback);
+                let new = &mut window[width - lack * n_symbols..];
                 if n_symbols == N && lack == Slid::BARS {
-                    let new = &returns.as_chunks::<N>().0[bar + 2 - Slid::BARS..][..Slid::BARS];
-                    window[width - Slid::BARS * N..].copy_from_slice(new.as_flattened());
+                    show_new::<N>(returns, bar + 1, new);
                 } else {
-                    show_returns(simd, returns, (bar + 2) * n_symbols, &mut window[width - lack * n_symbols..]);
+                    show_returns(simd, returns, (bar + 2) * n_symbols, new);
                 }
                 told.show(account, shown);
             }
@@ -171,12 +172,12 @@ impl Observed<'_> {
     /// They have `N` symbols, so that all is of a length that is known here: most windows are written so.
     #[inline(always)]
     fn slide<const N: usize>(&mut self, bars: &[usize; LANES], told: &Shown<N>) {
-        let (returns, end) = (self.returns.as_chunks::<N>().0, self.width - Slid::BARS * N);
+        let end = self.width - Slid::BARS * N;
         for (account, bar) in bars.iter().enumerate() {
             // One check of a row's length, and none of the parts'.
             let row = &mut self.rows[account * self.stride + end..][..=(Slid::BARS + 1) * N];
             let (new, shown) = row.split_at_mut(Slid::BARS * N);
-            new.copy_from_slice(returns[bar + 2 - Slid::BARS..][..Slid::BARS].as_flattened());
+            show_new::<N>(self.returns, bar + 1, new);
             told.show(account, shown);
         }
     }
@@ -208,6 +209,13 @@ impl Observed<'_> {
         }
         *last = cash as f32;
     }
+}
+
+/// Writes the returns of the [`Slid::BARS`] up to `bar`, of `N` symbols each.
+#[inline(always)]
+fn show_new<const N: usize>(returns: &[f32], bar: usize, new: &mut [f32]) {
+    let bars = &returns.as_chunks::<N>().0[bar + 1 - Slid::BARS..][..Slid::BARS];
+    new.copy_from_slice(bars.as_flattened());
 }
 
 /// Writes the last returns of those that are known, oldest first.

@@ -128,11 +128,12 @@ impl<S: Simd> Terms<S> {
 
     /// Returns where one of several orders may be out of range.
     ///
-    /// Of sums of what they add and keep: but for roundings, which what is left of the range has room for, one that was
-    /// not cut is no larger than the sum that it is part of.
+    /// Of sums of what they add and keep. An order beyond the range that was not cut is in a sum of at least the range, to
+    /// a rounding, for which there is room. Where none is, only time is lost.
     #[inline(always)]
     pub(crate) fn high(&self, added: Vector<S>, kept: Vector<S>) -> Mask<S> {
-        (added + kept).exceeds(Vector::splat(self.simd, 0.99 * MAX_ABS_WEIGHT))
+        const SAFE: f64 = 0.99 * MAX_ABS_WEIGHT;
+        (added + kept).exceeds(Vector::splat(self.simd, SAFE))
     }
 
     /// Step 4: scales the part of a weight that is not held already.
@@ -195,7 +196,7 @@ impl<S: Simd> Terms<S> {
             shares,
             mark: close,
             flow,
-            // That of the size, to the bit: below `MAX_COST` no price turns its sign.
+            // That of the size, to the bit: no slippage turns the sign of a price.
             traded: flow.abs(),
             slipped: size * price * slippage,
             pushed: if VARIES { size * price * impact } else { zero },
