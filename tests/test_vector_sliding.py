@@ -13,7 +13,7 @@ from openoutcry import openoutcry_py as native
 from openoutcry.vector import OpenOutcryVectorEnv
 
 # Rows of a few lines; rows that are fetched ahead; many symbols; rows that go past the caches.
-SIZES = [(3, 4), (900, 4), (5, 30), (300, 100)]
+SIZES = [(3, 4), (900, 4), (5, 30), (520, 100)]
 
 
 def pair(lanes: int, n: int, **options: Any) -> tuple[OpenOutcryVectorEnv, OpenOutcryVectorEnv]:
