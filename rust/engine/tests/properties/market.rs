@@ -42,7 +42,7 @@ pub struct Case {
 
 /// Which rare things a market may hold.
 #[expect(clippy::struct_excessive_bools, reason = "each feature is there or not, in any combination")]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Features {
     pub opens: bool,
     pub volume: bool,

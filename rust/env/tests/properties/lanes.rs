@@ -5,12 +5,13 @@
 
 use std::sync::Arc;
 
-use openoutcry::batch::{Autoreset, Batch, Market, Outcome, Seen, Settings, Strip, Terms};
+use openoutcry::batch::{Autoreset, Batch, Market, Outcome, Seen, Settings, Terms};
 use openoutcry::{Reward, Windows};
 use proptest::prelude::*;
 
 use crate::market::{Case, cases, config};
 use crate::play::{LOOKBACK, backtest, window};
+use crate::strips::Strips;
 
 /// More than one group of eight, and some that are left over.
 const N_LANES: usize = 19;
@@ -36,36 +37,6 @@ fn batch(case: &Case, market: &Arc<Market>, terms: &[Terms], (n_threads, bypasse
     };
     let lanes: Vec<_> = (0..N_LANES).map(|lane| (0, terms[lane % terms.len()])).collect();
     Batch::new(vec![Arc::clone(market)], &lanes, settings, 0).expect("a valid batch")
-}
-
-/// Two arrays that windows slide along by turns; what was never written is NaN.
-struct Strips {
-    pair: [Strip; 2],
-    arrays: [Vec<f32>; 2],
-    step: usize,
-}
-
-impl Strips {
-    fn new(batch: &Batch) -> Self {
-        let strip = Strip::new(batch);
-        let array = vec![f32::NAN; batch.n_lanes() * strip.row_len()];
-        Self { pair: [strip.clone(), strip], arrays: [array.clone(), array], step: 0 }
-    }
-
-    /// Returns where the next observations go, `jump` turns further on than they would.
-    fn next(&mut self, jump: usize) -> Seen<'_> {
-        self.step += 1 + 2 * jump;
-        let (strip, array) = (&mut self.pair[self.step % 2], &mut self.arrays[self.step % 2]);
-        let turn = self.step / 2 % strip.n_turns();
-        Seen::Sliding(strip.seen(array, turn))
-    }
-
-    /// Returns what was written last, lane after lane.
-    fn shown(&self, len: usize) -> Vec<f32> {
-        let (strip, array) = (&self.pair[self.step % 2], &self.arrays[self.step % 2]);
-        let begin = strip.begin(self.step / 2 % strip.n_turns());
-        array.chunks(strip.row_len()).flat_map(|row| row[begin..begin + len].to_vec()).collect()
-    }
 }
 
 proptest! {

@@ -12,3 +12,5 @@ mod lanes;
 mod market;
 mod play;
 mod state;
+mod strips;
+mod twins;
