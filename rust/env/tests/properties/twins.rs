@@ -42,7 +42,7 @@ enum Size {
 struct Draw {
     cases: [Case; 2],
     terms: [Terms; 2],
-    /// Whether every third lane has the second market, and every third the second terms.
+    /// Whether each third lane has the other market, and each third other terms.
     mixes: [bool; 2],
     n_lanes: usize,
     lookback: usize,
@@ -96,7 +96,7 @@ fn draws() -> impl Strategy<Value = Draw> {
     )
 }
 
-/// Returns costs at the bound of slippage, none, or in half of the draws those of the case.
+/// Returns costs at the bound of slippage, none, or now and then the case's.
 fn costs() -> impl Strategy<Value = Option<CostModel>> {
     let zero = CostModel::zero();
     let bound = |slippage_bps, slippage_jitter| CostModel { slippage_bps, slippage_jitter, ..zero };
@@ -290,7 +290,9 @@ impl Screen {
         (0..n_lanes).map(told).collect()
     }
 
-    /// Returns what a lane was shown: its whole row, or of a cursor the account that ends it.
+    /// Returns what a lane was shown.
+    ///
+    /// Its whole row, or of a cursor the account that ends it.
     fn shown(&self, lane: usize, n_lanes: usize) -> &[f32] {
         let rows = if self.view == View::Cursor { &self.account } else { &self.flat };
         let len = rows.len() / n_lanes;
