@@ -78,6 +78,7 @@ fn limit(rules: &Rules, book: &Book, gross: &Gross, desk: &mut Desk) {
 }
 
 /// Gross weights: new and already held.
+#[derive(Default)]
 pub(crate) struct Gross {
     pub(crate) added: f64,
     pub(crate) kept: f64,
