@@ -1,7 +1,7 @@
 //! Steps lanes: what `scripts/instructions` counts.
 //!
-//! `lane_steps SYMBOLS simple|every LANES flat|sliding|alone|table STEPS`: a batch of lanes, as many environments of one
-//! lane, or as many backtests of tables of weights.
+//! `lane_steps SYMBOLS simple|every LANES flat|sliding|alone|table|tables STEPS`: a batch of lanes, as many environments
+//! of one lane, or as many backtests of a table of weights, one by one or all at once.
 
 use std::sync::Arc;
 
@@ -77,14 +77,18 @@ fn step_alone(data: Dataset, terms: Terms, n_lanes: usize, n_steps: usize) {
     }
 }
 
-fn run_tables(data: &Dataset, terms: Terms, n_lanes: usize, n_steps: usize) {
+fn run_tables(data: &Dataset, terms: Terms, n_lanes: usize, at_once: bool, n_steps: usize) {
     let window = Window { end: WINDOW.start + n_steps + 1, ..WINDOW };
     let backtest = Backtest::new(data, window, 1, terms.costs).expect("a window");
     let backtest = backtest.with_limits(terms.limits).expect("limits");
-    for row in weights(data.n_symbols(), n_lanes).chunks(data.n_symbols()) {
-        let run = backtest.run_orders(row.repeat(n_steps)).expect("a run");
-        println!("{:?}", run.nav.last());
-    }
+    let weights = weights(data.n_symbols(), n_lanes);
+    let tables = weights.chunks(data.n_symbols()).map(|row| row.repeat(n_steps));
+    let runs = if at_once {
+        backtest.run_tables(tables.collect())
+    } else {
+        tables.map(|table| backtest.run_orders(table)).collect()
+    };
+    println!("{:?}", runs.last().map(|run| run.as_ref().expect("a run").nav.last()));
 }
 
 fn main() {
@@ -98,7 +102,7 @@ fn main() {
     match way.as_str() {
         "flat" | "sliding" => step_batch(data, terms, n_lanes, way == "sliding", n_steps),
         "alone" => step_alone(data, terms, n_lanes, n_steps),
-        "table" => run_tables(&data, terms, n_lanes, n_steps),
-        _ => panic!("flat, sliding, alone or table is required; received {way:?}"),
+        "table" | "tables" => run_tables(&data, terms, n_lanes, way == "tables", n_steps),
+        _ => panic!("flat, sliding, alone, table or tables is required; received {way:?}"),
     }
 }
