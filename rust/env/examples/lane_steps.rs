@@ -1,6 +1,6 @@
 //! Steps lanes: what `scripts/instructions` counts.
 //!
-//! `lane_steps SYMBOLS simple|every LANES flat|sliding|alone|table|tables STEPS`: a batch of lanes, as many environments
+//! `lane_steps SYMBOLS simple|scaled|every LANES flat|sliding|alone|table|tables STEPS`: a batch of lanes, as many environments
 //! of one lane, or as many backtests of a table of weights, one by one or all at once.
 
 use std::sync::Arc;
@@ -14,6 +14,9 @@ fn terms(costs: &str) -> Terms {
     let fees = CostModel { fee_bps: 5.0, slippage_bps: 2.0, ..CostModel::zero() };
     if costs == "simple" {
         return Terms { costs: fees, limits: Limits { allow_short: false, ..Limits::default() } };
+    }
+    if costs == "scaled" {
+        return Terms { costs: fees, limits: Limits { max_gross: 0.2, ..Limits::default() } };
     }
     let limits = Limits { max_participation: Some(0.5), maintenance_margin: 0.1, ..Limits::default() };
     let costs = CostModel { impact_bps: 10.0, financing_bps: 100.0, cash_bps: 50.0, borrow_bps: 25.0, ..fees };
@@ -94,7 +97,7 @@ fn run_tables(data: &Dataset, terms: Terms, n_lanes: usize, at_once: bool, n_ste
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
     let [_, n_symbols, costs, n_lanes, way, n_steps] = arguments.as_slice() else {
-        panic!("SYMBOLS, simple or every, LANES, a way and STEPS are required; received {arguments:?}");
+        panic!("SYMBOLS, simple, scaled or every, LANES, a way and STEPS are required; received {arguments:?}");
     };
     let number = |text: &String| text.parse::<usize>().expect("a whole number");
     let (n_lanes, n_steps, terms) = (number(n_lanes), number(n_steps), terms(costs));

@@ -78,7 +78,7 @@ impl<const ONE: bool, const GAPS: bool, const VARIES: bool, const OWES: bool, co
         let trade = Trade { layout, terms: Terms::all(simd, rules), rows };
         let Desk { orders, shares, marks, .. } = desk;
         let (mut scale, mut gross) = (None, Gross::default());
-        // One call in a loop, and no closure: that would be compiled for the least of machines, each operation a call.
+        // One call in a loop: a closure called twice is not inlined, and so is compiled for the least of machines.
         let totals = loop {
             let room = (&mut shares[..], &mut marks[..]);
             let totals = trade.run::<GAPS, VARIES, OWES, TELLS>(orders, book.held(), room, scale)?;

@@ -1,13 +1,13 @@
 //! A lane of a batch is a book that is stepped alone, in full detail.
 //!
 //! Wider than the backtests of `lanes`: each autoreset with its last observation, two markets in a batch, orders beyond
-//! the range, slippage at its bound, and all that a lane may see.
+//! the range, slippage at its bound, and a cursor.
 
 use std::sync::Arc;
 
-use openoutcry::batch::{Autoreset, Batch, Market, Outcome, Seen, Settings, Terms};
+use openoutcry::batch::{Autoreset, Batch, BatchError, Market, Outcome, Seen, Settings, Terms};
 use openoutcry::{CostModel, FillKey, Limits, Reward, Window, Windows};
-use openoutcry_engine::{Book, Desk, Detail, Rules, step_once};
+use openoutcry_engine::{Book, Desk, Detail, Rules, StepError, step_once};
 use proptest::prelude::*;
 
 use crate::dice::Dice;
@@ -34,7 +34,7 @@ enum Size {
     Mixed,
     /// One in fifty is beyond the range by a rounding.
     Brink,
-    /// Sums of three or so are at the end of the range.
+    /// Sums of five or six are at the end of the range.
     Third,
 }
 
@@ -56,7 +56,7 @@ struct Draw {
 
 fn draws() -> impl Strategy<Value = Draw> {
     // As many as a part of a vector or a whole one has, fewer and more.
-    let n_symbols = prop::sample::select(vec![1, 2, 3, 4, 4, 4, 5, 7, 8, 8, 9]);
+    let n_symbols = prop::sample::select(vec![1, 2, 3, 4, 4, 4, 5, 7, 8, 8, 9, 17]);
     let markets = (cases(), cases(), n_symbols, any::<bool>());
     let terms = (costs(), limits(), limits(), any::<[bool; 2]>());
     let shape = (
@@ -75,7 +75,7 @@ fn draws() -> impl Strategy<Value = Draw> {
         |((case, other, n_symbols, plain), (costs, first, second, mixes), shape, way)| {
             let has = if plain { Features { opens: case.has.opens, ..Features::default() } } else { case.has };
             let costs = costs.map_or([case.costs, other.costs], |costs| [costs; 2]);
-            // Long enough for most windows to begin after the first bar.
+            // Long enough for some of what is seen to begin after the first bar.
             let n_bars = 8 + case.n_bars.max(other.n_bars);
             let case = Case { n_bars, n_symbols, has, costs: costs[0], ..case };
             let other = Case { n_bars, n_symbols, ..other };
@@ -267,6 +267,9 @@ impl Screen {
         let n_lanes = batch.n_lanes();
         let len = self.flat.len() / n_lanes;
         let ends_seen = batch.settings().autoreset == Autoreset::SameStep;
+        // What is not written now is not what was written before.
+        self.flat.fill(f32::NAN);
+        self.last.fill(f32::NAN);
         let mut rewards = vec![0.0; n_lanes];
         let mut flags = [(); 3].map(|()| vec![false; n_lanes]);
         let [terminated, truncated, reset] = &mut flags;
@@ -283,8 +286,9 @@ impl Screen {
         }
         let told = |lane: usize| {
             let [terminated, truncated, reset] = [flags[0][lane], flags[1][lane], flags[2][lane]];
-            let begins = ends_seen && (terminated || truncated);
-            let last = begins.then(|| bits(&self.last[lane * len..][..len]));
+            let last = &self.last[lane * len..][..len];
+            let is_written = last.iter().any(|number| !number.is_nan());
+            let last = is_written.then(|| bits(last));
             Told { reward: rewards[lane].to_bits(), terminated, truncated, reset, last }
         };
         (0..n_lanes).map(told).collect()
@@ -320,7 +324,9 @@ proptest! {
             let actions: Vec<f64> = orders.iter().map(|weight| if weight.is_nan() { 0.0 } else { *weight }).collect();
             let finished = draw.autoreset == Autoreset::Disabled && twins.iter().any(|twin| twin.is_done);
             if finished {
-                prop_assert!(batch.accept(&actions, Some(&hold)).is_err());
+                let refused = batch.accept(&actions, Some(&hold));
+                let is_over = matches!(refused, Err(BatchError::Lane { source: StepError::EpisodeOver, .. }));
+                prop_assert!(is_over, "{:?}", refused);
             }
             // Those that have to begin anew, and now and then some others.
             if finished || dice.chance(0.1, step, 0) {
