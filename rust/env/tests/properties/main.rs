@@ -5,6 +5,7 @@
 #[path = "../../../engine/tests/properties/dice.rs"]
 mod dice;
 mod doors;
+mod draws;
 mod extremes;
 mod future;
 mod lanes;

@@ -1,196 +1,20 @@
 //! A lane of a batch is a book that is stepped alone, in full detail.
 //!
-//! Wider than the backtests of `lanes`: each autoreset with its last observation, two markets in a batch, orders beyond
-//! the range, slippage at its bound, and a cursor.
+//! Wider than the backtests of `lanes`: each autoreset with its last observation, resets of some lanes, and a cursor.
 
 use std::sync::Arc;
 
-use openoutcry::batch::{Autoreset, Batch, BatchError, Market, Outcome, Seen, Settings, Terms};
-use openoutcry::{CostModel, FillKey, Limits, Reward, Window, Windows};
+use openoutcry::FillKey;
+use openoutcry::batch::{Autoreset, Batch, BatchError, Market, Outcome, Seen};
 use openoutcry_engine::{Book, Desk, Detail, Rules, StepError, step_once};
 use proptest::prelude::*;
 
 use crate::dice::Dice;
-use crate::market::{Case, Features, cases, config};
+use crate::draws::{Draw, SEED, View, draws};
+use crate::market::{Case, config};
 use crate::strips::Strips;
 
-const SEED: u64 = 7;
 const N_STEPS: usize = 30;
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum View {
-    Flat,
-    Sliding,
-    Cursor,
-}
-
-/// How large orders are.
-#[derive(Clone, Copy, Debug)]
-enum Size {
-    Usual,
-    /// At the ends of the range and beyond it.
-    Extreme,
-    /// In half of the steps usual, in the others some extreme.
-    Mixed,
-    /// One in fifty is beyond the range by a rounding.
-    Brink,
-    /// Sums of five or six are at the end of the range.
-    Third,
-}
-
-#[derive(Debug)]
-struct Draw {
-    cases: [Case; 2],
-    terms: [Terms; 2],
-    /// Whether each third lane has the other market, and each third other terms.
-    mixes: [bool; 2],
-    n_lanes: usize,
-    lookback: usize,
-    autoreset: Autoreset,
-    max_episode_steps: usize,
-    threads: (usize, bool),
-    view: View,
-    size: Size,
-    seed: u64,
-}
-
-fn draws() -> impl Strategy<Value = Draw> {
-    // As many as a part of a vector or a whole one has, fewer and more.
-    let n_symbols = prop::sample::select(vec![1, 2, 3, 4, 4, 4, 5, 7, 8, 8, 9, 17]);
-    let markets = (cases(), cases(), n_symbols, any::<bool>());
-    let terms = (costs(), limits(), limits(), any::<[bool; 2]>());
-    let shape = (
-        prop::sample::select(vec![1_usize, 3, 7, 8, 8, 9, 16, 17]),
-        prop::sample::select(vec![1_usize, 2, 3, 4, 5, 20]),
-        prop::sample::select(vec![Autoreset::NextStep, Autoreset::SameStep, Autoreset::Disabled]),
-        prop::sample::select(vec![1_usize, 2, 3, usize::MAX]),
-    );
-    let way = (
-        (1_usize..=2, any::<bool>()),
-        prop::sample::select(vec![View::Flat, View::Sliding, View::Cursor]),
-        prop::sample::select(vec![Size::Usual, Size::Extreme, Size::Mixed, Size::Brink, Size::Third]),
-        any::<u64>(),
-    );
-    (markets, terms, shape, way).prop_map(
-        |((case, other, n_symbols, plain), (costs, first, second, mixes), shape, way)| {
-            let has = if plain { Features { opens: case.has.opens, ..Features::default() } } else { case.has };
-            let costs = costs.map_or([case.costs, other.costs], |costs| [costs; 2]);
-            // Long enough for some of what is seen to begin after the first bar.
-            let n_bars = 8 + case.n_bars.max(other.n_bars);
-            let case = Case { n_bars, n_symbols, has, costs: costs[0], ..case };
-            let other = Case { n_bars, n_symbols, ..other };
-            Draw {
-                terms: [Terms { costs: costs[0], limits: first }, Terms { costs: costs[1], limits: second }],
-                cases: [case, other],
-                mixes,
-                n_lanes: shape.0,
-                lookback: shape.1,
-                autoreset: shape.2,
-                max_episode_steps: shape.3,
-                threads: way.0,
-                view: way.1,
-                size: way.2,
-                seed: way.3,
-            }
-        },
-    )
-}
-
-/// Returns costs at the bound of slippage, none, or now and then the case's.
-fn costs() -> impl Strategy<Value = Option<CostModel>> {
-    let zero = CostModel::zero();
-    let bound = |slippage_bps, slippage_jitter| CostModel { slippage_bps, slippage_jitter, ..zero };
-    let usual = CostModel { slippage_bps: 2.0, fee_bps: 1.0, cash_bps: 100.0, financing_bps: 300.0, ..zero };
-    prop_oneof![
-        4 => Just(None),
-        3 => Just(Some(zero)),
-        1 => Just(Some(usual)),
-        1 => Just(Some(bound(4990.0, 1.0))),
-        1 => Just(Some(CostModel { impact_bps: 1.0, ..bound(4999.0, 0.01) })),
-        1 => Just(Some(CostModel { fee_bps: 1.0, ..bound(4999.0, 0.0) })),
-        1 => Just(Some(bound(9999.0, 1.0))),
-    ]
-}
-
-fn limits() -> impl Strategy<Value = Limits> {
-    const NONE: f64 = f64::INFINITY;
-    let weight = prop::sample::select(vec![NONE, NONE, NONE, 100.0, 150.0, 99.0, 50.0, 1.0, 0.0]);
-    let gross = prop::sample::select(vec![NONE, NONE, NONE, 100.0, 200.0, 1.0, 0.0]);
-    let participation = prop::sample::select(vec![None, None, None, Some(1e3), Some(0.5)]);
-    let margin = prop::sample::select(vec![0.0, 0.0, 0.001]);
-    (weight, gross, any::<bool>(), participation, margin).prop_map(
-        |(max_weight, max_gross, allow_short, max_participation, maintenance_margin)| Limits {
-            max_weight,
-            max_gross,
-            allow_short,
-            max_participation,
-            maintenance_margin,
-        },
-    )
-}
-
-impl Draw {
-    /// Returns a lane's market and terms.
-    fn lane(&self, lane: usize) -> (usize, Terms) {
-        (usize::from(self.mixes[0] && lane % 3 == 1), self.terms[usize::from(self.mixes[1] && lane % 3 == 2)])
-    }
-
-    fn batch(&self, markets: &[Arc<Market>]) -> Batch {
-        let windows = self.cases.iter().map(|case| Windows::Fixed(Window { start: case.start, end: case.n_bars }));
-        let settings = Settings {
-            windows: windows.collect(),
-            autoreset: self.autoreset,
-            reward: Reward::Simple,
-            lookback: self.lookback,
-            no_trade_band: 0.0,
-            max_episode_steps: self.max_episode_steps,
-            n_threads: self.threads.0,
-            cells_a_thread: 1,
-            bypass_len: if self.threads.1 { 0 } else { usize::MAX },
-            seed: SEED,
-        };
-        let lanes: Vec<_> = (0..self.n_lanes).map(|lane| self.lane(lane)).collect();
-        Batch::new(markets.to_vec(), &lanes, settings, 0).expect("a valid batch")
-    }
-
-    fn twin<'a>(&self, lane: usize, markets: &'a [Arc<Market>]) -> Twin<'a> {
-        let (market, terms) = self.lane(lane);
-        let Case { start, n_bars, n_symbols, .. } = self.cases[market];
-        Twin {
-            market: &markets[market],
-            rules: Rules::new(terms.costs, terms.limits, FillKey::from_seed(SEED)).expect("valid rules"),
-            start,
-            last: start.saturating_add(self.max_episode_steps).min(n_bars - 1),
-            book: Book::new(markets[market].data(), start),
-            desk: Desk::new(n_symbols, Detail::Full),
-            is_done: false,
-        }
-    }
-
-    /// Returns what all lanes order at a step, NaN a hold.
-    fn orders(&self, step: usize) -> Vec<f64> {
-        let dice = Dice::new(self.seed, "twins");
-        let usual_step = dice.chance(0.5, step + 9000, 0);
-        let n_symbols = self.cases[0].n_symbols;
-        let order = |cell: usize| {
-            let (row, symbol) = (step * 100 + cell / n_symbols, cell % n_symbols);
-            match self.size {
-                Size::Extreme => dice.pick(&EXTREME, row, symbol),
-                Size::Mixed if !usual_step && dice.chance(0.3, row + 5000, symbol) => dice.pick(&EXTREME, row, symbol),
-                Size::Brink if dice.chance(0.02, row + 5000, symbol) => dice.pick(&[ABOVE, -ABOVE], row, symbol),
-                Size::Third => 35.0 * dice.uniform(row, symbol),
-                Size::Usual | Size::Mixed | Size::Brink => dice.pick(&USUAL, row, symbol),
-            }
-        };
-        (0..self.n_lanes * n_symbols).map(order).collect()
-    }
-}
-
-const USUAL: [f64; 10] = [0.3, 0.5, -0.0, 0.0, f64::NAN, f64::NAN, 1.0, -0.4, 5e-324, -5e-324];
-const ABOVE: f64 = 100.0_f64.next_up();
-const BELOW: f64 = 100.0_f64.next_down();
-const EXTREME: [f64; 14] =
-    [100.0, ABOVE, BELOW, 100.5, 150.0, 99.0, 50.0, 33.3, 60.0, 1e300, -100.0, -ABOVE, -150.0, 20.0];
 
 /// What a step of one lane says.
 #[derive(Debug, Default, PartialEq)]
@@ -214,7 +38,21 @@ struct Twin<'a> {
     is_done: bool,
 }
 
-impl Twin<'_> {
+impl<'a> Twin<'a> {
+    fn new(draw: &Draw, lane: usize, markets: &'a [Arc<Market>]) -> Self {
+        let (market, terms) = draw.lane(lane);
+        let Case { start, n_bars, n_symbols, .. } = draw.cases[market];
+        Self {
+            market: &markets[market],
+            rules: Rules::new(terms.costs, terms.limits, FillKey::from_seed(SEED)).expect("valid rules"),
+            start,
+            last: start.saturating_add(draw.max_episode_steps).min(n_bars - 1),
+            book: Book::new(markets[market].data(), start),
+            desk: Desk::new(n_symbols, Detail::Full),
+            is_done: false,
+        }
+    }
+
     fn restart(&mut self) {
         self.book.restart(self.market.data(), self.start);
         self.is_done = false;
@@ -315,7 +153,7 @@ proptest! {
     fn every_lane_has_the_bits_of_its_twin(draw in draws()) {
         let markets: Vec<_> = draw.cases.iter().map(|case| Arc::new(Market::new(Arc::new(case.dataset())))).collect();
         let mut batch = draw.batch(&markets);
-        let mut twins: Vec<_> = (0..draw.n_lanes).map(|lane| draw.twin(lane, &markets)).collect();
+        let mut twins: Vec<_> = (0..draw.n_lanes).map(|lane| Twin::new(&draw, lane, &markets)).collect();
         let mut screen = Screen::new(draw.view, &batch, markets[0].flat_len(draw.lookback));
         let (dice, jumps) = (Dice::new(draw.seed, "reset"), Dice::new(draw.seed, "jump"));
         for step in 0..N_STEPS {
