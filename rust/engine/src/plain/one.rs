@@ -77,21 +77,15 @@ impl<const ONE: bool, const GAPS: bool, const VARIES: bool, const OWES: bool, co
         let whose = Whose::all(rules);
         let trade = Trade { layout, terms: Terms::all(simd, rules), rows };
         let Desk { orders, shares, marks, .. } = desk;
-        let (mut scale, mut gross) = (None, Gross::default());
-        // One call in a loop: a closure called twice is not inlined, and so is compiled for the least of machines.
-        let totals = loop {
-            let room = (&mut shares[..], &mut marks[..]);
-            let totals = trade.run::<GAPS, VARIES, OWES, TELLS>(orders, book.held(), room, scale)?;
-            if scale.is_some() {
-                break totals;
-            }
-            (gross.added, gross.kept) = (lanes::total(&totals.added), lanes::total(&totals.kept));
-            scale = gross.scale(rules.limits().max_gross);
-            if scale.is_none() {
-                break totals;
-            }
-            // What came of the weights as they were is written over: nothing of it has left the desk.
-        };
+        let mut totals = trade.run::<GAPS, VARIES, OWES, TELLS>(orders, book.held(), (shares, marks), None)?;
+        let (added, kept) = (lanes::total(&totals.added), lanes::total(&totals.kept));
+        let gross = Gross { added, kept, is_cut: false, is_odd: false };
+        let scale = gross.scale(rules.limits().max_gross);
+        if scale.is_some() {
+            // What came of the weights as they were is written over: nothing of it has left the desk. Twice in words, since
+            // a closure called twice is not inlined, and so is compiled for the least of machines.
+            totals = trade.run::<GAPS, VARIES, OWES, TELLS>(orders, book.held(), (shares, marks), scale)?;
+        }
         let sums = totals.money.map(|lanes| lanes::total(&lanes));
         let one = Scalar::new();
         let value = |value| Vector::splat(one, value);
