@@ -25,7 +25,7 @@ from pathlib import Path
 
 import openoutcry as oo
 from openoutcry.cli.source import open_dataset
-from openoutcry.data import frozen
+from openoutcry.data.snapshots import snapshot_files
 from openoutcry.verifiers_env.conversation import Told, converse, outcome_in, row_of, said_in
 from openoutcry.verifiers_env.desk import Desk
 from openoutcry.verifiers_env.keeping import MARKETS, TOLD, Keeping, record_of
@@ -84,7 +84,7 @@ def episodes(
     for header in record.headers:
         kept = path.parent / MARKETS / f"{header['dataset.fingerprint']}.json"
         if kept.is_file():
-            known[header["dataset.fingerprint"]] = frozen.load(kept)
+            known[header["dataset.fingerprint"]] = snapshot_files.load(kept)
     missing = [name for header in record.headers if (name := header["dataset.fingerprint"]) not in known]
     if missing:
         raise ValueError(f"its market must be among `--data`; received none with the fingerprint {missing[0][:12]}")

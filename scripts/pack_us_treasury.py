@@ -12,7 +12,7 @@ import gzip
 import sys
 from pathlib import Path
 
-TARGET = Path(__file__).parents[1] / "python/openoutcry/data/us_treasury.csv.gz"
+TARGET = Path(__file__).parents[1] / "python/openoutcry/data/bundled/us_treasury.csv.gz"
 
 
 def main(table: Path) -> None:

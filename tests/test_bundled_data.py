@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import openoutcry as oo
-from openoutcry.data import ecb_fx, us_treasury
-from openoutcry.data.panel import FloatArray, Panel
+from openoutcry.data.bundled import ecb_fx, us_treasury
+from openoutcry.data.bundled.panel import FloatArray, Panel
 
 HERE = Path(ecb_fx.__file__).parent
 FX, FX_ALL = ecb_fx.panel(), ecb_fx.panel("all")

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from support import accepted, count, dataset_of
 
 import openoutcry as oo
-from openoutcry.data.diff import differences
-from openoutcry.data.readjusted import named, steps
+from openoutcry.data.snapshots.back_adjustment import named, steps
+from openoutcry.data.snapshots.snapshot_diff import differences
 
 pytestmark = pytest.mark.once
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from support import accepted, count, dataset_of, dates_of, names_of
 
 import openoutcry as oo
-from openoutcry.data import frozen
+from openoutcry.data.snapshots import snapshot_files
 
 pytestmark = pytest.mark.once
 
@@ -40,16 +40,16 @@ def test_any_market_comes_back_as_it_was(tmp_path_factory: pytest.TempPathFactor
     market = accepted(seed)[0]
     dataset = dataset_of(market, names_of(np.shape(market.close)[1]))
     folder = tmp_path_factory.mktemp("frozen")
-    path = frozen.freeze(dataset, folder, "made up")
+    path = snapshot_files.freeze(dataset, folder, "made up")
     assert path == folder / f"{dataset.fingerprint}.json"
-    back = frozen.load(path)
+    back = snapshot_files.load(path)
     assert (back, back.fingerprint) == (dataset, dataset.fingerprint)
 
 
 def test_every_lane_and_word_is_in_a_snapshot(tmp_path: Path) -> None:
     dataset = everything()
-    path = frozen.freeze(dataset, tmp_path / "new" / "folder", "a vendor, 2026")
-    back = frozen.load(path.with_suffix(".npz"))
+    path = snapshot_files.freeze(dataset, tmp_path / "new" / "folder", "a vendor, 2026")
+    back = snapshot_files.load(path.with_suffix(".npz"))
     assert back.fingerprint == dataset.fingerprint
     assert (back.name, back.notices) == (dataset.name, dataset.notices)
     assert (back.fundamentals, back.news) == (dataset.fundamentals, dataset.news)
@@ -67,7 +67,9 @@ def test_a_snapshot_is_the_same_bytes_every_time(tmp_path: Path) -> None:
     volume = np.array(everything().volume).view(np.uint64)
     volume[0, 1] = 0xFFF8000000000001
     other_nan = everything(volume=volume.view(np.float64))
-    paths = [frozen.freeze(each, tmp_path / name, "x") for each, name in ((everything(), "a"), (other_nan, "b"))]
+    paths = [
+        snapshot_files.freeze(each, tmp_path / name, "x") for each, name in ((everything(), "a"), (other_nan, "b"))
+    ]
     for suffix in (".json", ".npz"):
         assert len({path.with_suffix(suffix).read_bytes() for path in paths}) == 1
     text = paths[0].read_text(encoding="utf-8")
@@ -83,19 +85,19 @@ def test_a_snapshot_is_the_same_bytes_every_time(tmp_path: Path) -> None:
 
 
 def test_what_is_frozen_is_never_overwritten(tmp_path: Path) -> None:
-    path = frozen.freeze(everything(), tmp_path, "x")
+    path = snapshot_files.freeze(everything(), tmp_path, "x")
     before = {each: each.read_bytes() for each in tmp_path.iterdir()}
-    assert frozen.freeze(everything(), tmp_path, "x") == path
+    assert snapshot_files.freeze(everything(), tmp_path, "x") == path
     for change in ({"source": "y"}, {"name": "other"}):
         with pytest.raises(oo.OpenOutcryError, match="hold this very snapshot") as refused:
-            frozen.freeze(
+            snapshot_files.freeze(
                 everything(**{k: v for k, v in change.items() if k == "name"}), tmp_path, change.get("source", "x")
             )
         assert refused.value.slug == "argument_invalid"
     assert {each: each.read_bytes() for each in tmp_path.iterdir()} == before
     path.with_suffix(".npz").write_bytes(b"damaged")
     with pytest.raises(oo.OpenOutcryError, match="hold this very snapshot"):
-        frozen.freeze(everything(), tmp_path, "x")
+        snapshot_files.freeze(everything(), tmp_path, "x")
 
 
 def damaged(path: Path, change: Any) -> None:
@@ -117,15 +119,15 @@ def damaged(path: Path, change: Any) -> None:
     ],
 )  # fmt: skip
 def test_a_changed_manifest_is_refused(tmp_path: Path, change: Any, slug: str) -> None:
-    path = frozen.freeze(everything(), tmp_path, "x")
+    path = snapshot_files.freeze(everything(), tmp_path, "x")
     damaged(path, change)
     with pytest.raises(oo.OpenOutcryError) as refused:
-        frozen.load(path)
+        snapshot_files.load(path)
     assert refused.value.slug == slug
 
 
 def test_changed_numbers_are_refused(tmp_path: Path) -> None:
-    path = frozen.freeze(everything(), tmp_path, "x").with_suffix(".npz")
+    path = snapshot_files.freeze(everything(), tmp_path, "x").with_suffix(".npz")
     with np.load(path) as archive:
         numbers = dict(archive)
     other = numbers["close"].copy()
@@ -139,12 +141,12 @@ def test_changed_numbers_are_refused(tmp_path: Path) -> None:
         with path.open("wb") as file:
             np.savez(file, **changed)
         with pytest.raises(oo.OpenOutcryError) as refused:
-            frozen.load(path)
+            snapshot_files.load(path)
         assert refused.value.slug == slug
     for content in (b"", b"PK", b"text"):
         path.write_bytes(content)
         with pytest.raises(oo.OpenOutcryError, match="the numbers of a snapshot") as refused:
-            frozen.load(path)
+            snapshot_files.load(path)
         assert refused.value.slug == "field_unparsable"
 
 
@@ -178,4 +180,4 @@ def test_the_manifest_of_a_file_names_it_and_its_digest_but_no_folder(tmp_path: 
     manifest = json.loads(Path(written["manifest"]).read_text(encoding="utf-8"))
     assert re.fullmatch("prices.csv, SHA-256 [0-9a-f]{64}", manifest["source"])
     assert str(tmp_path) not in json.dumps(manifest)
-    assert frozen.load(written["manifest"]).periods_per_year == 12.0
+    assert snapshot_files.load(written["manifest"]).periods_per_year == 12.0

@@ -182,7 +182,7 @@ def test_importing_pulls_in_nothing_but_numpy(module: str, tmp_path: Path) -> No
         ("openoutcry.backtest", "try:\n    import polars\nexcept ImportError:\n    polars = None"),
         ("openoutcry.backtest", "import importlib\nimportlib.import_module('gymnasium')"),
         ("openoutcry.backtest", "from . import dataset"),
-        ("openoutcry.dataset", "import pyarrow"),
+        ("openoutcry.data.dataset", "import pyarrow"),
         ("openoutcry.report.charts", "from openoutcry.backtest import Run"),
         ("openoutcry.report.charts", "def f():\n    import matplotlib"),
         ("openoutcry.gym", "import torch"),
@@ -209,8 +209,8 @@ def test_a_planted_import_is_found(module: str, text: str) -> None:
 
 
 def test_an_allowed_import_is_not_found() -> None:
-    text = "import json\nimport numpy as np\nfrom openoutcry.window import Window\ndef f():\n    import pyarrow"
-    assert python_faults("openoutcry.dataset", text) == []
+    text = "import json\nimport numpy as np\nfrom openoutcry.data.window import Window\ndef f():\n    import pyarrow"
+    assert python_faults("openoutcry.data.dataset", text) == []
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from support import accepted, count, dataset_of, dates_of
 
 import openoutcry as oo
-from openoutcry import masking, reidentify
-from openoutcry.masking import LEVELS
+from openoutcry import reidentify
+from openoutcry.data import masking
+from openoutcry.data.masking import LEVELS
 
 pytestmark = pytest.mark.once
 

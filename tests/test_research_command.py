@@ -18,7 +18,7 @@ import pytest
 from commands import typed
 from research_markets import trending
 
-from openoutcry.data.frozen import freeze
+from openoutcry.data.snapshots.snapshot_files import freeze
 
 pytestmark = pytest.mark.once
 

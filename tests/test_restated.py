@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from support import count, dates_of
 
 import openoutcry as oo
-from openoutcry.data.lanes import Fundamental, Report, as_known, rebased, restatements
+from openoutcry.data.snapshots.restatements import Fundamental, Report, as_known, rebased, restatements
 
 pytestmark = pytest.mark.once
 

@@ -23,7 +23,7 @@ from rollouts import client, decisions, environment, episodes, facts, play, rows
 from support import dates_of
 
 from openoutcry import OpenOutcryError
-from openoutcry.data import frozen
+from openoutcry.data.snapshots import snapshot_files
 from openoutcry.record import RunRecord
 from openoutcry.verifiers_env import policies
 from openoutcry.verifiers_env.conversation import Told, outcome_in, said_in
@@ -135,7 +135,7 @@ def test_what_was_paid_is_what_the_record_is_paid(last: str, tmp_path: Path) -> 
     kept = facts(each)
     told = Told.from_json((tmp_path / "told" / Path(kept["record"]).name).read_text("utf-8"))
     answers = said_in(RunRecord.load(kept["record"]))[: kept["n_answers"]]
-    outcome = outcome_in(told, [frozen.load(path) for path in kept["markets"]], answers)
+    outcome = outcome_in(told, [snapshot_files.load(path) for path in kept["markets"]], answers)
     assert {name: told.terms.pay(name, outcome) for name in REWARDS} == scores(each)
 
 

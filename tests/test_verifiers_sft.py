@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import openoutcry as oo
-from openoutcry.data import frozen
+from openoutcry.data.snapshots import snapshot_files
 from openoutcry.verifiers_env.conversation import Told, converse, row_of, said_in
 from openoutcry.verifiers_env.desk import HOLD, Desk
 from openoutcry.verifiers_env.keeping import Keeping, record_of
@@ -45,7 +45,7 @@ def keep(folder: Path, told: Told, answers: list[str] | None = None, name: str =
 
 
 def snapshots(folder: Path, record: oo.RunRecord) -> list[oo.Dataset]:
-    return [frozen.load(folder / "markets" / f"{each['dataset.fingerprint']}.json") for each in record.headers]
+    return [snapshot_files.load(folder / "markets" / f"{each['dataset.fingerprint']}.json") for each in record.headers]
 
 
 def run(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:

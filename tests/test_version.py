@@ -13,7 +13,7 @@ from commands import typed
 from report_proofs import part_of, small_page
 
 import openoutcry as oo
-from openoutcry.data.universe import NAMES
+from openoutcry.data.bundled.universe import NAMES
 from openoutcry.report import has_engine
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -15,7 +15,8 @@ from openoutcry.openoutcry_py import CONTRACT_VERSION, CostModel, Limits, OpenOu
 if TYPE_CHECKING:
     from openoutcry import agents, data
     from openoutcry.backtest import Run, run_backtest
-    from openoutcry.dataset import Dataset
+    from openoutcry.data.dataset import Dataset
+    from openoutcry.data.window import Window
     from openoutcry.gym import OpenOutcryEnv
     from openoutcry.record import RunRecord
     from openoutcry.replaying import replay
@@ -23,14 +24,13 @@ if TYPE_CHECKING:
     from openoutcry.sweep import run_sweep
     from openoutcry.vector import OpenOutcryVectorEnv
     from openoutcry.verifiers_env import VerifiersEnv, VerifiersHarness, VerifiersTaskset
-    from openoutcry.window import Window
 
 __version__ = "0.1.0"
 
 # Where each name lives that is imported when first asked for: a program that only steps the native environment pays
 # for nothing else, and `import openoutcry` stays far below the time that numpy takes.
 _HOMES = {
-    "Dataset": "openoutcry.dataset",
+    "Dataset": "openoutcry.data.dataset",
     "OpenOutcryEnv": "openoutcry.gym",
     "OpenOutcryVectorEnv": "openoutcry.vector",
     "Run": "openoutcry.backtest",
@@ -39,7 +39,7 @@ _HOMES = {
     "VerifiersEnv": "openoutcry.verifiers_env",
     "VerifiersHarness": "openoutcry.verifiers_env",
     "VerifiersTaskset": "openoutcry.verifiers_env",
-    "Window": "openoutcry.window",
+    "Window": "openoutcry.data.window",
     "replay": "openoutcry.replaying",
     "run_backtest": "openoutcry.backtest",
     "run_sweep": "openoutcry.sweep",

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from openoutcry.agents import Agent, Answer, TextAgent
 from openoutcry.answers import decision_text
-from openoutcry.dataset import Dataset
+from openoutcry.data.dataset import Dataset
 from openoutcry.errors import tell
 
 Made = TypeVar("Made")

@@ -15,15 +15,15 @@ from openoutcry import openoutcry_py as native
 from openoutcry.agents import Agent, Baseline, TextAgent
 from openoutcry.arguments import is_truth, whole
 from openoutcry.asking import ask
-from openoutcry.columns import frozen
-from openoutcry.dataset import Dataset
+from openoutcry.data.columns import frozen
+from openoutcry.data.dataset import Dataset
+from openoutcry.data.window import Edge, Window
 from openoutcry.errors import refusal
 from openoutcry.line_sink import LineSink
 from openoutcry.openoutcry_py import CostModel, Limits
 from openoutcry.record import RunRecord
 from openoutcry.settings import settings_of
 from openoutcry.weights import table_of_weights
-from openoutcry.window import Edge, Window
 
 if TYPE_CHECKING:
     from openoutcry.picture import Picture
@@ -341,9 +341,9 @@ class Run:
             columns[kind] = np.concatenate([[0.0], values])
         for symbol, weights in zip(self.dataset.symbols, self.weights.T, strict=True):
             columns[f"weight_{symbol}"] = weights
-        from openoutcry import frames
+        from openoutcry.data import dataframes
 
-        return frames.frame_of(self.dates, columns)
+        return dataframes.frame_of(self.dates, columns)
 
     def plot(self) -> Picture:
         """Return a picture of NAV and drawdown beside buy-and-hold.

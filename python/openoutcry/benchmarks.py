@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
 from openoutcry.backtest import Run, run_backtest
-from openoutcry.dataset import Dataset
+from openoutcry.data.dataset import Dataset
 from openoutcry.openoutcry_py import CostModel, Limits
 from openoutcry.record import RunRecord
 from openoutcry.replaying import replay

@@ -9,9 +9,9 @@ from itertools import pairwise
 from openoutcry import agents
 from openoutcry.arguments import whole
 from openoutcry.backtest import Run, run_backtest
-from openoutcry.dataset import Dataset
+from openoutcry.data.dataset import Dataset
+from openoutcry.data.window import Window
 from openoutcry.openoutcry_py import DEFAULT_LOOKBACK, CostModel, Limits
-from openoutcry.window import Window
 
 
 @dataclass(frozen=True)

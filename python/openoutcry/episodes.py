@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from openoutcry import openoutcry_py as native
 from openoutcry.arguments import is_truth, whole
+from openoutcry.data.window import as_window
 from openoutcry.errors import refusal
-from openoutcry.window import as_window
 
 if TYPE_CHECKING:
-    from openoutcry.dataset import Dataset
+    from openoutcry.data.dataset import Dataset
 
 RANDOM = "random"
 SPLITS = ("train", "validation", "test")

@@ -19,7 +19,7 @@ from openoutcry import openoutcry_py as native
 from openoutcry.agents import Agent, Baseline
 from openoutcry.arguments import whole
 from openoutcry.backtest import name_of
-from openoutcry.dataset import Dataset
+from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.harness import Launcher, connect
 from openoutcry.harness.privacy import closed_to_others

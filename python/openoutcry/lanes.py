@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from gymnasium.vector import AutoresetMode
 
 from openoutcry.arguments import rules_of
-from openoutcry.dataset import Dataset
+from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.gym import limits_of, market_of
 from openoutcry.openoutcry_py import CostModel, Limits

@@ -14,7 +14,7 @@ from openoutcry import openoutcry_py as native
 from openoutcry.agents import buy_and_hold
 from openoutcry.backtest import Run, run_backtest
 from openoutcry.chance import fan_label, fan_of
-from openoutcry.data import frozen
+from openoutcry.data.snapshots import snapshot_files
 from openoutcry.evidence import calibration_of, rolling_of, skill_of
 from openoutcry.report import Provenance, RunView, render_run
 from openoutcry.report.charts import Line, drawdown_chart, equity_chart, standalone
@@ -149,7 +149,7 @@ def _replay_command(run: Run, origin: Origin) -> str:
     if origin.record is None or not (source := origin.source or _bundled_as(run)):
         return ""
     words = ["openoutcry", "replay", os.fspath(origin.record), "--data", source]
-    is_table = source.partition(":")[0] not in data.names() and Path(source).suffix not in frozen.SUFFIXES
+    is_table = source.partition(":")[0] not in data.names() and Path(source).suffix not in snapshot_files.SUFFIXES
     if is_table and run.dataset.periods_per_year != 252.0:
         words += ["--periods-per-year", f"{run.dataset.periods_per_year!r}"]
     return shlex.join(words)

@@ -18,9 +18,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from openoutcry import masking
 from openoutcry.arguments import is_whole, whole
-from openoutcry.dataset import Dataset
+from openoutcry.data import masking
+from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 
 Array = npt.NDArray[np.float64]

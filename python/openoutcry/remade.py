@@ -10,7 +10,7 @@ from math import inf
 
 from openoutcry.agents import Answer, TextAgent
 from openoutcry.backtest import Run, run_backtest
-from openoutcry.dataset import Dataset
+from openoutcry.data.dataset import Dataset
 from openoutcry.openoutcry_py import CostModel, Limits
 from openoutcry.record import RunRecord, fill_key_of
 

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from openoutcry.agents import Agent, Answer, TextAgent
 from openoutcry.backtest import run_backtest
-from openoutcry.dataset import Dataset
+from openoutcry.data.dataset import Dataset
 from openoutcry.errors import tell
 from openoutcry.harness import AgentError, Launcher, Supervised
 from openoutcry.harness.lockstep import Stopped

@@ -8,7 +8,7 @@ from typing import Any
 
 from openoutcry import openoutcry_py as native
 from openoutcry.arguments import seed_of, whole
-from openoutcry.dataset import Dataset
+from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 
 NAMES: tuple[str, ...] = tuple(native.SCENARIOS)

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
 from openoutcry.arguments import plain, text, whole
-from openoutcry.dataset import Dataset
+from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal, tell
 from openoutcry.openoutcry_py import CostModel, Limits, Submission, score_run
 from openoutcry.record import RunRecord

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from openoutcry import openoutcry_py as native
 from openoutcry.arguments import lookback_of, rules_of, seed_of
-from openoutcry.dataset import Dataset
+from openoutcry.data.dataset import Dataset
+from openoutcry.data.window import Edge, Window, as_window
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import CostModel, Limits
 from openoutcry.record import fill_key_of
-from openoutcry.window import Edge, Window, as_window
 
 
 def settings_of(

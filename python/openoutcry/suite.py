@@ -19,10 +19,10 @@ from typing import Any, TypeVar
 
 from openoutcry import openoutcry_py as native
 from openoutcry.arguments import is_whole, lookback_of, text, whole
+from openoutcry.data.window import Window, as_window
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import CostModel, Limits
 from openoutcry.scenario import Scenario, ScenarioSpec
-from openoutcry.window import Window, as_window
 
 DEFAULT = "default"
 """Name of the suite that ships with the package."""

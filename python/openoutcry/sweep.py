@@ -20,13 +20,13 @@ from openoutcry.answers import decision_text
 from openoutcry.arguments import whole
 from openoutcry.backtest import Run, Series, run_backtest
 from openoutcry.crew import Executor, Future, bar, crew, processors
-from openoutcry.dataset import Dataset
+from openoutcry.data.dataset import Dataset
+from openoutcry.data.window import Edge, Window
 from openoutcry.errors import refusal, tell
 from openoutcry.grid import Grid, Item, Params, Point, points_of
 from openoutcry.openoutcry_py import CostModel, Limits
 from openoutcry.settings import settings_of
 from openoutcry.weights import table_of_weights
-from openoutcry.window import Edge, Window
 
 # A block of runs should be long enough to hide what handing it over costs, and short enough to be handed out soon.
 _SHORT_BLOCK, _LONG_BLOCK, _MOST_RUNS = 0.02, 0.2, 64
@@ -122,14 +122,14 @@ class Sweep:
 
         An undefined metric is NaN. It is a pandas frame, or a polars one where pandas is not installed.
         """
-        from openoutcry import frames
+        from openoutcry.data import dataframes
 
         names = dict.fromkeys(name for params in self.params for name in params)
         columns: dict[str, Any] = {name: [params.get(name) for params in self.params] for name in names}
         for metric in self.runs[0].metrics:
             values = [run.metrics[metric] for run in self.runs]
             columns[metric] = np.array([np.nan if value is None else value for value in values])
-        return frames.table_of(columns)
+        return dataframes.table_of(columns)
 
     def __len__(self) -> int:
         return len(self.runs)

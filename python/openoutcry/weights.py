@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from openoutcry.arguments import plain
-from openoutcry.columns import unlabelled
-from openoutcry.dataset import Dataset
+from openoutcry.data.columns import unlabelled
+from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 
 

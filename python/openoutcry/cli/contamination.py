@@ -16,9 +16,9 @@ from rich.table import Table
 from openoutcry.cli.agent import AGENT, ALLOW_NET, ENV, JAIL, START_TIMEOUT, TIMEOUT, Asked
 from openoutcry.cli.source import load_agent, open_dataset, picture_to_write
 from openoutcry.cli.table import plain
+from openoutcry.data.masking import LEVELS
 from openoutcry.errors import refusal
 from openoutcry.harness.connecting import SERVERS
-from openoutcry.masking import LEVELS
 from openoutcry.openoutcry_py import OpenOutcryError
 
 if TYPE_CHECKING:

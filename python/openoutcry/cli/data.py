@@ -13,7 +13,7 @@ from rich.table import Table
 from openoutcry import data
 from openoutcry.cli import reidentify, versions
 from openoutcry.cli.source import open_dataset
-from openoutcry.dataset import Dataset
+from openoutcry.data.dataset import Dataset
 
 app = typer.Typer(help="List, describe and check markets.", no_args_is_help=True, rich_markup_mode="markdown")
 app.command("freeze", epilog=versions.FREEZE_EXAMPLES)(versions.freeze)

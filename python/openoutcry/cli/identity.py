@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from openoutcry import data
-from openoutcry.data.universe import NAMES
+from openoutcry.data.bundled.universe import NAMES
 from openoutcry.openoutcry_py import CONTRACT_VERSION, ENGINE_VERSION
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import typer
 
 from openoutcry.cli.source import open_dataset
+from openoutcry.data.masking import LEVELS
 from openoutcry.errors import refusal
 from openoutcry.harness.privacy import closed_to_others
-from openoutcry.masking import LEVELS
 
 EXAMPLES = """
 **Examples**

@@ -15,7 +15,7 @@ from rich.table import Table
 
 from openoutcry import data
 from openoutcry.cli.source import open_dataset
-from openoutcry.dataset import Dataset
+from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.table import Table
 
 from openoutcry.cli.source import open_dataset
+from openoutcry.data.masking import LEVELS
 from openoutcry.errors import refusal
-from openoutcry.masking import LEVELS
 from openoutcry.reidentify import ATTACKERS, LENGTHS, NEAR, Rate, rates
 
 EXAMPLES = """

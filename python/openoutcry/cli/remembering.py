@@ -12,11 +12,11 @@ import typer
 
 from openoutcry.backtest import Run
 from openoutcry.chain import now
-from openoutcry.dataset import Dataset
+from openoutcry.data.dataset import Dataset
+from openoutcry.data.window import as_window
 from openoutcry.errors import refusal
 from openoutcry.ledger import Ledger, append_view, failed_run, run_of
 from openoutcry.openoutcry_py import DEFAULT_LOOKBACK
-from openoutcry.window import as_window
 
 _PANEL = "Ledger"
 LEDGER = typer.Option(

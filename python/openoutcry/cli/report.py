@@ -12,7 +12,7 @@ import typer
 
 from openoutcry.backtest import Run
 from openoutcry.cli.source import open_dataset, page_to_write, public_key_of
-from openoutcry.dataset import Dataset
+from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.record import RunRecord
 from openoutcry.replaying import replay

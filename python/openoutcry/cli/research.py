@@ -23,7 +23,7 @@ from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import CostModel
 
 if TYPE_CHECKING:
-    from openoutcry.dataset import Dataset
+    from openoutcry.data.dataset import Dataset
     from openoutcry.ledger import Ledger
     from openoutcry.research.conduct import Place
     from openoutcry.research.config import ResearchConfig

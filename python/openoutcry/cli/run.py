@@ -43,13 +43,13 @@ from openoutcry.cli.source import (
     writer_of,
 )
 from openoutcry.cli.table import metrics_table
-from openoutcry.dataset import Dataset
+from openoutcry.data.dataset import Dataset
+from openoutcry.data.window import as_window
 from openoutcry.harness import Supervised
 from openoutcry.harness.connecting import COMMAND, SERVERS
 from openoutcry.harness.privacy import closed_to_others
 from openoutcry.openoutcry_py import DEFAULT_LOOKBACK, CostModel, Limits
 from openoutcry.record import RecordWriter, RunRecord
-from openoutcry.window import as_window
 
 EXAMPLES = """
 **Examples**

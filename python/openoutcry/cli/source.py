@@ -13,14 +13,14 @@ from pathlib import Path
 
 from openoutcry import agents, data
 from openoutcry.cli.hints import hinting
-from openoutcry.data import frozen
-from openoutcry.data.universe import NAMES
-from openoutcry.dataset import Dataset
+from openoutcry.data.bundled.universe import NAMES
+from openoutcry.data.dataset import Dataset
+from openoutcry.data.snapshots import snapshot_files
 from openoutcry.errors import refusal
 from openoutcry.record import RecordWriter, check_record_path
 from openoutcry.worker import is_of_another
 
-SNAPSHOT = frozen.SUFFIXES
+SNAPSHOT = snapshot_files.SUFFIXES
 BYTES = (".market", ".market.gz")
 
 
@@ -46,7 +46,7 @@ def open_dataset(source: str, periods_per_year: float | None = None) -> Dataset:
     bars = 252.0 if periods_per_year is None else periods_per_year
     try:
         if path.suffix in SNAPSHOT:
-            return frozen.load(path)
+            return snapshot_files.load(path)
         if path.name.endswith(BYTES):
             return _of_bytes(path)
         return Dataset.from_parquet(path, bars) if path.suffix == ".parquet" else Dataset.from_csv(path, bars)

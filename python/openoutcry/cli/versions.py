@@ -11,8 +11,8 @@ import typer
 
 from openoutcry import data
 from openoutcry.cli.source import SNAPSHOT, open_dataset, page_to_write
-from openoutcry.data.diff import differences
-from openoutcry.data.frozen import freeze as write
+from openoutcry.data.snapshots.snapshot_diff import differences
+from openoutcry.data.snapshots.snapshot_files import freeze as write
 from openoutcry.errors import refusal
 
 FREEZE_EXAMPLES = """

@@ -10,7 +10,7 @@ from datetime import date, timedelta
 
 import numpy as np
 
-from openoutcry.dataset import Dataset
+from openoutcry.data.dataset import Dataset
 from openoutcry.scenario import Scenario, ScenarioSpec
 
 N_SYMBOLS, N_BARS = 8, 250

@@ -12,7 +12,7 @@ from typing import Any
 from openoutcry import data
 from openoutcry import openoutcry_py as native
 from openoutcry.conformance import drawn, generated
-from openoutcry.dataset import Dataset
+from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 
 DUTIES = ("answer_a_decision", "name_listed_symbols_only", "ignore_unknown_fields")

@@ -15,12 +15,12 @@ from openoutcry.backtest import run_backtest
 from openoutcry.conformance import drawn
 from openoutcry.conformance.duties import Failure, complaint
 from openoutcry.conformance.kit import EPISODE, Case, Kit, episode
-from openoutcry.dataset import Dataset
+from openoutcry.data.dataset import Dataset
+from openoutcry.data.window import Edge
 from openoutcry.harness import AgentError, Bounds, Launcher, Session
 from openoutcry.harness.callable_agent import CallableSession
 from openoutcry.harness.stdio import Ending, StdioSession
 from openoutcry.settings import settings_of
-from openoutcry.window import Edge
 
 Said = list[tuple[str, str]]
 """Observations and the answers to them, in order."""

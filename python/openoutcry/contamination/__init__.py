@@ -16,7 +16,7 @@ from openoutcry.contamination.design import Design, resolved, spread
 from openoutcry.contamination.paired import Difference
 from openoutcry.contamination.runs import Trial
 from openoutcry.contamination.verdict import Verdict, judged
-from openoutcry.dataset import Dataset
+from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.harness import HttpAgent, Launcher, connect
 from openoutcry.openoutcry_py import CostModel, Limits

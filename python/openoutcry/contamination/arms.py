@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from openoutcry.contamination.design import Design, Span
 from openoutcry.contamination.twins import Bars, reordered, twin
-from openoutcry.dataset import Dataset
+from openoutcry.data.dataset import Dataset
 
 Table = npt.NDArray[np.float64]
 

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from openoutcry.arguments import lookback_of, seed_of, whole
-from openoutcry.dataset import Dataset
+from openoutcry.data.dataset import Dataset
+from openoutcry.data.masking import LEVELS
+from openoutcry.data.window import as_window
 from openoutcry.errors import refusal
-from openoutcry.masking import LEVELS
 from openoutcry.openoutcry_py import DEFAULT_LOOKBACK
-from openoutcry.window import as_window
 
 Span = tuple[int, int]
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from openoutcry.dataset import Dataset
+from openoutcry.data.dataset import Dataset
 
 MEMORIES = ("date", "price", "returns", "return", "drift")
 """What is recognised of a symbol: name and date, its last two prices, five returns or one, or name and year."""

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from openoutcry.dataset import Dataset
+from openoutcry.data.dataset import Dataset
 
 Bars = npt.NDArray[np.int64]
 

@@ -13,7 +13,7 @@ from openoutcry.contamination.design import Design
 from openoutcry.contamination.paired import Difference, difference_of
 from openoutcry.contamination.runs import Trial
 from openoutcry.contamination.words import basis_points, sentence
-from openoutcry.dataset import Dataset
+from openoutcry.data.dataset import Dataset
 
 KINDS = ("name", "path")
 """As it is less in disguise: what knowing the name is worth. Less on twins: what knowing the path is worth."""

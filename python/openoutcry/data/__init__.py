@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from openoutcry.data import ecb_fx, us_treasury
-from openoutcry.data.panel import Panel
-from openoutcry.data.universe import DEFAULT, NAMES, Universe
+from openoutcry.data.bundled import ecb_fx, us_treasury
+from openoutcry.data.bundled.panel import Panel
+from openoutcry.data.bundled.universe import DEFAULT, NAMES, Universe
 from openoutcry.errors import refusal
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from openoutcry import frames
 from openoutcry.agents import Baseline
 from openoutcry.answers import decision_text
 from openoutcry.backtest import run_backtest
-from openoutcry.dataset import Dataset
+from openoutcry.data import dataframes
+from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.leakcheck.source import Column, Source, iso
 from openoutcry.leakcheck.trace import Trace
@@ -101,5 +101,5 @@ def dataset_of(source: Source) -> Dataset:
         told = zip(source.columns[source.name], source.columns[source.time], source.columns[NEWS], strict=True)
         news = tuple((str(symbol), iso(date), text) for symbol, date, text in told if isinstance(text, str) and text)
         frame = frame.drop(columns=NEWS) if source.library == "pandas" else frame.drop(NEWS)
-    columns, _ = frames.columns_of(frame)
+    columns, _ = dataframes.columns_of(frame)
     return Dataset.from_arrays(**columns, news=news, name="leakcheck")

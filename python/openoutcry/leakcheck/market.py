@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from openoutcry.dataset import Dataset
+from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.leakcheck.agent import NEWS
 from openoutcry.leakcheck.source import NAMES, TIMES

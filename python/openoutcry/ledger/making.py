@@ -13,7 +13,7 @@ import numpy as np
 
 from openoutcry import openoutcry_py as native
 from openoutcry.backtest import Run
-from openoutcry.dataset import Dataset
+from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.ledger.entry import LedgerRun, Track
 from openoutcry.ledger.identity import trial_key

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from openoutcry.dataset import Dataset
+from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.ledger.marks import DATED, KINDS_FROM, UNDATED, day, marks_of
 

@@ -10,7 +10,7 @@ from typing import Any
 from openoutcry import openoutcry_py as native
 from openoutcry.agents import Agent, Harness, TextAgent
 from openoutcry.backtest import Run, run_backtest
-from openoutcry.dataset import Dataset
+from openoutcry.data.dataset import Dataset
 from openoutcry.line_sink import LineSink
 
 # A client is a process like any other on this machine, or behind one.

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from openoutcry import openoutcry_py as native
-from openoutcry.dataset import Dataset
+from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.mcp.decided import Decided, Rules
 

@@ -8,8 +8,8 @@ from os import W_OK, access
 from pathlib import Path
 
 from openoutcry import openoutcry_py as native
-from openoutcry.data.frozen import freeze
-from openoutcry.dataset import Dataset
+from openoutcry.data.dataset import Dataset
+from openoutcry.data.snapshots.snapshot_files import freeze
 from openoutcry.errors import refusal
 from openoutcry.mcp.decided import Decided, Unfinished
 from openoutcry.mcp.episode import Episode

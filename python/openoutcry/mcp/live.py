@@ -10,7 +10,7 @@ from queue import SimpleQueue
 from threading import Semaphore, Thread
 
 from openoutcry import openoutcry_py as native
-from openoutcry.dataset import Dataset
+from openoutcry.data.dataset import Dataset
 from openoutcry.line_sink import LineSink, lines_of
 from openoutcry.mcp.decided import Decided, Rules, Unfinished
 from openoutcry.openoutcry_py import OpenOutcryError

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from openoutcry import data
-from openoutcry.dataset import Dataset
+from openoutcry.data.dataset import Dataset
+from openoutcry.data.masking import LEVELS
 from openoutcry.errors import refusal
-from openoutcry.masking import LEVELS
 from openoutcry.scenario import Scenario
 
 _KEY_BYTES = 32

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from openoutcry.backtest import Run
-from openoutcry.dataset import Dataset
+from openoutcry.data.dataset import Dataset
 from openoutcry.openoutcry_py import CostModel
 from openoutcry.realism.rules import RULES, Rule, days_of, index_of
 from openoutcry.sweep import run_sweep

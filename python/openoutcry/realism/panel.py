@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from openoutcry.dataset import Dataset
+from openoutcry.data.dataset import Dataset
 
 Table = npt.NDArray[np.float64]
 

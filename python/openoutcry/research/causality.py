@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from openoutcry.arguments import seed_of, whole
-from openoutcry.dataset import Dataset
+from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.research.code import CodeStrategy
 from openoutcry.strategies import Strategy

@@ -25,7 +25,7 @@ from openoutcry.strategies.base import MAX_LOOKBACK, has_begun
 from openoutcry.strategies.windows import Array
 
 if TYPE_CHECKING:
-    from openoutcry.dataset import Dataset
+    from openoutcry.data.dataset import Dataset
 
 __all__ = ["Allowance", "CodeStrategy", "load_strategy_from_code"]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from openoutcry.chain import ChainedLog
-from openoutcry.dataset import Dataset
+from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.ledger import Ledger
 from openoutcry.research.beginning import Source, Told, market_card, start_of, told_of

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from openoutcry import openoutcry_py as native
-from openoutcry.dataset import Dataset
+from openoutcry.data.dataset import Dataset
 from openoutcry.ledger import LedgerRun, Market, RunMetricsSummary, Track, rules_of
 from openoutcry.ledger.summary import interval_of
 from openoutcry.research.checking import digest_of

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from openoutcry.backtest import run_backtest
-from openoutcry.dataset import Dataset
+from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import CostModel, Limits, OpenOutcryError, normal_cdf
 from openoutcry.research.checking import digest_of

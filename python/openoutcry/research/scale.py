@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from openoutcry.arguments import whole
 from openoutcry.crew import Executor, Future, bar, crew, processors
-from openoutcry.dataset import Dataset
+from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.ledger import Ledger
 from openoutcry.openoutcry_py import CostModel, Limits

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from openoutcry.agents import Baseline, buy_and_hold, equal_weight
 from openoutcry.backtest import Run, run_backtest
-from openoutcry.dataset import Dataset
+from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import CostModel, Limits
 from openoutcry.research.holding import Holding

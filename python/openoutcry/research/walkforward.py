@@ -14,7 +14,7 @@ from typing import Any
 
 from openoutcry.arguments import whole
 from openoutcry.backtest import Run, run_backtest
-from openoutcry.dataset import Dataset
+from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import CostModel, Limits
 from openoutcry.strategies import Strategy

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
 from openoutcry.backtest import run_backtest
-from openoutcry.dataset import Dataset
+from openoutcry.data.dataset import Dataset
 from openoutcry.openoutcry_py import CostModel, Limits, Submission
 from openoutcry.record import RunRecord
 from openoutcry.scoring import score, submit

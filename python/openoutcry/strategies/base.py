@@ -17,7 +17,7 @@ from openoutcry.strategies.ranges import Ranges, Value
 from openoutcry.strategies.windows import Array
 
 if TYPE_CHECKING:
-    from openoutcry.dataset import Dataset
+    from openoutcry.data.dataset import Dataset
 
 MAX_LOOKBACK = 5000
 """Closes that a strategy may need at most."""

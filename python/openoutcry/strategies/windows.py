@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from openoutcry.dataset import Dataset
+    from openoutcry.data.dataset import Dataset
 
 Array = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]

@@ -15,7 +15,7 @@ import numpy as np
 
 from openoutcry import openoutcry_py as native
 from openoutcry.agents import Answer
-from openoutcry.dataset import Dataset
+from openoutcry.data.dataset import Dataset
 from openoutcry.openoutcry_py import Limits, OpenOutcryError
 from openoutcry.verifiers_env import markets
 from openoutcry.verifiers_env.rows import Row

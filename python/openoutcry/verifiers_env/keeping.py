@@ -10,7 +10,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from openoutcry.data.frozen import freeze
+from openoutcry.data.snapshots.snapshot_files import freeze
 from openoutcry.record import RunRecord
 from openoutcry.verifiers_env.conversation import Told
 from openoutcry.verifiers_env.outcome import Outcome

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from openoutcry import data
-from openoutcry.data import frozen
-from openoutcry.dataset import Dataset
+from openoutcry.data.dataset import Dataset
+from openoutcry.data.snapshots import snapshot_files
 from openoutcry.errors import refusal
 from openoutcry.scenario import NAMES, Scenario, ScenarioSpec
 from openoutcry.verifiers_env.rows import Row, market_key
@@ -62,8 +62,8 @@ def _source(market: str) -> Dataset:
         return data.load(market)
     path = Path(market)
     try:
-        if path.suffix in frozen.SUFFIXES:
-            return frozen.load(path)
+        if path.suffix in snapshot_files.SUFFIXES:
+            return snapshot_files.load(path)
         return Dataset.from_parquet(path) if path.suffix == ".parquet" else Dataset.from_csv(path)
     except OSError as error:
         known = ", ".join((*NAMES, *data.names()))

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from openoutcry import columns
 from openoutcry import openoutcry_py as native
 from openoutcry.arguments import path_of, text, text_in, texts, whole
-from openoutcry.columns import Table
+from openoutcry.data import columns
+from openoutcry.data.columns import Table
 from openoutcry.errors import refusal
 
 _TABLES = ("open", "high", "low", "volume", "dividends", "splits", "delistings")
@@ -77,7 +77,7 @@ class Dataset:
             risk_free: Shape `(n_bars,)`: risk-free return from the bar before; None means that none is known.
             periods_per_year: Bars a year.
             fundamentals: Tuples `(symbol, available_at, name, value)`, no two of one symbol, moment and name. They are
-                shown as given, whatever split comes (`openoutcry.data.lanes.rebased`).
+                shown as given, whatever split comes (`openoutcry.data.snapshots.restatements.rebased`).
             news: Tuples `(symbol, available_at, headline)`.
             name: What reports call this market.
             notices: What a reader of a result must know of this market.
@@ -134,9 +134,9 @@ class Dataset:
         Raises:
             OpenOutcryError: the first fault, with its row in the frame, counted from 0.
         """
-        from openoutcry import frames
+        from openoutcry.data import dataframes
 
-        given, rows = frames.columns_of(frame)
+        given, rows = dataframes.columns_of(frame)
         return cls(_core(given | {"periods_per_year": periods_per_year}, rows), name=name, notices=notices)
 
     @classmethod
@@ -312,7 +312,7 @@ class Dataset:
         Raises:
             OpenOutcryError: `argument_invalid`: the key or the level is none of these.
         """
-        from openoutcry import masking
+        from openoutcry.data import masking
 
         columns, notices = masking.mask(self._columns(), key, level)
         return Dataset.from_arrays(**columns, name=masking.NAME, notices=notices)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from openoutcry.data import readjusted
-from openoutcry.data.readjusted import Event, Steps
-from openoutcry.data.tables import PRICES, tables_of
+from openoutcry.data.snapshots import back_adjustment
+from openoutcry.data.snapshots.back_adjustment import Event, Steps
+from openoutcry.data.snapshots.market_tables import PRICES, tables_of
 
 if TYPE_CHECKING:
     from openoutcry import Dataset
@@ -65,7 +65,7 @@ class Common(NamedTuple):
         if not any(differ(old[name], new[name]).any() for name in old):
             return []
         both = np.isfinite(old["close"]) & np.isfinite(new["close"])
-        found = readjusted.steps(old["close"][both], new["close"][both])
+        found = back_adjustment.steps(old["close"][both], new["close"][both])
         ratio, slack = _on_every_bar(found, both)
         parts = self._readjustment(found, both, ratio)
         for name in PRICES:

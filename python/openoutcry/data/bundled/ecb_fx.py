@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from openoutcry.data.panel import FloatArray, Panel
-from openoutcry.data.universe import Universe, bars, choose
+from openoutcry.data.bundled.panel import FloatArray, Panel
+from openoutcry.data.bundled.universe import Universe, bars, choose
 
 NAME = "ecb-fx"
 SOURCE = "Source: ECB, euro foreign exchange reference rates, 1999-01-04 to 2026-10-30"

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from openoutcry.data.panel import FloatArray, Panel
-from openoutcry.data.universe import Universe, bars, choose
+from openoutcry.data.bundled.panel import FloatArray, Panel
+from openoutcry.data.bundled.universe import Universe, bars, choose
 
 NAME = "us-treasury"
 SOURCE = "Source: US Department of the Treasury, daily par yield curve rates, 1990-01-02 to 2017-03-29"

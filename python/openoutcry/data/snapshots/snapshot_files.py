@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from openoutcry.data.tables import TABLES, tables_of
+from openoutcry.data.snapshots.market_tables import TABLES, tables_of
 from openoutcry.errors import refusal
 
 if TYPE_CHECKING:

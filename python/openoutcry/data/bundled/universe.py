@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from openoutcry.data.panel import FloatArray
+from openoutcry.data.bundled.panel import FloatArray
 from openoutcry.errors import refusal
 
 DEFAULT = "major"

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from openoutcry.data import cells
-from openoutcry.data.cells import Part, counted, listed
-from openoutcry.data.tables import tables_of
+from openoutcry.data.snapshots import cell_diff
+from openoutcry.data.snapshots.cell_diff import Part, counted, listed
+from openoutcry.data.snapshots.market_tables import tables_of
 
 if TYPE_CHECKING:
     from openoutcry import Dataset
@@ -59,7 +59,7 @@ def differences(old: Dataset, new: Dataset) -> list[Difference]:
     renamed = _renamed(old, new)
     found = [Difference("", [part]) for part in _of_market(old, new, renamed)]
     pairs = [(symbol, symbol) for symbol in old.symbols if symbol in new.symbols]
-    common = cells.Common.of(old, new)
+    common = cell_diff.Common.of(old, new)
     for before, now in [*pairs, *renamed]:
         parts = common.compare(before, now)
         parts += _lanes("fundamentals", old, new, before, now) + _lanes("news", old, new, before, now)
@@ -118,8 +118,8 @@ def _columns(old: Dataset, new: Dataset) -> list[Part]:
     parts = [Part("column_removed", f"the column {name} is gone", {"column": name}) for name in sorted(had - has)]
     parts += [Part("column_added", f"the column {name} is new", {"column": name}) for name in sorted(has - had)]
     if old.risk_free is not None and new.risk_free is not None:
-        rows = cells.common_rows(old.dates, new.dates)
-        changed = cells.differ(old.risk_free[rows[0]], new.risk_free[rows[1]])
+        rows = cell_diff.common_rows(old.dates, new.dates)
+        changed = cell_diff.differ(old.risk_free[rows[0]], new.risk_free[rows[1]])
         if n := int(changed.sum()):
             dates = [old.dates[row] for row in rows[0][changed]]
             text = f"{counted(n, 'risk-free return')} changed, {dates[0]} to {dates[-1]}"
@@ -131,7 +131,7 @@ def _renamed(old: Dataset, new: Dataset) -> list[tuple[str, str]]:
     """Return removed symbols with the added one, and only one, that has their closes."""
     gone = [symbol for symbol in old.symbols if symbol not in new.symbols]
     come = [symbol for symbol in new.symbols if symbol not in old.symbols]
-    rows = cells.common_rows(old.dates, new.dates)
+    rows = cell_diff.common_rows(old.dates, new.dates)
     if not gone or not come or len(rows[0]) < 2:
         return []
     before = old.close[rows[0]][:, [old.symbols.index(symbol) for symbol in gone]]
@@ -141,7 +141,7 @@ def _renamed(old: Dataset, new: Dataset) -> list[tuple[str, str]]:
     return [(gone[i], come[j]) for i, j in np.argwhere(alone).tolist()]
 
 
-def _is_same(old: cells.Numbers, new: cells.Numbers) -> bool:
+def _is_same(old: cell_diff.Numbers, new: cell_diff.Numbers) -> bool:
     either = np.isfinite(old) | np.isfinite(new)
     n = int(either.sum())
     return n >= min(_FEWEST, len(old)) and float((old[either] == new[either]).mean()) >= _SAME
