@@ -53,7 +53,7 @@ import openoutcry as oo
 from openoutcry.realism import panel_of
 from openoutcry.report.charts import standalone
 from openoutcry.report.svg import place
-from openoutcry.scenario import Scenario
+from openoutcry.scenarios.scenario import Scenario
 from openoutcry.vector import OpenOutcryVectorEnv
 
 LOOKBACK, MONTH, BLOCK = 60, 21, 126

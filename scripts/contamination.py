@@ -32,7 +32,7 @@ from openoutcry.contamination.planted import (
     favourites,
     worst_dates,
 )
-from openoutcry.scenario import Scenario, ScenarioSpec
+from openoutcry.scenarios.scenario import Scenario, ScenarioSpec
 
 LOOKBACK = 20
 BASELINES = ("equal-weight", "inverse-volatility", "momentum", "mean-reversion", "random")

@@ -41,7 +41,7 @@ LAYERS = {
             "openoutcry.record",
             "openoutcry.remade",
             "openoutcry.replaying",
-            "openoutcry.scenario",
+            "openoutcry.scenarios.scenario",
             "openoutcry.scoring",
             "openoutcry.settings",
             "openoutcry.verdict",

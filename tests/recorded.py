@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import openoutcry as oo
-from openoutcry.scenario import Scenario, ScenarioSpec
+from openoutcry.scenarios.scenario import Scenario, ScenarioSpec
 
 KEY = bytes(range(32))
 COSTS = oo.CostModel(slippage_jitter=0.5, cash_bps=80.0, fee_bps=0.1)

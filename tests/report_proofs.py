@@ -22,7 +22,7 @@ from openoutcry.proof import Written, market_of, proof_of, write_proof
 from openoutcry.record import public_key
 from openoutcry.remade import run_of
 from openoutcry.report.proof import content_digest
-from openoutcry.scenario import Scenario
+from openoutcry.scenarios.scenario import Scenario
 
 
 class Faulty(TextAgent):

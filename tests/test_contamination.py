@@ -21,7 +21,7 @@ from openoutcry.contamination.planted import Memoriser
 from openoutcry.contamination.twins import reordered, twin
 from openoutcry.contamination.verdict import adjusted
 from openoutcry.harness import AgentError, Launcher, Session
-from openoutcry.scenario import Scenario, ScenarioSpec
+from openoutcry.scenarios.scenario import Scenario, ScenarioSpec
 
 pytestmark = pytest.mark.once
 

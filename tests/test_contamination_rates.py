@@ -19,7 +19,7 @@ from support import count
 import openoutcry as oo
 from openoutcry.contamination import Design, Verdict, check, spread
 from openoutcry.contamination.planted import CLEAN
-from openoutcry.scenario import Scenario, ScenarioSpec
+from openoutcry.scenarios.scenario import Scenario, ScenarioSpec
 
 pytestmark = pytest.mark.once
 

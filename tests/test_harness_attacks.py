@@ -22,7 +22,7 @@ from openoutcry import openoutcry_py as native
 from openoutcry.agents import TextAgent
 from openoutcry.evaluation import Evaluation
 from openoutcry.harness import PythonAgent, privacy
-from openoutcry.scenario import ScenarioSpec
+from openoutcry.scenarios.scenario import ScenarioSpec
 from openoutcry.suite import Suite
 
 pytestmark = pytest.mark.once

@@ -19,7 +19,7 @@ from openoutcry.cli import app
 from openoutcry.cli.sandbox import opened
 from openoutcry.harness import PythonAgent
 from openoutcry.jail import Jail, Profile, Tier, this_host
-from openoutcry.scenario import Scenario, ScenarioSpec
+from openoutcry.scenarios.scenario import Scenario, ScenarioSpec
 
 HOST = this_host()
 pytestmark = [

@@ -24,7 +24,7 @@ from openoutcry.harness import PythonAgent
 from openoutcry.harness.session import Launcher, Session
 from openoutcry.journal import Journal, journal_of
 from openoutcry.record import RecordWriter, RunRecord
-from openoutcry.scenario import ScenarioSpec
+from openoutcry.scenarios.scenario import ScenarioSpec
 from openoutcry.suite import Suite
 
 pytestmark = pytest.mark.once

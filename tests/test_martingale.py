@@ -19,7 +19,7 @@ from openoutcry.martingale.bots import BOTS, deciding, weights_of
 from openoutcry.martingale.floor import play
 from openoutcry.martingale.hunter import GOALS, acting, trained
 from openoutcry.martingale.markets import KINDS, WARM_UP
-from openoutcry.scenario import Scenario, ScenarioSpec
+from openoutcry.scenarios.scenario import Scenario, ScenarioSpec
 
 pytestmark = pytest.mark.once
 

@@ -18,7 +18,7 @@ import openoutcry as oo
 from openoutcry import openoutcry_py as native
 from openoutcry import record as records
 from openoutcry.replaying import compare
-from openoutcry.scenario import Scenario, ScenarioSpec
+from openoutcry.scenarios.scenario import Scenario, ScenarioSpec
 
 pytestmark = pytest.mark.once
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from support import count
 
 import openoutcry as oo
-from openoutcry.scenario import NAMES, Scenario, ScenarioSpec
+from openoutcry.scenarios.scenario import NAMES, Scenario, ScenarioSpec
 
 SMALL: dict[str, Any] = {"n_symbols": 5, "n_days": 300}
 

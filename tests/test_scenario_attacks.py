@@ -20,7 +20,7 @@ from support import count
 
 import openoutcry as oo
 from openoutcry import openoutcry_py as native
-from openoutcry.scenario import Scenario, ScenarioSpec
+from openoutcry.scenarios.scenario import Scenario, ScenarioSpec
 
 pytestmark = pytest.mark.once
 

@@ -13,7 +13,7 @@ import pytest
 from openoutcry import scenario_benchmarks as bench
 from openoutcry.cli import bench as command
 from openoutcry.leakcheck import check
-from openoutcry.scenario import NAMES
+from openoutcry.scenarios.scenario import NAMES
 
 pytestmark = pytest.mark.once
 

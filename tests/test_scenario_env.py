@@ -10,7 +10,7 @@ import pytest
 
 import openoutcry as oo
 from openoutcry.gym import OpenOutcryEnv
-from openoutcry.scenario import NAMES, Scenario, ScenarioSpec, scenarios
+from openoutcry.scenarios.scenario import NAMES, Scenario, ScenarioSpec, scenarios
 from openoutcry.vector import OpenOutcryVectorEnv
 
 SPEC = ScenarioSpec("hard", n_symbols=3, n_days=120)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pytest
 from support import count
 
-from openoutcry.scenario import Scenario, ScenarioSpec
+from openoutcry.scenarios.scenario import Scenario, ScenarioSpec
 
 pytestmark = pytest.mark.once
 

@@ -18,7 +18,7 @@ from gymnasium.vector import AutoresetMode
 
 import openoutcry as oo
 from openoutcry import openoutcry_py as native
-from openoutcry.scenario import Scenario, ScenarioSpec
+from openoutcry.scenarios.scenario import Scenario, ScenarioSpec
 
 pytestmark = pytest.mark.once
 

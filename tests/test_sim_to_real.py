@@ -16,7 +16,7 @@ from support import count
 import openoutcry as oo
 from openoutcry.realism import panel_of
 from openoutcry.realism.facts import autocorrelation
-from openoutcry.scenario import Scenario
+from openoutcry.scenarios.scenario import Scenario
 
 pytestmark = pytest.mark.once
 

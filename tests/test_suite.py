@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 import openoutcry as oo
 from openoutcry.cli import app
 from openoutcry.evaluation import Evaluation
-from openoutcry.scenario import Scenario, ScenarioSpec
+from openoutcry.scenarios.scenario import Scenario, ScenarioSpec
 from openoutcry.suite import Suite
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import openoutcry as oo
-from openoutcry.scenario import ScenarioSpec
+from openoutcry.scenarios.scenario import ScenarioSpec
 from openoutcry.suite import Suite
 
 pytestmark = pytest.mark.once

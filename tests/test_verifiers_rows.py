@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from rollout_rows import SECRET, csv_of, row_of
 
 import openoutcry as oo
-from openoutcry.scenario import NAMES
+from openoutcry.scenarios.scenario import NAMES
 from openoutcry.verifiers_env import markets, words
 from openoutcry.verifiers_env.desk import Desk
 from openoutcry.verifiers_env.mandates import MANDATES

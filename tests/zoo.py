@@ -64,7 +64,7 @@ def guesser(observation: Observation) -> Any:
     seen = observation["symbols"][0]["close_history"][-2:]
 
     def guess() -> int:
-        from openoutcry.scenario import Scenario, ScenarioSpec
+        from openoutcry.scenarios.scenario import Scenario, ScenarioSpec
 
         for seed in range(8):
             closes = Scenario(ScenarioSpec(**MARKET), seed).dataset().close[:, 0].tolist()

@@ -18,7 +18,7 @@ from openoutcry.data import load
 from openoutcry.evaluation import Evaluation
 from openoutcry.harness import Bounds, CommandAgent, Launcher, PythonAgent
 from openoutcry.jail import Jail, Profile, Tier, this_host
-from openoutcry.scenario import ScenarioSpec
+from openoutcry.scenarios.scenario import ScenarioSpec
 from openoutcry.suite import Suite
 
 ECHO = "cat"

@@ -27,7 +27,7 @@ from openoutcry.journal import Journal, journal_of
 from openoutcry.openoutcry_py import CostModel, Limits, Submission
 from openoutcry.record import RunRecord
 from openoutcry.running import OnFault, Order, Place
-from openoutcry.scenario import Scenario
+from openoutcry.scenarios.scenario import Scenario
 from openoutcry.settings import settings_of
 from openoutcry.suite import IMPLIED, Market, Suite
 

@@ -18,8 +18,8 @@ from openoutcry.data.window import Edge, Window
 from openoutcry.episodes import Episodes, finite, scheme_of
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import CostModel, Limits, OpenOutcryError, State
-from openoutcry.scenario import NAMES as TIERS
-from openoutcry.scenario import Scenario, ScenarioSpec
+from openoutcry.scenarios.scenario import NAMES as TIERS
+from openoutcry.scenarios.scenario import Scenario, ScenarioSpec
 from openoutcry.spaces import action_space, observation_of, observation_space
 
 Observation = Any

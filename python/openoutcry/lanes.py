@@ -12,7 +12,7 @@ from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.gym import limits_of, market_of
 from openoutcry.openoutcry_py import CostModel, Limits
-from openoutcry.scenario import Scenario, ScenarioSpec
+from openoutcry.scenarios.scenario import Scenario, ScenarioSpec
 
 Market: TypeAlias = Dataset | Scenario | ScenarioSpec | str
 

@@ -13,7 +13,7 @@ from openoutcry.errors import refusal
 from openoutcry.picture import Origin, page_maker
 from openoutcry.record import RunRecord
 from openoutcry.report import Proof, ProofMarket, has_engine
-from openoutcry.scenario import Scenario
+from openoutcry.scenarios.scenario import Scenario
 
 __all__ = ["MOST_BYTES", "Written", "market_of", "proof_of", "require_engine", "write_proof"]
 

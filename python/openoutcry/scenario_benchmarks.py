@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from openoutcry.benchmarks import Row, cpu_seconds
 from openoutcry.leakcheck import check
-from openoutcry.scenario import NAMES, Scenario, ScenarioSpec
+from openoutcry.scenarios.scenario import NAMES, Scenario, ScenarioSpec
 
 Table = npt.NDArray[np.float64]
 

@@ -22,7 +22,7 @@ from openoutcry.arguments import is_whole, lookback_of, text, whole
 from openoutcry.data.window import Window, as_window
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import CostModel, Limits
-from openoutcry.scenario import Scenario, ScenarioSpec
+from openoutcry.scenarios.scenario import Scenario, ScenarioSpec
 
 DEFAULT = "default"
 """Name of the suite that ships with the package."""

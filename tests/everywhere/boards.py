@@ -10,7 +10,7 @@ import numpy as np
 
 import openoutcry as oo
 from openoutcry import openoutcry_py as native
-from openoutcry.scenario import Scenario
+from openoutcry.scenarios.scenario import Scenario
 from openoutcry.scoring import submit
 
 Told = dict[str, Any]

@@ -13,7 +13,7 @@ import pytest
 from browser import chromium
 
 import openoutcry as oo
-from openoutcry.scenario import Scenario
+from openoutcry.scenarios.scenario import Scenario
 
 ROOT = Path(__file__).resolve().parents[2]
 CSV = "date,AAA,BBB\n" + "".join(f"20{k // 12:02}-{k % 12 + 1:02}-01,{100 + k},{200 - k % 7}\n" for k in range(96))

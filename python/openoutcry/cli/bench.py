@@ -89,7 +89,7 @@ def _measure_batch() -> list[Any]:
 
 def _measure_scenarios() -> list[Any]:
     from openoutcry import scenario_benchmarks
-    from openoutcry.scenario import NAMES
+    from openoutcry.scenarios.scenario import NAMES
 
     with Progress(console=Console(stderr=True), transient=True) as progress:
         bar = progress.add_task("scenarios", total=len(NAMES) + 1)

@@ -102,7 +102,7 @@ def _tier(source: str, tier: str, n_seeds: int) -> tuple[Iterable[Dataset], str]
     """Return the markets of a tier or family, and the tier they are held to."""
     from openoutcry.realism import bands
     from openoutcry.realism.source import panels_of
-    from openoutcry.scenario import NAMES
+    from openoutcry.scenarios.scenario import NAMES
 
     if source not in NAMES:
         known = f"one of {', '.join(NAMES)}, a bundled market ({', '.join(data.names())}) or a file that is there"

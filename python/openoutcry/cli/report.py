@@ -16,7 +16,7 @@ from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.record import RunRecord
 from openoutcry.replaying import replay
-from openoutcry.scenario import NAMES, Scenario, ScenarioSpec
+from openoutcry.scenarios.scenario import NAMES, Scenario, ScenarioSpec
 
 if TYPE_CHECKING:
     from openoutcry.picture import Origin

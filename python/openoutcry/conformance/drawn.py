@@ -11,7 +11,7 @@ from datetime import date, timedelta
 import numpy as np
 
 from openoutcry.data.dataset import Dataset
-from openoutcry.scenario import Scenario, ScenarioSpec
+from openoutcry.scenarios.scenario import Scenario, ScenarioSpec
 
 N_SYMBOLS, N_BARS = 8, 250
 _SPLIT = "conformance"

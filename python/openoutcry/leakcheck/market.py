@@ -12,7 +12,7 @@ from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.leakcheck.agent import NEWS
 from openoutcry.leakcheck.source import NAMES, TIMES
-from openoutcry.scenario import Scenario, ScenarioSpec
+from openoutcry.scenarios.scenario import Scenario, ScenarioSpec
 
 LIBRARIES = ("pandas", "polars", "numpy")
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from openoutcry.data.dataset import Dataset
-from openoutcry.scenario import Scenario, ScenarioSpec
+from openoutcry.scenarios.scenario import Scenario, ScenarioSpec
 
 Table = npt.NDArray[np.float64]
 

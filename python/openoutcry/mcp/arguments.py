@@ -15,7 +15,7 @@ from openoutcry.data.window import Window
 from openoutcry.errors import refusal
 from openoutcry.mcp.decided import Rules
 from openoutcry.openoutcry_py import CostModel, Limits
-from openoutcry.scenario import NAMES
+from openoutcry.scenarios.scenario import NAMES
 from openoutcry.settings import settings_of
 
 # Past it, numbers of JSON are not whole in every language.

@@ -10,7 +10,7 @@ from openoutcry import data
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.masking import LEVELS
 from openoutcry.errors import refusal
-from openoutcry.scenario import Scenario
+from openoutcry.scenarios.scenario import Scenario
 
 _KEY_BYTES = 32
 

@@ -14,7 +14,7 @@ from openoutcry import openoutcry_py as native
 from openoutcry.mcp.arguments import AGENT, MOST_AGENT, MOST_LOOKBACK, MOST_SEED, NULLABLE
 from openoutcry.mcp.market import Market
 from openoutcry.openoutcry_py import CostModel, Limits
-from openoutcry.scenario import NAMES
+from openoutcry.scenarios.scenario import NAMES
 
 Schema = dict[str, Any]
 

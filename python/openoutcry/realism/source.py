@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from openoutcry.data.dataset import Dataset
-from openoutcry.scenario import Scenario
+from openoutcry.scenarios.scenario import Scenario
 
 
 def panels_of(tier: str, n_seeds: int) -> Iterator[Dataset]:

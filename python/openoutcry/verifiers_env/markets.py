@@ -13,7 +13,7 @@ from openoutcry import data
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.snapshots import snapshot_files
 from openoutcry.errors import refusal
-from openoutcry.scenario import NAMES, Scenario, ScenarioSpec
+from openoutcry.scenarios.scenario import NAMES, Scenario, ScenarioSpec
 from openoutcry.verifiers_env.rows import Row, market_key
 
 # Where the splits of real data end, as shares of its bars. An episode lies in one of them, with all that it shows.
