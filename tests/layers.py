@@ -28,14 +28,14 @@ LAYERS = {
     "core": Layer(
         (
             "openoutcry._pickle",
-            "openoutcry.answers",
+            "openoutcry.agents.decision_codec",
             "openoutcry.arguments",
-            "openoutcry.asking",
+            "openoutcry.agents.agent_call",
             "openoutcry.backtest",
             "openoutcry.data.columns",
             "openoutcry.data.dataset",
             "openoutcry.episodes",
-            "openoutcry.fencing",
+            "openoutcry.agents.untrusted_text",
             "openoutcry.line_sink",
             "openoutcry.data.masking",
             "openoutcry.record",
@@ -87,7 +87,7 @@ LAYERS = {
     "board": Layer(("openoutcry.board", "openoutcry.benchmarks"), {*CORE, "sweep"}, {"numpy"}),
     "skill": Layer(("openoutcry.power", "openoutcry.skill", "openoutcry.trades"), {*CORE, "skill"}, {"numpy"}),
     "field": Layer(("openoutcry.field",), {"errors", "native"}, {"numpy"}),
-    "worker": Layer(("openoutcry.worker",), set(), set(), frozenset({"core"}), by_name=True),
+    "worker": Layer(("openoutcry.agents.python_worker",), set(), set(), frozenset({"core"}), by_name=True),
     "harness": Layer(
         ("openoutcry.harness", "openoutcry.harness.*"),
         {"agents", "core", "errors", "harness", "jail", "native", "worker"},

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from openoutcry import OpenOutcryError
-from openoutcry.fencing import bounded, cleaned, fenced
+from openoutcry.agents.untrusted_text import bounded, cleaned, fenced
 from openoutcry.research.proposers import fold_labels, prompt_of
 from openoutcry.research.proposing import Ask, MarketCard, TrialCard
 

@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
 from openoutcry.agents import Agent, Baseline, TextAgent
+from openoutcry.agents.agent_call import ask
 from openoutcry.arguments import is_truth, whole
-from openoutcry.asking import ask
 from openoutcry.data.columns import frozen
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.window import Edge, Window

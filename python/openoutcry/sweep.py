@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
 from openoutcry.agents import Agent, Baseline
-from openoutcry.answers import decision_text
+from openoutcry.agents.decision_codec import decision_text
 from openoutcry.arguments import whole
 from openoutcry.backtest import Run, Series, run_backtest
 from openoutcry.crew import Executor, Future, bar, crew, processors

@@ -10,11 +10,11 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from openoutcry.agents.untrusted_text import cleaned, fenced
 from openoutcry.arena.snapshots.markets import Market, markets_of
 from openoutcry.arena.snapshots.ranking import MOST_ITEMS
 from openoutcry.arena.snapshots.times import parse_time, show_time
 from openoutcry.errors import refusal
-from openoutcry.fencing import cleaned, fenced
 
 # An item of the longest title, summary and address, with its other members.
 _LONGEST_LINE = 5_000

@@ -12,13 +12,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from openoutcry import agents, data
+from openoutcry.agents.python_worker import is_of_another
 from openoutcry.cli.hints import hinting
 from openoutcry.data.bundled.universe import NAMES
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.snapshots import snapshot_files
 from openoutcry.errors import refusal
 from openoutcry.record import RecordWriter, check_record_path
-from openoutcry.worker import is_of_another
 
 SNAPSHOT = snapshot_files.SUFFIXES
 BYTES = (".market", ".market.gz")

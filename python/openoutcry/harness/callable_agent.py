@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Callable
 
 from openoutcry.agents import Agent
-from openoutcry.answers import decision_text
+from openoutcry.agents.decision_codec import decision_text
 from openoutcry.harness.faults import AgentError
 from openoutcry.harness.session import Bounds, Launcher, Session
 

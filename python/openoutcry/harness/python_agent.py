@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from openoutcry import worker
+from openoutcry.agents import python_worker
 from openoutcry.errors import refusal
 from openoutcry.harness.process_agent import ProcessAgent, ended
 from openoutcry.harness.session import Bounds
@@ -48,13 +48,13 @@ class PythonAgent(ProcessAgent):
         return self._name
 
     def _command(self) -> Sequence[str]:
-        return [sys.executable, worker.__file__, self._name]
+        return [sys.executable, python_worker.__file__, self._name]
 
     def _jailed(self, jail: Jail) -> Launch:
-        return jail.script(worker.__file__, [self._name])
+        return jail.script(python_worker.__file__, [self._name])
 
     def _fault_of_end(self, code: int, told: str, seconds: float) -> OpenOutcryError | None:
-        if code == worker.NOT_FOUND:
+        if code == python_worker.NOT_FOUND:
             return refusal("unknown_agent", told.rpartition("\n")[2])
         return ended(code) if code != 0 else None
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from openoutcry.agents import Baseline
-from openoutcry.answers import decision_text
+from openoutcry.agents.decision_codec import decision_text
 from openoutcry.backtest import run_backtest
 from openoutcry.data import dataframes
 from openoutcry.data.dataset import Dataset

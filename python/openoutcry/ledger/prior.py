@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
+from openoutcry.agents.untrusted_text import fenced
 from openoutcry.arguments import whole
 from openoutcry.errors import refusal
-from openoutcry.fencing import fenced
 from openoutcry.ledger import questions
 from openoutcry.ledger.questions import Standing
 from openoutcry.ledger.scope import Scope, summed

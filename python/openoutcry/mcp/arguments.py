@@ -8,7 +8,7 @@ from math import inf
 from typing import Any, TypeVar
 
 from openoutcry import openoutcry_py as native
-from openoutcry.answers import decision_text
+from openoutcry.agents.decision_codec import decision_text
 from openoutcry.arguments import text, whole
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.window import Window

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from openoutcry import worker
+from openoutcry.agents import python_worker
 from openoutcry.research import hygiene
 from openoutcry.strategies import Strategy, WindowStrategy
 from openoutcry.strategies.windows import Array
@@ -26,8 +26,8 @@ _MOST_TOLD = 300
 
 def main() -> int:
     """Answer until there is no more to answer, and return the exit code."""
-    questions, answers = worker.claim_pipes()
-    worker.die_with_parent()
+    questions, answers = python_worker.claim_pipes()
+    python_worker.die_with_parent()
     made: Strategy | None = None
     window = np.zeros((0, 0))
     for line in questions:
@@ -42,7 +42,7 @@ def main() -> int:
                 answer["weights"] = made.decide(window.copy()).tolist()
         except Exception as error:  # noqa: BLE001 whatever a strategy raises is told
             answer = {"id": asked["id"], "error": f"{type(error).__name__}: {error}"[:_MOST_TOLD]}
-        worker.write(answers, json.dumps(answer).encode() + b"\n")
+        python_worker.write(answers, json.dumps(answer).encode() + b"\n")
     return 0
 
 

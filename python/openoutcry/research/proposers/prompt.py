@@ -11,8 +11,8 @@ from datetime import date
 from math import isfinite
 from typing import Any
 
+from openoutcry.agents.untrusted_text import bounded, cleaned, fenced, in_lines, one_line
 from openoutcry.errors import refusal
-from openoutcry.fencing import bounded, cleaned, fenced, in_lines, one_line
 from openoutcry.research.proposers.rules import request_of, rules_of, schema_of
 from openoutcry.research.proposing import Ask, MarketCard, TrialCard
 

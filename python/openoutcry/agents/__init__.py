@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple, TypeAlias, TypedDict
 
 from openoutcry import openoutcry_py as native
+from openoutcry.agents.python_worker import NoAgentError, callable_at
 from openoutcry.errors import refusal
-from openoutcry.worker import NoAgentError, callable_at
 
 Agent: TypeAlias = "Callable[[dict[str, Any]], Mapping[str, Any] | str]"
 """A callable that is given an observation (a dict) and returns a decision (a dict, or its JSON)."""

@@ -1,4 +1,4 @@
-"""`python -m openoutcry.worker module:function`: a Python agent as a process.
+"""`python -m openoutcry.agents.python_worker module:function`: a Python agent as a process.
 
 It reads one observation a line from standard input and writes one decision a line to standard output. What the agent
 prints goes to standard error. It ends with its input; an agent that raises ends it with exit code 1 and its traceback.
@@ -110,7 +110,7 @@ def _text(decision: Any) -> str:
     if "NaN" not in text and "Infinity" not in text:
         return text
     # It holds what the standard library cannot say, or must not.
-    from openoutcry.answers import decision_text
+    from openoutcry.agents.decision_codec import decision_text
 
     return decision_text(decision)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from openoutcry.agents import Agent, Answer, TextAgent
-from openoutcry.answers import decision_text
+from openoutcry.agents.decision_codec import decision_text
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import tell
 
