@@ -21,8 +21,8 @@ from hypothesis import strategies as st
 
 import openoutcry as oo
 from openoutcry import openoutcry_py as native
-from openoutcry.chain import ChainedLog, Link, iterate, scan, verify
-from openoutcry.chain_lines import Draft, is_torn, record_of
+from openoutcry.records.chained_lines import Draft, is_torn, record_of
+from openoutcry.records.chained_log import ChainedLog, Link, iterate, scan, verify
 
 pytestmark = pytest.mark.once
 
@@ -321,7 +321,7 @@ def test_threads_and_forks_share_a_log(tmp_path: Path) -> None:
 
 WRITER = """
 import sys
-from openoutcry.chain import ChainedLog
+from openoutcry.records.chained_log import ChainedLog
 log = ChainedLog(sys.argv[1], session=sys.argv[2])
 n = 0
 while True:
@@ -356,7 +356,7 @@ def test_a_full_disk_leaves_the_log_as_it_was(tmp_path: Path) -> None:
     before = path.read_bytes()
     code = "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
     code += "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000));"
-    code += "from openoutcry.chain import ChainedLog; ChainedLog(%r, session='x').append('trial', {'n': 'x' * 5000})"
+    code += "from openoutcry.records.chained_log import ChainedLog; ChainedLog(%r, session='x').append('trial', {'n': 'x' * 5000})"
     done = subprocess.run([sys.executable, "-c", code % str(path)], capture_output=True, text=True, check=False)
     assert resource.RLIMIT_FSIZE is not None
     assert "File too large" in done.stderr

@@ -23,7 +23,7 @@ from openoutcry.evaluation import Evaluation
 from openoutcry.harness import AgentError, Bounds, PythonAgent
 from openoutcry.harness.stdio import StdioSession
 from openoutcry.harness.surroundings import surroundings
-from openoutcry.record import RunRecord
+from openoutcry.records.run_record import RunRecord
 from openoutcry.suite import Suite
 
 pytestmark = pytest.mark.once

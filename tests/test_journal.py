@@ -23,7 +23,7 @@ from openoutcry.evaluation import Evaluation
 from openoutcry.harness import PythonAgent
 from openoutcry.harness.session import Launcher, Session
 from openoutcry.journal import Journal, journal_of
-from openoutcry.record import RecordWriter, RunRecord
+from openoutcry.records.run_record import RecordWriter, RunRecord
 from openoutcry.scenarios.scenario import ScenarioSpec
 from openoutcry.suite import Suite
 

@@ -22,7 +22,7 @@ from openoutcry import openoutcry_py as native
 from openoutcry.cli.mcp import EXAMPLES
 from openoutcry.cli.mcp import mcp as command
 from openoutcry.mcp import Floor, Records, offered, schemas
-from openoutcry.record import RunRecord
+from openoutcry.records.run_record import RunRecord
 from openoutcry.replaying import replay
 
 pytestmark = pytest.mark.once

@@ -27,7 +27,7 @@ from recorded import DATA
 import openoutcry as oo
 from openoutcry import openoutcry_py as native
 from openoutcry.mcp import Bounds, Records
-from openoutcry.record import RunRecord
+from openoutcry.records.run_record import RunRecord
 from openoutcry.replaying import replay
 
 pytestmark = pytest.mark.once

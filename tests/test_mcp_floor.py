@@ -13,7 +13,7 @@ from recorded import DATA
 
 from openoutcry.cli.source import open_dataset
 from openoutcry.mcp import Bounds, Floor, Market, Records, bundled, offered
-from openoutcry.record import RunRecord
+from openoutcry.records.run_record import RunRecord
 from openoutcry.replaying import replay
 
 pytestmark = pytest.mark.once

@@ -15,7 +15,7 @@ import openoutcry as oo
 from openoutcry.cli.source import open_dataset
 from openoutcry.mcp import Bounds, Floor, Market, Records, offered
 from openoutcry.mcp.sights import bars_in_both
-from openoutcry.record import RunRecord
+from openoutcry.records.run_record import RunRecord
 from openoutcry.replaying import replay
 
 pytestmark = pytest.mark.once

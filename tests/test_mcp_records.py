@@ -9,7 +9,7 @@ from floors import HOLD, begun, floor_of, played, refused, stepped
 
 import openoutcry as oo
 from openoutcry.mcp import Bounds, Floor, Records, offered
-from openoutcry.record import RunRecord
+from openoutcry.records.run_record import RunRecord
 from openoutcry.replaying import replay
 
 pytestmark = pytest.mark.once

@@ -17,7 +17,7 @@ import pytest
 from floors import HOLD
 
 import openoutcry as oo
-from openoutcry.record import RunRecord
+from openoutcry.records.run_record import RunRecord
 from openoutcry.replaying import replay
 
 pytestmark = pytest.mark.once

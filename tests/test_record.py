@@ -16,7 +16,7 @@ from support import count
 
 import openoutcry as oo
 from openoutcry import openoutcry_py as native
-from openoutcry import record as records
+from openoutcry.records import run_record as records
 from openoutcry.replaying import compare
 from openoutcry.scenarios.scenario import Scenario, ScenarioSpec
 

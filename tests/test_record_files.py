@@ -16,7 +16,7 @@ from support import count, of_template
 
 import openoutcry as oo
 from openoutcry import openoutcry_py as native
-from openoutcry import record as records
+from openoutcry.records import run_record as records
 
 pytestmark = pytest.mark.once
 
@@ -132,7 +132,7 @@ def test_each_decision_is_on_the_disk_before_it_is_carried_out(tmp_path: Path) -
 ENDLESS = """
 import sys
 import openoutcry as oo
-from openoutcry.record import RecordWriter
+from openoutcry.records.run_record import RecordWriter
 
 asked = 0
 

@@ -18,10 +18,10 @@ from research_markets import noise, trending
 from typer.testing import CliRunner
 
 import openoutcry as oo
-from openoutcry.chain import ChainedLog
 from openoutcry.cli.research import app
 from openoutcry.jail import Tier, this_host
 from openoutcry.ledger import Ledger, Market
+from openoutcry.records.chained_log import ChainedLog
 from openoutcry.research.conduct import DivergedError, Place, replay, research, resume
 from openoutcry.research.config import Budgets, ResearchConfig, Split
 from openoutcry.research.gates import Thresholds, thresholds_of

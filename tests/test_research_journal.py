@@ -14,8 +14,8 @@ import pytest
 from research_markets import trending
 
 import openoutcry as oo
-from openoutcry.chain import ChainedLog
 from openoutcry.ledger import Ledger, Market
+from openoutcry.records.chained_log import ChainedLog
 from openoutcry.research.conduct import DivergedError, Place, replay, research, resume
 from openoutcry.research.config import Budgets, ResearchConfig
 from openoutcry.research.gates import Thresholds

@@ -12,7 +12,7 @@ from support import Array
 
 import openoutcry as oo
 from openoutcry import field, scoring, skill
-from openoutcry.record import RunRecord
+from openoutcry.records.run_record import RunRecord
 
 YEAR, LENGTHS = 252.0, [252] * 4
 QUICK = {"draws": {"replicates": 199}}

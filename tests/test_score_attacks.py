@@ -16,7 +16,7 @@ from support import count
 
 import openoutcry as oo
 from openoutcry.evaluation import Evaluation
-from openoutcry.record import RunRecord
+from openoutcry.records.run_record import RunRecord
 from openoutcry.score_attacks import ATTACKS, Attack, Plan, Try, conduct, luck, run_attacks, table
 from openoutcry.score_attacks.row import most_lucky, refusals, tally
 from openoutcry.score_attacks.stage import Stage, earned, forged, holding, luckiest, noise, skilled, stage

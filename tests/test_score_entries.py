@@ -16,7 +16,7 @@ import openoutcry as oo
 from openoutcry.cli import app
 from openoutcry.cli.entries import read_entries
 from openoutcry.cli.tracks import read_tracks
-from openoutcry.record import RecordWriter, RunRecord, public_key
+from openoutcry.records.run_record import RecordWriter, RunRecord, public_key
 from openoutcry.score_attacks.stage import forged
 
 pytestmark = pytest.mark.once

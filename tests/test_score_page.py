@@ -15,7 +15,7 @@ from pages import HOSTILE, PROVENANCE, Page, make_score, make_scores, make_view
 
 import openoutcry as oo
 from openoutcry.evaluation import IMPLIED, Evaluation
-from openoutcry.record import RunRecord
+from openoutcry.records.run_record import RunRecord
 from openoutcry.report import render_scores
 from openoutcry.report.metrics import METRICS
 from openoutcry.report.score_page import headline_of

@@ -24,7 +24,7 @@ from support import dates_of
 
 from openoutcry import OpenOutcryError
 from openoutcry.data.snapshots import snapshot_files
-from openoutcry.record import RunRecord
+from openoutcry.records.run_record import RunRecord
 from openoutcry.verifiers_env import policies
 from openoutcry.verifiers_env.conversation import Told, outcome_in, said_in
 from openoutcry.verifiers_env.mandates import MANDATES

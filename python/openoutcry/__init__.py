@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from openoutcry.data.dataset import Dataset
     from openoutcry.data.window import Window
     from openoutcry.gym import OpenOutcryEnv
-    from openoutcry.record import RunRecord
+    from openoutcry.records.run_record import RunRecord
     from openoutcry.replaying import replay
     from openoutcry.scoring import Score, score, score_run
     from openoutcry.sweep import run_sweep
@@ -34,7 +34,7 @@ _HOMES = {
     "OpenOutcryEnv": "openoutcry.gym",
     "OpenOutcryVectorEnv": "openoutcry.vector",
     "Run": "openoutcry.backtest",
-    "RunRecord": "openoutcry.record",
+    "RunRecord": "openoutcry.records.run_record",
     "Score": "openoutcry.scoring",
     "VerifiersEnv": "openoutcry.verifiers_env",
     "VerifiersHarness": "openoutcry.verifiers_env",

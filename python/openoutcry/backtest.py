@@ -19,9 +19,9 @@ from openoutcry.data.columns import frozen
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.window import Edge, Window
 from openoutcry.errors import refusal
-from openoutcry.line_sink import LineSink
 from openoutcry.openoutcry_py import CostModel, Limits
-from openoutcry.record import RunRecord
+from openoutcry.records.line_sink import LineSink
+from openoutcry.records.run_record import RunRecord
 from openoutcry.settings import settings_of
 from openoutcry.weights import table_of_weights
 

@@ -26,7 +26,7 @@ from openoutcry import openoutcry_py as native
 from openoutcry.backtest import Run, run_backtest
 from openoutcry.data.dataset import Dataset
 from openoutcry.openoutcry_py import CostModel, Limits
-from openoutcry.record import RunRecord
+from openoutcry.records.run_record import RunRecord
 from openoutcry.replaying import replay
 from openoutcry.sweep import Sweep, run_sweep
 

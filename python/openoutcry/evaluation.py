@@ -25,7 +25,7 @@ from openoutcry.harness import Launcher, connect
 from openoutcry.harness.privacy import closed_to_others
 from openoutcry.journal import Journal, journal_of
 from openoutcry.openoutcry_py import CostModel, Limits, Submission
-from openoutcry.record import RunRecord
+from openoutcry.records.run_record import RunRecord
 from openoutcry.running import OnFault, Order, Place
 from openoutcry.scenarios.scenario import Scenario
 from openoutcry.settings import settings_of

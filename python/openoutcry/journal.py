@@ -15,8 +15,8 @@ from typing import Any, BinaryIO
 from openoutcry import openoutcry_py as native
 from openoutcry.agents import Answer
 from openoutcry.errors import refusal
-from openoutcry.line_sink import LineSink, check_place, lines_of
-from openoutcry.record import RunRecord
+from openoutcry.records.line_sink import LineSink, check_place, lines_of
+from openoutcry.records.run_record import RunRecord
 
 _ABOUT, _LOCK = "evaluation.json", "lock"
 _SYNC_SECONDS = 1.0

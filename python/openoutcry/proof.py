@@ -11,7 +11,7 @@ from openoutcry.backtest import Run
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.picture import Origin, page_maker
-from openoutcry.record import RunRecord
+from openoutcry.records.run_record import RunRecord
 from openoutcry.report import Proof, ProofMarket, has_engine
 from openoutcry.scenarios.scenario import Scenario
 

@@ -10,7 +10,7 @@ from typing import Any
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import CostModel, Limits
-from openoutcry.record import RunRecord, fill_key_of
+from openoutcry.records.run_record import RunRecord, fill_key_of
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from openoutcry.harness.stop import Stop
 from openoutcry.harness.together import run_together
 from openoutcry.journal import Journal, Part
 from openoutcry.openoutcry_py import CostModel, Limits, OpenOutcryError
-from openoutcry.record import RunRecord
+from openoutcry.records.run_record import RunRecord
 
 
 @dataclass(frozen=True)

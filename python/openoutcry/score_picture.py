@@ -10,7 +10,7 @@ from typing import Any
 
 from openoutcry.evaluation import Evaluation
 from openoutcry.picture import versions
-from openoutcry.record import RunRecord
+from openoutcry.records.run_record import RunRecord
 from openoutcry.report import Provenance
 from openoutcry.report.score_page import render_scores
 from openoutcry.report.score_view import FieldTest, Floor, ScoreGate, ScoreRow, ScoreSide, ScoreView, ScoreWindow

@@ -20,7 +20,7 @@ from openoutcry.arguments import plain, text, whole
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal, tell
 from openoutcry.openoutcry_py import CostModel, Limits, Submission, score_run
-from openoutcry.record import RunRecord
+from openoutcry.records.run_record import RunRecord
 from openoutcry.verdict import Board, Gate, Score
 
 __all__ = [

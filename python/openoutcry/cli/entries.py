@@ -8,7 +8,7 @@ from pathlib import Path
 
 from openoutcry.errors import refusal, tell
 from openoutcry.openoutcry_py import OpenOutcryError
-from openoutcry.record import SUFFIXES, RunRecord
+from openoutcry.records.run_record import SUFFIXES, RunRecord
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,12 @@ from typing import Any
 import typer
 
 from openoutcry.backtest import Run
-from openoutcry.chain import now
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.window import as_window
 from openoutcry.errors import refusal
 from openoutcry.ledger import Ledger, append_view, failed_run, run_of
 from openoutcry.openoutcry_py import DEFAULT_LOOKBACK
+from openoutcry.records.chained_log import now
 
 _PANEL = "Ledger"
 LEDGER = typer.Option(

@@ -9,7 +9,7 @@ from pathlib import Path
 import typer
 
 from openoutcry.cli.source import open_dataset, public_key_of
-from openoutcry.record import RunRecord
+from openoutcry.records.run_record import RunRecord
 from openoutcry.replaying import Comparison, Knob, Parting, Replay, compare
 from openoutcry.replaying import replay as replayed
 

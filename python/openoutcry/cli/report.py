@@ -14,7 +14,7 @@ from openoutcry.backtest import Run
 from openoutcry.cli.source import open_dataset, page_to_write, public_key_of
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
-from openoutcry.record import RunRecord
+from openoutcry.records.run_record import RunRecord
 from openoutcry.replaying import replay
 from openoutcry.scenarios.scenario import NAMES, Scenario, ScenarioSpec
 

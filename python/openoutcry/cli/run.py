@@ -49,7 +49,7 @@ from openoutcry.harness import Supervised
 from openoutcry.harness.connecting import COMMAND, SERVERS
 from openoutcry.harness.privacy import closed_to_others
 from openoutcry.openoutcry_py import DEFAULT_LOOKBACK, CostModel, Limits
-from openoutcry.record import RecordWriter, RunRecord
+from openoutcry.records.run_record import RecordWriter, RunRecord
 
 EXAMPLES = """
 **Examples**

@@ -24,7 +24,7 @@ from openoutcry.cli.table import plain
 from openoutcry.cli.tracks import digest_of, read_tracks
 from openoutcry.errors import refusal
 from openoutcry.evaluation import Evaluation, suite_of
-from openoutcry.record import RunRecord
+from openoutcry.records.run_record import RunRecord
 from openoutcry.scoring import score as judge
 from openoutcry.suite import IMPLIED, Suite
 from openoutcry.verdict import Board, Score

@@ -13,11 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from openoutcry.arguments import whole
-from openoutcry.chain_lines import canonical
 from openoutcry.errors import refusal
 from openoutcry.ledger.identity import digest_of, strategy_id
 from openoutcry.ledger.market import Market
 from openoutcry.ledger.summary import RunMetricsSummary
+from openoutcry.records.chained_lines import canonical
 
 KINDS = ("run", "trial", "holdout")
 STATES = ("done", "failed")

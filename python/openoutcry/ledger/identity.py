@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from typing import Any
 
-from openoutcry.chain_lines import canonical
 from openoutcry.errors import refusal
+from openoutcry.records.chained_lines import canonical
 
 
 def digest_of(name: str, value: Any) -> str:

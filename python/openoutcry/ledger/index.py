@@ -9,11 +9,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from openoutcry.chain import Link, scan
 from openoutcry.ledger.filling import Filling
 from openoutcry.ledger.reading import pieces
 from openoutcry.ledger.schema import BULK, INDEXES, RUNS_BY_ID, SHARED, TABLES, VERSION
 from openoutcry.ledger.segments import Place, Segments
+from openoutcry.records.chained_log import Link, scan
 
 NAME = "index.sqlite"
 

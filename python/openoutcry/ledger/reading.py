@@ -9,9 +9,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from openoutcry.chain import Line, Link, line_of
 from openoutcry.ledger.rows import AT, READER, UNREADABLE, RunRow, row_of
 from openoutcry.ledger.segments import Place, Segments
+from openoutcry.records.chained_log import Line, Link, line_of
 
 PIECE = 4 * 2**20
 """Bytes of a piece, about."""

@@ -10,11 +10,11 @@ from itertools import compress
 from math import isfinite
 from typing import Any, NamedTuple
 
-from openoutcry.chain_lines import canonical
 from openoutcry.ledger.entry import KINDS, STATES, canonical_strategy, checked_id, rules_digest
 from openoutcry.ledger.segments import Place
 from openoutcry.ledger.summary import NUMBERS, RunMetricsSummary
 from openoutcry.openoutcry_py import OpenOutcryError, RunReader
+from openoutcry.records.chained_lines import canonical
 
 _FLOATS = {float, int, type(None)}
 UNREADABLE = (AttributeError, KeyError, TypeError, ValueError, OverflowError, RecursionError, OpenOutcryError)

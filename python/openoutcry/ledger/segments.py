@@ -9,7 +9,7 @@ from pathlib import Path
 from threading import RLock
 from typing import Any, NamedTuple
 
-from openoutcry.chain import ChainedLog, Fault, Link, Verified, checked, now
+from openoutcry.records.chained_log import ChainedLog, Fault, Link, Verified, checked, now
 
 ROTATE_AT = 256 * 2**20
 """Bytes from which on a segment is not written to."""

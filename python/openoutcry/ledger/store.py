@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from openoutcry.arguments import whole
-from openoutcry.chain import iterate, now
 from openoutcry.errors import refusal
 from openoutcry.ledger import export, holdouts, prior, questions
 from openoutcry.ledger.entry import LedgerRun, checked_id
@@ -27,6 +26,7 @@ from openoutcry.ledger.schema import ALL, chosen
 from openoutcry.ledger.scope import Scope
 from openoutcry.ledger.segments import ROTATE_AT, Checked, Segments
 from openoutcry.ledger.summary import RunMetricsSummary
+from openoutcry.records.chained_log import iterate, now
 
 
 def default_folder() -> Path:

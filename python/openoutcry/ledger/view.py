@@ -10,7 +10,6 @@ from math import fsum
 from pathlib import Path
 from typing import Any
 
-from openoutcry.chain_lines import canonical
 from openoutcry.errors import refusal
 from openoutcry.ledger.entry import LedgerRun, checked_id
 from openoutcry.ledger.identity import strategy_id
@@ -19,6 +18,7 @@ from openoutcry.ledger.questions import MOST_COMPARED, Standing
 from openoutcry.ledger.schema import AVERAGED
 from openoutcry.ledger.summary import RunMetricsSummary
 from openoutcry.openoutcry_py import OpenOutcryError
+from openoutcry.records.chained_lines import canonical
 
 NAME = "run_ledger.jsonl"
 Compare = Callable[[Sequence[str]], tuple[list[RunMetricsSummary], list[str]]]

@@ -11,7 +11,7 @@ from openoutcry import openoutcry_py as native
 from openoutcry.agents import Agent, Harness, TextAgent
 from openoutcry.backtest import Run, run_backtest
 from openoutcry.data.dataset import Dataset
-from openoutcry.line_sink import LineSink
+from openoutcry.records.line_sink import LineSink
 
 # A client is a process like any other on this machine, or behind one.
 HARNESS: Harness = {"allow_net": True, "tier": "T0", "transport": "stdio"}

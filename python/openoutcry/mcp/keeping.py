@@ -14,7 +14,7 @@ from openoutcry.errors import refusal
 from openoutcry.mcp.decided import Decided, Unfinished
 from openoutcry.mcp.episode import Episode
 from openoutcry.mcp.live import Lines, Live, first_line
-from openoutcry.record import RunRecord
+from openoutcry.records.run_record import RunRecord
 
 MARKETS = "markets"
 

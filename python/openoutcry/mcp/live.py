@@ -11,10 +11,10 @@ from threading import Semaphore, Thread
 
 from openoutcry import openoutcry_py as native
 from openoutcry.data.dataset import Dataset
-from openoutcry.line_sink import LineSink, lines_of
 from openoutcry.mcp.decided import Decided, Rules, Unfinished
 from openoutcry.openoutcry_py import OpenOutcryError
-from openoutcry.record import RunRecord
+from openoutcry.records.line_sink import LineSink, lines_of
+from openoutcry.records.run_record import RunRecord
 
 _LOG = logging.getLogger(__name__)
 

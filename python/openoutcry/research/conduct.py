@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from openoutcry.chain import ChainedLog
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.ledger import Ledger
+from openoutcry.records.chained_log import ChainedLog
 from openoutcry.research.beginning import Source, Told, market_card, start_of, told_of
 from openoutcry.research.closing import close
 from openoutcry.research.config import ResearchConfig

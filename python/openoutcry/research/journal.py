@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from openoutcry.chain import ChainedLog
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import OpenOutcryError
+from openoutcry.records.chained_log import ChainedLog
 from openoutcry.research.checking import canonical
 
 ASIDE = "aside"

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Protocol
 
-from openoutcry.chain import now
 from openoutcry.errors import refusal
 from openoutcry.jail import this_host
 from openoutcry.ledger import Ledger, Market
 from openoutcry.ledger.view import append_view, read_view
+from openoutcry.records.chained_log import now
 from openoutcry.research.checking import Candidate, digest_of
 from openoutcry.research.config import ResearchConfig
 from openoutcry.research.entries import About, entry_of, failed_entry, holdout_entry

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from openoutcry.chain import Verified, iterate, verify
 from openoutcry.errors import refusal
+from openoutcry.records.chained_log import Verified, iterate, verify
 from openoutcry.research.journal import SESSION_END, SESSION_START
 
 JOURNAL = Path("logs") / "research_journal.jsonl"

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from openoutcry.record import RunRecord, public_key
+from openoutcry.records.run_record import RunRecord, public_key
 from openoutcry.score_attacks import naive
 from openoutcry.score_attacks.row import LEVEL, Plan, Try, refusals
 from openoutcry.score_attacks.stage import earned, forged, noise, skilled, stage

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from openoutcry.openoutcry_py import CostModel, Limits
-from openoutcry.record import RunRecord
+from openoutcry.records.run_record import RunRecord
 from openoutcry.score_attacks import naive
 from openoutcry.score_attacks.row import LEVEL, Plan, Try, refusals, refused
 from openoutcry.score_attacks.stage import Table, earned, forged, holding, luckiest, noise, skilled, stage

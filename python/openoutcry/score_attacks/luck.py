@@ -10,7 +10,7 @@ import numpy as np
 
 from openoutcry import data
 from openoutcry.openoutcry_py import CostModel, Limits
-from openoutcry.record import RunRecord
+from openoutcry.records.run_record import RunRecord
 from openoutcry.score_attacks import naive
 from openoutcry.score_attacks.row import LEVEL, Plan, Try
 from openoutcry.score_attacks.stage import (

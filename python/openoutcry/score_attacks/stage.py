@@ -15,7 +15,7 @@ from openoutcry import openoutcry_py as native
 from openoutcry.backtest import run_backtest
 from openoutcry.data.dataset import Dataset
 from openoutcry.openoutcry_py import CostModel, Limits, Submission
-from openoutcry.record import RunRecord
+from openoutcry.records.run_record import RunRecord
 from openoutcry.scoring import score, submit
 from openoutcry.verdict import Board
 

@@ -15,7 +15,7 @@ from typing import Any
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import CostModel, Limits
-from openoutcry.record import RunRecord
+from openoutcry.records.run_record import RunRecord
 from openoutcry.verifiers_env.answering import replies
 from openoutcry.verifiers_env.desk import HOLD, Desk
 from openoutcry.verifiers_env.outcome import Outcome, outcome_of

@@ -11,7 +11,7 @@ from threading import Lock
 from typing import Any
 
 from openoutcry.data.snapshots.snapshot_files import freeze
-from openoutcry.record import RunRecord
+from openoutcry.records.run_record import RunRecord
 from openoutcry.verifiers_env.conversation import Told
 from openoutcry.verifiers_env.outcome import Outcome
 

@@ -18,8 +18,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple
 
-from openoutcry.chain_lines import GENESIS, SESSION, TIME, Draft, is_torn, matching, parsed, record_of
 from openoutcry.errors import refusal
+from openoutcry.records.chained_lines import GENESIS, SESSION, TIME, Draft, is_torn, matching, parsed, record_of
 
 
 def now() -> str:

@@ -14,7 +14,7 @@ from typing import Any
 
 from openoutcry import openoutcry_py as native
 from openoutcry.errors import refusal
-from openoutcry.line_sink import LineSink, check_place, lines_of
+from openoutcry.records.line_sink import LineSink, check_place, lines_of
 
 SUFFIXES = (".json", ".json.zst", ".jsonl", ".jsonl.zst")
 

@@ -11,7 +11,7 @@ from openoutcry.errors import refusal
 
 if TYPE_CHECKING:
     from openoutcry import openoutcry_py as native
-    from openoutcry.record import RunRecord
+    from openoutcry.records.run_record import RunRecord
 
 
 class LineSink(ABC):
