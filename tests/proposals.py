@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from openoutcry.strategies import Strategy
+from openoutcry.backtest.strategies import Strategy
 
 
 class Rise(Strategy):
@@ -40,7 +40,7 @@ def deciding(body: str, above: str = "", construct: str = "", lookback: str = "3
     """Return a source whose `weights` is `body`, with statements above its class."""
     lines = [
         "import numpy as np",
-        "from openoutcry.strategies import Strategy",
+        "from openoutcry.backtest.strategies import Strategy",
         *dedent(above).strip().splitlines(),
         "class Odd(Strategy):",
         '    """Do something odd."""',

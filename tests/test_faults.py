@@ -14,7 +14,7 @@ from recorded import DATA
 
 import openoutcry as oo
 from openoutcry.agents import Answer, Harness, TextAgent
-from openoutcry.replaying import compare
+from openoutcry.backtest.replay import compare
 from openoutcry.report.faults import FAULTS
 from openoutcry.verdict import Score
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import openoutcry as oo
+from openoutcry.backtest.trades import trades_of
 from openoutcry.ledger import RunMetricsSummary
 from openoutcry.ledger.summary import FIELDS, interval_of
-from openoutcry.trades import trades_of
 
 FX = oo.data.load("ecb-fx", ["USD", "JPY"])
 RUN = oo.run_backtest(FX, "momentum")

@@ -19,11 +19,11 @@ from recorded import DATA, trend
 
 import openoutcry as oo
 from openoutcry import openoutcry_py as native
+from openoutcry.backtest.replay import replay
 from openoutcry.cli.mcp import EXAMPLES
 from openoutcry.cli.mcp import mcp as command
 from openoutcry.mcp import Floor, Records, offered, schemas
 from openoutcry.records.run_record import RunRecord
-from openoutcry.replaying import replay
 
 pytestmark = pytest.mark.once
 anyio = pytest.importorskip("anyio")

@@ -26,9 +26,9 @@ from recorded import DATA
 
 import openoutcry as oo
 from openoutcry import openoutcry_py as native
+from openoutcry.backtest.replay import replay
 from openoutcry.mcp import Bounds, Records
 from openoutcry.records.run_record import RunRecord
-from openoutcry.replaying import replay
 
 pytestmark = pytest.mark.once
 

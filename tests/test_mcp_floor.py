@@ -11,10 +11,10 @@ import pytest
 from floors import HOLD, begun, floor_of, played, refused
 from recorded import DATA
 
+from openoutcry.backtest.replay import replay
 from openoutcry.cli.source import open_dataset
 from openoutcry.mcp import Bounds, Floor, Market, Records, bundled, offered
 from openoutcry.records.run_record import RunRecord
-from openoutcry.replaying import replay
 
 pytestmark = pytest.mark.once
 

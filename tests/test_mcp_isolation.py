@@ -12,11 +12,11 @@ from floors import HOLD, KINDS, WINDOW, Decide, begun, floor_of, market_with, pl
 from recorded import DATA, trend
 
 import openoutcry as oo
+from openoutcry.backtest.replay import replay
 from openoutcry.cli.source import open_dataset
 from openoutcry.mcp import Bounds, Floor, Market, Records, offered
 from openoutcry.mcp.sights import bars_in_both
 from openoutcry.records.run_record import RunRecord
-from openoutcry.replaying import replay
 
 pytestmark = pytest.mark.once
 

@@ -8,9 +8,9 @@ import pytest
 from floors import HOLD, begun, floor_of, played, refused, stepped
 
 import openoutcry as oo
+from openoutcry.backtest.replay import replay
 from openoutcry.mcp import Bounds, Floor, Records, offered
 from openoutcry.records.run_record import RunRecord
-from openoutcry.replaying import replay
 
 pytestmark = pytest.mark.once
 

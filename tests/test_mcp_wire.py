@@ -17,8 +17,8 @@ import pytest
 from floors import HOLD
 
 import openoutcry as oo
+from openoutcry.backtest.replay import replay
 from openoutcry.records.run_record import RunRecord
-from openoutcry.replaying import replay
 
 pytestmark = pytest.mark.once
 pytest.importorskip("mcp")

@@ -14,6 +14,7 @@ import pytest
 from research_markets import trending
 
 import openoutcry as oo
+from openoutcry.backtest.strategies import LIBRARY
 from openoutcry.ledger import Ledger
 from openoutcry.research import validation
 from openoutcry.research.conduct import Place, research
@@ -22,7 +23,6 @@ from openoutcry.research.gates import Thresholds
 from openoutcry.research.proposers import RandomProposer
 from openoutcry.research.validation import Ground, ground_of, table_of, validate
 from openoutcry.research.walkforward import run_part
-from openoutcry.strategies import LIBRARY
 
 pytestmark = pytest.mark.once
 MARKET = trending(1, 1500, 3)

@@ -16,15 +16,15 @@ from support import bits, count, dataset_of
 from test_strategies_library import rare_market
 
 import openoutcry as oo
+from openoutcry.backtest.strategies import LIBRARY, Strategy
+from openoutcry.backtest.strategies.parameter_space import Ranges
+from openoutcry.backtest.strategies.rolling_windows import Array
 from openoutcry.harness import AgentError
 from openoutcry.jail import Tier, this_host
 from openoutcry.research import jailed
 from openoutcry.research.causality import causality_probe
 from openoutcry.research.code import Allowance, CodeStrategy, load_strategy_from_code
 from openoutcry.research.hygiene import check_source
-from openoutcry.strategies import LIBRARY, Strategy
-from openoutcry.strategies.ranges import Ranges
-from openoutcry.strategies.windows import Array
 
 pytestmark = pytest.mark.once
 
@@ -99,7 +99,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 import numpy as np
-from openoutcry.strategies import WindowStrategy, windows
+from openoutcry.backtest.strategies import WindowStrategy, windows
 
 @dataclass
 class State:

@@ -22,7 +22,7 @@ def test_a_good_source_is_read() -> None:
     assert len(checked.exact) == len(checked.normalised) == 64
 
 
-INSIDE = "from openoutcry.strategies import Strategy\nclass A:\n    class B(Strategy):\n        x = 1"
+INSIDE = "from openoutcry.backtest.strategies import Strategy\nclass A:\n    class B(Strategy):\n        x = 1"
 MORE = '"p{0}": {{"type": "categorical", "choices": [1], "default": 1}},'
 BAD = {
     "too large": ("# " + "x" * MAX_BYTES, "at most 32,768 bytes"),
@@ -84,10 +84,10 @@ def test_a_bad_source_is_refused(name: str) -> None:
 @pytest.mark.parametrize(
     "lines",
     [
-        "import openoutcry.strategies as st\nclass A(st.WindowStrategy):",
+        "import openoutcry.backtest.strategies as st\nclass A(st.WindowStrategy):",
         "from openoutcry import strategies\nclass A(strategies.Strategy):",
-        "from openoutcry.strategies import WindowStrategy as W\nclass A(W):",
-        "import openoutcry.strategies\nclass A(openoutcry.strategies.Strategy):",
+        "from openoutcry.backtest.strategies import WindowStrategy as W\nclass A(W):",
+        "import openoutcry.backtest.strategies\nclass A(openoutcry.backtest.strategies.Strategy):",
     ],
 )
 def test_the_base_may_be_written_in_any_way(lines: str) -> None:

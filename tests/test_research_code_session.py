@@ -33,7 +33,7 @@ CONFIG = ResearchConfig(
 )
 
 SOURCE = '''
-from openoutcry.strategies import Strategy
+from openoutcry.backtest.strategies import Strategy
 
 
 class Rising(Strategy):

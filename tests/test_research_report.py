@@ -88,7 +88,7 @@ def test_a_candidate_file_says_what_it_is_and_where_it_came_from(session: tuple[
 
 
 def oo_strategy(told: dict) -> object:
-    from openoutcry.strategies import of_json
+    from openoutcry.backtest.strategies import of_json
 
     return of_json({"strategy": told["strategy"], "params": told["params"]})
 

@@ -14,6 +14,7 @@ import pytest
 from research_markets import noise, trending
 
 import openoutcry as oo
+from openoutcry.backtest.strategies import LIBRARY, Trend
 from openoutcry.ledger import Ledger, Market
 from openoutcry.research.config import Split
 from openoutcry.research.cpcv import validate_combinatorial
@@ -21,7 +22,6 @@ from openoutcry.research.holdout import HoldoutVault
 from openoutcry.research.scale import Row, validate_grid
 from openoutcry.research.validation import ground_of, validate, validate_best
 from openoutcry.research.walkforward import run_part
-from openoutcry.strategies import LIBRARY, Trend
 
 pytestmark = pytest.mark.once
 

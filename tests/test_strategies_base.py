@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from support import count
 
 import openoutcry as oo
-from openoutcry.strategies import LIBRARY, Strategy, check_ranges, neighbours, sample
-from openoutcry.strategies.ranges import Ranges
-from openoutcry.strategies.windows import Array
+from openoutcry.backtest.strategies import LIBRARY, Strategy, check_ranges, neighbours, sample
+from openoutcry.backtest.strategies.parameter_space import Ranges
+from openoutcry.backtest.strategies.rolling_windows import Array
 
 RANGES: Ranges = {
     "n": {"type": "int", "min": 2, "max": 10, "step": 2, "default": 4},

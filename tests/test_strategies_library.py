@@ -12,8 +12,8 @@ from markets import Market, draw_close, draw_open, draw_splits, halt, list_and_d
 from support import bits, count, dataset_of
 
 import openoutcry as oo
-from openoutcry.strategies import LIBRARY, Strategy, catalogue, of_json, sample
-from openoutcry.strategies.windows import Array, histories, windows_of
+from openoutcry.backtest.strategies import LIBRARY, Strategy, catalogue, of_json, sample
+from openoutcry.backtest.strategies.rolling_windows import Array, histories, windows_of
 
 NAMES = list(LIBRARY)
 # Short windows, so that small markets are past their warm-up.
@@ -118,7 +118,7 @@ def test_blocks_change_no_bit(name: str, monkeypatch: pytest.MonkeyPatch) -> Non
     dataset = rare_market(4)
     whole = short(name).table(dataset)
     for values in (1, 3000):
-        monkeypatch.setattr("openoutcry.strategies.base._BLOCK_VALUES", values)
+        monkeypatch.setattr("openoutcry.backtest.strategies.base._BLOCK_VALUES", values)
         assert bits(short(name).table(dataset)) == bits(whole)
 
 

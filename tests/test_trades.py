@@ -9,7 +9,7 @@ import pytest
 from support import draw
 
 import openoutcry as oo
-from openoutcry.trades import Movement, Trade, costs_a_year, trades_of, trades_of_movements
+from openoutcry.backtest.trades import Movement, Trade, costs_a_year, trades_of, trades_of_movements
 
 FREE = oo.CostModel(fee_bps=3.0, slippage_bps=5.0, financing_bps=0.0, borrow_bps=0.0, cash_bps=0.0)
 

@@ -13,9 +13,9 @@ from report_proofs import CASES, joined_page, market, odd_run, part_of, prices, 
 from typer.testing import CliRunner, Result
 
 import openoutcry as oo
+from openoutcry.backtest.rerun import run_of
 from openoutcry.cli import app
 from openoutcry.cli.source import open_dataset
-from openoutcry.remade import run_of
 from openoutcry.report import has_engine
 from openoutcry.report.proof import content_digest
 

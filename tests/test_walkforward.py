@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from support import count
 
 import openoutcry as oo
+from openoutcry.backtest.strategies import LIBRARY
 from openoutcry.research.walkforward import (
     Fold,
     Part,
@@ -26,7 +27,6 @@ from openoutcry.research.walkforward import (
     reserve,
     run_part,
 )
-from openoutcry.strategies import LIBRARY
 
 ORACLE: dict[str, Any] = json.loads((Path(__file__).parent / "oracle" / "skfolio_folds.json").read_text("utf-8"))
 

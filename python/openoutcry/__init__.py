@@ -14,14 +14,14 @@ from openoutcry.openoutcry_py import CONTRACT_VERSION, CostModel, Limits, OpenOu
 
 if TYPE_CHECKING:
     from openoutcry import agents, data
-    from openoutcry.backtest import Run, run_backtest
+    from openoutcry.backtest.replay import replay
+    from openoutcry.backtest.run import Run, run_backtest
+    from openoutcry.backtest.sweep import run_sweep
     from openoutcry.data.dataset import Dataset
     from openoutcry.data.window import Window
     from openoutcry.gym import OpenOutcryEnv
     from openoutcry.records.run_record import RunRecord
-    from openoutcry.replaying import replay
     from openoutcry.scoring import Score, score, score_run
-    from openoutcry.sweep import run_sweep
     from openoutcry.vector import OpenOutcryVectorEnv
     from openoutcry.verifiers_env import VerifiersEnv, VerifiersHarness, VerifiersTaskset
 
@@ -33,16 +33,16 @@ _HOMES = {
     "Dataset": "openoutcry.data.dataset",
     "OpenOutcryEnv": "openoutcry.gym",
     "OpenOutcryVectorEnv": "openoutcry.vector",
-    "Run": "openoutcry.backtest",
+    "Run": "openoutcry.backtest.run",
     "RunRecord": "openoutcry.records.run_record",
     "Score": "openoutcry.scoring",
     "VerifiersEnv": "openoutcry.verifiers_env",
     "VerifiersHarness": "openoutcry.verifiers_env",
     "VerifiersTaskset": "openoutcry.verifiers_env",
     "Window": "openoutcry.data.window",
-    "replay": "openoutcry.replaying",
-    "run_backtest": "openoutcry.backtest",
-    "run_sweep": "openoutcry.sweep",
+    "replay": "openoutcry.backtest.replay",
+    "run_backtest": "openoutcry.backtest.run",
+    "run_sweep": "openoutcry.backtest.sweep",
     "score": "openoutcry.scoring",
     "score_run": "openoutcry.scoring",
 }

@@ -23,12 +23,12 @@ import numpy as np
 import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
-from openoutcry.backtest import Run, run_backtest
+from openoutcry.backtest.replay import replay
+from openoutcry.backtest.run import Run, run_backtest
+from openoutcry.backtest.sweep import Sweep, run_sweep
 from openoutcry.data.dataset import Dataset
 from openoutcry.openoutcry_py import CostModel, Limits
 from openoutcry.records.run_record import RunRecord
-from openoutcry.replaying import replay
-from openoutcry.sweep import Sweep, run_sweep
 
 Table = npt.NDArray[np.float64]
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from openoutcry import agents
 from openoutcry.arguments import whole
-from openoutcry.backtest import Run, run_backtest
+from openoutcry.backtest.run import Run, run_backtest
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.window import Window
 from openoutcry.openoutcry_py import DEFAULT_LOOKBACK, CostModel, Limits

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
-from openoutcry.backtest import Run
+from openoutcry.backtest.run import Run
 
 __all__ = ["LEVELS", "N_AGENTS", "fan_label", "fan_of", "weights_by_lot"]
 

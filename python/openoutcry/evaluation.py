@@ -18,7 +18,8 @@ from openoutcry import data
 from openoutcry import openoutcry_py as native
 from openoutcry.agents import Agent, Baseline
 from openoutcry.arguments import whole
-from openoutcry.backtest import name_of
+from openoutcry.backtest.run import name_of
+from openoutcry.backtest.settings import settings_of
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.harness import Launcher, connect
@@ -28,7 +29,6 @@ from openoutcry.openoutcry_py import CostModel, Limits, Submission
 from openoutcry.records.run_record import RunRecord
 from openoutcry.running import OnFault, Order, Place
 from openoutcry.scenarios.scenario import Scenario
-from openoutcry.settings import settings_of
 from openoutcry.suite import IMPLIED, Market, Suite
 
 _BARS_HELD = 21.0

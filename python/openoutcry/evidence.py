@@ -12,7 +12,7 @@ import numpy as np
 
 from openoutcry import openoutcry_py as native
 from openoutcry import skill
-from openoutcry.backtest import Run
+from openoutcry.backtest.run import Run
 from openoutcry.power import power
 from openoutcry.report.evidence import Bin, Calibration, Rolling, Skill
 from openoutcry.report.trace import Trace

@@ -12,7 +12,7 @@ from pathlib import Path
 from openoutcry import data
 from openoutcry import openoutcry_py as native
 from openoutcry.agents import buy_and_hold
-from openoutcry.backtest import Run, run_backtest
+from openoutcry.backtest.run import Run, run_backtest
 from openoutcry.chance import fan_label, fan_of
 from openoutcry.data.snapshots import snapshot_files
 from openoutcry.evidence import calibration_of, rolling_of, skill_of

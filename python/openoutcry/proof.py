@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from openoutcry.backtest import Run
+from openoutcry.backtest.run import Run
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.picture import Origin, page_maker

@@ -10,7 +10,7 @@ from functools import partial
 from typing import TypeAlias
 
 from openoutcry.agents import Agent, Answer, TextAgent
-from openoutcry.backtest import run_backtest
+from openoutcry.backtest.run import run_backtest
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import tell
 from openoutcry.harness import AgentError, Launcher, Supervised

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from openoutcry.backtest import Run
+from openoutcry.backtest.run import Run
 from openoutcry.errors import refusal
 from openoutcry.report.trace import Event, Fill, Order, Step, Trace
 

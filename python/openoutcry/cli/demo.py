@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from openoutcry import agents, data
-from openoutcry.backtest import Run
+from openoutcry.backtest.run import Run
 from openoutcry.board import Board, run_board
 from openoutcry.cli.source import page_to_write
 from openoutcry.cli.table import metrics_table

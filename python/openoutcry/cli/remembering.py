@@ -10,7 +10,7 @@ from typing import Any
 
 import typer
 
-from openoutcry.backtest import Run
+from openoutcry.backtest.run import Run
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.window import as_window
 from openoutcry.errors import refusal

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import typer
 
+from openoutcry.backtest.replay import Comparison, Knob, Parting, Replay, compare
+from openoutcry.backtest.replay import replay as replayed
 from openoutcry.cli.source import open_dataset, public_key_of
 from openoutcry.records.run_record import RunRecord
-from openoutcry.replaying import Comparison, Knob, Parting, Replay, compare
-from openoutcry.replaying import replay as replayed
 
 REPLAY_EXAMPLES = """
 **Examples**

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from openoutcry.backtest import Run
+from openoutcry.backtest.replay import replay
+from openoutcry.backtest.run import Run
 from openoutcry.cli.source import open_dataset, page_to_write, public_key_of
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.records.run_record import RunRecord
-from openoutcry.replaying import replay
 from openoutcry.scenarios.scenario import NAMES, Scenario, ScenarioSpec
 
 if TYPE_CHECKING:
@@ -64,9 +64,9 @@ def report(
     as_json: bool = typer.Option(False, "--json", help="Print as JSON."),
 ) -> None:
     """Replay a record and write the report of its run."""
+    from openoutcry.backtest.rerun import run_of
     from openoutcry.picture import Origin
     from openoutcry.proof import market_of, proof_of
-    from openoutcry.remade import run_of
 
     _check(out, self_verifying, without_data)
     read = RunRecord.load(record)

@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
 from openoutcry import agents
-from openoutcry.backtest import Run, run_backtest
+from openoutcry.backtest.run import Run, run_backtest
 from openoutcry.cli.agent import (
     AGENT,
     ALLOW_NET,

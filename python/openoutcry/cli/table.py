@@ -8,7 +8,7 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table
 
-from openoutcry.backtest import Run
+from openoutcry.backtest.run import Run
 from openoutcry.harness.stderr import written_out
 
 LONGEST_NAME, LONGEST_AGENT = 60, 200

@@ -11,7 +11,8 @@ from time import perf_counter
 
 from openoutcry import openoutcry_py as native
 from openoutcry.agents import Answer, TextAgent
-from openoutcry.backtest import run_backtest
+from openoutcry.backtest.run import run_backtest
+from openoutcry.backtest.settings import settings_of
 from openoutcry.conformance import drawn
 from openoutcry.conformance.duties import Failure, complaint
 from openoutcry.conformance.kit import EPISODE, Case, Kit, episode
@@ -20,7 +21,6 @@ from openoutcry.data.window import Edge
 from openoutcry.harness import AgentError, Bounds, Launcher, Session
 from openoutcry.harness.callable_agent import CallableSession
 from openoutcry.harness.stdio import Ending, StdioSession
-from openoutcry.settings import settings_of
 
 Said = list[tuple[str, str]]
 """Observations and the answers to them, in order."""

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from openoutcry.agents import Agent, TextAgent
-from openoutcry.backtest import run_backtest
+from openoutcry.backtest.run import run_backtest
 from openoutcry.contamination.arms import ARMS, Job, Place, Tracks, jobs_of
 from openoutcry.contamination.design import Design
 from openoutcry.errors import tell

@@ -10,7 +10,7 @@ import numpy as np
 
 from openoutcry.agents import Baseline
 from openoutcry.agents.decision_codec import decision_text
-from openoutcry.backtest import run_backtest
+from openoutcry.backtest.run import run_backtest
 from openoutcry.data import dataframes
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal

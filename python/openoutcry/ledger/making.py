@@ -12,7 +12,7 @@ from uuid import UUID, uuid4, uuid5
 import numpy as np
 
 from openoutcry import openoutcry_py as native
-from openoutcry.backtest import Run
+from openoutcry.backtest.run import Run
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.ledger.entry import LedgerRun, Track

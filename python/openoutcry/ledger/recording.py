@@ -8,7 +8,7 @@ from time import monotonic
 from types import TracebackType
 from typing import Any
 
-from openoutcry.backtest import Run
+from openoutcry.backtest.run import Run
 from openoutcry.errors import refusal
 from openoutcry.ledger.entry import LedgerRun
 from openoutcry.ledger.making import About, run_of, strategy_of

@@ -10,9 +10,9 @@ from math import isfinite
 from typing import Any
 
 from openoutcry.arguments import is_truth, is_whole
-from openoutcry.backtest import Run
+from openoutcry.backtest.run import Run
+from openoutcry.backtest.trades import Trades, trades_of
 from openoutcry.errors import refusal
-from openoutcry.trades import Trades, trades_of
 
 _RATIOS = {"sharpe_ratio": "sharpe", "sortino_ratio": "sortino", "calmar_ratio": "calmar", "pnl_return": "return"}
 _MOST_POSITIONS = 2**32 - 1

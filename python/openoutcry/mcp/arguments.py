@@ -10,13 +10,13 @@ from typing import Any, TypeVar
 from openoutcry import openoutcry_py as native
 from openoutcry.agents.decision_codec import decision_text
 from openoutcry.arguments import text, whole
+from openoutcry.backtest.settings import settings_of
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.window import Window
 from openoutcry.errors import refusal
 from openoutcry.mcp.decided import Rules
 from openoutcry.openoutcry_py import CostModel, Limits
 from openoutcry.scenarios.scenario import NAMES
-from openoutcry.settings import settings_of
 
 # Past it, numbers of JSON are not whole in every language.
 MOST_SEED = 2**53 - 1

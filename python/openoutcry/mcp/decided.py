@@ -9,7 +9,7 @@ from typing import Any
 
 from openoutcry import openoutcry_py as native
 from openoutcry.agents import Agent, Harness, TextAgent
-from openoutcry.backtest import Run, run_backtest
+from openoutcry.backtest.run import Run, run_backtest
 from openoutcry.data.dataset import Dataset
 from openoutcry.records.line_sink import LineSink
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from openoutcry.backtest import Run
+from openoutcry.backtest.run import Run
+from openoutcry.backtest.sweep import run_sweep
 from openoutcry.data.dataset import Dataset
 from openoutcry.openoutcry_py import CostModel
 from openoutcry.realism.rules import RULES, Rule, days_of, index_of
-from openoutcry.sweep import run_sweep
 
 Series = npt.NDArray[np.float64]
 

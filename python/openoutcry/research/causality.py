@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from openoutcry.arguments import seed_of, whole
+from openoutcry.backtest.strategies import Strategy
+from openoutcry.backtest.strategies.rolling_windows import Array
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.research.code import CodeStrategy
-from openoutcry.strategies import Strategy
-from openoutcry.strategies.windows import Array
 
 
 @dataclass(frozen=True)

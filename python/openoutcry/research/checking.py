@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from openoutcry import openoutcry_py as native
+from openoutcry.backtest.strategies import LIBRARY
+from openoutcry.backtest.strategies.parameter_space import Ranges, typed
 from openoutcry.errors import refusal
 from openoutcry.research.proposing import Proposal
-from openoutcry.strategies import LIBRARY
-from openoutcry.strategies.ranges import Ranges, typed
 
 LEAST_RATIONALE = 20
 """Characters of a rationale, blanks apart."""

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from openoutcry.arguments import whole
+from openoutcry.backtest.strategies import Strategy, parameter_space, rolling_windows
+from openoutcry.backtest.strategies.base import MAX_LOOKBACK, has_begun
+from openoutcry.backtest.strategies.rolling_windows import Array
 from openoutcry.errors import refusal
 from openoutcry.jail import Tier
 from openoutcry.research.hygiene import Checked, check_source
 from openoutcry.research.jailed import Allowance, JailedWorker, check_tier, start
-from openoutcry.strategies import Strategy, ranges, windows
-from openoutcry.strategies.base import MAX_LOOKBACK, has_begun
-from openoutcry.strategies.windows import Array
 
 if TYPE_CHECKING:
     from openoutcry.data.dataset import Dataset
@@ -54,7 +54,7 @@ def load_strategy_from_code(
         AgentError: the worker died, was late, or said what is no answer.
     """
     checked = check_source(source)
-    typed = ranges.typed(checked.ranges, {} if params is None else params)
+    typed = parameter_space.typed(checked.ranges, {} if params is None else params)
     tier = None if unsafe_no_isolation else max(least, Tier.T2)
     check_tier(tier)
     members = {"PARAM_RANGES": checked.ranges, "__doc__": checked.description}
@@ -72,7 +72,7 @@ class CodeStrategy(Strategy):
         isolation: `T2` or `T3`, the tier of the jail; `none` outside of it.
     """
 
-    PARAM_RANGES: ClassVar[ranges.Ranges] = {}
+    PARAM_RANGES: ClassVar[parameter_space.Ranges] = {}
 
     def __init__(self, checked: Checked, params: Mapping[str, Any], tier: Tier | None, allowance: Allowance) -> None:
         self.checked = checked
@@ -96,7 +96,7 @@ class CodeStrategy(Strategy):
 
     def with_params(self, params: Mapping[str, Any]) -> CodeStrategy:
         """Return the same source with other parameters."""
-        return type(self)(self.checked, ranges.typed(self.checked.ranges, params), self._tier, self._allowance)
+        return type(self)(self.checked, parameter_space.typed(self.checked.ranges, params), self._tier, self._allowance)
 
     def table(self, dataset: Dataset, start: int = 0, end: int | None = None) -> Array:
         """Return target weights as `Strategy.table` does, asked bar by bar.
@@ -119,7 +119,7 @@ class CodeStrategy(Strategy):
         end = whole("end", n_bars if end is None else end, 0, n_bars, "window_invalid")
         start = whole("start", start, 0, end, "window_invalid")
         table = np.full((n_bars, dataset.n_symbols), np.nan)
-        for first, last, closes in windows.histories(dataset):
+        for first, last, closes in rolling_windows.histories(dataset):
             # What is sent after a split is a new window, all of which it has changed.
             is_known = False
             for bar in range(max(first, start, lookback - 1), min(last, end)):

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from openoutcry.agents import python_worker
+from openoutcry.backtest.strategies import Strategy, WindowStrategy
+from openoutcry.backtest.strategies.rolling_windows import Array
 from openoutcry.research import hygiene
-from openoutcry.strategies import Strategy, WindowStrategy
-from openoutcry.strategies.windows import Array
 
 NAME = "strategy"
 _MOST_TOLD = 300

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from openoutcry import openoutcry_py as native
-from openoutcry.backtest import Run
+from openoutcry.backtest.run import Run
+from openoutcry.backtest.strategies import Strategy
 from openoutcry.errors import refusal
 from openoutcry.research.scores import OosScore, excess_of, score_of
 from openoutcry.research.validation import Ground
 from openoutcry.research.walkforward import Part, closed_out, combinatorial, paths
-from openoutcry.strategies import Strategy
 
 
 def validate_combinatorial(

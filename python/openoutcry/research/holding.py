@@ -8,7 +8,7 @@ from math import fsum
 
 import numpy as np
 
-from openoutcry.backtest import Run
+from openoutcry.backtest.run import Run
 from openoutcry.research.scores import Series, excess_of
 
 

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from openoutcry.backtest import run_backtest
+from openoutcry.backtest.run import run_backtest
+from openoutcry.backtest.strategies import Strategy
+from openoutcry.backtest.trades import trades_of
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import CostModel, Limits, OpenOutcryError, normal_cdf
@@ -18,8 +20,6 @@ from openoutcry.research.luck import widening
 from openoutcry.research.scores import OosScore, excess_of, fold_of, moments_of
 from openoutcry.research.walkforward import closed_out, reserve
 from openoutcry.skill import z_score
-from openoutcry.strategies import Strategy
-from openoutcry.trades import trades_of
 
 LEAST_PSR = 0.8
 """How surely the Sharpe ratio of the holdout must be above 0."""

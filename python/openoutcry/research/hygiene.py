@@ -15,11 +15,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from openoutcry.backtest.strategies import check_ranges
+from openoutcry.backtest.strategies.parameter_space import Ranges, shown
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import OpenOutcryError
 from openoutcry.research.sameness import normalised
-from openoutcry.strategies import check_ranges
-from openoutcry.strategies.ranges import Ranges, shown
 
 MAX_BYTES = 32 * 1024
 MAX_TOKENS = 8000
@@ -37,8 +37,8 @@ IMPORTS = (
     "math",
     "numpy",
     "numpy.typing",
-    "openoutcry.strategies",
-    "openoutcry.strategies.windows",
+    "openoutcry.backtest.strategies",
+    "openoutcry.backtest.strategies.rolling_windows",
     "statistics",
     "typing",
 )
@@ -52,7 +52,7 @@ REFUSED_NAMES = frozenset(_REFUSED.split())
 """Builtins that a strategy does not have."""
 
 _BASES = ("Strategy", "WindowStrategy")
-_HOME = "openoutcry.strategies"
+_HOME = "openoutcry.backtest.strategies"
 _AT_TOP = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef, ast.Assign, ast.AnnAssign)
 
 

@@ -14,19 +14,19 @@ from typing import Any
 
 import numpy as np
 
+from openoutcry.backtest.strategies.base import checked
+from openoutcry.backtest.strategies.parameter_space import shown
+from openoutcry.backtest.strategies.rolling_windows import Array
 from openoutcry.errors import refusal
 from openoutcry.harness import AgentError, Bounds
 from openoutcry.harness.stderr import written_out
 from openoutcry.harness.stdio import StdioSession
 from openoutcry.harness.surroundings import surroundings
 from openoutcry.jail import Jail, Profile, Tier, this_host
-from openoutcry.strategies.base import checked
-from openoutcry.strategies.ranges import shown
-from openoutcry.strategies.windows import Array
 
 _MODULE = "openoutcry.research.code_worker"
 # Those start threads, which the filter of system calls then closes over.
-_IMPORTS = ("openoutcry.strategies", "openoutcry.research.hygiene")
+_IMPORTS = ("openoutcry.backtest.strategies", "openoutcry.research.hygiene")
 _MOST_TOLD = 200
 _encoded = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 

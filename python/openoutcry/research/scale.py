@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from openoutcry.arguments import whole
-from openoutcry.crew import Executor, Future, bar, crew, processors
+from openoutcry.backtest.executors import Executor, Future, bar, crew, processors
+from openoutcry.backtest.strategies import LIBRARY
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.ledger import Ledger
@@ -21,7 +22,6 @@ from openoutcry.research.config import Split
 from openoutcry.research.entries import About, entry_of, trial_key_of
 from openoutcry.research.validation import Ground, Validated, ground_of, validate
 from openoutcry.research.walkforward import reserve
-from openoutcry.strategies import LIBRARY
 
 _GROUP = 64
 """Trials that are written to the ledger in one piece."""

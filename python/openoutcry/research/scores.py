@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
-from openoutcry.backtest import Run
+from openoutcry.backtest.run import Run
+from openoutcry.backtest.trades import Trades, trades_of
 from openoutcry.openoutcry_py import OpenOutcryError
 from openoutcry.skill import Moments
-from openoutcry.trades import Trades, trades_of
 
 Series = npt.NDArray[np.float64]
 

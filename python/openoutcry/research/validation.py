@@ -11,14 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from openoutcry.agents import Baseline, buy_and_hold, equal_weight
-from openoutcry.backtest import Run, run_backtest
+from openoutcry.backtest.run import Run, run_backtest
+from openoutcry.backtest.strategies import Strategy
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import CostModel, Limits
 from openoutcry.research.holding import Holding
 from openoutcry.research.scores import InSample, OosScore, in_sample_of, score_of
 from openoutcry.research.walkforward import Fold, closed_out, folds
-from openoutcry.strategies import Strategy
 
 Table = npt.NDArray[np.float64]
 

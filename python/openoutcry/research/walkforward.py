@@ -13,12 +13,12 @@ from math import comb
 from typing import Any
 
 from openoutcry.arguments import whole
-from openoutcry.backtest import Run, run_backtest
+from openoutcry.backtest.run import Run, run_backtest
+from openoutcry.backtest.strategies import Strategy
+from openoutcry.backtest.strategies.rolling_windows import Array
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import CostModel, Limits
-from openoutcry.strategies import Strategy
-from openoutcry.strategies.windows import Array
 
 Part = tuple[int, int]
 """Bars `[first, end)`."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from openoutcry.backtest.strategies import LIBRARY, Strategy, catalogue, neighbours, sample
 from openoutcry.errors import refusal
 from openoutcry.harness import AgentError
 from openoutcry.openoutcry_py import OpenOutcryError
@@ -18,7 +19,6 @@ from openoutcry.research.hygiene import check_source
 from openoutcry.research.proposers.draws import seed_for
 from openoutcry.research.proposing import Proposal
 from openoutcry.research.validation import Ground, Validated, validate, validate_best
-from openoutcry.strategies import LIBRARY, Strategy, catalogue, neighbours, sample
 
 N_CUTS = 25
 """Cuts of the causality probe."""

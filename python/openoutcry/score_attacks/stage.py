@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
-from openoutcry.backtest import run_backtest
+from openoutcry.backtest.run import run_backtest
 from openoutcry.data.dataset import Dataset
 from openoutcry.openoutcry_py import CostModel, Limits, Submission
 from openoutcry.records.run_record import RunRecord

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from openoutcry.agents import Answer, TextAgent
-from openoutcry.backtest import Run, run_backtest
+from openoutcry.backtest.run import Run, run_backtest
 from openoutcry.verifiers_env.desk import HOLD, Desk, Window, settings
 from openoutcry.verifiers_env.mandates import MANDATES, Mandate
 from openoutcry.verifiers_env.rows import Row

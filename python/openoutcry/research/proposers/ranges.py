@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from openoutcry.backtest.strategies.parameter_space import n_values, value_at
 from openoutcry.research.proposers.draws import Draws
-from openoutcry.strategies.ranges import n_values, value_at
 
 
 @dataclass(frozen=True)

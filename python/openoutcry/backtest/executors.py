@@ -37,7 +37,7 @@ def crew(executor: Any, n_jobs: int) -> Iterator[tuple[Executor, bool]]:
         with ThreadPoolExecutor(n_jobs) as threads:
             yield threads, True
     elif isinstance(executor, str) and executor == "ray":
-        from openoutcry.ray_executor import RayExecutor
+        from openoutcry.backtest.ray_executor import RayExecutor
 
         with RayExecutor(n_jobs) as ray:
             yield ray, False

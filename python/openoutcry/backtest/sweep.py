@@ -18,15 +18,15 @@ from openoutcry import openoutcry_py as native
 from openoutcry.agents import Agent, Baseline
 from openoutcry.agents.decision_codec import decision_text
 from openoutcry.arguments import whole
-from openoutcry.backtest import Run, Series, run_backtest
-from openoutcry.crew import Executor, Future, bar, crew, processors
+from openoutcry.backtest.executors import Executor, Future, bar, crew, processors
+from openoutcry.backtest.parameter_grid import Grid, Item, Params, Point, points_of
+from openoutcry.backtest.run import Run, Series, run_backtest
+from openoutcry.backtest.settings import settings_of
+from openoutcry.backtest.weights import table_of_weights
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.window import Edge, Window
 from openoutcry.errors import refusal, tell
-from openoutcry.grid import Grid, Item, Params, Point, points_of
 from openoutcry.openoutcry_py import CostModel, Limits
-from openoutcry.settings import settings_of
-from openoutcry.weights import table_of_weights
 
 # A block of runs should be long enough to hide what handing it over costs, and short enough to be handed out soon.
 _SHORT_BLOCK, _LONG_BLOCK, _MOST_RUNS = 0.02, 0.2, 64

@@ -6,11 +6,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from openoutcry.strategies import windows
-from openoutcry.strategies.base import WindowStrategy
-from openoutcry.strategies.ranges import Ranges
-from openoutcry.strategies.volatility_target import inverse_volatility
-from openoutcry.strategies.windows import Array
+from openoutcry.backtest.strategies import rolling_windows
+from openoutcry.backtest.strategies.base import WindowStrategy
+from openoutcry.backtest.strategies.parameter_space import Ranges
+from openoutcry.backtest.strategies.rolling_windows import Array
+from openoutcry.backtest.strategies.volatility_target import inverse_volatility
 
 _SWEEPS = 30
 
@@ -41,18 +41,18 @@ class RiskParity(WindowStrategy):
             return parts
         moves = parts > 0.0
         equal = parts * _balanced(_correlations(ends, moves))
-        return windows.ratio(equal, windows.across(equal), moves)
+        return rolling_windows.ratio(equal, rolling_windows.across(equal), moves)
 
 
-def _correlations(ends: Array, moves: windows.Mask) -> Array:
+def _correlations(ends: Array, moves: rolling_windows.Mask) -> Array:
     """Return correlations of returns around 0.
 
     Their shape is `(n_symbols, n_symbols, n)`; they are 0 where a symbol does not move.
     """
-    steps = [np.where(moves, step, 0.0).T for step in windows.steps(ends)]
-    shared = windows.total(step[:, None] * step[None] for step in steps)
+    steps = [np.where(moves, step, 0.0).T for step in rolling_windows.steps(ends)]
+    shared = rolling_windows.total(step[:, None] * step[None] for step in steps)
     power = np.sqrt(shared[np.arange(len(shared)), np.arange(len(shared))])
-    return windows.ratio(shared, power[:, None] * power[None], (moves.T[:, None] & moves.T[None]))
+    return rolling_windows.ratio(shared, power[:, None] * power[None], (moves.T[:, None] & moves.T[None]))
 
 
 def _balanced(correlations: Array) -> Array:

@@ -18,7 +18,7 @@ import numpy as np
 
 from openoutcry import openoutcry_py as native
 from openoutcry.arguments import whole
-from openoutcry.backtest import Run
+from openoutcry.backtest.run import Run
 
 Movement = tuple[int, int, str, float, float, float]
 """Bar, symbol, kind (`fill`, `dividend` or `split`), then shares, price and fee of a fill, or the number of another."""

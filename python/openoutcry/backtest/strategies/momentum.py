@@ -6,10 +6,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from openoutcry.strategies import windows
-from openoutcry.strategies.base import WindowStrategy
-from openoutcry.strategies.ranges import Ranges
-from openoutcry.strategies.windows import Array
+from openoutcry.backtest.strategies import rolling_windows
+from openoutcry.backtest.strategies.base import WindowStrategy
+from openoutcry.backtest.strategies.parameter_space import Ranges
+from openoutcry.backtest.strategies.rolling_windows import Array
 
 
 class Momentum(WindowStrategy):
@@ -34,13 +34,13 @@ class Momentum(WindowStrategy):
 
     def weigh(self, ends: Array) -> Array:
         """Return the weights of windows."""
-        is_shown = windows.shown_fully(ends)
-        rise = windows.ratio(ends[:, -1 - self.params["skip"]], ends[:, 0], is_shown)
+        is_shown = rolling_windows.shown_fully(ends)
+        rise = rolling_windows.ratio(ends[:, -1 - self.params["skip"]], ends[:, 0], is_shown)
         # Places from the largest rise on, ties in the order of symbols, what is not shown last.
         places = np.argsort(np.argsort(np.where(is_shown, -rise, np.inf), axis=1, kind="stable"), axis=1)
-        n_shown = windows.across(is_shown.astype(np.float64))
+        n_shown = rolling_windows.across(is_shown.astype(np.float64))
         n_held = np.minimum(np.maximum(np.floor(self.params["share"] * n_shown), 1.0), np.floor(n_shown / 2.0))
         side = (places < n_held).astype(np.float64)
         if self.params["side"] == "long-short":
             side = (side - ((places >= n_shown - n_held) & is_shown)) / 2.0
-        return windows.ratio(side, n_held, is_shown & (n_held > 0.0))
+        return rolling_windows.ratio(side, n_held, is_shown & (n_held > 0.0))

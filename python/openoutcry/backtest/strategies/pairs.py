@@ -7,10 +7,10 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from openoutcry.strategies import windows
-from openoutcry.strategies.base import WindowStrategy
-from openoutcry.strategies.ranges import Ranges
-from openoutcry.strategies.windows import Array
+from openoutcry.backtest.strategies import rolling_windows
+from openoutcry.backtest.strategies.base import WindowStrategy
+from openoutcry.backtest.strategies.parameter_space import Ranges
+from openoutcry.backtest.strategies.rolling_windows import Array
 
 Places = npt.NDArray[np.intp]
 
@@ -45,10 +45,10 @@ class Pairs(WindowStrategy):
         rows = np.arange(len(ends))
         # Where there is no pair these are closes that are not shown, and nothing is made of them.
         spread = (ends[rows, :, first] / ends[rows, :, second])[:, :, None]
-        mean = windows.mean(spread)
-        deviation = windows.deviation(spread, mean)
-        varies = is_pair[:, None] & (deviation > windows.NEGLIGIBLE * mean)
-        distance = windows.ratio(mean - spread[:, -1], deviation, varies)
+        mean = rolling_windows.mean(spread)
+        deviation = rolling_windows.deviation(spread, mean)
+        varies = is_pair[:, None] & (deviation > rolling_windows.NEGLIGIBLE * mean)
+        distance = rolling_windows.ratio(mean - spread[:, -1], deviation, varies)
         size = np.where(np.abs(distance) < self.params["exit"], 0.0, distance / self.params["entry"])
         half = (np.minimum(np.maximum(size, -1.0), 1.0) / 2.0)[:, 0]
         weights[rows, first] = half
@@ -56,19 +56,19 @@ class Pairs(WindowStrategy):
         return weights
 
 
-def _closest(ends: Array) -> tuple[Places, Places, windows.Mask]:
+def _closest(ends: Array) -> tuple[Places, Places, rolling_windows.Mask]:
     """Return the pair of each window with the largest correlation.
 
     And whether it has one.
     """
     firsts, seconds = np.triu_indices(ends.shape[2], 1)
-    moves = windows.shown_fully(ends)
-    powers = windows.total(step * step for step in windows.steps(ends))
-    moves &= powers > windows.NEGLIGIBLE**2
-    shared = windows.total(step[:, firsts] * step[:, seconds] for step in windows.steps(ends))
+    moves = rolling_windows.shown_fully(ends)
+    powers = rolling_windows.total(step * step for step in rolling_windows.steps(ends))
+    moves &= powers > rolling_windows.NEGLIGIBLE**2
+    shared = rolling_windows.total(step[:, firsts] * step[:, seconds] for step in rolling_windows.steps(ends))
     is_pair = moves[:, firsts] & moves[:, seconds]
     size = np.sqrt(powers[:, firsts]) * np.sqrt(powers[:, seconds])
-    correlation = np.where(is_pair, windows.ratio(shared, size, is_pair), -np.inf)
+    correlation = np.where(is_pair, rolling_windows.ratio(shared, size, is_pair), -np.inf)
     best = np.argmax(correlation, axis=1)
     has_pair = np.isfinite(correlation.max(axis=1))
     return firsts[best], seconds[best], has_pair

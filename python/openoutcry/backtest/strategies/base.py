@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from openoutcry.arguments import whole
+from openoutcry.backtest.strategies import parameter_space, rolling_windows
+from openoutcry.backtest.strategies.json_agent import StrategyAgent
+from openoutcry.backtest.strategies.parameter_space import Ranges, Value
+from openoutcry.backtest.strategies.rolling_windows import Array
 from openoutcry.errors import refusal
-from openoutcry.strategies import ranges, windows
-from openoutcry.strategies.door import StrategyAgent
-from openoutcry.strategies.ranges import Ranges, Value
-from openoutcry.strategies.windows import Array
 
 if TYPE_CHECKING:
     from openoutcry.data.dataset import Dataset
@@ -50,8 +50,8 @@ class Strategy(ABC):
         kind = type(self)
         if not (kind.__doc__ or "").strip():
             raise refusal("argument_invalid", f"a strategy must have a docstring; received `{kind.__name__}`")
-        ranges.check_ranges(getattr(kind, "PARAM_RANGES", None))
-        self.params: Mapping[str, Any] = MappingProxyType(ranges.typed(kind.PARAM_RANGES, params))
+        parameter_space.check_ranges(getattr(kind, "PARAM_RANGES", None))
+        self.params: Mapping[str, Any] = MappingProxyType(parameter_space.typed(kind.PARAM_RANGES, params))
 
     @property
     @abstractmethod
@@ -82,10 +82,10 @@ class Strategy(ABC):
         start = whole("start", start, 0, end, "window_invalid")
         lookback = self.checked_lookback()
         table = np.full((n_bars, dataset.n_symbols), np.nan)
-        for first, last, closes in windows.histories(dataset):
+        for first, last, closes in rolling_windows.histories(dataset):
             first, last = max(first, start, lookback - 1), min(last, end)
             if first < last:
-                self._fill(table[first:last], windows.windows_of(closes, lookback, first, last))
+                self._fill(table[first:last], rolling_windows.windows_of(closes, lookback, first, last))
         return table
 
     def _fill(self, rows: Array, ends: Array) -> None:
@@ -136,7 +136,7 @@ class Strategy(ABC):
     @classmethod
     def defaults(cls) -> dict[str, Value]:
         """Return the default of each parameter."""
-        return ranges.typed(cls.PARAM_RANGES, {})
+        return parameter_space.typed(cls.PARAM_RANGES, {})
 
     def to_json(self) -> dict[str, Any]:
         """Return name and parameters as JSON can carry them.
@@ -166,7 +166,7 @@ class WindowStrategy(Strategy):
     """A strategy that decides many windows at once, each as if it were the only one.
 
     A concrete one has `weigh` in place of `weights`. No number may depend on how many windows there are: over a window,
-    add up by the functions of `openoutcry.strategies.windows`.
+    add up by the functions of `openoutcry.backtest.strategies.rolling_windows`.
     """
 
     @abstractmethod
@@ -200,7 +200,7 @@ def has_begun(closes: Array) -> bool:
     return bool(np.isfinite(closes[0]).any())
 
 
-def checked(weights: Any, is_shown: windows.Mask) -> Array:
+def checked(weights: Any, is_shown: rolling_windows.Mask) -> Array:
     """Return weights, if that is what they are.
 
     They are a finite number a symbol, 0 where it is not shown.
@@ -211,7 +211,9 @@ def checked(weights: Any, is_shown: windows.Mask) -> Array:
     try:
         array = np.asarray(weights)
     except Exception as error:
-        raise refusal("argument_invalid", f"weights must be an array; received {ranges.shown(weights)}") from error
+        raise refusal(
+            "argument_invalid", f"weights must be an array; received {parameter_space.shown(weights)}"
+        ) from error
     if array.dtype.kind not in "fiu":
         raise refusal("argument_invalid", f"weights must be numbers; received {array.dtype}")
     if array.shape != is_shown.shape:

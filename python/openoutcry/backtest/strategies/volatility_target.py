@@ -6,10 +6,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from openoutcry.strategies import windows
-from openoutcry.strategies.base import WindowStrategy
-from openoutcry.strategies.ranges import Ranges
-from openoutcry.strategies.windows import Array
+from openoutcry.backtest.strategies import rolling_windows
+from openoutcry.backtest.strategies.base import WindowStrategy
+from openoutcry.backtest.strategies.parameter_space import Ranges
+from openoutcry.backtest.strategies.rolling_windows import Array
 
 
 class VolatilityTarget(WindowStrategy):
@@ -34,10 +34,10 @@ class VolatilityTarget(WindowStrategy):
         """Return the weights of windows."""
         parts = inverse_volatility(ends)
         is_held = parts > 0.0
-        returns = (windows.across(np.where(is_held, step, 0.0) * parts) for step in windows.steps(ends))
-        risk = np.sqrt(windows.total(each * each for each in returns) / self.params["window"])
+        returns = (rolling_windows.across(np.where(is_held, step, 0.0) * parts) for step in rolling_windows.steps(ends))
+        risk = np.sqrt(rolling_windows.total(each * each for each in returns) / self.params["window"])
         target = np.full(risk.shape, self.params["target"])
-        scale = np.where(risk > target, windows.ratio(target, risk, risk > target), 1.0)
+        scale = np.where(risk > target, rolling_windows.ratio(target, risk, risk > target), 1.0)
         return parts * scale
 
 
@@ -46,7 +46,7 @@ def inverse_volatility(ends: Array) -> Array:
 
     A symbol that stands still has none.
     """
-    volatility = windows.volatility(ends)
-    moves = windows.shown_fully(ends) & (volatility > windows.NEGLIGIBLE)
-    inverse = windows.ratio(np.ones(volatility.shape), volatility, moves)
-    return windows.ratio(inverse, windows.across(inverse), moves)
+    volatility = rolling_windows.volatility(ends)
+    moves = rolling_windows.shown_fully(ends) & (volatility > rolling_windows.NEGLIGIBLE)
+    inverse = rolling_windows.ratio(np.ones(volatility.shape), volatility, moves)
+    return rolling_windows.ratio(inverse, rolling_windows.across(inverse), moves)

@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
+from openoutcry.backtest.strategies.base import Strategy
+from openoutcry.backtest.strategies.mean_reversion import MeanReversion
+from openoutcry.backtest.strategies.momentum import Momentum
+from openoutcry.backtest.strategies.pairs import Pairs
+from openoutcry.backtest.strategies.parameter_space import shown
+from openoutcry.backtest.strategies.risk_parity import RiskParity
+from openoutcry.backtest.strategies.trend import Trend
+from openoutcry.backtest.strategies.volatility_target import VolatilityTarget
 from openoutcry.errors import refusal
-from openoutcry.strategies.base import Strategy
-from openoutcry.strategies.mean_reversion import MeanReversion
-from openoutcry.strategies.momentum import Momentum
-from openoutcry.strategies.pairs import Pairs
-from openoutcry.strategies.ranges import shown
-from openoutcry.strategies.risk_parity import RiskParity
-from openoutcry.strategies.trend import Trend
-from openoutcry.strategies.volatility_target import VolatilityTarget
 
 _CLASSES: tuple[type[Strategy], ...] = (Trend, MeanReversion, Momentum, VolatilityTarget, Pairs, RiskParity)
 

@@ -15,6 +15,8 @@ from openoutcry import openoutcry_py as native
 from openoutcry.agents import Agent, Baseline, TextAgent
 from openoutcry.agents.agent_call import ask
 from openoutcry.arguments import is_truth, whole
+from openoutcry.backtest.settings import settings_of
+from openoutcry.backtest.weights import table_of_weights
 from openoutcry.data.columns import frozen
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.window import Edge, Window
@@ -22,8 +24,6 @@ from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import CostModel, Limits
 from openoutcry.records.line_sink import LineSink
 from openoutcry.records.run_record import RunRecord
-from openoutcry.settings import settings_of
-from openoutcry.weights import table_of_weights
 
 if TYPE_CHECKING:
     from openoutcry.picture import Picture

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import inf
 
 from openoutcry.agents import Answer, TextAgent
-from openoutcry.backtest import Run, run_backtest
+from openoutcry.backtest.run import Run, run_backtest
 from openoutcry.data.dataset import Dataset
 from openoutcry.openoutcry_py import CostModel, Limits
 from openoutcry.records.run_record import RunRecord, fill_key_of

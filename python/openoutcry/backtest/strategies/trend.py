@@ -6,10 +6,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from openoutcry.strategies import windows
-from openoutcry.strategies.base import WindowStrategy
-from openoutcry.strategies.ranges import Ranges
-from openoutcry.strategies.windows import Array
+from openoutcry.backtest.strategies import rolling_windows
+from openoutcry.backtest.strategies.base import WindowStrategy
+from openoutcry.backtest.strategies.parameter_space import Ranges
+from openoutcry.backtest.strategies.rolling_windows import Array
 
 
 class Trend(WindowStrategy):
@@ -32,9 +32,9 @@ class Trend(WindowStrategy):
 
     def weigh(self, ends: Array) -> Array:
         """Return the weights of windows."""
-        is_shown = windows.shown_fully(ends)
-        fast = windows.mean(ends[:, -self.params["fast"] :])
-        slow = windows.mean(ends)
+        is_shown = rolling_windows.shown_fully(ends)
+        fast = rolling_windows.mean(ends[:, -self.params["fast"] :])
+        slow = rolling_windows.mean(ends)
         below = -1.0 if self.params["side"] == "long-short" else 0.0
         side = np.where(fast > slow, 1.0, np.where(fast < slow, below, 0.0))
-        return windows.ratio(side, windows.across(is_shown.astype(np.float64)), is_shown)
+        return rolling_windows.ratio(side, rolling_windows.across(is_shown.astype(np.float64)), is_shown)

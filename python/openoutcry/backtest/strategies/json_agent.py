@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from openoutcry.arguments import texts
+from openoutcry.backtest.strategies.rolling_windows import Array
 from openoutcry.errors import refusal
-from openoutcry.strategies.windows import Array
 
 
 class StrategyAgent:

@@ -8,15 +8,15 @@ weights, `run_backtest(data, s.table(data))`, with the same NAV to the bit. Its 
 
 from __future__ import annotations
 
-from openoutcry.strategies.base import Strategy, WindowStrategy
-from openoutcry.strategies.library import LIBRARY, catalogue, of_json
-from openoutcry.strategies.mean_reversion import MeanReversion
-from openoutcry.strategies.momentum import Momentum
-from openoutcry.strategies.pairs import Pairs
-from openoutcry.strategies.ranges import ParamRange, check_ranges, neighbours, sample
-from openoutcry.strategies.risk_parity import RiskParity
-from openoutcry.strategies.trend import Trend
-from openoutcry.strategies.volatility_target import VolatilityTarget
+from openoutcry.backtest.strategies.base import Strategy, WindowStrategy
+from openoutcry.backtest.strategies.library import LIBRARY, catalogue, of_json
+from openoutcry.backtest.strategies.mean_reversion import MeanReversion
+from openoutcry.backtest.strategies.momentum import Momentum
+from openoutcry.backtest.strategies.pairs import Pairs
+from openoutcry.backtest.strategies.parameter_space import ParamRange, check_ranges, neighbours, sample
+from openoutcry.backtest.strategies.risk_parity import RiskParity
+from openoutcry.backtest.strategies.trend import Trend
+from openoutcry.backtest.strategies.volatility_target import VolatilityTarget
 
 __all__ = [
     "LIBRARY",

@@ -6,10 +6,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from openoutcry.strategies import windows
-from openoutcry.strategies.base import WindowStrategy
-from openoutcry.strategies.ranges import Ranges
-from openoutcry.strategies.windows import Array
+from openoutcry.backtest.strategies import rolling_windows
+from openoutcry.backtest.strategies.base import WindowStrategy
+from openoutcry.backtest.strategies.parameter_space import Ranges
+from openoutcry.backtest.strategies.rolling_windows import Array
 
 
 class MeanReversion(WindowStrategy):
@@ -33,12 +33,12 @@ class MeanReversion(WindowStrategy):
 
     def weigh(self, ends: Array) -> Array:
         """Return the weights of windows."""
-        is_shown = windows.shown_fully(ends)
-        mean = windows.mean(ends)
-        deviation = windows.deviation(ends, mean)
+        is_shown = rolling_windows.shown_fully(ends)
+        mean = rolling_windows.mean(ends)
+        deviation = rolling_windows.deviation(ends, mean)
         # Where closes do not vary there is no distance to speak of.
-        varies = is_shown & (deviation > windows.NEGLIGIBLE * mean)
-        distance = windows.ratio(mean - ends[:, -1], deviation, varies) / self.params["width"]
+        varies = is_shown & (deviation > rolling_windows.NEGLIGIBLE * mean)
+        distance = rolling_windows.ratio(mean - ends[:, -1], deviation, varies) / self.params["width"]
         least = -1.0 if self.params["side"] == "long-short" else 0.0
         part = np.minimum(np.maximum(distance, least), 1.0)
-        return windows.ratio(part, windows.across(is_shown.astype(np.float64)), is_shown)
+        return rolling_windows.ratio(part, rolling_windows.across(is_shown.astype(np.float64)), is_shown)
