@@ -34,7 +34,7 @@ LAYERS = {
             "openoutcry.backtest.run",
             "openoutcry.data.columns",
             "openoutcry.data.dataset",
-            "openoutcry.episodes",
+            "openoutcry.gym.episodes",
             "openoutcry.agents.untrusted_text",
             "openoutcry.records.line_sink",
             "openoutcry.data.masking",
@@ -81,10 +81,12 @@ LAYERS = {
     ),
     "score_picture": Layer(("openoutcry.score_picture",), {*CORE, "picture", "report", "suite"}, set()),
     "gym": Layer(
-        ("openoutcry.gym", "openoutcry.spaces"), {*CORE, "gym"}, {"gymnasium", "numpy"}, frozenset({"report"})
+        ("openoutcry.gym", "openoutcry.gym.spaces"), {*CORE, "gym"}, {"gymnasium", "numpy"}, frozenset({"report"})
     ),
     "vector": Layer(
-        ("openoutcry.lanes", "openoutcry.slots", "openoutcry.vector"), {*CORE, "gym", "vector"}, {"gymnasium", "numpy"}
+        ("openoutcry.gym.sub_environments", "openoutcry.gym.buffers", "openoutcry.vector"),
+        {*CORE, "gym", "vector"},
+        {"gymnasium", "numpy"},
     ),
     "board": Layer(("openoutcry.board", "openoutcry.benchmarks"), {*CORE, "sweep"}, {"numpy"}),
     "skill": Layer(("openoutcry.power", "openoutcry.skill", "openoutcry.backtest.trades"), {*CORE, "skill"}, {"numpy"}),

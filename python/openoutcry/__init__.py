@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from openoutcry.backtest.sweep import run_sweep
     from openoutcry.data.dataset import Dataset
     from openoutcry.data.window import Window
-    from openoutcry.gym import OpenOutcryEnv
+    from openoutcry.gym.environment import OpenOutcryEnv
+    from openoutcry.gym.vector import OpenOutcryVectorEnv
     from openoutcry.records.run_record import RunRecord
     from openoutcry.scoring import Score, score, score_run
-    from openoutcry.vector import OpenOutcryVectorEnv
     from openoutcry.verifiers_env import VerifiersEnv, VerifiersHarness, VerifiersTaskset
 
 __version__ = "0.1.0"

@@ -13,8 +13,8 @@ import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
 from openoutcry.data.dataset import Dataset
+from openoutcry.gym.vector import OpenOutcryVectorEnv
 from openoutcry.openoutcry_py import CostModel, Limits
-from openoutcry.vector import OpenOutcryVectorEnv
 
 Actions = npt.NDArray[np.float32]
 Step = Callable[[int], None]

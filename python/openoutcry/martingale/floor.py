@@ -8,9 +8,9 @@ from dataclasses import dataclass, fields
 import numpy as np
 import numpy.typing as npt
 
+from openoutcry.gym.vector import Observation, OpenOutcryVectorEnv
 from openoutcry.martingale.markets import WARM_UP, Market
 from openoutcry.martingale.settings import Setting
-from openoutcry.vector import Observation, OpenOutcryVectorEnv
 
 Table = npt.NDArray[np.float64]
 Decide = Callable[[int, Observation], Table]

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from openoutcry.gym.vector import Observation
 from openoutcry.martingale.floor import LOOKBACK, Decide, Tally, play
 from openoutcry.martingale.markets import WARM_UP, Market
 from openoutcry.martingale.settings import Setting
-from openoutcry.vector import Observation
 
 Table = npt.NDArray[np.float64]
 

@@ -18,13 +18,13 @@ from openoutcry import openoutcry_py as native
 from openoutcry.arguments import lookback_of, seed_of, whole
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.window import Edge, Window
-from openoutcry.episodes import Episodes, finite, scheme_of
 from openoutcry.errors import refusal
-from openoutcry.gym import N_DAYS, N_SYMBOLS, comes_and_goes
-from openoutcry.lanes import Market, datasets_of, mode_of, terms_of
+from openoutcry.gym.buffers import slot_of, turns_of
+from openoutcry.gym.environment import N_DAYS, N_SYMBOLS, comes_and_goes
+from openoutcry.gym.episodes import Episodes, finite, scheme_of
+from openoutcry.gym.spaces import action_space, observation_of, observation_space
+from openoutcry.gym.sub_environments import Market, datasets_of, mode_of, terms_of
 from openoutcry.openoutcry_py import CostModel, Limits
-from openoutcry.slots import slot_of, turns_of
-from openoutcry.spaces import action_space, observation_of, observation_space
 
 Observation: TypeAlias = Any
 _Flags: TypeAlias = npt.NDArray[np.bool_]

@@ -15,12 +15,12 @@ from openoutcry import openoutcry_py as native
 from openoutcry.arguments import lookback_of, plain, rules_of, seed_of
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.window import Edge, Window
-from openoutcry.episodes import Episodes, finite, scheme_of
 from openoutcry.errors import refusal
+from openoutcry.gym.episodes import Episodes, finite, scheme_of
+from openoutcry.gym.spaces import action_space, observation_of, observation_space
 from openoutcry.openoutcry_py import CostModel, Limits, OpenOutcryError, State
 from openoutcry.scenarios.scenario import NAMES as TIERS
 from openoutcry.scenarios.scenario import Scenario, ScenarioSpec
-from openoutcry.spaces import action_space, observation_of, observation_space
 
 Observation = Any
 """A dict of arrays, or one array where `observation="flat"`."""

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.vector import AutoresetMode
 
-from openoutcry.vector import OpenOutcryVectorEnv
+from openoutcry.gym.vector import OpenOutcryVectorEnv
 
 try:
     from pufferlib import PufferEnv

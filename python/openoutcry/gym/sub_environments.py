@@ -10,7 +10,7 @@ from gymnasium.vector import AutoresetMode
 from openoutcry.arguments import rules_of
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
-from openoutcry.gym import limits_of, market_of
+from openoutcry.gym.environment import limits_of, market_of
 from openoutcry.openoutcry_py import CostModel, Limits
 from openoutcry.scenarios.scenario import Scenario, ScenarioSpec
 
