@@ -7,10 +7,10 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from openoutcry.conformance import Report, check_agent, examine
-from openoutcry.conformance.drawn import N_BARS
-from openoutcry.conformance.kit import Case, Kit, kit
 from openoutcry.harness import Bounds, CommandAgent
+from openoutcry.harness.conformance import Report, check_agent, examine
+from openoutcry.harness.conformance.kit import Case, Kit, kit
+from openoutcry.harness.conformance.random_market import N_BARS
 
 QUICK = Bounds(start_seconds=5.0, answer_seconds=5.0, end_seconds=1.0)
 SEED = 9

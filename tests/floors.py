@@ -10,7 +10,7 @@ import pytest
 from recorded import COSTS, DATA, LIMITS, trend
 
 import openoutcry as oo
-from openoutcry.mcp import Floor, Market
+from openoutcry.harness.mcp import Floor, Market
 
 WINDOW = (19, 40)
 RULES = {

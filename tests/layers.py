@@ -104,7 +104,7 @@ LAYERS = {
         {"numpy"},
     ),
     "mcp": Layer(
-        ("openoutcry.mcp", "openoutcry.mcp.*"),
+        ("openoutcry.harness.mcp", "openoutcry.harness.mcp.*"),
         {*CORE, "harness", "mcp"},
         {"anyio", "mcp", "mcp_types", "numpy", "pydantic"},
         frozenset({"root"}),
@@ -147,7 +147,7 @@ LAYERS = {
         ("openoutcry.testing", "openoutcry.testing.*"), {"conformance", "testing"}, {"gymnasium", "numpy"}
     ),
     "conformance": Layer(
-        ("openoutcry.conformance", "openoutcry.conformance.*"),
+        ("openoutcry.harness.conformance", "openoutcry.harness.conformance.*"),
         {*CORE, "conformance", "harness"},
         {"numpy"},
         frozenset({"root"}),
@@ -173,7 +173,7 @@ LAYERS = {
     ),
     # Its scripts run without the package, in processes of their own.
     "jail": Layer(
-        ("openoutcry.jail", "openoutcry.jail.*"),
+        ("openoutcry.harness.sandbox", "openoutcry.harness.sandbox.*"),
         {"errors", "jail"},
         set(),
         libraries_later=frozenset({"numpy"}),

@@ -8,7 +8,7 @@ import pytest
 
 from openoutcry import agent_benchmarks as bench
 from openoutcry.cli import bench as command
-from openoutcry.jail import Tier, this_host
+from openoutcry.harness.sandbox import Tier, this_host
 
 pytestmark = pytest.mark.once
 

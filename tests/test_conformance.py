@@ -11,14 +11,14 @@ from examinees import QUICK, SEED, agent, case, judged, played, small, tiny
 from support import count
 
 from openoutcry import openoutcry_py as native
-from openoutcry.conformance import examine
-from openoutcry.conformance.advice import advise
-from openoutcry.conformance.checks import checks_of
-from openoutcry.conformance.duties import complaint
-from openoutcry.conformance.kit import kit
-from openoutcry.conformance.subject import Subject
-from openoutcry.conformance.words import failure_text
 from openoutcry.harness import CommandAgent
+from openoutcry.harness.conformance import examine
+from openoutcry.harness.conformance.agent_under_test import Subject
+from openoutcry.harness.conformance.checks import checks_of
+from openoutcry.harness.conformance.decision_rules import complaint
+from openoutcry.harness.conformance.finding_text import failure_text
+from openoutcry.harness.conformance.invalid_input import advise
+from openoutcry.harness.conformance.kit import kit
 
 pytestmark = pytest.mark.once
 

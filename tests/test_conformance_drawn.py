@@ -13,10 +13,10 @@ from support import count
 
 import openoutcry as oo
 from openoutcry.cli import main
-from openoutcry.conformance import ConformanceError, check_agent, examine, launcher_of
-from openoutcry.conformance.drawn import N_BARS, N_SYMBOLS, draw, is_lively, market
-from openoutcry.conformance.kit import kit, read
-from openoutcry.conformance.words import advice_texts
+from openoutcry.harness.conformance import ConformanceError, check_agent, examine, launcher_of
+from openoutcry.harness.conformance.finding_text import advice_texts
+from openoutcry.harness.conformance.kit import kit, read
+from openoutcry.harness.conformance.random_market import N_BARS, N_SYMBOLS, draw, is_lively, market
 from openoutcry.openoutcry_py import conformance_files
 
 pytestmark = pytest.mark.once
@@ -63,7 +63,7 @@ def test_a_seed_is_one_market_and_each_examination_draws_its_own() -> None:
 
 
 def test_how_markets_are_drawn_is_part_of_the_kit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("openoutcry.conformance.drawn._NEWS_EVERY", 24)
+    monkeypatch.setattr("openoutcry.harness.conformance.random_market._NEWS_EVERY", 24)
     assert read(conformance_files()).digest != kit().digest
 
 

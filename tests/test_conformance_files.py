@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from examinees import SEED, hold, tiny
 
-from openoutcry.conformance import examine, launcher_of
-from openoutcry.conformance.files import files_of
-from openoutcry.conformance.summary import summary
 from openoutcry.harness import CommandAgent, HttpAgent, PythonAgent
+from openoutcry.harness.conformance import examine, launcher_of
+from openoutcry.harness.conformance.agent_files import files_of
+from openoutcry.harness.conformance.report_summary import summary
 
 pytestmark = pytest.mark.once
 

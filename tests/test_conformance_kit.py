@@ -17,8 +17,8 @@ from support import count, loads
 
 import openoutcry as oo
 from openoutcry import openoutcry_py as native
-from openoutcry.conformance.kit import kit, read
-from openoutcry.conformance.subject import Subject
+from openoutcry.harness.conformance.agent_under_test import Subject
+from openoutcry.harness.conformance.kit import kit, read
 
 pytestmark = pytest.mark.once
 
@@ -49,7 +49,7 @@ def test_the_opening_comes_before_all_cases_and_is_part_of_the_kit(monkeypatch: 
     opening = json.loads(kit().opening)
     assert opening == {**case("empty_start").observation, "date": opening["date"]}
     assert opening["date"] < min(each.observation["date"] for each in kit().cases)
-    monkeypatch.setattr("openoutcry.conformance.kit._OPENING", "2024-01-03")
+    monkeypatch.setattr("openoutcry.harness.conformance.kit._OPENING", "2024-01-03")
     assert read(native.conformance_files()).digest != kit().digest
 
 
@@ -102,7 +102,7 @@ def test_a_kit_that_asks_for_less_or_for_the_unknown_is_refused() -> None:
 def test_any_change_of_any_file_or_of_the_episode_is_another_kit(monkeypatch: pytest.MonkeyPatch) -> None:
     files = native.conformance_files()
     assert {read(files | {name: text + " "}).digest for name, text in files.items()}.isdisjoint({kit().digest})
-    monkeypatch.setattr("openoutcry.conformance.kit.EPISODE", ("2020-01-02", "2020-03-01"))
+    monkeypatch.setattr("openoutcry.harness.conformance.kit.EPISODE", ("2020-01-02", "2020-03-01"))
     assert read(files).digest != kit().digest
 
 

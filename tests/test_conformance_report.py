@@ -21,11 +21,11 @@ import openoutcry as oo
 from openoutcry import agents
 from openoutcry import openoutcry_py as native
 from openoutcry.cli import main
-from openoutcry.conformance import BADGE, examine, launcher_of, verify_report
-from openoutcry.conformance.checks import checks_of
-from openoutcry.conformance.kit import kit
-from openoutcry.conformance.words import failure_text
 from openoutcry.harness import Bounds, CallableAgent
+from openoutcry.harness.conformance import BADGE, examine, launcher_of, verify_report
+from openoutcry.harness.conformance.checks import checks_of
+from openoutcry.harness.conformance.finding_text import failure_text
+from openoutcry.harness.conformance.kit import kit
 from openoutcry.records import run_record
 from openoutcry.testing import ConformanceError, check_agent
 
@@ -377,7 +377,7 @@ def test_the_command_refuses_what_it_cannot_examine(ran: Callable[..., Ran], wor
 def test_what_the_agent_need_not_be_to_blame_for_is_no_verdict(
     ran: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("openoutcry.harness.http._REACH_SECONDS", 0.3)
+    monkeypatch.setattr("openoutcry.harness.http_agent._REACH_SECONDS", 0.3)
     done = ran("http://127.0.0.1:1")
     assert (done.code, done.err.startswith("error: agent_unreachable: ")) == (2, True)
     # The limit is one of their numbers, not of how many are open: what earlier tests closed has left gaps.

@@ -10,9 +10,9 @@ import pytest
 from examinees import QUICK, SEED, tiny
 from servers import Handler, Post, serving
 
-from openoutcry.conformance import Report, examine
-from openoutcry.conformance.words import failure_text
 from openoutcry.harness import HttpAgent
+from openoutcry.harness.conformance import Report, examine
+from openoutcry.harness.conformance.finding_text import failure_text
 
 pytestmark = pytest.mark.once
 

@@ -13,13 +13,13 @@ from jsonschema import Draft202012Validator
 
 import openoutcry as oo
 from openoutcry import openoutcry_py as native
-from openoutcry.conformance import BADGE, verify_report
-from openoutcry.conformance.checks import checks_of
-from openoutcry.conformance.kit import kit
-from openoutcry.conformance.report import signed
-from openoutcry.conformance.schema import KEYWORDS, complaint_about
-from openoutcry.conformance.summary import conclusion, summary
-from openoutcry.conformance.verify import UNASKED
+from openoutcry.harness.conformance import BADGE, verify_report
+from openoutcry.harness.conformance.checks import checks_of
+from openoutcry.harness.conformance.conformance_report import signed
+from openoutcry.harness.conformance.json_schema import KEYWORDS, complaint_about
+from openoutcry.harness.conformance.kit import kit
+from openoutcry.harness.conformance.report_summary import conclusion, summary
+from openoutcry.harness.conformance.report_verification import UNASKED
 
 pytestmark = pytest.mark.once
 

@@ -20,7 +20,7 @@ import pytest
         ("openoutcry.arena.sources", "feedparser", "arena"),
         ("openoutcry.arena.snapshots.precompressed", "brotli", "arena"),
         # It is the last of several to be imported there.
-        pytest.param("openoutcry.mcp.server", "mcp", "mcp", marks=pytest.mark.once),
+        pytest.param("openoutcry.harness.mcp.mcp_server", "mcp", "mcp", marks=pytest.mark.once),
     ],
 )
 def test_a_missing_package_names_the_extra(

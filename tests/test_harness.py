@@ -21,8 +21,8 @@ import openoutcry as oo
 from openoutcry.agents import TextAgent
 from openoutcry.evaluation import Evaluation
 from openoutcry.harness import AgentError, Bounds, PythonAgent
-from openoutcry.harness.stdio import StdioSession
-from openoutcry.harness.surroundings import surroundings
+from openoutcry.harness.child_environment import surroundings
+from openoutcry.harness.stdio_transport import StdioSession
 from openoutcry.records.run_record import RunRecord
 from openoutcry.suite import Suite
 

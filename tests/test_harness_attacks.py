@@ -21,7 +21,7 @@ import openoutcry as oo
 from openoutcry import openoutcry_py as native
 from openoutcry.agents import TextAgent
 from openoutcry.evaluation import Evaluation
-from openoutcry.harness import PythonAgent, privacy
+from openoutcry.harness import PythonAgent, process_privacy
 from openoutcry.scenarios.scenario import ScenarioSpec
 from openoutcry.suite import Suite
 
@@ -195,7 +195,7 @@ with names["closed_to_others"]() if sys.argv[2] == "closed" else nullcontext(Fal
 @linux
 @pytest.mark.parametrize(("how", "told"), [("closed", "refused"), ("open", "read")])
 def test_a_process_of_the_same_user_cannot_read_ours(how: str, told: str) -> None:
-    source = Path(privacy.__file__).read_text(encoding="utf-8")
+    source = Path(process_privacy.__file__).read_text(encoding="utf-8")
     command = [sys.executable, "-I", "-c", HOLDER, source, how]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     closed, *seen = done.stdout.splitlines()
@@ -206,10 +206,10 @@ def test_a_process_of_the_same_user_cannot_read_ours(how: str, told: str) -> Non
 
 @linux
 def test_a_process_is_open_again_after_the_last_of_several_blocks() -> None:
-    dumpable: Callable[[], bool] = lambda: privacy._prctl()(3, 0) == 1  # type: ignore[misc] # noqa: E731
+    dumpable: Callable[[], bool] = lambda: process_privacy._prctl()(3, 0) == 1  # type: ignore[misc] # noqa: E731
     assert dumpable()
-    with privacy.closed_to_others() as first:
-        with privacy.closed_to_others() as second:
+    with process_privacy.closed_to_others() as first:
+        with process_privacy.closed_to_others() as second:
             assert first
             assert second
         assert not dumpable()

@@ -19,10 +19,10 @@ from typing import Any
 import pytest
 
 import openoutcry as oo
-from openoutcry.jail import Jail, Launch, Profile, Tier
-from openoutcry.jail.host import this_host
-from openoutcry.jail.opening import INTERPRETER, LAUNCHER, in_pieces
-from openoutcry.jail.paths import is_open
+from openoutcry.harness.sandbox import Jail, Launch, Profile, Tier
+from openoutcry.harness.sandbox.host_features import this_host
+from openoutcry.harness.sandbox.readable_paths import is_open
+from openoutcry.harness.sandbox.sandbox import INTERPRETER, LAUNCHER, in_pieces
 
 pytestmark = pytest.mark.once
 
@@ -304,7 +304,7 @@ def test_a_file_in_place_of_a_pipe_is_refused_before_the_agent_runs(tmp_path: Pa
 
 HARNESS = """
 import subprocess, sys
-from openoutcry.jail import Jail, Profile, Tier
+from openoutcry.harness.sandbox import Jail, Profile, Tier
 jail = Jail.open(Profile(sys.argv[1]), least=Tier.T1, most=Tier[sys.argv[2]])
 launch = jail.script(sys.argv[1] + "/agent.py")
 agent = subprocess.Popen(launch.command, env=launch.environment, stdin=subprocess.PIPE, stdout=1, stderr=2)

@@ -12,9 +12,9 @@ from typer.testing import CliRunner
 
 from openoutcry.cli import app
 from openoutcry.cli.sandbox import _show
-from openoutcry.jail import Jail, Lock, Tier
-from openoutcry.jail.doctor import LEAST_ATTEMPTS, Examination, examine
-from openoutcry.jail.host import this_host
+from openoutcry.harness.sandbox import Jail, Lock, Tier
+from openoutcry.harness.sandbox.doctor import LEAST_ATTEMPTS, Examination, examine
+from openoutcry.harness.sandbox.host_features import this_host
 
 pytestmark = pytest.mark.once
 

@@ -7,9 +7,22 @@ from pathlib import Path
 
 import pytest
 
-from openoutcry.jail.bpf import ALLOW, ENOSYS, ENOTSUP, ENOTTY, EPERM, KILL, Low, Null, OwnPid, Program, Rule, assemble
-from openoutcry.jail.filters import command_filter, worker_filter
-from openoutcry.jail.syscalls import ARCHITECTURES, LAST, NUMBERS
+from openoutcry.harness.sandbox.bpf_assembler import (
+    ALLOW,
+    ENOSYS,
+    ENOTSUP,
+    ENOTTY,
+    EPERM,
+    KILL,
+    Low,
+    Null,
+    OwnPid,
+    Program,
+    Rule,
+    assemble,
+)
+from openoutcry.harness.sandbox.seccomp_filters import command_filter, worker_filter
+from openoutcry.harness.sandbox.syscall_numbers import ARCHITECTURES, LAST, NUMBERS
 
 pytestmark = pytest.mark.once
 

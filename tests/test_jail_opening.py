@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import openoutcry as oo
-from openoutcry.jail import Host, Jail, Lock, Profile, Tier, described, opening, paths
-from openoutcry.jail.host import this_host
+from openoutcry.harness.sandbox import Host, Jail, Lock, Profile, Tier, described, readable_paths, sandbox
+from openoutcry.harness.sandbox.host_features import this_host
 
 pytestmark = pytest.mark.once
 
@@ -25,11 +25,14 @@ def test_a_link_is_granted_by_both_names_unless_it_leads_to_what_is_hidden(tmp_p
     hidden = tmp_path / "real" / "hidden.txt"
     hidden.write_text("", encoding="utf-8")
     (tmp_path / "link").symlink_to(tmp_path / "real")
-    root, folder = [(str(tmp_path / "link"), paths.READ)], str(tmp_path)
-    assert paths.grants(root, []) == [(paths.READ, folder, ["real"]), (paths.READ, folder, ["link"])]
-    split = [(paths.LIST, folder, ["real"]), (paths.READ, f"{folder}/real", ["open.txt"])]
-    assert paths.grants(root, [str(hidden)]) == split
-    assert paths.grants(root, [folder]) == []
+    root, folder = [(str(tmp_path / "link"), readable_paths.READ)], str(tmp_path)
+    assert readable_paths.grants(root, []) == [
+        (readable_paths.READ, folder, ["real"]),
+        (readable_paths.READ, folder, ["link"]),
+    ]
+    split = [(readable_paths.LIST, folder, ["real"]), (readable_paths.READ, f"{folder}/real", ["open.txt"])]
+    assert readable_paths.grants(root, [str(hidden)]) == split
+    assert readable_paths.grants(root, [folder]) == []
 
 
 def test_what_is_hidden_is_known_by_what_it_is_and_not_by_its_name(tmp_path: Path) -> None:
@@ -39,13 +42,13 @@ def test_what_is_hidden_is_known_by_what_it_is_and_not_by_its_name(tmp_path: Pat
         (tmp_path / name).write_text("", encoding="utf-8")
     (tmp_path / "copy.txt").hardlink_to(tmp_path / "keys.txt")
     (tmp_path / "deep" / "Keys.txt").hardlink_to(tmp_path / "keys.txt")
-    root, folder = [(str(tmp_path), paths.READ)], str(tmp_path)
+    root, folder = [(str(tmp_path), readable_paths.READ)], str(tmp_path)
     hidden = [str(tmp_path / name) for name in ("keys.txt", "deep/data.txt", "deep/yet-to-be-made")]
-    listed = [(paths.LIST, str(tmp_path.parent), [tmp_path.name]), (paths.LIST, folder, ["deep"])]
-    assert paths.grants(root, hidden) == [
+    listed = [(readable_paths.LIST, str(tmp_path.parent), [tmp_path.name]), (readable_paths.LIST, folder, ["deep"])]
+    assert readable_paths.grants(root, hidden) == [
         *listed,
-        (paths.READ, f"{folder}/deep", ["open.txt"]),
-        (paths.READ, folder, ["open.txt"]),
+        (readable_paths.READ, f"{folder}/deep", ["open.txt"]),
+        (readable_paths.READ, folder, ["open.txt"]),
     ]
 
 
@@ -55,9 +58,11 @@ def test_links_that_lead_out_of_an_installation_are_not_granted(tmp_path: Path) 
     (tmp_path / "tool" / "lib").mkdir()
     (tmp_path / "tool" / "lib64").symlink_to("lib")
     (tmp_path / "tool" / "libexec").symlink_to("/")
-    granted = {path for path, _ in paths.of_command(program, folder) if path.startswith(str(tmp_path))}
+    granted = {path for path, _ in readable_paths.of_command(program, folder) if path.startswith(str(tmp_path))}
     assert granted == {program, *(str(tmp_path / "tool" / name) for name in ("bin", "lib", "lib64", "pyvenv.cfg"))}
-    assert {path for path, _ in paths.of_command(program, str(tmp_path)) if path.startswith(str(tmp_path))} == {program}
+    assert {
+        path for path, _ in readable_paths.of_command(program, str(tmp_path)) if path.startswith(str(tmp_path))
+    } == {program}
 
 
 @pytest.mark.parametrize("name", ["PYTHONPATH", "PYTHONHOME", "LD_PRELOAD", "LD_LIBRARY_PATH", "GLIBC_TUNABLES"])

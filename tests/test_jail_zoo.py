@@ -18,7 +18,7 @@ import openoutcry as oo
 from openoutcry.cli import app
 from openoutcry.cli.sandbox import opened
 from openoutcry.harness import PythonAgent
-from openoutcry.jail import Jail, Profile, Tier, this_host
+from openoutcry.harness.sandbox import Jail, Profile, Tier, this_host
 from openoutcry.scenarios.scenario import Scenario, ScenarioSpec
 
 HOST = this_host()

@@ -21,7 +21,7 @@ import openoutcry as oo
 from openoutcry.agents import Answer
 from openoutcry.evaluation import Evaluation
 from openoutcry.harness import PythonAgent
-from openoutcry.harness.session import Launcher, Session
+from openoutcry.harness.agent_session import Launcher, Session
 from openoutcry.journal import Journal, journal_of
 from openoutcry.records.run_record import RecordWriter, RunRecord
 from openoutcry.scenarios.scenario import ScenarioSpec

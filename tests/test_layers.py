@@ -163,7 +163,7 @@ print(*sorted(new - sys.stdlib_module_names))
 """
 
 
-@pytest.mark.parametrize("module", ["openoutcry", "openoutcry.conformance", "openoutcry.report"])
+@pytest.mark.parametrize("module", ["openoutcry", "openoutcry.harness.conformance", "openoutcry.report"])
 def test_importing_pulls_in_nothing_but_numpy(module: str, tmp_path: Path) -> None:
     code = IMPORTED.format(module=module)
     printed = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=tmp_path)

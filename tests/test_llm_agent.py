@@ -21,11 +21,11 @@ from hypothesis import strategies as st
 from model_server import Endpoint, Reply, endpoint, ollama, openai
 
 import openoutcry as oo
-from openoutcry.conformance import examine
 from openoutcry.harness import connect
-from openoutcry.harness.stdio import StdioSession
-from openoutcry.harness.surroundings import surroundings
-from openoutcry.jail import Jail, Profile, Tier, this_host
+from openoutcry.harness.child_environment import surroundings
+from openoutcry.harness.conformance import examine
+from openoutcry.harness.sandbox import Jail, Profile, Tier, this_host
+from openoutcry.harness.stdio_transport import StdioSession
 
 pytestmark = pytest.mark.once
 

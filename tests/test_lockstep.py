@@ -11,8 +11,8 @@ import pytest
 import openoutcry as oo
 from openoutcry.agents import TextAgent
 from openoutcry.harness import Launcher, Session
+from openoutcry.harness.concurrent_runs import run_together
 from openoutcry.harness.lockstep import Lockstep, Stopped
-from openoutcry.harness.together import run_together
 
 MARKET = oo.Dataset.synthetic(2, 60, 1)
 

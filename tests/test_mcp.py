@@ -22,14 +22,14 @@ from openoutcry import openoutcry_py as native
 from openoutcry.backtest.replay import replay
 from openoutcry.cli.mcp import EXAMPLES
 from openoutcry.cli.mcp import mcp as command
-from openoutcry.mcp import Floor, Records, offered, schemas
+from openoutcry.harness.mcp import Floor, Records, offered, tool_schemas
 from openoutcry.records.run_record import RunRecord
 
 pytestmark = pytest.mark.once
 anyio = pytest.importorskip("anyio")
 mcp = pytest.importorskip("mcp")
 
-from openoutcry.mcp.server import server_of  # noqa: E402 only where its package is installed
+from openoutcry.harness.mcp.mcp_server import server_of  # noqa: E402 only where its package is installed
 
 CONTRACT = Path(__file__).resolve().parents[1] / "contract"
 SECONDS = 60.0
@@ -277,7 +277,7 @@ def test_the_decision_of_a_step_is_that_of_the_contract(kit: str) -> None:
         judged.append(contract.is_valid(value))
         assert decision.is_valid(value) == judged[-1], case["name"]
     assert len(judged) > 10
-    assert schemas.decision()["examples"] == contract.schema["examples"]
+    assert tool_schemas.decision()["examples"] == contract.schema["examples"]
 
 
 def test_the_schemas_of_the_package_are_the_contracts() -> None:
@@ -306,7 +306,7 @@ def test_the_command_refuses_what_it_cannot_serve(changed: dict[str, Any], slug:
 
 @pytest.mark.parametrize("mask", [None, "levels", "calendar", "full"])
 def test_a_window_is_told_in_the_form_that_it_can_have(mask: str | None) -> None:
-    told = schemas.inputs(offered([DATA], mask))["reset"]["properties"]["window"]["description"]
+    told = tool_schemas.inputs(offered([DATA], mask))["reset"]["properties"]["window"]["description"]
     assert ("ISO dates" in told) == (mask in (None, "levels"))
     floor = Floor(offered([oo.data.load("us-treasury")], mask))
     assert floor.reset({"window": re.findall(r"`(\S+:\S+)`", told)[-1]})["n_decisions"] > 1

@@ -27,7 +27,7 @@ from recorded import DATA
 import openoutcry as oo
 from openoutcry import openoutcry_py as native
 from openoutcry.backtest.replay import replay
-from openoutcry.mcp import Bounds, Records
+from openoutcry.harness.mcp import Bounds, Records
 from openoutcry.records.run_record import RunRecord
 
 pytestmark = pytest.mark.once

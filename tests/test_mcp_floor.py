@@ -13,7 +13,7 @@ from recorded import DATA
 
 from openoutcry.backtest.replay import replay
 from openoutcry.cli.source import open_dataset
-from openoutcry.mcp import Bounds, Floor, Market, Records, bundled, offered
+from openoutcry.harness.mcp import Bounds, Floor, Market, Records, bundled, offered
 from openoutcry.records.run_record import RunRecord
 
 pytestmark = pytest.mark.once

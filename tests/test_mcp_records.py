@@ -9,7 +9,7 @@ from floors import HOLD, begun, floor_of, played, refused, stepped
 
 import openoutcry as oo
 from openoutcry.backtest.replay import replay
-from openoutcry.mcp import Bounds, Floor, Records, offered
+from openoutcry.harness.mcp import Bounds, Floor, Records, offered
 from openoutcry.records.run_record import RunRecord
 
 pytestmark = pytest.mark.once

@@ -25,7 +25,7 @@ pytest.importorskip("mcp")
 
 from mcp_types import INVALID_REQUEST, PARSE_ERROR  # noqa: E402 only where its package is installed
 
-from openoutcry.mcp.refused import id_of  # noqa: E402
+from openoutcry.harness.mcp.malformed_requests import id_of  # noqa: E402
 
 SECONDS = 60.0
 HELLO = {

@@ -17,11 +17,11 @@ from support import count
 
 import openoutcry as oo
 from openoutcry.agents import Answer
-from openoutcry.conformance import examine
 from openoutcry.harness import Launcher, Session, connect
-from openoutcry.harness.stdio import StdioSession
-from openoutcry.harness.surroundings import surroundings
-from openoutcry.jail import Jail, Profile, Tier, this_host
+from openoutcry.harness.child_environment import surroundings
+from openoutcry.harness.conformance import examine
+from openoutcry.harness.sandbox import Jail, Profile, Tier, this_host
+from openoutcry.harness.stdio_transport import StdioSession
 
 pytestmark = pytest.mark.once
 

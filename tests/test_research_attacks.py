@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 
 import openoutcry as oo
 from openoutcry.cli.research import app
-from openoutcry.jail import Tier, this_host
+from openoutcry.harness.sandbox import Tier, this_host
 from openoutcry.ledger import Ledger, Market
 from openoutcry.records.chained_log import ChainedLog
 from openoutcry.research.conduct import DivergedError, Place, replay, research, resume

@@ -20,7 +20,7 @@ from openoutcry.backtest.strategies import LIBRARY, Strategy
 from openoutcry.backtest.strategies.parameter_space import Ranges
 from openoutcry.backtest.strategies.rolling_windows import Array
 from openoutcry.harness import AgentError
-from openoutcry.jail import Tier, this_host
+from openoutcry.harness.sandbox import Tier, this_host
 from openoutcry.research import jailed
 from openoutcry.research.causality import causality_probe
 from openoutcry.research.code import Allowance, CodeStrategy, load_strategy_from_code

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from research_markets import trending
 
-from openoutcry.jail import Tier, this_host
+from openoutcry.harness.sandbox import Tier, this_host
 from openoutcry.ledger import Ledger, Market
 from openoutcry.research.conduct import Place, ground_again, replay, research
 from openoutcry.research.config import Budgets, ResearchConfig, Split

@@ -13,7 +13,7 @@ from servers import Post, serving
 
 from openoutcry.agents import Answer
 from openoutcry.harness import AgentError, Bounds, CallableAgent, CommandAgent, HttpAgent, Supervised
-from openoutcry.harness.stop import Stop
+from openoutcry.harness.cancellation import Stop
 
 pytestmark = pytest.mark.once
 
@@ -63,7 +63,7 @@ def test_an_agent_that_fails_three_times_running_is_asked_no_more(monkeypatch: p
         assert [agent.answer("{}") for _ in range(6)] == [Answer("", "agent_died")] * 3 + [GONE] * 3
     assert len(told) == 3
     with serving(partial(Post.answer, status=502)) as server:
-        monkeypatch.setattr("openoutcry.harness.http._FIRST_PAUSE", 60.0)
+        monkeypatch.setattr("openoutcry.harness.http_agent._FIRST_PAUSE", 60.0)
         agent, _ = supervised(HttpAgent(server.url, Bounds(9.0, 9.0)))
         with agent:
             assert [agent.answer("{}") for _ in range(5)] == [Answer("", "agent_unavailable")] * 3 + [LOST] * 2

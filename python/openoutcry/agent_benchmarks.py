@@ -17,7 +17,7 @@ from openoutcry.benchmarks import Row
 from openoutcry.data import load
 from openoutcry.evaluation import Evaluation
 from openoutcry.harness import Bounds, CommandAgent, Launcher, PythonAgent
-from openoutcry.jail import Jail, Profile, Tier, this_host
+from openoutcry.harness.sandbox import Jail, Profile, Tier, this_host
 from openoutcry.scenarios.scenario import ScenarioSpec
 from openoutcry.suite import Suite
 

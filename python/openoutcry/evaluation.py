@@ -23,7 +23,7 @@ from openoutcry.backtest.settings import settings_of
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.harness import Launcher, connect
-from openoutcry.harness.privacy import closed_to_others
+from openoutcry.harness.process_privacy import closed_to_others
 from openoutcry.journal import Journal, journal_of
 from openoutcry.openoutcry_py import CostModel, Limits, Submission
 from openoutcry.records.run_record import RunRecord

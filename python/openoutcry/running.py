@@ -14,9 +14,9 @@ from openoutcry.backtest.run import run_backtest
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import tell
 from openoutcry.harness import AgentError, Launcher, Supervised
+from openoutcry.harness.cancellation import Stop
+from openoutcry.harness.concurrent_runs import run_together
 from openoutcry.harness.lockstep import Stopped
-from openoutcry.harness.stop import Stop
-from openoutcry.harness.together import run_together
 from openoutcry.journal import Journal, Part
 from openoutcry.openoutcry_py import CostModel, Limits, OpenOutcryError
 from openoutcry.records.run_record import RunRecord

@@ -16,8 +16,8 @@ from openoutcry.cli.hints import hinting
 from openoutcry.cli.sandbox import opened
 from openoutcry.errors import refusal
 from openoutcry.harness import AgentError, Bounds, Launcher, connect
-from openoutcry.harness.connecting import SERVERS, is_process
-from openoutcry.harness.http import without_password
+from openoutcry.harness.agent_lookup import SERVERS, is_process
+from openoutcry.harness.http_agent import without_password
 
 PANEL = "An agent that is a process or a server"
 

@@ -16,12 +16,12 @@ from openoutcry.cli.source import load_agent, page_to_write, public_key_of
 from openoutcry.cli.table import plain
 from openoutcry.errors import refusal
 from openoutcry.harness import AgentError
-from openoutcry.harness.privacy import closed_to_others
+from openoutcry.harness.process_privacy import closed_to_others
 from openoutcry.openoutcry_py import CONTRACT_VERSION, OpenOutcryError
 
 if TYPE_CHECKING:
-    from openoutcry.conformance import Finding, Report
     from openoutcry.harness import Launcher
+    from openoutcry.harness.conformance import Finding, Report
 
 EXAMPLES = """
 **Examples**
@@ -123,7 +123,7 @@ def _required(agent: str | None, public_key: str | None) -> str:
 
 
 def _examined(agent: str, asked: Asked, console: Console, *, deterministic: bool, seed: int | None) -> Report:
-    from openoutcry.conformance import examine
+    from openoutcry.harness.conformance import examine
 
     with telling_faults(infrastructure=2):
         launcher = _launcher(agent, asked)
@@ -140,14 +140,14 @@ def _launcher(agent: str, asked: Asked) -> Launcher:
         except AgentError as error:
             _show_stderr(error.stderr)
             raise
-    from openoutcry.conformance import launcher_of
+    from openoutcry.harness.conformance import launcher_of
 
     return launcher_of(load_agent(agent, 0), agent, asked.bounds)
 
 
 def _show_stderr(text: str) -> None:
     """Show the end of what an agent wrote that ended unasked."""
-    from openoutcry.conformance.words import last_lines
+    from openoutcry.harness.conformance.finding_text import last_lines
 
     for line in last_lines(text):
         typer.echo(line, err=True)
@@ -167,8 +167,8 @@ def _check_alone(context: typer.Context) -> None:
 
 
 def _verify(path: Path, public_key: str | None) -> None:
-    from openoutcry.conformance.summary import conclusion, summary
-    from openoutcry.conformance.verify import read_report, verify_report
+    from openoutcry.harness.conformance.report_summary import conclusion, summary
+    from openoutcry.harness.conformance.report_verification import read_report, verify_report
 
     key = None if public_key is None else bytes.fromhex(public_key_of(public_key))
     try:
@@ -221,7 +221,7 @@ def _show_finding(console: Console, found: Finding) -> None:
 
 
 def _show(console: Console, found: Report, path: Path | None) -> None:
-    from openoutcry.conformance.words import advice_texts, failure_text
+    from openoutcry.harness.conformance.finding_text import advice_texts, failure_text
 
     timing = found.timing
     if timing["answer_p50_seconds"] is not None:
@@ -236,7 +236,7 @@ def _show(console: Console, found: Report, path: Path | None) -> None:
     if path is not None:
         console.print(f"  report: {plain(str(path), 200)}", highlight=False, soft_wrap=True)
     if found.failure is None:
-        from openoutcry.conformance import BADGE
+        from openoutcry.harness.conformance import BADGE
 
         console.print(BADGE, style="bold green", highlight=False)
         return

@@ -18,7 +18,7 @@ from openoutcry.cli.source import load_agent, open_dataset, picture_to_write
 from openoutcry.cli.table import plain
 from openoutcry.data.masking import LEVELS
 from openoutcry.errors import refusal
-from openoutcry.harness.connecting import SERVERS
+from openoutcry.harness.agent_lookup import SERVERS
 from openoutcry.openoutcry_py import OpenOutcryError
 
 if TYPE_CHECKING:

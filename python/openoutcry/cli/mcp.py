@@ -10,7 +10,7 @@ import typer
 from openoutcry.cli.source import open_dataset
 from openoutcry.data.masking import LEVELS
 from openoutcry.errors import refusal
-from openoutcry.harness.privacy import closed_to_others
+from openoutcry.harness.process_privacy import closed_to_others
 
 EXAMPLES = """
 **Examples**
@@ -58,11 +58,11 @@ def mcp(
     `pip install openoutcry[mcp]`.
     """
     try:
-        from openoutcry.mcp.server import serve
+        from openoutcry.harness.mcp.mcp_server import serve
     except ModuleNotFoundError as error:
         message = f"`openoutcry mcp` must be installed with `pip install openoutcry[mcp]`; received {error}"
         raise refusal("argument_invalid", message) from error
-    from openoutcry.mcp import Bounds, Floor, Records, bundled, offered
+    from openoutcry.harness.mcp import Bounds, Floor, Records, bundled, offered
 
     if not 0.0 < idle < float("inf"):
         raise refusal("argument_invalid", f"`--idle` must be a number of seconds above 0; received {idle}")

@@ -46,8 +46,8 @@ from openoutcry.cli.table import metrics_table
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.window import as_window
 from openoutcry.harness import Supervised
-from openoutcry.harness.connecting import COMMAND, SERVERS
-from openoutcry.harness.privacy import closed_to_others
+from openoutcry.harness.agent_lookup import COMMAND, SERVERS
+from openoutcry.harness.process_privacy import closed_to_others
 from openoutcry.openoutcry_py import DEFAULT_LOOKBACK, CostModel, Limits
 from openoutcry.records.run_record import RecordWriter, RunRecord
 

@@ -16,11 +16,11 @@ from rich.table import Table
 
 from openoutcry.cli.table import plain
 from openoutcry.errors import refusal, tell
-from openoutcry.jail import Jail, Profile, Tier, described, this_host
+from openoutcry.harness.sandbox import Jail, Profile, Tier, described, this_host
 from openoutcry.openoutcry_py import OpenOutcryError
 
 if TYPE_CHECKING:
-    from openoutcry.jail.doctor import Examination, Finding
+    from openoutcry.harness.sandbox.doctor import Examination, Finding
 
 app = typer.Typer(help="What agents are kept from on this machine.", no_args_is_help=True, rich_markup_mode="markdown")
 
@@ -62,7 +62,7 @@ def doctor(
         missing = {each.name: text for each, text in host.missing.items()}
         _refuse(missing, as_json=as_json)
     # Its attempts are written for Linux, too.
-    from openoutcry.jail.doctor import examine
+    from openoutcry.harness.sandbox.doctor import examine
 
     found = examine(most=tier)
     if as_json:

@@ -34,7 +34,7 @@ from openoutcry.cli.table import plain
 from openoutcry.errors import refusal, tell
 from openoutcry.evaluation import Evaluation
 from openoutcry.harness import Launcher
-from openoutcry.harness.privacy import closed_to_others
+from openoutcry.harness.process_privacy import closed_to_others
 from openoutcry.journal import journal_of
 from openoutcry.openoutcry_py import OpenOutcryError
 from openoutcry.suite import DEFAULT, Suite

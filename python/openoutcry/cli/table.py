@@ -9,7 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from openoutcry.backtest.run import Run
-from openoutcry.harness.stderr import written_out
+from openoutcry.harness.stderr_capture import written_out
 
 LONGEST_NAME, LONGEST_AGENT = 60, 200
 

@@ -16,9 +16,9 @@ from openoutcry.contamination.arms import ARMS, Job, Place, Tracks, jobs_of
 from openoutcry.contamination.design import Design
 from openoutcry.errors import tell
 from openoutcry.harness import AgentError, Launcher, Supervised
+from openoutcry.harness.cancellation import Stop
 from openoutcry.harness.lockstep import Stopped
-from openoutcry.harness.privacy import closed_to_others
-from openoutcry.harness.stop import Stop
+from openoutcry.harness.process_privacy import closed_to_others
 from openoutcry.openoutcry_py import CostModel, Limits, gross_exposure
 
 Row = tuple[npt.NDArray[np.float64], float]

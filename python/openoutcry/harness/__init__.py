@@ -6,14 +6,14 @@ the agent anew for every run; `CallableAgent` is one of this process. What holds
 ours), `lockstep` (when it is asked), `supervised` (what becomes of its faults).
 """
 
+from openoutcry.harness.agent_faults import AgentError
+from openoutcry.harness.agent_lookup import connect
+from openoutcry.harness.agent_session import Bounds, Launcher, Session
 from openoutcry.harness.callable_agent import CallableAgent
 from openoutcry.harness.command_agent import CommandAgent
-from openoutcry.harness.connecting import connect
-from openoutcry.harness.faults import AgentError
-from openoutcry.harness.http import HttpAgent
+from openoutcry.harness.http_agent import HttpAgent
 from openoutcry.harness.python_agent import PythonAgent
-from openoutcry.harness.session import Bounds, Launcher, Session
-from openoutcry.harness.supervised import Supervised
+from openoutcry.harness.supervised_agent import Supervised
 
 __all__ = [
     "AgentError",

@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 from openoutcry.agents import Agent
 from openoutcry.agents.decision_codec import decision_text
-from openoutcry.harness.faults import AgentError
-from openoutcry.harness.session import Bounds, Launcher, Session
+from openoutcry.harness.agent_faults import AgentError
+from openoutcry.harness.agent_session import Bounds, Launcher, Session
 
 
 class CallableAgent(Launcher):

@@ -6,10 +6,10 @@ import shlex
 from collections.abc import Sequence
 
 from openoutcry.errors import refusal
+from openoutcry.harness.agent_session import Bounds
 from openoutcry.harness.process_agent import ProcessAgent, ended
-from openoutcry.harness.session import Bounds
-from openoutcry.harness.stderr import Show, show_on_stderr
-from openoutcry.jail import Jail, Launch
+from openoutcry.harness.sandbox import Jail, Launch
+from openoutcry.harness.stderr_capture import Show, show_on_stderr
 from openoutcry.openoutcry_py import OpenOutcryError
 
 _NOT_BEGUN = (125, 126, 127)

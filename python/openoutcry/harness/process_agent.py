@@ -9,12 +9,12 @@ from typing import Any
 
 from openoutcry.agents import Harness
 from openoutcry.errors import refusal
-from openoutcry.harness.faults import AgentError
-from openoutcry.harness.session import Bounds, Launcher
-from openoutcry.harness.stderr import Show, show_on_stderr
-from openoutcry.harness.stdio import StdioSession
-from openoutcry.harness.surroundings import surroundings
-from openoutcry.jail import Jail, Launch, Tier
+from openoutcry.harness.agent_faults import AgentError
+from openoutcry.harness.agent_session import Bounds, Launcher
+from openoutcry.harness.child_environment import surroundings
+from openoutcry.harness.sandbox import Jail, Launch, Tier
+from openoutcry.harness.stderr_capture import Show, show_on_stderr
+from openoutcry.harness.stdio_transport import StdioSession
 from openoutcry.openoutcry_py import OpenOutcryError
 
 

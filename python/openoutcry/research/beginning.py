@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from openoutcry.errors import refusal
-from openoutcry.jail import this_host
+from openoutcry.harness.sandbox import this_host
 from openoutcry.research.checking import digest_of
 from openoutcry.research.config import ResearchConfig
 from openoutcry.research.entries import engine_version

@@ -20,7 +20,7 @@ from openoutcry.backtest.strategies import Strategy, parameter_space, rolling_wi
 from openoutcry.backtest.strategies.base import MAX_LOOKBACK, has_begun
 from openoutcry.backtest.strategies.rolling_windows import Array
 from openoutcry.errors import refusal
-from openoutcry.jail import Tier
+from openoutcry.harness.sandbox import Tier
 from openoutcry.research.hygiene import Checked, check_source
 from openoutcry.research.jailed import Allowance, JailedWorker, check_tier, start
 

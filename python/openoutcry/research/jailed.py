@@ -19,10 +19,10 @@ from openoutcry.backtest.strategies.parameter_space import shown
 from openoutcry.backtest.strategies.rolling_windows import Array
 from openoutcry.errors import refusal
 from openoutcry.harness import AgentError, Bounds
-from openoutcry.harness.stderr import written_out
-from openoutcry.harness.stdio import StdioSession
-from openoutcry.harness.surroundings import surroundings
-from openoutcry.jail import Jail, Profile, Tier, this_host
+from openoutcry.harness.child_environment import surroundings
+from openoutcry.harness.sandbox import Jail, Profile, Tier, this_host
+from openoutcry.harness.stderr_capture import written_out
+from openoutcry.harness.stdio_transport import StdioSession
 
 _MODULE = "openoutcry.research.code_worker"
 # Those start threads, which the filter of system calls then closes over.

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from openoutcry.errors import refusal
-from openoutcry.jail import this_host
+from openoutcry.harness.sandbox import this_host
 from openoutcry.ledger import Ledger, Market
 from openoutcry.ledger.view import append_view, read_view
 from openoutcry.records.chained_log import now

@@ -8,7 +8,7 @@ from typing import Any
 
 from gymnasium.vector import AutoresetMode, VectorEnv
 
-from openoutcry.conformance import ConformanceError, check_agent
+from openoutcry.harness.conformance import ConformanceError, check_agent
 from openoutcry.testing import checks
 from openoutcry.testing.autoreset import check_autoreset
 from openoutcry.testing.rollout import Scalar, Subject, Vector, VectorEnvError

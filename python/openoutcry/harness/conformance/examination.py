@@ -1,0 +1,84 @@
+"""The examination of an agent, check by check."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timezone
+from time import perf_counter
+
+from openoutcry.harness import Launcher
+from openoutcry.harness.conformance.agent_files import files_of, unchanged
+from openoutcry.harness.conformance.agent_under_test import Subject
+from openoutcry.harness.conformance.checks import Check, checks_of
+from openoutcry.harness.conformance.conformance_report import FAILED, NOT_RUN, PASSED, Finding, Report
+from openoutcry.harness.conformance.decision_rules import Failure
+from openoutcry.harness.conformance.invalid_input import Advice, advise
+from openoutcry.harness.conformance.kit import Kit, kit
+from openoutcry.harness.conformance.random_market import draw
+
+Show = Callable[[Finding], object]
+
+
+def examine(
+    launcher: Launcher,
+    *,
+    deterministic: bool = False,
+    show: Show = lambda finding: None,
+    with_kit: Kit | None = None,
+    seed: int | None = None,
+) -> Report:
+    """Return what the kit finds about an agent, up to the first check that fails.
+
+    Args:
+        launcher: Begins the agent, some dozens of times.
+        deterministic: The agent claims to answer the same bytes whenever it is asked the same, which is checked.
+        show: What is given each finding when it is made.
+        with_kit: The kit; None for that of this package.
+        seed: Which market the second episode is played on, as a report says it; None for one that nobody knows.
+
+    Raises:
+        OpenOutcryError: the agent cannot be begun, since there is none of that name.
+    """
+    subject = Subject(launcher, with_kit or kit(), draw() if seed is None else seed)
+    date = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    files = files_of(launcher)
+    transport = launcher.harness and launcher.harness["transport"]
+    findings: list[Finding] = []
+    for check in checks_of(subject.kit):
+        if any(each.state == FAILED for each in findings):
+            state: str | None = NOT_RUN
+        else:
+            state = check.excuse(transport, deterministic=deterministic)
+        found = _checked(check, subject) if state is None else Finding(check.name, check.wanted, state)
+        findings.append(found)
+        show(found)
+    advice: list[Advice] = []
+    # A callable of this process reads no text.
+    if transport and all(each.state != FAILED for each in findings):
+        advice = advise(subject)
+    return Report(
+        launcher.name,
+        date,
+        subject.kit.digest,
+        deterministic,
+        launcher.harness,
+        launcher.bounds,
+        tuple(findings),
+        tuple(advice),
+        subject.times,
+        files=None if files is None else unchanged(files, files_of(launcher) or {}),
+        seed=subject.seed,
+        n_orders=subject.n_orders,
+    )
+
+
+def _checked(check: Check, subject: Subject) -> Finding:
+    before, begun = subject.n_answers, perf_counter()
+    failure = None
+    try:
+        check.run(subject)
+    except Failure as error:
+        failure = error
+    seconds = perf_counter() - begun
+    state = PASSED if failure is None else FAILED
+    return Finding(check.name, check.wanted, state, subject.n_answers - before, seconds, failure)

@@ -1,0 +1,132 @@
+"""The kit: observations for agents, and decisions for readers."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Any
+
+from openoutcry import data
+from openoutcry import openoutcry_py as native
+from openoutcry.data.dataset import Dataset
+from openoutcry.errors import refusal
+from openoutcry.harness.conformance import large_observations, random_market
+
+DUTIES = ("answer_a_decision", "name_listed_symbols_only", "ignore_unknown_fields")
+"""What a fixture may ask of an agent; `contract/README.md`, section 6, says what each means."""
+
+EPISODE = ("2020-01-02", "2020-03-31")
+"""First and last date, the last one left out, of the episode on `ecb-fx` that is played bar by bar."""
+
+_OPENING = "2024-01-04"
+_KNOWN = {
+    "": {"date", "cash", "symbols", "portfolio"},
+    "symbols": {"symbol", "close_history", "fundamentals", "news"},
+    "portfolio": {"symbol", "shares", "avg_price"},
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """An observation, and what an agent must do with it."""
+
+    name: str
+    describes: str
+    observation: Mapping[str, Any]
+    duties: tuple[str, ...]
+
+    @cached_property
+    def text(self) -> str:
+        """The observation as an engine writes it."""
+        return native.canonicalize(json.dumps(self.observation))
+
+    @cached_property
+    def known_text(self) -> str:
+        """The same without the fields that this version of the contract does not know."""
+        known = {name: self.observation[name] for name in sorted(_KNOWN[""])}
+        for part in ("symbols", "portfolio"):
+            known[part] = [{name: row[name] for name in row if name in _KNOWN[part]} for row in known[part]]
+        return native.canonicalize(json.dumps(known))
+
+
+@dataclass(frozen=True)
+class Kit:
+    """Cases for agents, samples for readers, and the market of the episode.
+
+    Attributes:
+        cases: Observations, small ones first.
+        accepted: Name, text of a decision, and what it must parse to.
+        refused: Name, text, and the slug that must refuse it.
+        digest: SHA-256 over all of it.
+        n_drawn: Bars of the second episode.
+    """
+
+    cases: tuple[Case, ...]
+    accepted: tuple[tuple[str, str, Mapping[str, Any]], ...]
+    refused: tuple[tuple[str, str, str], ...]
+    digest: str
+    n_drawn: int = random_market.N_BARS
+
+    @property
+    def opening(self) -> str:
+        """What sessions are asked first: the start of an episode.
+
+        Its date is before those of all cases.
+        """
+        return _opening({case.name: case for case in self.cases}["empty_start"])
+
+
+def _opening(start: Case) -> str:
+    return native.canonicalize(json.dumps({**start.observation, "date": _OPENING}))
+
+
+@cache
+def kit() -> Kit:
+    """Return the kit that this package was built with."""
+    return read(native.conformance_files())
+
+
+@cache
+def episode() -> Dataset:
+    """Return the market of the episode."""
+    return data.load("ecb-fx", ["USD", "JPY", "GBP", "CHF"])
+
+
+def read(files: Mapping[str, str]) -> Kit:
+    """Return the kit in files of the form of `contract/conformance`.
+
+    Raises:
+        OpenOutcryError: `argument_invalid`: a fixture asks for what this version does not know.
+    """
+    content = {name: json.loads(text) for name, text in sorted(files.items())}
+    fixtures = [each for name, each in content.items() if name not in {"negative.json", "positive.json"}]
+    cases = [Case(each["name"], each["describes"], each["observation"], tuple(each["agent_must"])) for each in fixtures]
+    cases += _generated()
+    for case in cases:
+        if not set(DUTIES[:2]) <= set(case.duties) <= set(DUTIES):
+            wanted = f"`agent_must` of {case.name} must be {' and '.join(DUTIES[:2])}, and at most {DUTIES[2]}"
+            raise refusal("argument_invalid", f"{wanted}; received {', '.join(case.duties) or 'nothing'}")
+    samples = [(f"{each['name']}[{i}]", one) for each in fixtures for i, one in enumerate(each["decisions"])]
+    samples += [(each["name"], each) for each in content["positive.json"]]
+    accepted = tuple((name, each["decision"], each["parsed"]) for name, each in samples)
+    refused = tuple((each["name"], each["decision"], each["slug"]) for each in content["negative.json"])
+    return Kit(tuple(cases), accepted, refused, _digest(files, cases))
+
+
+@cache
+def _generated() -> list[Case]:
+    return [Case(*each, DUTIES[:2]) for each in large_observations.observations()]
+
+
+def _digest(files: Mapping[str, str], cases: list[Case]) -> str:
+    texts = dict(files) | {f"{case.name} generated": case.text for case in cases if f"{case.name}.json" not in files}
+    told = {
+        "files": {name: hashlib.sha256(text.encode()).hexdigest() for name, text in texts.items()},
+        "opening": _OPENING,
+        "episode": [episode().fingerprint, *EPISODE],
+        "drawn": random_market.market(0).fingerprint,
+    }
+    return hashlib.sha256(native.canonicalize(json.dumps(told)).encode()).hexdigest()

@@ -1,0 +1,105 @@
+"""What sessions have shown of markets, by what is in the data and not by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from openoutcry.data.dataset import Dataset
+from openoutcry.harness.mcp.market_selection import Market
+
+Bars = npt.NDArray[np.int64]
+Returns = npt.NDArray[np.float64]
+
+# Returns of the same series, its prices in another unit, differ by rounding alone. Beyond the largest they are alike.
+_SAME, _MOST = 1e-9, 10.0
+_N_SIZES = 2**35
+
+
+@dataclass(frozen=True)
+class Sight:
+    """The bars that an episode can show.
+
+    Args:
+        market: Where they are from: a named market, as it is without a disguise, or name and seed of a synthetic one.
+        first: First bar, that of the oldest close shown.
+        end: One past the last bar.
+    """
+
+    market: Market | tuple[str, int]
+    first: int
+    end: int
+
+
+class Sights:
+    """All that the sessions of a server have shown.
+
+    Two sights overlap where a bar of the same date has a symbol of the same returns in both, whatever market, symbol
+    and unit of money are called.
+    """
+
+    def __init__(self) -> None:
+        self._noted: list[Sight] = []
+        self._in_both: dict[tuple[str, str], tuple[Bars, Bars]] = {}
+
+    def note(self, sight: Sight) -> None:
+        """Take note of what an episode that begins can show."""
+        self._noted.append(sight)
+
+    def others(self, sight: Sight) -> int:
+        """Return how many episodes so far overlap with one of them, itself left out."""
+        return sum(other is not sight and self._overlap(sight, other) for other in self._noted)
+
+    def _overlap(self, one: Sight, other: Sight) -> bool:
+        if one.market == other.market:
+            return one.first < other.end and other.first < one.end
+        if isinstance(one.market, tuple) or isinstance(other.market, tuple):
+            return False
+        names = one.market.name, other.market.name
+        if names not in self._in_both:
+            self._in_both[names] = bars_in_both(one.market.dataset, other.market.dataset)
+        bars, others = self._in_both[names]
+        return bool(np.any(_within(one, bars) & _within(other, others)))
+
+
+def bars_in_both(one: Dataset, other: Dataset) -> tuple[Bars, Bars]:
+    """Return bars of each with the same date and a close of the same series.
+
+    Symbols are the same series whose returns, between the dates that both markets have, agree at more than half of the
+    bars at which either moves.
+    """
+    _, bars, others = np.intersect1d(np.array(one.dates), np.array(other.dates), return_indices=True)
+    is_shown = np.zeros(len(bars), dtype=np.bool_)
+    first, second = one.close[bars], other.close[others]
+    for symbol, twin in _same_series(first[1:] / first[:-1] - 1.0, second[1:] / second[:-1] - 1.0):
+        is_shown |= np.isfinite(first[:, symbol]) & np.isfinite(second[:, twin])
+    return bars[is_shown], others[is_shown]
+
+
+def _same_series(first: Returns, second: Returns) -> Iterator[tuple[int, int]]:
+    """Yield pairs of columns that are the same series."""
+    (keys, symbols), (other_keys, twins) = _moves(first), _moves(second)
+    _, here, there = np.intersect1d(keys, other_keys, return_indices=True)
+    pairs, n_agree = np.unique(symbols[here] * second.shape[1] + twins[there], return_counts=True)
+    for pair, agree in zip(pairs.tolist(), n_agree.tolist(), strict=True):
+        symbol, twin = divmod(pair, second.shape[1])
+        own, its = first[:, symbol], second[:, twin]
+        if 2 * agree > np.sum(np.isfinite(own) & np.isfinite(its) & ((own != 0.0) | (its != 0.0))):
+            yield symbol, twin
+
+
+def _moves(returns: Returns) -> tuple[Bars, Bars]:
+    """Return a number for each return that is not 0, and its column.
+
+    It is the same for the same return of the same bar.
+    """
+    bars, symbols = np.nonzero(np.isfinite(returns) & (returns != 0.0))
+    sizes = np.rint(np.clip(returns[bars, symbols], -_MOST, _MOST) / _SAME).astype(np.int64)
+    return bars * _N_SIZES + sizes, symbols
+
+
+def _within(sight: Sight, bars: Bars) -> npt.NDArray[np.bool_]:
+    return (sight.first <= bars) & (bars < sight.end)

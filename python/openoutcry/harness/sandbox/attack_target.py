@@ -1,0 +1,194 @@
+"""The place that is attacked: files, servers and a process made for it."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import secrets
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from openoutcry.harness.sandbox import readable_paths
+
+VARIABLE = "OPENOUTCRY_SANDBOX_DOCTOR"
+"""The variable of the environment that stands for a key of the harness."""
+
+_DECOY = """
+import ctypes, sys
+held = ctypes.create_string_buffer(b"secret")
+print(ctypes.addressof(held), flush=True)
+sys.stdin.read()
+"""
+
+
+class Arena:
+    """What there is to reach.
+
+    Use it in a `with` block, which takes everything away again.
+
+    Attributes:
+        secret: The text that nobody may read.
+        folder: The agent's own folder, which holds a link to the data and a file that is hidden from it.
+        hidden: The file of the folder that is hidden.
+        descriptor: A file that the harness has open, inheritable.
+    """
+
+    def __init__(self) -> None:
+        self.secret = f"secret-{secrets.token_hex(8)}"
+        self._exits = ExitStack()
+
+    def __enter__(self) -> Arena:
+        try:
+            self._make()
+        except BaseException:
+            self._exits.close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._exits.close()
+
+    def _make(self) -> None:
+        root = Path(self._exits.enter_context(tempfile.TemporaryDirectory(prefix="openoutcry-")))
+        self.folder, self._outside = root / "agent", root / "outside"
+        for folder in (self.folder, self._outside, self.folder / "own"):
+            folder.mkdir()
+        self._data = self._outside / "secret.csv"
+        self.hidden = self.folder / "hidden.csv"
+        for path in (self._data, self.hidden):
+            path.write_text(self.secret)
+        # Not every file system has such.
+        with suppress(OSError):
+            os.setxattr(self._data, "user.note", self.secret.encode())
+        (self.folder / "link.csv").symlink_to(self._data)
+        self.descriptor = os.open(self._data, os.O_RDONLY)
+        self._exits.callback(os.close, self.descriptor)
+        os.environ[VARIABLE] = self.secret
+        self._exits.callback(os.environ.pop, VARIABLE, None)
+        self._place = {
+            "secret": str(self._data),
+            "folder": str(self.folder),
+            "hidden": str(self.hidden),
+            "market": readable_paths.bundled_data()[0],
+            "temporary": tempfile.gettempdir(),
+            "home": str(Path.home()),
+            "variable": VARIABLE,
+            "descriptor": self.descriptor,
+            "session": os.getsid(0),
+            "libraries": readable_paths.libraries(),
+            "segment": self._segment(),
+            **self._decoy(),
+            **self._servers(),
+        }
+
+    def place(self, name: str, *, in_harness: bool = False) -> dict[str, Any]:
+        """Return what an attempt is told of the place; each has files of its own to harm.
+
+        Args:
+            name: Of the attempt.
+            in_harness: It runs where a harness would run it that keeps nobody out, with the data at hand.
+        """
+        outside = Path(tempfile.mkdtemp(prefix=f"{name}-", dir=self._outside))
+        victim = outside / "victim"
+        victim.write_text("whole")
+        number, own = tempfile.mkstemp(dir=self.folder / "own")
+        os.fchmod(number, 0o644)
+        os.close(number)
+        # A file that has not been read since it was written keeps the time of the next reading.
+        os.utime(own, (0, os.stat(own).st_mtime))
+        told = self._place | {"outside": str(outside), "victim": str(victim), "own": own}
+        if in_harness:
+            told |= {"future": [1234567.0, 1234568.0, 1234569.0], "account": {"nav": 1.0}}
+        return told
+
+    def _segment(self) -> int:
+        """Make shared memory of System V that holds the secret; -1 where there is none."""
+        libc = ctypes.CDLL(None)
+        if not hasattr(libc, "shmget"):
+            return -1
+        segment = int(libc.shmget(0, 4096, 0o1600))
+        if segment >= 0:
+            self._exits.callback(libc.shmctl, segment, 0, None)
+        return segment
+
+    def _decoy(self) -> dict[str, int]:
+        """Start a process to be attacked in place of one that matters."""
+        decoy = subprocess.Popen(
+            [sys.executable, "-I", "-S", "-c", _DECOY],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={"SECRET": self.secret},
+            start_new_session=True,
+        )
+        self._exits.enter_context(decoy)
+        self._exits.callback(decoy.kill)
+        assert decoy.stdout is not None, "a pipe was asked for"
+        return {"decoy": decoy.pid, "address": int(decoy.stdout.readline())}
+
+    def _servers(self) -> dict[str, Any]:
+        name = f"openoutcry-{secrets.token_hex(8)}"
+        tcp = self._listening(socket.AF_INET, ("127.0.0.1", 0))
+        udp = self._bound(socket.AF_INET, ("127.0.0.1", 0))
+        passing = self._listening(socket.AF_UNIX, str(self._outside / "passing"))
+        self._listening(socket.AF_UNIX, str(self._outside / "socket"))
+        if sys.platform.startswith("linux"):
+            self._listening(socket.AF_UNIX, f"\0{name}")
+            self._bound(socket.AF_UNIX, f"\0{name}-datagrams")
+        self._answer(udp, lambda: _echo(udp))
+        self._answer(passing, lambda: self._pass(passing))
+        return {
+            "tcp": tcp.getsockname()[1],
+            "udp": udp.getsockname()[1],
+            "unix": str(self._outside / "socket"),
+            "passing": str(self._outside / "passing"),
+            "abstract": name,
+            "abstract_datagrams": f"{name}-datagrams",
+        }
+
+    def _bound(self, family: int, address: Any, kind: int = socket.SOCK_DGRAM) -> socket.socket:
+        made = self._exits.enter_context(socket.socket(family, kind))
+        made.bind(address)
+        return made
+
+    def _listening(self, family: int, address: Any) -> socket.socket:
+        made = self._bound(family, address, socket.SOCK_STREAM)
+        made.listen(64)
+        return made
+
+    def _pass(self, server: socket.socket) -> None:
+        with server.accept()[0] as connected:
+            socket.send_fds(connected, [b"x"], [self.descriptor])
+
+    def _answer(self, served: socket.socket, one: Callable[[], object]) -> None:
+        def answer() -> None:
+            with suppress(OSError):
+                while True:
+                    one()
+
+        thread = threading.Thread(target=answer, daemon=True)
+        thread.start()
+        # What waits in a socket goes on when it is shut down, not when it is closed.
+        self._exits.callback(thread.join, 1.0)
+        self._exits.callback(_shut, served)
+
+
+def _echo(served: socket.socket) -> None:
+    message, sender = served.recvfrom(512)
+    if not message:
+        raise ConnectionAbortedError("it was shut down")
+    served.sendto(b"pong", sender)
+
+
+def _shut(served: socket.socket) -> None:
+    with suppress(OSError):
+        served.shutdown(socket.SHUT_RDWR)
