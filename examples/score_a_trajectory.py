@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 
 import openoutcry as oo
-from openoutcry.scoring import submit
+from openoutcry.scoring.scorer import submit
 
 COSTS = oo.CostModel(fee_bps=1.0, slippage_bps=2.0, financing_bps=0.0, borrow_bps=0.0)
 # Windows in which the agent is run; each begins on the bar on which the one before it ends.

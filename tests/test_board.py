@@ -11,11 +11,11 @@ import pytest
 
 import openoutcry as oo
 from openoutcry import openoutcry_py as native
-from openoutcry.board import Board, run_board
 from openoutcry.cli.demo import _write_report as write_boards
 from openoutcry.picture import view_of
 from openoutcry.report import BoardRow, verdict
 from openoutcry.report.text import MINUS
+from openoutcry.scoring.baseline_board import Board, run_board
 
 pytestmark = pytest.mark.once
 

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from support import count
 
 import openoutcry as oo
-from openoutcry import field
 from openoutcry.contamination import Design, Verdict, check, spread
 from openoutcry.contamination.arms import Place, jobs_of
 from openoutcry.contamination.paired import MIN_BARS, SAME, difference_of
@@ -22,6 +21,7 @@ from openoutcry.contamination.twins import reordered, twin
 from openoutcry.contamination.verdict import adjusted
 from openoutcry.harness import AgentError, Launcher, Session
 from openoutcry.scenarios.scenario import Scenario, ScenarioSpec
+from openoutcry.scoring.scorer import multiple_testing
 
 pytestmark = pytest.mark.once
 
@@ -111,8 +111,8 @@ def test_the_p_value_is_that_of_the_field() -> None:
     noise = rng.standard_normal(400) * 0.01
     series = noise + 0.5 * np.concatenate([[0.0], noise[:-1]]) + 0.001
     ours = difference_of(series, [200, 200], 0.05, 8_000, 1)
-    theirs = field.mean_test(series, [200, 200], seed=1, n_draws=8_000, block_length=ours.block_length)
-    assert ours.block_length == pytest.approx(field.block_length(series, windows=[200, 200]))
+    theirs = multiple_testing.mean_test(series, [200, 200], seed=1, n_draws=8_000, block_length=ours.block_length)
+    assert ours.block_length == pytest.approx(multiple_testing.block_length(series, windows=[200, 200]))
     assert ours.mean == pytest.approx(theirs.mean)
     assert ours.p_value == pytest.approx(theirs.p_value, abs=0.015)
 

@@ -17,10 +17,10 @@ from scipy.stats import binomtest
 from typer.testing import CliRunner
 
 import openoutcry as oo
-from openoutcry.chance import LEVELS, fan_of, weights_by_lot
 from openoutcry.cli import app
 from openoutcry.evidence import calibration_of, rolling_of, skill_of
 from openoutcry.picture import full_view_of
+from openoutcry.scoring.null_agents import LEVELS, fan_of, weights_by_lot
 from openoutcry.trace import trace_of
 
 pytestmark = pytest.mark.once

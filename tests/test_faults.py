@@ -16,7 +16,7 @@ import openoutcry as oo
 from openoutcry.agents import Answer, Harness, TextAgent
 from openoutcry.backtest.replay import compare
 from openoutcry.report.faults import FAULTS
-from openoutcry.verdict import Score
+from openoutcry.scoring.verdict import Score
 
 pytestmark = pytest.mark.once
 

@@ -10,8 +10,8 @@ import pytest
 from support import Array
 
 import openoutcry as oo
-from openoutcry import field
 from openoutcry import openoutcry_py as native
+from openoutcry.scoring.scorer import multiple_testing
 
 
 def noise(n_days: int, n_agents: int, seed: int = 0) -> Array:
@@ -23,15 +23,19 @@ def series(n_days: int, seed: int = 0) -> Array:
 
 
 CALLS: dict[str, Callable[..., Any]] = {
-    "mean_test": lambda panel, **more: field.mean_test(panel[:, 0], [len(panel) // 2] * 2, **{"seed": 1} | more),
-    "field_tests": lambda panel, **more: field.field_tests(panel, **{"seed": 1} | more),
-    "sharpe_interval": lambda panel, **more: field.sharpe_interval(
+    "mean_test": lambda panel, **more: multiple_testing.mean_test(
+        panel[:, 0], [len(panel) // 2] * 2, **{"seed": 1} | more
+    ),
+    "field_tests": lambda panel, **more: multiple_testing.field_tests(panel, **{"seed": 1} | more),
+    "sharpe_interval": lambda panel, **more: multiple_testing.sharpe_interval(
         panel[:, 0], **{"seed": 1, "periods_per_year": 252.0} | more
     ),
-    "sharpe_difference": lambda panel, **more: field.sharpe_difference(
+    "sharpe_difference": lambda panel, **more: multiple_testing.sharpe_difference(
         panel[:, 0], panel[:, 1], **{"seed": 1, "periods_per_year": 252.0} | more
     ),
-    "tie_bands": lambda panel, **more: field.tie_bands(panel, **{"seed": 1, "periods_per_year": 252.0} | more),
+    "tie_bands": lambda panel, **more: multiple_testing.tie_bands(
+        panel, **{"seed": 1, "periods_per_year": 252.0} | more
+    ),
 }
 
 
@@ -52,7 +56,7 @@ def test_too_few_days_are_insufficient(name: str) -> None:
 
 def test_one_window_is_insufficient_for_a_mean() -> None:
     with pytest.raises(oo.OpenOutcryError, match=r"at least 2 windows .* received 1 of 900") as refused:
-        field.mean_test(series(900), [900], seed=0)
+        multiple_testing.mean_test(series(900), [900], seed=0)
     assert refused.value.slug == "insufficient"
 
 
@@ -106,14 +110,14 @@ def test_a_setting_that_makes_no_sense_is_refused(name: str, more: dict[str, Any
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: field.field_tests(np.zeros((300, 2, 2)), seed=0),
-        lambda: field.field_tests(np.zeros((300, 0)), seed=0),
-        lambda: field.sharpe_interval(noise(300, 2), periods_per_year=252.0, seed=0),
-        lambda: field.sharpe_difference(series(300), series(299), periods_per_year=252.0, seed=0),
-        lambda: field.mean_test(noise(300, 2), [150, 150], seed=0),
-        lambda: field.tie_bands(series(300), periods_per_year=252.0, seed=0),
-        lambda: field.overfit(series(300)),
-        lambda: field.holm([[0.1]]),
+        lambda: multiple_testing.field_tests(np.zeros((300, 2, 2)), seed=0),
+        lambda: multiple_testing.field_tests(np.zeros((300, 0)), seed=0),
+        lambda: multiple_testing.sharpe_interval(noise(300, 2), periods_per_year=252.0, seed=0),
+        lambda: multiple_testing.sharpe_difference(series(300), series(299), periods_per_year=252.0, seed=0),
+        lambda: multiple_testing.mean_test(noise(300, 2), [150, 150], seed=0),
+        lambda: multiple_testing.tie_bands(series(300), periods_per_year=252.0, seed=0),
+        lambda: multiple_testing.overfit(series(300)),
+        lambda: multiple_testing.holm([[0.1]]),
     ],
 )
 def test_returns_of_another_shape_are_refused(call: Callable[[], object]) -> None:
@@ -124,15 +128,15 @@ def test_returns_of_another_shape_are_refused(call: Callable[[], object]) -> Non
 
 def test_a_layout_in_memory_changes_nothing() -> None:
     panel = noise(300, 5)
-    expected = repr(field.field_tests(panel, seed=1))
+    expected = repr(multiple_testing.field_tests(panel, seed=1))
     for same in (np.asfortranarray(panel), np.repeat(panel, 2, axis=0)[::2], panel.tolist()):
-        assert repr(field.field_tests(same, seed=1)) == expected
+        assert repr(multiple_testing.field_tests(same, seed=1)) == expected
 
 
 def test_the_p_value_of_an_agent_does_not_depend_on_where_it_stands() -> None:
     panel = noise(400, 11)
     order = np.random.default_rng(3).permutation(11)
-    one, other = (field.field_tests(each, seed=1, block_length=3.0) for each in (panel, panel[:, order]))
+    one, other = (multiple_testing.field_tests(each, seed=1, block_length=3.0) for each in (panel, panel[:, order]))
     np.testing.assert_array_equal(one.alone[order], other.alone)
     np.testing.assert_array_equal(one.romano_wolf[order], other.romano_wolf)
     assert one.spa_consistent == other.spa_consistent
@@ -140,7 +144,7 @@ def test_the_p_value_of_an_agent_does_not_depend_on_where_it_stands() -> None:
 
 def test_the_units_of_returns_change_nothing() -> None:
     panel = noise(400, 5)
-    one, other = (field.field_tests(each, seed=1, block_length=3.0) for each in (panel, panel * 4.0))
+    one, other = (multiple_testing.field_tests(each, seed=1, block_length=3.0) for each in (panel, panel * 4.0))
     np.testing.assert_array_equal(one.romano_wolf, other.romano_wolf)
     np.testing.assert_array_equal(one.statistics, other.statistics)
     assert (one.reality_check, one.spa_lower) == (other.reality_check, other.spa_lower)
@@ -149,7 +153,7 @@ def test_the_units_of_returns_change_nothing() -> None:
 def test_the_p_values_of_a_field_are_in_the_order_that_theory_gives() -> None:
     for seed in range(20):
         panel = noise(300, 8, seed) + np.random.default_rng(seed).normal(0.0, 5e-4, 8)
-        tests = field.field_tests(panel, seed=seed, n_draws=400)
+        tests = multiple_testing.field_tests(panel, seed=seed, n_draws=400)
         assert tests.spa_lower <= tests.spa_consistent <= tests.spa_upper
         best = np.argmax(tests.statistics)
         assert tests.romano_wolf[best] == tests.romano_wolf.min()
@@ -160,7 +164,7 @@ def test_the_p_values_of_a_field_are_in_the_order_that_theory_gives() -> None:
 
 
 def test_a_field_of_losers_has_no_winner() -> None:
-    tests = field.field_tests(noise(300, 4) - 0.01, seed=0)
+    tests = multiple_testing.field_tests(noise(300, 4) - 0.01, seed=0)
     assert (tests.spa_lower, tests.spa_consistent, tests.spa_upper) == (1.0, 1.0, 1.0)
     assert (tests.romano_wolf == 1.0).all()
 
@@ -168,7 +172,7 @@ def test_a_field_of_losers_has_no_winner() -> None:
 def test_copies_of_an_agent_have_one_p_value_and_cost_the_others_nothing() -> None:
     panel = noise(300, 3) + np.array([1e-3, 0.0, 0.0])
     padded = np.column_stack([panel, *[panel[:, 0]] * 20])
-    one, other = (field.field_tests(each, seed=1, block_length=2.0) for each in (panel, padded))
+    one, other = (multiple_testing.field_tests(each, seed=1, block_length=2.0) for each in (panel, padded))
     np.testing.assert_array_equal(other.romano_wolf[:3], one.romano_wolf)
     assert set(other.romano_wolf[3:]) == {one.romano_wolf[0]}
 
@@ -177,7 +181,7 @@ def test_a_block_never_leaves_its_window() -> None:
     # Windows of alternating level: a mean of pairs would be 0 if a block went on from one to the next.
     windows = [150, 150]
     level = np.repeat([1.0, -1.0], 150) + 1e-3 * series(300)
-    long, short = (field.mean_test(level, windows, seed=0, block_length=length) for length in (150.0, 1.0))
+    long, short = (multiple_testing.mean_test(level, windows, seed=0, block_length=length) for length in (150.0, 1.0))
     assert abs(long.mean) < 1e-3
     spread = {
         length: native.field_tests(level[:, None], windows, n_draws=1, seed=0, block_length=length)["statistics"]
@@ -190,8 +194,8 @@ def test_a_block_never_leaves_its_window() -> None:
 
 def test_the_signs_of_windows_are_tested_from_eight_on() -> None:
     days = series(320) + 2e-3
-    assert field.mean_test(days[:280], [40] * 7, seed=0).sign_flip is None
-    eight = field.mean_test(days, [40] * 8, seed=0).sign_flip
+    assert multiple_testing.mean_test(days[:280], [40] * 7, seed=0).sign_flip is None
+    eight = multiple_testing.mean_test(days, [40] * 8, seed=0).sign_flip
     sums = days.reshape(8, 40).sum(axis=1)
     signs = np.array(np.meshgrid(*[[1.0, -1.0]] * 8)).reshape(8, -1)
     assert eight == np.mean(sums @ signs >= sums.sum() - 1e-12)
@@ -199,7 +203,7 @@ def test_the_signs_of_windows_are_tested_from_eight_on() -> None:
 
 def test_many_windows_have_as_many_signs_as_are_drawn() -> None:
     days = series(400) + 1e-3
-    found = field.mean_test(days, [20] * 20, seed=0, n_draws=20_000).sign_flip
+    found = multiple_testing.mean_test(days, [20] * 20, seed=0, n_draws=20_000).sign_flip
     sums = days.reshape(20, 20).sum(axis=1)
     signs = np.random.default_rng(1).choice([1.0, -1.0], (40_000, 20))
     assert found == pytest.approx(np.mean(signs @ sums >= sums.sum()), abs=0.01)
@@ -212,12 +216,12 @@ def test_the_adjusted_p_values_are_those_of_their_definitions() -> None:
         p = np.round(random.uniform(0.0, 1.0, int(random.integers(1, 40))) ** 3, 3)
         order = np.argsort(p, kind="stable")
         stepped = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
-        np.testing.assert_allclose(field.holm(p)[order], np.minimum(stepped, 1.0), rtol=1e-15)
+        np.testing.assert_allclose(multiple_testing.holm(p)[order], np.minimum(stepped, 1.0), rtol=1e-15)
         expected = stats.false_discovery_control(p)
-        np.testing.assert_allclose(field.benjamini_hochberg(p), expected, rtol=1e-14)
+        np.testing.assert_allclose(multiple_testing.benjamini_hochberg(p), expected, rtol=1e-14)
 
 
-@pytest.mark.parametrize("adjust", [field.holm, field.benjamini_hochberg])
+@pytest.mark.parametrize("adjust", [multiple_testing.holm, multiple_testing.benjamini_hochberg])
 def test_what_is_no_probability_is_refused(adjust: Callable[[Any], Array]) -> None:
     assert adjust([]).tolist() == []
     for bad in (-0.1, 1.1, np.nan):

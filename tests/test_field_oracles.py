@@ -11,7 +11,7 @@ import pytest
 from oracle import field as source
 from support import Array
 
-from openoutcry import field
+from openoutcry.scoring.scorer import multiple_testing
 
 pytestmark = pytest.mark.once
 
@@ -29,7 +29,7 @@ def error(p_value: float, n_draws: int) -> float:
 
 def compare(seed: int, expected: dict[str, Any], n_draws: int) -> list[tuple[str, float, float]]:
     """Return what of a panel is farther from `arch` than chance: a name, ours and theirs."""
-    tests = field.field_tests(source.panel(seed), seed=seed, n_draws=N_DRAWS, block_length=source.BLOCK)
+    tests = multiple_testing.field_tests(source.panel(seed), seed=seed, n_draws=N_DRAWS, block_length=source.BLOCK)
     ours = [tests.spa_lower, tests.spa_consistent, tests.spa_upper, tests.reality_check]
     theirs = [*expected["spa"], expected["reality_check"]]
     names = ("lower", "consistent", "upper", "reality check")
@@ -61,8 +61,8 @@ def test_the_panels_have_winners_and_losers() -> None:
 @pytest.mark.parametrize("seed", range(source.N_PANELS))
 def test_the_length_of_a_block_is_that_of_arch(seed: int) -> None:
     returns, expected = source.panel(seed), FROZEN["panels"][seed]["block_lengths"]
-    np.testing.assert_allclose([field.block_length(each) for each in returns.T], expected, rtol=1e-9)
-    assert field.block_length(returns) == pytest.approx(np.mean(expected), rel=1e-9)
+    np.testing.assert_allclose([multiple_testing.block_length(each) for each in returns.T], expected, rtol=1e-9)
+    assert multiple_testing.block_length(returns) == pytest.approx(np.mean(expected), rel=1e-9)
 
 
 @pytest.mark.once
@@ -77,7 +77,7 @@ def test_arch_still_says_what_is_frozen(seed: int) -> None:
 @pytest.mark.parametrize("block", [1.0, 2.5, 20.0])
 def test_a_mean_is_studentised_by_the_kernel_of_hansen(block: float) -> None:
     returns = source.panel(7)
-    tests = field.field_tests(returns, seed=0, n_draws=1, block_length=block)
+    tests = multiple_testing.field_tests(returns, seed=0, n_draws=1, block_length=block)
     expected = np.sqrt(len(returns)) * returns.mean(axis=0) / source.deviation(returns, block)
     np.testing.assert_allclose(tests.statistics, expected, rtol=1e-10)
 
@@ -102,8 +102,8 @@ def resampled_deviation(returns: Array, windows: list[int], block: float, n_draw
 def test_over_windows_a_mean_is_studentised_by_its_deviation_over_resamples() -> None:
     windows, block = [20, 150, 90], 8.0
     returns = source.panel(3)[:260, 0] + np.repeat([0.01, -0.005, 0.0], windows)
-    tests = field.field_tests(returns, windows=windows, seed=0, n_draws=1, block_length=block)
+    tests = multiple_testing.field_tests(returns, windows=windows, seed=0, n_draws=1, block_length=block)
     deviation = resampled_deviation(returns, windows, block, 3_000)
     assert tests.statistics[0] == pytest.approx(returns.mean() / deviation, rel=0.06)
-    whole = field.field_tests(returns, seed=0, n_draws=1, block_length=block)
+    whole = multiple_testing.field_tests(returns, seed=0, n_draws=1, block_length=block)
     assert abs(whole.statistics[0] / tests.statistics[0] - 1.0) > 1e-3

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from support import Array, count
 
-from openoutcry import field
+from openoutcry.scoring.scorer import multiple_testing
 
 pytestmark = pytest.mark.once
 LEVEL, N_DRAWS = 0.05, 499
@@ -40,7 +40,7 @@ def test_a_field_without_skill_has_a_winner_as_rarely_as_the_level_says(n_days: 
     n = count(1_000, 100)
     found = np.zeros(5)
     for seed in range(n):
-        tests = field.field_tests(noise(seed, n_days, n_agents), seed=seed, n_draws=N_DRAWS)
+        tests = multiple_testing.field_tests(noise(seed, n_days, n_agents), seed=seed, n_draws=N_DRAWS)
         p_values = [tests.reality_check, tests.spa_lower, tests.spa_consistent, tests.spa_upper]
         found += np.array([*p_values, tests.romano_wolf.min()]) <= LEVEL
     names = ("reality check", "lower", "consistent", "upper", "romano-wolf")
@@ -60,7 +60,7 @@ def test_planted_skill_is_found_with_the_power_of_the_normal_law_and_nobody_else
         random = np.random.default_rng(seed)
         days = 0.01 * random.standard_normal((n_days, n_agents))
         days[:, 0] += 0.01 * ratio / np.sqrt(YEAR)
-        p_values = field.field_tests(days, seed=seed, n_draws=N_DRAWS).romano_wolf
+        p_values = multiple_testing.field_tests(days, seed=seed, n_draws=N_DRAWS).romano_wolf
         hits += p_values[0] <= LEVEL
         false += p_values[1:].min() <= LEVEL
     # The largest of twenty independent normals.
@@ -77,7 +77,7 @@ def test_the_mean_over_windows_has_its_level_which_resampled_windows_have_not(n_
     days_low = windows_low = signs_low = 0
     for seed in range(n):
         days = noise(seed, n_windows * length, 1)[:, 0]
-        test = field.mean_test(days, [length] * n_windows, seed=seed, n_draws=N_DRAWS)
+        test = multiple_testing.mean_test(days, [length] * n_windows, seed=seed, n_draws=N_DRAWS)
         days_low += test.p_value <= LEVEL
         signs_low += test.sign_flip is not None and test.sign_flip <= LEVEL
         means = days.reshape(n_windows, length).mean(axis=1)
@@ -99,8 +99,8 @@ def test_equal_agents_differ_and_intervals_miss_as_rarely_as_the_level_says(n_da
     for seed in range(n):
         days = noise(seed, n_days, 2, degrees=6.0)
         days += true / np.sqrt(YEAR) * 0.01 * np.sqrt(np.exp(np.sin(np.arange(628) / 100.0)).mean())
-        pair = field.sharpe_difference(*days.T, periods_per_year=YEAR, seed=seed, n_draws=N_DRAWS)
-        alone = field.sharpe_interval(days[:, 0], periods_per_year=YEAR, seed=seed, n_draws=N_DRAWS)
+        pair = multiple_testing.sharpe_difference(*days.T, periods_per_year=YEAR, seed=seed, n_draws=N_DRAWS)
+        alone = multiple_testing.sharpe_interval(days[:, 0], periods_per_year=YEAR, seed=seed, n_draws=N_DRAWS)
         differ += pair.p_value <= LEVEL
         miss += not alone.low <= true <= alone.high
     print(f"{n_days} days, {n} pairs: equal agents differ {differ / n:.1%}, intervals miss {miss / n:.1%}")
@@ -114,7 +114,7 @@ def test_equal_agents_differ_and_intervals_miss_as_rarely_as_the_level_says(n_da
 def test_a_band_of_equal_agents_is_split_as_rarely_as_the_level_says(n_agents: int, n_days: int, n: int) -> None:
     def is_split(seed: int) -> bool:
         days = noise(seed, n_days, n_agents)
-        return len(field.tie_bands(days, periods_per_year=YEAR, seed=seed, n_draws=N_DRAWS).bands) > 1
+        return len(multiple_testing.tie_bands(days, periods_per_year=YEAR, seed=seed, n_draws=N_DRAWS).bands) > 1
 
     split = share(is_split, n)
     print(f"{n_agents} equal agents, {n_days} days, {n} boards: split {split:.1%}")
@@ -134,7 +134,7 @@ def test_families_of_equal_agents_are_told_apart_and_not_split() -> None:
         ]
         ratios = np.repeat([4.5, 0.0, -4.5], each)
         days = 0.01 * (np.hstack(families) / np.sqrt(5.0 / 3.0) + ratios / np.sqrt(YEAR))
-        bands = field.tie_bands(days, periods_per_year=YEAR, seed=seed, n_draws=N_DRAWS)
+        bands = multiple_testing.tie_bands(days, periods_per_year=YEAR, seed=seed, n_draws=N_DRAWS)
         differ = {(pair.first // each, pair.second // each) for pair in bands.pairs if pair.adjusted <= LEVEL}
         split += any(first == second for first, second in differ)
         apart += len(bands.bands) >= 3

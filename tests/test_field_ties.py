@@ -10,7 +10,7 @@ import pytest
 from support import Array, count
 
 import openoutcry as oo
-from openoutcry import field
+from openoutcry.scoring.scorer import multiple_testing
 
 pytestmark = pytest.mark.once
 
@@ -61,7 +61,9 @@ def studentised(days: Array, block: int, n_draws: int, seed: int) -> Array:
 def test_the_interval_is_that_of_ledoit_and_wolf(seed: int) -> None:
     n_draws = count(20_000, 2_000)
     days, block = tracks(400, [2.0, 0.5], seed, 0.3), 4
-    found = field.sharpe_difference(*days.T, periods_per_year=YEAR, seed=seed, n_draws=n_draws, block_length=block)
+    found = multiple_testing.sharpe_difference(
+        *days.T, periods_per_year=YEAR, seed=seed, n_draws=n_draws, block_length=block
+    )
     assert found.estimate == pytest.approx(np.subtract(*ratio_of(days)) * np.sqrt(YEAR), rel=1e-12)
     assert found.block_length == block
     distances = studentised(days, block, n_draws, seed)
@@ -74,7 +76,7 @@ def test_the_interval_is_that_of_ledoit_and_wolf(seed: int) -> None:
 @pytest.mark.parametrize("common", [0.0, 0.6])
 def test_the_standard_error_is_that_of_the_asymptotic_law_where_days_are_independent(common: float) -> None:
     days = tracks(20_000, [1.0, 1.0], 5, common)
-    found = field.sharpe_difference(*days.T, periods_per_year=YEAR, seed=0, n_draws=19, block_length=1.0)
+    found = multiple_testing.sharpe_difference(*days.T, periods_per_year=YEAR, seed=0, n_draws=19, block_length=1.0)
     slope, deviations = gradient(days), moments(days, days)
     expected = np.sqrt(slope @ (deviations.T @ deviations / len(days)) @ slope / len(days) * YEAR)
     assert found.standard_error == pytest.approx(expected, rel=0.03)
@@ -84,7 +86,7 @@ def test_zero_is_inside_an_interval_where_the_p_value_exceeds_the_level() -> Non
     inside = 0
     for seed in range(60):
         days = tracks(260, [2.0, 0.0], seed)
-        found = field.sharpe_difference(*days.T, periods_per_year=YEAR, seed=seed, n_draws=199, level=0.9)
+        found = multiple_testing.sharpe_difference(*days.T, periods_per_year=YEAR, seed=seed, n_draws=199, level=0.9)
         assert (found.low <= 0.0 <= found.high) == (found.p_value > 0.1)
         inside += found.p_value > 0.1
     assert 5 < inside < 55
@@ -94,16 +96,16 @@ def test_copies_cannot_be_told_apart_and_leverage_makes_no_difference() -> None:
     days = tracks(300, [1.0, 0.0], 1)
     for copy in (days[:, 0], 2.0 * days[:, 0]):
         with pytest.raises(oo.OpenOutcryError, match="positive variance") as refused:
-            field.sharpe_difference(days[:, 0], copy, periods_per_year=YEAR, seed=0)
+            multiple_testing.sharpe_difference(days[:, 0], copy, periods_per_year=YEAR, seed=0)
         assert refused.value.slug == "no_precision"
-    bands = field.tie_bands(np.column_stack([days, 3.0 * days[:, 0]]), periods_per_year=YEAR, seed=0)
+    bands = multiple_testing.tie_bands(np.column_stack([days, 3.0 * days[:, 0]]), periods_per_year=YEAR, seed=0)
     (copies,) = (pair for pair in bands.pairs if (pair.first, pair.second) == (0, 2))
     assert (copies.p_value, copies.adjusted) == (1.0, 1.0)
 
 
 def test_a_band_is_all_that_cannot_be_told_from_its_first() -> None:
     days = tracks(2_000, [6.0, 5.8, 0.2, 0.0, -6.0], 2)
-    bands = field.tie_bands(days, periods_per_year=YEAR, seed=0)
+    bands = multiple_testing.tie_bands(days, periods_per_year=YEAR, seed=0)
     assert [set(band) for band in bands.bands] == [{0, 1}, {2, 3}, {4}]
     best = ratio_of(days)
     assert [band[0] for band in bands.bands] == [int(np.argmax(best)), 2 + int(np.argmax(best[2:4])), 4]
@@ -111,16 +113,16 @@ def test_a_band_is_all_that_cannot_be_told_from_its_first() -> None:
     for pair in bands.pairs:
         expected = (best[pair.first] - best[pair.second]) * np.sqrt(YEAR)
         assert pair.difference == pytest.approx(expected, rel=1e-12)
-    worst_first = field.tie_bands(days, periods_per_year=YEAR, seed=0, rank_by=[1.0, 2.0, 3.0, 4.0, 5.0])
+    worst_first = multiple_testing.tie_bands(days, periods_per_year=YEAR, seed=0, rank_by=[1.0, 2.0, 3.0, 4.0, 5.0])
     assert [set(band) for band in worst_first.bands] == [{4}, {2, 3}, {0, 1}]
     assert [band[0] for band in worst_first.bands] == [4, 3, 1]
 
 
 def test_a_pair_in_a_band_has_the_p_value_of_the_pair_alone() -> None:
     days = tracks(500, [1.5, 0.0, 0.5], 3)
-    bands = field.tie_bands(days, periods_per_year=YEAR, seed=0, block_length=3.0, n_draws=4_000)
+    bands = multiple_testing.tie_bands(days, periods_per_year=YEAR, seed=0, block_length=3.0, n_draws=4_000)
     for pair in bands.pairs:
-        alone = field.sharpe_difference(
+        alone = multiple_testing.sharpe_difference(
             days[:, pair.first], days[:, pair.second], periods_per_year=YEAR, seed=9, block_length=3.0, n_draws=4_000
         )
         # Twenty resamples as far off are known to about a quarter.
@@ -161,9 +163,11 @@ def stepped_down(distances: Array, own: Array, level: float) -> Array:
 @pytest.mark.parametrize("seed", range(3))
 def test_pairs_are_stepped_down_by_the_largest_distance_of_those_that_are_left(seed: int) -> None:
     days, n_draws, block = tracks(400, [4.0, 0.8, 0.5, 0.0, -4.0], seed, 0.4), 1_500, 3
-    bands = field.tie_bands(days, periods_per_year=YEAR, seed=seed, n_draws=n_draws, block_length=float(block))
+    bands = multiple_testing.tie_bands(
+        days, periods_per_year=YEAR, seed=seed, n_draws=n_draws, block_length=float(block)
+    )
     errors = [
-        field.sharpe_difference(
+        multiple_testing.sharpe_difference(
             *pair, periods_per_year=YEAR, seed=0, n_draws=19, block_length=float(block)
         ).standard_error
         for pair in combinations(days.T, 2)
@@ -181,7 +185,9 @@ def test_an_agent_whose_variance_is_a_day_ties_nobody_else() -> None:
     days = tracks(1_000, [6.0, 6.0, -6.0, -6.0], 1)
     crash = np.full(1_000, 2e-4) + 1e-6 * np.arange(1_000) % 3e-6
     crash[400] = -0.05
-    bands = field.tie_bands(np.column_stack([days, crash]), periods_per_year=YEAR, seed=0, rank_by=[4, 3, 2, 1, 0])
+    bands = multiple_testing.tie_bands(
+        np.column_stack([days, crash]), periods_per_year=YEAR, seed=0, rank_by=[4, 3, 2, 1, 0]
+    )
     assert [set(band) - {4} for band in bands.bands] == [{0, 1}, {2, 3}]
     alone = [pair for pair in bands.pairs if pair.second == 4]
     assert all(pair.adjusted >= pair.p_value for pair in alone)
@@ -191,7 +197,7 @@ def test_two_agents_that_differ_on_two_days_tie_nobody_else() -> None:
     days = tracks(1_000, [6.0, 6.0, -6.0, -6.0], 1)
     other = days[:, 0].copy()
     other[[300, 700]] += 0.01
-    bands = field.tie_bands(np.column_stack([days, other]), periods_per_year=YEAR, seed=0)
+    bands = multiple_testing.tie_bands(np.column_stack([days, other]), periods_per_year=YEAR, seed=0)
     assert [set(band) for band in bands.bands] == [{0, 1, 4}, {2, 3}]
 
 
@@ -215,22 +221,22 @@ def overfit_written_out(days: Array, n_blocks: int) -> list[float]:
 def test_the_probability_of_overfitting_is_that_of_its_definition(seed: int) -> None:
     random = np.random.default_rng(seed)
     days = random.normal(0.0, 0.01, (int(random.integers(100, 300)), int(random.integers(2, 15)))) + 1e-4 * seed
-    found, expected = field.overfit(days, n_blocks=8), overfit_written_out(days, 8)
+    found, expected = multiple_testing.overfit(days, n_blocks=8), overfit_written_out(days, 8)
     np.testing.assert_allclose(found.logits, expected, rtol=1e-12, atol=1e-12)
     assert found.probability == np.mean(np.array(expected) <= 0.0)
 
 
 def test_an_agent_of_skill_is_not_overfit_and_copies_stand_in_the_middle() -> None:
     days = np.random.default_rng(1).normal(0.0, 0.01, (600, 10))
-    assert field.overfit(days + np.array([0.004] + [0.0] * 9)).probability == 0.0
-    copies = field.overfit(np.repeat(days[:, :1], 3, axis=1))
+    assert multiple_testing.overfit(days + np.array([0.004] + [0.0] * 9)).probability == 0.0
+    copies = multiple_testing.overfit(np.repeat(days[:, :1], 3, axis=1))
     assert (copies.logits == 0.0).all()
     assert copies.probability == 1.0
 
 
 def test_overfitting_on_noise_is_a_half_that_varies_much() -> None:
     found = [
-        field.overfit(np.random.default_rng(seed).normal(0.0, 0.01, (500, 20)), n_blocks=10).probability
+        multiple_testing.overfit(np.random.default_rng(seed).normal(0.0, 0.01, (500, 20)), n_blocks=10).probability
         for seed in range(count(500, 150))
     ]
     print(f"probability of overfitting on noise: mean {np.mean(found):.2f}, standard deviation {np.std(found):.2f}")
@@ -241,7 +247,7 @@ def test_overfitting_on_noise_is_a_half_that_varies_much() -> None:
 @pytest.mark.parametrize("n_blocks", [3, 0, 26, 200])
 def test_halves_that_cannot_be_made_are_refused(n_blocks: int) -> None:
     with pytest.raises(oo.OpenOutcryError, match=f"received {n_blocks} of 300 days") as refused:
-        field.overfit(np.random.default_rng(0).normal(0.0, 0.01, (300, 3)), n_blocks=n_blocks)
+        multiple_testing.overfit(np.random.default_rng(0).normal(0.0, 0.01, (300, 3)), n_blocks=n_blocks)
     assert refused.value.slug == "argument_invalid"
 
 
@@ -249,4 +255,4 @@ def test_an_agent_that_sleeps_through_a_half_has_no_rank() -> None:
     days = np.random.default_rng(0).normal(0.0, 0.01, (300, 3))
     days[:150, 1] = 0.0
     with pytest.raises(oo.OpenOutcryError, match="agent 1 that vary"):
-        field.overfit(days, n_blocks=4)
+        multiple_testing.overfit(days, n_blocks=4)

@@ -19,12 +19,12 @@ from support import of_template
 
 import openoutcry as oo
 from openoutcry.agents import TextAgent
-from openoutcry.evaluation import Evaluation
 from openoutcry.harness import AgentError, Bounds, PythonAgent
 from openoutcry.harness.child_environment import surroundings
 from openoutcry.harness.stdio_transport import StdioSession
 from openoutcry.records.run_record import RunRecord
-from openoutcry.suite import Suite
+from openoutcry.scoring.suite import Suite
+from openoutcry.scoring.suite_evaluation import Evaluation
 
 pytestmark = pytest.mark.once
 

@@ -20,10 +20,10 @@ from support import count
 import openoutcry as oo
 from openoutcry import openoutcry_py as native
 from openoutcry.agents import TextAgent
-from openoutcry.evaluation import Evaluation
 from openoutcry.harness import PythonAgent, process_privacy
 from openoutcry.scenarios.scenario import ScenarioSpec
-from openoutcry.suite import Suite
+from openoutcry.scoring.suite import Suite
+from openoutcry.scoring.suite_evaluation import Evaluation
 
 pytestmark = pytest.mark.once
 

@@ -19,13 +19,13 @@ import strangers
 
 import openoutcry as oo
 from openoutcry.agents import Answer
-from openoutcry.evaluation import Evaluation
 from openoutcry.harness import PythonAgent
 from openoutcry.harness.agent_session import Launcher, Session
-from openoutcry.journal import Journal, journal_of
 from openoutcry.records.run_record import RecordWriter, RunRecord
 from openoutcry.scenarios.scenario import ScenarioSpec
-from openoutcry.suite import Suite
+from openoutcry.scoring.evaluation_journal import Journal, journal_of
+from openoutcry.scoring.suite import Suite
+from openoutcry.scoring.suite_evaluation import Evaluation
 
 pytestmark = pytest.mark.once
 

@@ -198,7 +198,7 @@ def test_importing_pulls_in_nothing_but_numpy(module: str, tmp_path: Path) -> No
         ("openoutcry.arena.snapshots.ranking", "from openoutcry.arena.sources.plan import Plan"),
         ("openoutcry.arena.sources.kalshi", "from openoutcry import cli"),
         # no score may depend on how newsworthy a kind is.
-        ("openoutcry.scoring", "from openoutcry.arena.snapshots.ranking import WEIGHTS"),
+        ("openoutcry.scoring.scorer", "from openoutcry.arena.snapshots.ranking import WEIGHTS"),
         ("openoutcry.arena.scoring", "from openoutcry.arena.snapshots.ranking import WEIGHTS"),
         ("openoutcry.unheard_of", ""),
         ("openoutcry.cli.run", "import openoutcry.unheard_of"),

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import openoutcry as oo
 from openoutcry.cli import app
-from openoutcry.power import power
+from openoutcry.scoring.power import power
 
 pytestmark = pytest.mark.once
 

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from pages import HOSTILE, PROVENANCE, Page, make_board, make_page, make_run
 
 import openoutcry as oo
-from openoutcry.chance import LEVELS
 from openoutcry.picture import benchmark_of, full_view_of, view_of
 from openoutcry.report import Provenance, render_run
 from openoutcry.report.calibration import calibration_chart, calibration_section
@@ -29,6 +28,7 @@ from openoutcry.report.series import seconds
 from openoutcry.report.skill import SKILL, skill_section
 from openoutcry.report.view import RunView
 from openoutcry.report.waterfall import waterfall_bars, waterfall_table
+from openoutcry.scoring.null_agents import LEVELS
 
 pytestmark = pytest.mark.once
 

@@ -30,7 +30,7 @@ from openoutcry.research.proposers import FixedProposer, RandomProposer
 from openoutcry.research.records import session_of
 from openoutcry.research.scores import OosScore
 from openoutcry.research.trial import Result
-from openoutcry.skill import Moments
+from openoutcry.scoring.skill import Moments
 
 pytestmark = pytest.mark.once
 MARKET = trending(0, 1500, 3)

@@ -11,8 +11,8 @@ import pytest
 from support import Array
 
 import openoutcry as oo
-from openoutcry import field, scoring, skill
 from openoutcry.records.run_record import RunRecord
+from openoutcry.scoring.scorer import multiple_testing, scorer, skill
 
 YEAR, LENGTHS = 252.0, [252] * 4
 QUICK = {"draws": {"replicates": 199}}
@@ -25,7 +25,7 @@ def noise(seed: int, ratio: float = 0.0, n: int = 1_008) -> Array:
 HELD = noise(77, 0.5)
 
 
-def board_of(agents: dict[str, Array], **settings: Any) -> scoring.Board:
+def board_of(agents: dict[str, Array], **settings: Any) -> scorer.Board:
     return oo.score(agents, **{"windows": LENGTHS, "benchmark": HELD, "config": QUICK} | settings)
 
 
@@ -93,9 +93,11 @@ def test_the_numbers_of_a_score_are_those_of_the_formulas() -> None:
         assert found.dsr == pytest.approx(min(each.dsr for each in deflated), rel=1e-9)
         windows = active[-1].reshape(4, 252)
         below = [skill.probabilistic_sharpe(skill.Moments.of(each)) for each in windows]
-        assert [each["p_below_buy_and_hold"] for each in found.windows] == pytest.approx(field.holm(np.array(below)))
+        assert [each["p_below_buy_and_hold"] for each in found.windows] == pytest.approx(
+            multiple_testing.holm(np.array(below))
+        )
     for place, days in enumerate((active, cash)):
-        tests = field.field_tests(np.column_stack(days), windows=LENGTHS, seed=0, n_draws=199)
+        tests = multiple_testing.field_tests(np.column_stack(days), windows=LENGTHS, seed=0, n_draws=199)
         for column, name in enumerate(agents):
             assert board[name].sides[place]["romano_wolf"] == tests.romano_wolf[column]
         told = board.tests[("buy-and-hold", "cash")[place]]
@@ -198,17 +200,17 @@ def test_the_capacity_is_the_size_at_which_nothing_is_left() -> None:
     def found(market: oo.Dataset, table: Array = weights) -> tuple[float | None, str]:
         record = oo.run_backtest(market, table, (20, days), costs, capture=True).record
         assert record is not None
-        return scoring.capacity(record, market)
+        return scorer.capacity(record, market)
 
     nav, why = found(traded)
     assert why == ""
     assert nav is not None
     record = oo.run_backtest(traded, weights, (20, days), costs, capture=True).record
     assert record is not None
-    sizes = [scoring.Submission.at_capital(record._core, [traded._core], each) for each in (nav, 1.02 * nav)]
+    sizes = [scorer.Submission.at_capital(record._core, [traded._core], each) for each in (nav, 1.02 * nav)]
     above, below = (oo.score(each, config=QUICK).scores[0].sides[0]["mean"] for each in sizes)
     assert above > 0.0 > below
-    judged = oo.score(scoring.submit(record, traded, capacity=nav), config=QUICK).scores[0]
+    judged = oo.score(scorer.submit(record, traded, capacity=nav), config=QUICK).scores[0]
     assert judged.beside["capacity"] == nav
     assert found(plain)[0] is None
     assert "costs that grow with size" in found(plain)[1]

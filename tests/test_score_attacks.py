@@ -15,13 +15,13 @@ import pytest
 from support import count
 
 import openoutcry as oo
-from openoutcry.evaluation import Evaluation
 from openoutcry.records.run_record import RunRecord
 from openoutcry.score_attacks import ATTACKS, Attack, Plan, Try, conduct, luck, run_attacks, table
 from openoutcry.score_attacks.row import most_lucky, refusals, tally
 from openoutcry.score_attacks.stage import Stage, earned, forged, holding, luckiest, noise, skilled, stage
-from openoutcry.scoring import submit_returns
-from openoutcry.suite import Suite
+from openoutcry.scoring.scorer import submit_returns
+from openoutcry.scoring.suite import Suite
+from openoutcry.scoring.suite_evaluation import Evaluation
 
 pytestmark = pytest.mark.once
 

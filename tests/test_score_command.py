@@ -13,9 +13,9 @@ from commands import typed
 
 import openoutcry as oo
 from openoutcry.cli.tracks import read_tracks
-from openoutcry.evaluation import Evaluation, suite_of
-from openoutcry.scoring import score, submit
-from openoutcry.suite import Suite
+from openoutcry.scoring.scorer import score, submit
+from openoutcry.scoring.suite import Suite
+from openoutcry.scoring.suite_evaluation import Evaluation, suite_of
 
 pytestmark = pytest.mark.once
 

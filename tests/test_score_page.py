@@ -14,7 +14,6 @@ import pytest
 from pages import HOSTILE, PROVENANCE, Page, make_score, make_scores, make_view
 
 import openoutcry as oo
-from openoutcry.evaluation import IMPLIED, Evaluation
 from openoutcry.records.run_record import RunRecord
 from openoutcry.report import render_scores
 from openoutcry.report.metrics import METRICS
@@ -23,8 +22,9 @@ from openoutcry.report.score_view import Floor, ScoreGate, ScoreWindow
 from openoutcry.report.score_words import BESIDE, FIELD, GATES, SIDE, VERDICTS
 from openoutcry.report.text import DASH, escape, number
 from openoutcry.score_picture import provenance_of, view_of, write_score_report
-from openoutcry.suite import Suite
-from openoutcry.verdict import Board
+from openoutcry.scoring.suite import Suite
+from openoutcry.scoring.suite_evaluation import IMPLIED, Evaluation
+from openoutcry.scoring.verdict import Board
 
 pytestmark = pytest.mark.once
 

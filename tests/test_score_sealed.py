@@ -10,9 +10,9 @@ import pytest
 from support import Array, count
 
 import openoutcry as oo
-from openoutcry.evaluation import Evaluation
-from openoutcry.suite import Suite
-from openoutcry.verdict import Score
+from openoutcry.scoring.suite import Suite
+from openoutcry.scoring.suite_evaluation import Evaluation
+from openoutcry.scoring.verdict import Score
 
 pytestmark = pytest.mark.once
 

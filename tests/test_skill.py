@@ -19,8 +19,8 @@ from support import Array, count
 
 import openoutcry as oo
 from openoutcry import openoutcry_py as native
-from openoutcry import skill
-from openoutcry.skill import Moments, Trials
+from openoutcry.scoring.scorer import skill
+from openoutcry.scoring.skill import Moments, Trials
 
 SKFOLIO = json.loads((Path(__file__).parent / "oracle" / "skfolio_sharpe.json").read_text(encoding="utf-8"))
 GAMMA = 0.57721566490153286

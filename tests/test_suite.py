@@ -19,14 +19,14 @@ from typer.testing import CliRunner
 
 import openoutcry as oo
 from openoutcry.cli import app
-from openoutcry.evaluation import Evaluation
 from openoutcry.scenarios.scenario import Scenario, ScenarioSpec
-from openoutcry.suite import Suite
+from openoutcry.scoring.suite import Suite
+from openoutcry.scoring.suite_evaluation import Evaluation
 
 ROOT = Path(__file__).resolve().parents[1]
 COMMAND = Path(sys.executable).with_name("openoutcry")
 SCHEMA = Draft202012Validator(json.loads((ROOT / "contract/suite.schema.json").read_text(encoding="utf-8")))
-DEFAULT = json.loads((ROOT / "python/openoutcry/suites/default.json").read_text(encoding="utf-8"))
+DEFAULT = json.loads((ROOT / "python/openoutcry/scoring/suites/default.json").read_text(encoding="utf-8"))
 SMALL: dict[str, Any] = {
     "suite_version": "1.0",
     "name": "small",

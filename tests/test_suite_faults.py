@@ -14,7 +14,7 @@ import pytest
 
 import openoutcry as oo
 from openoutcry.scenarios.scenario import ScenarioSpec
-from openoutcry.suite import Suite
+from openoutcry.scoring.suite import Suite
 
 pytestmark = pytest.mark.once
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from openoutcry.gym.environment import OpenOutcryEnv
     from openoutcry.gym.vector import OpenOutcryVectorEnv
     from openoutcry.records.run_record import RunRecord
-    from openoutcry.scoring import Score, score, score_run
+    from openoutcry.scoring.scorer import Score, score, score_run
     from openoutcry.verifiers_env import VerifiersEnv, VerifiersHarness, VerifiersTaskset
 
 __version__ = "0.1.0"
@@ -35,7 +35,7 @@ _HOMES = {
     "OpenOutcryVectorEnv": "openoutcry.vector",
     "Run": "openoutcry.backtest.run",
     "RunRecord": "openoutcry.records.run_record",
-    "Score": "openoutcry.scoring",
+    "Score": "openoutcry.scoring.scorer",
     "VerifiersEnv": "openoutcry.verifiers_env",
     "VerifiersHarness": "openoutcry.verifiers_env",
     "VerifiersTaskset": "openoutcry.verifiers_env",
@@ -43,8 +43,8 @@ _HOMES = {
     "replay": "openoutcry.backtest.replay",
     "run_backtest": "openoutcry.backtest.run",
     "run_sweep": "openoutcry.backtest.sweep",
-    "score": "openoutcry.scoring",
-    "score_run": "openoutcry.scoring",
+    "score": "openoutcry.scoring.scorer",
+    "score_run": "openoutcry.scoring.scorer",
 }
 _SUBMODULES = ("agents", "data")
 

@@ -15,11 +15,11 @@ from tempfile import TemporaryDirectory
 
 from openoutcry.benchmarks import Row
 from openoutcry.data import load
-from openoutcry.evaluation import Evaluation
 from openoutcry.harness import Bounds, CommandAgent, Launcher, PythonAgent
 from openoutcry.harness.sandbox import Jail, Profile, Tier, this_host
 from openoutcry.scenarios.scenario import ScenarioSpec
-from openoutcry.suite import Suite
+from openoutcry.scoring.suite import Suite
+from openoutcry.scoring.suite_evaluation import Evaluation
 
 ECHO = "cat"
 """An agent that answers at once: what a round trip takes is what we take."""

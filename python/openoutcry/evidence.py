@@ -1,6 +1,6 @@
 """What the page of a run says beyond it: luck, past ratios, stated confidence.
 
-Statistics come from `openoutcry.skill`; here they are asked for and laid out for `openoutcry.report`.
+Statistics come from `openoutcry.scoring.skill`; here they are asked for and laid out for `openoutcry.report`.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from math import isfinite
 import numpy as np
 
 from openoutcry import openoutcry_py as native
-from openoutcry import skill
 from openoutcry.backtest.run import Run
-from openoutcry.power import power
 from openoutcry.report.evidence import Bin, Calibration, Rolling, Skill
 from openoutcry.report.trace import Trace
+from openoutcry.scoring.power import power
+from openoutcry.scoring.scorer import skill
 
 __all__ = ["calibration_of", "rolling_of", "skill_of"]
 

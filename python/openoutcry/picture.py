@@ -13,11 +13,11 @@ from openoutcry import data
 from openoutcry import openoutcry_py as native
 from openoutcry.agents import buy_and_hold
 from openoutcry.backtest.run import Run, run_backtest
-from openoutcry.chance import fan_label, fan_of
 from openoutcry.data.snapshots import snapshot_files
 from openoutcry.evidence import calibration_of, rolling_of, skill_of
 from openoutcry.report import Provenance, RunView, render_run
 from openoutcry.report.charts import Line, drawdown_chart, equity_chart, standalone
+from openoutcry.scoring.null_agents import fan_label, fan_of
 from openoutcry.trace import trace_of
 
 

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from openoutcry.benchmarks import Row
-from openoutcry.field import FieldTests, block_length, field_tests
-from openoutcry.skill import Deflated, Moments, Trials, deflate
+from openoutcry.scoring.multiple_testing import FieldTests, block_length, field_tests
+from openoutcry.scoring.skill import Deflated, Moments, Trials, deflate
 
 Table = npt.NDArray[np.float64]
 

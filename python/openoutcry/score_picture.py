@@ -8,14 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from openoutcry.evaluation import Evaluation
 from openoutcry.picture import versions
 from openoutcry.records.run_record import RunRecord
 from openoutcry.report import Provenance
 from openoutcry.report.score_page import render_scores
 from openoutcry.report.score_view import FieldTest, Floor, ScoreGate, ScoreRow, ScoreSide, ScoreView, ScoreWindow
-from openoutcry.suite import IMPLIED, Suite
-from openoutcry.verdict import Board, Gate, Score
+from openoutcry.scoring.suite import IMPLIED, Suite
+from openoutcry.scoring.suite_evaluation import Evaluation
+from openoutcry.scoring.verdict import Board, Gate, Score
 
 __all__ = ["provenance_of", "view_of", "write_score_report"]
 

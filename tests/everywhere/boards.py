@@ -11,7 +11,7 @@ import numpy as np
 import openoutcry as oo
 from openoutcry import openoutcry_py as native
 from openoutcry.scenarios.scenario import Scenario
-from openoutcry.scoring import submit
+from openoutcry.scoring.scorer import submit
 
 Told = dict[str, Any]
 SCENARIOS = ("calm", "hard", "extreme", "fx", "pairs", "regime-shift", "crisis", "martingale")

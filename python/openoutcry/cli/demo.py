@@ -12,10 +12,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from openoutcry import agents, data
 from openoutcry.backtest.run import Run
-from openoutcry.board import Board, run_board
 from openoutcry.cli.source import page_to_write
 from openoutcry.cli.table import metrics_table
 from openoutcry.openoutcry_py import Limits
+from openoutcry.scoring.baseline_board import Board, run_board
 
 EXAMPLES = """
 **Examples**

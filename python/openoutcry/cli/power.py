@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from openoutcry.arguments import whole
-from openoutcry.power import Power, power
+from openoutcry.scoring.power import Power, power
 
 EXAMPLES = """
 **Examples**

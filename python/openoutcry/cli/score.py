@@ -23,11 +23,11 @@ from openoutcry.cli.suite import KEYS, open_evaluation
 from openoutcry.cli.table import plain
 from openoutcry.cli.tracks import digest_of, read_tracks
 from openoutcry.errors import refusal
-from openoutcry.evaluation import Evaluation, suite_of
 from openoutcry.records.run_record import RunRecord
-from openoutcry.scoring import score as judge
-from openoutcry.suite import IMPLIED, Suite
-from openoutcry.verdict import Board, Score
+from openoutcry.scoring.scorer import score as judge
+from openoutcry.scoring.suite import IMPLIED, Suite
+from openoutcry.scoring.suite_evaluation import Evaluation, suite_of
+from openoutcry.scoring.verdict import Board, Score
 
 EXAMPLES = """
 **Examples**

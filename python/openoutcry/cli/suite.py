@@ -32,12 +32,12 @@ from openoutcry.cli.agent import (
 from openoutcry.cli.source import load_agent, open_dataset, page_to_write, record_to_write
 from openoutcry.cli.table import plain
 from openoutcry.errors import refusal, tell
-from openoutcry.evaluation import Evaluation
 from openoutcry.harness import Launcher
 from openoutcry.harness.process_privacy import closed_to_others
-from openoutcry.journal import journal_of
 from openoutcry.openoutcry_py import OpenOutcryError
-from openoutcry.suite import DEFAULT, Suite
+from openoutcry.scoring.evaluation_journal import journal_of
+from openoutcry.scoring.suite import DEFAULT, Suite
+from openoutcry.scoring.suite_evaluation import Evaluation
 
 app = typer.Typer(help="Show, seal and run evaluation protocols.", no_args_is_help=True, rich_markup_mode="markdown")
 

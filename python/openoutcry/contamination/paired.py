@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from openoutcry.field import block_length
+from openoutcry.scoring.multiple_testing import block_length
 
 Series = npt.NDArray[np.float64]
 

@@ -20,7 +20,7 @@ from openoutcry.ledger.identity import trial_key
 from openoutcry.ledger.market import Market
 from openoutcry.ledger.summary import RunMetricsSummary, interval_of
 from openoutcry.openoutcry_py import CostModel, Limits
-from openoutcry.skill import Moments
+from openoutcry.scoring.skill import Moments
 
 _IDS = UUID("6f8f1d0e-5b7e-5c55-9a2e-0d5b6c1c7a10")
 

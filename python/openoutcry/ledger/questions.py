@@ -20,7 +20,7 @@ from openoutcry.ledger.schema import AVERAGED, chosen
 from openoutcry.ledger.scope import DESCRIBED, MARKETS, Scope
 from openoutcry.ledger.summary import FIELDS, NUMBERS, RunMetricsSummary
 from openoutcry.openoutcry_py import OpenOutcryError
-from openoutcry.skill import Moments, deflate
+from openoutcry.scoring.skill import Moments, deflate
 
 MOST_COMPARED = 50
 SUMMARY = ", ".join(f"runs.{name}" for name in ("run_id", "status", "candle_interval", *NUMBERS, "undefined"))

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from openoutcry.field import field_tests, overfit
 from openoutcry.openoutcry_py import OpenOutcryError
-from openoutcry.skill import Trials
+from openoutcry.scoring.multiple_testing import field_tests, overfit
+from openoutcry.scoring.skill import Trials
 
 if TYPE_CHECKING:
     from openoutcry.research.trial import Trial

@@ -19,7 +19,7 @@ from openoutcry.research.config import Split
 from openoutcry.research.luck import widening
 from openoutcry.research.scores import OosScore, excess_of, fold_of, moments_of
 from openoutcry.research.walkforward import closed_out, reserve
-from openoutcry.skill import z_score
+from openoutcry.scoring.skill import z_score
 
 LEAST_PSR = 0.8
 """How surely the Sharpe ratio of the holdout must be above 0."""

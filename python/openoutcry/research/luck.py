@@ -18,7 +18,7 @@ from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import OpenOutcryError, normal_cdf
 from openoutcry.research.holding import Holding
 from openoutcry.research.scores import OosScore, Series, moments_of
-from openoutcry.skill import deflate, sharpe_errors
+from openoutcry.scoring.skill import deflate, sharpe_errors
 
 LEAST_TRIALS = 10
 """Trials from which on their own ratios say how far ratios without skill lie apart."""

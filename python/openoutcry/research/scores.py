@@ -17,7 +17,7 @@ from openoutcry import openoutcry_py as native
 from openoutcry.backtest.run import Run
 from openoutcry.backtest.trades import Trades, trades_of
 from openoutcry.openoutcry_py import OpenOutcryError
-from openoutcry.skill import Moments
+from openoutcry.scoring.skill import Moments
 
 Series = npt.NDArray[np.float64]
 

@@ -1,6 +1,6 @@
 """Attacks on the scorer, each beside a scorer that it is known to beat.
 
-They go through `openoutcry.scoring.score`, as everybody does. The command is `openoutcry score --attack`.
+They go through `openoutcry.scoring.scorer.score`, as everybody does. The command is `openoutcry score --attack`.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from openoutcry.records.run_record import RunRecord
 from openoutcry.score_attacks import naive
 from openoutcry.score_attacks.row import LEVEL, Plan, Try, refusals, refused
 from openoutcry.score_attacks.stage import Table, earned, forged, holding, luckiest, noise, skilled, stage
-from openoutcry.scoring import score, submit_returns
+from openoutcry.scoring.scorer import score, submit_returns
 
 FEW = {"draws": {"replicates": 499}}
 

@@ -24,8 +24,8 @@ from openoutcry.score_attacks.stage import (
     skilled,
     stage,
 )
-from openoutcry.scoring import score
-from openoutcry.verdict import Score
+from openoutcry.scoring.scorer import score
+from openoutcry.scoring.verdict import Score
 
 N_MINED = 1_000
 

@@ -16,8 +16,8 @@ from openoutcry.backtest.run import run_backtest
 from openoutcry.data.dataset import Dataset
 from openoutcry.openoutcry_py import CostModel, Limits, Submission
 from openoutcry.records.run_record import RunRecord
-from openoutcry.scoring import score, submit
-from openoutcry.verdict import Board
+from openoutcry.scoring.scorer import score, submit
+from openoutcry.scoring.verdict import Board
 
 Table = npt.NDArray[np.float64]
 

@@ -24,12 +24,12 @@ from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.harness import Launcher, connect
 from openoutcry.harness.process_privacy import closed_to_others
-from openoutcry.journal import Journal, journal_of
 from openoutcry.openoutcry_py import CostModel, Limits, Submission
 from openoutcry.records.run_record import RunRecord
-from openoutcry.running import OnFault, Order, Place
 from openoutcry.scenarios.scenario import Scenario
-from openoutcry.suite import IMPLIED, Market, Suite
+from openoutcry.scoring.evaluation_journal import Journal, journal_of
+from openoutcry.scoring.suite import IMPLIED, Market, Suite
+from openoutcry.scoring.suite_runner import OnFault, Order, Place
 
 _BARS_HELD = 21.0
 _TABLES = 25

@@ -17,9 +17,9 @@ from openoutcry.harness import AgentError, Launcher, Supervised
 from openoutcry.harness.cancellation import Stop
 from openoutcry.harness.concurrent_runs import run_together
 from openoutcry.harness.lockstep import Stopped
-from openoutcry.journal import Journal, Part
 from openoutcry.openoutcry_py import CostModel, Limits, OpenOutcryError
 from openoutcry.records.run_record import RunRecord
+from openoutcry.scoring.evaluation_journal import Journal, Part
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal, tell
 from openoutcry.openoutcry_py import CostModel, Limits, Submission, score_run
 from openoutcry.records.run_record import RunRecord
-from openoutcry.verdict import Board, Gate, Score
+from openoutcry.scoring.verdict import Board, Gate, Score
 
 __all__ = [
     "Board",
