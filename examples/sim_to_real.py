@@ -50,11 +50,11 @@ from rich.progress import Progress
 from train_es import evolve
 
 import openoutcry as oo
-from openoutcry.gym.vector import OpenOutcryVectorEnv
 from openoutcry.realism import panel_of
 from openoutcry.report.charts import standalone
 from openoutcry.report.svg import place
 from openoutcry.scenarios.scenario import Scenario
+from openoutcry.vector import OpenOutcryVectorEnv
 
 LOOKBACK, MONTH, BLOCK = 60, 21, 126
 LIMITS = oo.Limits(allow_short=False)

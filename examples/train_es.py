@@ -20,8 +20,8 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 
 import openoutcry as oo
-from openoutcry.gym.vector import OpenOutcryVectorEnv
 from openoutcry.report.charts import Line, equity_chart, standalone
+from openoutcry.vector import OpenOutcryVectorEnv
 
 TRAIN, TEST = ":2015-01-01", "2015-01-01:"
 LOOKBACK, HIDDEN, HORIZONS = 20, 8, (1, 5, 20)

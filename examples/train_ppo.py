@@ -22,9 +22,9 @@ from stable_baselines3 import PPO
 from stable_baselines3.common.vec_env import VecNormalize
 
 import openoutcry as oo
-from openoutcry.gym.sb3 import OpenOutcryVecEnv
-from openoutcry.gym.vector import OpenOutcryVectorEnv
 from openoutcry.report.charts import Line, equity_chart, standalone
+from openoutcry.sb3 import OpenOutcryVecEnv
+from openoutcry.vector import OpenOutcryVectorEnv
 
 TRAIN, TEST = ":2015-01-01", "2015-01-01:"
 LOOKBACK = 20

@@ -24,7 +24,7 @@ import pytest
 
 import openoutcry as oo
 from openoutcry.errors import chain
-from openoutcry.gym.environment import OpenOutcryEnv
+from openoutcry.gym import OpenOutcryEnv
 
 pytestmark = pytest.mark.once
 

@@ -7,7 +7,7 @@ import pytest
 
 from openoutcry import OpenOutcryError
 from openoutcry import batch_benchmarks as bench
-from openoutcry.gym.vector import OpenOutcryVectorEnv
+from openoutcry.vector import OpenOutcryVectorEnv
 
 pytestmark = pytest.mark.once
 

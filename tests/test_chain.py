@@ -356,7 +356,8 @@ def test_a_full_disk_leaves_the_log_as_it_was(tmp_path: Path) -> None:
     before = path.read_bytes()
     code = "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
     code += "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000));"
-    code += "from openoutcry.records.chained_log import ChainedLog; ChainedLog(%r, session='x').append('trial', {'n': 'x' * 5000})"
+    code += "from openoutcry.records.chained_log import ChainedLog;"
+    code += "ChainedLog(%r, session='x').append('trial', {'n': 'x' * 5000})"
     done = subprocess.run([sys.executable, "-c", code % str(path)], capture_output=True, text=True, check=False)
     assert resource.RLIMIT_FSIZE is not None
     assert "File too large" in done.stderr

@@ -21,7 +21,7 @@ from openoutcry.contamination.twins import reordered, twin
 from openoutcry.contamination.verdict import adjusted
 from openoutcry.harness import AgentError, Launcher, Session
 from openoutcry.scenarios.scenario import Scenario, ScenarioSpec
-from openoutcry.scoring.scorer import multiple_testing
+from openoutcry.scoring import multiple_testing
 
 pytestmark = pytest.mark.once
 

@@ -11,7 +11,7 @@ from support import Array
 
 import openoutcry as oo
 from openoutcry import openoutcry_py as native
-from openoutcry.scoring.scorer import multiple_testing
+from openoutcry.scoring import multiple_testing
 
 
 def noise(n_days: int, n_agents: int, seed: int = 0) -> Array:

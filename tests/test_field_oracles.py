@@ -11,7 +11,7 @@ import pytest
 from oracle import field as source
 from support import Array
 
-from openoutcry.scoring.scorer import multiple_testing
+from openoutcry.scoring import multiple_testing
 
 pytestmark = pytest.mark.once
 

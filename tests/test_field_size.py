@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from support import Array, count
 
-from openoutcry.scoring.scorer import multiple_testing
+from openoutcry.scoring import multiple_testing
 
 pytestmark = pytest.mark.once
 LEVEL, N_DRAWS = 0.05, 499

@@ -10,7 +10,7 @@ import pytest
 from support import Array, count
 
 import openoutcry as oo
-from openoutcry.scoring.scorer import multiple_testing
+from openoutcry.scoring import multiple_testing
 
 pytestmark = pytest.mark.once
 

@@ -11,7 +11,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 import openoutcry as oo
-from openoutcry.gym.environment import OpenOutcryEnv
+from openoutcry.gym import OpenOutcryEnv
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,7 @@ def test_a_tier_that_is_not_reached_is_refused_with_the_reason(tmp_path: Path) -
 def test_the_best_jail_is_what_there_is_and_says_why_it_is_no_better(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(opening, "this_host", lambda: host)
+    monkeypatch.setattr(sandbox, "this_host", lambda: host)
     missing = {Tier.T2: "no Landlock", Tier.T3: "no bwrap"}
     host = Host("x86_64", 0, None, MappingProxyType(missing))
     jail = Jail.best(Profile(tmp_path))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from support import count
 
 import openoutcry as oo
-from openoutcry.gym.environment import OpenOutcryEnv
+from openoutcry.gym import OpenOutcryEnv
 from openoutcry.leakcheck import Report, assert_no_lookahead, check, market
 from openoutcry.leakcheck.cuts import cuts_of
 

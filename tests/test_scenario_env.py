@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import openoutcry as oo
-from openoutcry.gym.environment import OpenOutcryEnv
-from openoutcry.gym.vector import OpenOutcryVectorEnv
+from openoutcry.gym import OpenOutcryEnv
 from openoutcry.scenarios.scenario import NAMES, Scenario, ScenarioSpec, scenarios
+from openoutcry.vector import OpenOutcryVectorEnv
 
 SPEC = ScenarioSpec("hard", n_symbols=3, n_days=120)
 WINDOWS: dict[str, Any] = {"window": "random", "episode_bars": 12, "observation": "flat", "lookback": 5}

@@ -11,8 +11,8 @@ import pytest
 from support import Array, count
 
 import openoutcry as oo
+from openoutcry.scoring import skill
 from openoutcry.scoring.power import power
-from openoutcry.scoring.scorer import skill
 
 pytestmark = pytest.mark.once
 

@@ -19,7 +19,7 @@ from support import Array, count
 
 import openoutcry as oo
 from openoutcry import openoutcry_py as native
-from openoutcry.scoring.scorer import skill
+from openoutcry.scoring import skill
 from openoutcry.scoring.skill import Moments, Trials
 
 SKFOLIO = json.loads((Path(__file__).parent / "oracle" / "skfolio_sharpe.json").read_text(encoding="utf-8"))

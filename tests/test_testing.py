@@ -14,9 +14,9 @@ from gymnasium.vector import AutoresetMode
 from packaging.version import Version
 
 import openoutcry as oo
-from openoutcry.gym.environment import OpenOutcryEnv
-from openoutcry.gym.vector import OpenOutcryVectorEnv
+from openoutcry.gym import OpenOutcryEnv
 from openoutcry.testing import CHECKS, VectorEnvError, check_vector_env
+from openoutcry.vector import OpenOutcryVectorEnv
 
 MODES = tuple(AutoresetMode)
 NEXT_STEP, SAME_STEP, DISABLED = AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP, AutoresetMode.DISABLED

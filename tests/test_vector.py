@@ -19,8 +19,8 @@ from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import openoutcry as oo
-from openoutcry.gym.environment import OpenOutcryEnv
-from openoutcry.gym.vector import OpenOutcryVectorEnv
+from openoutcry.gym import OpenOutcryEnv
+from openoutcry.vector import OpenOutcryVectorEnv
 
 TIERS = ("OpenOutcry/Calm-v1", "OpenOutcry/Hard-v1", "OpenOutcry/Extreme-v1", "OpenOutcry/Fx-v1")
 IDS = ("OpenOutcry/Synthetic-v2", "OpenOutcry/EcbFx-v1", "OpenOutcry/UsTreasury-v1", *TIERS)

@@ -9,7 +9,7 @@ import time
 import numpy as np
 import pytest
 
-from openoutcry.gym.vector import OpenOutcryVectorEnv
+from openoutcry.vector import OpenOutcryVectorEnv
 
 
 @pytest.mark.parametrize("copies", [True, False])

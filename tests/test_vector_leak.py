@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from support import accepted, corrupted, costs_of, count, dataset_of, limits_of
 
 import openoutcry as oo
-from openoutcry.gym.environment import OpenOutcryEnv
-from openoutcry.gym.vector import OpenOutcryVectorEnv
+from openoutcry.gym import OpenOutcryEnv
+from openoutcry.vector import OpenOutcryVectorEnv
 
 DRAWS = settings(max_examples=count(1_000, 60))
 SEEDS = st.integers(0, 2**32 - 1)

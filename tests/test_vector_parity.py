@@ -16,8 +16,8 @@ from support import Draw, bits, costs_of, count, draw, env_of, limits_of, loads,
 
 import openoutcry as oo
 from openoutcry import openoutcry_py as native
-from openoutcry.gym.environment import OpenOutcryEnv
-from openoutcry.gym.vector import OpenOutcryVectorEnv
+from openoutcry.gym import OpenOutcryEnv
+from openoutcry.vector import OpenOutcryVectorEnv
 
 EPISODES = settings(max_examples=count(2_500, 60))
 SEEDS = st.integers(0, 2**32 - 1)

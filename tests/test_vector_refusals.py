@@ -10,8 +10,8 @@ import pytest
 from gymnasium.error import ClosedEnvironmentError
 
 import openoutcry as oo
-from openoutcry.gym.environment import OpenOutcryEnv
-from openoutcry.gym.vector import OpenOutcryVectorEnv
+from openoutcry.gym import OpenOutcryEnv
+from openoutcry.vector import OpenOutcryVectorEnv
 
 SMALL: dict[str, Any] = {"window": "random", "episode_bars": 12, "observation": "flat", "lookback": 5}
 

@@ -10,7 +10,7 @@ from gymnasium.wrappers.vector import FlattenObservation
 
 import openoutcry as oo
 from openoutcry import openoutcry_py as native
-from openoutcry.gym.vector import OpenOutcryVectorEnv
+from openoutcry.vector import OpenOutcryVectorEnv
 
 # Rows of a few lines; rows that are fetched ahead; many symbols; rows that go past the caches.
 SIZES = [(3, 4), (900, 4), (5, 30), (520, 100)]

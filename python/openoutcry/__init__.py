@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from openoutcry.backtest.sweep import run_sweep
     from openoutcry.data.dataset import Dataset
     from openoutcry.data.window import Window
-    from openoutcry.gym.environment import OpenOutcryEnv
+    from openoutcry.gym import OpenOutcryEnv
     from openoutcry.gym.vector import OpenOutcryVectorEnv
     from openoutcry.records.run_record import RunRecord
     from openoutcry.scoring.scorer import Score, score, score_run

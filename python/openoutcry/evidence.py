@@ -14,8 +14,8 @@ from openoutcry import openoutcry_py as native
 from openoutcry.backtest.run import Run
 from openoutcry.report.evidence import Bin, Calibration, Rolling, Skill
 from openoutcry.report.trace import Trace
+from openoutcry.scoring import skill
 from openoutcry.scoring.power import power
-from openoutcry.scoring.scorer import skill
 
 __all__ = ["calibration_of", "rolling_of", "skill_of"]
 

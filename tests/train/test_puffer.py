@@ -9,8 +9,8 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 import openoutcry as oo
-from openoutcry.gym.puffer import OpenOutcryPufferEnv
-from openoutcry.gym.vector import OpenOutcryVectorEnv
+from openoutcry.puffer import OpenOutcryPufferEnv
+from openoutcry.vector import OpenOutcryVectorEnv
 
 SETTINGS = {"window": "random", "episode_bars": 12}
 

@@ -14,9 +14,9 @@ from stable_baselines3.common.evaluation import evaluate_policy
 from stable_baselines3.common.vec_env import DummyVecEnv, VecMonitor, VecNormalize
 
 import openoutcry as oo
-from openoutcry.gym.environment import OpenOutcryEnv
-from openoutcry.gym.sb3 import OpenOutcryVecEnv
-from openoutcry.gym.vector import OpenOutcryVectorEnv
+from openoutcry.gym import OpenOutcryEnv
+from openoutcry.sb3 import OpenOutcryVecEnv
+from openoutcry.vector import OpenOutcryVectorEnv
 
 KINDS = ("flat", "dict")
 

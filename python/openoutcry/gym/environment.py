@@ -1,4 +1,4 @@
-"""The Gymnasium environment. Importing this module registers the ids."""
+"""The scalar Gymnasium environment."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from openoutcry.data.window import Edge, Window
 from openoutcry.errors import refusal
 from openoutcry.gym.episodes import Episodes, finite, scheme_of
 from openoutcry.gym.spaces import action_space, observation_of, observation_space
-from openoutcry.openoutcry_py import CostModel, Limits, OpenOutcryError, State
+from openoutcry.openoutcry_py import CostModel, Limits, State
 from openoutcry.scenarios.scenario import NAMES as TIERS
 from openoutcry.scenarios.scenario import Scenario, ScenarioSpec
 
@@ -288,23 +288,3 @@ def _mask(hold: Any, weights: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
         message = f"`hold` must be booleans of shape {weights.shape}; received {mask.dtype} {mask.shape}"
         raise refusal("shape_mismatch", message)
     return mask
-
-
-gym.register("OpenOutcry/Synthetic-v1", entry_point="openoutcry.gym:OpenOutcryEnv")
-for _name, _market in (
-    ("Synthetic-v2", {"n_days": 1260}),
-    ("EcbFx-v1", {"dataset": "ecb-fx"}),
-    ("UsTreasury-v1", {"dataset": "us-treasury"}),
-    ("Calm-v1", {"dataset": "calm"}),
-    ("Hard-v1", {"dataset": "hard"}),
-    ("Extreme-v1", {"dataset": "extreme"}),
-    ("Fx-v1", {"dataset": "fx"}),
-):
-    gym.register(
-        f"OpenOutcry/{_name}",
-        entry_point="openoutcry.gym:OpenOutcryEnv",
-        vector_entry_point="openoutcry.vector:OpenOutcryVectorEnv",
-        kwargs={"observation": "flat", "window": "random", **_market},
-    )
-
-__all__ = ["Observation", "OpenOutcryEnv", "OpenOutcryError"]

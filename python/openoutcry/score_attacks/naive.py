@@ -7,7 +7,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from openoutcry.scoring.scorer import skill
+from openoutcry.scoring import skill
 
 Days = npt.NDArray[np.float64]
 

@@ -106,7 +106,7 @@ class Suite:
             OpenOutcryError: there is no such file, or it holds no suite.
         """
         if source == DEFAULT:
-            return cls.from_json(resources.files("openoutcry").joinpath("suites/default.json").read_text("utf-8"))
+            return cls.from_json(resources.files(__package__).joinpath("suites/default.json").read_text("utf-8"))
         try:
             content = Path(source).read_text("utf-8")
         except (OSError, UnicodeDecodeError) as error:

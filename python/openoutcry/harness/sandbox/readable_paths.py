@@ -23,7 +23,7 @@ WRITE = READ | 1 << 1
 Root = tuple[str, int]
 Grant = tuple[int, str, list[str]]
 
-PACKAGE = Path(__file__).resolve().parents[1]
+PACKAGE = Path(__file__).resolve().parents[2]
 
 _DEVICES: tuple[Root, ...] = (("/dev/null", WRITE), ("/dev/zero", READ), ("/dev/random", READ), ("/dev/urandom", READ))
 _LIBRARIES = ("/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/local/lib", "/lib", "/lib32", "/lib64")

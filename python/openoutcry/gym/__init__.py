@@ -1,0 +1,31 @@
+"""Gymnasium environments. Importing this module registers the ids.
+
+`environment` is the scalar environment and `vector` the batch; `spaces`, `episodes` and `buffers` are their parts; `sb3`
+and `puffer` adapt the batch to Stable-Baselines3 and PufferLib. Imports `data`, `scenarios` and Gymnasium.
+"""
+
+from __future__ import annotations
+
+import gymnasium
+
+from openoutcry.gym.environment import Observation, OpenOutcryEnv
+from openoutcry.openoutcry_py import OpenOutcryError
+
+__all__ = ["Observation", "OpenOutcryEnv", "OpenOutcryError"]
+
+gymnasium.register("OpenOutcry/Synthetic-v1", entry_point="openoutcry.gym:OpenOutcryEnv")
+for _name, _market in (
+    ("Synthetic-v2", {"n_days": 1260}),
+    ("EcbFx-v1", {"dataset": "ecb-fx"}),
+    ("UsTreasury-v1", {"dataset": "us-treasury"}),
+    ("Calm-v1", {"dataset": "calm"}),
+    ("Hard-v1", {"dataset": "hard"}),
+    ("Extreme-v1", {"dataset": "extreme"}),
+    ("Fx-v1", {"dataset": "fx"}),
+):
+    gymnasium.register(
+        f"OpenOutcry/{_name}",
+        entry_point="openoutcry.gym:OpenOutcryEnv",
+        vector_entry_point="openoutcry.vector:OpenOutcryVectorEnv",
+        kwargs={"observation": "flat", "window": "random", **_market},
+    )
