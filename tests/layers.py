@@ -76,16 +76,16 @@ LAYERS = {
     "picture": Layer(
         (
             "openoutcry.scoring.null_agents",
-            "openoutcry.evidence",
-            "openoutcry.picture",
-            "openoutcry.proof",
-            "openoutcry.trace",
+            "openoutcry.report.run_statistics",
+            "openoutcry.report.run_report",
+            "openoutcry.report.self_verifying",
+            "openoutcry.report.run_trace",
         ),
         {*CORE, "picture", "report", "skill"},
         {"numpy"},
         frozenset({"root"}),
     ),
-    "score_picture": Layer(("openoutcry.score_picture",), {*CORE, "picture", "report", "suite"}, set()),
+    "score_picture": Layer(("openoutcry.report.score_report",), {*CORE, "picture", "report", "suite"}, set()),
     "gym": Layer(
         ("openoutcry.gym", "openoutcry.gym.spaces"), {*CORE, "gym"}, {"gymnasium", "numpy"}, frozenset({"report"})
     ),

@@ -25,7 +25,7 @@ from openoutcry.arena.log.notes import WITNESS, SignerKey
 from openoutcry.arena.pages import agents, drawing, logbook
 from openoutcry.arena.store.entries import ClosingDay, Listing, Publishing, Suspending
 from openoutcry.arena.times import CADENCE, DAY, HOUR, day_of
-from openoutcry.report.text import number
+from openoutcry.report.pages.text_format import number
 
 pytestmark = pytest.mark.once
 

@@ -12,9 +12,10 @@ import pytest
 import openoutcry as oo
 from openoutcry import openoutcry_py as native
 from openoutcry.cli.demo import _write_report as write_boards
-from openoutcry.picture import view_of
-from openoutcry.report import BoardRow, verdict
-from openoutcry.report.text import MINUS
+from openoutcry.report import BoardRow
+from openoutcry.report.pages import verdict_text
+from openoutcry.report.pages.text_format import MINUS
+from openoutcry.report.run_report import view_of
 from openoutcry.scoring.baseline_board import Board, run_board
 
 pytestmark = pytest.mark.once
@@ -75,14 +76,14 @@ def test_interest_at_a_constant_rate_is_no_risk_either() -> None:
 
 def test_a_ratio_without_a_rank_enters_no_comparison(boards: list[Board]) -> None:
     cash, first = (view_of(entry.whole) for entry in (boards[1].entries[-1], boards[1].entries[0]))
-    assert verdict.estimate(cash) == (None, None)
-    assert verdict.separable(first, cash) is None
-    assert not verdict.distinct_from_zero(cash)
+    assert verdict_text.estimate(cash) == (None, None)
+    assert verdict_text.separable(first, cash) is None
+    assert not verdict_text.distinct_from_zero(cash)
     rows = [BoardRow(view.name, view.metrics, view.reasons, caveats=view.caveats) for view in (first, cash)]
-    assert verdict.tied_with_first(rows) == [True, False]
-    for told in (verdict.sharpe_verdict(cash), verdict.delay_sentence(cash)):
+    assert verdict_text.tied_with_first(rows) == [True, False]
+    for told in (verdict_text.sharpe_verdict(cash), verdict_text.delay_sentence(cash)):
         assert cash.caveats["sharpe"] in told
-    assert "no Sharpe ratio" in verdict.versus(cash, first)
+    assert "no Sharpe ratio" in verdict_text.versus(cash, first)
 
 
 def test_the_ranking_shows_the_numbers_of_the_runs(page: str, boards: list[Board]) -> None:
@@ -150,14 +151,14 @@ def test_a_board_shows_the_events_of_every_agent(page: str, boards: list[Board])
 
 
 def test_every_event_of_the_contract_is_worded() -> None:
-    from openoutcry.report.events import EVENTS
+    from openoutcry.report.pages.event_counts import EVENTS
 
     errors = json.loads((Path(__file__).parents[1] / "contract" / "errors.json").read_text(encoding="utf-8"))
     assert set(EVENTS) == {event["slug"] for event in errors["events"]}
 
 
 def test_every_metric_of_the_scorer_is_worded_and_documented() -> None:
-    from openoutcry.report.metrics import METRICS
+    from openoutcry.report.pages.metric_labels import METRICS
 
     names = native.summarize(np.array([0.1, -0.1]), periods_per_year=252.0)[0]
     assert set(names) <= set(METRICS)

@@ -18,10 +18,10 @@ from typer.testing import CliRunner
 
 import openoutcry as oo
 from openoutcry.cli import app
-from openoutcry.evidence import calibration_of, rolling_of, skill_of
-from openoutcry.picture import full_view_of
+from openoutcry.report.run_report import full_view_of
+from openoutcry.report.run_statistics import calibration_of, rolling_of, skill_of
+from openoutcry.report.run_trace import trace_of
 from openoutcry.scoring.null_agents import LEVELS, fan_of, weights_by_lot
-from openoutcry.trace import trace_of
 
 pytestmark = pytest.mark.once
 

@@ -15,7 +15,7 @@ from recorded import DATA
 import openoutcry as oo
 from openoutcry.agents import Answer, Harness, TextAgent
 from openoutcry.backtest.replay import compare
-from openoutcry.report.faults import FAULTS
+from openoutcry.report.pages.fault_counts import FAULTS
 from openoutcry.scoring.verdict import Score
 
 pytestmark = pytest.mark.once

@@ -14,10 +14,12 @@ import numpy as np
 import pytest
 from pages import HOSTILE, PROVENANCE, SYMBOLS, Page, make_board, make_page, make_row, make_run, make_scores
 
-from openoutcry.report import charts, palette, render_board, render_run, series, verdict
-from openoutcry.report.raster import render_frame
-from openoutcry.report.scales import HEIGHT, date_scale, value_scale
-from openoutcry.report.view import BoardRow, BoardSection, BoardWindow, Provenance
+from openoutcry.report import render_board, render_run
+from openoutcry.report.charts.charts import charts, downsampling, palette
+from openoutcry.report.charts.raster import render_frame
+from openoutcry.report.charts.scales import HEIGHT, date_scale, value_scale
+from openoutcry.report.pages import verdict_text
+from openoutcry.report.pages.run_view import BoardRow, BoardSection, BoardWindow, Provenance
 
 pytestmark = pytest.mark.once
 
@@ -113,7 +115,7 @@ def test_an_undefined_metric_is_a_dash_with_its_reason_and_never_a_zero() -> Non
 
 
 def test_the_verdict_is_no_stronger_than_the_standard_error() -> None:
-    say = verdict.sharpe_verdict
+    say = verdict_text.sharpe_verdict
     assert say(make_row("a", 0.07, 0.19)) == "Sharpe 0.07 \u00b1 0.19: not distinguishable from zero"
     assert say(make_row("a", 0.5, 0.2)) == "Sharpe 0.50 \u00b1 0.20: above zero by 2.5 standard errors"
     assert say(make_row("a", -0.5, 0.2)).endswith("below zero by 2.5 standard errors")
@@ -122,17 +124,17 @@ def test_the_verdict_is_no_stronger_than_the_standard_error() -> None:
 
 def test_a_board_says_who_cannot_be_told_apart() -> None:
     close = [make_row("a", 0.21), make_row("b", 0.15), make_row("c", None)]
-    assert verdict.tied_with_first(close) == [True, True, False]
-    assert verdict.board_verdict(close).startswith("No agent can be told apart from the first, a,")
+    assert verdict_text.tied_with_first(close) == [True, True, False]
+    assert verdict_text.board_verdict(close).startswith("No agent can be told apart from the first, a,")
     far = [make_row("a", 1.5), make_row("b", 1.4), make_row("c", 0.1)]
-    assert verdict.tied_with_first(far) == [True, True, False]
+    assert verdict_text.tied_with_first(far) == [True, True, False]
     told = "The first, a, is tied with one other and can be told apart from one other."
-    assert verdict.board_verdict(far) == f"{told} 2 of 3 Sharpe ratios are distinguishable above zero."
-    assert verdict.board_verdict([make_row("a", 1.5), make_row("b", 0.1)]).startswith("The first, a, stands apart")
+    assert verdict_text.board_verdict(far) == f"{told} 2 of 3 Sharpe ratios are distinguishable above zero."
+    assert verdict_text.board_verdict([make_row("a", 1.5), make_row("b", 0.1)]).startswith("The first, a, stands apart")
 
 
 def test_the_delay_is_told_as_the_sharpe_ratio_it_costs() -> None:
-    told = verdict.delay_sentence(make_run("momentum", 50, 1))
+    told = verdict_text.delay_sentence(make_run("momentum", 50, 1))
     assert told.endswith("Sharpe ratio of 0.05 instead of 0.07: waiting costs 0.02 (its standard error is 0.19).")
 
 
@@ -147,8 +149,8 @@ def test_the_highest_and_lowest_points_of_a_line_survive_downsampling(n_bars: in
     chart = charts.equity_chart([charts.Line(run.name, run.dates, run.nav)], points=1000)
     (path,) = re.findall(r'class="oo-line[^>]* d="([^"]+)"', chart)
     drawn = decode(path)
-    axis, dates = value_scale([run.nav], "auto", [1.0]), date_scale([series.seconds(run.dates)])
-    exact = list(zip(dates.units(series.seconds(run.dates)), axis.units(run.nav), strict=True))
+    axis, dates = value_scale([run.nav], "auto", [1.0]), date_scale([downsampling.seconds(run.dates)])
+    exact = list(zip(dates.units(downsampling.seconds(run.dates)), axis.units(run.nav), strict=True))
     assert set(drawn) <= set(exact)
     assert (drawn[0], drawn[-1]) == (exact[0], exact[-1])
     assert min(y for _, y in drawn) == min(y for _, y in exact)
@@ -159,7 +161,7 @@ def test_the_highest_and_lowest_points_of_a_line_survive_downsampling(n_bars: in
 
 def test_every_bucket_of_a_downsampled_series_keeps_its_extremes() -> None:
     values = np.random.default_rng(3).normal(size=5000)
-    kept = set(series.decimate(values, 1000).tolist())
+    kept = set(downsampling.decimate(values, 1000).tolist())
     for start in range(0, 5000, 10):
         bucket = values[start : start + 10]
         assert start + int(bucket.argmin()) in kept
@@ -168,7 +170,7 @@ def test_every_bucket_of_a_downsampled_series_keeps_its_extremes() -> None:
 
 def test_the_columns_of_the_weights_chart_are_the_means_of_their_bars() -> None:
     weights = np.random.default_rng(4).normal(size=(1003, 3))
-    means, starts = series.bucket_means(weights, 100)
+    means, starts = downsampling.bucket_means(weights, 100)
     edges = [*starts.tolist(), 1003]
     expected = [weights[a:b].mean(axis=0) for a, b in itertools.pairwise(edges)]
     np.testing.assert_allclose(means, expected, rtol=1e-12)
@@ -187,8 +189,8 @@ def test_the_monthly_table_holds_the_compounded_returns_of_its_bars(first: int) 
     run = make_run("momentum", 900, 5)
     dates, nav = run.dates[first:], run.nav[first:]
     expected = monthly_by_hand(dates, nav.tolist())
-    months = {f"{y}-{m:02d}": v for (y, m), v in series.month_returns(dates, nav).items()}
-    years = {str(y): v for y, v in series.year_returns(dates, nav).items()}
+    months = {f"{y}-{m:02d}": v for (y, m), v in downsampling.month_returns(dates, nav).items()}
+    years = {str(y): v for y, v in downsampling.year_returns(dates, nav).items()}
     assert {**months, **years} == pytest.approx(expected, rel=1e-9, abs=1e-12)
     rows = re.findall(r'<tr><th scope="row">(\d+)</th>(.*?)</tr>', charts.monthly_table(dates, nav, "months"))
     shown: dict[str, str] = {}

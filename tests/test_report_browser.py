@@ -19,11 +19,11 @@ from pages import PROVENANCE, make_board, make_page, make_run, make_score, make_
 from support import count
 
 import openoutcry as oo
-from openoutcry.picture import benchmark_of, full_view_of, view_of
 from openoutcry.report import Provenance, render_run
-from openoutcry.report.score_view import FieldTest, ScoreGate, ScoreSide, ScoreWindow
-from openoutcry.report.trace import Event, Fill, Order, Step, Trace
-from openoutcry.report.view import RunView
+from openoutcry.report.pages.run_view import RunView
+from openoutcry.report.pages.score_view import FieldTest, ScoreGate, ScoreSide, ScoreWindow
+from openoutcry.report.pages.trace_view import Event, Fill, Order, Step, Trace
+from openoutcry.report.run_report import benchmark_of, full_view_of, view_of
 
 pytestmark = pytest.mark.once
 

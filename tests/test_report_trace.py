@@ -16,11 +16,12 @@ from pages import PROVENANCE, Page, make_run
 from support import Draw, count, draw, row_decision
 
 import openoutcry as oo
-from openoutcry.report import packed, render_run
-from openoutcry.report.inspector import LISTED, listed_bars
-from openoutcry.report.trace import Event, Fill, Order, Step, Trace
-from openoutcry.report.view import RunView
-from openoutcry.trace import trace_of
+from openoutcry.report import render_run
+from openoutcry.report.pages import packed_trace
+from openoutcry.report.pages.inspector import LISTED, listed_bars
+from openoutcry.report.pages.run_view import RunView
+from openoutcry.report.pages.trace_view import Event, Fill, Order, Step, Trace
+from openoutcry.report.run_trace import trace_of
 
 pytestmark = pytest.mark.once
 
@@ -131,7 +132,7 @@ def column(packed_column: dict[str, Any]) -> np.ndarray[Any, Any]:
 @pytest.mark.parametrize("seed", range(count(200, 20)))
 def test_a_page_carries_the_trace_to_the_digits_it_shows(seed: int) -> None:
     trace = made_trace(np.random.default_rng(seed))
-    body = unpacked(packed.pack(made_view(trace)).text)
+    body = unpacked(packed_trace.pack(made_view(trace)).text)
     pairs = [(body["cash"], trace.cash), *zip(body["closes"], trace.closes.T, strict=True)]
     for each, exact in [*pairs, *zip(body["shares"], trace.shares.T, strict=True)]:
         np.testing.assert_allclose(column(each), exact, atol=0.5001 * 10.0 ** -each["d"], rtol=0.0)
@@ -155,7 +156,7 @@ def test_a_text_of_an_agent_arrives_as_it_was_less_what_could_hide(text: str) ->
     base = made_trace(np.random.default_rng(1), 2)
     trace = Trace(base.cash, base.shares, base.closes, [Step([Order(text, text, 0.1, None, text)], text, text)])
     view = made_view(trace)
-    body = unpacked(packed.pack(view).text)
+    body = unpacked(packed_trace.pack(view).text)
     arrived = body["texts"][body["orders"]["why"][0]]
     assert len(arrived) == len(text)
     differing = {a for a, b in zip(text, arrived, strict=True) if a != b}
@@ -173,7 +174,7 @@ def test_an_override_half_a_surrogate_and_a_line_end_of_javascript_do_not_reach_
     text = "a\u202eb\ud800c\u2028d\u2066e\x00"
     trace = Trace(base.cash, base.shares, base.closes, [Step([Order("S0", "buy", 0.1, None, text)])])
     view = made_view(trace)
-    body = unpacked(packed.pack(view).text)
+    body = unpacked(packed_trace.pack(view).text)
     assert body["texts"][body["orders"]["why"][0]] == "a\ufffdb\ufffdc\nd\ufffde\ufffd"
     page = render_run(view, None, [], PROVENANCE)
     assert "a\ufffdb\ufffdc d\ufffde\ufffd" in page
@@ -183,10 +184,10 @@ def test_texts_too_long_together_are_cut_to_one_length_and_it_is_said() -> None:
     base = made_trace(np.random.default_rng(2), 2)
     steps = [Step([Order("S0", "hold", 0.0, None, f"{t}: " + "x" * 9000)], f"short {t}") for t in range(N - 1)]
     view = made_view(Trace(base.cash, base.shares, base.closes, steps))
-    done = packed.pack(view)
+    done = packed_trace.pack(view)
     assert done.longest is not None
     texts = unpacked(done.text)["texts"]
-    assert packed.TEXT_CHARACTERS - N - 20 < sum(map(len, texts)) <= packed.TEXT_CHARACTERS
+    assert packed_trace.TEXT_CHARACTERS - N - 20 < sum(map(len, texts)) <= packed_trace.TEXT_CHARACTERS
     assert max(map(len, texts)) == done.longest
     assert "short 3" in texts
     page = render_run(view, None, [], PROVENANCE)
@@ -195,7 +196,7 @@ def test_texts_too_long_together_are_cut_to_one_length_and_it_is_said() -> None:
 
 def test_of_a_run_too_large_the_page_holds_the_last_bars_and_says_so() -> None:
     trace = made_trace(np.random.default_rng(3), 40, 2000)
-    done = packed.pack(made_view(trace))
+    done = packed_trace.pack(made_view(trace))
     body = unpacked(done.text)
     assert (done.first, len(body["dates"]), len(body["orders"]["n"])) == (500, 1500, 1499)
     np.testing.assert_allclose(column(body["closes"][5]), trace.closes[500:, 5], rtol=1e-4)

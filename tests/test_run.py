@@ -13,8 +13,8 @@ import pytest
 from support import bits, dates_of
 
 import openoutcry as oo
-from openoutcry.picture import provenance_of, view_of
 from openoutcry.report import render_run
+from openoutcry.report.run_report import provenance_of, view_of
 
 FREE = {"costs": oo.CostModel.zero()}
 

@@ -16,12 +16,12 @@ from pages import HOSTILE, PROVENANCE, Page, make_score, make_scores, make_view
 import openoutcry as oo
 from openoutcry.records.run_record import RunRecord
 from openoutcry.report import render_scores
-from openoutcry.report.metrics import METRICS
-from openoutcry.report.score_page import headline_of
-from openoutcry.report.score_view import Floor, ScoreGate, ScoreWindow
-from openoutcry.report.score_words import BESIDE, FIELD, GATES, SIDE, VERDICTS
-from openoutcry.report.text import DASH, escape, number
-from openoutcry.score_picture import provenance_of, view_of, write_score_report
+from openoutcry.report.pages.metric_labels import METRICS
+from openoutcry.report.pages.score_labels import BESIDE, FIELD, GATES, SIDE, VERDICTS
+from openoutcry.report.pages.score_page import headline_of
+from openoutcry.report.pages.score_view import Floor, ScoreGate, ScoreWindow
+from openoutcry.report.pages.text_format import DASH, escape, number
+from openoutcry.report.score_report import provenance_of, view_of, write_score_report
 from openoutcry.scoring.suite import Suite
 from openoutcry.scoring.suite_evaluation import IMPLIED, Evaluation
 from openoutcry.scoring.verdict import Board

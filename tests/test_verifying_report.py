@@ -17,7 +17,7 @@ from openoutcry.backtest.rerun import run_of
 from openoutcry.cli import app
 from openoutcry.cli.source import open_dataset
 from openoutcry.report import has_engine
-from openoutcry.report.proof import content_digest
+from openoutcry.report.pages.proof_panel import content_digest
 
 needs_engine = pytest.mark.skipif(not has_engine(), reason="not run: needs the engine for pages; hint: scripts/wasm")
 

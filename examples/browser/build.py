@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 import openoutcry as oo
-from openoutcry.report.palette import css_variables
+from openoutcry.report.charts.palette import css_variables
 
 HERE = Path(__file__).resolve().parent
 ENGINE = Path(oo.__file__).resolve().parent / "report" / "engine"

@@ -12,8 +12,8 @@ from typing import Any
 from report_proofs import flipped, market, part_of, with_bytes, with_part, with_told, with_trace, with_words
 
 import openoutcry as oo
-from openoutcry.proof import market_of, proof_of
-from openoutcry.report.proof import proof_panel
+from openoutcry.report.pages.proof_panel import proof_panel
+from openoutcry.report.self_verifying import market_of, proof_of
 
 
 def edited(step: int, field: str, value: str) -> Callable[[bytes], bytes]:

@@ -26,7 +26,7 @@ from openoutcry.records.line_sink import LineSink
 from openoutcry.records.run_record import RunRecord
 
 if TYPE_CHECKING:
-    from openoutcry.picture import Picture
+    from openoutcry.report.run_report import Picture
 
 Series = npt.NDArray[np.float64]
 
@@ -350,7 +350,7 @@ class Run:
 
         Notebooks show it; `.save("run.svg")` writes it.
         """
-        from openoutcry.picture import picture_of
+        from openoutcry.report.run_report import picture_of
 
         return picture_of(self)
 
@@ -372,7 +372,7 @@ class Run:
             data: What `openoutcry replay --data` finds the market by; may be left out for a bundled one.
             n_trials: Trials that this run was chosen from, itself among them; they deflate its Sharpe ratio.
         """
-        from openoutcry.picture import Origin, write_run_report
+        from openoutcry.report.run_report import Origin, write_run_report
 
         counted = whole("n_trials", n_trials, 1, 2**53)
         return write_run_report(self, path, counted, Origin(record=record, source=data))

@@ -96,8 +96,8 @@ def _as_json(board: Board) -> dict[str, object]:
 
 
 def _write_report(boards: list[Board], path: Path) -> None:
-    from openoutcry.picture import conditions_of, notices_of, versions, view_of, window_of
     from openoutcry.report import BoardRow, BoardSection, BoardWindow, Provenance, render_board
+    from openoutcry.report.run_report import conditions_of, notices_of, versions, view_of, window_of
 
     def window(run: Run) -> BoardWindow:
         return BoardWindow(f"{run.dates[0][:4]} .. {run.dates[-1][:4]}", run.nav)

@@ -19,8 +19,8 @@ from openoutcry.records.run_record import RunRecord
 from openoutcry.scenarios.scenario import NAMES, Scenario, ScenarioSpec
 
 if TYPE_CHECKING:
-    from openoutcry.picture import Origin
     from openoutcry.report import Proof
+    from openoutcry.report.run_report import Origin
 
 EXAMPLES = """
 **Examples**
@@ -65,8 +65,8 @@ def report(
 ) -> None:
     """Replay a record and write the report of its run."""
     from openoutcry.backtest.rerun import run_of
-    from openoutcry.picture import Origin
-    from openoutcry.proof import market_of, proof_of
+    from openoutcry.report.run_report import Origin
+    from openoutcry.report.self_verifying import market_of, proof_of
 
     _check(out, self_verifying, without_data)
     read = RunRecord.load(record)
@@ -93,7 +93,7 @@ def report(
 
 
 def _check(out: Path, self_verifying: bool, without_data: bool) -> None:
-    from openoutcry.proof import require_engine
+    from openoutcry.report.self_verifying import require_engine
 
     if without_data and not self_verifying:
         raise refusal("argument_invalid", "`--without-data` must come with `--self-verifying`; received it alone")
@@ -103,8 +103,8 @@ def _check(out: Path, self_verifying: bool, without_data: bool) -> None:
 
 
 def _write(made: Run, out: Path, origin: Origin, proof: Proof | None, has_data: bool) -> dict[str, object]:
-    from openoutcry.picture import write_run_report
-    from openoutcry.proof import write_proof
+    from openoutcry.report.run_report import write_run_report
+    from openoutcry.report.self_verifying import write_proof
 
     if proof is None:
         write_run_report(made, out, made.record.in_sample_trials + 1, origin)

@@ -173,7 +173,7 @@ def _keep(done: Run, record: Path | None, report: Path | None, trials: int, sour
         declared.save(record)
     if report is None:
         return
-    from openoutcry.picture import Origin, write_run_report
+    from openoutcry.report.run_report import Origin, write_run_report
 
     origin = Origin(f"openoutcry {shlex.join(map(_argument, sys.argv[1:]))}", record, source, declared.digest or "")
     # The trials before, and this one.

@@ -131,7 +131,7 @@ def _check_originals(board: Board, names: Sequence[str]) -> None:
 
 
 def _write(judged: _Judged, report: Path) -> None:
-    from openoutcry.score_picture import write_score_report
+    from openoutcry.report.score_report import write_score_report
 
     write_score_report(
         judged.board,

@@ -10,10 +10,10 @@ import numpy.typing as npt
 from openoutcry.contamination.paired import Difference
 from openoutcry.contamination.verdict import Verdict
 from openoutcry.contamination.words import SHORT, basis_points
-from openoutcry.report import series
-from openoutcry.report.scales import DateScale, Tick, ValueScale, value_scale
-from openoutcry.report.svg import Canvas, EndLabel, line_path, place, standalone
-from openoutcry.report.text import escape
+from openoutcry.report.charts.charts import downsampling
+from openoutcry.report.charts.scales import DateScale, Tick, ValueScale, value_scale
+from openoutcry.report.charts.svg import Canvas, EndLabel, line_path, place, standalone
+from openoutcry.report.pages.text_format import escape
 
 Floats = npt.NDArray[np.float64]
 
@@ -71,7 +71,7 @@ def _equity(verdict: Verdict) -> str:
 
 
 def _path(nav: Floats, bars: WindowScale, values: ValueScale, classes: str, name: str) -> str:
-    kept = series.decimate(nav, _POINTS)
+    kept = downsampling.decimate(nav, _POINTS)
     return line_path(bars.units(kept.astype(np.int64)), values.units(nav[kept]), classes, name)
 
 

@@ -198,7 +198,7 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
         if self.render_mode == "ansi":
             weights = "  ".join(f"{s} {w:+.1%}" for s, w in zip(self.dataset.symbols, held, strict=True) if w)
             return f"{date}  NAV {nav:.4f}  cash {cash:+.4f}  {weights or 'flat'}\n"
-        from openoutcry.report.raster import render_frame
+        from openoutcry.report.charts.raster import render_frame
 
         return render_frame(self._navs, held, self.dataset.symbols, date, cash)
 

@@ -9,10 +9,9 @@ import numpy.typing as npt
 
 from openoutcry.leakcheck.report import Leak, Report
 from openoutcry.leakcheck.search import Glimpse
-from openoutcry.report import series
-from openoutcry.report.charts import standalone
-from openoutcry.report.scales import DateScale, Tick, ValueScale, date_scale, value_scale
-from openoutcry.report.svg import Canvas, EndLabel, line_path, note, place
+from openoutcry.report.charts.charts import downsampling, standalone
+from openoutcry.report.charts.scales import DateScale, Tick, ValueScale, date_scale, value_scale
+from openoutcry.report.charts.svg import Canvas, EndLabel, line_path, note, place
 
 Floats = npt.NDArray[np.float64]
 
@@ -75,7 +74,7 @@ def _chart(leak: Leak, glimpse: Glimpse, dates: tuple[str, ...] | None) -> str:
     for line, where, colour, name in lines:
         at = np.flatnonzero(where & np.isfinite(line))
         if len(at) > 1:
-            kept = at[series.decimate(np.asarray(line[at]), _POINTS)]
+            kept = at[downsampling.decimate(np.asarray(line[at]), _POINTS)]
             paths.append(line_path(scale.units(times[kept]), values.units(line[kept]), colour, name))
             ends.append(EndLabel(name, values.position(float(line[at[-1]])), colour.split()[0]))
     return canvas.render(paths, ends, _marks(leak, glimpse, (back, cut), scale, values, dates))
@@ -93,8 +92,8 @@ def _scale(base: Floats, other: Floats) -> ValueScale:
     return value_scale([np.concatenate([known, changed])])
 
 
-def _times(bars: npt.NDArray[np.intp], dates: tuple[str, ...] | None) -> series.Times:
-    return bars.astype(np.int64) if dates is None else series.seconds([dates[bar] for bar in bars])
+def _times(bars: npt.NDArray[np.intp], dates: tuple[str, ...] | None) -> downsampling.Times:
+    return bars.astype(np.int64) if dates is None else downsampling.seconds([dates[bar] for bar in bars])
 
 
 def _marks(

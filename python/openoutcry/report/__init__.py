@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from openoutcry.report.board_page import board_section, slots_of
-from openoutcry.report.document import document
-from openoutcry.report.parts import DATA, Detail, heading, notices_list, provenance_list
-from openoutcry.report.proof import Proof, ProofMarket, engine_digest, has_engine, proof_panel, with_digest
-from openoutcry.report.run_page import headline, key_figures, run_sections, without_itself
-from openoutcry.report.score_page import render_scores
-from openoutcry.report.score_view import ScoreView
-from openoutcry.report.text import escape, plural
-from openoutcry.report.view import BoardRow, BoardSection, BoardWindow, Provenance, RunView
+from openoutcry.report.pages.board_page import board_section, slots_of
+from openoutcry.report.pages.html_document import document
+from openoutcry.report.pages.page_parts import DATA, Detail, heading, notices_list, provenance_list
+from openoutcry.report.pages.proof_panel import Proof, ProofMarket, engine_digest, has_engine, proof_panel, with_digest
+from openoutcry.report.pages.run_page import headline, key_figures, run_sections, without_itself
+from openoutcry.report.pages.run_view import BoardRow, BoardSection, BoardWindow, Provenance, RunView
+from openoutcry.report.pages.score_page import render_scores
+from openoutcry.report.pages.score_view import ScoreView
+from openoutcry.report.pages.text_format import escape, plural
 
 __all__ = [
     "BoardRow",

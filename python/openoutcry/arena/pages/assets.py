@@ -5,7 +5,7 @@ from __future__ import annotations
 from hashlib import sha256
 from pathlib import Path
 
-from openoutcry.report.document import style
+from openoutcry.report.pages.html_document import style
 
 PREFIX = "/static/"
 _FOLDER = Path(__file__).with_name("static")

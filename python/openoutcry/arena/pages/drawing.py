@@ -8,12 +8,12 @@ import numpy as np
 
 from openoutcry.arena.scoring import Calibration
 from openoutcry.arena.times import SECOND
-from openoutcry.report.calibration import calibration_chart
-from openoutcry.report.evidence import Bin
-from openoutcry.report.evidence import Calibration as Stated
-from openoutcry.report.scales import ValueScale, date_scale
-from openoutcry.report.svg import Canvas, EndLabel, line_path, place
-from openoutcry.report.text import number, percent
+from openoutcry.report.charts.scales import ValueScale, date_scale
+from openoutcry.report.charts.svg import Canvas, EndLabel, line_path, place
+from openoutcry.report.pages.calibration_section import calibration_chart
+from openoutcry.report.pages.statistics_view import Bin
+from openoutcry.report.pages.statistics_view import Calibration as Stated
+from openoutcry.report.pages.text_format import number, percent
 
 Span = tuple[float | None, float | None, float | None]
 """An estimate and the ends of its interval."""

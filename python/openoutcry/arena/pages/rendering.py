@@ -12,7 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from openoutcry.arena.pages.assets import Assets
 from openoutcry.arena.times import text_of
-from openoutcry.report.text import clean, number, percent
+from openoutcry.report.pages.text_format import clean, number, percent
 
 _MONTHS = (
     *("January", "February", "March", "April", "May", "June"),

@@ -1,0 +1,84 @@
+"""Reduce long series to what a picture can show, without losing an extreme."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from openoutcry.report.pages.run_view import Floats
+
+__all__ = ["Times", "bucket_means", "decimate", "largest", "month_returns", "seconds", "year_returns"]
+
+Indices = npt.NDArray[np.intp]
+Times = npt.NDArray[np.int64]
+
+
+def seconds(dates: Sequence[str]) -> Times:
+    """Return ISO 8601 dates as seconds since 1970, shape `(n_bars,)`, int64."""
+    # numpy refuses a time zone; every date of a dataset is in the same one, so the mark carries nothing here.
+    bare = [date.removesuffix("Z").removesuffix("+00:00") for date in dates]
+    return np.array(bare, dtype="datetime64[s]").astype(np.int64)
+
+
+def decimate(values: Floats, budget: int) -> Indices:
+    """Return rising indices of about `budget` points that keep every extreme.
+
+    These are both ends, and the low and the high of every bucket.
+    """
+    n = len(values)
+    if n <= budget:
+        return np.arange(n)
+    size = -(-n // max(budget // 2, 1))
+    n_buckets = -(-n // size)
+    padded = np.concatenate([values, np.full(n_buckets * size - n, values[-1])]).reshape(n_buckets, size)
+    offsets = np.arange(n_buckets) * size
+    picks = [offsets + padded.argmin(axis=1), offsets + padded.argmax(axis=1), np.array([0, n - 1])]
+    return np.unique(np.minimum(np.concatenate(picks), n - 1))
+
+
+def bucket_means(values: Floats, budget: int) -> tuple[Floats, Indices]:
+    """Average rows into at most `budget` buckets.
+
+    Returns:
+        The means, shape `(n_buckets, n_columns)`, and the index of the first row of each bucket.
+    """
+    n = len(values)
+    if n <= budget:
+        return values, np.arange(n)
+    edges = np.linspace(0, n, budget + 1).astype(np.intp)
+    means = np.add.reduceat(values, edges[:-1], axis=0) / np.diff(edges)[:, None]
+    return means, edges[:-1]
+
+
+def largest(values: Floats, keep: int) -> tuple[list[int], list[int]]:
+    """Return the columns with the largest mean magnitude, and those left over."""
+    rank = np.argsort(-np.abs(values).mean(axis=0), kind="stable")
+    return sorted(rank[:keep].tolist()), sorted(rank[keep:].tolist())
+
+
+def month_returns(dates: Sequence[str], nav: Floats) -> dict[tuple[int, int], float]:
+    """Return the simple return of each calendar month, keyed by year and month.
+
+    A month runs from the last bar of the month before it, the first one from the first bar; a month without a
+    bar is absent, and a month that starts at a NAV of zero is NaN.
+    """
+    returns = _period_returns(np.array([date[:7] for date in dates]), nav)
+    return {(int(key[:4]), int(key[5:7])): value for key, value in returns.items()}
+
+
+def year_returns(dates: Sequence[str], nav: Floats) -> dict[int, float]:
+    """Return the simple return of each calendar year, by the rule of `month_returns`."""
+    returns = _period_returns(np.array([date[:4] for date in dates]), nav)
+    return {int(key): value for key, value in returns.items()}
+
+
+def _period_returns(keys: npt.NDArray[np.str_], nav: Floats) -> dict[str, float]:
+    last = np.flatnonzero(np.append(keys[1:] != keys[:-1], True))
+    before = nav[np.concatenate([[0], last[:-1]])]
+    growth = np.divide(nav[last], before, out=np.full(len(last), np.nan), where=before > 0.0)
+    # The first bar opens the account: a period that holds nothing else has no return.
+    first_is_alone = last[0] == 0
+    pairs = zip(keys[last].tolist(), (growth - 1.0).tolist(), strict=True)
+    return {key: value for i, (key, value) in enumerate(pairs) if not (i == 0 and first_is_alone)}

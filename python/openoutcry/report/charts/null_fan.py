@@ -1,0 +1,67 @@
+"""The zero-skill fan: the NAV of agents without skill, behind an equity chart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from openoutcry.report.charts.charts import downsampling
+from openoutcry.report.charts.scales import DateScale, ValueScale
+from openoutcry.report.charts.svg import EndLabel, area_path, line_path
+from openoutcry.report.pages.text_format import number
+from openoutcry.report.pages.view_checks import Floats
+
+__all__ = ["fan_ends", "fan_paths", "fan_sentence"]
+
+POINTS = 160
+"""Most points of an edge: a quantile of many agents is smooth, so bars between points tell nothing more."""
+
+
+def fan_paths(fan: Mapping[float, Floats], dates: Sequence[str], values: ValueScale, scale: DateScale) -> list[str]:
+    """Return bands between pairs of quantiles, widest first, then lines.
+
+    The lines are the outer edges and the middle.
+    """
+    levels = sorted(fan)
+    at = np.unique(np.linspace(0, len(dates) - 1, min(POINTS, len(dates))).astype(np.intp))
+    xs = scale.units(downsampling.seconds([dates[i] for i in at]))
+    edges = {level: values.units(fan[level][at]) for level in levels}
+    paths = []
+    for depth in range(len(levels) // 2):
+        low, high = levels[depth], levels[-1 - depth]
+        paths.append(area_path(xs, edges[high], edges[low], "oo-fan", ""))
+    shown = dict.fromkeys([levels[0], levels[len(levels) // 2], levels[-1]])
+    paths += [line_path(xs, edges[level], "c-luck oo-thin", _name(level)) for level in shown]
+    return paths
+
+
+def fan_ends(fan: Mapping[float, Floats], values: ValueScale) -> list[EndLabel]:
+    """Return the labels of the outer edges."""
+    return [EndLabel(_name(level), values.position(float(fan[level][-1])), "c-luck") for level in (min(fan), max(fan))]
+
+
+def fan_sentence(fan: Mapping[float, Floats], nav: Floats, label: str) -> str:
+    """Return where a run ends in the fan, in words."""
+    levels, end = sorted(fan), float(nav[-1])
+    ends = {level: float(fan[level][-1]) for level in levels}
+    above = [level for level in levels if end >= ends[level]]
+    if not above:
+        where = f"below the {_rank(levels[0])} percentile"
+    elif len(above) == len(levels):
+        where = f"above the {_rank(levels[-1])} percentile"
+    else:
+        where = f"between the {_rank(above[-1])} and the {_rank(levels[len(above)])} percentile"
+    spread = f"{number(ends[levels[0]])} to {number(ends[levels[-1]])}"
+    outer = f"the {_rank(levels[0])} to the {_rank(levels[-1])} of them end at {spread}"
+    return f"The run ends at {number(end)}, {where} of {label}: {outer}."
+
+
+def _rank(level: float) -> str:
+    text = f"{level * 100:g}"
+    suffix = "th" if text[-2:] in {"11", "12", "13"} else {"1": "st", "2": "nd", "3": "rd"}.get(text[-1], "th")
+    return text + suffix
+
+
+def _name(level: float) -> str:
+    return f"no skill, {level * 100:g}%"

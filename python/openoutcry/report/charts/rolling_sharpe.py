@@ -1,0 +1,92 @@
+"""The Sharpe ratio over the last bars, with its 95% band."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from openoutcry.report.charts.charts import downsampling
+from openoutcry.report.charts.scales import DateScale, ValueScale, date_scale, value_scale
+from openoutcry.report.charts.sparklines import Z95
+from openoutcry.report.charts.svg import Canvas, EndLabel, area_path, line_path
+from openoutcry.report.pages.statistics_view import Rolling
+from openoutcry.report.pages.text_format import number, percent
+from openoutcry.report.pages.view_checks import Floats
+
+__all__ = ["rolling_chart", "rolling_sentence"]
+
+
+def rolling_chart(dates: Sequence[str], rolling: Rolling, *, points: int = 600, height: int = 220) -> str:
+    """Draw the estimate and its band; a stretch where it is undefined stays empty.
+
+    Args:
+        dates: ISO 8601, one per value.
+        rolling: With at least one value that is defined.
+        points: Most points of the line, over all its stretches.
+        height: Pixels.
+    """
+    known = np.isfinite(rolling.sharpe)
+    low, high = (rolling.sharpe + sign * Z95 * rolling.error for sign in (-1.0, 1.0))
+    banded = known & np.isfinite(rolling.error)
+    drawn = np.concatenate([rolling.sharpe[known], low[banded], high[banded]])
+    values = value_scale([drawn], include=[0.0, 0.1, -0.1])
+    scale = date_scale([downsampling.seconds(dates)])
+    last = int(np.flatnonzero(known)[-1])
+    canvas = Canvas(
+        title=f"Sharpe ratio over the last {rolling.n_returns} returns",
+        description=rolling_sentence(rolling),
+        dates=scale,
+        values=values,
+        show=values.show_number,
+        unit="ratio",
+        height=height,
+        baseline=0.0,
+    )
+    paths = [_band(dates, (low, high), part, (values, scale), points) for part in _stretches(banded)]
+    for part in _stretches(known):
+        keep = part.start + downsampling.decimate(rolling.sharpe[part], _share(part, len(dates), points))
+        xs, ys = scale.units(downsampling.seconds([dates[i] for i in keep])), values.units(rolling.sharpe[keep])
+        paths.append(line_path(*_at_least_a_dot(xs, ys), "c-agent oo-strong", "Sharpe"))
+    end = EndLabel(number(float(rolling.sharpe[last])), values.position(float(rolling.sharpe[last])), "c-agent")
+    return canvas.render(paths, [end] if last == len(dates) - 1 else [])
+
+
+def rolling_sentence(rolling: Rolling) -> str:
+    """Return how often the band lies away from zero, in words."""
+    known = np.isfinite(rolling.sharpe)
+    if not known.any():
+        return f"Undefined throughout: no stretch of {rolling.n_returns} returns has a Sharpe ratio."
+    least, most = float(np.nanmin(rolling.sharpe)), float(np.nanmax(rolling.sharpe))
+    text = f"Between {number(least)} and {number(most)}"
+    banded = known & np.isfinite(rolling.error)
+    if not banded.any():
+        return f"{text}; no standard error is known."
+    estimate, half = rolling.sharpe[banded], Z95 * rolling.error[banded]
+    above, below = float((estimate > half).mean()), float((estimate < -half).mean())
+    return f"{text}. The band is above zero {percent(above, 0)} of the time, below it {percent(below, 0)}."
+
+
+def _band(
+    dates: Sequence[str], edges: tuple[Floats, Floats], part: slice, axes: tuple[ValueScale, DateScale], points: int
+) -> str:
+    values, scale = axes
+    least = max(_share(part, len(dates), points) // 2, 2)
+    at = np.unique(np.linspace(part.start, part.stop - 1, min(least, part.stop - part.start)).astype(np.intp))
+    xs = scale.units(downsampling.seconds([dates[i] for i in at]))
+    low, high = (values.units(edge[at]) for edge in edges)
+    return area_path(xs, high, low, "oo-band", "")
+
+
+def _share(part: slice, n_bars: int, points: int) -> int:
+    return max(points * int(part.stop - part.start) // n_bars, 2)
+
+
+def _at_least_a_dot(xs: list[int], ys: list[int]) -> tuple[list[int], list[int]]:
+    return (xs * 2, ys * 2) if len(xs) == 1 else (xs, ys)
+
+
+def _stretches(known: npt.NDArray[np.bool_]) -> list[slice]:
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], known, [False]]).astype(np.int8)))
+    return [slice(int(a), int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True)]

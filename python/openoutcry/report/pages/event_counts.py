@@ -1,0 +1,78 @@
+"""What happened to the orders of a run, counted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from openoutcry.report.pages.page_parts import scroll
+from openoutcry.report.pages.run_view import RunView
+from openoutcry.report.pages.text_format import DASH, attribute, escape
+
+__all__ = ["EVENTS", "Counted", "board_events", "run_events"]
+
+EVENTS = {
+    "filled": "an order was carried out, whole or in part",
+    "unfilled": "an order found nobody to trade with and was dropped",
+    "refused": "an order that may not be given was left out",
+    "limited": "an order was cut to a limit",
+    "stale_price": "an order of a halted symbol was sized on its last close",
+    "delisted": "a position was settled as its symbol left the market",
+    "liquidated": "a position was closed by a margin call",
+    "ruined": "the account lost all it had",
+}
+"""Slug of each event of the contract to what it says, in the order of tables."""
+
+
+class Counted(Protocol):
+    """An agent whose events were counted: slug to count, by reason."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def events(self) -> Mapping[str, Mapping[str, int]]: ...
+
+
+def run_events(view: RunView) -> str:
+    """Return a table of the events of a run by reason."""
+    if not view.events:
+        return "<p>Events were not recorded.</p>"
+    rows = []
+    for slug in _order([view]):
+        for reason, count in sorted(view.events[slug].items()):
+            rows.append(
+                f'<tr><th scope="row">{escape(slug)}</th><td>{count:,}</td><td class="help">{escape(reason)}'
+                f'</td><td class="help">{escape(EVENTS.get(slug, ""))}</td></tr>'
+            )
+    table = (
+        '<table class="metrics"><caption><span>Events of the run; fills are counted by order.</span></caption><thead>'
+        '<tr><th scope="col">Event</th><th scope="col">Count</th><th scope="col" class="help">Reason</th>'
+        f'<th scope="col" class="help">What it is</th></tr></thead><tbody>{"".join(rows)}</tbody></table>'
+    )
+    return scroll(table, "Events")
+
+
+def board_events(runs: Sequence[Counted]) -> str:
+    """Return a table of the events of each agent, empty if no run counted any."""
+    slugs = _order(runs)
+    if not slugs:
+        return ""
+    head = "".join(f'<th scope="col"{attribute("title", EVENTS.get(slug, ""))}>{escape(slug)}</th>' for slug in slugs)
+    rows = []
+    for run in runs:
+        cells = "".join(f"<td>{_total(run.events, slug)}</td>" for slug in slugs)
+        rows.append(f'<tr><th scope="row">{escape(run.name)}</th>{cells}</tr>')
+    table = (
+        '<table class="events"><caption><span>How often each event happened, whatever its reason.</span></caption>'
+        f'<thead><tr><th scope="col">Agent</th>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
+    )
+    return scroll(table, "Orders and events")
+
+
+def _total(events: Mapping[str, Mapping[str, int]], slug: str) -> str:
+    return f"{sum(events.get(slug, {}).values()):,}" if events else DASH
+
+
+def _order(runs: Sequence[Counted]) -> list[str]:
+    found = {slug for run in runs for slug in run.events}
+    return [slug for slug in EVENTS if slug in found] + sorted(found - set(EVENTS))

@@ -1,0 +1,143 @@
+"""Names, units and wording of the metrics; none is computed here."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from openoutcry.report.pages.text_format import DASH, PLUS_MINUS, TIMES, attribute, escape, number, percent
+
+__all__ = ["METRICS", "Footnotes", "Metric", "get", "show", "show_sharpe", "write"]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """How one metric is written.
+
+    Attributes:
+        label: Head of its column.
+        unit: What `write` knows.
+        help: What it is, in one clause.
+    """
+
+    label: str
+    unit: str
+    help: str
+
+
+METRICS: dict[str, Metric] = {
+    "return": Metric("Return", "gain", "total return of the window"),
+    "cagr": Metric("Growth a year", "gain", "compound annual growth rate"),
+    "vol": Metric("Volatility", "share", "annual standard deviation of bar returns"),
+    "sharpe": Metric("Sharpe", "ratio", "annual, over the risk-free rate where the dataset has one"),
+    "sharpe_se": Metric("Sharpe, std. error", "ratio", "standard error of the annual Sharpe ratio"),
+    "delayed_sharpe": Metric("Sharpe, one bar later", "ratio", "the same decisions, executed one bar later"),
+    "sortino": Metric("Sortino", "ratio", "annual, mean over downside deviation"),
+    "max_drawdown": Metric("Max drawdown", "loss", "deepest fall below a running peak"),
+    "calmar": Metric("Calmar", "ratio", "growth a year over max drawdown"),
+    "var_95": Metric("VaR 95%", "loss", "5th percentile of bar returns"),
+    "cvar_95": Metric("CVaR 95%", "loss", "mean of the bar returns at or below VaR"),
+    "tail_ratio": Metric("Tail ratio", "ratio", "95th over 5th percentile of bar returns"),
+    "skew": Metric("Skew", "ratio", "third standard moment of bar returns"),
+    "kurtosis": Metric("Kurtosis", "ratio", "fourth standard moment, 3 for a normal"),
+    "turnover": Metric("Turnover a year", "times", "bought and sold, as a multiple of NAV"),
+    "exposure": Metric("Exposure", "share", "mean sum of abs(weight) at a close"),
+    "net_exposure": Metric("Net exposure", "share", "mean sum of signed weights at a close"),
+    "cost": Metric("Cost a year", "share", "all costs, as a share of NAV"),
+    "n_returns": Metric("Returns", "count", "number of bar returns"),
+}
+"""Every metric with a wording of its own; any other name is shown as it is, as a ratio."""
+
+
+@dataclass
+class Footnotes:
+    """Numbered reasons below a table; the same reason has one number."""
+
+    prefix: str
+    texts: list[str] = field(default_factory=list)
+
+    def mark(self, text: str) -> str:
+        """Return the superscript link to the note with `text`."""
+        if text not in self.texts:
+            self.texts.append(text)
+        index = self.texts.index(text) + 1
+        return f'<sup><a href="#{self.prefix}-{index}" aria-label="note {index}">{index}</a></sup>'
+
+    def render(self) -> str:
+        """Return the list of notes, empty if there are none."""
+        items = "".join(f'<li id="{self.prefix}-{i}">{escape(text)}</li>' for i, text in enumerate(self.texts, 1))
+        return f'<ol class="notes">{items}</ol>' if items else ""
+
+
+def get(metrics: Mapping[str, float | None], name: str) -> float | None:
+    """Return a metric, or `None` if it is missing or not finite."""
+    value = metrics.get(name)
+    return value if value is not None and math.isfinite(value) else None
+
+
+def show(
+    name: str,
+    metrics: Mapping[str, float | None],
+    reasons: Mapping[str, str],
+    footnotes: Footnotes | None = None,
+    known: Mapping[str, Metric] = METRICS,
+) -> str:
+    """Return a metric as HTML; undefined is a dash with its reason, never a zero."""
+    value = get(metrics, name)
+    reason = reasons.get(name, "")
+    if value is None:
+        # A delayed run fails for the reason of the run itself.
+        reason = reason or reasons.get(name.removeprefix("delayed_"), "")
+        reason = reason or ("undefined for this run" if name in metrics else "not measured")
+        text = f'<span class="undefined"{attribute("title", reason)}>{DASH}</span>'
+    else:
+        text = write(value, known[name].unit if name in known else "ratio")
+    return text + (footnotes.mark(reason) if footnotes is not None and reason else "")
+
+
+def show_sharpe(
+    metrics: Mapping[str, float | None],
+    reasons: Mapping[str, str],
+    footnotes: Footnotes | None = None,
+    held: Callable[[str, str], str] = lambda _, text: text,
+) -> str:
+    """Return the Sharpe ratio with its standard error, as HTML.
+
+    `held` wraps a metric by its name.
+    """
+    text = held("sharpe", show("sharpe", metrics, reasons, footnotes))
+    if get(metrics, "sharpe") is None:
+        return text
+    error = held("sharpe_se", show("sharpe_se", metrics, reasons, footnotes))
+    return f'{text} <span class="error">{PLUS_MINUS} {error}</span>'
+
+
+def write(value: float, unit: str) -> str:
+    """Return a number as its unit is written.
+
+    Units are `gain` (signed percentage), `share` (percentage), `loss` (percentage, a loss whatever its sign), `times`
+    (multiple of NAV), `probability`, `ratio`, `fine` (a ratio of one bar), `count`, `least` (a count, rounded up).
+    """
+    if unit == "gain":
+        return percent(value, signed=True)
+    if unit == "loss":
+        return percent(-abs(value))
+    if unit == "share":
+        return percent(value, 2 if abs(value) < 0.01 else 1)
+    if unit == "times":
+        return number(value, 1 if abs(value) >= 10.0 else 2) + TIMES
+    if unit == "probability":
+        return _probability(value)
+    if unit == "least":
+        return number(math.ceil(value), 0)
+    if unit == "count":
+        return number(value, 0 if value == round(value) else 1)
+    return number(value, 4 if unit == "fine" else 2)
+
+
+def _probability(value: float) -> str:
+    # Rounded, 0.9996 would be a certainty.
+    if 0.0 < value < 0.0005:
+        return "below 0.001"
+    return "above 0.999" if 0.9995 <= value < 1.0 else number(value, 3)

@@ -1,0 +1,206 @@
+"""The page of a session of research: what a person decides from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from openoutcry.report.charts.charts import drawdown_chart, equity_chart
+from openoutcry.report.pages.html_document import document
+from openoutcry.report.pages.page_parts import DATA, figure, heading, legend, notices_list, provenance_list, scroll
+from openoutcry.report.pages.research_view import GateMark, ListedRow, ResearchView, RoundRow
+from openoutcry.report.pages.text_format import DASH, attribute, escape, number, percent, plural
+
+__all__ = ["headline_of", "render_research"]
+
+_OUTCOMES = {
+    "advanced": "took the lead",
+    "kept": "passed, behind the leader",
+    "discarded": "discarded",
+    "rejected": "not evaluated",
+    "crashed": "broke off",
+}
+
+
+def render_research(view: ResearchView) -> str:
+    """Return the page of a session.
+
+    Args:
+        view: The session.
+    """
+    body = (
+        f'<header><p class="eyebrow">OpenOutcry research</p>{heading(1, view.goal)}'
+        f'<p class="sub">{escape(view.market)}</p></header>'
+        f"<main>{_headline(view)}{_figures(view)}{notices_list(view.notices, 2, DATA)}"
+        f"<section>{heading(2, 'Short list')}{_shortlist(view)}</section>"
+        f"<section>{heading(2, 'Out of sample')}{_tracks(view)}</section>"
+        f"<section>{heading(2, 'What each trial had to show')}{_gates(view.rounds)}</section>"
+        f"<section>{heading(2, 'Every hypothesis')}{_rounds(view.rounds)}</section>"
+        f"<section>{heading(2, 'What was known before')}{_prior(view.prior)}</section></main>"
+        f"<footer>{provenance_list(view.provenance)}</footer>"
+    )
+    return document(f"Research: {view.goal}", body)
+
+
+def headline_of(view: ResearchView) -> str:
+    """Return what came of the session in one sentence."""
+    n_listed, n_tried = len(view.shortlist), plural(view.n_session, "trial")
+    if not n_listed:
+        return f"None of {n_tried} is worth your time: nothing passed what was declared before."
+    passed = [row.passed for row in view.shortlist if row.passed is not None]
+    told = f"{plural(n_listed, 'candidate')} of {n_tried}"
+    if not passed:
+        return f"{told}; the holdout stayed shut."
+    return f"{told}; {sum(passed)} of {len(passed)} passed the holdout."
+
+
+def _headline(view: ResearchView) -> str:
+    others = view.n_trials - view.n_session
+    before = f", {plural(others, 'trial')} of earlier sessions and other work among them" if others else ""
+    told = (
+        f"Sharpe ratios are deflated by all {view.n_trials:,} trials counted for this family of markets{before}. "
+        f"{view.stopped} {view.holdout}"
+    )
+    return f'<div class="headline scored"><p class="verdict">{escape(headline_of(view))}</p><p>{escape(told)}</p></div>'
+
+
+def _figures(view: ResearchView) -> str:
+    clusters = "" if view.n_eff is None else f"<small>{plural(view.n_eff, 'cluster')}</small>"
+    known = [
+        ("Candidates", str(len(view.shortlist))),
+        ("Rounds", str(len(view.rounds))),
+        ("Trials, this session", f"{view.n_session:,}{clusters}"),
+        ("Trials, all", f"{view.n_trials:,}"),
+        ("Overfitting", f"{DASH if view.pbo is None else percent(view.pbo)}<small>PBO, advisory</small>"),
+        ("Anybody better", f"{_number(view.spa, 3)}<small>SPA p-value, advisory</small>"),
+    ]
+    items = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in known)
+    return f'<dl class="figures">{items}</dl>'
+
+
+def _shortlist(view: ResearchView) -> str:
+    dropped = "".join(f"<li>{escape(each)}</li>" for each in view.dropped)
+    beside = f'<p class="fine">Not on it:</p><ul class="fine">{dropped}</ul>' if dropped else ""
+    if not view.shortlist:
+        return f"<p>It is empty, which is a good answer: no strategy is better than one that luck made.</p>{beside}"
+    heads = (
+        ("Sharpe", "Of all tests one after another, a year"),
+        ("Drawdown", "Deepest fall of the same track"),
+        ("DSR", "Probability that the Sharpe ratio is more than the luck of the best of all trials counted"),
+        ("DSR if one trial", "What the same number would be had only one trial been declared"),
+        ("DSR of alpha", "The same of what is left beyond beta times the market, bought or kept in equal parts"),
+        ("Holdout", "On bars that no search has seen, against a test declared before"),
+    )
+    head = "".join(f'<th scope="col"{attribute("title", told)}>{name}</th>' for name, told in heads)
+    rows = "".join(_listed(place, row) for place, row in enumerate(view.shortlist, 1))
+    table = (
+        '<table class="ranking"><caption><span>Best first, by the Sharpe ratio out of sample; the order was frozen '
+        "before the holdout was opened.</span></caption>"
+        '<thead><tr><th scope="col"><span class="hidden">Place</span></th><th scope="col">Candidate</th>'
+        f"{head}</tr></thead><tbody>{rows}</tbody></table>"
+    )
+    return scroll(table, "Short list") + beside
+
+
+def _listed(place: int, row: ListedRow) -> str:
+    cells = [_number(row.sharpe), percent(row.drawdown), _number(row.dsr, 3), _number(row.dsr_if_one, 3)]
+    cells.append(_number(row.dsr_alpha, 3))
+    beside = "".join(f"<br><small><b>Look twice:</b> {escape(each)}.</small>" for each in row.cautions)
+    name = f"{escape(row.name)} <small>{escape(row.params)}</small>{beside}"
+    return (
+        f'<tr><td class="rank">{place}</td><th scope="row">{name}</th>'
+        f"{''.join(f'<td>{cell}</td>' for cell in cells)}<td>{escape(row.holdout)}</td></tr>"
+    )
+
+
+def _tracks(view: ResearchView) -> str:
+    if not view.lines:
+        return "<p>Nothing was evaluated.</p>"
+    entries = [(line.name, line.colour) for line in view.lines]
+    equity = figure(equity_chart(view.lines), view.lines_told, legend(entries))
+    return equity + figure(drawdown_chart(view.lines), "Fall below the highest NAV so far.")
+
+
+def _gates(rounds: Sequence[RoundRow]) -> str:
+    tried = [row for row in rounds if row.gates]
+    if not tried:
+        return "<p>No proposal was evaluated.</p>"
+    columns = list(dict.fromkeys(gate.name for row in tried for gate in row.gates))
+    bounds = {name: {gate.bound for row in tried for gate in row.gates if gate.name == name} for name in columns}
+    heads = "".join(_head(name, bounds[name]) for name in columns)
+    body = []
+    for row in tried:
+        marks = {gate.name: gate for gate in row.gates}
+        cells = "".join(
+            f"<td>{_mark(marks[name], len(bounds[name]) > 1) if name in marks else DASH}</td>" for name in columns
+        )
+        body.append(f'<tr><th scope="row">{row.number}. {escape(row.name)}</th>{cells}</tr>')
+    table = (
+        '<table class="list"><caption><span>A trial is kept if every gate passes, and bold is a failure. '
+        f"{DASH} could not be measured, which is no pass, or was not, since another gate had failed.</span></caption>"
+        f'<thead><tr><th scope="col">Trial</th>{heads}</tr></thead><tbody>{"".join(body)}</tbody></table>'
+    )
+    return scroll(table, "Gates by trial")
+
+
+def _head(name: str, bounds: set[str]) -> str:
+    bound = f"<br><small>{escape(next(iter(bounds)))}</small>" if len(bounds) == 1 else ""
+    return f'<th scope="col">{escape(_named(name))}{bound}</th>'
+
+
+def _mark(gate: GateMark, with_bound: bool) -> str:
+    shown = DASH if gate.value is None else _plain_number(gate.value)
+    told = f"{gate.bound} required" + (f"; {gate.reason}" if gate.reason else "")
+    inner = shown if gate.passed or gate.value is None else f"<b>{shown}</b>"
+    words = "" if gate.passed else '<span class="hidden"> not passed</span>'
+    small = f"<small> {escape(gate.bound)}</small>" if with_bound else ""
+    return f"<span{attribute('title', told)}>{inner}{words}{small}</span>"
+
+
+def _plain_number(value: float) -> str:
+    # Counts of trades and of cuts.
+    return f"{value:,.0f}" if value == int(value) else number(value)
+
+
+def _rounds(rounds: Sequence[RoundRow]) -> str:
+    if not rounds:
+        return "<p>Nothing was proposed.</p>"
+    return "".join(_round(row) for row in rounds)
+
+
+def _round(row: RoundRow) -> str:
+    told = _OUTCOMES.get(row.outcome, row.outcome)
+    sharpe = f", Sharpe ratio {_number(row.sharpe)} out of sample" if row.sharpe is not None else ""
+    reasons = "".join(f"<li>{escape(reason)}</li>" for reason in row.reasons)
+    source = f"<pre><code>{escape_lines(row.source)}</code></pre>" if row.source else ""
+    body = (
+        f"<p>{escape(row.rationale) if row.rationale else 'No reason was given.'}</p>"
+        + (f"<p><small>{escape(row.params)}</small></p>" if row.params else "")
+        + source
+        + (f"<ul>{reasons}</ul>" if reasons else "")
+    )
+    return (
+        f"<details><summary>{heading(3, f'{row.number}. {row.name}')}<span>{escape(told + sharpe)}</span></summary>"
+        f"<article>{body}</article></details>"
+    )
+
+
+def escape_lines(text: str) -> str:
+    """Return a text of several lines as HTML."""
+    return "\n".join(escape(line) for line in text.splitlines())
+
+
+def _prior(prior: str) -> str:
+    if not prior:
+        return "<p>This was the first session on this family of markets.</p>"
+    return (
+        "<details><summary><span>What proposers were told of earlier runs</span></summary>"
+        f"<article><pre><code>{escape_lines(prior)}</code></pre></article></details>"
+    )
+
+
+def _named(name: str) -> str:
+    return {"dsr": "DSR", "dsr_alpha": "DSR of alpha"}.get(name, name.replace("_", " ").capitalize())
+
+
+def _number(value: float | None, digits: int = 2) -> str:
+    return DASH if value is None else number(value, digits)

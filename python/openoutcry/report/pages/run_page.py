@@ -1,0 +1,218 @@
+"""The sections of one run."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from openoutcry.report.charts.charts import (
+    Line,
+    delay_chart,
+    drawdown_chart,
+    equity_chart,
+    spans_decades,
+    weights_chart,
+)
+from openoutcry.report.charts.exposure_chart import EXPOSURE_LEGEND, exposure_chart
+from openoutcry.report.charts.heatmap import monthly_table
+from openoutcry.report.charts.null_fan import fan_sentence
+from openoutcry.report.charts.rolling_sharpe import rolling_chart, rolling_sentence
+from openoutcry.report.charts.stacked_areas import cost_chart, cost_legend, cost_order, weights_legend
+from openoutcry.report.charts.waterfall import waterfall_bars, waterfall_table
+from openoutcry.report.pages import verdict_text
+from openoutcry.report.pages.calibration_section import calibration_section
+from openoutcry.report.pages.event_counts import run_events
+from openoutcry.report.pages.fault_counts import run_faults
+from openoutcry.report.pages.inspector import inspector_section
+from openoutcry.report.pages.metric_labels import METRICS, Footnotes, show, show_sharpe
+from openoutcry.report.pages.page_parts import Detail, figure, heading, intervals, legend, scroll, switch
+from openoutcry.report.pages.run_view import RunView
+from openoutcry.report.pages.skill_section import skill_section
+from openoutcry.report.pages.statistics_view import Rolling
+from openoutcry.report.pages.text_format import DASH, escape, percent, plural
+
+__all__ = ["headline", "key_figures", "run_sections", "without_itself"]
+
+_KEY_FIGURES = ("return", "cagr", "vol", "max_drawdown", "turnover", "cost")
+_ELSEWHERE = ("sharpe_se",)
+
+
+def without_itself(view: RunView, benchmark: RunView | None) -> RunView | None:
+    """Return the benchmark, or `None` if the run is the benchmark."""
+    if benchmark is not None and benchmark.name == view.name and np.array_equal(benchmark.nav, view.nav):
+        return None
+    return benchmark
+
+
+def headline(view: RunView, benchmark: RunView | None) -> str:
+    """Return the result in words, beside its interval."""
+    sentences = [verdict_text.journey(view, benchmark)]
+    if benchmark is not None:
+        sentences.append(verdict_text.versus(view, benchmark))
+    if verdict_text.distinct_from_zero(view):
+        sentences.append(verdict_text.ONE_TRIAL)
+    runs = [view] if benchmark is None else [view, benchmark]
+    ended = f"{view.ending[0].upper()}{view.ending[1:]}. " if view.ending else ""
+    return (
+        f'<div class="headline"><div><p class="verdict">{escape(ended + verdict_text.sharpe_verdict(view))}.</p>'
+        f"<p>{escape(' '.join(sentences))}</p></div>{intervals(runs, [run.name for run in runs])}</div>"
+    )
+
+
+def key_figures(view: RunView, benchmark: RunView | None, key: str) -> str:
+    """Return the main metrics, each above the benchmark's."""
+    footnotes = Footnotes(f"{key}-figure")
+    items = []
+    for name in (name for name in _KEY_FIGURES if name in view.metrics):
+        beside = ""
+        if benchmark is not None:
+            other = show(name, benchmark.metrics, benchmark.notes)
+            beside = f"<small>{escape(benchmark.name)} {other}</small>"
+        value = _held(name, show(name, view.metrics, view.notes, footnotes))
+        items.append(f"<div><dt>{METRICS[name].label}</dt><dd>{value}{beside}</dd></div>")
+    return f'<dl class="figures">{"".join(items)}</dl>{footnotes.render()}'
+
+
+def _held(name: str, shown: str) -> str:
+    """Return a metric of the run under its name, by which the page's proof finds it."""
+    unit = METRICS[name].unit if name in METRICS else "ratio"
+    return f'<span data-metric="{escape(name)}" data-unit="{unit}">{shown}</span>'
+
+
+def run_sections(view: RunView, benchmark: RunView | None, level: int, key: str, detail: Detail) -> str:
+    """Return every chart and table of a run, under headings of `level`.
+
+    Args:
+        view: The run.
+        benchmark: What it is drawn against.
+        level: Of the headings, 2 to 5.
+        key: Prefix of every id, unique on the page.
+        detail: How finely to draw.
+    """
+    sections = [
+        ("Equity and drawdown", _equity(view, benchmark, key, detail)),
+        ("Is it luck?", skill_section(view.skill, key) if view.skill else ""),
+        ("Sharpe ratio over time", _rolling(view, view.rolling, detail) if view.rolling else ""),
+        ("Returns by month", _months(view)),
+        ("Weights", _weights(view, detail) + _exposure(view, detail)),
+        ("Costs", _costs(view, detail)),
+        ("Orders and events", run_events(view) + run_faults(view)),
+        ("Stated confidence", calibration_section(view.calibration) if view.calibration else ""),
+        ("One bar later", _delay(view, detail)),
+        ("Bar by bar", inspector_section(view, view.trace, key) if view.trace and detail.inspector else ""),
+        ("All metrics", _metrics(view, benchmark, key)),
+    ]
+    return "".join(f"<section>{heading(level, title)}{content}</section>" for title, content in sections if content)
+
+
+def _equity(view: RunView, benchmark: RunView | None, key: str, detail: Detail) -> str:
+    own = Line(view.name, view.dates, view.nav)
+    lines = [own]
+    if view.delayed_nav is not None:
+        lines.insert(0, Line("one bar later", view.dates, view.delayed_nav, "delayed"))
+    if benchmark is not None:
+        lines.insert(0, Line(benchmark.name, benchmark.dates, benchmark.nav, "benchmark"))
+    chart, caption = equity_chart(lines, points=detail.points, fan=view.fan), "NAV as a multiple of its start."
+    if spans_decades(lines, view.fan) and detail.switch:
+        linear = equity_chart(lines, scale="linear", points=detail.points, fan=view.fan)
+        chart = switch(f"{key}-scale", chart, linear)
+    elif spans_decades(lines, view.fan):
+        caption = "NAV as a multiple of its start, on a log scale."
+    entries = [(line.name, line.colour) for line in reversed(lines)]
+    if view.fan:
+        caption += " " + fan_sentence(view.fan, view.nav, view.fan_label)
+        entries.append((view.fan_label, "c-luck"))
+    falls = drawdown_chart([line for line in lines if line.role != "delayed"], points=detail.points)
+    return figure(chart, caption, legend(entries)) + figure(falls, "Drawdown: NAV below its running peak.")
+
+
+def _rolling(view: RunView, rolling: Rolling, detail: Detail) -> str:
+    if not np.isfinite(rolling.sharpe).any():
+        return f"<p>{rolling_sentence(rolling)}</p>"
+    caption = f"Annual Sharpe ratio of the last {rolling.n_returns:,} returns, with its 95% band. "
+    chart = rolling_chart(view.dates, rolling, points=detail.points)
+    return figure(chart, caption + rolling_sentence(rolling))
+
+
+def _months(view: RunView) -> str:
+    caption = f"Return of {view.name} per calendar month and year, in percent. The first and last may be partial."
+    return scroll(monthly_table(view.dates, view.nav, caption), "Returns by month")
+
+
+def _weights(view: RunView, detail: Detail) -> str:
+    entries = weights_legend(view.symbols, view.weights)
+    if not entries:
+        return "<p>No position was ever held.</p>"
+    bars = -(-len(view.dates) // detail.columns)
+    caption = "Weights at each close, as a signed share of NAV: longs above zero, shorts below."
+    if bars > 1:
+        caption += f" Each column is the mean of {bars} bars."
+    chart = weights_chart(view.dates, view.symbols, view.weights, columns=detail.columns)
+    return figure(chart, caption, legend(entries))
+
+
+def _exposure(view: RunView, detail: Detail) -> str:
+    if view.gross is None or view.net is None or not view.gross.any():
+        return ""
+    chart = exposure_chart(view.dates, view.gross, view.net, columns=detail.columns)
+    caption = "Exposure: gross counts longs and shorts, net sets one against the other."
+    bars = -(-len(view.dates) // detail.columns)
+    caption += f" Each point is the mean of {bars} bars." if bars > 1 else ""
+    same = np.array_equal(view.gross, view.net)
+    return figure(chart, caption, legend([("gross and net", "c-agent")] if same else EXPOSURE_LEGEND))
+
+
+def _costs(view: RunView, detail: Detail) -> str:
+    fall = scroll(waterfall_table(waterfall_bars(view.nav, view.costs, view.gains)), "From gross to net")
+    if not cost_legend(view.costs):
+        return f"<p>Nothing was charged.</p>{fall if view.gains else ''}"
+    totals = {kind: float(view.costs[kind].sum()) for kind in cost_order(view.costs)}
+    total = sum(totals.values())
+    rows = "".join(
+        f'<tr><th scope="row">{escape(kind)}</th><td>{percent(value, 2)}</td>'
+        f"<td>{percent(value / total, 0) if total > 0.0 and value >= 0.0 else DASH}</td></tr>"
+        for kind, value in totals.items()
+    )
+    table = (
+        '<table class="costs"><caption>Paid over the window, as a share of the starting NAV</caption><thead><tr>'
+        '<th scope="col">Kind</th><th scope="col">Paid</th><th scope="col">Of all</th></tr></thead>'
+        f'<tbody>{rows}</tbody><tfoot><tr><th scope="row">all</th><td>{percent(total, 2)}</td><td></td></tr></tfoot>'
+        "</table>"
+    )
+    chart = cost_chart(view.dates, view.costs, columns=detail.columns)
+    caption = "Paid so far, as a share of the starting NAV."
+    return f'<div class="beside">{figure(chart, caption, legend(cost_legend(view.costs)))}{table}</div>{fall}'
+
+
+def _delay(view: RunView, detail: Detail) -> str:
+    told = f"<p>{escape(verdict_text.delay_sentence(view))}</p>"
+    if view.delayed_nav is None:
+        return told
+    chart = delay_chart(view.dates, view.nav, view.delayed_nav, points=detail.points)
+    return told + figure(chart, "NAV of the same decisions one bar later, against the NAV as run.")
+
+
+def _metrics(view: RunView, benchmark: RunView | None, key: str) -> str:
+    footnotes = Footnotes(f"{key}-note")
+    runs = [view] if benchmark is None else [view, benchmark]
+    known = [name for name in METRICS if any(name in run.metrics for run in runs)]
+    extra = [name for name in view.metrics if name not in METRICS]
+    rows = []
+    for name in [n for n in known if n not in _ELSEWHERE] + extra:
+        if name == "sharpe":
+            cells = [show_sharpe(run.metrics, run.notes, footnotes) for run in runs]
+            cells[0] = show_sharpe(view.metrics, view.notes, footnotes, _held)
+        else:
+            cells = [show(name, run.metrics, run.notes, footnotes) for run in runs]
+            cells[0] = _held(name, cells[0])
+        metric = METRICS.get(name)
+        label, told = (metric.label, metric.help) if metric else (name, "")
+        columns = "".join(f"<td>{cell}</td>" for cell in cells)
+        rows.append(f'<tr><th scope="row">{escape(label)}</th>{columns}<td class="help">{escape(told)}</td></tr>')
+    head = "".join(f'<th scope="col">{escape(run.name)}</th>' for run in runs)
+    span = f"{plural(len(view.dates), 'bar')}, {view.periods_per_year:g} a year"
+    table = (
+        f'<table class="metrics"><caption><span>{span}</span></caption>'
+        f'<thead><tr><th scope="col">Metric</th>{head}<th scope="col" class="help">What it is</th></tr></thead>'
+        f"<tbody>{''.join(rows)}</tbody></table>"
+    )
+    return scroll(table, "All metrics") + footnotes.render() + f'<p class="fine">{verdict_text.COMPARISON}</p>'

@@ -1,0 +1,232 @@
+"""One agent of a scored board: gates, both sides, windows, and its runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from openoutcry.report.charts.heatmap import shade
+from openoutcry.report.pages.metric_labels import METRICS, Footnotes, Metric, get, show, write
+from openoutcry.report.pages.page_parts import heading, scroll
+from openoutcry.report.pages.score_labels import BESIDE, GATES, INPUTS, SIDE, VERDICTS, GateWords
+from openoutcry.report.pages.score_view import ScoreGate, ScoreRow, ScoreWindow
+from openoutcry.report.pages.text_format import DASH, attribute, escape, number, percent, plural
+
+__all__ = ["EXTREME_Z", "agent_fold", "least_z", "shaded_z", "verdict_line", "window_heads"]
+
+EXTREME_Z = 3.0
+"""A `z` from which a cell is as strong as it gets."""
+
+_RESULTS = {True: "passed", False: "failed", None: "not known"}
+
+
+def agent_fold(row: ScoreRow, key: str) -> str:
+    """Return an agent's part of the page, folded.
+
+    Args:
+        row: The agent.
+        key: Id of the fold, unique on the page.
+    """
+    notes = Footnotes(f"{key}-note")
+    verdict, _, why = verdict_line(row).partition(": ")
+    parts = [
+        f"<p><b>{escape(verdict.capitalize())}</b>{': ' if why else ''}{escape(why)}.</p>",
+        heading(4, "Gates"),
+        scroll(_gates(row.gates, "Every gate; all must hold", notes), f"Gates of {row.name}"),
+        _sealed(row, notes),
+        heading(4, "Against each benchmark"),
+        _sides(row, notes),
+        _markets(row, notes, f"Markets of {row.name}"),
+        heading(4, "Windows"),
+        scroll(_windows(row, notes), f"Windows of {row.name}"),
+        _pass_k(row),
+        heading(4, "How the runs went"),
+        _process(row),
+        heading(4, "Beside the verdict"),
+        _beside(row, notes),
+    ]
+    if notes.texts:
+        parts += [heading(4, "What has no value, and why"), notes.render()]
+    summary = f"{heading(3, row.name)}<span>{escape(_short(row))}</span>"
+    return f'<details id="{key}"><summary>{summary}</summary><article>{"".join(parts)}</article></details>'
+
+
+def _short(row: ScoreRow) -> str:
+    failed, unknown = (sum(gate.passed is state for gate in row.gates) for state in (False, None))
+    counts = [f"{n} {word}" for n, word in ((failed, "failed"), (unknown, "not known")) if n]
+    of_gates = f"; of {plural(len(row.gates), 'gate')}, {' and '.join(counts)}" if counts else ""
+    return VERDICTS.get(row.verdict, row.verdict) + of_gates
+
+
+def verdict_line(row: ScoreRow) -> str:
+    """Return the verdict on an agent with its reasons, in words."""
+    verdict = VERDICTS.get(row.verdict, row.verdict)
+    reasons = "; ".join(row.because)
+    if row.copy_of:
+        reasons += f" (the track is that of {row.copy_of})"
+    return f"{verdict}: {reasons}" if reasons else verdict
+
+
+def window_heads(windows: Sequence[ScoreWindow]) -> str:
+    """Return heads of a column a window: market and years, or their number."""
+    heads = []
+    for place, window in enumerate(windows, 1):
+        first, last = window.first[:4], window.last[:4]
+        years = first if first == last else f"{first}\u2013{last}"
+        told = f"{escape(window.market)}<br>" if window.market else ""
+        told += escape(years or f"{place}: {plural(window.n_days, 'day')}")
+        span = attribute("title", f"{window.first} .. {window.last}") if years else ""
+        heads.append(f'<th scope="col"{span}>{told}</th>')
+    return "".join(heads)
+
+
+def shaded_z(z: float | None) -> str:
+    """Return a table cell of a `z`, the stronger the further from 0."""
+    if z is None:
+        return f'<td class="undefined">{DASH}</td>'
+    return f'<td class="{shade(z, EXTREME_Z)}">{number(z, 1)}</td>'
+
+
+def _sealed(row: ScoreRow, notes: Footnotes) -> str:
+    if not row.sealed:
+        return ""
+    table = _gates(row.sealed, "Gates of skill on the sealed windows alone; all must hold", notes)
+    told = f"Gates of {row.name} on sealed windows"
+    return heading(4, "On the sealed windows alone") + scroll(table, told)
+
+
+def _gates(gates: Sequence[ScoreGate], caption: str, notes: Footnotes) -> str:
+    body = "".join(_gate(gate, notes) for gate in gates)
+    return (
+        f'<table class="gates"><caption class="hidden">{caption}</caption><thead><tr>'
+        '<th scope="col">Gate</th><th scope="col">Found</th><th scope="col">Asked for</th>'
+        f'<th scope="col">Result</th></tr></thead><tbody>{body}</tbody></table>'
+    )
+
+
+def _gate(gate: ScoreGate, notes: Footnotes) -> str:
+    words = GATES.get(gate.slug, GateWords(gate.slug, "ratio", "bound"))
+    known = {gate.slug: Metric(words.label, words.unit, "")}
+    value = show(gate.slug, {gate.slug: gate.value}, {gate.slug: gate.undefined}, notes, known)
+    bound = DASH if gate.bound is None else f"{words.bound} {_bound(gate.bound, words.unit)}"
+    result = _RESULTS[gate.passed]
+    if gate.passed is not True:
+        result = f'<b class="fault">{result}</b>' if gate.passed is False else f"<b>{result}</b>"
+        result += f": {escape(gate.reason)}" if gate.reason else ""
+    head = f'<th scope="row"{attribute("title", gate.slug)}>{escape(words.label)}</th>'
+    return f"<tr>{head}<td>{value}</td><td>{bound}</td><td>{result}</td></tr>"
+
+
+def _bound(value: float, unit: str) -> str:
+    return number(value, 2) if unit == "probability" else write(value, unit)
+
+
+def _sides(row: ScoreRow, notes: Footnotes) -> str:
+    body = []
+    for name, metric in SIDE.items():
+        if not any(name in side.values for side in row.sides):
+            continue
+        cells = "".join(f"<td>{show(name, side.values, side.reasons, notes, SIDE)}</td>" for side in row.sides)
+        kind = ' class="input"' if name in INPUTS else ""
+        body.append(f'<tr{kind}><th scope="row">{escape(metric.label)}</th>{cells}</tr>')
+    head = "".join(f'<th scope="col">Over {escape(side.name)}</th>' for side in row.sides)
+    table = (
+        '<table class="skill sides"><caption><span>Each gate takes the worse side; inputs of the DSR are indented.'
+        f'</span></caption><thead><tr><th scope="col">Number</th>{head}</tr></thead>'
+        f"<tbody>{''.join(body)}</tbody></table>"
+    )
+    return scroll(table, f"{row.name} against each benchmark")
+
+
+def _markets(row: ScoreRow, notes: Footnotes, label: str) -> str:
+    if not row.markets:
+        return ""
+    known = {
+        "alpha": Metric("Alpha a year", "gain", ""),
+        "alpha_error": Metric("Its standard error", "share", ""),
+        "beta": Metric("Beta", "ratio", ""),
+        "n_days": Metric("Days", "count", ""),
+    }
+    body = []
+    for name, values, reasons in row.markets:
+        cells = "".join(f"<td>{show(each, values, reasons, notes, known)}</td>" for each in known)
+        body.append(f'<tr><th scope="row">{escape(name)}</th>{cells}</tr>')
+    head = "".join(f'<th scope="col">{metric.label}</th>' for metric in known.values())
+    table = (
+        '<table class="sides"><caption><span>Buy-and-hold of each market, taken out.</span></caption><thead>'
+        f'<tr><th scope="col">Market</th>{head}</tr></thead><tbody>{"".join(body)}</tbody></table>'
+    )
+    return scroll(table, label)
+
+
+def _windows(row: ScoreRow, notes: Footnotes) -> str:
+    body = []
+    for name in row.windows[0].z if row.windows else ():
+        cells = "".join(shaded_z(w.z.get(name)) for w in row.windows)
+        # A reason that holds for many windows stands once, at their head.
+        reasons = dict.fromkeys(w.reasons.get(name, "undefined") for w in row.windows if w.z.get(name) is None)
+        marks = "".join(map(notes.mark, reasons))
+        body.append(f'<tr><th scope="row">z over {escape(name)}{marks}</th>{cells}</tr>')
+    for name in ("return", "vol"):
+        cells = "".join(f"<td>{show(name, w.values, w.reasons, notes)}</td>" for w in row.windows)
+        body.append(f'<tr><th scope="row">{METRICS[name].label}</th>{cells}</tr>')
+    cells = "".join(f"<td>{w.n_passed} of {w.n_seeds}</td>" for w in row.windows)
+    body.append(f'<tr><th scope="row">Seeds that pass</th>{cells}</tr>')
+    head = f'<tr><th scope="col">Window</th>{window_heads(row.windows)}</tr>'
+    return (
+        '<table class="months strip"><caption class="hidden">Every window</caption>'
+        f"<thead>{head}</thead><tbody>{''.join(body)}</tbody></table>"
+    )
+
+
+def _pass_k(row: ScoreRow) -> str:
+    rates = ", ".join(f"{percent(rate, 1)} for k = {k}" for k, rate in enumerate(row.pass_k, 1))
+    return f'<p class="fine">Chance that k of k seeds of a window pass: {rates or DASH}.</p>'
+
+
+def _process(row: ScoreRow) -> str:
+    if row.faults is None:
+        return "<p>Not known: there are returns, and no decisions that they could be recomputed from.</p>"
+    told = f"{plural(row.n_decisions, 'decision')}. Jail: {row.isolation}. Faults: {_counts(row.faults) or 'none'}"
+    if row.infrastructure_faults:
+        told += f"; of infrastructure: {_counts(row.infrastructure_faults)}"
+    events = _counts({slug: sum(by.values()) for slug, by in row.events.items()}) or "none"
+    return f"<p>{escape(told)}. Events: {escape(events)}.</p>"
+
+
+def _counts(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{slug} {count:,}" for slug, count in sorted(counts.items()))
+
+
+def _beside(row: ScoreRow, notes: Footnotes) -> str:
+    tables = [("Decides nothing", row.beside, BESIDE), ("The track, of the mean of all seeds", row.metrics, METRICS)]
+    drawn = "".join(_list(title, values, known, row.reasons, notes) for title, values, known in tables)
+    return f'<div class="pair">{drawn}</div>'
+
+
+def _list(
+    title: str,
+    values: Mapping[str, float | None],
+    known: Mapping[str, Metric],
+    reasons: Mapping[str, str],
+    notes: Footnotes,
+) -> str:
+    body = "".join(
+        f'<tr><th scope="row">{escape(known[name].label if name in known else name)}</th>'
+        f"<td>{show(name, values, reasons, notes, known)}</td></tr>"
+        for name in _ordered(values, known)
+    )
+    return (
+        f'<table class="list"><caption><span>{escape(title)}</span></caption><thead class="hidden"><tr>'
+        f'<th scope="col">Number</th><th scope="col">Value</th></tr></thead><tbody>{body}</tbody></table>'
+    )
+
+
+def _ordered(values: Mapping[str, float | None], known: Mapping[str, Metric]) -> Sequence[str]:
+    return [name for name in known if name in values] + [name for name in values if name not in known]
+
+
+def least_z(window: ScoreWindow, sides: Sequence[str]) -> float | None:
+    """Return the lesser `z` of a window, `None` if that of a side is undefined."""
+    found = [get(window.z, name) for name in sides]
+    known = [z for z in found if z is not None]
+    return min(known) if known and len(known) == len(found) else None

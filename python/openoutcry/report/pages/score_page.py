@@ -1,0 +1,216 @@
+"""The page of a scored board: what it can tell, ranks, and reasons of verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+
+from openoutcry.report.pages.event_counts import board_events
+from openoutcry.report.pages.html_document import document
+from openoutcry.report.pages.metric_labels import Footnotes, Metric, show, show_sharpe
+from openoutcry.report.pages.page_parts import heading, notices_list, provenance_list, scroll
+from openoutcry.report.pages.run_view import Provenance
+from openoutcry.report.pages.score_agent_section import agent_fold, least_z, shaded_z, verdict_line, window_heads
+from openoutcry.report.pages.score_labels import BESIDE, FIELD, SIDE, VERDICTS
+from openoutcry.report.pages.score_luck_section import floor_figure, z_figure
+from openoutcry.report.pages.score_view import ScoreRow, ScoreSide, ScoreView, ScoreWindow
+from openoutcry.report.pages.text_format import DASH, attribute, escape, percent, plural
+
+__all__ = ["headline_of", "render_scores"]
+
+_COLUMNS = {
+    "z": SIDE["z"],
+    "dsr": Metric("DSR", "probability", SIDE["dsr"].help),
+    "romano_wolf": Metric("Romano-Wolf p", "probability", SIDE["romano_wolf"].help),
+}
+
+_ISOLATION = "How far the agent was locked in, in the run where it was least, and whether any run had a network"
+
+
+def render_scores(view: ScoreView, provenance: Provenance) -> str:
+    """Return the page of a scored board.
+
+    Args:
+        view: The board.
+        provenance: What was scored, and how to do it again.
+    """
+    notes = Footnotes("rank-note")
+    ranking = scroll(_ranking(view, notes), "Agents by rank") + notes.render()
+    folds = "".join(agent_fold(row, _anchor(index)) for index, row in enumerate(view.rows))
+    events = board_events(view.rows)
+    body = (
+        f'<header><p class="eyebrow">OpenOutcry scores</p>{heading(1, view.title)}'
+        f'<p class="sub">{escape(view.protocol)}</p></header>'
+        f"<main>{_headline(view)}{_figures(view)}{notices_list(view.notices, 2, 'Read this with the numbers')}"
+        f"<section>{heading(2, 'Ranking')}{ranking}</section>"
+        f"<section>{heading(2, 'Is it luck?')}{z_figure(view.rows, view.floor)}"
+        f"{floor_figure(view.rows, view.floor)}{_tests(view)}</section>"
+        f"<section>{heading(2, 'Window by window')}{scroll(_strip(view.rows), 'Window by window')}</section>"
+        + (f"<section>{heading(2, 'Orders and events')}{events}</section>" if events else "")
+        + f"<section>{heading(2, 'Every agent')}{folds}</section>"
+        f"<section>{heading(2, 'What the numbers are')}{_definitions()}</section></main>"
+        f"<footer>{provenance_list(provenance)}</footer>"
+    )
+    return document(view.title, body)
+
+
+def headline_of(view: ScoreView) -> str:
+    """Return what the board can tell and what it cannot, in one sentence."""
+    n_eligible = sum(row.verdict == "eligible" for row in view.rows)
+    if len(view.rows) == 1:
+        told = f"The one agent is {VERDICTS.get(view.rows[0].verdict, view.rows[0].verdict)}"
+    else:
+        told = f"{n_eligible or 'None'} of {len(view.rows)} agents {'are' if n_eligible > 1 else 'is'} eligible"
+    sentence = view.sentence.rstrip(".")
+    return f"{told}; {sentence}." if sentence else f"{told}."
+
+
+def _headline(view: ScoreView) -> str:
+    told, power = escape(headline_of(view)), escape(view.power)
+    return f'<div class="headline scored"><p class="verdict">{told}</p><p>{power}</p></div>'
+
+
+def _figures(view: ScoreView) -> str:
+    whole = max(view.rows, key=lambda row: len(row.windows))
+    ranks = {row.rank for row in view.rows if row.rank is not None}
+    n_seeds = max((window.n_seeds for window in whole.windows), default=0)
+    known = [
+        ("Agents", str(len(view.rows))),
+        ("Eligible", str(sum(row.verdict == "eligible" for row in view.rows))),
+        ("Told apart", plural(len(ranks), "band")),
+        ("Windows", f"{len(whole.windows)}<small>{plural(n_seeds, 'seed')} each</small>"),
+        ("Days", f"{sum(window.n_days for window in whole.windows):,}"),
+        ("Trials counted", f"{max(row.n_trials for row in view.rows):,}"),
+    ]
+    items = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in known)
+    return f'<dl class="figures">{items}</dl>'
+
+
+def _anchor(index: int) -> str:
+    return f"agent{index}"
+
+
+def _ranking(view: ScoreView, notes: Footnotes) -> str:
+    sides = [side.name for side in view.rows[0].sides]
+    columns = [f'<th scope="col"{attribute("title", m.help)}>{escape(m.label)}</th>' for m in _COLUMNS.values()]
+    columns += [f'<th scope="col">Sharpe over {escape(name)}</th>' for name in sides]
+    columns += [f'<th scope="col">{name}</th>' for name in ("Windows won", _pass_head(view.rows[0]), "Trials")]
+    columns.append(f'<th scope="col"{attribute("title", _ISOLATION)}>Jail</th>')
+    groups = []
+    for rank, members in groupby(enumerate(view.rows), key=lambda each: each[1].rank):
+        groups.append(_band(rank, list(members), sides, notes))
+    told = "Agents of one band share a rank: they cannot be told apart from its first."
+    told += " Agents without a rank cannot be compared." if any(row.rank is None for row in view.rows) else ""
+    if any(row.sealed for row in view.rows):
+        told += " What compares them, z, DSR and the tests of the field, is of the sealed windows alone."
+    return (
+        f'<table class="ranking scores"><caption><span>{escape(told)}</span></caption><thead><tr>'
+        '<th scope="col"><span class="hidden">Rank</span></th><th scope="col">Agent</th>'
+        f"{''.join(columns)}</tr></thead>{''.join(groups)}</table>"
+    )
+
+
+def _pass_head(row: ScoreRow) -> str:
+    return f"pass^{len(row.pass_k) or 'k'}"
+
+
+def _band(rank: int | None, members: Sequence[tuple[int, ScoreRow]], sides: Sequence[str], notes: Footnotes) -> str:
+    count = len(members)
+    place = DASH if rank is None else str(rank)
+    told = "no rank" if rank is None else f"{count} tied" if count > 1 else ""
+    small = f"<small>{told}</small>" if told else ""
+    rows = []
+    for position, (index, row) in enumerate(members):
+        head = f'<td class="rank" rowspan="{2 * count}">{place}{small}</td>' if position == 0 else ""
+        rows.append(_agent(row, index, head, sides, notes))
+    return f'<tbody class="{"unranked" if rank is None else "band"}">{"".join(rows)}</tbody>'
+
+
+def _agent(row: ScoreRow, index: int, head: str, sides: Sequence[str], notes: Footnotes) -> str:
+    cells = [show(name, row.values, row.reasons, notes, _COLUMNS) for name in _COLUMNS]
+    by_name = {side.name: side for side in row.sides}
+    cells += [_sharpe(by_name.get(name), notes) for name in sides]
+    cells.append(f"{row.n_won} of {len(row.windows)}")
+    cells += [percent(row.pass_k[-1]) if row.pass_k else DASH, f"{row.n_trials:,}", escape(row.isolation) or DASH]
+    link = f'<a href="#{_anchor(index)}">{escape(row.name)}</a>'
+    title = attribute("title", row.name) if len(row.name) > 24 else ""
+    verdict, _, why = verdict_line(row).partition(": ")
+    kind = ' class="eligible"' if row.verdict == "eligible" else ""
+    strong = f"<b{kind}>{escape(verdict)}</b>" + (f": {escape(why)}" if why else "")
+    return (
+        f'<tr class="who">{head}<th scope="row"{title}>{link}</th>{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>'
+        f'<tr class="why"><td colspan="{len(cells) + 1}"><span>{strong}</span></td></tr>'
+    )
+
+
+def _sharpe(side: ScoreSide | None, notes: Footnotes) -> str:
+    if side is None:
+        return show("sharpe", {}, {}, notes)
+    named = {"sharpe": "sharpe", "sharpe_se": "standard_error"}
+    values = {name: side.values.get(origin) for name, origin in named.items()}
+    reasons = {name: side.reasons[origin] for name, origin in named.items() if origin in side.reasons}
+    return show_sharpe(values, reasons, notes)
+
+
+def _tests(view: ScoreView) -> str:
+    if not view.tests:
+        return ""
+    notes = Footnotes("field-note")
+    body = []
+    for name, metric in FIELD.items():
+        cells = []
+        for test in view.tests:
+            reasons = {name: test.reason} if test.reason else {}
+            cells.append(f"<td>{show(name, test.values, reasons, notes, FIELD)}</td>")
+        body.append(_defined(metric, "".join(cells)))
+    overfit = Metric(
+        "Probability of overfitting", "share", "CSCV: how often the best of one half is below the middle in the other"
+    )
+    values, reasons = {"overfit": view.overfit}, {"overfit": view.overfit_reason}
+    cell = show("overfit", values, reasons, notes, {"overfit": overfit})
+    body.append(_defined(overfit, f'<td colspan="{len(view.tests)}">{cell}</td>'))
+    head = "".join(f'<th scope="col">Over {escape(test.benchmark)}</th>' for test in view.tests)
+    table = (
+        '<table class="metrics field"><caption><span>Whether anybody has skill: p-values of the field as a whole.'
+        f'</span></caption><thead><tr><th scope="col">Test</th>{head}<th scope="col" class="help">What it is</th></tr>'
+        f"</thead><tbody>{''.join(body)}</tbody></table>"
+    )
+    return scroll(table, "Tests of the field") + notes.render()
+
+
+def _strip(rows: Sequence[ScoreRow]) -> str:
+    placed = [_placed(row.windows) for row in rows]
+    # An agent may miss windows: the one that has most of them gives the columns their order.
+    columns = {place: window for found in sorted(placed, key=len, reverse=True) for place, window in found.items()}
+    names = dict.fromkeys(name for window in columns.values() for name in window.z)
+    # Of returns alone there may be no buy-and-hold for anybody, and then cash is what there is to beat.
+    sides = [name for name in names if any(window.z.get(name) is not None for row in rows for window in row.windows)]
+    body = []
+    for row, found in zip(rows, placed, strict=True):
+        cells = (shaded_z(least_z(found[place], sides)) if place in found else "<td></td>" for place in columns)
+        body.append(f'<tr><th scope="row">{escape(row.name)}</th>{"".join(cells)}</tr>')
+    head = f'<tr><th scope="col">Agent</th>{window_heads(list(columns.values()))}</tr>'
+    return (
+        '<table class="months strip"><caption><span>z of each window over the benchmark where it is less; blue is'
+        f" above, orange below. {DASH} has no value; what is said of the agent below has the reason.</span></caption>"
+        f"<thead>{head}</thead><tbody>{''.join(body)}</tbody></table>"
+    )
+
+
+def _placed(windows: Sequence[ScoreWindow]) -> dict[tuple[str, str, str], ScoreWindow]:
+    """Return windows by what tells them apart: market and dates, or their number."""
+    return {(w.market, w.first or str(place), w.last): w for place, w in enumerate(windows)}
+
+
+def _definitions() -> str:
+    body = "".join(_defined(metric) for metric in [*SIDE.values(), *BESIDE.values()])
+    table = (
+        '<table class="metrics"><caption class="hidden">Definitions</caption><thead class="hidden"><tr>'
+        '<th scope="col">Number</th><th scope="col" class="help">What it is</th></tr></thead>'
+        f"<tbody>{body}</tbody></table>"
+    )
+    return scroll(table, "What the numbers are")
+
+
+def _defined(metric: Metric, cells: str = "") -> str:
+    return f'<tr><th scope="row">{escape(metric.label)}</th>{cells}<td class="help">{escape(metric.help)}</td></tr>'

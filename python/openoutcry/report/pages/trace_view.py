@@ -1,0 +1,96 @@
+"""What an agent saw, decided and got, bar by bar: records of the inspector.
+
+Texts come from an agent and are shown as text, never as markup.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from openoutcry.report.pages.view_checks import Floats, require_values
+
+__all__ = ["Event", "Fill", "Order", "Step", "Trace"]
+
+
+class Order(NamedTuple):
+    """One order as it was given.
+
+    Attributes:
+        symbol: As the agent wrote it.
+        action: As the agent wrote it, such as `buy`.
+        weight: Target weight, signed fraction of NAV; `None` if none was given.
+        confidence: Stated probability; `None` if none was stated.
+        rationale: Why, in the agent's words.
+    """
+
+    symbol: str
+    action: str
+    weight: float | None
+    confidence: float | None = None
+    rationale: str = ""
+
+
+class Fill(NamedTuple):
+    """One trade: signed shares, and the price paid or received for each."""
+
+    symbol: str
+    shares: float
+    price: float
+
+
+class Event(NamedTuple):
+    """What else happened, by its slug: to which symbol, and why; either may be empty."""
+
+    slug: str
+    symbol: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One decision and what came of it at the next bar.
+
+    Attributes:
+        orders: As given; empty is a hold.
+        reasoning: The agent's words about the whole decision.
+        fault: What the harness saw, such as `timeout`; empty if nothing.
+        fills: Trades at the next bar.
+        events: What else happened there.
+    """
+
+    orders: Sequence[Order] = ()
+    reasoning: str = ""
+    fault: str = ""
+    fills: Sequence[Fill] = ()
+    events: Sequence[Event] = ()
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A run bar by bar, over the dates, NAV and symbols of its `RunView`.
+
+    Attributes:
+        cash: Shape `(n_bars,)`, float64, as shown at each close, in units of the starting NAV.
+        shares: Shape `(n_bars, n_symbols)`, float64, signed, held at each close.
+        closes: Shape `(n_bars, n_symbols)`, float64, last close; NaN for a symbol that is not listed.
+        steps: The decision at each close but the last; fewer if the account ended early.
+    """
+
+    cash: Floats
+    shares: Floats
+    closes: Floats
+    steps: Sequence[Step]
+
+    def check(self, n_bars: int, symbols: Sequence[str]) -> None:
+        """Refuse arrays of other bars or symbols, and more decisions than bars."""
+        n_symbols, known = len(symbols), set(symbols)
+        require_values("trace.cash", self.cash, (n_bars,))
+        require_values("trace.shares", self.shares, (n_bars, n_symbols))
+        require_values("trace.closes", self.closes, (n_bars, n_symbols), gaps=True)
+        if len(self.steps) > n_bars - 1:
+            raise ValueError(f"`trace.steps` must hold at most {n_bars - 1} decisions; received {len(self.steps)}")
+        strangers = (fill.symbol for step in self.steps for fill in step.fills if fill.symbol not in known)
+        if (stranger := next(strangers, None)) is not None:
+            raise ValueError(f"a fill must be of a symbol of the run; received {stranger!r}")

@@ -1,0 +1,154 @@
+"""The result in plain words, no stronger than its standard error allows.
+
+Two Sharpe ratios are compared as if their tracks were independent. Tracks of one market tend to move together, and
+then a paired test can separate what this cannot; `COMPARISON` says so to the reader.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from openoutcry import openoutcry_py as native
+from openoutcry.report.charts.charts import downsampling
+from openoutcry.report.charts.sparklines import Z95
+from openoutcry.report.pages.metric_labels import get
+from openoutcry.report.pages.run_view import BoardRow, RunView
+from openoutcry.report.pages.text_format import PLUS_MINUS, number, percent, shorten
+
+__all__ = [
+    "BAR_OF_SKILL",
+    "COMPARISON",
+    "ONE_TRIAL",
+    "board_verdict",
+    "delay_sentence",
+    "distinct_from_zero",
+    "estimate",
+    "journey",
+    "separable",
+    "sharpe_verdict",
+    "tied_with_first",
+    "versus",
+]
+
+BAR_OF_SKILL = 0.95
+"""Least probability that counts as skill, of the deflated and the probabilistic Sharpe ratio."""
+
+ONE_TRIAL = "This counts a single trial: a run chosen among many must clear a higher bar."
+
+COMPARISON = (
+    "Sharpe ratios are compared by their standard errors at the 95% level, as if the tracks were independent and each"
+    " agent were the only one tried. A paired test may separate agents that trade the same market."
+)
+
+
+def sharpe_verdict(run: RunView | BoardRow) -> str:
+    """Return the headline of a run: its Sharpe ratio, and what may be said of it."""
+    sharpe, error = get(run.metrics, "sharpe"), get(run.metrics, "sharpe_se")
+    if sharpe is None:
+        return f"Sharpe undefined: {run.reasons.get('sharpe', 'no reason was given')}"
+    if "sharpe" in run.caveats:
+        return f"No Sharpe ratio of its own: {run.caveats['sharpe']}"
+    if error is None:
+        return f"Sharpe {number(sharpe)}, without a standard error: luck cannot be ruled out"
+    text = f"Sharpe {number(sharpe)} {PLUS_MINUS} {number(error)}"
+    if not distinct_from_zero(run):
+        return f"{text}: not distinguishable from zero"
+    side = "above" if sharpe > 0 else "below"
+    return f"{text}: {side} zero by {number(abs(sharpe) / error, 1)} standard errors"
+
+
+def journey(run: RunView, benchmark: RunView | None) -> str:
+    """Return what became of the account, and of the benchmark's."""
+    years = (downsampling.seconds(run.dates)[-1] - downsampling.seconds(run.dates)[0]) / (365.25 * 86_400)
+    end, deepest = float(run.nav[-1]), float(native.drawdowns(run.nav).min())
+    span = f"{number(years, 1)} years" if years >= 1.0 else f"{len(run.dates)} bars"
+    text = f"In {span}, 1.00 became {number(end)}"
+    text += f", after a fall of {percent(-deepest)} from its peak at worst." if deepest < 0.0 else "."
+    if benchmark is not None:
+        text += f" With {benchmark.name}, it became {number(float(benchmark.nav[-1]))}."
+    return text
+
+
+def estimate(run: RunView | BoardRow) -> tuple[float | None, float | None]:
+    """Return a Sharpe ratio that can be ranked and its standard error, or `None`."""
+    if "sharpe" in run.caveats:
+        return None, None
+    return get(run.metrics, "sharpe"), get(run.metrics, "sharpe_se")
+
+
+def distinct_from_zero(run: RunView | BoardRow) -> bool:
+    """Return whether a Sharpe ratio differs from zero by more than 95% of chance."""
+    sharpe, error = estimate(run)
+    return sharpe is not None and error is not None and bool(abs(sharpe) > Z95 * error)
+
+
+def versus(run: RunView, benchmark: RunView) -> str:
+    """Return whether the standard errors separate a run from its benchmark."""
+    apart = separable(run, benchmark)
+    name = benchmark.name
+    if apart is None and (run.caveats or benchmark.caveats):
+        return f"There is no Sharpe ratio of it to compare with {name}."
+    if apart is None:
+        return f"Without both standard errors, it cannot be compared with {name}."
+    if apart:
+        ours, theirs = get(run.metrics, "sharpe") or 0.0, get(benchmark.metrics, "sharpe") or 0.0
+        side = "above" if ours > theirs else "below"
+        return f"Its Sharpe ratio is {side} that of {name} by more than their standard errors explain."
+    return f"Its standard error does not separate it from {name}."
+
+
+def separable(first: RunView | BoardRow, second: RunView | BoardRow) -> bool | None:
+    """Return whether two Sharpe ratios differ at the 95% level, `None` if undefined."""
+    (a, se_a), (b, se_b) = estimate(first), estimate(second)
+    if a is None or b is None or se_a is None or se_b is None:
+        return None
+    return bool(abs(a - b) > Z95 * math.hypot(se_a, se_b))
+
+
+def tied_with_first(rows: Sequence[BoardRow]) -> list[bool]:
+    """Return per row whether its standard error fails to separate it from the first."""
+    return [row is rows[0] or separable(rows[0], row) is False for row in rows]
+
+
+def delay_sentence(run: RunView) -> str:
+    """Return what waiting one more bar does to the Sharpe ratio."""
+    now, later = get(run.metrics, "sharpe"), get(run.metrics, "delayed_sharpe")
+    if now is None or later is None:
+        reason = run.reasons.get("delayed_sharpe") or run.reasons.get("sharpe") or "no delayed run was made"
+        return f"The Sharpe ratio one bar later is undefined: {reason}."
+    if "sharpe" in run.caveats:
+        return f"No Sharpe ratio shows what waiting costs: {run.caveats['sharpe']}."
+    change = later - now
+    text = f"Made one bar later, the same decisions have a Sharpe ratio of {number(later)} instead of {number(now)}"
+    if abs(change) < 0.005:
+        return f"{text}: waiting costs nothing that shows."
+    error = get(run.metrics, "sharpe_se")
+    scale = "" if error is None else f" (its standard error is {number(error)})"
+    return f"{text}: waiting {'costs' if change < 0 else 'adds'} {number(abs(change))}{scale}."
+
+
+def board_verdict(rows: Sequence[BoardRow]) -> str:
+    """Return what a ranked table may claim: who is apart from the first, and from 0."""
+    first, others = rows[0], rows[1:]
+    if not others:
+        return f"{sharpe_verdict(first)}."
+    known = [v for v in (separable(first, row) for row in others) if v is not None]
+    if not known:
+        return "The standard errors do not allow a comparison of these agents."
+    apart, tied, name = sum(known), len(known) - sum(known), shorten(first.agent, 60)
+    if apart == 0:
+        claim = f"No agent can be told apart from the first, {name}, by its standard error."
+    elif tied == 0:
+        claim = f"The first, {name}, stands apart from {'the other' if apart == 1 else f'all {apart} others'}."
+    else:
+        claim = f"The first, {name}, is tied with {_count(tied)} and can be told apart from {_count(apart)}."
+    above = sum(distinct_from_zero(row) and (get(row.metrics, "sharpe") or 0.0) > 0.0 for row in rows)
+    if above == 0:
+        return f"{claim} No Sharpe ratio here is distinguishable above zero."
+    ranked = sum(estimate(row)[0] is not None for row in rows)
+    return f"{claim} {above} of {ranked} Sharpe ratios {'is' if above == 1 else 'are'} distinguishable above zero."
+
+
+def _count(n: int) -> str:
+    return "one other" if n == 1 else f"{n} others"

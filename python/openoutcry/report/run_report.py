@@ -1,0 +1,212 @@
+"""Runs as pictures and pages: what `Run.plot` and `Run.report` are made of."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from openoutcry import data
+from openoutcry import openoutcry_py as native
+from openoutcry.agents import buy_and_hold
+from openoutcry.backtest.run import Run, run_backtest
+from openoutcry.data.snapshots import snapshot_files
+from openoutcry.report import Provenance, RunView, render_run
+from openoutcry.report.charts.charts import Line, drawdown_chart, equity_chart, standalone
+from openoutcry.report.run_statistics import calibration_of, rolling_of, skill_of
+from openoutcry.report.run_trace import trace_of
+from openoutcry.scoring.null_agents import fan_label, fan_of
+
+
+@dataclass(frozen=True)
+class Picture:
+    """An SVG picture, shown by notebooks."""
+
+    svg: str
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the picture to an SVG file and return its path.
+
+        Raises:
+            ValueError: the path does not end in `.svg`, the one format there is.
+        """
+        target = Path(path)
+        if target.suffix.lower() != ".svg":
+            raise ValueError(f"a path that ends in `.svg` is required; received {os.fspath(path)!r}")
+        target.write_text(self.svg, encoding="utf-8")
+        return target
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+
+def picture_of(run: Run) -> Picture:
+    """Return NAV and drawdown of a run beside buy-and-hold."""
+    held = benchmark_of(run)
+    lines = [Line(held.name, held.dates, held.nav, "benchmark"), Line(run.name, run.dates, run.nav)]
+    return Picture(standalone(equity_chart(lines), drawdown_chart(lines), title=f"{run.name} on {run.dataset.name}"))
+
+
+def benchmark_of(run: Run) -> Run:
+    """Return buy-and-hold on the market, window and rules of a run."""
+    window = (run.window.start, run.window.end)
+    return run_backtest(
+        run.dataset, buy_and_hold(), window, run.cost_model, run.limits, run.seed, lookback=run.lookback
+    )
+
+
+def view_of(run: Run) -> RunView:
+    """Return what a report shows of a run."""
+    late = run.delayed()
+    return RunView(
+        name=run.name,
+        dataset=run.dataset.name,
+        window=f"{run.dates[0]} .. {run.dates[-1]}",
+        dates=run.dates,
+        nav=run.nav,
+        symbols=run.dataset.symbols,
+        weights=run.weights,
+        costs=run.costs,
+        delayed_nav=late.nav,
+        metrics=run.metrics | {"delayed_sharpe": late.metrics["sharpe"]},
+        reasons=run.undefined | _delayed(late.undefined),
+        periods_per_year=run.dataset.periods_per_year,
+        caveats=run.caveats | _delayed(late.caveats),
+        events=_events(run),
+        ending=run.ending,
+        gains=run.gains,
+        gross=native.gross_exposure(run.weights),
+        net=native.net_exposure(run.weights),
+    )
+
+
+def full_view_of(run: Run, n_trials: int = 1) -> RunView:
+    """Return what the page of a single run shows: all of `view_of`, and its evidence.
+
+    Decisions and stated confidence are of the record, of a run that was captured.
+    """
+    trace = None
+    if run._record is not None:
+        trace = trace_of(run, run.record.decisions[0], run.record.faults[0])
+    return replace(
+        view_of(run),
+        fan=fan_of(run),
+        fan_label=fan_label(),
+        rolling=rolling_of(run),
+        skill=skill_of(run, n_trials),
+        calibration=None if trace is None else calibration_of(trace, run.dataset.symbols),
+        trace=trace,
+    )
+
+
+def _delayed(notes: dict[str, str]) -> dict[str, str]:
+    return {"delayed_sharpe": notes["sharpe"]} if "sharpe" in notes else {}
+
+
+def _events(run: Run) -> dict[str, dict[str, int]]:
+    counts = {"filled": {"": run.event_counts["filled"]}}
+    for event in run.events:
+        by_reason = counts.setdefault(event["slug"], {})
+        reason = event.get("reason", "")
+        by_reason[reason] = by_reason.get(reason, 0) + 1
+    return counts
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a page and its run come from.
+
+    Attributes:
+        command: What made the page; empty for a program.
+        record: File that holds the record of the run; None for none.
+        source: What `openoutcry replay --data` finds the market by; empty for the name of a bundled one.
+        digest: Digest of the record in that file; empty where it is that of the run's own.
+    """
+
+    command: str = ""
+    record: str | os.PathLike[str] | None = None
+    source: str = ""
+    digest: str = ""
+
+
+def provenance_of(run: Run, origin: Origin | None = None) -> Provenance:
+    """Return what anyone needs to repeat a run, and to verify it if it has a record."""
+    origin = origin or Origin()
+    entries = [("agent", run.name), *conditions_of(run), *versions(origin.command)]
+    if run._record is None:
+        return Provenance(entries)
+    return Provenance(entries, verify=_replay_command(run, origin), digest=origin.digest or run.record.digest or "")
+
+
+def _replay_command(run: Run, origin: Origin) -> str:
+    """Return the command that verifies the record of a run.
+
+    Empty where nothing is known to name its file or its market.
+    """
+    if origin.record is None or not (source := origin.source or _bundled_as(run)):
+        return ""
+    words = ["openoutcry", "replay", os.fspath(origin.record), "--data", source]
+    is_table = source.partition(":")[0] not in data.names() and Path(source).suffix not in snapshot_files.SUFFIXES
+    if is_table and run.dataset.periods_per_year != 252.0:
+        words += ["--periods-per-year", f"{run.dataset.periods_per_year!r}"]
+    return shlex.join(words)
+
+
+def _bundled_as(run: Run) -> str:
+    """Return what the command line calls the market of a run.
+
+    It is empty if it is not bundled."""
+    name = run.dataset.name
+    if name not in data.names():
+        return ""
+    markets = {name: None, f"{name}:all": "all", f"{name}:{','.join(run.dataset.symbols)}": run.dataset.symbols}
+    same = (told for told, universe in markets.items() if data.load(name, universe) == run.dataset)
+    return next(same, "")
+
+
+def conditions_of(run: Run) -> list[tuple[str, str]]:
+    """Return what a run was made on and under, whatever its agent."""
+    return [
+        ("dataset", f"{run.dataset.name}, {run.dataset.n_bars} bars x {run.dataset.n_symbols} symbols"),
+        ("dataset fingerprint", run.dataset.fingerprint),
+        ("window", window_of(run)),
+        ("costs", repr(run.cost_model)),
+        ("limits", repr(run.limits)),
+        ("lookback", f"{run.lookback} bars"),
+        ("seed", str(run.seed)),
+    ]
+
+
+def window_of(run: Run) -> str:
+    """Return the bars of a run and their dates."""
+    return f"bars {run.window.start}:{run.window.end}, {run.dates[0]} .. {run.dates[-1]}"
+
+
+def versions(command: str = "") -> list[tuple[str, str]]:
+    """Return the versions that made a page, and the command that did, if one is given."""
+    import openoutcry
+
+    entries = [("openoutcry", openoutcry.__version__), ("contract", native.CONTRACT_VERSION)]
+    return [*entries, ("command", command)] if command else entries
+
+
+def notices_of(run: Run) -> list[str]:
+    """Return what a reader of a run must know of its market."""
+    if run.dataset.risk_free is not None:
+        return list(run.dataset.notices)
+    return [*run.dataset.notices, "no risk-free rate is known: Sharpe ratios are of raw returns"]
+
+
+def write_run_report(run: Run, path: str | os.PathLike[str], n_trials: int = 1, origin: Origin | None = None) -> str:
+    """Write the report of a run to one HTML file and return its path."""
+    Path(path).write_text(page_maker(run, n_trials, origin)(), encoding="utf-8")
+    return os.fspath(path)
+
+
+def page_maker(run: Run, n_trials: int = 1, origin: Origin | None = None) -> Callable[..., str]:
+    """Return what makes the report of a run, with or without a `proof`."""
+    benchmark = view_of(benchmark_of(run))
+    return partial(render_run, full_view_of(run, n_trials), benchmark, notices_of(run), provenance_of(run, origin))

@@ -1,0 +1,113 @@
+"""A run bar by bar, joined with what its agent wrote, for the report's inspector."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from openoutcry.backtest.run import Run
+from openoutcry.errors import refusal
+from openoutcry.report.pages.trace_view import Event, Fill, Order, Step, Trace
+
+__all__ = ["trace_of"]
+
+_MALFORMED = "malformed"
+
+
+def trace_of(run: Run, decisions: Sequence[str], faults: Mapping[int, str] | None = None) -> Trace:
+    """Return what was seen, decided and filled at each bar of a run.
+
+    Args:
+        run: The run, from which everything but the agent's words is taken.
+        decisions: The text of each decision, as the agent gave it; fewer than the bars where the account ended.
+        faults: Decision to the slug of what the harness saw there, such as `timeout`.
+
+    Raises:
+        OpenOutcryError: there are more decisions than the run has.
+    """
+    n_bars, start = len(run.dates), _start(run)
+    if len(decisions) > n_bars - 1:
+        raise refusal("shape_mismatch", f"at most {n_bars - 1} decisions are required; received {len(decisions)}")
+    marks = _marks(run)[start : start + n_bars]
+    held = run.weights * run.nav[:, None]
+    shares = np.divide(held, marks, out=np.zeros_like(held), where=np.isfinite(marks) & (held != 0.0))
+    fills = _by_decision(_fills(run))
+    events = _by_decision((event["decision"], _event(event)) for event in run.events if event["slug"] != "filled")
+    steps = []
+    for place, text in enumerate(decisions):
+        orders, reasoning, is_readable = _read(text)
+        fault = (faults or {}).get(place, "" if is_readable else _MALFORMED)
+        steps.append(Step(orders, reasoning, fault, fills.get(place, ()), events.get(place, ())))
+    return Trace(run.nav - held.sum(axis=1), shares, marks, steps)
+
+
+def _start(run: Run) -> int:
+    return run.dataset.dates.index(run.dates[0])
+
+
+def _marks(run: Run) -> npt.NDArray[np.float64]:
+    """Return each symbol's last real close, on the share basis of its bar.
+
+    NaN before it is listed and once it has settled.
+    """
+    data = run.dataset
+    marks: npt.NDArray[np.float64] = data.close.copy()
+    splits, settled = data.splits, data.delistings
+    for t in range(1, len(marks)):
+        carried = marks[t - 1] if splits is None else marks[t - 1] / splits[t]
+        marks[t] = np.where(np.isfinite(marks[t]), marks[t], carried)
+        if settled is not None:
+            marks[t, np.isfinite(settled[: t + 1]).any(axis=0)] = np.nan
+    return marks
+
+
+def _fills(run: Run) -> list[tuple[int, Fill]]:
+    columns = (run.trades[name].tolist() for name in ("bar", "symbol", "shares", "price"))
+    first = _start(run) + 1
+    return [(bar - first, Fill(symbol, shares, price)) for bar, symbol, shares, price in zip(*columns, strict=True)]
+
+
+def _by_decision(pairs: Any) -> dict[int, list[Any]]:
+    grouped: dict[int, list[Any]] = {}
+    for place, each in pairs:
+        grouped.setdefault(place, []).append(each)
+    return grouped
+
+
+def _event(event: Mapping[str, Any]) -> Event:
+    return Event(event["slug"], event.get("symbol", ""), event.get("reason", ""))
+
+
+def _read(text: str) -> tuple[list[Order], str, bool]:
+    """Return the orders and words of a decision, and whether it reads as one.
+
+    Text that does not is returned as the words.
+    """
+    try:
+        decision = json.loads(text)
+        orders = [_order(each) for each in decision["orders"]]
+        reasoning = decision.get("reasoning", "")
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return [], text, False
+    return orders, reasoning if isinstance(reasoning, str) else "", True
+
+
+def _order(order: Mapping[str, Any]) -> Order:
+    weight, confidence = _number(order["target_weight"]), _number(order.get("confidence"))
+    return Order(str(order["symbol"]), str(order["action"]), weight, confidence, str(order.get("rationale", "")))
+
+
+def _number(value: Any) -> float | None:
+    if type(value) is float and math.isfinite(value):
+        return value
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    try:
+        number = float(value) if is_number else math.nan
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
