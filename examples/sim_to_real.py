@@ -50,7 +50,7 @@ from rich.progress import Progress
 from train_es import evolve
 
 import openoutcry as oo
-from openoutcry.realism import panel_of
+from openoutcry.audits.realism import panel_of
 from openoutcry.report.charts.charts import standalone
 from openoutcry.report.charts.svg import place
 from openoutcry.scenarios.scenario import Scenario

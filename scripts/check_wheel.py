@@ -29,7 +29,7 @@ NEEDED = (
     "openoutcry/arena/pages/templates/registry.html",
     "openoutcry/arena/snapshots/theaters.json",
     "openoutcry/arena/sources/plan.json",
-    "openoutcry/realism/bands.json",
+    "openoutcry/audits/realism/bands.json",
     "openoutcry/report/pages/inspector.js",
     "openoutcry/report/pages/proof.css",
     "openoutcry/report/pages/proof.js",

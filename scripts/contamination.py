@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 import openoutcry as oo
-from openoutcry.contamination import Design, Verdict, check, spread
-from openoutcry.contamination.planted import (
+from openoutcry.audits.contamination import Design, Verdict, check, spread
+from openoutcry.audits.contamination.planted_agents import (
     CLEAN,
     MEMORIES,
     Cautious,

@@ -28,8 +28,8 @@ import numpy as np
 import numpy.typing as npt
 
 from openoutcry import Dataset, data
-from openoutcry.realism.facts import FACTS, autocorrelation, facts_of
-from openoutcry.realism.panel import Panel, panel_of
+from openoutcry.audits.realism.market_panel import Panel, panel_of
+from openoutcry.audits.realism.stylized_facts import FACTS, autocorrelation, facts_of
 
 Table = npt.NDArray[np.float64]
 

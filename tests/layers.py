@@ -155,7 +155,7 @@ LAYERS = {
         {"aiohttp", "pydantic", "verifiers"},
     ),
     "verifiers_door": Layer(("openoutcry.verifiers_env",), set(), set(), frozenset({"verifiers"}), by_name=True),
-    "reidentify": Layer(("openoutcry.reidentify",), {*CORE, "reidentify"}, {"numpy"}),
+    "reidentify": Layer(("openoutcry.audits.reidentification",), {*CORE, "reidentify"}, {"numpy"}),
     "sb3": Layer(("openoutcry.sb3",), {"errors"}, {"gymnasium", "numpy", "stable_baselines3"}),
     "puffer": Layer(("openoutcry.puffer",), {"vector"}, {"gymnasium", "numpy", "pufferlib"}),
     "testing": Layer(
@@ -168,7 +168,7 @@ LAYERS = {
         frozenset({"root"}),
     ),
     "leakcheck": Layer(
-        ("openoutcry.leakcheck", "openoutcry.leakcheck.*"),
+        ("openoutcry.audits.leakcheck", "openoutcry.audits.leakcheck.*"),
         {*CORE, "frames", "leakcheck", "report"},
         {"numpy"},
         libraries_later=frozenset({"gymnasium", "pandas", "polars"}),
@@ -184,7 +184,9 @@ LAYERS = {
         ("openoutcry.score_benchmarks",), {"board", "field", "skill"}, {"numpy"}, libraries_later=frozenset({"arch"})
     ),
     "score_attacks": Layer(
-        ("openoutcry.score_attacks", "openoutcry.score_attacks.*"), {*CORE, "score_attacks", "skill"}, {"numpy"}
+        ("openoutcry.audits.score_attacks", "openoutcry.audits.score_attacks.*"),
+        {*CORE, "score_attacks", "skill"},
+        {"numpy"},
     ),
     # Its scripts run without the package, in processes of their own.
     "jail": Layer(
@@ -195,13 +197,18 @@ LAYERS = {
         by_name=True,
     ),
     "realism": Layer(
-        ("openoutcry.realism", "openoutcry.realism.*"), {*CORE, "realism", "sweep"}, {"numpy"}, by_name=True
+        ("openoutcry.audits.realism", "openoutcry.audits.realism.*"),
+        {*CORE, "realism", "sweep"},
+        {"numpy"},
+        by_name=True,
     ),
     "martingale": Layer(
-        ("openoutcry.martingale", "openoutcry.martingale.*"), {*CORE, "martingale", "realism", "vector"}, {"numpy"}
+        ("openoutcry.audits.martingale", "openoutcry.audits.martingale.*"),
+        {*CORE, "martingale", "realism", "vector"},
+        {"numpy"},
     ),
     "contamination": Layer(
-        ("openoutcry.contamination", "openoutcry.contamination.*"),
+        ("openoutcry.audits.contamination", "openoutcry.audits.contamination.*"),
         {*CORE, "contamination", "field", "harness", "report"},
         {"numpy"},
     ),

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from support import count
 
 import openoutcry as oo
-from openoutcry.contamination import Design, Verdict, check, spread
-from openoutcry.contamination.arms import Place, jobs_of
-from openoutcry.contamination.paired import MIN_BARS, SAME, difference_of
-from openoutcry.contamination.planted import Memoriser
-from openoutcry.contamination.twins import reordered, twin
-from openoutcry.contamination.verdict import adjusted
+from openoutcry.audits.contamination import Design, Verdict, check, spread
+from openoutcry.audits.contamination.arms import Place, jobs_of
+from openoutcry.audits.contamination.findings import adjusted
+from openoutcry.audits.contamination.paired_differences import MIN_BARS, SAME, difference_of
+from openoutcry.audits.contamination.permuted_twins import reordered, twin
+from openoutcry.audits.contamination.planted_agents import Memoriser
 from openoutcry.harness import AgentError, Launcher, Session
 from openoutcry.scenarios.scenario import Scenario, ScenarioSpec
 from openoutcry.scoring import multiple_testing

@@ -21,7 +21,7 @@ COMMAND = Path(sys.executable).with_name("openoutcry")
 SMALL = ["--windows", "1", "--bars", "64", "--repeats", "1", "--twins", "2", "--seed", "0"]
 AGENT = """
 from openoutcry import data
-from openoutcry.contamination.planted import Memoriser
+from openoutcry.audits.contamination.planted_agents import Memoriser
 
 decide = Memoriser(data.load("ecb-fx").head(200), 1.0)
 """

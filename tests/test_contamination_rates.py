@@ -17,8 +17,8 @@ import pytest
 from support import count
 
 import openoutcry as oo
-from openoutcry.contamination import Design, Verdict, check, spread
-from openoutcry.contamination.planted import CLEAN
+from openoutcry.audits.contamination import Design, Verdict, check, spread
+from openoutcry.audits.contamination.planted_agents import CLEAN
 from openoutcry.scenarios.scenario import Scenario, ScenarioSpec
 
 pytestmark = pytest.mark.once

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from support import count
 
 import openoutcry as oo
+from openoutcry.audits.leakcheck import Report, assert_no_lookahead, check, market_frames
+from openoutcry.audits.leakcheck.cut_points import cuts_of
 from openoutcry.gym import OpenOutcryEnv
-from openoutcry.leakcheck import Report, assert_no_lookahead, check, market
-from openoutcry.leakcheck.cuts import cuts_of
 
 pytestmark = pytest.mark.once
 
@@ -23,7 +23,7 @@ N_BARS = 300
 
 
 def frame_of(kind: str = "pipeline", library: str = "pandas", n_bars: int = N_BARS) -> Any:
-    return market.synthetic(kind, library, n_bars)
+    return market_frames.synthetic(kind, library, n_bars)
 
 
 def found(report: Report) -> dict[str, tuple[int, int]]:

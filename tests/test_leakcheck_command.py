@@ -16,8 +16,8 @@ import leak_targets as targets
 import numpy as np
 import pytest
 
-from openoutcry.leakcheck import check, market
-from openoutcry.leakcheck.picture import picture_of
+from openoutcry.audits.leakcheck import check, market_frames
+from openoutcry.audits.leakcheck.leak_chart import picture_of
 
 pytestmark = pytest.mark.once
 
@@ -176,7 +176,7 @@ def test_a_module_that_cannot_be_imported_is_exit_code_2_with_its_traceback(tmp_
 
 
 def test_files_and_bundled_markets_are_data(tmp_path: Path) -> None:
-    frame = market.synthetic("pipeline", "pandas", 90)
+    frame = market_frames.synthetic("pipeline", "pandas", 90)
     frame.to_csv(tmp_path / "prices.csv")
     frame.to_parquet(tmp_path / "prices.parquet")
     for source in (str(tmp_path / "prices.csv"), str(tmp_path / "prices.parquet"), "us-treasury:UST2Y"):
@@ -200,7 +200,7 @@ def test_a_picture_has_a_chart_for_each_leak(tmp_path: Path) -> None:
 @pytest.mark.parametrize("library", ["pandas", "numpy"])
 def test_a_picture_shows_values_before_the_cut_that_another_future_changes(library: str) -> None:
     target = targets.centred if library == "pandas" else lambda table: np_centred(table["close"])
-    frame = market.synthetic("pipeline", library, 120)
+    frame = market_frames.synthetic("pipeline", library, 120)
     svg = picture_of(check(target, frame, kind="pipeline"))
     ET.fromstring(svg)
     assert "looks 5 bars ahead" in svg

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from openoutcry.leakcheck import Report, check, market
-from openoutcry.leakcheck.picture import picture_of
+from openoutcry.audits.leakcheck import Report, check, market_frames
+from openoutcry.audits.leakcheck.leak_chart import picture_of
 
 pytestmark = pytest.mark.once
 
@@ -24,7 +24,7 @@ class Side(Enum):
 
 
 def frame_of(n_bars: int = N_BARS) -> pd.DataFrame:
-    frame: pd.DataFrame = market.synthetic("env", "pandas", n_bars)
+    frame: pd.DataFrame = market_frames.synthetic("env", "pandas", n_bars)
     return frame
 
 

@@ -9,13 +9,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from openoutcry.leakcheck import Report, assert_no_lookahead, check, market
+from openoutcry.audits.leakcheck import Report, assert_no_lookahead, check, market_frames
 
 pytestmark = pytest.mark.once
 
 
 def frame_of() -> pd.DataFrame:
-    frame: pd.DataFrame = market.synthetic("pipeline", "pandas", 200)
+    frame: pd.DataFrame = market_frames.synthetic("pipeline", "pandas", 200)
     return frame
 
 
@@ -38,7 +38,7 @@ def by_symbol(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def test_on_data_that_miss_values_a_spread_of_nan_tells_of_them_and_is_a_leak() -> None:
-    frame = market.synthetic("pipeline", "pandas", 120, 3)
+    frame = market_frames.synthetic("pipeline", "pandas", 120, 3)
     assert check(by_symbol, frame).unsure == ("average",)
     frame.loc[(frame["symbol"] == "S001") & (np.arange(len(frame)) > 200), "close"] = np.nan
     report = check(by_symbol, frame)
@@ -140,7 +140,7 @@ def test_nothing_is_excused_where_no_other_future_could_be_tried() -> None:
 
 
 def test_columns_of_polars_arrays_and_environments_are_unsure_too() -> None:
-    table = market.synthetic("pipeline", "numpy", 120)
+    table = market_frames.synthetic("pipeline", "numpy", 120)
     assert check(lambda each: targets._fft_average(each["close"]), table, kind="pipeline").unsure == ("[0]",)
 
     def make(frame: pd.DataFrame) -> targets.Market:

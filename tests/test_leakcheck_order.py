@@ -11,13 +11,13 @@ import polars as pl
 import pytest
 from gymnasium import spaces
 
-from openoutcry.leakcheck import Report, assert_no_lookahead, check, market
+from openoutcry.audits.leakcheck import Report, assert_no_lookahead, check, market_frames
 
 pytestmark = pytest.mark.once
 
 
 def frame_of(n_bars: int = 160, n_symbols: int = 1) -> pd.DataFrame:
-    frame: pd.DataFrame = market.synthetic("pipeline", "pandas", n_bars, n_symbols)
+    frame: pd.DataFrame = market_frames.synthetic("pipeline", "pandas", n_bars, n_symbols)
     return frame
 
 
@@ -68,7 +68,7 @@ def by_threads(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def test_rows_that_threads_put_in_any_order_are_no_leak() -> None:
-    assert_no_lookahead(by_threads, market.synthetic("pipeline", "polars", 160), kind="pipeline")
+    assert_no_lookahead(by_threads, market_frames.synthetic("pipeline", "polars", 160), kind="pipeline")
 
 
 @pytest.mark.parametrize("target", [by_day, shorter_types, lambda f: f.sort_values("close")])
@@ -136,7 +136,9 @@ class BackFilled(targets.Market):
 
 @pytest.mark.parametrize(("make", "column"), [(Hints, "info.hint"), (BackFilled, "observation")])
 def test_an_environment_is_cut_at_its_first_observation(make: Any, column: str) -> None:
-    report = check(lambda each: make(each, window=40), market.synthetic("env", "pandas", 100), kind="env", n_cuts=12)
+    report = check(
+        lambda each: make(each, window=40), market_frames.synthetic("env", "pandas", 100), kind="env", n_cuts=12
+    )
     assert report.clock is not None
     assert report.clock.start == 40
     assert found(report) == {column: 40}
@@ -168,7 +170,7 @@ SHOWN = {
 def test_how_a_value_is_shown_is_compared(name: str) -> None:
     one, two, column = SHOWN[name]
     make = type("Made", (Shown,), {"one": one, "two": two})
-    report = check(make, market.synthetic("env", "pandas", 60), kind="env", n_cuts=10)
+    report = check(make, market_frames.synthetic("env", "pandas", 60), kind="env", n_cuts=10)
     assert found(report) == {column: 6}
     assert report.unread == ()
 
@@ -185,7 +187,7 @@ def test_the_order_of_keys_and_the_spaces_are_compared() -> None:
             self.observation_space = spaces.Box(self.prices.min(), self.prices.max(), (5,), np.float64)
             self.action_space = spaces.Discrete(3 if self.prices[-1] > self.prices[0] else 4)
 
-    frame = market.synthetic("env", "pandas", 60)
+    frame = market_frames.synthetic("env", "pandas", 60)
     report = check(type("Made", (Ordered,), {"one": True}), frame, kind="env", n_cuts=10)
     assert found(report) == {"info (layout)": 6}
     leaks = found(check(Bounded, frame, kind="env", n_cuts=10))
@@ -202,7 +204,7 @@ def test_a_start_that_the_length_of_the_data_chooses_is_nothing_to_compare_with(
     class Knows(Anywhere):
         ahead = 1
 
-    frame = market.synthetic("env", "pandas", 90)
+    frame = market_frames.synthetic("env", "pandas", 90)
     report = check(Anywhere, frame, kind="env", n_cuts=6)
     assert (report.leaks, report.untried) == ((), ("truncation",))
     assert_no_lookahead(Anywhere, frame, kind="env", n_cuts=6, without=["truncation"])
@@ -226,7 +228,7 @@ def test_what_an_agent_says_is_compared_unless_it_says_other_words_each_time() -
     says = lambda order, later: {"orders": [order], "reasoning": "up" if later else "down"}  # noqa: E731
     sure = lambda order, later: {"orders": [{**order, "confidence": 0.9 if later else 0.1}]}  # noqa: E731
     other = lambda order, _: {"orders": [order], "reasoning": f"{next(words)}"}  # noqa: E731
-    frame = market.synthetic("agent", "pandas", 40)
+    frame = market_frames.synthetic("agent", "pandas", 40)
 
     def checked(told: Any) -> Report:
         return check(lambda each: make(each, told), frame, kind="agent", n_cuts=6)

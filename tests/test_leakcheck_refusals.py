@@ -18,9 +18,9 @@ import polars as pl
 import pytest
 
 import openoutcry as oo
+from openoutcry.audits.leakcheck import assert_no_lookahead, check
+from openoutcry.audits.leakcheck.perturbation import KINDS
 from openoutcry.cli.watch import Progress
-from openoutcry.leakcheck import assert_no_lookahead, check
-from openoutcry.leakcheck.perturb import KINDS
 
 pytestmark = pytest.mark.once
 

@@ -13,12 +13,12 @@ from support import count, dates_of
 from typer.testing import CliRunner
 
 import openoutcry as oo
+from openoutcry.audits.martingale import SETTINGS, Hunt, Market, Setting, check, market_of, p_values
+from openoutcry.audits.martingale.account_simulation import play
+from openoutcry.audits.martingale.evolution_strategy import GOALS, acting, trained
+from openoutcry.audits.martingale.martingale_markets import KINDS, WARM_UP
+from openoutcry.audits.martingale.rule_bots import BOTS, deciding, weights_of
 from openoutcry.cli import app
-from openoutcry.martingale import SETTINGS, Hunt, Market, Setting, check, market_of, p_values
-from openoutcry.martingale.bots import BOTS, deciding, weights_of
-from openoutcry.martingale.floor import play
-from openoutcry.martingale.hunter import GOALS, acting, trained
-from openoutcry.martingale.markets import KINDS, WARM_UP
 from openoutcry.scenarios.scenario import Scenario, ScenarioSpec
 
 pytestmark = pytest.mark.once

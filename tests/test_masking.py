@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from support import accepted, count, dataset_of, dates_of
 
 import openoutcry as oo
-from openoutcry import reidentify
+from openoutcry.audits import reidentification
 from openoutcry.data import masking
 from openoutcry.data.masking import LEVELS
 
@@ -196,8 +196,8 @@ N_WINDOWS = count(200, 40)
 
 
 @pytest.fixture(scope="module")
-def measured() -> dict[tuple[str, str, int], reidentify.Rate]:
-    found = reidentify.rates(oo.data.load("ecb-fx"), (20, 250), n_windows=N_WINDOWS)
+def measured() -> dict[tuple[str, str, int], reidentification.Rate]:
+    found = reidentification.rates(oo.data.load("ecb-fx"), (20, 250), n_windows=N_WINDOWS)
     return {(rate.level, rate.attacker, rate.n_bars): rate for rate in found}
 
 
@@ -244,10 +244,10 @@ def test_no_disguise_hides_from_whoever_compares_returns(measured: Any, level: s
 def test_no_disguise_hides_a_rounded_price_from_whoever_computes_its_unit(measured: Any, level: str) -> None:
     rate = measured[level, "rounding", 20]
     assert min(rate.symbol, rate.date) > 0.7
-    cents = reidentify.rates(oo.Dataset.synthetic(5, 500, 3), [20], [level], 20)
+    cents = reidentification.rates(oo.Dataset.synthetic(5, 500, 3), [20], [level], 20)
     assert {(rate.symbol, rate.date) for rate in cents if rate.attacker == "rounding"} == {(1.0, 1.0)}
     # An index is rounded to nothing.
-    whole = reidentify.rates(oo.data.load("us-treasury"), [20], [level], 20)
+    whole = reidentification.rates(oo.data.load("us-treasury"), [20], [level], 20)
     assert [rate.symbol for rate in whole if rate.attacker == "rounding"] == [pytest.approx(1 / 6)]
 
 
@@ -255,18 +255,18 @@ def test_windows_that_cannot_be_drawn_are_refused() -> None:
     market = everything()
     for lengths, wrong in (((1,), "received 1; hint"), ((41,), "`lengths` must be of 2 bars to the 40 of the market")):
         with pytest.raises(oo.OpenOutcryError, match=wrong):
-            reidentify.rates(market, lengths, n_windows=1)
+            reidentification.rates(market, lengths, n_windows=1)
     with pytest.raises(oo.OpenOutcryError, match="`n_windows`"):
-        reidentify.rates(market, (5,), n_windows=0)
+        reidentification.rates(market, (5,), n_windows=0)
     close = np.where(np.arange(40) % 2, np.nan, 1.0).reshape(-1, 1)
     with pytest.raises(oo.OpenOutcryError, match="3 closes in a row"):
-        reidentify.rates(oo.Dataset.from_arrays(dates_of(40), ["A"], close), (3,), n_windows=1)
+        reidentification.rates(oo.Dataset.from_arrays(dates_of(40), ["A"], close), (3,), n_windows=1)
 
 
 def test_the_command_prints_the_rates() -> None:
     words = ["data", "reidentify", "us-treasury", "--level", "full", "--length", "20", "--windows", "5"]
     done = typed(*words, "--json")
-    expected = reidentify.rates(oo.data.load("us-treasury"), [20], ["full"], 5)
+    expected = reidentification.rates(oo.data.load("us-treasury"), [20], ["full"], 5)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == [rate.to_dict() for rate in expected]
     table = typed(*words).stdout

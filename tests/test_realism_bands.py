@@ -12,8 +12,8 @@ import pytest
 from support import count
 
 import openoutcry as oo
-from openoutcry.realism import panel_of
-from openoutcry.realism.bands import bands_of, document
+from openoutcry.audits.realism import panel_of
+from openoutcry.audits.realism.reference_bands import bands_of, document
 
 pytestmark = pytest.mark.once
 

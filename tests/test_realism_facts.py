@@ -13,9 +13,9 @@ from scipy import stats
 from support import dates_of
 
 import openoutcry as oo
-from openoutcry.realism import FACTS, facts_of, panel_of
-from openoutcry.realism import facts as of
-from openoutcry.realism.panel import MIN_RETURNS, Panel
+from openoutcry.audits.realism import FACTS, facts_of, panel_of
+from openoutcry.audits.realism import stylized_facts as of
+from openoutcry.audits.realism.market_panel import MIN_RETURNS, Panel
 
 pytestmark = pytest.mark.once
 

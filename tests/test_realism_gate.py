@@ -14,12 +14,12 @@ from support import dates_of
 from typer.testing import CliRunner
 
 import openoutcry as oo
+from openoutcry.audits.realism import FACTS, RULES, Fact, FactRow, check
+from openoutcry.audits.realism.realism_gate import MANY_SEEDS, judged_facts, judged_rules
+from openoutcry.audits.realism.reference_bands import Band, bands_of, document, levels, tiers
+from openoutcry.audits.realism.rule_alpha import Alphas
+from openoutcry.audits.realism.significance_tests import share_below
 from openoutcry.cli import app
-from openoutcry.realism import FACTS, RULES, Fact, FactRow, check
-from openoutcry.realism.alpha import Alphas
-from openoutcry.realism.bands import Band, bands_of, document, levels, tiers
-from openoutcry.realism.gate import MANY_SEEDS, judged_facts, judged_rules
-from openoutcry.realism.means import share_below
 
 pytestmark = pytest.mark.once
 

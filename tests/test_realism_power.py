@@ -10,10 +10,10 @@ import pytest
 from scipy.stats import binom
 from support import count
 
-from openoutcry.realism import FACTS, RULES
-from openoutcry.realism.alpha import Alphas
-from openoutcry.realism.gate import LEVEL, MANY_SEEDS, SHARE, judged_rules
-from openoutcry.realism.means import share_below
+from openoutcry.audits.realism import FACTS, RULES
+from openoutcry.audits.realism.realism_gate import LEVEL, MANY_SEEDS, SHARE, judged_rules
+from openoutcry.audits.realism.rule_alpha import Alphas
+from openoutcry.audits.realism.significance_tests import share_below
 
 pytestmark = pytest.mark.once
 

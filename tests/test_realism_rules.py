@@ -12,10 +12,10 @@ from scipy import stats
 from support import count, dataset_of, dates_of
 
 import openoutcry as oo
-from openoutcry.realism import RULES, Rule, signals
-from openoutcry.realism.alpha import alpha_sharpe, alphas_of, before_costs, held_equally, martingale
-from openoutcry.realism.means import equivalence, excess, holm
-from openoutcry.realism.rules import days_of, index_of
+from openoutcry.audits.realism import RULES, Rule, rule_signals
+from openoutcry.audits.realism.rule_alpha import alpha_sharpe, alphas_of, before_costs, held_equally, martingale
+from openoutcry.audits.realism.significance_tests import equivalence, excess, holm
+from openoutcry.audits.realism.trading_rules import days_of, index_of
 
 pytestmark = pytest.mark.once
 
@@ -48,7 +48,7 @@ def test_a_rule_sees_no_future(rule: Rule) -> None:
 
 def test_a_rule_that_peeks_is_found() -> None:
     def peek(closes: Array, dates: NDArray[np.datetime64]) -> Array:
-        return signals.spread((np.roll(closes, -1, axis=0) > closes).astype(float), closes)
+        return rule_signals.spread((np.roll(closes, -1, axis=0) > closes).astype(float), closes)
 
     with pytest.raises(AssertionError):
         test_a_rule_sees_no_future(Rule("peek", "none", peek))
@@ -74,17 +74,17 @@ def test_signals_are_those_of_loops(seed: int, bars: int) -> None:
     closes = walk(seed, 60)[:, :1]
     for t in range(bars - 1, 60):
         window = closes[t - bars + 1 : t + 1, 0]
-        assert signals.highest(closes, bars)[t, 0] == window.max()
-        assert signals.lowest(closes, bars)[t, 0] == window.min()
-        assert signals.mean(closes, bars)[t, 0] == pytest.approx(window.mean(), rel=1e-12)
-        assert signals.deviation(closes, bars)[t, 0] == pytest.approx(window.std(), rel=1e-9, abs=1e-12)
-    assert np.isnan(signals.highest(closes, bars)[: bars - 1]).all()
+        assert rule_signals.highest(closes, bars)[t, 0] == window.max()
+        assert rule_signals.lowest(closes, bars)[t, 0] == window.min()
+        assert rule_signals.mean(closes, bars)[t, 0] == pytest.approx(window.mean(), rel=1e-12)
+        assert rule_signals.deviation(closes, bars)[t, 0] == pytest.approx(window.std(), rel=1e-9, abs=1e-12)
+    assert np.isnan(rule_signals.highest(closes, bars)[: bars - 1]).all()
 
 
 def test_ranks_run_from_minus_one_to_one_over_what_is_known() -> None:
     table = np.array([[3.0, np.nan, 1.0, 2.0], [np.nan, np.nan, np.nan, 5.0]])
     expected = [[1.0, np.nan, -1.0, 0.0], [np.nan, np.nan, np.nan, -1.0]]
-    np.testing.assert_array_equal(signals.ranked(table), expected)
+    np.testing.assert_array_equal(rule_signals.ranked(table), expected)
 
 
 @pytest.mark.parametrize("seed", range(count(200, 40)))

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from support import count
 
-from openoutcry.realism import check
-from openoutcry.realism.bands import bands_of
-from openoutcry.realism.facts import facts_of
-from openoutcry.realism.gate import judged_facts
-from openoutcry.realism.panel import panel_of
-from openoutcry.realism.source import panels_of
+from openoutcry.audits.realism import check
+from openoutcry.audits.realism.market_panel import panel_of
+from openoutcry.audits.realism.realism_gate import judged_facts
+from openoutcry.audits.realism.reference_bands import bands_of
+from openoutcry.audits.realism.stylized_facts import facts_of
+from openoutcry.audits.realism.tier_panels import panels_of
 
 pytestmark = pytest.mark.once
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from openoutcry import scenario_benchmarks as bench
+from openoutcry.audits.leakcheck import check
 from openoutcry.cli import bench as command
-from openoutcry.leakcheck import check
 from openoutcry.scenarios.scenario import NAMES
 
 pytestmark = pytest.mark.once

@@ -1,6 +1,6 @@
 """Attacks on the scorer: each is refused here, and each gets through where what stops it is taken away.
 
-`openoutcry.score_attacks` is what the command runs; the seeds are fixed.
+`openoutcry.audits.score_attacks` is what the command runs; the seeds are fixed.
 """
 
 from __future__ import annotations
@@ -15,10 +15,19 @@ import pytest
 from support import count
 
 import openoutcry as oo
+from openoutcry.audits.score_attacks import ATTACKS, Attack, Plan, Try, luck_as_skill, rule_breaking, run_attacks, table
+from openoutcry.audits.score_attacks.attack_markets import (
+    Stage,
+    earned,
+    forged,
+    holding,
+    luckiest,
+    noise,
+    skilled,
+    stage,
+)
+from openoutcry.audits.score_attacks.attack_result import most_lucky, refusals, tally
 from openoutcry.records.run_record import RunRecord
-from openoutcry.score_attacks import ATTACKS, Attack, Plan, Try, conduct, luck, run_attacks, table
-from openoutcry.score_attacks.row import most_lucky, refusals, tally
-from openoutcry.score_attacks.stage import Stage, earned, forged, holding, luckiest, noise, skilled, stage
 from openoutcry.scoring.scorer import submit_returns
 from openoutcry.scoring.suite import Suite
 from openoutcry.scoring.suite_evaluation import Evaluation
@@ -203,7 +212,7 @@ def test_trials_that_are_declared_lower_the_one_who_declares_them_and_nobody_els
             submit_returns(name, each, windows=[252] * 4, benchmark=held, in_sample_trials=trials)
             for name, each, trials in (("honest", days[0], 0), ("attacker", days[1], declared))
         ]
-        return oo.score(told, config=conduct.FEW)
+        return oo.score(told, config=rule_breaking.FEW)
 
     few, many = board(0), board(2**53 - 1)
     assert few["honest"].z == many["honest"].z
@@ -219,7 +228,7 @@ def test_trials_of_a_ledger_that_hardly_differ_make_no_lower_bar() -> None:
 
 
 def test_the_best_of_many_tells_on_other_days_nothing() -> None:
-    verdicts = Counter(luck._hidden(np.random.default_rng([seed, 9])).verdict for seed in range(count(200, 3)))
+    verdicts = Counter(luck_as_skill._hidden(np.random.default_rng([seed, 9])).verdict for seed in range(count(200, 3)))
     assert verdicts["eligible"] <= most_lucky(verdicts.total())
 
 
@@ -244,6 +253,6 @@ def test_records_and_the_luck_floor_of_a_suite_are_held_against_the_same() -> No
     }
     evaluation = Evaluation(Suite.from_json(json.dumps(fields)), {}, [market])
     record, floor = evaluation.run("momentum"), evaluation.luck_floor()
-    board = oo.score(record, suite=evaluation, luck_floor=floor, config=conduct.FEW)
+    board = oo.score(record, suite=evaluation, luck_floor=floor, config=rule_breaking.FEW)
     assert board.luck_floor is not None
     assert board.luck_floor["n_agents"] == 3

@@ -13,11 +13,11 @@ from jsonschema import Draft202012Validator
 from typer.testing import CliRunner
 
 import openoutcry as oo
+from openoutcry.audits.score_attacks.attack_markets import forged
 from openoutcry.cli import app
 from openoutcry.cli.entries import read_entries
 from openoutcry.cli.tracks import read_tracks
 from openoutcry.records.run_record import RecordWriter, RunRecord, public_key
-from openoutcry.score_attacks.stage import forged
 
 pytestmark = pytest.mark.once
 

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from support import count
 
 import openoutcry as oo
-from openoutcry.realism import panel_of
-from openoutcry.realism.facts import autocorrelation
+from openoutcry.audits.realism import panel_of
+from openoutcry.audits.realism.stylized_facts import autocorrelation
 from openoutcry.scenarios.scenario import Scenario
 
 pytestmark = pytest.mark.once

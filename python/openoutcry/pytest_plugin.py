@@ -13,7 +13,7 @@ import pytest
 
 @pytest.fixture(scope="session")
 def assert_no_lookahead() -> Callable[..., Any]:
-    """Return `openoutcry.leakcheck.assert_no_lookahead`."""
-    from openoutcry.leakcheck import assert_no_lookahead as checked
+    """Return `openoutcry.audits.leakcheck.assert_no_lookahead`."""
+    from openoutcry.audits.leakcheck import assert_no_lookahead as checked
 
     return checked

@@ -8,8 +8,8 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
+from openoutcry.audits.leakcheck import check
 from openoutcry.benchmarks import Row, cpu_seconds
-from openoutcry.leakcheck import check
 from openoutcry.scenarios.scenario import NAMES, Scenario, ScenarioSpec
 
 Table = npt.NDArray[np.float64]

@@ -22,7 +22,7 @@ from openoutcry.harness.agent_lookup import SERVERS
 from openoutcry.openoutcry_py import OpenOutcryError
 
 if TYPE_CHECKING:
-    from openoutcry.contamination import Difference, Verdict
+    from openoutcry.audits.contamination import Difference, Verdict
 
 EXAMPLES = """
 **Examples**
@@ -99,9 +99,9 @@ def contamination(
 
 
 def _verdict(agent: str, how: Asked, market: Any, design: dict[str, Any], jobs: int) -> Verdict:
-    from openoutcry.contamination import Design, check, spread
-    from openoutcry.contamination.design import resolved
-    from openoutcry.contamination.paired import MIN_BARS
+    from openoutcry.audits.contamination import Design, check, spread
+    from openoutcry.audits.contamination.experiment_design import resolved
+    from openoutcry.audits.contamination.paired_differences import MIN_BARS
 
     (source, periods_per_year), window, (windows, bars) = market
     dataset, planned = open_dataset(source, periods_per_year), Design(**design)
@@ -125,7 +125,7 @@ def _on_stderr(text: object) -> None:
 
 def _keep(verdict: Verdict, picture: Path | None) -> None:
     if picture is not None:
-        from openoutcry.contamination.picture import picture_of
+        from openoutcry.audits.contamination.arms_chart import picture_of
 
         picture.write_text(picture_of(verdict), encoding="utf-8")
 
@@ -152,7 +152,7 @@ def _show(verdict: Verdict, picture: Path | None) -> None:
 
 
 def _cells(each: Difference, adjusted: float | None) -> list[str]:
-    from openoutcry.contamination.words import basis_points
+    from openoutcry.audits.contamination.findings_text import basis_points
 
     interval = "—" if each.low is None else f"{basis_points(each.low)} to {basis_points(each.high)}"
     p_value = "—" if adjusted is None else f"{adjusted:.2g}"
@@ -160,7 +160,7 @@ def _cells(each: Difference, adjusted: float | None) -> list[str]:
 
 
 def _notes(verdict: Verdict) -> list[str]:
-    from openoutcry.contamination.words import basis_points
+    from openoutcry.audits.contamination.findings_text import basis_points
 
     notes = []
     for arm, means in verdict.means.items():

@@ -23,7 +23,7 @@ from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import OpenOutcryError
 
 if TYPE_CHECKING:
-    from openoutcry.leakcheck import Leak, Report
+    from openoutcry.audits.leakcheck import Leak, Report
 
 EXAMPLES = """
 **Examples**
@@ -69,7 +69,7 @@ def leakcheck(
         with redirect_stdout(sys.stderr):
             report = _checked(target, kind, market, settings)
         if picture is not None:
-            from openoutcry.leakcheck.picture import picture_of
+            from openoutcry.audits.leakcheck.leak_chart import picture_of
 
             picture.write_text(picture_of(report), encoding="utf-8")
     except OpenOutcryError as error:
@@ -101,29 +101,31 @@ class _Market:
 
     def frame(self, kind: str) -> Any:
         """Return the frame for a kind of target."""
-        from openoutcry.leakcheck import market
+        from openoutcry.audits.leakcheck import market_frames
 
         try:
-            library = market.library_of(self._library)
+            library = market_frames.library_of(self._library)
             if self._source is None:
-                return market.synthetic(kind, library, *self._sizes)
+                return market_frames.synthetic(kind, library, *self._sizes)
             if self._source.partition(":")[0] in data.names():
-                return market.of_dataset(open_dataset(self._source), kind, library)
-            return market.read(Path(self._source), kind, library)
+                return market_frames.of_dataset(open_dataset(self._source), kind, library)
+            return market_frames.read(Path(self._source), kind, library)
         except ModuleNotFoundError as error:
             raise refusal("argument_invalid", f"`--frame` {error}; received no {error.name}") from error
 
 
 def _checked(name: str, kind: str | None, market: _Market, settings: dict[str, Any]) -> Report:
-    from openoutcry.leakcheck import check
-    from openoutcry.leakcheck.source import source_of
-    from openoutcry.leakcheck.target import checked_kind, guess, load, reloaded
+    from openoutcry.audits.leakcheck import check
+    from openoutcry.audits.leakcheck.frame_columns import source_of
+    from openoutcry.audits.leakcheck.target_lookup import checked_kind, guess, load, reloaded
 
     with modules_here():
         function = load(name)
-    layouts = (source_of(market.frame(each)) for each in ("pipeline", "agent"))
+    layouts = (source_of(market_frames.frame(each)) for each in ("pipeline", "agent"))
     guessed = checked_kind(kind) or guess(function, layouts)
-    return check(function, market.frame(guessed), kind=guessed, name=name, fresh=partial(reloaded, name), **settings)
+    return check(
+        function, market_frames.frame(guessed), kind=guessed, name=name, fresh=partial(reloaded, name), **settings
+    )
 
 
 def _show(report: Report, picture: Path | None) -> None:

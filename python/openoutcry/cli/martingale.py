@@ -17,7 +17,7 @@ from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import OpenOutcryError
 
 if TYPE_CHECKING:
-    from openoutcry.martingale import Row, Setting, Verdict
+    from openoutcry.audits.martingale import Row, Setting, Verdict
 
 EXAMPLES = """
 **Examples**
@@ -45,8 +45,8 @@ def martingale(
 
     Thirty-six rules, and two evolution strategies judged on markets they have not seen, under every cost and limit.
     """
-    from openoutcry.martingale import Hunt, check
-    from openoutcry.martingale.gate import n_rounds
+    from openoutcry.audits.martingale import Hunt, check
+    from openoutcry.audits.martingale.martingale_gate import n_rounds
 
     chosen = _chosen(setting)
     try:
@@ -77,7 +77,7 @@ def martingale(
 
 
 def _chosen(names: list[str]) -> list[Setting]:
-    from openoutcry.martingale import SETTINGS
+    from openoutcry.audits.martingale import SETTINGS
 
     known = {each.name: each for each in SETTINGS}
     for name in names:

@@ -19,7 +19,7 @@ from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 
 if TYPE_CHECKING:
-    from openoutcry.realism.verdict import FactRow, Verdict
+    from openoutcry.audits.realism.realism_result import FactRow, Verdict
 
 EXAMPLES = """
 **Examples**
@@ -71,7 +71,7 @@ def realism(
 
     A tier is judged over many seeds, anything else as the one panel that it is.
     """
-    from openoutcry.realism import gate
+    from openoutcry.audits.realism import realism_gate
 
     if source.partition(":")[0] in data.names() or Path(source).exists():
         _left_out(source, "--seeds", seeds, "one panel")
@@ -83,7 +83,7 @@ def realism(
         panels, held_to = _tier(source, tier, total)
     with Progress(BarColumn(), MofNCompleteColumn(), console=Console(stderr=True), transient=True) as progress:
         bar = progress.add_task("", total=total)
-        verdict = gate.check(panels, held_to, name=source, on_panel=lambda _: progress.advance(bar))
+        verdict = realism_gate.check(panels, held_to, name=source, on_panel=lambda _: progress.advance(bar))
     if as_json:
         typer.echo(json.dumps(verdict.to_dict()))
     else:
@@ -100,14 +100,14 @@ def _left_out(source: str, option: str, value: object, why: str) -> None:
 
 def _tier(source: str, tier: str, n_seeds: int) -> tuple[Iterable[Dataset], str]:
     """Return the markets of a tier or family, and the tier they are held to."""
-    from openoutcry.realism import bands
-    from openoutcry.realism.source import panels_of
+    from openoutcry.audits.realism import reference_bands
+    from openoutcry.audits.realism.tier_panels import panels_of
     from openoutcry.scenarios.scenario import NAMES
 
     if source not in NAMES:
         known = f"one of {', '.join(NAMES)}, a bundled market ({', '.join(data.names())}) or a file that is there"
         raise refusal("unknown_dataset", f"a market must be {known}; received {source!r}")
-    return panels_of(source, n_seeds), tier or (source if source in bands.tiers() else "")
+    return panels_of(source, n_seeds), tier or (source if source in reference_bands.tiers() else "")
 
 
 def _show(verdict: Verdict) -> None:

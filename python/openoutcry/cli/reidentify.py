@@ -9,10 +9,10 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from openoutcry.audits.reidentification import ATTACKERS, LENGTHS, NEAR, Rate, rates
 from openoutcry.cli.source import open_dataset
 from openoutcry.data.masking import LEVELS
 from openoutcry.errors import refusal
-from openoutcry.reidentify import ATTACKERS, LENGTHS, NEAR, Rate, rates
 
 EXAMPLES = """
 **Examples**

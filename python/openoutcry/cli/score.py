@@ -163,7 +163,7 @@ def _evaluation(
 
 
 def _attack(as_json: bool) -> int:
-    from openoutcry.score_attacks import ATTACKS, run_attacks
+    from openoutcry.audits.score_attacks import ATTACKS, run_attacks
 
     with Progress(BarColumn(), MofNCompleteColumn(), console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=len(ATTACKS))

@@ -1,6 +1,6 @@
 //! The default tiers of [`ScenarioSpec`].
 //!
-//! Fitted to the facts of real markets in `python/openoutcry/realism/bands.json`.
+//! Fitted to the facts of real markets in `python/openoutcry/audits/realism/bands.json`.
 
 use super::spec::{Family, Jumps, ScenarioSpec, Swing};
 

@@ -1,0 +1,104 @@
+"""Other futures: what is put in the place of the rows after a bar."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from openoutcry.audits.leakcheck.frame_columns import Column, Rows, Source
+
+# Up and down, so that neither a largest nor a smallest value can hide; large, so that a leak of 1e-12 of a value
+# changes it by more than rounding does; and no larger, for a transform of a whole column rounds by its largest value.
+_LEAST, _MOST = 2.0, 4.0
+_SEED = 20_240_229
+
+# A headline of another future tells of other moves.
+_OTHER = str.maketrans("+-0123456789", "-+9876543210")
+
+
+def garbage(source: Source, cut: int) -> Source:
+    """Replace each later value by 1e2 to 1e4 times itself, or by that part of it.
+
+    Signs stay; a zero becomes the factor; a truth value is turned; a text is another. NaN stays.
+    """
+    return _with_later(source, cut, _garbled)
+
+
+def blank(source: Source, cut: int) -> Source:
+    """Replace each later floating-point value by NaN, and each later text by none."""
+
+    def blanked(values: Column, _: np.random.Generator) -> Column:
+        return np.full(len(values), np.nan, values.dtype) if values.dtype.kind == "f" else _no_text(values)
+
+    return _with_later(source, cut, blanked)
+
+
+def permutation(source: Source, cut: int) -> Source:
+    """Put the later rows in another order; dates and symbols stay in theirs."""
+    order = np.random.default_rng([_SEED, cut]).permutation(int((source.bars > cut).sum()))
+    return _with_later(source, cut, lambda values, _: np.asarray(values[order]))
+
+
+def truncation(source: Source, cut: int) -> Source:
+    """Drop the later rows."""
+    return source.truncated(cut)
+
+
+KINDS: dict[str, Callable[[Source, int], Source]] = {
+    "garbage": garbage,
+    "nan": blank,
+    "permutation": permutation,
+    "truncation": truncation,
+}
+
+
+def _with_later(source: Source, cut: int, change: Callable[[Column, np.random.Generator], Column]) -> Source:
+    later: Rows = np.flatnonzero(source.bars > cut)
+    changed = {}
+    for place, name in enumerate(source.values):
+        values = source.columns[name].copy()
+        values[later] = change(np.asarray(values[later]), np.random.default_rng([_SEED, cut, place]))
+        changed[name] = values
+    return source.changed(changed)
+
+
+def _garbled(values: Column, rng: np.random.Generator) -> Column:
+    kind = values.dtype.kind
+    if kind == "b":
+        return ~values
+    if kind not in "fiu":
+        return _other_text(values)
+    exponents = rng.uniform(_LEAST, _MOST, len(values)) * rng.choice([-1.0, 1.0], len(values))
+    factors = 10.0**exponents
+    numbers = values.astype(np.float64)
+    garbled: Column
+    # The largest numbers there are become infinite, which is garbage too.
+    with np.errstate(over="ignore"):
+        numbers = np.where(numbers == 0.0, factors, numbers * factors)
+        if kind == "f":
+            garbled = numbers.astype(values.dtype)
+            return garbled
+    # A quarter of the range, so that sums of a few do not wrap.
+    limits = np.iinfo(values.dtype)
+    garbled = np.clip(np.rint(numbers), limits.min // 4, limits.max // 4).astype(values.dtype)
+    return garbled
+
+
+def _other_text(values: Column) -> Column:
+    return _texts(values, lambda text: f"not {text.translate(_OTHER)}")
+
+
+def _no_text(values: Column) -> Column:
+    return _texts(values, lambda _: None)
+
+
+def _texts(values: Column, change: Callable[[str], str | None]) -> Column:
+    """Return values with their texts changed, or in another order.
+
+    Texts of fixed width have no room for others.
+    """
+    if values.dtype.kind != "O":
+        turned: Column = values[::-1].copy()
+        return turned
+    return np.array([change(value) if isinstance(value, str) else value for value in values], dtype=object)
