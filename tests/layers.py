@@ -174,7 +174,7 @@ LAYERS = {
         libraries_later=frozenset({"gymnasium", "pandas", "polars"}),
         by_name=True,
     ),
-    "pytest_plugin": Layer(("openoutcry.pytest_plugin",), set(), {"pytest"}, frozenset({"leakcheck"})),
+    "pytest_plugin": Layer(("openoutcry.testing.pytest_plugin",), set(), {"pytest"}, frozenset({"leakcheck"})),
     "agent_bench": Layer(
         ("openoutcry.agent_benchmarks",), {"board", "data", "harness", "jail", "core", "suite"}, set()
     ),

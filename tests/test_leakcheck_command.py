@@ -226,7 +226,7 @@ def test_the_plugin_lends_the_assertion_as_a_fixture(tmp_path: Path) -> None:
         "-m",
         "pytest",
         "-p",
-        "openoutcry.pytest_plugin",
+        "openoutcry.testing.pytest_plugin",
         "-p",
         "no:cacheprovider",
         str(tmp_path),
@@ -245,10 +245,10 @@ def test_pytest_finds_the_plugin_of_the_installed_package_by_itself(tmp_path: Pa
     environment = {name: value for name, value in os.environ.items() if name != "PYTEST_DISABLE_PLUGIN_AUTOLOAD"}
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, check=False)
     assert "1 passed" in done.stdout, done.stdout + done.stderr
-    assert re.search(r"PLUGIN registered: <module 'openoutcry.pytest_plugin'", done.stdout)
+    assert re.search(r"PLUGIN registered: <module 'openoutcry.testing.pytest_plugin'", done.stdout)
 
 
 def test_the_plugin_loads_nothing_but_pytest(tmp_path: Path) -> None:
-    code = "import sys, pytest; import openoutcry.pytest_plugin; print('pandas' in sys.modules, 'numpy' in sys.modules)"
+    code = "import sys, pytest; import openoutcry.testing.pytest_plugin; print('pandas' in sys.modules, 'numpy' in sys.modules)"
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=True)
     assert printed.stdout.split()[0] == "False"

@@ -9,23 +9,23 @@ from typing import Any
 from gymnasium.vector import AutoresetMode, VectorEnv
 
 from openoutcry.harness.conformance import ConformanceError, check_agent
-from openoutcry.testing import checks
+from openoutcry.testing import vector_env_checks
 from openoutcry.testing.autoreset import check_autoreset
-from openoutcry.testing.rollout import Scalar, Subject, Vector, VectorEnvError
+from openoutcry.testing.fixed_rollout import Scalar, Subject, Vector, VectorEnvError
 
 # In the order in which they run: each may rely on those before it.
 _CHECKS: dict[str, Callable[[Subject], None]] = {
-    "spaces": checks.check_spaces,
-    "reset": checks.check_reset,
-    "step": checks.check_step,
-    "infos": checks.check_infos,
-    "seeding": checks.check_seeding,
-    "copies": checks.check_copies,
+    "spaces": vector_env_checks.check_spaces,
+    "reset": vector_env_checks.check_reset,
+    "step": vector_env_checks.check_step,
+    "infos": vector_env_checks.check_infos,
+    "seeding": vector_env_checks.check_seeding,
+    "copies": vector_env_checks.check_copies,
     "autoreset": check_autoreset,
-    "lane_seeds": checks.check_lane_seeds,
-    "wrong_actions": checks.check_wrong_actions,
-    "unmoved": checks.check_unmoved,
-    "scalar": checks.check_scalar,
+    "lane_seeds": vector_env_checks.check_lane_seeds,
+    "wrong_actions": vector_env_checks.check_wrong_actions,
+    "unmoved": vector_env_checks.check_unmoved,
+    "scalar": vector_env_checks.check_scalar,
 }
 CHECKS = tuple(_CHECKS)
 
@@ -95,7 +95,7 @@ def _check(
     n_steps: int,
     skip: Collection[str],
 ) -> list[str]:
-    checks.check_attributes(env)
+    vector_env_checks.check_attributes(env)
     subject = Subject(env, n_steps, make, scalar)
     chosen = [name for name in _CHECKS if name not in skip and (name != "scalar" or scalar is not None)]
     for name in chosen:

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from gymnasium.vector import AutoresetMode
 
-from openoutcry.testing.checks import require
-from openoutcry.testing.compare import Array, difference, kind, misfit, not_array, runs_differ
-from openoutcry.testing.rollout import SEED, Subject, Turn, VectorEnvError, refuses, stepped
+from openoutcry.testing.fixed_rollout import SEED, Subject, Turn, VectorEnvError, refuses, stepped
+from openoutcry.testing.value_comparison import Array, difference, kind, misfit, not_array, runs_differ
+from openoutcry.testing.vector_env_checks import require
 
 
 def check_autoreset(subject: Subject) -> None:

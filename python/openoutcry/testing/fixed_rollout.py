@@ -13,7 +13,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import concatenate, create_empty_array, iterate
 
-from openoutcry.testing.compare import Array, first, kind, not_array
+from openoutcry.testing.value_comparison import Array, first, kind, not_array
 
 Vector = VectorEnv[Any, Any, Any]
 Scalar = gym.Env[Any, Any]

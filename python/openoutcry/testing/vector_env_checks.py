@@ -12,8 +12,8 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from openoutcry.testing.compare import Array, arrays, difference, first, kind, misfit, not_array, runs_differ
-from openoutcry.testing.rollout import SEED, Subject, Turn, VectorEnvError, refuses, scalar_stream
+from openoutcry.testing.fixed_rollout import SEED, Subject, Turn, VectorEnvError, refuses, scalar_stream
+from openoutcry.testing.value_comparison import Array, arrays, difference, first, kind, misfit, not_array, runs_differ
 
 # Turns whose arrays are compared with those of a new one: buffers used in turn are few.
 _KEPT = 4
