@@ -94,7 +94,9 @@ LAYERS = {
         {*CORE, "gym", "vector"},
         {"gymnasium", "numpy"},
     ),
-    "board": Layer(("openoutcry.scoring.baseline_board", "openoutcry.benchmarks"), {*CORE, "sweep"}, {"numpy"}),
+    "board": Layer(
+        ("openoutcry.scoring.baseline_board", "openoutcry.benchmarks.engine_speed"), {*CORE, "sweep"}, {"numpy"}
+    ),
     "skill": Layer(
         ("openoutcry.scoring.power", "openoutcry.scoring.skill", "openoutcry.backtest.trades"),
         {*CORE, "skill"},
@@ -176,12 +178,15 @@ LAYERS = {
     ),
     "pytest_plugin": Layer(("openoutcry.testing.pytest_plugin",), set(), {"pytest"}, frozenset({"leakcheck"})),
     "agent_bench": Layer(
-        ("openoutcry.agent_benchmarks",), {"board", "data", "harness", "jail", "core", "suite"}, set()
+        ("openoutcry.benchmarks.agent_speed",), {"board", "data", "harness", "jail", "core", "suite"}, set()
     ),
-    "batch_bench": Layer(("openoutcry.batch_benchmarks",), {*CORE, "vector"}, {"gymnasium", "numpy"}),
-    "scenario_bench": Layer(("openoutcry.scenario_benchmarks",), {*CORE, "board", "leakcheck"}, {"numpy"}),
+    "batch_bench": Layer(("openoutcry.benchmarks.batch_speed",), {*CORE, "vector"}, {"gymnasium", "numpy"}),
+    "scenario_bench": Layer(("openoutcry.benchmarks.scenario_speed",), {*CORE, "board", "leakcheck"}, {"numpy"}),
     "score_bench": Layer(
-        ("openoutcry.score_benchmarks",), {"board", "field", "skill"}, {"numpy"}, libraries_later=frozenset({"arch"})
+        ("openoutcry.benchmarks.scoring_speed",),
+        {"board", "field", "skill"},
+        {"numpy"},
+        libraries_later=frozenset({"arch"}),
     ),
     "score_attacks": Layer(
         ("openoutcry.audits.score_attacks", "openoutcry.audits.score_attacks.*"),

@@ -12,7 +12,7 @@ import typer
 from commands import typed
 
 import openoutcry as oo
-from openoutcry.benchmarks import Row
+from openoutcry.benchmarks.engine_speed import Row
 from openoutcry.cli.bench import check_goals
 
 pytestmark = pytest.mark.once

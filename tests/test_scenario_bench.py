@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from openoutcry import scenario_benchmarks as bench
 from openoutcry.audits.leakcheck import check
+from openoutcry.benchmarks.engine_speed import scenario_speed as bench
 from openoutcry.cli import bench as command
 from openoutcry.scenarios.scenario import NAMES
 

@@ -14,8 +14,8 @@ from rich.table import Table
 from openoutcry.errors import refusal
 
 if TYPE_CHECKING:
-    from openoutcry.batch_benchmarks import Cell
-    from openoutcry.benchmarks import Row
+    from openoutcry.benchmarks.batch_speed import Cell
+    from openoutcry.benchmarks.engine_speed import Row
 
 EXAMPLES = """
 **Examples**
@@ -73,39 +73,39 @@ def bench(
 
 
 def _measure() -> list[Any]:
-    from openoutcry import benchmarks
+    from openoutcry.benchmarks.engine_speed import engine_speed
 
-    return benchmarks.measure()
+    return engine_speed.measure()
 
 
 def _measure_batch() -> list[Any]:
-    from openoutcry import batch_benchmarks
+    from openoutcry.benchmarks.engine_speed import batch_speed
 
     with Progress(console=Console(stderr=True), transient=True) as progress:
-        sizes = len(batch_benchmarks.SIZES) * (len(batch_benchmarks.FEATURES) * len(batch_benchmarks.WAYS) + 1)
+        sizes = len(batch_speed.SIZES) * (len(batch_speed.FEATURES) * len(batch_speed.WAYS) + 1)
         bar = progress.add_task("batch", total=sizes)
-        return batch_benchmarks.measure(lambda _: progress.advance(bar))
+        return batch_speed.measure(lambda _: progress.advance(bar))
 
 
 def _measure_scenarios() -> list[Any]:
-    from openoutcry import scenario_benchmarks
+    from openoutcry.benchmarks.engine_speed import scenario_speed
     from openoutcry.scenarios.scenario import NAMES
 
     with Progress(console=Console(stderr=True), transient=True) as progress:
         bar = progress.add_task("scenarios", total=len(NAMES) + 1)
-        return scenario_benchmarks.measure(lambda _: progress.advance(bar))
+        return scenario_speed.measure(lambda _: progress.advance(bar))
 
 
 def _measure_score() -> list[Any]:
-    from openoutcry import score_benchmarks
+    from openoutcry.benchmarks.engine_speed import scoring_speed
 
-    return score_benchmarks.measure()
+    return scoring_speed.measure()
 
 
 def _measure_agents() -> list[Any]:
-    from openoutcry import agent_benchmarks
+    from openoutcry.benchmarks.engine_speed import agent_speed
 
-    return agent_benchmarks.measure()
+    return agent_speed.measure()
 
 
 def check_goals(rows: list[Any]) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from openoutcry.audits.leakcheck import check
-from openoutcry.benchmarks import Row, cpu_seconds
+from openoutcry.benchmarks.engine_speed import Row, cpu_seconds
 from openoutcry.scenarios.scenario import NAMES, Scenario, ScenarioSpec
 
 Table = npt.NDArray[np.float64]

@@ -13,7 +13,7 @@ from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 
-from openoutcry.benchmarks import Row
+from openoutcry.benchmarks.engine_speed import Row
 from openoutcry.data import load
 from openoutcry.harness import Bounds, CommandAgent, Launcher, PythonAgent
 from openoutcry.harness.sandbox import Jail, Profile, Tier, this_host

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from openoutcry.benchmarks import Row
+from openoutcry.benchmarks.engine_speed import Row
 from openoutcry.scoring.multiple_testing import FieldTests, block_length, field_tests
 from openoutcry.scoring.skill import Deflated, Moments, Trials, deflate
 
@@ -29,7 +29,7 @@ def measure() -> list[Row]:
     try:
         from arch.bootstrap import SPA
     except ModuleNotFoundError as error:
-        message = "openoutcry.score_benchmarks needs `pip install openoutcry[oracle]`"
+        message = "openoutcry.benchmarks.scoring_speed needs `pip install openoutcry[oracle]`"
         raise ModuleNotFoundError(message, name=error.name) from error
     returns = field_of_noise(N_DAYS, N_AGENTS)
     block = max(1, round(block_length(returns)))
