@@ -12,8 +12,8 @@ from ledgers import id_of, ledger_at, made
 
 import openoutcry as oo
 from openoutcry.ledger import Ledger
-from openoutcry.ledger.client import PATH, compare_client, comparing
-from openoutcry.ledger.view import entries_of, learn
+from openoutcry.ledger.http_client import PATH, compare_client, comparing
+from openoutcry.ledger.jsonl_view import entries_of, learn
 
 pytestmark = pytest.mark.once
 
@@ -30,7 +30,7 @@ def ledger(tmp_path_factory: pytest.TempPathFactory) -> Ledger:
 
 @pytest.fixture(scope="module")
 def url(ledger: Ledger) -> Iterator[str]:
-    from openoutcry.ledger.serving import app_of
+    from openoutcry.ledger.http_server import app_of
 
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))

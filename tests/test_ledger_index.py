@@ -16,8 +16,8 @@ from ledgers import id_of, ledger_at, made, market, returns, tables
 import openoutcry as oo
 from openoutcry import openoutcry_py as native
 from openoutcry.ledger import Ledger, LedgerRun, Market
-from openoutcry.ledger.reading import piece_of, pieces, spans
-from openoutcry.ledger.segments import Place
+from openoutcry.ledger.log_segments import Place
+from openoutcry.ledger.parallel_reader import piece_of, pieces, spans
 
 pytestmark = pytest.mark.once
 

@@ -17,8 +17,8 @@ from ledgers import id_of, ledger_at, made, market
 
 import openoutcry as oo
 from openoutcry.ledger import Learned, Ledger, RunMetricsSummary, Standing, append_view, prior_results_of, read_view
-from openoutcry.ledger.prior import text_of, tokens
-from openoutcry.ledger.view import Entry, entries_of, learn
+from openoutcry.ledger.jsonl_view import Entry, entries_of, learn
+from openoutcry.ledger.prior_knowledge import text_of, tokens
 
 FULL = bool(os.environ.get("OPENOUTCRY_FULL"))
 

@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ledgers import ledger_at, made, market, returns, tables
 
-from openoutcry.ledger import filling
-from openoutcry.ledger.entry import KINDS, STATES
-from openoutcry.ledger.reading import Piece, Reading, Span, piece_of
-from openoutcry.ledger.rows import READER, UNREADABLE, RunRow, strategy_row
-from openoutcry.ledger.summary import NUMBERS
+from openoutcry.ledger import ingest
+from openoutcry.ledger.index_rows import READER, UNREADABLE, RunRow, strategy_row
+from openoutcry.ledger.ledger_entry import KINDS, STATES
+from openoutcry.ledger.parallel_reader import Piece, Reading, Span, piece_of
+from openoutcry.ledger.run_summary import NUMBERS
 from openoutcry.records.chained_lines import canonical
 from openoutcry.records.chained_log import scan
 

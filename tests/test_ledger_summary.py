@@ -8,7 +8,7 @@ import pytest
 import openoutcry as oo
 from openoutcry.backtest.trades import trades_of
 from openoutcry.ledger import RunMetricsSummary
-from openoutcry.ledger.summary import FIELDS, interval_of
+from openoutcry.ledger.run_summary import FIELDS, interval_of
 
 FX = oo.data.load("ecb-fx", ["USD", "JPY"])
 RUN = oo.run_backtest(FX, "momentum")

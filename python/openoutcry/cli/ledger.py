@@ -16,9 +16,9 @@ from openoutcry.cli.source import open_dataset
 from openoutcry.cli.table import plain
 from openoutcry.errors import refusal
 from openoutcry.ledger import Ledger, Market, RunMetricsSummary, Standing, Which, default_folder
-from openoutcry.ledger.client import compare_client
-from openoutcry.ledger.entry import KINDS, STATES
-from openoutcry.ledger.export import VIEWS
+from openoutcry.ledger.http_client import compare_client
+from openoutcry.ledger.ledger_entry import KINDS, STATES
+from openoutcry.ledger.table_export import VIEWS
 
 app = typer.Typer(
     help="Every run that was made, remembered: list, rank and verify them. `openoutcry run --ledger` writes to it.",
@@ -279,7 +279,7 @@ def serve(
     folder: Path | None = FOLDER,
 ) -> None:
     """Serve summaries over HTTP, read only, until Ctrl-C."""
-    from openoutcry.ledger.serving import serve as run
+    from openoutcry.ledger.http_server import serve as run
 
     with opened(folder) as ledger:
         typer.echo(f"serving {ledger.folder} at http://{host}:{port}", err=True)

@@ -5,17 +5,17 @@
 
 from __future__ import annotations
 
-from openoutcry.ledger.entry import LedgerRun, Track
-from openoutcry.ledger.identity import code_identity, code_strategy, strategy_id, trial_key
-from openoutcry.ledger.listing import Listed, Which
-from openoutcry.ledger.making import About, failed_run, rules_of, run_of
-from openoutcry.ledger.market import Market
-from openoutcry.ledger.prior import Learned
-from openoutcry.ledger.questions import Standing, Trials, deflated
-from openoutcry.ledger.recording import Recorder, recorder
-from openoutcry.ledger.store import Ledger, default_folder
-from openoutcry.ledger.summary import RunMetricsSummary
-from openoutcry.ledger.view import append_view, prior_results_of, read_view
+from openoutcry.ledger.entry_builder import About, failed_run, rules_of, run_of
+from openoutcry.ledger.jsonl_view import append_view, prior_results_of, read_view
+from openoutcry.ledger.ledger_entry import LedgerRun, Track
+from openoutcry.ledger.ledger_store import Ledger, default_folder
+from openoutcry.ledger.market_families import Market
+from openoutcry.ledger.prior_knowledge import Learned
+from openoutcry.ledger.queries import Standing, Trials, deflated
+from openoutcry.ledger.run_listing import Listed, Which
+from openoutcry.ledger.run_summary import RunMetricsSummary
+from openoutcry.ledger.strategy_identity import code_identity, code_strategy, strategy_id, trial_key
+from openoutcry.ledger.sweep_recorder import Recorder, recorder
 
 __all__ = [
     "About",

@@ -13,7 +13,7 @@ import numpy as np
 from openoutcry import openoutcry_py as native
 from openoutcry.data.dataset import Dataset
 from openoutcry.ledger import LedgerRun, Market, RunMetricsSummary, Track, rules_of
-from openoutcry.ledger.summary import interval_of
+from openoutcry.ledger.run_summary import interval_of
 from openoutcry.research.checking import digest_of
 from openoutcry.research.holdout import Verdict
 from openoutcry.research.scores import OosScore

@@ -9,7 +9,7 @@ from typing import Protocol
 from openoutcry.errors import refusal
 from openoutcry.harness.sandbox import this_host
 from openoutcry.ledger import Ledger, Market
-from openoutcry.ledger.view import append_view, read_view
+from openoutcry.ledger.jsonl_view import append_view, read_view
 from openoutcry.records.chained_log import now
 from openoutcry.research.checking import Candidate, digest_of
 from openoutcry.research.config import ResearchConfig

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from openoutcry.errors import refusal
-from openoutcry.ledger.summary import NUMBERS
+from openoutcry.ledger.run_summary import NUMBERS
 
 _NUMBERS = ", ".join(f"runs.{name}" for name in NUMBERS)
 _NAMED = (

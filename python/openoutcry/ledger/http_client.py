@@ -9,9 +9,9 @@ from urllib.parse import quote, urlsplit
 from urllib.request import ProxyHandler, Request, build_opener
 
 from openoutcry.errors import refusal
-from openoutcry.ledger.entry import checked_id
-from openoutcry.ledger.questions import MOST_COMPARED
-from openoutcry.ledger.summary import RunMetricsSummary
+from openoutcry.ledger.ledger_entry import checked_id
+from openoutcry.ledger.queries import MOST_COMPARED
+from openoutcry.ledger.run_summary import RunMetricsSummary
 
 PATH = "/api/v1/paper-runs/compare"
 _MOST_BYTES = 4 * 2**20

@@ -10,9 +10,9 @@ from typing import Any
 
 from openoutcry.backtest.run import Run
 from openoutcry.errors import refusal
-from openoutcry.ledger.entry import LedgerRun
-from openoutcry.ledger.making import About, run_of, strategy_of
-from openoutcry.ledger.store import Ledger
+from openoutcry.ledger.entry_builder import About, run_of, strategy_of
+from openoutcry.ledger.ledger_entry import LedgerRun
+from openoutcry.ledger.ledger_store import Ledger
 
 _SECONDS = 1.0
 

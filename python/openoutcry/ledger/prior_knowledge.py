@@ -18,9 +18,9 @@ from typing import Any
 from openoutcry.agents.untrusted_text import fenced
 from openoutcry.arguments import whole
 from openoutcry.errors import refusal
-from openoutcry.ledger import questions
-from openoutcry.ledger.questions import Standing
-from openoutcry.ledger.scope import Scope, summed
+from openoutcry.ledger import queries
+from openoutcry.ledger.queries import Standing
+from openoutcry.ledger.query_scope import Scope, summed
 
 BUDGET = 2_000
 BEST, WORST, _ROWS, _DESCRIPTION = 5, 3, 120, 200
@@ -61,10 +61,10 @@ def learned(base: sqlite3.Connection, scope: Scope) -> Learned:
     Those that touched a holdout are left out.
     """
     with summed(base, scope):
-        n_runs, n_strategies, n_ranked = questions.counts(base, scope)
-        best = questions.ranked(base, scope, n=_ROWS)
-        worst = questions.ranked(base, scope, n=WORST, worst=True)
-        return Learned(n_runs, n_strategies, best, worst, questions.unranked(base, scope), n_ranked)
+        n_runs, n_strategies, n_ranked = queries.counts(base, scope)
+        best = queries.ranked(base, scope, n=_ROWS)
+        worst = queries.ranked(base, scope, n=WORST, worst=True)
+        return Learned(n_runs, n_strategies, best, worst, queries.unranked(base, scope), n_ranked)
 
 
 def tokens(text: str) -> int:

@@ -13,13 +13,13 @@ from collections.abc import Mapping, Sequence
 from itertools import compress
 from typing import Any
 
-from openoutcry.ledger.market import Market, Shared, Size, is_family, is_kin
-from openoutcry.ledger.marks import KINDS_FROM
-from openoutcry.ledger.rows import COLUMNS, UNREADABLE, RunRow, strategy_row
-from openoutcry.ledger.schema import chosen
-from openoutcry.ledger.segments import Place
-from openoutcry.ledger.standings import Standings, join
-from openoutcry.ledger.trials import count
+from openoutcry.ledger.index_rows import COLUMNS, UNREADABLE, RunRow, strategy_row
+from openoutcry.ledger.index_schema import chosen
+from openoutcry.ledger.log_segments import Place
+from openoutcry.ledger.market_families import Market, Shared, Size, is_family, is_kin
+from openoutcry.ledger.market_fingerprints import KINDS_FROM
+from openoutcry.ledger.strategy_rankings import Standings, join
+from openoutcry.ledger.trial_counts import count
 
 BLOCK = 20_000
 # Trials are counted of many runs at a time, for the tables of them are read in order then and not here and there.

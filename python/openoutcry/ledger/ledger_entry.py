@@ -14,9 +14,9 @@ import numpy.typing as npt
 
 from openoutcry.arguments import whole
 from openoutcry.errors import refusal
-from openoutcry.ledger.identity import digest_of, strategy_id
-from openoutcry.ledger.market import Market
-from openoutcry.ledger.summary import RunMetricsSummary
+from openoutcry.ledger.market_families import Market
+from openoutcry.ledger.run_summary import RunMetricsSummary
+from openoutcry.ledger.strategy_identity import digest_of, strategy_id
 from openoutcry.records.chained_lines import canonical
 
 KINDS = ("run", "trial", "holdout")

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from openoutcry.errors import refusal
-from openoutcry.ledger.entry import Track, checked_id
-from openoutcry.ledger.filling import families_among, sharing
-from openoutcry.ledger.market import Market, is_kin
-from openoutcry.ledger.schema import AVERAGED, chosen
-from openoutcry.ledger.scope import DESCRIBED, MARKETS, Scope
-from openoutcry.ledger.summary import FIELDS, NUMBERS, RunMetricsSummary
+from openoutcry.ledger.index_schema import AVERAGED, chosen
+from openoutcry.ledger.ingest import families_among, sharing
+from openoutcry.ledger.ledger_entry import Track, checked_id
+from openoutcry.ledger.market_families import Market, is_kin
+from openoutcry.ledger.query_scope import DESCRIBED, MARKETS, Scope
+from openoutcry.ledger.run_summary import FIELDS, NUMBERS, RunMetricsSummary
 from openoutcry.openoutcry_py import OpenOutcryError
 from openoutcry.scoring.skill import Moments, deflate
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from openoutcry.arguments import whole
-from openoutcry.ledger import questions
-from openoutcry.ledger.market import Market
-from openoutcry.ledger.summary import RunMetricsSummary
+from openoutcry.ledger import queries
+from openoutcry.ledger.market_families import Market
+from openoutcry.ledger.run_summary import RunMetricsSummary
 
 MOST = 1_000_000
 """Rows of a list at most."""
@@ -61,13 +61,13 @@ def listed(base: sqlite3.Connection, which: Which) -> list[Listed]:
         ("runs.status = ?", which.status),
         ("runs.kind = ?", which.kind),
         ("SUBSTR(strategies.sha256, 1, LENGTH(?)) = ?", which.strategy),
-        ("markets.family = ?", None if which.market is None else questions.family_of(base, which.market) or -1),
+        ("markets.family = ?", None if which.market is None else queries.family_of(base, which.market) or -1),
     ):
         if value is not None:
             conditions.append(clause)
             values += [value] * clause.count("?")
     rows = base.execute(
-        f"SELECT {questions.SUMMARY}, strategies.sha256, canonical_json, description, markets.name, first, last,"
+        f"SELECT {queries.SUMMARY}, strategies.sha256, canonical_json, description, markets.name, first, last,"
         " runs.kind, holdout_touched, sessions.name, ts, error FROM runs JOIN strategies ON strategies.id = strategy"
         " JOIN markets ON markets.id = market JOIN sessions ON sessions.id = session WHERE"
         f" {' AND '.join(conditions)} ORDER BY runs.id DESC LIMIT ?",
@@ -77,5 +77,5 @@ def listed(base: sqlite3.Connection, which: Which) -> list[Listed]:
     for row in rows.fetchall():
         sha, text, description, market, first, last, kind, touched, session, ts, error = row[18:]
         told = (sha, text, description, market or "unnamed", (first, last), kind, bool(touched), session, ts, error)
-        found.append(Listed(questions.summary_of(row), *told))
+        found.append(Listed(queries.summary_of(row), *told))
     return found

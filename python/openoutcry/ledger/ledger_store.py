@@ -15,17 +15,17 @@ import numpy.typing as npt
 
 from openoutcry.arguments import whole
 from openoutcry.errors import refusal
-from openoutcry.ledger import export, holdouts, prior, questions
-from openoutcry.ledger.entry import LedgerRun, checked_id
-from openoutcry.ledger.index import Answer, Index, Read, remembered
-from openoutcry.ledger.listing import MOST, Listed, Which, listed
-from openoutcry.ledger.market import Market
-from openoutcry.ledger.marks import KINDS_FROM
-from openoutcry.ledger.questions import Standing, Trials
-from openoutcry.ledger.schema import ALL, chosen
-from openoutcry.ledger.scope import Scope
-from openoutcry.ledger.segments import ROTATE_AT, Checked, Segments
-from openoutcry.ledger.summary import RunMetricsSummary
+from openoutcry.ledger import holdout_exposure, prior_knowledge, queries, table_export
+from openoutcry.ledger.index_schema import ALL, chosen
+from openoutcry.ledger.ledger_entry import LedgerRun, checked_id
+from openoutcry.ledger.log_segments import ROTATE_AT, Checked, Segments
+from openoutcry.ledger.market_families import Market
+from openoutcry.ledger.market_fingerprints import KINDS_FROM
+from openoutcry.ledger.queries import Standing, Trials
+from openoutcry.ledger.query_scope import Scope
+from openoutcry.ledger.run_listing import MOST, Listed, Which, listed
+from openoutcry.ledger.run_summary import RunMetricsSummary
+from openoutcry.ledger.sqlite_index import Answer, Index, Read, remembered
 from openoutcry.records.chained_log import iterate, now
 
 
@@ -114,7 +114,7 @@ class Ledger:
         if not (isinstance(first, str) and isinstance(last, str) and first <= last):
             raise refusal("argument_invalid", f"`window` must be a first and a last date; received {window!r}")
         with self._segments.locked():
-            before = self._index.ask(lambda base: holdouts.openings(base, market, window))
+            before = self._index.ask(lambda base: holdout_exposure.openings(base, market, window))
             for each in before:
                 if each[:-1] == (self.session, seal, market.fingerprint, first, last):
                     return each.n_before
@@ -160,15 +160,15 @@ class Ledger:
 
     def holdout_opens(self, market: Market, window: tuple[str, str]) -> int:
         """Return how often days of a window were opened, in a market's family."""
-        return self._index.ask(lambda base: len(holdouts.openings(base, market, window)))
+        return self._index.ask(lambda base: len(holdout_exposure.openings(base, market, window)))
 
     def looks(self, market: Market, window: tuple[str, str]) -> int:
         """Return how many runs have seen days of a window, of a market's family."""
-        return self._index.ask(lambda base: holdouts.looks(base, market, window))
+        return self._index.ask(lambda base: holdout_exposure.looks(base, market, window))
 
     def known(self, trial: str, *, but_session: str | None = None) -> str | None:
         """Return the id of a finished run of a trial, by its key; None without one."""
-        return self._index.ask(lambda base: questions.known_trial(base, trial, but_session))
+        return self._index.ask(lambda base: queries.known_trial(base, trial, but_session))
 
     def tried(self, session: str) -> set[str]:
         """Return the keys of all trials that a session made."""
@@ -180,7 +180,7 @@ class Ledger:
 
         What others tried as well stays.
         """
-        return self._index.ask(lambda base: questions.trials_of(base, market, but_session))
+        return self._index.ask(lambda base: queries.trials_of(base, market, but_session))
 
     def compare(self, ids: Sequence[str]) -> tuple[list[RunMetricsSummary], list[str]]:
         """Return the summaries of runs in the order asked for, and the missing ids.
@@ -188,7 +188,7 @@ class Ledger:
         Raises:
             OpenOutcryError: `argument_invalid`: there are more than 50, or one is no UUID.
         """
-        return self._index.ask(lambda base: questions.compared(base, ids))
+        return self._index.ask(lambda base: queries.compared(base, ids))
 
     def top(self, n: int = 5, market: Market | None = None, *, worst: bool = False) -> list[Standing]:
         """Return the strategies with the highest mean Sharpe ratio, or the lowest.
@@ -201,15 +201,15 @@ class Ledger:
             worst: The lowest ones, best first all the same.
         """
         count = whole("n", n, 1, MOST)
-        return self._of_family(market, lambda base, at: questions.ranked(base, Scope(at), n=count, worst=worst), [])
+        return self._of_family(market, lambda base, at: queries.ranked(base, Scope(at), n=count, worst=worst), [])
 
     def unranked(self, n: int = 5, market: Market | None = None) -> list[Standing]:
         """Return strategies of which no run has a Sharpe ratio."""
         count = whole("n", n, 1, MOST)
-        return self._of_family(market, lambda base, at: questions.unranked(base, Scope(at), n=count), [])
+        return self._of_family(market, lambda base, at: queries.unranked(base, Scope(at), n=count), [])
 
     def prior_results(
-        self, market: Market | None = None, *, budget: int = prior.BUDGET, through: str | None = None
+        self, market: Market | None = None, *, budget: int = prior_knowledge.BUDGET, through: str | None = None
     ) -> str | None:
         """Return what was learned so far as a text for a prompt; None if nothing.
 
@@ -224,14 +224,16 @@ class Ledger:
         if through is not None and market is None:
             raise refusal("argument_invalid", "`market` is required with `through`; received None")
         return self._of_family(
-            market, lambda base, at: prior.text_of(prior.learned(base, Scope(at, through)), budget), None
+            market,
+            lambda base, at: prior_knowledge.text_of(prior_knowledge.learned(base, Scope(at, through)), budget),
+            None,
         )
 
     def _of_family(
         self, market: Market | None, question: Callable[[sqlite3.Connection, int], Answer], nothing: Answer
     ) -> Answer:
         def ask(base: sqlite3.Connection) -> Answer:
-            family = ALL if market is None else questions.family_of(base, market)
+            family = ALL if market is None else queries.family_of(base, market)
             return nothing if family is None else question(base, family)
 
         return self._index.ask(ask)
@@ -295,7 +297,7 @@ class Ledger:
 
     def returns(self, run_id: str) -> tuple[str | None, npt.NDArray[np.float64]] | None:
         """Return the date of a run's first return and its returns; None where it has none."""
-        return self._index.ask(lambda base: questions.returns_of(base, checked_id(run_id)))
+        return self._index.ask(lambda base: queries.returns_of(base, checked_id(run_id)))
 
     # The log and the index
 
@@ -326,7 +328,7 @@ class Ledger:
             path: `.parquet`, which needs `openoutcry[parquet]`, `.csv` or `.jsonl`.
             view: `runs`, `strategies`, `returns`, or `run-ledger`, the five fields a line.
         """
-        return self._index.ask(lambda base: export.write(base, path, view))
+        return self._index.ask(lambda base: table_export.write(base, path, view))
 
     def connection(self) -> sqlite3.Connection:
         """Return the tables of the index, caught up, for questions of one's own.

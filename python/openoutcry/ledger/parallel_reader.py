@@ -9,8 +9,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from openoutcry.ledger.rows import AT, READER, UNREADABLE, RunRow, row_of
-from openoutcry.ledger.segments import Place, Segments
+from openoutcry.ledger.index_rows import AT, READER, UNREADABLE, RunRow, row_of
+from openoutcry.ledger.log_segments import Place, Segments
 from openoutcry.records.chained_log import Line, Link, line_of
 
 PIECE = 4 * 2**20

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from operator import itemgetter
 from typing import Any
 
-from openoutcry.ledger.rows import AT, RunRow
-from openoutcry.ledger.schema import ALL, AVERAGED, chosen
+from openoutcry.ledger.index_rows import AT, RunRow
+from openoutcry.ledger.index_schema import ALL, AVERAGED, chosen
 
 _SUMS = [f"{kind}_{name}" for name in AVERAGED for kind in ("total", "n")]
 _COUNTS = ["n", "n_undefined", "n_failed", "total"]

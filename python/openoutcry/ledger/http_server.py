@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from openoutcry.ledger.client import PATH
-from openoutcry.ledger.store import Ledger
+from openoutcry.ledger.http_client import PATH
+from openoutcry.ledger.ledger_store import Ledger
 from openoutcry.openoutcry_py import OpenOutcryError
 
 if TYPE_CHECKING:

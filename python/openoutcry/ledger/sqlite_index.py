@@ -9,10 +9,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from openoutcry.ledger.filling import Filling
-from openoutcry.ledger.reading import pieces
-from openoutcry.ledger.schema import BULK, INDEXES, RUNS_BY_ID, SHARED, TABLES, VERSION
-from openoutcry.ledger.segments import Place, Segments
+from openoutcry.ledger.index_schema import BULK, INDEXES, RUNS_BY_ID, SHARED, TABLES, VERSION
+from openoutcry.ledger.ingest import Filling
+from openoutcry.ledger.log_segments import Place, Segments
+from openoutcry.ledger.parallel_reader import pieces
 from openoutcry.records.chained_log import Link, scan
 
 NAME = "index.sqlite"

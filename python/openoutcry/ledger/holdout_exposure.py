@@ -8,9 +8,9 @@ from __future__ import annotations
 import sqlite3
 from typing import NamedTuple
 
-from openoutcry.ledger.market import Market
-from openoutcry.ledger.questions import families_of
-from openoutcry.ledger.schema import chosen
+from openoutcry.ledger.index_schema import chosen
+from openoutcry.ledger.market_families import Market
+from openoutcry.ledger.queries import families_of
 
 # A date without a time is the whole day: what begins so comes before it.
 _DAY = "~"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from openoutcry.ledger.schema import ALL, AVERAGED
+from openoutcry.ledger.index_schema import ALL, AVERAGED
 
 
 @dataclass(frozen=True)

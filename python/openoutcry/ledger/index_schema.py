@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from openoutcry.ledger.summary import NUMBERS
+from openoutcry.ledger.run_summary import NUMBERS
 
 VERSION = 2
 """Grows with every change of the tables; an index of another one is made anew."""

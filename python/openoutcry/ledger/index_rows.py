@@ -10,9 +10,9 @@ from itertools import compress
 from math import isfinite
 from typing import Any, NamedTuple
 
-from openoutcry.ledger.entry import KINDS, STATES, canonical_strategy, checked_id, rules_digest
-from openoutcry.ledger.segments import Place
-from openoutcry.ledger.summary import NUMBERS, RunMetricsSummary
+from openoutcry.ledger.ledger_entry import KINDS, STATES, canonical_strategy, checked_id, rules_digest
+from openoutcry.ledger.log_segments import Place
+from openoutcry.ledger.run_summary import NUMBERS, RunMetricsSummary
 from openoutcry.openoutcry_py import OpenOutcryError, RunReader
 from openoutcry.records.chained_lines import canonical
 

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from openoutcry.errors import refusal
-from openoutcry.ledger.entry import LedgerRun, checked_id
-from openoutcry.ledger.identity import strategy_id
-from openoutcry.ledger.prior import BUDGET, Learned, text_of
-from openoutcry.ledger.questions import MOST_COMPARED, Standing
-from openoutcry.ledger.schema import AVERAGED
-from openoutcry.ledger.summary import RunMetricsSummary
+from openoutcry.ledger.index_schema import AVERAGED
+from openoutcry.ledger.ledger_entry import LedgerRun, checked_id
+from openoutcry.ledger.prior_knowledge import BUDGET, Learned, text_of
+from openoutcry.ledger.queries import MOST_COMPARED, Standing
+from openoutcry.ledger.run_summary import RunMetricsSummary
+from openoutcry.ledger.strategy_identity import strategy_id
 from openoutcry.openoutcry_py import OpenOutcryError
 from openoutcry.records.chained_lines import canonical
 
@@ -116,7 +116,7 @@ def learn(entries: Iterable[Entry], compare: Compare, n_corrupt: int = 0) -> Lea
 
     Args:
         entries: Lines of the file.
-        compare: `Ledger.compare`, or what asks a server (`openoutcry.ledger.client.comparing`).
+        compare: `Ledger.compare`, or what asks a server (`openoutcry.ledger.http_client.comparing`).
         n_corrupt: Lines that could not be read.
     """
     known: dict[str, Entry] = {}

@@ -15,10 +15,10 @@ from openoutcry import openoutcry_py as native
 from openoutcry.backtest.run import Run
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
-from openoutcry.ledger.entry import LedgerRun, Track
-from openoutcry.ledger.identity import trial_key
-from openoutcry.ledger.market import Market
-from openoutcry.ledger.summary import RunMetricsSummary, interval_of
+from openoutcry.ledger.ledger_entry import LedgerRun, Track
+from openoutcry.ledger.market_families import Market
+from openoutcry.ledger.run_summary import RunMetricsSummary, interval_of
+from openoutcry.ledger.strategy_identity import trial_key
 from openoutcry.openoutcry_py import CostModel, Limits
 from openoutcry.scoring.skill import Moments
 

@@ -2,7 +2,7 @@
 
 A market that was renamed, cut or extended has another fingerprint, and the tries on it are tries on the same prices.
 Anchors show that: hashes of the returns of a few dates, chosen by the date alone, that any market which holds those
-prices has, too. Marks show it where dates were moved, bars left out or quotes inverted (`openoutcry.ledger.marks`).
+prices has, too. Marks show it where dates were moved, bars left out or quotes inverted (`openoutcry.ledger.market_fingerprints`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
-from openoutcry.ledger.marks import DATED, KINDS_FROM, UNDATED, day, marks_of
+from openoutcry.ledger.market_fingerprints import DATED, KINDS_FROM, UNDATED, day, marks_of
 
 # Anchors that two markets of one family share at least, or all that the smaller one has; and marks.
 _ENOUGH, _ENOUGH_MARKS = 8, 3
