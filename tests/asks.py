@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from openoutcry.research.proposing import Ask, MarketCard, TrialCard
+from openoutcry.research.proposal_requests import Ask, MarketCard, TrialCard
 
 CATALOGUE: dict[str, dict[str, Any]] = {
     "trend": {

@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from openoutcry.research.clients import (
+from openoutcry.research.llm_clients import (
     AnthropicClient,
     LLMClient,
     OllamaClient,
@@ -28,7 +28,7 @@ from openoutcry.research.clients import (
     OpenAICompatibleClient,
     Transport,
 )
-from openoutcry.research.clients.credentials import Secret
+from openoutcry.research.llm_clients.credentials import Secret
 
 Body = dict[str, Any]
 KEY = "sk-made-up-0123456789abcdef"

@@ -22,14 +22,14 @@ from openoutcry.cli.research import app
 from openoutcry.harness.sandbox import Tier, this_host
 from openoutcry.ledger import Ledger, Market
 from openoutcry.records.chained_log import ChainedLog
-from openoutcry.research.conduct import DivergedError, Place, replay, research, resume
-from openoutcry.research.config import Budgets, ResearchConfig, Split
-from openoutcry.research.gates import Thresholds, thresholds_of
-from openoutcry.research.luck import Counter, Memory
+from openoutcry.research.acceptance_gates import Thresholds, thresholds_of
 from openoutcry.research.proposers import FixedProposer, RandomProposer
-from openoutcry.research.records import session_of
-from openoutcry.research.scores import OosScore
+from openoutcry.research.selection_luck import Counter, Memory
+from openoutcry.research.session_config import Budgets, ResearchConfig, Split
+from openoutcry.research.session_manager import DivergedError, Place, replay, research, resume
+from openoutcry.research.session_records import session_of
 from openoutcry.research.trial import Result
+from openoutcry.research.trial_scores import OosScore
 from openoutcry.scoring.skill import Moments
 
 pytestmark = pytest.mark.once

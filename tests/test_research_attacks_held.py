@@ -16,13 +16,13 @@ from research_markets import trending
 import openoutcry as oo
 from openoutcry.backtest.strategies import LIBRARY
 from openoutcry.ledger import Ledger
-from openoutcry.research import validation
-from openoutcry.research.conduct import Place, research
-from openoutcry.research.config import Budgets, ResearchConfig, Split
-from openoutcry.research.gates import Thresholds
+from openoutcry.research import walkforward_validation
+from openoutcry.research.acceptance_gates import Thresholds
 from openoutcry.research.proposers import RandomProposer
-from openoutcry.research.validation import Ground, ground_of, table_of, validate
-from openoutcry.research.walkforward import run_part
+from openoutcry.research.session_config import Budgets, ResearchConfig, Split
+from openoutcry.research.session_manager import Place, research
+from openoutcry.research.walkforward_folds import run_part
+from openoutcry.research.walkforward_validation import Ground, ground_of, table_of, validate
 
 pytestmark = pytest.mark.once
 MARKET = trending(1, 1500, 3)
@@ -56,7 +56,7 @@ def test_a_fold_is_run_as_a_part_of_a_walk_forward_is(name: str) -> None:
     table = table_of(on, strategy)
     for fold in on.folds:
         run, part = (
-            validation.tested_run(on, table, fold),
+            walkforward_validation.tested_run(on, table, fold),
             run_part(strategy, on.dataset, fold.test, on.costs, on.limits),
         )
         np.testing.assert_array_equal(run.returns, part.returns)

@@ -12,10 +12,10 @@ from asks import ask
 from fake_llm import KEY, FakeLLM, Turn, client_of
 
 from openoutcry import OpenOutcryError
-from openoutcry.research.clients import CassetteClient, Message, ModelRequest, build_llm_client
-from openoutcry.research.clients.credentials import Secret, credentials_of
+from openoutcry.research.llm_clients import CassetteClient, Message, ModelRequest, build_llm_client
+from openoutcry.research.llm_clients.credentials import Secret, credentials_of
+from openoutcry.research.proposal_requests import TokenMeter
 from openoutcry.research.proposers import LLMProposer, RandomProposer, build_proposer
-from openoutcry.research.proposing import TokenMeter
 
 VARIABLES = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OLLAMA_BASE_URL", "ANTHROPIC_BASE_URL", "OPENAI_BASE_URL")
 URL = "http://127.0.0.1:8000/v1"

@@ -14,9 +14,9 @@ import pytest
 from asks import ask
 from fake_llm import CLIENTS, KEY, FakeLLM, Tokens, Turn, client_of, fault
 
-from openoutcry.research.clients import LLMClient, Message, ModelReply, ModelRequest, Pacing, Transport
+from openoutcry.research.llm_clients import LLMClient, Message, ModelReply, ModelRequest, Pacing, Transport
+from openoutcry.research.proposal_requests import TokenMeter, Usage
 from openoutcry.research.proposers import LLMProposer
-from openoutcry.research.proposing import TokenMeter, Usage
 
 TEXT = '{"strategy": "trend", "params": {}, "rationale": "Trends last for months."}'
 SCHEMA = {"type": "object", "properties": {}}

@@ -21,10 +21,10 @@ from openoutcry.backtest.strategies.parameter_space import Ranges
 from openoutcry.backtest.strategies.rolling_windows import Array
 from openoutcry.harness import AgentError
 from openoutcry.harness.sandbox import Tier, this_host
-from openoutcry.research import jailed
-from openoutcry.research.causality import causality_probe
-from openoutcry.research.code import Allowance, CodeStrategy, load_strategy_from_code
-from openoutcry.research.hygiene import check_source
+from openoutcry.research import sandboxed_worker
+from openoutcry.research.causality_check import causality_probe
+from openoutcry.research.code_loader import Allowance, CodeStrategy, load_strategy_from_code
+from openoutcry.research.source_checks import check_source
 
 pytestmark = pytest.mark.once
 
@@ -160,7 +160,7 @@ ANSWERING = {
 @pytest.mark.parametrize("name", ANSWERING)
 def test_a_wrong_answer_is_a_refusal(name: str) -> None:
     body, message = ANSWERING[name]
-    with jailed.start(Tier.T2, QUICK) as worker:
+    with sandboxed_worker.start(Tier.T2, QUICK) as worker:
         worker.make(check_source(deciding(body)).source, {})
         with pytest.raises(oo.OpenOutcryError, match=message) as caught:
             worker.ask_window(RISING[:3])
@@ -238,7 +238,7 @@ def test_an_attack_ends_as_a_fault(name: str, tmp_path: Path, monkeypatch: pytes
     for mark, value in (("{folder}", tmp_path), ("{pid}", os.getpid()), ("{data}", prices)):
         body = body.replace(mark, str(value))
     # Straight to the worker, since `check_source` reads none of these.
-    with jailed.start(Tier.T2, QUICK) as worker:
+    with sandboxed_worker.start(Tier.T2, QUICK) as worker:
         assert worker.make(deciding(body), {}) == 3
         with pytest.raises(oo.OpenOutcryError, match=message) as caught:
             [worker.ask_window(RISING[bar : bar + 3]) for bar in range(3)]

@@ -11,7 +11,7 @@ from proposals import GOOD, deciding
 from support import count
 
 import openoutcry as oo
-from openoutcry.research.hygiene import MAX_BYTES, check_source
+from openoutcry.research.source_checks import MAX_BYTES, check_source
 
 
 def test_a_good_source_is_read() -> None:

@@ -12,12 +12,12 @@ from research_markets import trending
 
 from openoutcry.harness.sandbox import Tier, this_host
 from openoutcry.ledger import Ledger, Market
-from openoutcry.research.conduct import Place, ground_again, replay, research
-from openoutcry.research.config import Budgets, ResearchConfig, Split
-from openoutcry.research.gates import Thresholds
+from openoutcry.research.acceptance_gates import Thresholds
 from openoutcry.research.handover import hand_over
 from openoutcry.research.proposers import FixedProposer
-from openoutcry.research.records import session_of
+from openoutcry.research.session_config import Budgets, ResearchConfig, Split
+from openoutcry.research.session_manager import Place, ground_again, replay, research
+from openoutcry.research.session_records import session_of
 from openoutcry.research.trial import Result
 
 pytestmark = [

@@ -10,14 +10,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import openoutcry as oo
-from openoutcry.research.config import Guard, ResearchConfig
-from openoutcry.research.gates import SKIPPED, Evidence, Thresholds, failed, is_promotable, judge, thresholds_of
-from openoutcry.research.holding import Holding
+from openoutcry.research.acceptance_gates import (
+    SKIPPED,
+    Evidence,
+    Thresholds,
+    failed,
+    is_promotable,
+    judge,
+    thresholds_of,
+)
+from openoutcry.research.benchmark_excess import Holding
 from openoutcry.research.incumbent import beats
-from openoutcry.research.luck import Counter, Luck, Memory, Spread
-from openoutcry.research.scores import FoldScore, InSample, OosScore, moments_of
-from openoutcry.research.shortlist import shorten
+from openoutcry.research.selection_luck import Counter, Luck, Memory, Spread
+from openoutcry.research.session_config import Guard, ResearchConfig
+from openoutcry.research.short_list import shorten
 from openoutcry.research.trial import Listed
+from openoutcry.research.trial_scores import FoldScore, InSample, OosScore, moments_of
 
 
 def fold(**changes) -> FoldScore:

@@ -17,13 +17,13 @@ from research_markets import noise, trending
 
 import openoutcry as oo
 from openoutcry.ledger import Ledger
-from openoutcry.research.conduct import Place, research
-from openoutcry.research.config import Budgets, ResearchConfig, Split
-from openoutcry.research.gates import Thresholds
-from openoutcry.research.holdout import HoldoutVault
+from openoutcry.research.acceptance_gates import Thresholds
+from openoutcry.research.proposal_requests import Ask, Reply, TokenMeter
 from openoutcry.research.proposers import RandomProposer
-from openoutcry.research.proposing import Ask, Reply, TokenMeter
-from openoutcry.research.records import session_of
+from openoutcry.research.sealed_holdout import HoldoutVault
+from openoutcry.research.session_config import Budgets, ResearchConfig, Split
+from openoutcry.research.session_manager import Place, research
+from openoutcry.research.session_records import session_of
 from openoutcry.research.trial import Result
 
 pytestmark = pytest.mark.once

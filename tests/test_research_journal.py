@@ -16,11 +16,11 @@ from research_markets import trending
 import openoutcry as oo
 from openoutcry.ledger import Ledger, Market
 from openoutcry.records.chained_log import ChainedLog
-from openoutcry.research.conduct import DivergedError, Place, replay, research, resume
-from openoutcry.research.config import Budgets, ResearchConfig
-from openoutcry.research.gates import Thresholds
+from openoutcry.research.acceptance_gates import Thresholds
 from openoutcry.research.proposers import FixedProposer, RandomProposer
-from openoutcry.research.records import session_of
+from openoutcry.research.session_config import Budgets, ResearchConfig
+from openoutcry.research.session_manager import DivergedError, Place, replay, research, resume
+from openoutcry.research.session_records import session_of
 from openoutcry.research.trial import Result
 
 MARKET = trending(0, 1500, 3)

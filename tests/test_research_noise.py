@@ -14,17 +14,17 @@ from research_markets import noise, rising
 from scipy.stats import beta
 
 import openoutcry as oo
-from openoutcry.research import validation
-from openoutcry.research.conduct import Place, research
-from openoutcry.research.config import Budgets, ResearchConfig, Split
-from openoutcry.research.gates import Evidence, Thresholds, is_promotable, judge
-from openoutcry.research.holding import Holding
-from openoutcry.research.holdout import HoldoutVault
-from openoutcry.research.luck import Counter, Memory
+from openoutcry.research import walkforward_validation
+from openoutcry.research.acceptance_gates import Evidence, Thresholds, is_promotable, judge
+from openoutcry.research.benchmark_excess import Holding
 from openoutcry.research.proposers import RandomProposer
-from openoutcry.research.scores import score_of
+from openoutcry.research.sealed_holdout import HoldoutVault
+from openoutcry.research.selection_luck import Counter, Memory
+from openoutcry.research.session_config import Budgets, ResearchConfig, Split
+from openoutcry.research.session_manager import Place, research
 from openoutcry.research.trial import Result
-from openoutcry.research.validation import ground_of
+from openoutcry.research.trial_scores import score_of
+from openoutcry.research.walkforward_validation import ground_of
 
 pytestmark = pytest.mark.once
 
@@ -133,7 +133,7 @@ def test_to_keep_a_market_in_equal_parts_is_no_alpha(seed: int) -> None:
     market = rising(seed, 3000, 8, drift=0.003, volatility=0.04)
     ground = ground_of(market, market.n_bars, Split(), (oo.CostModel(fee_bps=1.0, slippage_bps=2.0), oo.Limits()))
     equal = np.full((market.n_bars, market.n_symbols), 1.0 / market.n_symbols)
-    track = score_of([validation.tested_run(ground, equal, fold) for fold in ground.folds])
+    track = score_of([walkforward_validation.tested_run(ground, equal, fold) for fold in ground.folds])
     both, bought = (
         Counter(Memory(49), ways).luck_of(track).dsr_alpha for ways in (ground.holdings, ground.holdings[:1])
     )

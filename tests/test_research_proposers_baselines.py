@@ -10,10 +10,10 @@ import pytest
 from asks import CATALOGUE, ask
 
 from openoutcry import OpenOutcryError
-from openoutcry.research.plain_json import NotPlain, read_plain
+from openoutcry.research.proposal_requests import Attempt, Proposal, Reply, TokenMeter, TrialCard, Usage
 from openoutcry.research.proposers import FixedProposer, RandomProposer
-from openoutcry.research.proposers.ranges import ranges_of
-from openoutcry.research.proposing import Attempt, Proposal, Reply, TokenMeter, TrialCard, Usage
+from openoutcry.research.proposers.parameter_ranges import ranges_of
+from openoutcry.research.strict_json import NotPlain, read_plain
 
 TREND = {"strategy": "trend", "params": {"lookback": 40}, "rationale": "Slow trends of currencies last for months."}
 

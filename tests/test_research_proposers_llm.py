@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from openoutcry import OpenOutcryError
-from openoutcry.research.clients import LLMClient, Pacing
+from openoutcry.research.llm_clients import LLMClient, Pacing
+from openoutcry.research.proposal_requests import Reply, TokenMeter
 from openoutcry.research.proposers import LLMProposer
-from openoutcry.research.proposing import Reply, TokenMeter
 
 GOOD = {
     "kind": "tune",

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from openoutcry import OpenOutcryError
 from openoutcry.agents.untrusted_text import bounded, cleaned, fenced
+from openoutcry.research.proposal_requests import Ask, MarketCard, TrialCard
 from openoutcry.research.proposers import fold_labels, prompt_of
-from openoutcry.research.proposing import Ask, MarketCard, TrialCard
 
 GOLDEN = Path(__file__).with_name("research_prompt.txt")
 PRIOR = "## Learnings from 12 prior backtests across 3 strategies\n\n```text\ntrend 0.41\n```"

@@ -10,9 +10,9 @@ import pytest
 from asks import CATALOGUE, ask
 
 from openoutcry import OpenOutcryError
+from openoutcry.research.proposal_requests import Proposal, TokenMeter, TrialCard
 from openoutcry.research.proposers import OptunaProposer
-from openoutcry.research.proposers.ranges import ranges_of
-from openoutcry.research.proposing import Proposal, TokenMeter, TrialCard
+from openoutcry.research.proposers.parameter_ranges import ranges_of
 
 pytestmark = pytest.mark.once
 

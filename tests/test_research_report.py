@@ -11,12 +11,12 @@ import pytest
 from research_markets import trending
 
 from openoutcry.ledger import Ledger
-from openoutcry.research.conduct import Place, ground_again, research
-from openoutcry.research.config import Budgets, ResearchConfig
-from openoutcry.research.gates import Thresholds
+from openoutcry.research.acceptance_gates import Thresholds
 from openoutcry.research.handover import hand_over
 from openoutcry.research.proposers import FixedProposer, RandomProposer
-from openoutcry.research.records import session_of
+from openoutcry.research.session_config import Budgets, ResearchConfig
+from openoutcry.research.session_manager import Place, ground_again, research
+from openoutcry.research.session_records import session_of
 from openoutcry.research.trial import Result
 
 MARKET = trending(0, 1500, 3)

@@ -16,12 +16,12 @@ from research_markets import noise, trending
 import openoutcry as oo
 from openoutcry.backtest.strategies import LIBRARY, Trend
 from openoutcry.ledger import Ledger, Market
-from openoutcry.research.config import Split
-from openoutcry.research.cpcv import validate_combinatorial
-from openoutcry.research.holdout import HoldoutVault
-from openoutcry.research.scale import Row, validate_grid
-from openoutcry.research.validation import ground_of, validate, validate_best
-from openoutcry.research.walkforward import run_part
+from openoutcry.research.combinatorial_cv import validate_combinatorial
+from openoutcry.research.parallel_walkforward import Row, validate_grid
+from openoutcry.research.sealed_holdout import HoldoutVault
+from openoutcry.research.session_config import Split
+from openoutcry.research.walkforward_folds import run_part
+from openoutcry.research.walkforward_validation import ground_of, validate, validate_best
 
 pytestmark = pytest.mark.once
 

@@ -13,12 +13,12 @@ from research_markets import noise, rising, trending
 
 import openoutcry as oo
 from openoutcry.ledger import Ledger
-from openoutcry.research.conduct import Place, research
-from openoutcry.research.config import Budgets, Guard, ResearchConfig, Split
-from openoutcry.research.gates import Thresholds
+from openoutcry.research.acceptance_gates import Thresholds
+from openoutcry.research.proposal_requests import Ask, Attempt, Reply, TokenMeter, Usage
 from openoutcry.research.proposers import FixedProposer, RandomProposer
-from openoutcry.research.proposing import Ask, Attempt, Reply, TokenMeter, Usage
-from openoutcry.research.records import session_of
+from openoutcry.research.session_config import Budgets, Guard, ResearchConfig, Split
+from openoutcry.research.session_manager import Place, research
+from openoutcry.research.session_records import session_of
 from openoutcry.research.trial import Result
 
 MARKET = noise(7, 1000, 2)

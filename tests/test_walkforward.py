@@ -15,7 +15,7 @@ from support import count
 
 import openoutcry as oo
 from openoutcry.backtest.strategies import LIBRARY
-from openoutcry.research.walkforward import (
+from openoutcry.research.walkforward_folds import (
     Fold,
     Part,
     as_rows,

@@ -25,9 +25,9 @@ from openoutcry.openoutcry_py import CostModel
 if TYPE_CHECKING:
     from openoutcry.data.dataset import Dataset
     from openoutcry.ledger import Ledger
-    from openoutcry.research.conduct import Place
-    from openoutcry.research.config import ResearchConfig
-    from openoutcry.research.gates import Thresholds
+    from openoutcry.research.acceptance_gates import Thresholds
+    from openoutcry.research.session_config import ResearchConfig
+    from openoutcry.research.session_manager import Place
     from openoutcry.research.trial import Result
 
 app = typer.Typer(
@@ -150,9 +150,9 @@ def resume(
 
     Of one that has ended, the files are written anew.
     """
-    from openoutcry.research import conduct
+    from openoutcry.research import session_manager
     from openoutcry.research.proposers import build_proposer
-    from openoutcry.research.records import session_of
+    from openoutcry.research.session_records import session_of
 
     recorded = session_of(journal, session, is_cut=True)
     stood = recorded.start
@@ -164,9 +164,9 @@ def resume(
     if recorded.is_over:
         # It may have been cut while its files were written, and may have begun without a ledger.
         unheld = replace(place, ledger=None)
-        _told_of(load, lambda: conduct.replay(load, unheld, recorded.session_id), place, as_json)
+        _told_of(load, lambda: session_manager.replay(load, unheld, recorded.session_id), place, as_json)
     else:
-        _told_of(load, lambda: conduct.resume(load, proposer, place, recorded.session_id), place, as_json)
+        _told_of(load, lambda: session_manager.resume(load, proposer, place, recorded.session_id), place, as_json)
 
 
 @app.command(epilog=REPLAY_EXAMPLES)
@@ -181,8 +181,8 @@ def replay(
 ) -> None:
     """Make a session again, and hold every event to what was recorded."""
     from openoutcry.openoutcry_py import OpenOutcryError
-    from openoutcry.research.conduct import DivergedError
-    from openoutcry.research.records import check, session_of
+    from openoutcry.research.session_manager import DivergedError
+    from openoutcry.research.session_records import check, session_of
 
     if not journal.is_file():
         raise refusal("argument_invalid", f"a journal is required; received '{journal}', which is not there")
@@ -222,7 +222,7 @@ def report(
     source: str | None = DATA,
 ) -> None:
     """Write the report of a recorded session, made again from its journal."""
-    from openoutcry.research.report import report_of
+    from openoutcry.research.session_report import report_of
 
     page_to_write(out, "--out")
     result, ground = _replayed(journal, session, source, None, quiet=True)
@@ -237,8 +237,8 @@ def prompt(
     session: str | None = SESSION,
 ) -> None:
     """Print what proposers were shown in a round."""
-    from openoutcry.research.journal import BLOBS, Blobs
-    from openoutcry.research.records import session_of
+    from openoutcry.research.session_journal import BLOBS, Blobs
+    from openoutcry.research.session_records import session_of
 
     found = [each["payload"] for each in session_of(journal, session).events if each["event"] == "proposal"]
     if number > len(found):
@@ -247,15 +247,15 @@ def prompt(
 
 
 def _research(load: Callable[[], Dataset], proposer: Any, config: ResearchConfig, place: Place) -> Result:
-    from openoutcry.research import conduct
+    from openoutcry.research import session_manager
 
-    return conduct.research(load, proposer, config, place)
+    return session_manager.research(load, proposer, config, place)
 
 
 def _config(
     split: tuple[Any, ...], budgets: tuple[Any, ...], gates: str, told: Mapping[str, Any], *, all_kept: bool
 ) -> ResearchConfig:
-    from openoutcry.research.config import Budgets, Guard, ResearchConfig, Split
+    from openoutcry.research.session_config import Budgets, Guard, ResearchConfig, Split
 
     given = {name: value for name, value in told.items() if value is not None}
     guard = Guard(advanced_only=not all_kept)
@@ -263,7 +263,7 @@ def _config(
 
 
 def _gates(told: str) -> Thresholds:
-    from openoutcry.research.gates import PRESETS, Thresholds, thresholds_of
+    from openoutcry.research.acceptance_gates import PRESETS, Thresholds, thresholds_of
 
     if told in PRESETS:
         return Thresholds.preset(told)
@@ -280,7 +280,7 @@ def _gates(told: str) -> Thresholds:
 def _place(
     out: Path, remembered: tuple[bool, Path | None], told: tuple[str, str, float | None], as_json: bool
 ) -> Place:
-    from openoutcry.research.conduct import Place
+    from openoutcry.research.session_manager import Place
 
     if out.exists() and not out.is_dir():
         raise refusal("argument_invalid", f"`--out` must be a folder; received '{out}'")
@@ -309,8 +309,8 @@ def _loader(stood: Mapping[str, Any], source: str | None) -> Callable[[], Datase
 def _replayed(
     journal: Path, session: str | None, source: str | None, ledger: Ledger | None, *, quiet: bool
 ) -> tuple[Result, Any]:
-    from openoutcry.research.conduct import Place, ground_again, replay
-    from openoutcry.research.records import session_of
+    from openoutcry.research.session_manager import Place, ground_again, replay
+    from openoutcry.research.session_records import session_of
 
     stood = session_of(journal, session)
     load = _loader(stood.start, source)
@@ -321,10 +321,10 @@ def _replayed(
 
 def _told_of(load: Callable[[], Dataset], made: Callable[[], Result], place: Place, as_json: bool) -> None:
     """Go through a session, write its files and say what came of it."""
-    from openoutcry.research.conduct import ground_again
     from openoutcry.research.handover import hand_over
-    from openoutcry.research.records import session_of
-    from openoutcry.research.report import STOPPED
+    from openoutcry.research.session_manager import ground_again
+    from openoutcry.research.session_records import session_of
+    from openoutcry.research.session_report import STOPPED
 
     with _stopping(place.cancelled):
         result = made()

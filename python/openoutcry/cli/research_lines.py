@@ -78,7 +78,7 @@ def list_line(result: Result) -> str:
 
 def candidate_line(place: int, listed: Any, reuse: int | None) -> str:
     """Return a candidate in one line, with how often its holdout had been seen."""
-    from openoutcry.research.report import shown
+    from openoutcry.research.session_report import shown
 
     verdict = listed.verdict
     told = "holdout shut" if verdict is None else f"holdout {'passed' if verdict.passed else 'failed'}"

@@ -18,7 +18,7 @@ import numpy as np
 from openoutcry.agents import python_worker
 from openoutcry.backtest.strategies import Strategy, WindowStrategy
 from openoutcry.backtest.strategies.rolling_windows import Array
-from openoutcry.research import hygiene
+from openoutcry.research import source_checks
 
 NAME = "strategy"
 _MOST_TOLD = 300
@@ -69,7 +69,7 @@ def _builtins() -> dict[str, Any]:
     That is hygiene: whoever wants the others finds them. Imports have been read in the source; here they are free,
     since numpy itself imports in the name of who calls it.
     """
-    kept = {name: value for name, value in vars(builtins).items() if name not in hygiene.REFUSED_NAMES}
+    kept = {name: value for name, value in vars(builtins).items() if name not in source_checks.REFUSED_NAMES}
     return kept | {"__import__": builtins.__import__}
 
 

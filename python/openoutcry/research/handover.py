@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from openoutcry.research.records import JOURNAL
-from openoutcry.research.report import report_of
+from openoutcry.research.session_records import JOURNAL
+from openoutcry.research.session_report import report_of
 from openoutcry.research.trial import Listed, Result
-from openoutcry.research.validation import Ground
+from openoutcry.research.walkforward_validation import Ground
 
 FORMAT = "openoutcry/candidate/v1"
 STATUS = "candidate"

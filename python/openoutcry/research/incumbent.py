@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from openoutcry.research.config import Guard
-from openoutcry.research.scores import OosScore
+from openoutcry.research.session_config import Guard
+from openoutcry.research.trial_scores import OosScore
 
 SCORE = "stitched out-of-sample Sharpe ratio a year"
 """What is compared, of both: the returns of all tests one after another."""

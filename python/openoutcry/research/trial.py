@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from openoutcry.research.advice import Advice
-from openoutcry.research.checking import Candidate
-from openoutcry.research.gates import NOTHING_LEFT, Gate
-from openoutcry.research.holdout import Seal, Verdict
-from openoutcry.research.luck import Luck, Memory
-from openoutcry.research.proposing import TrialCard
-from openoutcry.research.scores import OosScore
-from openoutcry.research.shortlist import Dropped
-from openoutcry.research.validation import Validated
+from openoutcry.research.acceptance_gates import NOTHING_LEFT, Gate
+from openoutcry.research.proposal_checks import Candidate
+from openoutcry.research.proposal_requests import TrialCard
+from openoutcry.research.sealed_holdout import Seal, Verdict
+from openoutcry.research.selection_luck import Luck, Memory
+from openoutcry.research.short_list import Dropped
+from openoutcry.research.trial_advice import Advice
+from openoutcry.research.trial_scores import OosScore
+from openoutcry.research.walkforward_validation import Validated
 
 EVEN, SURE = 0.5, 0.95
 """A deflated Sharpe ratio that is as likely luck as not, and one that hardly is."""

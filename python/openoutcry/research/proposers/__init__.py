@@ -1,11 +1,11 @@
 """What proposes: a list, chance, a search, or a language model."""
 
-from openoutcry.research.proposers.building import build_proposer
-from openoutcry.research.proposers.fixed import FixedProposer
-from openoutcry.research.proposers.llm import LLMProposer
-from openoutcry.research.proposers.prompt import fold_labels, prompt_of
-from openoutcry.research.proposers.random import RandomProposer
-from openoutcry.research.proposers.search import OptunaProposer
+from openoutcry.research.proposers.fixed_list import FixedProposer
+from openoutcry.research.proposers.llm_proposer import LLMProposer
+from openoutcry.research.proposers.optuna_search import OptunaProposer
+from openoutcry.research.proposers.prompts import fold_labels, prompt_of
+from openoutcry.research.proposers.proposer_factory import build_proposer
+from openoutcry.research.proposers.random_search import RandomProposer
 
 __all__ = [
     "FixedProposer",

@@ -1,0 +1,92 @@
+"""Replies of a model in a file, by what was asked."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from openoutcry.errors import refusal
+from openoutcry.research.llm_clients.messages import LLMClient, ModelReply, ModelRequest
+from openoutcry.research.proposal_requests import Usage
+from openoutcry.research.strict_json import NotPlain, read_plain
+
+
+class CassetteClient:
+    """Answer as a file says; ask a model for what is not in it, if there is one.
+
+    Only whole answers are kept: what failed may go well the next time.
+
+    Args:
+        path: The file; without a model it must be there.
+        inner: Model that is asked for what the file does not hold.
+
+    Raises:
+        OpenOutcryError: `argument_invalid`: the file is no cassette, or of another model.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], inner: LLMClient | None = None) -> None:
+        self._path = Path(path)
+        self._inner = inner
+        tape = self._read()
+        if tape is None:
+            tape = {"model": inner.name if inner else "", "replies": {}}
+        if inner is not None and tape["model"] != inner.name:
+            wanted = f"a cassette must be of the model that is asked, `{inner.name}`"
+            raise refusal("argument_invalid", f"{wanted}; received one of `{tape['model']}`")
+        self.name: str = tape["model"]
+        self._replies: dict[str, Any] = tape["replies"]
+
+    def ask(self, request: ModelRequest) -> ModelReply:
+        """Return the reply that was kept, or make the request and keep what comes."""
+        place = digest_of(request)
+        if place in self._replies:
+            kept = self._replies[place]
+            return ModelReply(kept["status"], Usage(**kept["usage"]), kept["text"], tuple(kept["calls"]))
+        if self._inner is None:
+            detail = f"the cassette holds no answer to this prompt, {place[:12]}"
+            return ModelReply(None, Usage(), fault="not_recorded", detail=detail)
+        reply = self._inner.ask(request)
+        if reply.fault is None:
+            self._replies[place] = {
+                "status": reply.status,
+                "usage": asdict(reply.usage),
+                "text": reply.text,
+                "calls": list(reply.calls),
+            }
+            self._write()
+        return reply
+
+    def _read(self) -> dict[str, Any] | None:
+        wanted = "a cassette must be a JSON object with `model` and `replies`"
+        try:
+            found = read_plain(self._path.read_bytes().decode("utf-8"))
+            if not isinstance(found, dict) or set(found) != {"model", "replies"}:
+                raise NotPlain("other fields")
+        except FileNotFoundError as error:
+            if self._inner is not None:
+                return None
+            raise refusal("argument_invalid", f"{wanted}; received '{self._path}', which is not there") from error
+        except (NotPlain, UnicodeDecodeError) as error:
+            raise refusal("argument_invalid", f"{wanted}; received '{self._path}': {error}") from error
+        return found
+
+    def _write(self) -> None:
+        tape = {"model": self.name, "replies": self._replies}
+        text = json.dumps(tape, indent=1, sort_keys=True)
+        # Whole or not there at all, whatever happens meanwhile.
+        begun = self._path.with_name(f"{self._path.name}.tmp")
+        begun.write_text(f"{text}\n", encoding="utf-8")
+        begun.replace(self._path)
+
+    def __repr__(self) -> str:
+        return f"CassetteClient({self.name!r})"
+
+
+def digest_of(request: ModelRequest) -> str:
+    """Return the SHA-256 of what a model is asked, but for the seed of its sampling."""
+    asked = {name: value for name, value in asdict(request).items() if name != "seed"}
+    return sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,49 @@
+"""A client of a model, by its provider's name or URL."""
+
+from __future__ import annotations
+
+from openoutcry.errors import refusal
+from openoutcry.research.llm_clients.credentials import credentials_of, key_required
+from openoutcry.research.llm_clients.http_clients import OllamaClient, OpenAICompatibleClient
+from openoutcry.research.llm_clients.http_transport import Transport, check_url
+from openoutcry.research.llm_clients.messages import LLMClient
+from openoutcry.research.llm_clients.sdk_clients import AnthropicClient, OpenAIClient
+
+_MODELS = {"anthropic": "claude-sonnet-4-5", "openai": "gpt-5-mini", "ollama": "llama3.1"}
+LLM_PROVIDERS = tuple(_MODELS)
+
+
+def build_llm_client(
+    provider: str, model: str | None, *, base_url: str | None = None, transport: Transport | None = None
+) -> LLMClient:
+    """Return the client of a model.
+
+    Args:
+        provider: `anthropic`, `openai`, `ollama`, or the URL of a server that speaks as OpenAI's, such as
+            `http://127.0.0.1:8000/v1`.
+        model: Name of the model there.
+        base_url: Where it is, in place of what the settings or the environment say.
+        transport: How posts are made.
+
+    Raises:
+        OpenOutcryError: `argument_invalid`: there is no such provider, or its key or the model's name is missing.
+        ModuleNotFoundError: the provider's library is not installed.
+    """
+    is_url = isinstance(provider, str) and provider.startswith(("http://", "https://"))
+    if not is_url and provider not in _MODELS:
+        wanted = f"`provider` of a model must be {', '.join(f'`{name}`' for name in _MODELS)} or a URL"
+        raise refusal("argument_invalid", f"{wanted}; received {provider!r}")
+    if not isinstance(model, str) or not model.strip() or not model.isprintable():
+        shown = provider if is_url else f"{provider}, such as `{_MODELS[provider]}`"
+        raise refusal("argument_invalid", f"`model` must name a model of {shown}; received {model!r}")
+    known = credentials_of(provider.rstrip("/") if is_url else provider)
+    if base_url is not None:
+        check_url(base_url)
+    base_url = base_url or known.base_url
+    if provider == "anthropic":
+        return AnthropicClient(model, key_required(provider, known), base_url, transport)
+    if provider == "openai":
+        return OpenAIClient(model, key_required(provider, known), base_url, transport)
+    if provider == "ollama":
+        return OllamaClient(model, base_url, known.key, transport)
+    return OpenAICompatibleClient(model, base_url or provider, known.key, transport)

@@ -1,0 +1,121 @@
+"""Keys and addresses of providers: the settings file first, then the environment."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from openoutcry.errors import refusal
+from openoutcry.research.llm_clients.http_transport import check_url
+from openoutcry.research.strict_json import NotPlain, read_plain
+
+_FIELDS = ("api_key", "base_url")
+_KEYS = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
+_ADDRESSES = {"anthropic": "ANTHROPIC_BASE_URL", "openai": "OPENAI_BASE_URL", "ollama": "OLLAMA_BASE_URL"}
+# Below it, what looks like a key may be any word of a text.
+_SHORTEST_HIDDEN = 8
+
+
+class Secret:
+    """A key that shows itself to nobody but who asks for it by `reveal`."""
+
+    __slots__ = ("_key",)
+
+    def __init__(self, key: str) -> None:
+        if not key or not key.isascii() or not key.isprintable() or " " in key:
+            wanted = "a key must be printable ASCII without spaces"
+            raise refusal("argument_invalid", f"{wanted}; received one that is not; hint: a line end came with it?")
+        self._key = key
+
+    def reveal(self) -> str:
+        """Return the key."""
+        return self._key
+
+    def hide(self, value: Any) -> Any:
+        """Return plain values with the key taken out of their texts."""
+        if isinstance(value, str):
+            return value.replace(self._key, "[key]") if len(self._key) >= _SHORTEST_HIDDEN else value
+        if isinstance(value, Mapping):
+            return {self.hide(name): self.hide(each) for name, each in value.items()}
+        return [self.hide(each) for each in value] if isinstance(value, list) else value
+
+    def __repr__(self) -> str:
+        return "Secret()"
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a key is not written anywhere")
+
+
+@dataclass(frozen=True)
+class Credentials:
+    """What is known of a provider."""
+
+    key: Secret | None = None
+    base_url: str | None = None
+
+
+def credentials_of(provider: str, environment: Mapping[str, str] | None = None) -> Credentials:
+    """Return the key and address of a provider.
+
+    Those of a URL are in the settings file under the URL itself: no other's key is sent there.
+
+    Args:
+        provider: `anthropic`, `openai`, `ollama`, or a URL.
+        environment: In place of the environment of the process.
+
+    Raises:
+        OpenOutcryError: `argument_invalid`: the settings file cannot be read, or a key or address is none.
+    """
+    around = os.environ if environment is None else environment
+    told = _told(provider, around)
+    key = told.get("api_key") or around.get(_KEYS.get(provider, ""))
+    base_url = told.get("base_url") or around.get(_ADDRESSES.get(provider, ""))
+    if base_url:
+        check_url(base_url)
+    return Credentials(Secret(key) if key else None, base_url or None)
+
+
+def key_required(provider: str, credentials: Credentials) -> Secret:
+    """Return the key of a provider.
+
+    Raises:
+        OpenOutcryError: `argument_invalid`: there is none.
+    """
+    if credentials.key is None:
+        wanted = f"provider `{provider}` must have a key"
+        hint = f'hint: `{{"{provider}": {{"api_key": ...}}}}` in {settings_path()}, or {_KEYS[provider]}'
+        raise refusal("argument_invalid", f"{wanted}; received none; {hint}")
+    return credentials.key
+
+
+def settings_path(environment: Mapping[str, str] | None = None) -> Path:
+    """Return where the settings file is, or would be."""
+    around = os.environ if environment is None else environment
+    if named := around.get("OPENOUTCRY_SETTINGS"):
+        return Path(named)
+    home = around.get("XDG_CONFIG_HOME")
+    return (Path(home) if home else Path.home() / ".config") / "openoutcry" / "settings.json"
+
+
+def _told(provider: str, around: Mapping[str, str]) -> dict[str, str]:
+    """Return what the settings file says of a provider; no error tells of it."""
+    path = settings_path(around)
+    wanted = "the settings file must be a JSON object with an object for each provider"
+    try:
+        found = read_plain(path.read_bytes().decode("utf-8"))
+    except FileNotFoundError as error:
+        if "OPENOUTCRY_SETTINGS" not in around:
+            return {}
+        raise refusal("argument_invalid", f"{wanted}; received '{path}', which is not there") from error
+    except OSError as error:
+        raise refusal("argument_invalid", f"{wanted}; received '{path}': {error.strerror}") from None
+    except (NotPlain, UnicodeDecodeError):
+        raise refusal("argument_invalid", f"{wanted}; received '{path}', which is none") from None
+    told = found.get(provider, {}) if isinstance(found, dict) else None
+    if not isinstance(told, dict) or not set(told) <= {*_FIELDS} or not all(isinstance(v, str) for v in told.values()):
+        shape = f"texts among {', '.join(f'`{name}`' for name in _FIELDS)}"
+        raise refusal("argument_invalid", f"{wanted}, of {shape}; received something else for `{provider}` in '{path}'")
+    return told

@@ -1,0 +1,93 @@
+"""Models that are asked over plain HTTP, with the standard library alone."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from openoutcry.research.llm_clients.credentials import Secret
+from openoutcry.research.llm_clients.http_transport import Transport, TransportFault, check_url
+from openoutcry.research.llm_clients.messages import ModelReply, ModelRequest
+from openoutcry.research.llm_clients.response_parser import lost_reply, reply_of
+from openoutcry.research.llm_clients.wire_formats import COMPATIBLE, OLLAMA, Format
+
+_OLLAMA_URL = "http://127.0.0.1:11434"
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """Where a model is asked, and in which words; `name` is what journals call it."""
+
+    name: str
+    model: str
+    url: str
+    format: Format
+
+
+class HttpClient:
+    """A model behind a URL.
+
+    Args:
+        endpoint: Where it is.
+        key: Sent as a bearer's, if there is one.
+        transport: How posts are made.
+    """
+
+    def __init__(self, endpoint: Endpoint, key: Secret | None = None, transport: Transport | None = None) -> None:
+        check_url(endpoint.url)
+        self.name = endpoint.name
+        self._endpoint = endpoint
+        self._key = key
+        self._transport = transport or Transport()
+
+    def ask(self, request: ModelRequest) -> ModelReply:
+        """Make one request; what goes wrong is in the reply."""
+        headers = {"Content-Type": "application/json", "Accept": "application/json"}
+        if self._key:
+            headers["Authorization"] = f"Bearer {self._key.reveal()}"
+        body = json.dumps(self._endpoint.format.body(self._endpoint.model, request)).encode()
+        try:
+            received = self._transport.post(self._endpoint.url, headers, body)
+        except TransportFault as fault:
+            return lost_reply(fault, request, self._key)
+        return reply_of(received, request, self._endpoint.format, self._key)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r})"
+
+
+class OllamaClient(HttpClient):
+    """A model of Ollama, by its own `/api/chat`.
+
+    Args:
+        model: Name of the model, such as `llama3.1`.
+        base_url: Where Ollama is; this machine, if nothing is said.
+        key: Its key, where something before it asks for one.
+        transport: How posts are made.
+    """
+
+    def __init__(
+        self, model: str, base_url: str | None = None, key: Secret | None = None, transport: Transport | None = None
+    ) -> None:
+        url = f"{(base_url or _OLLAMA_URL).rstrip('/')}/api/chat"
+        super().__init__(Endpoint(f"ollama:{model}", model, url, OLLAMA), key, transport)
+
+
+class OpenAICompatibleClient(HttpClient):
+    """A model of any server that speaks as OpenAI's chat completions do.
+
+    So do vLLM, llama.cpp and LM Studio.
+
+    Args:
+        model: Name of the model there.
+        base_url: What stands before `/chat/completions`, such as `http://127.0.0.1:8000/v1`.
+        key: Its key, if it asks for one.
+        transport: How posts are made.
+    """
+
+    def __init__(
+        self, model: str, base_url: str, key: Secret | None = None, transport: Transport | None = None
+    ) -> None:
+        base = base_url.rstrip("/").removesuffix("/chat/completions")
+        endpoint = Endpoint(f"{base}:{model}", model, f"{base}/chat/completions", COMPATIBLE)
+        super().__init__(endpoint, key, transport)

@@ -1,0 +1,81 @@
+"""Tokens of a reply, from what each provider tells."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import ceil
+from typing import Any
+
+from openoutcry.research.llm_clients.messages import ModelRequest
+from openoutcry.research.proposal_requests import Usage
+
+_ABSURD = 10**9
+
+
+def anthropic_usage(body: Mapping[str, Any], request: ModelRequest, n_bytes: int) -> Usage:
+    """Return what Anthropic tells.
+
+    Its input does not contain what was written to a cache or read from one.
+    """
+    told = _object(body.get("usage"))
+    read, made = (_count(told.get(f"cache_{name}_input_tokens")) for name in ("read", "creation"))
+    return _usage(request, n_bytes, _count(told.get("input_tokens")), _count(told.get("output_tokens")), made, read)
+
+
+def openai_usage(body: Mapping[str, Any], request: ModelRequest, n_bytes: int) -> Usage:
+    """Return what OpenAI tells.
+
+    Its prompt contains what was read from a cache. Its completion contains reasoning; some that speak its language
+    count that in the total alone.
+    """
+    told = _object(body.get("usage"))
+    prompt, completion, total = (_count(told.get(f"{name}_tokens")) for name in ("prompt", "completion", "total"))
+    details = _object(told.get("prompt_tokens_details"))
+    read = min(_count(details.get("cached_tokens")) or 0, prompt or 0)
+    fresh = None if prompt is None else prompt - read
+    usage = _usage(request, n_bytes, fresh, completion, 0, read)
+    if prompt is None or completion is None or total is None or total <= prompt + completion:
+        return usage
+    return Usage(usage.input, usage.output, usage.cache_creation, usage.cache_read, total - prompt - completion)
+
+
+def ollama_usage(body: Mapping[str, Any], request: ModelRequest, n_bytes: int) -> Usage:
+    """Return what Ollama tells."""
+    return _usage(request, n_bytes, _count(body.get("prompt_eval_count")), _count(body.get("eval_count")), 0, 0)
+
+
+def untold_usage(request: ModelRequest, n_bytes: int) -> Usage:
+    """Return what a response is taken for that does not tell its tokens.
+
+    A third of the bytes, and no more of the answer than was asked for.
+    """
+    return _usage(request, n_bytes, None, None, 0, 0)
+
+
+def lost_usage(request: ModelRequest) -> Usage:
+    """Return what a request is taken for whose response never came whole.
+
+    The model may have said all that it was allowed to.
+    """
+    return Usage(request.reserve - request.max_tokens, request.max_tokens, is_estimated=True)
+
+
+def _usage(
+    request: ModelRequest, n_bytes: int, fresh: int | None, output: int | None, made: int | None, read: int | None
+) -> Usage:
+    is_estimated = fresh is None or output is None
+    if fresh is None:
+        fresh = max(0, request.input_tokens - (made or 0) - (read or 0))
+    if output is None:
+        output = min(ceil(n_bytes / 3), request.max_tokens)
+    return Usage(fresh, output, made or 0, read or 0, is_estimated=is_estimated)
+
+
+def _object(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _count(value: Any) -> int | None:
+    """Return a number of tokens, None for what is none."""
+    is_one = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _ABSURD
+    return value if is_one else None

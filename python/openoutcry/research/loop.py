@@ -1,0 +1,232 @@
+"""The loop: propose, check, validate, keep or discard, until a budget ends."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from openoutcry.openoutcry_py import OpenOutcryError
+from openoutcry.research.acceptance_gates import failed, is_promotable
+from openoutcry.research.evaluation import Evaluator
+from openoutcry.research.incumbent import beats
+from openoutcry.research.ledger_trials import trial_key_of
+from openoutcry.research.proposal_checks import Candidate
+from openoutcry.research.proposal_requests import Ask, Reply, TokenMeter, TrialCard
+from openoutcry.research.proposers.prompts import prompt_of
+from openoutcry.research.recorded_replies import attempt_json, plain, reply_of
+from openoutcry.research.session_context import Setting
+from openoutcry.research.session_journal import ASIDE, DivergedError, Journal
+from openoutcry.research.trial import Trial
+
+# Reasons to stop that depend on more than the rounds before: a clock, a person, a model's reserve.
+_OUTSIDE = ("cancelled", "time_budget", "token_budget")
+
+
+class Rounds:
+    """The rounds of a session, up to the reason to stop.
+
+    Args:
+        setting: What it works with.
+        journal: Where events go, or come from.
+    """
+
+    def __init__(self, setting: Setting, journal: Journal) -> None:
+        self._it = setting
+        self._journal = journal
+        self._meter = TokenMeter(setting.config.budgets.tokens)
+        self._evaluator = Evaluator(setting)
+        self.counter = self._evaluator.counter
+        self.trials: list[Trial] = []
+        self.history: list[TrialCard] = []
+        self.tried: set[str] = set()
+        self.best: Trial | None = None
+        self._n_dry = self._n_mute = 0
+        self._seconds = 0.0
+        self._live_since: float | None = None
+        self._keys: dict[str, int] = {}
+
+    @property
+    def tokens(self) -> int:
+        """Tokens used so far."""
+        return self._meter.used
+
+    def run(self) -> str:
+        """Go through rounds until there is a reason to stop, and return it."""
+        while True:
+            ask = self._ask()
+            if (reason := self._stop(ask)) is not None:
+                return reason
+            if self._round(ask):
+                return "proposer_exhausted"
+
+    def _stop(self, ask: Ask) -> str | None:
+        budgets = self._it.config.budgets
+        if self._n_dry >= budgets.dry_rounds:
+            return "proposer_failed" if self._n_mute >= budgets.dry_rounds else "dry_rounds"
+        if (stood := self._journal.peek("stopped")) is not None and stood["reason"] in _OUTSIDE:
+            return str(stood["reason"])
+        # What was asked before has been paid for, and its model need not be there.
+        is_new = not self._journal.is_replaying
+        if self._meter.is_spent or (is_new and not self._meter.affords(self._it.proposer.reserve(ask))):
+            return "token_budget"
+        if self.counter.n_session >= budgets.trials:
+            return "trial_budget"
+        if ask.round >= budgets.most_rounds:
+            return "round_budget"
+        if is_new and budgets.seconds is not None and self._elapsed() >= budgets.seconds:
+            return "time_budget"
+        return "cancelled" if is_new and self._it.cancelled.is_set() else None
+
+    def _elapsed(self) -> float:
+        """Return the seconds that a session has taken, those before it was cut too."""
+        if self._live_since is None:
+            self._live_since = self._it.clock()
+        return self._seconds + self._it.clock() - self._live_since
+
+    def _ask(self) -> Ask:
+        it = self._it
+        return Ask(
+            round=len(self.history),
+            goal=it.config.goal,
+            market=it.card,
+            catalogue=it.workshop.catalogue,
+            history=tuple(self.history),
+            prior=it.memory.prior,
+            allow_code=it.config.allow_code,
+            max_tunable=it.config.max_tunable,
+            seed=it.config.seed,
+        )
+
+    def _round(self, ask: Ask) -> bool:
+        """Go through one round, and return whether it was the last proposal."""
+        reply = self._replied(ask)
+        if reply.is_exhausted:
+            return True
+        self._n_mute = self._n_mute + 1 if reply.fault in ("provider", "budget") else 0
+        if reply.proposal is None:
+            self._reject(ask, None, reply.fault or "parse", reply.detail)
+            return False
+        try:
+            candidate = self._it.workshop.check(reply.proposal)
+        except OpenOutcryError as error:
+            self._reject(ask, reply.proposal, "hygiene", str(error))
+            return False
+        n_inner = self._it.config.inner_trials if candidate.proposal.kind == "code" else 1
+        key = trial_key_of(candidate.identity, self._it.ground, n_inner)
+        if (earlier := self._earlier(key)) is not None:
+            self._keys.setdefault(key, ask.round)
+            self._repeat(ask, reply.proposal, *earlier)
+            return False
+        self._keys[key] = ask.round
+        self._try(ask, reply.proposal, candidate, key)
+        return False
+
+    def _replied(self, ask: Ask) -> Reply:
+        """Return what was proposed, from the record while there is any."""
+        prompt = str(prompt_of(ask, self._it.config.training_cutoff))
+        stood = self._journal.peek("proposal")
+        if stood is not None:
+            reply = reply_of(stood)
+            self._seconds = float(stood[ASIDE]["seconds"])
+            for attempt in reply.attempts:
+                self._meter.spend(attempt.usage)
+        elif self._journal.is_replaying:
+            raise DivergedError("a round came and no proposal was recorded", self._journal.seq)
+        else:
+            reply = plain(self._it.proposer.propose(ask, self._meter))
+        payload = {
+            "round": ask.round,
+            "proposer": str(stood["proposer"]) if stood is not None else self._it.proposer.name,
+            "proposal": None if reply.proposal is None else dict(reply.proposal),
+            "fault": reply.fault,
+            "detail": reply.detail,
+            "is_exhausted": reply.is_exhausted,
+            "prompt_sha256": self._it.blobs.put(prompt.encode("utf-8", "replace")),
+            "shown_sha256": self._it.blobs.put(reply.prompt.encode("utf-8", "replace"))
+            if stood is None
+            else stood["shown_sha256"],
+            "attempts": [attempt_json(each) for each in reply.attempts],
+            "tokens": self._meter.used,
+            ASIDE: {"seconds": round(self._elapsed(), 3) if stood is None else self._seconds},
+        }
+        self._journal.tell("proposal", payload)
+        return reply
+
+    def _earlier(self, key: str) -> tuple[str, Mapping[str, float | None]] | None:
+        """Return which trial was the same, here or in the ledger, and its scores."""
+        if key in self._keys:
+            found = next((card for card in self.history if card.round == self._keys[key]), None)
+            return f"round {self._keys[key] + 1}", {} if found is None else found.scores
+        if self._journal.is_replaying:
+            stood = self._journal.peek("reject")
+            known = stood is not None and stood["duplicate_of"] is not None
+            return (str(stood["duplicate_of"]), stood["scores"]) if stood is not None and known else None
+        return self._it.recall.known(key)
+
+    def _try(self, ask: Ask, proposal: Mapping[str, Any], candidate: Candidate, key: str) -> None:
+        """Evaluate a candidate, which counts from the first result on."""
+        bench, fault = self._evaluator.bench(candidate)
+        if bench is None:
+            self._reject(ask, proposal, *fault)
+            return
+        self.tried.add(key)
+        try:
+            validated = bench.validate(self._it.ground)
+        except Exception as error:  # noqa: BLE001 whatever it was, results may have been looked at
+            self._crash(ask, proposal, candidate, key, f"{type(error).__name__}: {error}")
+            return
+        trial = self._evaluator.judged(ask.round, candidate, key, validated, bench)
+        self._it.blobs.put(trial.oos.returns.astype("<f8").tobytes())
+        # First: once anybody can see it, it has been looked at, and a session that is cut may never go on.
+        self._it.recall.remember(trial)
+        self._journal.tell("trial", trial.to_json())
+        self._decide(trial)
+
+    def _decide(self, trial: Trial) -> None:
+        reasons = failed(trial.gates)
+        outcome, before = "discarded", self.best
+        if is_promotable(trial.gates):
+            is_better, why = beats(trial.oos, before.oos if before else None, self._it.config.guard)
+            outcome, reasons = ("advanced", ()) if is_better else ("kept", (why,))
+        trial = replace(trial, outcome=outcome, reasons=tuple(reasons))
+        if outcome == "advanced":
+            self.best = trial
+        self._n_dry = 0 if outcome == "advanced" else self._n_dry + 1
+        self.trials.append(trial)
+        self.history.append(trial.card())
+        payload = {
+            "round": trial.round,
+            "key": trial.key,
+            "outcome": outcome,
+            "reasons": list(reasons),
+            "incumbent_before": before.key if before else None,
+            "incumbent": self.best.key if self.best else None,
+        }
+        self._journal.tell("decision", payload | self._state())
+
+    def _reject(self, ask: Ask, proposal: Mapping[str, Any] | None, reason: str, detail: str) -> None:
+        self._n_dry += 1
+        self.history.append(TrialCard(ask.round, proposal, "rejected", (f"{reason}: {detail}",)))
+        told = {"round": ask.round, "reason": reason, "detail": detail, "duplicate_of": None, "scores": {}}
+        self._journal.tell("reject", told | self._state())
+
+    def _repeat(self, ask: Ask, proposal: Mapping[str, Any], earlier: str, scores: Mapping[str, float | None]) -> None:
+        """Turn away what was evaluated before, and tell what came of it."""
+        self._n_dry += 1
+        detail = f"it was evaluated before, as {earlier}"
+        self.history.append(TrialCard(ask.round, proposal, "rejected", (f"duplicate: {detail}",), scores))
+        # Of the ledger a replay has to be told.
+        told = {"round": ask.round, "reason": "duplicate", "detail": detail, "duplicate_of": earlier}
+        self._journal.tell("reject", told | {"scores": dict(scores)} | self._state())
+
+    def _crash(self, ask: Ask, proposal: Mapping[str, Any], candidate: Candidate, key: str, detail: str) -> None:
+        """Count what broke off: results may have been looked at."""
+        self.counter.count(1, None)
+        self._n_dry += 1
+        self.history.append(TrialCard(ask.round, proposal, "crashed", (detail,)))
+        self._it.recall.remember_crash(key, candidate, detail)
+        self._journal.tell("crash", {"round": ask.round, "key": key, "detail": detail} | self._state())
+
+    def _state(self) -> dict[str, Any]:
+        return {"n_dry": self._n_dry, "n_session": self.counter.n_session, "n_trials": self.counter.n_trials}

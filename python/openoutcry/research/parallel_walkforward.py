@@ -1,0 +1,152 @@
+"""Walk-forward validation of grids, in threads, processes or on Ray.
+
+The work is split by market and configuration, and comes back in order; one process, this one, writes the ledger.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from openoutcry.arguments import whole
+from openoutcry.backtest.executors import Executor, Future, bar, crew, processors
+from openoutcry.backtest.strategies import LIBRARY
+from openoutcry.data.dataset import Dataset
+from openoutcry.errors import refusal
+from openoutcry.ledger import Ledger
+from openoutcry.openoutcry_py import CostModel, Limits
+from openoutcry.research.ledger_trials import About, entry_of, trial_key_of
+from openoutcry.research.session_config import Split
+from openoutcry.research.walkforward_folds import reserve
+from openoutcry.research.walkforward_validation import Ground, Validated, ground_of, validate
+
+_GROUP = 64
+"""Trials that are written to the ledger in one piece."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One configuration on one market.
+
+    Attributes:
+        market: Place of the market in the list.
+        params: All params.
+        validated: What came of it.
+    """
+
+    market: int
+    params: Mapping[str, Any]
+    validated: Validated
+
+
+@dataclass(frozen=True)
+class _Job:
+    """What all configurations on a market share."""
+
+    ground: Ground
+    strategy: str
+
+    def run(self, params: Mapping[str, Any]) -> Validated:
+        return validate(self.ground, LIBRARY[self.strategy](**params), params)
+
+
+def _run(job: _Job, params: Mapping[str, Any]) -> Validated:
+    return job.run(params)
+
+
+def validate_grid(
+    datasets: Sequence[Dataset],
+    strategy: str,
+    grid: Sequence[Mapping[str, Any]],
+    *,
+    split: Split | None = None,
+    costs: CostModel | None = None,
+    limits: Limits | None = None,
+    ledger: Ledger | None = None,
+    executor: Executor | Literal["ray"] | None = None,
+    jobs: int | None = None,
+    progress: bool | None = None,
+    on_result: Callable[[Row], object] | None = None,
+) -> list[Row]:
+    """Validate configurations of a strategy on markets and return all rows in order.
+
+    The numbers and their order are the same whatever the executor. What lies behind the research window is left out, as
+    in a session; no holdout is opened.
+
+    Args:
+        datasets: The markets.
+        strategy: Name in the library.
+        grid: Params of each configuration; those not given are at their defaults.
+        split: How bars are divided; None for the defaults of a session.
+        costs: What trading costs.
+        limits: What a decision may ask for.
+        ledger: Where every row is counted as a trial; None forgets.
+        executor: As in `run_sweep`.
+        jobs: Configurations at a time; None: one a processor.
+        progress: Whether to draw a bar on stderr; None: where that is a terminal.
+        on_result: Called here with each row, in order.
+
+    Raises:
+        OpenOutcryError: an argument cannot be used, or a configuration cannot be validated.
+    """
+    if strategy not in LIBRARY:
+        raise refusal("argument_invalid", f"`strategy` must be one of {', '.join(LIBRARY)}; received {strategy!r}")
+    split = split or Split()
+    points = [dict(LIBRARY[strategy](**params).params) for params in grid]
+    rules = costs or CostModel(), limits or Limits()
+    work = [_Job(_ground(dataset, split, rules), strategy) for dataset in datasets]
+    if not (work and points):
+        raise refusal("argument_invalid", "at least one market and one configuration are required; received none")
+    n_jobs = processors() if jobs is None else whole("jobs", jobs, 1, 4096)
+    rows: list[Row] = []
+    with ExitStack() as stack:
+        workers, _ = stack.enter_context(crew(executor, n_jobs))
+        advance = stack.enter_context(bar(len(work) * len(points), progress))
+        for row in _in_order(workers, work, points, n_jobs):
+            rows.append(row)
+            if on_result is not None:
+                on_result(row)
+            if ledger is not None and len(rows) % _GROUP == 0:
+                _remember(ledger, work, rows[-_GROUP:])
+            advance()
+    if ledger is not None and (left := len(rows) % _GROUP):
+        _remember(ledger, work, rows[-left:])
+    return rows
+
+
+def _ground(dataset: Dataset, split: Split, rules: tuple[CostModel, Limits]) -> Ground:
+    n_held = split.holdout_bars
+    end = reserve(dataset.n_bars, n_held, split.gap) if n_held else dataset.n_bars
+    return ground_of(dataset, end, split, rules)
+
+
+def _in_order(
+    workers: Executor, work: Sequence[_Job], points: Sequence[Mapping[str, Any]], n_jobs: int
+) -> Iterator[Row]:
+    left = iter([(market, params) for market in range(len(work)) for params in points])
+    waiting: deque[tuple[int, Mapping[str, Any], Future]] = deque()
+    try:
+        while True:
+            while len(waiting) < 2 * n_jobs and (following := next(left, None)) is not None:
+                market, params = following
+                waiting.append((market, params, workers.submit(_run, work[market], params)))
+            if not waiting:
+                return
+            market, params, future = waiting.popleft()
+            yield Row(market, params, future.result())
+    finally:
+        for *_, future in waiting:
+            future.cancel()
+
+
+def _remember(ledger: Ledger, work: Sequence[_Job], rows: Sequence[Row]) -> None:
+    entries = []
+    for row in rows:
+        job = work[row.market]
+        identity = {"strategy": job.strategy, "params": dict(row.params)}
+        about = About(ledger.session, trial_key_of(identity, job.ground), identity, LIBRARY[job.strategy].describe())
+        entries.append(entry_of(about, job.ground, row.validated))
+    ledger.add(entries)

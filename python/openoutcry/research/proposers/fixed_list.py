@@ -1,0 +1,90 @@
+"""A list of proposals, replayed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from openoutcry.errors import refusal
+from openoutcry.research.proposal_requests import Ask, Reply, TokenMeter
+from openoutcry.research.strict_json import NotPlain, read_plain
+
+_MAX_BYTES = 16 * 2**20
+
+
+class FixedProposer:
+    """Propose what a list holds, in its order.
+
+    Round k is answered with entry k, so that a session that goes on needs no more than its round.
+
+    Args:
+        entries: Proposals as plain values. A `Reply` is given as it is, and its tokens are counted again: so a journal
+            is replayed.
+        name: What journals call it.
+
+    Raises:
+        OpenOutcryError: `argument_invalid`: an entry is neither an object nor a reply.
+    """
+
+    def __init__(self, entries: Iterable[Mapping[str, Any] | Reply], name: str = "fixed") -> None:
+        self.name = name
+        self._entries: tuple[Any, ...] = tuple(entries)
+        for place, entry in enumerate(self._entries):
+            if not isinstance(entry, (Mapping, Reply)):
+                wanted = f"`proposals[{place}]` must be an object"
+                raise refusal("argument_invalid", f"{wanted}; received {type(entry).__name__}")
+
+    @classmethod
+    def from_file(cls, path: str | os.PathLike[str]) -> FixedProposer:
+        """Read a file of JSON.
+
+        It holds a list of proposals, or an object with the list in `proposals`.
+
+        Raises:
+            OpenOutcryError: `argument_invalid`: there is no such file, or it holds something else.
+        """
+        return cls(_entries_of(Path(path)))
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def reserve(self, ask: Ask) -> int:
+        """Return 0, or what a replayed reply had set aside first."""
+        entry = self._entry(ask.round)
+        return entry.attempts[0].reserved if isinstance(entry, Reply) and entry.attempts else 0
+
+    def propose(self, ask: Ask, meter: TokenMeter) -> Reply:
+        """Return the entry of the round."""
+        entry = self._entry(ask.round)
+        if entry is None:
+            return Reply(is_exhausted=True, detail=f"all {len(self)} proposals have been made")
+        if isinstance(entry, Reply):
+            for attempt in entry.attempts:
+                meter.spend(attempt.usage)
+            return entry
+        return Reply(proposal=dict(entry))
+
+    def _entry(self, place: int) -> Any:
+        return self._entries[place] if place < len(self._entries) else None
+
+
+def _entries_of(path: Path) -> list[Any]:
+    wanted = "proposals must be a file with a JSON list, or an object with the list in `proposals`"
+    try:
+        with path.open("rb") as file:
+            content = file.read(_MAX_BYTES + 1)
+        if len(content) > _MAX_BYTES:
+            raise refusal("argument_invalid", f"{wanted}, of at most {_MAX_BYTES:,} bytes; received more in '{path}'")
+        found = read_plain(content.decode("utf-8"))
+    except OSError as error:
+        raise refusal("argument_invalid", f"{wanted}; received '{path}': {error.strerror}") from error
+    except (NotPlain, UnicodeDecodeError) as error:
+        raise refusal("argument_invalid", f"{wanted}; received '{path}': {error}") from error
+    if isinstance(found, dict) and set(found) != {"proposals"}:
+        raise refusal("argument_invalid", f"{wanted}; received an object of {sorted(found)[:5]} in '{path}'")
+    entries = found["proposals"] if isinstance(found, dict) else found
+    if not isinstance(entries, list):
+        raise refusal("argument_invalid", f"{wanted}; received {type(entries).__name__} in '{path}'")
+    return entries

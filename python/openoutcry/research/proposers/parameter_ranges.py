@@ -1,0 +1,81 @@
+"""Ranges of params, as what draws from them needs them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from openoutcry.backtest.strategies.parameter_space import n_values, value_at
+from openoutcry.research.proposers.round_random import Draws
+
+
+@dataclass(frozen=True)
+class Range:
+    """The values that a param may take.
+
+    Attributes:
+        name: Name of the param.
+        spec: Its range, as `PARAM_RANGES` has it.
+    """
+
+    name: str
+    spec: Mapping[str, Any]
+
+    @property
+    def kind(self) -> str:
+        """`int`, `float` or `categorical`."""
+        return str(self.spec["type"])
+
+    @property
+    def default(self) -> Any:
+        """What it is where nobody sets it."""
+        return self.spec.get("default")
+
+    @property
+    def least(self) -> float:
+        """The lowest value, of a number."""
+        return float(self.spec["min"])
+
+    @property
+    def most(self) -> float:
+        """The highest value, of a number."""
+        return float(self.spec["max"])
+
+    @property
+    def n_values(self) -> int | None:
+        """How many values there are; None for all floats between two."""
+        return n_values(self.spec)
+
+    def value(self, place: int) -> Any:
+        """Return the value at a place of a list of all."""
+        return value_at(self.spec, place)
+
+    def place(self, value: Any) -> int | None:
+        """Return the place of a value in the list of all; None if it has none."""
+        n = self.n_values
+        if n is None:
+            return None
+        if self.kind == "categorical":
+            return next((place for place in range(n) if _is_same(self.value(place), value)), None)
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            return None
+        place = round((value - self.least) / float(self.spec.get("step", 1)))
+        return place if 0 <= place < n and self.value(place) == value else None
+
+    def draw(self, draws: Draws) -> Any:
+        """Return a value, each as likely as any other."""
+        n = self.n_values
+        if n is not None:
+            return self.value(draws.below(n))
+        value = self.least + draws.unit() * (self.most - self.least)
+        return float(min(value, self.most))
+
+
+def ranges_of(entry: Mapping[str, Any]) -> tuple[Range, ...]:
+    """Return the ranges of a strategy of the catalogue, in its order."""
+    return tuple(Range(name, spec) for name, spec in entry["ranges"].items())
+
+
+def _is_same(left: Any, right: Any) -> bool:
+    return bool(isinstance(left, bool) == isinstance(right, bool) and left == right)

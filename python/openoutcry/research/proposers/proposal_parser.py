@@ -1,0 +1,116 @@
+"""The proposal in what a model said, wherever it stands."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from openoutcry.openoutcry_py import OpenOutcryError
+from openoutcry.research.llm_clients.messages import ModelReply
+from openoutcry.research.proposal_requests import Proposal
+from openoutcry.research.strict_json import NotPlain, check_plain, read_plain
+
+# Each beginning that leads nowhere is read to the end of the text.
+_MOST_BEGINNINGS = 32
+_TOKEN = re.compile(r'[{}"]')
+_IN_TEXT = re.compile(r'["\\]')
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A proposal, or why there is none."""
+
+    proposal: Mapping[str, Any] | None
+    problem: str = ""
+
+
+def reading_of(reply: ModelReply) -> Reading:
+    """Return the proposal of a reply.
+
+    It is the first call that is one, else the last object of the text that is one.
+    """
+    problems: list[str] = []
+    for call in reply.calls:
+        value, problem = _value(call)
+        problem = problem or _problem(value)
+        if not problem:
+            return Reading(value)
+        problems.append(problem)
+    found: Mapping[str, Any] | None = None
+    for value in _objects(reply.text):
+        if not (problem := _problem(value)):
+            found = value
+        problems.append(problem)
+    if found is not None:
+        return Reading(found)
+    return Reading(None, next(filter(None, problems), "there must be a JSON object; received none"))
+
+
+def _value(call: Any) -> tuple[Any, str]:
+    """Return the arguments of a call; some give them as an object, some as a text."""
+    try:
+        if isinstance(call, str):
+            return read_plain(call), ""
+        check_plain(call)
+    except NotPlain as error:
+        return None, str(error)
+    return call, ""
+
+
+def _problem(value: Any) -> str:
+    """Return why a value is no proposal, nothing if it is one."""
+    try:
+        Proposal.of(value)
+    except OpenOutcryError as error:
+        return str(error).removeprefix("argument_invalid: ")
+    return ""
+
+
+def _objects(text: str) -> Iterator[dict[str, Any]]:
+    """Yield the objects of JSON in a text, in order, but none inside a proposal."""
+    at = text.find("{")
+    for _ in range(_MOST_BEGINNINGS):
+        if at < 0:
+            return
+        end = _end(text, at)
+        value = None if end is None else _object(text[at:end])
+        if value is not None:
+            yield value
+        # Past a proposal, and into anything else.
+        is_whole = value is not None and not _problem(value)
+        at = text.find("{", end if is_whole and end is not None else at + 1)
+
+
+def _end(text: str, start: int) -> int | None:
+    """Return where the brace at `start` is closed; braces in texts do not count."""
+    depth, at = 0, start
+    while (token := _TOKEN.search(text, at)) is not None:
+        at = token.end()
+        if token[0] == '"':
+            closed = _text_end(text, at)
+            if closed is None:
+                return None
+            at = closed
+            continue
+        depth += 1 if token[0] == "{" else -1
+        if depth == 0:
+            return at
+    return None
+
+
+def _text_end(text: str, at: int) -> int | None:
+    while (token := _IN_TEXT.search(text, at)) is not None:
+        if token[0] == '"':
+            return token.end()
+        at = token.end() + 1
+    return None
+
+
+def _object(text: str) -> dict[str, Any] | None:
+    try:
+        value = read_plain(text)
+    except NotPlain:
+        return None
+    return value if isinstance(value, dict) else None

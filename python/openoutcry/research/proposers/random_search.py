@@ -1,0 +1,54 @@
+"""Proposals drawn at random, which a model must beat."""
+
+from __future__ import annotations
+
+from openoutcry.errors import refusal
+from openoutcry.research.proposal_requests import Ask, Reply, TokenMeter
+from openoutcry.research.proposers.parameter_ranges import Range, ranges_of
+from openoutcry.research.proposers.round_random import Draws
+
+_MOST_DRAWS = 64
+
+
+class RandomProposer:
+    """Propose any strategy of the catalogue, with any params.
+
+    A proposal depends on the session's seed, the round and what has been proposed before: a session that goes on makes
+    the same ones. What was proposed is drawn again, so that no round is lost to chance.
+    """
+
+    name = "random"
+
+    def reserve(self, ask: Ask) -> int:
+        """Return 0: no model is asked."""
+        return 0
+
+    def propose(self, ask: Ask, meter: TokenMeter) -> Reply:
+        """Return a proposal that has not been made.
+
+        It is exhausted where chance finds none.
+
+        Raises:
+            OpenOutcryError: `argument_invalid`: the catalogue is empty.
+        """
+        if not ask.catalogue:
+            raise refusal("argument_invalid", "a catalogue must have a strategy; received none")
+        draws = Draws("random", ask.seed, ask.round)
+        before = [card.proposal for card in ask.history if card.proposal is not None]
+        made = [(each.get("strategy"), each.get("params")) for each in before]
+        for _ in range(_MOST_DRAWS):
+            strategy, params = _drawn(ask, draws)
+            if (strategy, params) not in made:
+                rationale = f"A draw at random of round {ask.round}: what chance finds is what a hypothesis must beat."
+                return Reply(proposal={"kind": "tune", "strategy": strategy, "params": params, "rationale": rationale})
+        return Reply(is_exhausted=True, detail=f"{_MOST_DRAWS} draws found nothing that was not proposed before")
+
+
+def _drawn(ask: Ask, draws: Draws) -> tuple[str, dict[str, object]]:
+    strategy = draws.one_of(sorted(ask.catalogue))
+    ranges = ranges_of(ask.catalogue[strategy])
+    chosen: list[Range] = draws.some_of(ranges, min(len(ranges), ask.max_tunable))
+    drawn = {each.name: each.draw(draws) for each in chosen}
+    defaults = {each.name: each.default for each in chosen}
+    # What is at its default is not tuned.
+    return strategy, {name: value for name, value in drawn.items() if value != defaults[name]}

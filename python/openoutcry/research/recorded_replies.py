@@ -1,0 +1,43 @@
+"""Replies of proposers, as a journal holds them and gives them back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from openoutcry.openoutcry_py import OpenOutcryError
+from openoutcry.research.proposal_checks import canonical
+from openoutcry.research.proposal_requests import Attempt, Reply, Usage
+
+
+def plain(reply: Reply) -> Reply:
+    """Return a reply whose proposal reads as it will from the journal."""
+    reply = replace(reply, detail=_text(reply.detail), prompt=_text(reply.prompt))
+    if reply.proposal is None:
+        return reply
+    try:
+        read = json.loads(canonical(reply.proposal))
+        if isinstance(read, dict):
+            return replace(reply, proposal=read)
+        return replace(
+            reply, proposal=None, fault="parse", detail="a proposal must be an object; received another value"
+        )
+    except (OpenOutcryError, TypeError, ValueError, RecursionError) as error:
+        return replace(reply, proposal=None, fault="parse", detail=f"a proposal must be JSON; received {error}")
+
+
+def _text(told: str) -> str:
+    # Half a surrogate pair has no bytes in UTF-8.
+    return told.encode("utf-8", "replace").decode("utf-8")
+
+
+def attempt_json(attempt: Attempt) -> dict[str, Any]:
+    told = {name: _text(value) if isinstance(value, str) else value for name, value in vars(attempt).items()}
+    return {**told, "usage": vars(attempt.usage)}
+
+
+def reply_of(stood: Mapping[str, Any]) -> Reply:
+    attempts = tuple(Attempt(**{**each, "usage": Usage(**each["usage"])}) for each in stood["attempts"])
+    return Reply(stood["proposal"], stood["fault"], stood["detail"], stood["is_exhausted"], attempts)

@@ -1,0 +1,185 @@
+"""The holdout: bars that research never has, opened once for a frozen short list."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from openoutcry.backtest.run import run_backtest
+from openoutcry.backtest.strategies import Strategy
+from openoutcry.backtest.trades import trades_of
+from openoutcry.data.dataset import Dataset
+from openoutcry.errors import refusal
+from openoutcry.openoutcry_py import CostModel, Limits, OpenOutcryError, normal_cdf
+from openoutcry.research.proposal_checks import digest_of
+from openoutcry.research.selection_luck import widening
+from openoutcry.research.session_config import Split
+from openoutcry.research.trial_scores import OosScore, excess_of, fold_of, moments_of
+from openoutcry.research.walkforward_folds import closed_out, reserve
+from openoutcry.scoring.skill import z_score
+
+LEAST_PSR = 0.8
+"""How surely the Sharpe ratio of the holdout must be above 0."""
+DRAWDOWN_RATIO = 1.5
+"""How many times as deep as out of sample its drawdown may be."""
+
+
+@dataclass(frozen=True)
+class Seal:
+    """What is written down before a holdout is opened.
+
+    Attributes:
+        dataset_sha256: Fingerprint of the whole market.
+        window: First and last date of the holdout.
+        commit: SHA-256 of the frozen short list.
+    """
+
+    dataset_sha256: str
+    window: tuple[str, str]
+    commit: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the seal as plain values."""
+        return {**asdict(self), "window": list(self.window)}
+
+
+def broken(key: str, oos: OosScore, n_returns: int, detail: str) -> Verdict:
+    """Return the verdict on a candidate that broke off in the holdout: it has failed."""
+    return Verdict(key, None, None, 0.0, DRAWDOWN_RATIO * oos.max_drawdown, 0.0, n_returns, False, detail)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a candidate did in the holdout, against a test that was declared before.
+
+    Attributes:
+        key: Key of its trial.
+        sharpe: Sharpe ratio a year; None if undefined.
+        psr: Probability that it is above 0; None if undefined.
+        max_drawdown: Deepest fall, from 0 to 1.
+        drawdown_limit: How deep it could be.
+        return_: Return over the holdout.
+        n_returns: Bars of it.
+        passed: Whether it passed all three.
+        fault: Why it has no numbers, where it broke off.
+    """
+
+    key: str
+    sharpe: float | None
+    psr: float | None
+    max_drawdown: float
+    drawdown_limit: float
+    return_: float
+    n_returns: int
+    passed: bool
+    fault: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the verdict as plain values."""
+        return asdict(self)
+
+
+class HoldoutVault:
+    """Knows how to fetch the holdout, and does not hold it.
+
+    Args:
+        load: Loads the whole market anew.
+        split: How the bars are divided.
+
+    Attributes:
+        window: First and last date of the holdout; None where there is none.
+        research_end: One past the last bar of the research window.
+    """
+
+    def __init__(self, load: Callable[[], Dataset], split: Split) -> None:
+        self._load = load
+        market = load()
+        n_held = split.holdout_bars
+        self.research_end = reserve(market.n_bars, n_held, split.gap) if n_held else market.n_bars
+        self._bars = (market.n_bars - split.holdout_bars, market.n_bars)
+        self.fingerprint = market.fingerprint
+        self.window = (market.dates[self._bars[0]], market.dates[-1]) if split.holdout_bars else None
+        self._token: Seal | None = None
+        self._is_open = False
+
+    def research(self) -> Dataset:
+        """Return the market up to the end of research; nothing behind it is in its arrays."""
+        market = self._load()
+        self._check(market)
+        return market if market.n_bars == self.research_end else market.head(self.research_end)
+
+    def seal(self, shortlist: Sequence[Mapping[str, Any]]) -> Seal:
+        """Return the seal of a frozen short list, the token that opens the holdout once."""
+        if self.window is None:
+            raise refusal("argument_invalid", "a holdout is required to be sealed; received a session without one")
+        self._token = Seal(self.fingerprint, self.window, digest_of(list(shortlist)))
+        return self._token
+
+    def open(self, seal: Seal) -> Holdout:
+        """Fetch the holdout for the short list of a seal.
+
+        Raises:
+            OpenOutcryError: `argument_invalid`: it is another seal, the market is another one by now, or the holdout
+                has been opened.
+        """
+        if self._is_open:
+            raise refusal("argument_invalid", "a holdout must be opened once; received a second opening")
+        if self._token is None or seal != self._token:
+            raise refusal("argument_invalid", "the seal of this holdout is required; received another one")
+        self._is_open = True
+        market = self._load()
+        self._check(market)
+        return Holdout(market, self._bars)
+
+    def _check(self, market: Dataset) -> None:
+        if market.fingerprint != self.fingerprint:
+            wanted = f"the market must stay the one that the session began with, {self.fingerprint[:16]}"
+            raise refusal("argument_invalid", f"{wanted}; received {market.fingerprint[:16]}")
+
+
+class Holdout:
+    """An opened holdout.
+
+    Args:
+        market: The whole market.
+        bars: Bars of the holdout.
+    """
+
+    def __init__(self, market: Dataset, bars: tuple[int, int]) -> None:
+        self._market = market
+        self._window = bars
+        self.n_returns = bars[1] - bars[0] - 1
+
+    def judge(self, key: str, strategy: Strategy, oos: OosScore, rules: tuple[CostModel, Limits]) -> Verdict:
+        """Return what a candidate did in the holdout.
+
+        Args:
+            key: Key of its trial.
+            strategy: What decides; it may look back behind the holdout's first bar.
+            oos: Its out-of-sample score, by whose drawdown that of the holdout is measured.
+            rules: What trading costs and what a decision may ask for.
+        """
+        table = strategy.table(self._market, self._window[0], self._window[1])
+        run = run_backtest(self._market, closed_out(table, self._window), self._window, *rules)
+        score, excess = fold_of(run, trades_of(run)), np.ascontiguousarray(excess_of(run))
+        moments, psr = moments_of(excess), None
+        if moments is not None:
+            try:
+                psr = normal_cdf(z_score(moments) / widening(excess))
+            except OpenOutcryError:
+                psr = None
+        limit = DRAWDOWN_RATIO * oos.max_drawdown
+        good = score.sharpe is not None and score.sharpe > 0.0 and psr is not None and psr >= LEAST_PSR
+        return Verdict(
+            key,
+            score.sharpe,
+            psr,
+            score.max_drawdown,
+            limit,
+            score.return_,
+            len(excess),
+            good and score.max_drawdown <= limit,
+        )

@@ -1,0 +1,176 @@
+"""The journal of a session, written before anything follows from it.
+
+The same loop runs a session, resumes it and replays it. What is recorded is taken from the record while there is any,
+and each event that the loop comes to must be the one that stands there; from then on events are written.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from openoutcry.errors import refusal
+from openoutcry.openoutcry_py import OpenOutcryError
+from openoutcry.records.chained_log import ChainedLog
+from openoutcry.research.proposal_checks import canonical
+
+ASIDE = "aside"
+"""Field of a payload for what may differ when a session is replayed: times, hosts, versions of the working tree."""
+
+BLOBS = "blobs"
+
+SESSION_START, STOPPED, SESSION_END = "session_start", "stopped", "session_end"
+"""Events whose hashes the ledger notes: that of the first two, and the one before the last."""
+
+
+class DivergedError(OpenOutcryError):
+    """A replayed session is another one than was recorded.
+
+    Attributes:
+        seq: Place of the event in the session, from 0.
+    """
+
+    def __init__(self, message: str, seq: int) -> None:
+        super().__init__(f"state_mismatch: the event that was recorded is required; received another: {message}")
+        self.slug = "state_mismatch"
+        self.seq = seq
+
+
+class Journal:
+    """Takes the events of a session in order.
+
+    Args:
+        log: Where events are written; None where nothing may be, as in a replay.
+        recorded: Events that stand already, as `{"event": ..., "payload": ...}`.
+        on_event: Called with each event and its payload, once it stands.
+    """
+
+    def __init__(
+        self,
+        log: ChainedLog | None,
+        recorded: Iterable[Mapping[str, Any]] = (),
+        on_event: Callable[[str, Mapping[str, Any]], object] = lambda event, payload: None,
+    ) -> None:
+        self._log = log
+        self._on_event = on_event
+        self._recorded = deque(recorded)
+        self._seq = 0
+        self._head = ""
+
+    @property
+    def head(self) -> str:
+        """Hash of the last event."""
+        return self._head
+
+    @property
+    def seq(self) -> int:
+        """Place of the next event, from 0."""
+        return self._seq
+
+    @property
+    def is_replaying(self) -> bool:
+        """Whether the next event stands already, or none may be written."""
+        return bool(self._recorded) or self._log is None
+
+    def peek(self, event: str) -> Mapping[str, Any] | None:
+        """Return the payload that stands for the next event, if it is of this kind."""
+        if self._recorded and self._recorded[0]["event"] == event:
+            payload: Mapping[str, Any] = self._recorded[0]["payload"]
+            return payload
+        return None
+
+    def tell(self, event: str, payload: Mapping[str, Any]) -> None:
+        """Write an event, or see that it is the one that stands.
+
+        Raises:
+            DivergedError: another one stands there.
+        """
+        if self._recorded:
+            stood = self._recorded.popleft()
+            self._check(stood, event, payload)
+            self._head = str(stood["hash"])
+        elif self._log is None:
+            raise DivergedError(f"the session ends before `{event}`", self._seq)
+        else:
+            self._head = str(self._log.append(event, payload)["hash"])
+        self._seq += 1
+        self._on_event(event, payload)
+
+    def _check(self, stood: Mapping[str, Any], event: str, payload: Mapping[str, Any]) -> None:
+        if stood["event"] != event:
+            raise DivergedError(f"`{stood['event']}` was recorded and `{event}` came", self._seq)
+        was, came = _compared(stood["payload"]), _compared(payload)
+        if was != came:
+            raise DivergedError(f"`{event}`: {_difference(stood['payload'], payload)}", self._seq)
+
+    def check_end(self) -> None:
+        """See that nothing more was recorded.
+
+        Raises:
+            DivergedError: there is more.
+        """
+        if self._recorded:
+            raise DivergedError(f"`{self._recorded[0]['event']}` was recorded and the session is over", self._seq)
+
+
+class Blobs:
+    """Texts and arrays beside a journal, by the hash of their bytes.
+
+    Args:
+        folder: Where they are; None keeps nothing.
+    """
+
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder
+
+    def put(self, content: bytes) -> str:
+        """Keep some bytes and return their SHA-256 in hex."""
+        digest = hashlib.sha256(content).hexdigest()
+        if self._folder is not None:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            place = self._folder / digest
+            # Whole or not there at all, whatever happens meanwhile.
+            if not place.exists():
+                begun = place.with_suffix(".tmp")
+                begun.write_bytes(content)
+                begun.replace(place)
+        return digest
+
+    def get(self, digest: str) -> bytes:
+        """Return the bytes of a hash.
+
+        Raises:
+            OpenOutcryError: `argument_invalid`: they are not there, or are others.
+        """
+        place = (self._folder or Path()) / digest
+        try:
+            content = place.read_bytes()
+        except OSError as error:
+            raise refusal("argument_invalid", f"the blob {digest} must be there; received {error.strerror}") from error
+        if hashlib.sha256(content).hexdigest() != digest:
+            raise refusal("argument_invalid", f"the blob {digest} must have that SHA-256; received other bytes")
+        return content
+
+
+def _compared(payload: Mapping[str, Any]) -> str:
+    return canonical({name: value for name, value in payload.items() if name != ASIDE})
+
+
+def _difference(was: Any, came: Any, where: str = "") -> str:
+    """Return the first place where two payloads differ."""
+    if isinstance(was, Mapping) and isinstance(came, Mapping):
+        for name in sorted({*was, *came}):
+            if not where and name == ASIDE:
+                continue
+            if name not in was or name not in came:
+                return f"`{where}{name}` is in one of them alone"
+            if canonical(was[name]) != canonical(came[name]):
+                return _difference(was[name], came[name], f"{where}{name}.")
+    if isinstance(was, (list, tuple)) and isinstance(came, (list, tuple)) and len(was) == len(came):
+        for place, (old, new) in enumerate(zip(was, came, strict=True)):
+            if canonical(old) != canonical(new):
+                return _difference(old, new, f"{where}{place}.")
+    return f"`{where.rstrip('.')}` was {canonical(was)[:200]} and is {canonical(came)[:200]}"

@@ -1,0 +1,93 @@
+"""Sessions in a journal: which there are, and what stands of one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from openoutcry.errors import refusal
+from openoutcry.records.chained_log import Verified, iterate, verify
+from openoutcry.research.session_journal import SESSION_END, SESSION_START
+
+JOURNAL = Path("logs") / "research_journal.jsonl"
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What stands of a session.
+
+    Attributes:
+        session_id: Its name.
+        events: Its events in order, as `{"event", "payload", ...}`.
+    """
+
+    session_id: str
+    events: tuple[Mapping[str, Any], ...]
+
+    @property
+    def start(self) -> Mapping[str, Any]:
+        """Payload of its first event."""
+        payload: Mapping[str, Any] = self.events[0]["payload"]
+        return payload
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it came to its end."""
+        return bool(self.events[-1]["event"] == SESSION_END)
+
+
+def sessions_of(path: str | os.PathLike[str]) -> list[Recorded]:
+    """Return the sessions of a journal in the order in which they began.
+
+    Raises:
+        OpenOutcryError: `argument_invalid`: there is no journal, it has been tampered with, or is of something else.
+    """
+    check(path)
+    events: dict[str, list[Mapping[str, Any]]] = {}
+    for _, record in iterate(path):
+        events.setdefault(record["session_id"], []).append(record)
+    for found in events.values():
+        if found[0]["event"] != SESSION_START:
+            wanted = "a journal of research, whose sessions begin with `session_start`, is required"
+            raise refusal("argument_invalid", f"{wanted}; received `{found[0]['event']}`")
+    return [Recorded(session_id, tuple(found)) for session_id, found in events.items()]
+
+
+def session_of(path: str | os.PathLike[str], session_id: str | None = None, *, is_cut: bool = False) -> Recorded:
+    """Return a session by its name or its beginning.
+
+    By default the last one; where one that was cut is wanted, the last of those, if there is any.
+
+    Raises:
+        OpenOutcryError: `argument_invalid`: there is none, or more than one.
+    """
+    found = sessions_of(path)
+    if session_id is not None:
+        found = [each for each in found if each.session_id.startswith(session_id)]
+        if len(found) > 1:
+            raise refusal("argument_invalid", f"a session must be named; received {session_id!r}, of {len(found)}")
+    elif is_cut:
+        found = [each for each in found if not each.is_over] or found
+    if not found:
+        wanted = "a session that the journal holds is required"
+        raise refusal("argument_invalid", f"{wanted}; received {session_id!r} for '{os.fspath(path)}'")
+    return found[-1]
+
+
+def check(path: str | os.PathLike[str]) -> Verified:
+    """Check the chain of a journal and return what was found.
+
+    Raises:
+        OpenOutcryError: `argument_invalid`: it is not there, or has been tampered with.
+    """
+    if not Path(path).is_file():
+        raise refusal("argument_invalid", f"a journal is required; received '{os.fspath(path)}', which is not there")
+    found = verify(path)
+    if not found.is_intact:
+        fault = found.faults[0]
+        wanted = "a journal must be as it was written"
+        raise refusal("argument_invalid", f"{wanted}; received line {fault.line}: {fault.what}")
+    return found

@@ -1,0 +1,188 @@
+"""The report of a session: what a person decides from, as one HTML page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from openoutcry.report.charts.charts import Line
+from openoutcry.report.pages.research_page import render_research
+from openoutcry.report.pages.research_view import GateMark, ListedRow, ResearchView, RoundRow
+from openoutcry.report.pages.run_view import Provenance
+from openoutcry.research.proposal_requests import TrialCard
+from openoutcry.research.trial import Listed, Result, Trial
+from openoutcry.research.walkforward_validation import Ground
+
+_DRAWN = 4
+STOPPED = {
+    "dry_rounds": "It stopped since several rounds in a row brought nothing better.",
+    "token_budget": "It stopped since its tokens were used up.",
+    "trial_budget": "It stopped since its trials were used up.",
+    "round_budget": "It stopped since its rounds were used up.",
+    "time_budget": "It stopped since its time was up.",
+    "proposer_exhausted": "It stopped since there was nothing more to propose.",
+    "proposer_failed": "It stopped since the model could not be reached.",
+    "cancelled": "It was stopped by hand.",
+}
+
+
+def report_of(result: Result, ground: Ground, command: str = "") -> str:
+    """Return the page of a session.
+
+    Args:
+        result: What came of it.
+        ground: What it was made on.
+        command: The command that replays it.
+    """
+    market = ground.dataset
+    lines, told = _lines(result, ground)
+    names = {trial.key: f"{trial.candidate.name} of round {trial.round + 1}" for trial in result.trials}
+    return render_research(
+        ResearchView(
+            goal=str(result.start["config"]["goal"]),
+            market=f"{market.name}, {market.dates[0]} .. {market.dates[-1]}, {market.n_bars:,} bars to research on",
+            session_id=result.session_id,
+            stopped=STOPPED[result.stopped_reason],
+            n_trials=result.n_trials,
+            n_session=result.n_session,
+            n_eff=result.advice.n_eff,
+            pbo=result.advice.pbo,
+            spa=result.advice.spa,
+            tokens=result.tokens,
+            shortlist=[_listed(each, result.holdout_reuse) for each in result.shortlist],
+            dropped=[f"{names.get(each.key, each.key[:12])}: {each.reason}" for each in result.dropped],
+            rounds=_rounds(result),
+            lines=lines,
+            lines_told=told,
+            holdout=_holdout(result),
+            prior=result.memory.prior or "",
+            notices=market.notices,
+            provenance=_provenance(result, command),
+        )
+    )
+
+
+def shown(params: Mapping[str, Any]) -> str:
+    """Return params in words."""
+    return ", ".join(
+        f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}" for name, value in params.items()
+    )
+
+
+def _listed(listed: Listed, reuse: int | None) -> ListedRow:
+    verdict, oos = listed.verdict, listed.oos
+    told = "stayed shut"
+    if verdict is not None:
+        sharpe = "undefined" if verdict.sharpe is None else f"{verdict.sharpe:.2f}"
+        told = f"{'passed' if verdict.passed else 'failed'}, Sharpe ratio {sharpe} over {verdict.n_returns} bars"
+        told += f", broke off: {verdict.fault}" if verdict.fault else ""
+        told += f", seen {reuse} times before" if reuse else ""
+    return ListedRow(
+        name=listed.trial.candidate.name,
+        params=shown(listed.trial.validated.params[-1]),
+        sharpe=oos.sharpe,
+        drawdown=oos.max_drawdown,
+        dsr=listed.luck.dsr,
+        dsr_if_one=listed.luck.dsr_if_one,
+        dsr_alpha=listed.luck.dsr_alpha,
+        holdout=told,
+        passed=None if verdict is None else verdict.passed,
+        cautions=listed.cautions,
+    )
+
+
+def _rounds(result: Result) -> list[RoundRow]:
+    trials = {trial.round: trial for trial in result.trials}
+    return [_round(card, trials.get(card.round)) for card in result.history]
+
+
+def _round(card: TrialCard, trial: Trial | None) -> RoundRow:
+    proposal = dict(card.proposal or {})
+    if trial is None:
+        name = str(proposal.get("strategy") or proposal.get("kind") or "nothing that could be read")
+        params = proposal.get("params")
+        rationale, source = str(proposal.get("rationale", "")), str(proposal.get("source") or "")
+        told = shown(params) if isinstance(params, Mapping) else ""
+        return RoundRow(card.round + 1, name[:80], told, rationale, card.outcome, card.reasons, source=source)
+    return RoundRow(
+        number=card.round + 1,
+        name=trial.candidate.name,
+        params=shown(trial.validated.params[-1]),
+        rationale=trial.candidate.proposal.rationale,
+        outcome=card.outcome,
+        reasons=card.reasons,
+        sharpe=trial.oos.sharpe,
+        drawdown=trial.oos.max_drawdown,
+        dsr=trial.luck.dsr,
+        gates=[
+            GateMark(gate.name, gate.value, f"{gate.op} {gate.threshold:g}", gate.passed, gate.reason)
+            for gate in trial.gates
+        ],
+        source=trial.candidate.proposal.source or "",
+    )
+
+
+def _lines(result: Result, ground: Ground) -> tuple[list[Line], str]:
+    """Return the tracks that are drawn, the benchmark first, and what they are."""
+    shown_trials: Sequence[Trial] = [listed.trial for listed in result.shortlist]
+    told = "The short list beside buy-and-hold, over the tests of all folds one after another; after costs."
+    if not shown_trials:
+        known = [trial for trial in result.trials if trial.oos.sharpe is not None]
+        shown_trials = sorted(known, key=lambda trial: -(trial.oos.sharpe or 0.0))
+        told = "None was kept. The best of those discarded beside buy-and-hold, over all tests; after costs."
+    if not shown_trials:
+        return [], ""
+    first = shown_trials[0].oos
+    dates = (_before(first.dates[0], ground), *first.dates)
+    lines = [Line("buy-and-hold", dates, ground.holdings[0].nav, "benchmark")]
+    drawn = list(enumerate(shown_trials[:_DRAWN]))
+    for slot, trial in reversed(drawn):
+        lines.append(Line(f"{trial.candidate.name} {trial.round + 1}", dates, trial.oos.nav, "series", slot))
+    return lines, told
+
+
+def _before(date: str, ground: Ground) -> str:
+    dates = ground.dataset.dates
+    return dates[dates.index(date) - 1]
+
+
+def _holdout(result: Result) -> str:
+    if result.holdout_note:
+        return f"Holdout: {result.holdout_note}."
+    if result.seal is None:
+        return ""
+    first, last = result.seal.window
+    if result.holdout_reuse:
+        return f"The holdout, {first} .. {last}, is none: its days had been seen {result.holdout_reuse} times before."
+    return f"The holdout, {first} .. {last}, was opened once for the frozen list."
+
+
+def _provenance(result: Result, command: str) -> Provenance:
+    start = result.start
+    market, aside = start["market"], start["aside"]
+    git = aside.get("git") or {}
+    entries = [
+        ("session", result.session_id),
+        ("proposer", start["provider"] or "given in Python"),
+        ("data", start["data"] or market["name"]),
+        ("research window", f"{market['first']} .. {market['last']}, {market['fingerprint']}"),
+        ("whole market", market["whole_fingerprint"]),
+        ("holdout", " .. ".join(start["holdout"]) if start["holdout"] else "none"),
+        ("folds", "; ".join(_fold(fold) for fold in start["folds"])),
+        ("engine", f"{start['engine']}, gates version {start['gates_version']}, seed {start['config']['seed']}"),
+        ("jail", _jail(start)),
+        ("tokens", f"{result.tokens:,}"),
+    ]
+    if git:
+        entries.append(("commit", f"{git['commit']}{', changed' if git['dirty'] else ''}"))
+    return Provenance(entries, verify=command, verified="every decision from the journal")
+
+
+def _jail(start: Mapping[str, Any]) -> str:
+    if not start["config"]["allow_code"]:
+        return "no proposal could be code"
+    return "none: code had all rights" if start["config"]["unsafe_no_isolation"] else str(start["aside"]["tier"])
+
+
+def _fold(fold: Mapping[str, Sequence[int]]) -> str:
+    return f"train {fold['train'][0]}..{fold['train'][1]}, test {fold['test'][0]}..{fold['test'][1]}"

@@ -1,0 +1,119 @@
+"""What a session begins with, as its first event says it."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from openoutcry.errors import refusal
+from openoutcry.harness.sandbox import this_host
+from openoutcry.research.acceptance_gates import GATES_VERSION
+from openoutcry.research.ledger_trials import engine_version
+from openoutcry.research.proposal_checks import digest_of
+from openoutcry.research.proposal_requests import MarketCard
+from openoutcry.research.sealed_holdout import HoldoutVault
+from openoutcry.research.selection_luck import Memory
+from openoutcry.research.session_config import ResearchConfig
+from openoutcry.research.session_records import Recorded
+from openoutcry.research.strategy_builder import Workshop
+from openoutcry.research.walkforward_validation import Ground
+
+SESSION_VERSION = 2
+
+
+@dataclass(frozen=True)
+class Source:
+    """How the market is found again, and what it was called."""
+
+    data: str
+    periods_per_year: float | None
+    name: str
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a session is, apart from where it works."""
+
+    session_id: str
+    config: ResearchConfig
+    memory: Memory
+    source: Source
+    provider: str
+    ledger: str | None
+
+
+def told_of(stood: Recorded) -> Told:
+    """Return what a recorded session was told.
+
+    Raises:
+        OpenOutcryError: `argument_invalid`: it is of another version.
+    """
+    start = stood.start
+    if start.get("version") != SESSION_VERSION:
+        wanted = f"a session of version {SESSION_VERSION} is required"
+        raise refusal("argument_invalid", f"{wanted}; received {start.get('version')!r}")
+    config, memory = ResearchConfig.of_json(start["config"]), Memory.of_json(start["memory"])
+    source = Source(str(start["data"]), start["periods_per_year"], str(start["market"]["name"]))
+    return Told(stood.session_id, config, memory, source, str(start["provider"]), start["ledger"])
+
+
+def market_card(ground: Ground, name: str) -> MarketCard:
+    """Return what proposers may know of the market."""
+    market = ground.dataset
+    spans = tuple((market.dates[fold.test[0]], market.dates[fold.test[1] - 1]) for fold in ground.folds)
+    first, last = market.dates[0], market.dates[-1]
+    return MarketCard(name, market.symbols, first, last, market.n_bars, market.periods_per_year, spans)
+
+
+def start_of(told: Told, vault: HoldoutVault, ground: Ground, workshop: Workshop) -> dict[str, Any]:
+    """Return the payload of the first event."""
+    market = ground.dataset
+    return {
+        "version": SESSION_VERSION,
+        "config": told.config.to_json(),
+        "gates_version": GATES_VERSION,
+        "engine": engine_version(),
+        "catalogue_sha256": digest_of(workshop.catalogue),
+        "data": told.source.data,
+        "periods_per_year": told.source.periods_per_year,
+        "ledger": told.ledger,
+        "provider": told.provider,
+        "market": {
+            "name": told.source.name,
+            "symbols": list(market.symbols),
+            "n_bars": market.n_bars,
+            "first": market.dates[0],
+            "last": market.dates[-1],
+            "fingerprint": market.fingerprint,
+            "whole_fingerprint": vault.fingerprint,
+        },
+        "folds": [{"train": list(fold.train), "test": list(fold.test)} for fold in ground.folds],
+        "holdout": None if vault.window is None else list(vault.window),
+        "memory": told.memory.to_json(),
+        "aside": {
+            "git": _git(),
+            "tier": this_host().tier.name,
+            "python": platform.python_version(),
+            "numpy": np.__version__,
+            "pid": os.getpid(),
+        },
+    }
+
+
+def _git() -> dict[str, Any] | None:
+    """Return the commit of the working folder; None where there is none."""
+    try:
+        commit = _output("git", "rev-parse", "HEAD")
+        return {"commit": commit, "dirty": bool(_output("git", "status", "--porcelain"))}
+    except (OSError, subprocess.SubprocessError):
+        return None
+
+
+def _output(*command: str) -> str:
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=10.0, check=True)
+    return done.stdout.strip()

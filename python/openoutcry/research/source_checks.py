@@ -1,0 +1,228 @@
+"""What the source of a strategy must look like before it is run.
+
+This is about quality: it keeps what cannot be a strategy from costing a trial. It holds nobody off; that is the jail's
+part, `openoutcry.research.code_loader`. A source is only read here, never executed.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import io
+import tokenize
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from openoutcry.backtest.strategies import check_ranges
+from openoutcry.backtest.strategies.parameter_space import Ranges, shown
+from openoutcry.errors import refusal
+from openoutcry.openoutcry_py import OpenOutcryError
+from openoutcry.research.deduplication import normalised
+
+MAX_BYTES = 32 * 1024
+MAX_TOKENS = 8000
+MAX_NODES = 5000
+MAX_DEPTH = 60
+MAX_TUNABLE = 5
+
+IMPORTS = (
+    "__future__",
+    "collections",
+    "collections.abc",
+    "dataclasses",
+    "functools",
+    "itertools",
+    "math",
+    "numpy",
+    "numpy.typing",
+    "openoutcry.backtest.strategies",
+    "openoutcry.backtest.strategies.rolling_windows",
+    "statistics",
+    "typing",
+)
+"""Modules that a strategy may import."""
+
+_REFUSED = """
+    __import__ breakpoint compile delattr dir eval exec exit getattr globals help input locals memoryview open quit
+    setattr vars
+"""
+REFUSED_NAMES = frozenset(_REFUSED.split())
+"""Builtins that a strategy does not have."""
+
+_BASES = ("Strategy", "WindowStrategy")
+_HOME = "openoutcry.backtest.strategies"
+_AT_TOP = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef, ast.Assign, ast.AnnAssign)
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A source that may be given to a worker.
+
+    Attributes:
+        source: The source.
+        class_name: Name of its strategy.
+        description: First line of the docstring of the strategy.
+        ranges: `PARAM_RANGES` of the strategy.
+        exact: SHA-256 of the source, in hexadecimal.
+        normalised: Hash of what it means; that of a renamed copy is the same.
+    """
+
+    source: str
+    class_name: str
+    description: str
+    ranges: Ranges
+    exact: str
+    normalised: str
+
+
+def check_source(source: Any) -> Checked:
+    """Read the source of a strategy, and refuse what is none.
+
+    Raises:
+        OpenOutcryError: `argument_invalid`: it is too large or no Python, imports or names what it must not, or has not
+            exactly one strategy with a docstring, hooks and literal ranges of at most five parameters. Nothing else is
+            raised of any text.
+    """
+    try:
+        return _checked(source)
+    except OpenOutcryError:
+        raise
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError, tokenize.TokenError) as error:
+        told = " ".join(str(error).split())[:120]
+        raise refusal("argument_invalid", f"source must be Python; received {type(error).__name__}: {told}") from error
+
+
+def _checked(source: Any) -> Checked:
+    if not isinstance(source, str):
+        raise refusal("argument_invalid", f"source must be a text; received {type(source).__name__}")
+    content = source.encode("utf-8")
+    if len(content) > MAX_BYTES:
+        raise refusal("argument_invalid", f"source must have at most {MAX_BYTES:,} bytes; received {len(content):,}")
+    tree = _parsed(source)
+    _check_top(tree)
+    for node in ast.walk(tree):
+        _check_node(node)
+    strategy = _strategy(tree)
+    description = (ast.get_docstring(strategy) or "").strip().partition("\n")[0]
+    if not description:
+        raise refusal("argument_invalid", f"a strategy must have a docstring; received `{strategy.name}` without one")
+    _check_hooks(strategy)
+    ranges = _ranges(strategy)
+    exact = hashlib.sha256(content).hexdigest()
+    return Checked(source, strategy.name, description, ranges, exact, normalised(tree))
+
+
+def _parsed(source: str) -> ast.Module:
+    # Before the parser, whose recursion a long chain of operators drives.
+    count = sum(1 for _ in tokenize.generate_tokens(io.StringIO(source).readline))
+    if count > MAX_TOKENS:
+        raise refusal("argument_invalid", f"source must have at most {MAX_TOKENS:,} tokens; received {count:,}")
+    with warnings.catch_warnings():
+        # Of odd escapes and the like, which are told to whoever runs it.
+        warnings.simplefilter("ignore")
+        tree = ast.parse(source)
+    n_nodes, depth, level = 0, 0, [tree]
+    while level:
+        n_nodes, depth = n_nodes + len(level), depth + 1
+        level = [child for node in level for child in ast.iter_child_nodes(node)]  # type: ignore[misc]
+    for name, count, most in (("nodes", n_nodes, MAX_NODES), ("levels", depth, MAX_DEPTH)):
+        if count > most:
+            raise refusal("argument_invalid", f"a syntax tree must have at most {most:,} {name}; received {count:,}")
+    return tree
+
+
+def _check_top(tree: ast.Module) -> None:
+    for node in tree.body:
+        is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        if not is_text and not isinstance(node, _AT_TOP):
+            wanted = "a source must hold imports, constants, functions and classes"
+            raise refusal("argument_invalid", f"{wanted}; received `{type(node).__name__}` on line {_line(node)}")
+
+
+def _check_node(node: ast.AST) -> None:
+    modules = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+    if isinstance(node, ast.ImportFrom):
+        names = [alias.name for alias in node.names]
+        from_package = node.module == "openoutcry" and names == ["strategies"]
+        modules = [_HOME if from_package else "." * node.level + (node.module or "")]
+        if "*" in names:
+            raise refusal("argument_invalid", f"imports must name what they take; received `*` on line {_line(node)}")
+    for module in modules:
+        if module not in IMPORTS:
+            wanted = f"imports must be among {', '.join(IMPORTS)}"
+            raise refusal("argument_invalid", f"{wanted}; received {shown(module)} on line {_line(node)}")
+    if isinstance(node, ast.Attribute) and _is_dunder(node.attr) and node.attr != "__init__":
+        received = f"{shown(node.attr)} on line {_line(node)}"
+        raise refusal("argument_invalid", f"attributes must not be of Python itself; received {received}")
+    if isinstance(node, ast.Name) and (node.id in REFUSED_NAMES or _is_dunder(node.id)):
+        received = f"{shown(node.id)} on line {_line(node)}"
+        raise refusal("argument_invalid", f"names must be those that a strategy has; received {received}")
+    if isinstance(node, (ast.AsyncFunctionDef, ast.Await, ast.AsyncFor, ast.AsyncWith, ast.Global)):
+        received = f"`{type(node).__name__}` on line {_line(node)}"
+        raise refusal("argument_invalid", f"a strategy must be a plain function of its window; received {received}")
+
+
+def _strategy(tree: ast.Module) -> ast.ClassDef:
+    bases = set(_bases(tree))
+    found: list[ast.ClassDef] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef) and bases & {ast.unparse(base) for base in node.bases}:
+            found.append(node)
+            bases.add(node.name)
+    if len(found) != 1 or found[0] not in tree.body:
+        received = f"{len(found)}" + (f", {', '.join(shown(each.name) for each in found[:3])}" if found else "")
+        raise refusal("argument_invalid", f"exactly one class must be made from `Strategy`; received {received}")
+    return found[0]
+
+
+def _bases(tree: ast.Module) -> Iterator[str]:
+    """Yield how the base classes can be written in a source."""
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom) and node.module == _HOME:
+            yield from (alias.asname or alias.name for alias in node.names if alias.name in _BASES)
+        elif isinstance(node, ast.ImportFrom) and node.module == "openoutcry":
+            yield from (f"{alias.asname or alias.name}.{base}" for alias in node.names for base in _BASES)
+        elif isinstance(node, ast.Import):
+            named = (alias.asname or alias.name for alias in node.names if alias.name == _HOME)
+            yield from (f"{name}.{base}" for name in named for base in _BASES)
+
+
+def _check_hooks(strategy: ast.ClassDef) -> None:
+    members = {each.name for each in strategy.body if isinstance(each, ast.FunctionDef)}
+    members |= {target.id for target, _ in _assigned(strategy)}
+    if "lookback" not in members or not members & {"weights", "weigh"}:
+        wanted = "a strategy must define `lookback` and `weights`, or `weigh` on a `WindowStrategy`"
+        raise refusal("argument_invalid", f"{wanted}; received {', '.join(sorted(members)) or 'neither'}"[:300])
+
+
+def _ranges(strategy: ast.ClassDef) -> Mapping[str, Any]:
+    values = [value for target, value in _assigned(strategy) if target.id == "PARAM_RANGES"]
+    if len(values) != 1:
+        raise refusal("argument_invalid", f"a strategy must set `PARAM_RANGES` once; received {len(values)} times")
+    try:
+        ranges = ast.literal_eval(values[0])
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError) as error:
+        wanted = "`PARAM_RANGES` must be a literal"
+        raise refusal("argument_invalid", f"{wanted}; received {type(error).__name__} reading it") from error
+    check_ranges(ranges)
+    if len(ranges) > MAX_TUNABLE:
+        raise refusal("argument_invalid", f"at most {MAX_TUNABLE} parameters are allowed; received {len(ranges)}")
+    found: Mapping[str, Any] = ranges
+    return found
+
+
+def _assigned(strategy: ast.ClassDef) -> Iterator[tuple[ast.Name, ast.expr]]:
+    for node in strategy.body:
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        value = getattr(node, "value", None)
+        yield from ((each, value) for each in targets if isinstance(each, ast.Name) and value is not None)
+
+
+def _is_dunder(name: str) -> bool:
+    return name.startswith("__")
+
+
+def _line(node: ast.AST) -> int:
+    return int(getattr(node, "lineno", 0))
