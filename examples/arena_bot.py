@@ -20,7 +20,7 @@ from pathlib import Path
 
 import httpx
 
-from openoutcry.arena.client import ArenaClient, keep_receipt, patiently
+from openoutcry.arena.arena_client import ArenaClient, keep_receipt, patiently
 from openoutcry.arena.protocol import ArenaError
 
 

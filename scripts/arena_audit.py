@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from openoutcry.arena import verifier
-from openoutcry.arena.log.audit import audit
-from openoutcry.arena.log.notes import SignerKey
-from openoutcry.arena.log.records import canonical, seal_submission
-from openoutcry.arena.log.writer import LogWriter
+from openoutcry.arena.log.export_audit import audit
+from openoutcry.arena.log.log_records import canonical, seal_submission
+from openoutcry.arena.log.log_writer import LogWriter
+from openoutcry.arena.log.signed_notes import SignerKey
 
 AS_OF = "2026-05-08T12:00:00Z"
 SNAPSHOT = canonical({"as_of": AS_OF, "items": [], "schema_version": "0.2.0"}).encode()

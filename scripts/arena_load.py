@@ -23,13 +23,13 @@ from hashlib import sha256
 from pathlib import Path
 from statistics import quantiles
 
-from openoutcry.arena.decisions import Decided, Submission
 from openoutcry.arena.protocol import BASE
-from openoutcry.arena.snapshots.precompressed import precompress
-from openoutcry.arena.store.arena import Arena
-from openoutcry.arena.store.entries import Listing, Publishing, Registering
-from openoutcry.arena.store.submitting import Submitting
-from openoutcry.arena.times import CADENCE, DAY, now, text_of
+from openoutcry.arena.snapshots.compression import precompress
+from openoutcry.arena.store.arena_store import Arena
+from openoutcry.arena.store.entry_writes import Listing, Publishing, Registering
+from openoutcry.arena.store.submission_writes import Submitting
+from openoutcry.arena.submission_schema import Decided, Submission
+from openoutcry.arena.timestamps import CADENCE, DAY, now, text_of
 
 N_AGENTS, N_MARKETS, N_DECISIONS, N_SNAPSHOTS = 1_000, 189, 7, 4
 TICK = os.sysconf("SC_CLK_TCK")

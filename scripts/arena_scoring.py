@@ -11,7 +11,7 @@ import resource
 import time
 
 from openoutcry.arena import scoring
-from openoutcry.arena.times import moment_of
+from openoutcry.arena.timestamps import moment_of
 
 HOUR_US = 3_600_000_000
 OPENED_US = moment_of("opened", "2026-01-01T00:00:00Z")

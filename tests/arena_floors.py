@@ -11,13 +11,13 @@ from typing import Any
 
 from arena_contract import ContractClient
 
-from openoutcry.arena.demo import Demo
-from openoutcry.arena.seasons import micros, publishing
+from openoutcry.arena.demo_season import Demo
+from openoutcry.arena.season_scheduler import micros, publishing
 from openoutcry.arena.server.app import app_of
-from openoutcry.arena.server.settings import Settings
-from openoutcry.arena.store.arena import Arena
-from openoutcry.arena.store.entries import Resolving
-from openoutcry.arena.times import CADENCE, text_of
+from openoutcry.arena.server.server_settings import Settings
+from openoutcry.arena.store.arena_store import Arena
+from openoutcry.arena.store.entry_writes import Resolving
+from openoutcry.arena.timestamps import CADENCE, text_of
 
 BASE = "/v2/competition"
 BEGAN = datetime(2026, 5, 8, 12, 3, tzinfo=timezone.utc)

@@ -14,11 +14,11 @@ import pytest
 pytest.importorskip("cryptography")
 
 from openoutcry.arena import verifier
-from openoutcry.arena.log.audit import audit
-from openoutcry.arena.log.notes import WITNESS, SignerKey, base64
-from openoutcry.arena.log.records import Record, canonical, decimal_text, fingerprint, seal_submission
+from openoutcry.arena.log.export_audit import audit
+from openoutcry.arena.log.log_records import Record, canonical, decimal_text, fingerprint, seal_submission
+from openoutcry.arena.log.log_writer import Batch, LogWriter
+from openoutcry.arena.log.signed_notes import WITNESS, SignerKey, base64
 from openoutcry.arena.log.tiles import WIDTH, Tile
-from openoutcry.arena.log.writer import Batch, LogWriter
 
 LOG_KEY = SignerKey("arena.example/log", bytes(range(32)))
 OTHER_KEY = SignerKey("arena.example/log", bytes(range(1, 33)))

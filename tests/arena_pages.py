@@ -10,7 +10,7 @@ from urllib.parse import unquote, urljoin, urlsplit
 
 from arena_floors import Floor
 
-from openoutcry.arena.times import moment_of
+from openoutcry.arena.timestamps import moment_of
 
 VOID = {"br", "circle", "col", "hr", "img", "input", "line", "link", "meta", "path", "rect"}
 NOTHING = ("/", "/markets", "/markets?status=closed", "/snapshots", "/registry", "/first-agent", "/docs")

@@ -13,10 +13,10 @@ from typing import Any
 
 from arena_logs import AS_OF, Season
 
-from openoutcry.arena.questions import PastSeason, Question
+from openoutcry.arena.dataset_splits import Sampling
+from openoutcry.arena.past_questions import PastSeason, Question
 from openoutcry.arena.scoring import Parameters
-from openoutcry.arena.splitting import Sampling
-from openoutcry.arena.times import HOUR, moment_of, text_of
+from openoutcry.arena.timestamps import HOUR, moment_of, text_of
 
 BEGAN = moment_of("as_of", AS_OF)
 EACH = Sampling(every_hours=1, embargo_hours=0, settling_hours=0)

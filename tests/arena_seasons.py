@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from openoutcry.arena.scoring import Agent, BaseRate, Decision, Facts, Parameters, Quote, Resolution
-from openoutcry.arena.times import moment_of
+from openoutcry.arena.timestamps import moment_of
 
 HOUR_US = 3_600_000_000
 DAY_US = 24 * HOUR_US

@@ -19,12 +19,12 @@ pytest.importorskip("feedparser")
 import httpx
 
 from openoutcry.arena.protocol import THEATERS
-from openoutcry.arena.snapshots.building import build
-from openoutcry.arena.snapshots.kinds import Item, MarketState, News, ScheduledEvent, Seismic, TheaterIntel
-from openoutcry.arena.snapshots.leaks import Seen
+from openoutcry.arena.snapshots.item_kinds import Item, MarketState, News, ScheduledEvent, Seismic, TheaterIntel
+from openoutcry.arena.snapshots.snapshot_builder import build
+from openoutcry.arena.snapshots.time_leaks import Seen
 from openoutcry.arena.sources import gdelt, kalshi, usgs, wikipedia
-from openoutcry.arena.sources.fetching import Capture
-from openoutcry.arena.sources.plan import Plan
+from openoutcry.arena.sources.http_fetch import Capture
+from openoutcry.arena.sources.source_plan import Plan
 
 FIXTURES = Path(__file__).with_name("arena_fixtures")
 AS_OF = datetime(2026, 5, 8, 12, 0, tzinfo=timezone.utc)

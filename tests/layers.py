@@ -236,28 +236,28 @@ LAYERS = {
         frozenset({"root"}),
         frozenset({"anthropic", "openai", "optuna", "rich"}),
     ),
-    "arena": Layer(("openoutcry.arena", "openoutcry.arena.protocol", "openoutcry.arena.times"), {"errors"}, set()),
+    "arena": Layer(("openoutcry.arena", "openoutcry.arena.protocol", "openoutcry.arena.timestamps"), {"errors"}, set()),
     "arena_store": Layer(
         (
-            "openoutcry.arena.decisions",
-            "openoutcry.arena.seasons",
+            "openoutcry.arena.submission_schema",
+            "openoutcry.arena.season_scheduler",
             "openoutcry.arena.store",
             "openoutcry.arena.store.*",
-            "openoutcry.arena.strict",
+            "openoutcry.arena.request_schema",
         ),
         {"arena", "arena_log", "arena_scoring", "arena_snapshots", "arena_store", "errors", "native"},
         {"alembic", "pydantic", "sqlalchemy"},
         libraries_later=frozenset({"alembic"}),
     ),
     "arena_export": Layer(
-        ("openoutcry.arena.exporting",),
+        ("openoutcry.arena.season_export",),
         {"arena", "arena_log", "arena_scoring", "arena_store", "arena_verifier", "errors", "native"},
         {"sqlalchemy"},
     ),
     # What is asked has no say in what is known, nor the other way round: `prompting` imports snapshots alone.
-    "arena_prompting": Layer(("openoutcry.arena.prompting",), {"arena_snapshots", "core", "errors"}, set()),
+    "arena_prompting": Layer(("openoutcry.arena.forecast_prompt",), {"arena_snapshots", "core", "errors"}, set()),
     "arena_questions": Layer(
-        ("openoutcry.arena.questions", "openoutcry.arena.splitting"),
+        ("openoutcry.arena.past_questions", "openoutcry.arena.dataset_splits"),
         {
             "arena",
             "arena_prompting",
@@ -293,7 +293,7 @@ LAYERS = {
     ),
     "arena_witness": Layer(("openoutcry.arena.witness",), {"arena", "arena_log", "errors", "native"}, {"httpx"}),
     "arena_client": Layer(
-        ("openoutcry.arena.client", "openoutcry.arena.watching"), {"arena", "arena_client"}, {"httpx"}
+        ("openoutcry.arena.arena_client", "openoutcry.arena.event_stream"), {"arena", "arena_client"}, {"httpx"}
     ),
     # What ranks news has no say in scores: they import neither snapshots nor sources.
     "arena_scoring": Layer(
@@ -315,7 +315,7 @@ LAYERS = {
         {"brotli", "zstandard"},
     ),
     "arena_sources": Layer(
-        ("openoutcry.arena.demo", "openoutcry.arena.sources", "openoutcry.arena.sources.*"),
+        ("openoutcry.arena.demo_season", "openoutcry.arena.sources", "openoutcry.arena.sources.*"),
         {"arena", "arena_snapshots", "arena_sources", "root"},
         {"feedparser", "httpx"},
     ),

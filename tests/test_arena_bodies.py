@@ -19,8 +19,8 @@ from jsonschema import Draft202012Validator
 from pydantic import TypeAdapter
 
 from openoutcry.arena import verifier
-from openoutcry.arena.decisions import DecisionBody
-from openoutcry.arena.sources.plan import Plan, read_plan
+from openoutcry.arena.sources.source_plan import Plan, read_plan
+from openoutcry.arena.submission_schema import DecisionBody
 
 pytestmark = pytest.mark.once
 

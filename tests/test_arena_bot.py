@@ -21,8 +21,8 @@ pytest.importorskip("httpx")
 import httpx
 
 from openoutcry.arena import verifier
-from openoutcry.arena.client import ArenaClient, keep_receipt, patiently
-from openoutcry.arena.demo import QUESTIONS
+from openoutcry.arena.arena_client import ArenaClient, keep_receipt, patiently
+from openoutcry.arena.demo_season import QUESTIONS
 from openoutcry.arena.protocol import ArenaError
 
 pytestmark = pytest.mark.once

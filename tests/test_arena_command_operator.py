@@ -19,11 +19,11 @@ pytest.importorskip("sqlalchemy")
 from arena_floors import BASE, Floor, floor
 
 from openoutcry import OpenOutcryError
-from openoutcry.arena.demo import Demo
-from openoutcry.arena.exporting import export, score_faults
-from openoutcry.arena.log.audit import audit
+from openoutcry.arena.demo_season import Demo
+from openoutcry.arena.log.export_audit import audit
+from openoutcry.arena.season_export import export, score_faults
 from openoutcry.arena.store.backup import backup
-from openoutcry.arena.times import DAY, HOUR, moment_of, now, text_of
+from openoutcry.arena.timestamps import DAY, HOUR, moment_of, now, text_of
 
 pytestmark = pytest.mark.once
 

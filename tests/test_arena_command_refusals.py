@@ -16,7 +16,7 @@ pytest.importorskip("sqlalchemy")
 
 from arena_floors import floor
 
-from openoutcry.arena.seasons import GoingOn
+from openoutcry.arena.season_scheduler import GoingOn
 
 pytestmark = pytest.mark.once
 

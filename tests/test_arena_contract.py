@@ -21,8 +21,8 @@ from arena_contract import Contract, ContractClient
 from arena_floors import BASE, Floor, floor
 
 from openoutcry.arena.protocol import STATUS
-from openoutcry.arena.store.entries import Suspending
-from openoutcry.arena.times import moment_of
+from openoutcry.arena.store.entry_writes import Suspending
+from openoutcry.arena.timestamps import moment_of
 
 pytestmark = pytest.mark.once
 

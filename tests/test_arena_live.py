@@ -17,12 +17,12 @@ import httpx
 from arena_worlds import AS_OF, PLAN, fixture, recorded
 from sqlalchemy import select
 
-from openoutcry.arena.seasons import LEAD, Season, micros
+from openoutcry.arena.season_scheduler import LEAD, Season, micros
 from openoutcry.arena.sources.captures import MEMORY, replay
-from openoutcry.arena.sources.live import Live
-from openoutcry.arena.store.arena import Arena
+from openoutcry.arena.sources.live_season import Live
+from openoutcry.arena.store.arena_store import Arena
 from openoutcry.arena.store.tables import snapshots
-from openoutcry.arena.times import CADENCE, SECOND
+from openoutcry.arena.timestamps import CADENCE, SECOND
 
 pytestmark = pytest.mark.once
 

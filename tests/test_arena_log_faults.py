@@ -14,7 +14,7 @@ import pytest
 from arena_logs import FOREIGN_KEYS, VKEY, WITNESS_VKEY, canonical, decision, season, write
 
 from openoutcry.arena import rescoring, verifier
-from openoutcry.arena.log.audit import audit
+from openoutcry.arena.log.export_audit import audit
 
 pytestmark = pytest.mark.once
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openoutcry.arena import verifier
-from openoutcry.arena.log.notes import WITNESS, Checkpoint, Note, SignerKey, VerifierKey, base64, open_checkpoint
+from openoutcry.arena.log.signed_notes import WITNESS, Checkpoint, Note, SignerKey, VerifierKey, base64, open_checkpoint
 from openoutcry.openoutcry_py import OpenOutcryError
 
 pytestmark = pytest.mark.once

@@ -22,7 +22,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from openoutcry.arena import verifier
-from openoutcry.arena.log.proofs import leaf_hash
+from openoutcry.arena.log.log_proofs import leaf_hash
 from openoutcry.openoutcry_py import MerkleTree, OpenOutcryError, canonicalize
 
 pytestmark = pytest.mark.once

@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openoutcry.arena import verifier
-from openoutcry.arena.log.proofs import Proof, leaf_hash
-from openoutcry.arena.log.records import GENESIS, Link, canonical, decimal_text, seal, seal_submission
+from openoutcry.arena.log.log_proofs import Proof, leaf_hash
+from openoutcry.arena.log.log_records import GENESIS, Link, canonical, decimal_text, seal, seal_submission
+from openoutcry.arena.log.log_writer import LogWriter
 from openoutcry.arena.log.tiles import WIDTH, Tile, bundle
-from openoutcry.arena.log.writer import LogWriter
 from openoutcry.openoutcry_py import MerkleTree, OpenOutcryError
 
 pytestmark = pytest.mark.once

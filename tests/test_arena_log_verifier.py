@@ -33,10 +33,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from openoutcry.arena import verifier
-from openoutcry.arena.log.audit import audit
-from openoutcry.arena.log.notes import base64
-from openoutcry.arena.log.records import canonical
-from openoutcry.arena.log.writer import LogWriter
+from openoutcry.arena.log.export_audit import audit
+from openoutcry.arena.log.log_records import canonical
+from openoutcry.arena.log.log_writer import LogWriter
+from openoutcry.arena.log.signed_notes import base64
 
 pytestmark = pytest.mark.once
 

@@ -37,13 +37,13 @@ from arena_model import DAY, HOUR, Model
 from arena_worlds import market, seen, theaters
 
 from openoutcry.arena import verifier
-from openoutcry.arena.exporting import export, score_faults
-from openoutcry.arena.log.audit import audit
+from openoutcry.arena.log.export_audit import audit
 from openoutcry.arena.protocol import ArenaError
-from openoutcry.arena.seasons import publishing
-from openoutcry.arena.snapshots.building import Snapshot, build
-from openoutcry.arena.store.entries import Resolving, Suspending
-from openoutcry.arena.times import CADENCE, MINUTE, moment_of, text_of
+from openoutcry.arena.season_export import export, score_faults
+from openoutcry.arena.season_scheduler import publishing
+from openoutcry.arena.snapshots.snapshot_builder import Snapshot, build
+from openoutcry.arena.store.entry_writes import Resolving, Suspending
+from openoutcry.arena.timestamps import CADENCE, MINUTE, moment_of, text_of
 
 pytestmark = pytest.mark.once
 

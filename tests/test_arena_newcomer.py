@@ -25,8 +25,8 @@ pytest.importorskip("httpx")
 
 import httpx
 
-from openoutcry.arena.demo import QUESTIONS
-from openoutcry.arena.times import HOUR, moment_of, now
+from openoutcry.arena.demo_season import QUESTIONS
+from openoutcry.arena.timestamps import HOUR, moment_of, now
 
 pytestmark = [
     pytest.mark.once,

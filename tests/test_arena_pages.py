@@ -21,10 +21,10 @@ from arena_floors import BASE, Floor, floor
 from arena_pages import HTML, NOTHING, crawl, page
 
 from openoutcry.arena import verifier
-from openoutcry.arena.log.notes import WITNESS, SignerKey
-from openoutcry.arena.pages import agents, drawing, logbook
-from openoutcry.arena.store.entries import ClosingDay, Listing, Publishing, Suspending
-from openoutcry.arena.times import CADENCE, DAY, HOUR, day_of
+from openoutcry.arena.log.signed_notes import WITNESS, SignerKey
+from openoutcry.arena.pages import agent_pages, log_pages, svg_charts
+from openoutcry.arena.store.entry_writes import ClosingDay, Listing, Publishing, Suspending
+from openoutcry.arena.timestamps import CADENCE, DAY, HOUR, day_of
 from openoutcry.report.pages.text_format import number
 
 pytestmark = pytest.mark.once
@@ -306,12 +306,12 @@ def test_an_interval_is_told_and_drawn_where_there_are_markets_enough(ground: Fl
 
 def test_a_column_of_intervals_has_zero_and_leaves_far_ones_outside() -> None:
     near = [(0.1, 0.0, 0.2), (0.2, None, None), (-0.1, -0.3, 0.1), (None, None, None)]
-    low, high = drawing.bounds([*near, (-40.0, -90.0, 3.0)])
+    low, high = svg_charts.bounds([*near, (-40.0, -90.0, 3.0)])
     assert (-0.5 < low < -0.3, 0.2 < high < 0.5) == (True, True)
-    assert drawing.bounds([]) == pytest.approx((-0.058, 0.058))
-    assert drawing.interval((None, None, None), (low, high)) == ""
-    assert 'cx="0%"' in drawing.interval((-40.0, -90.0, 3.0), (low, high)), "at the end, not outside"
-    drawn = [drawing.interval(each, (low, high)) for each in near[:3]]
+    assert svg_charts.bounds([]) == pytest.approx((-0.058, 0.058))
+    assert svg_charts.interval((None, None, None), (low, high)) == ""
+    assert 'cx="0%"' in svg_charts.interval((-40.0, -90.0, 3.0), (low, high)), "at the end, not outside"
+    drawn = [svg_charts.interval(each, (low, high)) for each in near[:3]]
     assert ["oo-whisker" in each for each in drawn] == [True, False, True]
-    sure = [drawing.interval(each, (-1.0, 1.0)) for each in ((0.2, 0.1, 0.3), (-0.2, -0.3, -0.1), (0.1, -0.1, 0.3))]
+    sure = [svg_charts.interval(each, (-1.0, 1.0)) for each in ((0.2, 0.1, 0.3), (-0.2, -0.3, -0.1), (0.1, -0.1, 0.3))]
     assert [re.findall("c-[a-z]+", each) for each in sure] == [["c-agent"], ["c-delayed"], ["c-benchmark"]]

@@ -25,7 +25,7 @@ from browser import chromium
 from support import count
 
 from openoutcry.arena.server.app import app_of
-from openoutcry.arena.times import DAY
+from openoutcry.arena.timestamps import DAY
 
 pytestmark = pytest.mark.once
 

@@ -18,8 +18,8 @@ pytest.importorskip("sqlalchemy")
 from arena_floors import BASE, Floor, floor
 from arena_pages import HTML, NOTHING, crawl, page
 
-from openoutcry.arena.store.entries import Listing, Publishing, Registering
-from openoutcry.arena.times import CADENCE, HOUR, MINUTE, moment_of
+from openoutcry.arena.store.entry_writes import Listing, Publishing, Registering
+from openoutcry.arena.timestamps import CADENCE, HOUR, MINUTE, moment_of
 
 pytestmark = pytest.mark.once
 

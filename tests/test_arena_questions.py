@@ -20,11 +20,11 @@ from commands import typed
 from support import count
 
 from openoutcry import OpenOutcryError
-from openoutcry.arena.prompting import prompt_of
-from openoutcry.arena.questions import PastSeason
+from openoutcry.arena.dataset_splits import SPLITS, Sampling
+from openoutcry.arena.forecast_prompt import prompt_of
+from openoutcry.arena.past_questions import PastSeason
 from openoutcry.arena.scoring import Parameters
-from openoutcry.arena.splitting import SPLITS, Sampling
-from openoutcry.arena.times import moment_of
+from openoutcry.arena.timestamps import moment_of
 
 pytestmark = pytest.mark.once
 

@@ -16,9 +16,9 @@ from arena_past import Listed, Told, asked, at, exported, season
 from commands import typed
 from support import count
 
-from openoutcry.arena.questions import PastSeason
-from openoutcry.arena.splitting import SPLITS, Sampling
-from openoutcry.arena.times import HOUR, moment_of
+from openoutcry.arena.dataset_splits import SPLITS, Sampling
+from openoutcry.arena.past_questions import PastSeason
+from openoutcry.arena.timestamps import HOUR, moment_of
 
 pytestmark = pytest.mark.once
 
@@ -211,7 +211,7 @@ def test_a_sandbox_that_was_settled_can_be_asked_about_as_the_page_says(tmp_path
         pytest.importorskip(name)
     from arena_floors import BEGAN, floor
 
-    from openoutcry.arena.demo import Demo
+    from openoutcry.arena.demo_season import Demo
 
     with floor(tmp_path / "arena") as ground:
         ground.demo = Demo(BEGAN, True)

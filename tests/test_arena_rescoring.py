@@ -22,9 +22,9 @@ from arena_floors import BASE, Floor, floor
 from arena_seasons import season
 
 from openoutcry.arena import rescoring, scoring, verifier
-from openoutcry.arena.exporting import export, score_faults
 from openoutcry.arena.scoring import Parameters
-from openoutcry.arena.times import DAY, HOUR
+from openoutcry.arena.season_export import export, score_faults
+from openoutcry.arena.timestamps import DAY, HOUR
 
 pytestmark = pytest.mark.once
 

@@ -18,13 +18,13 @@ pytest.importorskip("sqlalchemy")
 from arena_floors import BASE, Floor, floor
 
 from openoutcry import OpenOutcryError
-from openoutcry.arena.demo import BASE_RATES
-from openoutcry.arena.exporting import export, facts_in, score_faults
-from openoutcry.arena.log.audit import audit
-from openoutcry.arena.scoring import Parameters, compare, select
-from openoutcry.arena.scoring.choosing import chosen, table_of
-from openoutcry.arena.store.entries import ClosingDay
-from openoutcry.arena.times import DAY, HOUR, day_of, now
+from openoutcry.arena.demo_season import BASE_RATES
+from openoutcry.arena.log.export_audit import audit
+from openoutcry.arena.scoring import Parameters, paired_comparison, select
+from openoutcry.arena.scoring.operator_rules import chosen, table_of
+from openoutcry.arena.season_export import export, facts_in, score_faults
+from openoutcry.arena.store.entry_writes import ClosingDay
+from openoutcry.arena.timestamps import DAY, HOUR, day_of, now
 
 pytestmark = pytest.mark.once
 

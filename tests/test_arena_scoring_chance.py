@@ -11,7 +11,7 @@ from support import Array, count
 from openoutcry import openoutcry_py as native
 from openoutcry.arena import scoring
 from openoutcry.arena.scoring import Facts, Parameters
-from openoutcry.arena.scoring.calibration import wilson
+from openoutcry.arena.scoring.forecast_calibration import wilson
 
 pytestmark = pytest.mark.once
 

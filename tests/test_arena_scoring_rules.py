@@ -14,8 +14,8 @@ from arena_seasons import DAY_US, HOUR_US, hour, table
 from openoutcry import OpenOutcryError
 from openoutcry.arena import scoring
 from openoutcry.arena.scoring import Agent, BaseRate, Decision, Facts, Parameters, Quote, Resolution
-from openoutcry.arena.scoring.returns import fee
-from openoutcry.arena.times import moment_of, season_of
+from openoutcry.arena.scoring.paper_returns import fee
+from openoutcry.arena.timestamps import moment_of, season_of
 
 pytestmark = pytest.mark.once
 

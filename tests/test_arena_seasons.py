@@ -15,10 +15,10 @@ from arena_floors import BASE, Floor
 from arena_worlds import news, seen, theaters
 
 from openoutcry.arena.protocol import ArenaError
-from openoutcry.arena.seasons import Season, publishing
-from openoutcry.arena.snapshots.building import Snapshot, build
-from openoutcry.arena.snapshots.leaks import LeakError
-from openoutcry.arena.times import CADENCE, DAY, MINUTE, moment_of, text_of
+from openoutcry.arena.season_scheduler import Season, publishing
+from openoutcry.arena.snapshots.snapshot_builder import Snapshot, build
+from openoutcry.arena.snapshots.time_leaks import LeakError
+from openoutcry.arena.timestamps import CADENCE, DAY, MINUTE, moment_of, text_of
 
 pytestmark = pytest.mark.once
 

@@ -16,11 +16,11 @@ pytest.importorskip("sqlalchemy")
 pytest.importorskip("fcntl")
 
 from openoutcry import OpenOutcryError
-from openoutcry.arena.store.arena import served_alone
+from openoutcry.arena.store.arena_store import served_alone
 
 pytestmark = pytest.mark.once
 
-HOLD = "import sys; from pathlib import Path; from openoutcry.arena.store.arena import served_alone\n"
+HOLD = "import sys; from pathlib import Path; from openoutcry.arena.store.arena_store import served_alone\n"
 HOLD += "with served_alone(Path('arena')): print('held', flush=True); sys.stdin.read()"
 
 

@@ -16,10 +16,10 @@ from arena_floors import BASE, Floor, said
 
 from openoutcry.arena import verifier
 from openoutcry.arena.scoring import Parameters
-from openoutcry.arena.server import boards
-from openoutcry.arena.store import batch, writer
-from openoutcry.arena.store.founding import SettingRules
-from openoutcry.arena.times import DAY, SECOND, moment_of, text_of
+from openoutcry.arena.server import board_cache
+from openoutcry.arena.store import write_batch, write_queue
+from openoutcry.arena.store.initialization import SettingRules
+from openoutcry.arena.timestamps import DAY, SECOND, moment_of, text_of
 
 pytestmark = pytest.mark.once
 
@@ -73,7 +73,7 @@ def test_a_board_is_made_anew_when_it_changes_and_not_for_a_submission(
 ) -> None:
     """R-33: what is submitted is on no board before its cutoff, and then it is."""
     made = list[Any]()
-    first = boards.select
+    first = board_cache.select
     monkeypatch.setattr(boards, "select", lambda facts: made.append(0) or first(facts))
     market = ground.client.get(f"{BASE}/markets").json()["markets"][0]
 
@@ -92,14 +92,14 @@ def test_a_board_is_made_anew_when_it_changes_and_not_for_a_submission(
     ground.clock[0] = moment_of("t", market["decision_cutoff"]) + 1
     assert [row["n_scored"] for row in rows(4)] == [1, 0]
     rows(4)
-    ground.clock[0] += boards.LATEST_WRITTEN
+    ground.clock[0] += board_cache.LATEST_WRITTEN
     rows(5)
 
 
 def test_what_is_not_on_the_disk_yet_is_on_the_next_board(ground: Floor, monkeypatch: pytest.MonkeyPatch) -> None:
     """R-33: a board that is made while a transaction commits is not kept as that of after it."""
     asked = list[list[str]]()
-    first = writer.full_tiles
+    first = write_queue.full_tiles
 
     def between(*told: int) -> Any:
         # The log has the record, and the tables have it not.
@@ -115,8 +115,8 @@ def test_what_is_not_on_the_disk_yet_is_on_the_next_board(ground: Floor, monkeyp
 
 def test_while_a_board_is_made_others_are_shown_the_one_before(ground: Floor, monkeypatch: pytest.MonkeyPatch) -> None:
     """R-33: one long reckoning does not hold up everybody."""
-    found = boards.Boards(ground.arena, ground.settings)
-    before, first = found.board(), boards.board
+    found = board_cache.Boards(ground.arena, ground.settings)
+    before, first = found.board(), board_cache.board
     meanwhile = list[Any]()
 
     def slowly(*told: Any) -> Any:

@@ -16,7 +16,7 @@ pytest.importorskip("sqlalchemy")
 
 from arena_floors import BASE, Floor, floor, said
 
-from openoutcry.arena.times import CADENCE, HOUR, moment_of, text_of
+from openoutcry.arena.timestamps import CADENCE, HOUR, moment_of, text_of
 
 pytestmark = pytest.mark.once
 
@@ -133,7 +133,7 @@ def test_markets_are_open_then_closed_then_settled_and_never_lost(ground: Floor)
 
 def test_a_market_that_was_closed_does_not_open_anew(ground: Floor) -> None:
     """R-32: its decisions are public by then."""
-    from openoutcry.arena.store.entries import Listing, Publishing
+    from openoutcry.arena.store.entry_writes import Listing, Publishing
 
     told = ground.client.get(f"{BASE}/markets").json()["markets"][0]
     cutoff = moment_of("t", told["decision_cutoff"])

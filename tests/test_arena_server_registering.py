@@ -20,11 +20,11 @@ pytest.importorskip("sqlalchemy")
 from arena_floors import BASE, Floor, floor, said
 
 from openoutcry.arena.protocol import ArenaError, slug_of
-from openoutcry.arena.server import limits
-from openoutcry.arena.server.asking import Door
-from openoutcry.arena.server.limits import SlidingWindow
-from openoutcry.arena.server.settings import networks_of
-from openoutcry.arena.times import DAY, MINUTE, SECOND
+from openoutcry.arena.server import rate_limit
+from openoutcry.arena.server.auth import Door
+from openoutcry.arena.server.rate_limit import SlidingWindow
+from openoutcry.arena.server.server_settings import networks_of
+from openoutcry.arena.timestamps import DAY, MINUTE, SECOND
 
 pytestmark = pytest.mark.once
 
@@ -193,7 +193,7 @@ def test_a_key_is_replaced_and_the_old_one_dies_at_once(ground: Floor) -> None:
 
 def test_who_is_suspended_does_not_submit(ground: Floor) -> None:
     """R-04."""
-    from openoutcry.arena.store.entries import Suspending
+    from openoutcry.arena.store.entry_writes import Suspending
 
     ground.arena.writer.write(Suspending("one", True, "a test", ground.clock[0]))
     assert said(ground.submit("one", (ground.markets()[0], 0.5)))[:2] == (403, "suspended")

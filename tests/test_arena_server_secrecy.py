@@ -19,11 +19,11 @@ pytest.importorskip("sqlalchemy")
 from arena_floors import BASE, Floor
 
 from openoutcry.arena import verifier
-from openoutcry.arena.exporting import export
-from openoutcry.arena.log.audit import audit
-from openoutcry.arena.log.records import canonical
-from openoutcry.arena.store.entries import ClosingDay
-from openoutcry.arena.times import DAY, day_of, moment_of
+from openoutcry.arena.log.export_audit import audit
+from openoutcry.arena.log.log_records import canonical
+from openoutcry.arena.season_export import export
+from openoutcry.arena.store.entry_writes import ClosingDay
+from openoutcry.arena.timestamps import DAY, day_of, moment_of
 
 pytestmark = pytest.mark.once
 
@@ -176,7 +176,7 @@ def test_an_export_verifies_with_both_and_scores_as_the_board_does(ground: Floor
 
 def test_a_proof_is_a_text_that_others_read_too(ground: Floor) -> None:
     """R-42: `tlog-proof`."""
-    from openoutcry.arena.log.proofs import Proof
+    from openoutcry.arena.log.log_proofs import Proof
 
     told = ground.submit("one", (ground.markets()[0], 0.5)).json()
     answer = ground.client.get(told["proof_url"], headers={"Accept": "text/plain"})

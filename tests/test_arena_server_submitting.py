@@ -15,8 +15,8 @@ pytest.importorskip("sqlalchemy")
 from arena_floors import BASE, Floor, said
 
 from openoutcry.arena import verifier
-from openoutcry.arena.store.submitting import Submitting
-from openoutcry.arena.times import HOUR, SECOND, moment_of, text_of
+from openoutcry.arena.store.submission_writes import Submitting
+from openoutcry.arena.timestamps import HOUR, SECOND, moment_of, text_of
 
 pytestmark = pytest.mark.once
 

@@ -16,11 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openoutcry.arena.protocol import THEATERS
-from openoutcry.arena.snapshots.building import SCHEMA_VERSION, build
-from openoutcry.arena.snapshots.kinds import Item, News, SnapshotError
-from openoutcry.arena.snapshots.leaks import LeakError, Seen
-from openoutcry.arena.snapshots.precompressed import precompress
-from openoutcry.arena.snapshots.ranking import WEIGHTS, choose, score
+from openoutcry.arena.snapshots.compression import precompress
+from openoutcry.arena.snapshots.item_kinds import Item, News, SnapshotError
+from openoutcry.arena.snapshots.item_ranking import WEIGHTS, choose, score
+from openoutcry.arena.snapshots.snapshot_builder import SCHEMA_VERSION, build
+from openoutcry.arena.snapshots.time_leaks import LeakError, Seen
 
 pytestmark = pytest.mark.once
 brotli = pytest.importorskip("brotli")

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 from arena_worlds import AS_OF
 
-from openoutcry.arena.demo import LABEL, PRACTICE, QUESTIONS, Demo
+from openoutcry.arena.demo_season import LABEL, PRACTICE, QUESTIONS, Demo
 from openoutcry.arena.protocol import THEATERS
-from openoutcry.arena.snapshots.kinds import KINDS
-from openoutcry.arena.snapshots.markets import markets_of
-from openoutcry.arena.snapshots.times import UTC, last_edge
+from openoutcry.arena.snapshots.item_kinds import KINDS
+from openoutcry.arena.snapshots.market_items import markets_of
+from openoutcry.arena.snapshots.snapshot_times import UTC, last_edge
 from openoutcry.arena.sources.captures import replay, save
-from openoutcry.arena.sources.observing import Observer
+from openoutcry.arena.sources.observer import Observer
 
 pytestmark = pytest.mark.once
 

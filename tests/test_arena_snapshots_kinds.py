@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openoutcry.arena.protocol import is_market_id
-from openoutcry.arena.snapshots.kinds import KINDS, Item, SnapshotError, exact, number, rounded
-from openoutcry.arena.snapshots.times import is_edge, last_edge, parse_time, show_time
+from openoutcry.arena.snapshots.item_kinds import KINDS, Item, SnapshotError, exact, number, rounded
+from openoutcry.arena.snapshots.snapshot_times import is_edge, last_edge, parse_time, show_time
 
 pytestmark = pytest.mark.once
 

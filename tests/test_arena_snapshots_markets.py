@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openoutcry.arena.protocol import THEATERS
-from openoutcry.arena.snapshots.building import build
-from openoutcry.arena.snapshots.kinds import SnapshotError
-from openoutcry.arena.snapshots.markets import market_of, markets_of
+from openoutcry.arena.snapshots.item_kinds import SnapshotError
+from openoutcry.arena.snapshots.market_items import market_of, markets_of
+from openoutcry.arena.snapshots.snapshot_builder import build
+from openoutcry.arena.snapshots.snapshot_times import parse_time
 from openoutcry.arena.snapshots.theaters import canonical, read_table, shipped, shipped_bytes
-from openoutcry.arena.snapshots.times import parse_time
 
 pytestmark = pytest.mark.once
 TWO_HOURS = timedelta(hours=2)

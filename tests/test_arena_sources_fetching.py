@@ -16,12 +16,12 @@ import pytest
 from arena_worlds import AS_OF, FETCHED, PLAN, URL, fixture, recorded
 
 from openoutcry.arena.snapshots.theaters import shipped_bytes
-from openoutcry.arena.sources import fetching, gdelt, kalshi, wikipedia
-from openoutcry.arena.sources.fetching import Capture, Fetcher, make_client
-from openoutcry.arena.sources.gathering import gather
-from openoutcry.arena.sources.observing import FETCHED as SOURCES
-from openoutcry.arena.sources.observing import Observer
-from openoutcry.arena.sources.plan import read_plan, shipped_plan
+from openoutcry.arena.sources import gdelt, http_fetch, kalshi, wikipedia
+from openoutcry.arena.sources.collector import gather
+from openoutcry.arena.sources.http_fetch import Capture, Fetcher, make_client
+from openoutcry.arena.sources.observer import FETCHED as SOURCES
+from openoutcry.arena.sources.observer import Observer
+from openoutcry.arena.sources.source_plan import read_plan, shipped_plan
 
 pytestmark = pytest.mark.once
 httpx = pytest.importorskip("httpx")
@@ -95,7 +95,7 @@ def test_an_answer_is_read_to_a_bound_after_it_is_decompressed(monkeypatch: pyte
 
 def test_an_answer_that_drips_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [time.monotonic()]
-    monkeypatch.setattr(fetching.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(http_fetch.time, "monotonic", lambda: now[0])
 
     def drops() -> Iterator[bytes]:
         while True:

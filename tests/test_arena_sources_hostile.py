@@ -12,13 +12,13 @@ from arena_worlds import AS_OF, FETCHED, answers, capture, fixture, zipped
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openoutcry.arena.snapshots.building import build
-from openoutcry.arena.snapshots.kinds import Item
+from openoutcry.arena.snapshots.item_kinds import Item
+from openoutcry.arena.snapshots.snapshot_builder import build
 from openoutcry.arena.snapshots.theaters import shipped
-from openoutcry.arena.sources import calendar, gdelt, kalshi, risk, rss, usgs, wikipedia
-from openoutcry.arena.sources.observing import Observer
-from openoutcry.arena.sources.parsed import Parsed
-from openoutcry.arena.sources.text import link, plain, tidy
+from openoutcry.arena.sources import financial_risk, gdelt, icalendar, kalshi, rss, usgs, wikipedia
+from openoutcry.arena.sources.observer import Observer
+from openoutcry.arena.sources.parse_result import Parsed
+from openoutcry.arena.sources.text_sanitizer import link, plain, tidy
 
 pytestmark = pytest.mark.once
 
@@ -32,8 +32,8 @@ PARSERS: dict[str, tuple[Callable[[bytes], Parsed[Any]], bytes]] = {
     "usgs": (lambda raw: usgs.parse(raw, FETCHED), fixture("usgs.geojson")),
     "kalshi": (lambda raw: kalshi.parse(raw, FETCHED, shipped()), fixture("kalshi_dollars.json")),
     "kalshi_cents": (lambda raw: kalshi.parse(raw, FETCHED, shipped()), fixture("kalshi_cents.json")),
-    "calendar": (lambda raw: calendar.parse(raw, FETCHED), fixture("calendar.ics")),
-    "risk": (risk.parse, b'{"iran": "HIGH"}'),
+    "calendar": (lambda raw: icalendar.parse(raw, FETCHED), fixture("calendar.ics")),
+    "risk": (financial_risk.parse, b'{"iran": "HIGH"}'),
 }
 BIDI = "\u202e\u2066\u200f\ufeff"
 # In the place of any member of an answer in JSON.

@@ -8,9 +8,9 @@ from decimal import Decimal
 import pytest
 from arena_worlds import AS_OF, FETCHED, fixture, zipped
 
+from openoutcry.arena.snapshots.snapshot_times import parse_time, show_time
 from openoutcry.arena.snapshots.theaters import shipped
-from openoutcry.arena.snapshots.times import parse_time, show_time
-from openoutcry.arena.sources import calendar, gdelt, kalshi, risk, rss, usgs, wikipedia
+from openoutcry.arena.sources import financial_risk, gdelt, icalendar, kalshi, rss, usgs, wikipedia
 
 pytestmark = pytest.mark.once
 
@@ -160,7 +160,7 @@ def test_kalshi_in_cents_gives_the_same_prices() -> None:
 
 
 def test_a_calendar_gives_events_with_a_zone() -> None:
-    parsed = calendar.parse(fixture("calendar.ics"), FETCHED)
+    parsed = icalendar.parse(fixture("calendar.ics"), FETCHED)
     council, vote = parsed.items
     assert council.title == "Security Council, briefing on Yemen"
     assert (show_time(council.scheduled_at), council.published_at) == (
@@ -171,14 +171,14 @@ def test_a_calendar_gives_events_with_a_zone() -> None:
     # In no zone, all day, every week, called off.
     assert parsed.lost == {"event": 4}
     # an announcement after the file was read is none.
-    assert calendar.parse(fixture("calendar.ics"), parse_time("2026-04-01T00:00:00Z")).items[0].published_at is None
+    assert icalendar.parse(fixture("calendar.ics"), parse_time("2026-04-01T00:00:00Z")).items[0].published_at is None
 
 
 def test_lines_may_end_as_the_standard_says() -> None:
     plain = fixture("calendar.ics")
-    assert calendar.parse(plain.replace(b"\n", b"\r\n"), FETCHED) == calendar.parse(plain, FETCHED)
+    assert icalendar.parse(plain.replace(b"\n", b"\r\n"), FETCHED) == icalendar.parse(plain, FETCHED)
 
 
 def test_a_risk_that_nobody_knows_is_left_out() -> None:
-    parsed = risk.parse(b'{"iran": "HIGH", "yemen": "TERRIBLE"}')
+    parsed = financial_risk.parse(b'{"iran": "HIGH", "yemen": "TERRIBLE"}')
     assert (parsed.items, parsed.lost["risk"]) == ([("iran", "HIGH")], 5)

@@ -17,17 +17,17 @@ from commands import typed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from openoutcry.arena.snapshots.building import build
-from openoutcry.arena.snapshots.kinds import SnapshotError, TheaterIntel
-from openoutcry.arena.snapshots.leaks import LeakError
+from openoutcry.arena.snapshots.item_kinds import SnapshotError, TheaterIntel
+from openoutcry.arena.snapshots.snapshot_builder import build
+from openoutcry.arena.snapshots.snapshot_times import parse_time
 from openoutcry.arena.snapshots.theaters import shipped, shipped_bytes
-from openoutcry.arena.snapshots.times import parse_time
-from openoutcry.arena.sources import observing
-from openoutcry.arena.sources.assessing import Facts, assess
+from openoutcry.arena.snapshots.time_leaks import LeakError
+from openoutcry.arena.sources import observer
 from openoutcry.arena.sources.captures import folder_name, load, remember, replay, resume, save
-from openoutcry.arena.sources.fetching import Capture
-from openoutcry.arena.sources.observing import FETCHED as SOURCES
-from openoutcry.arena.sources.observing import Observation, Observer
+from openoutcry.arena.sources.http_fetch import Capture
+from openoutcry.arena.sources.observer import FETCHED as SOURCES
+from openoutcry.arena.sources.observer import Observation, Observer
+from openoutcry.arena.sources.theater_assessment import Facts, assess
 
 pytestmark = pytest.mark.once
 STEP = timedelta(minutes=10)
@@ -198,7 +198,7 @@ def test_r18_markets_beyond_the_limit_are_those_that_close_last(monkeypatch: pyt
 
 
 def test_r18_the_most_markets_leave_room_for_news() -> None:
-    assert observing.MOST_MARKETS + 6 < 200
+    assert observer.MOST_MARKETS + 6 < 200
 
 
 def test_an_answer_that_still_holds_is_the_last_one() -> None:

@@ -24,11 +24,11 @@ from arena_floors import BASE, Floor, floor
 import openoutcry
 from openoutcry import OpenOutcryError
 from openoutcry.arena import verifier
-from openoutcry.arena.exporting import export
-from openoutcry.arena.log.audit import audit
-from openoutcry.arena.store.arena import Arena
-from openoutcry.arena.store.entries import Resolving, RotatingKey, Suspending
-from openoutcry.arena.times import HOUR, text_of
+from openoutcry.arena.log.export_audit import audit
+from openoutcry.arena.season_export import export
+from openoutcry.arena.store.arena_store import Arena
+from openoutcry.arena.store.entry_writes import Resolving, RotatingKey, Suspending
+from openoutcry.arena.timestamps import HOUR, text_of
 
 pytestmark = pytest.mark.once
 

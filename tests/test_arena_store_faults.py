@@ -19,13 +19,13 @@ from arena_floors import Floor, floor
 from ulid import ULID
 
 from openoutcry.arena import verifier
-from openoutcry.arena.decisions import Decided, Submission, submission_of
-from openoutcry.arena.exporting import export
+from openoutcry.arena.season_export import export
 from openoutcry.arena.store.backup import backup
-from openoutcry.arena.store.batch import Ids
-from openoutcry.arena.store.entries import Registering, Told
-from openoutcry.arena.store.submitting import Submitting
-from openoutcry.arena.times import HOUR
+from openoutcry.arena.store.entry_writes import Registering, Told
+from openoutcry.arena.store.submission_writes import Submitting
+from openoutcry.arena.store.write_batch import Ids
+from openoutcry.arena.submission_schema import Decided, Submission, submission_of
+from openoutcry.arena.timestamps import HOUR
 
 pytestmark = pytest.mark.once
 

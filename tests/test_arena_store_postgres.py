@@ -19,10 +19,10 @@ from arena_postgres import postgres
 from sqlalchemy import func, select
 
 from openoutcry.arena import verifier
-from openoutcry.arena.exporting import export
 from openoutcry.arena.protocol import ArenaError
-from openoutcry.arena.store.arena import Arena
-from openoutcry.arena.store.entries import Registering, Resolving
+from openoutcry.arena.season_export import export
+from openoutcry.arena.store.arena_store import Arena
+from openoutcry.arena.store.entry_writes import Registering, Resolving
 from openoutcry.arena.store.tables import records
 
 pytestmark = pytest.mark.once

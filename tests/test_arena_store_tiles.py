@@ -19,15 +19,15 @@ from arena_logs import tiles_of
 from sqlalchemy import insert
 
 from openoutcry.arena import verifier
-from openoutcry.arena.exporting import export
-from openoutcry.arena.log.notes import Checkpoint, open_checkpoint
-from openoutcry.arena.log.proofs import leaf_hash
-from openoutcry.arena.server.registry import Registry
-from openoutcry.arena.store.arena import Arena
+from openoutcry.arena.log.log_proofs import leaf_hash
+from openoutcry.arena.log.signed_notes import Checkpoint, open_checkpoint
+from openoutcry.arena.season_export import export
+from openoutcry.arena.server.registry_routes import Registry
+from openoutcry.arena.store.arena_store import Arena
 from openoutcry.arena.store.database import MIGRATIONS, NEWEST, Database
-from openoutcry.arena.store.entries import Registering
+from openoutcry.arena.store.entry_writes import Registering
 from openoutcry.arena.store.tables import METADATA, records, tiles
-from openoutcry.arena.store.tiling import full_tiles, read_log
+from openoutcry.arena.store.tile_store import full_tiles, read_log
 from openoutcry.openoutcry_py import MerkleTree, OpenOutcryError
 
 pytestmark = pytest.mark.once

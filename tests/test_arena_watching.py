@@ -16,10 +16,10 @@ import httpx
 from arena_floors import Floor, floor
 from commands import typed
 
-from openoutcry.arena.client import ArenaClient
+from openoutcry.arena.arena_client import ArenaClient
+from openoutcry.arena.event_stream import Watch, sentence
 from openoutcry.arena.protocol import ArenaError
-from openoutcry.arena.times import HOUR
-from openoutcry.arena.watching import Watch, sentence
+from openoutcry.arena.timestamps import HOUR
 
 pytestmark = pytest.mark.once
 

@@ -27,15 +27,15 @@ from commands import typed
 
 from openoutcry import OpenOutcryError
 from openoutcry.arena import verifier
-from openoutcry.arena.exporting import export
-from openoutcry.arena.log.audit import audit
-from openoutcry.arena.log.notes import Checkpoint, Note, VerifierKey, open_checkpoint
-from openoutcry.arena.log.writer import LogWriter
+from openoutcry.arena.log.export_audit import audit
+from openoutcry.arena.log.log_writer import LogWriter
+from openoutcry.arena.log.signed_notes import Checkpoint, Note, VerifierKey, open_checkpoint
 from openoutcry.arena.scoring import Parameters
-from openoutcry.arena.server.settings import witnesses_of
-from openoutcry.arena.store.entries import ClosingDay
-from openoutcry.arena.store.founding import SettingRules
-from openoutcry.arena.times import DAY, day_of
+from openoutcry.arena.season_export import export
+from openoutcry.arena.server.server_settings import witnesses_of
+from openoutcry.arena.store.entry_writes import ClosingDay
+from openoutcry.arena.store.initialization import SettingRules
+from openoutcry.arena.timestamps import DAY, day_of
 from openoutcry.arena.witness import Misbehaviour, Witness
 
 pytestmark = pytest.mark.once

@@ -16,9 +16,9 @@ import pytest
     [
         ("openoutcry.sb3", "stable_baselines3", "train"),
         ("openoutcry.puffer", "pufferlib", "puffer"),
-        ("openoutcry.arena.log.notes", "cryptography", "arena"),
+        ("openoutcry.arena.log.signed_notes", "cryptography", "arena"),
         ("openoutcry.arena.sources", "feedparser", "arena"),
-        ("openoutcry.arena.snapshots.precompressed", "brotli", "arena"),
+        ("openoutcry.arena.snapshots.compression", "brotli", "arena"),
         # It is the last of several to be imported there.
         pytest.param("openoutcry.harness.mcp.mcp_server", "mcp", "mcp", marks=pytest.mark.once),
     ],

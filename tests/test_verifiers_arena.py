@@ -21,8 +21,8 @@ from model_endpoint import Body, Reply, serve
 from rollouts import client, episodes, facts, play, scores, trace
 
 from openoutcry import OpenOutcryError
-from openoutcry.arena.questions import PastSeason
-from openoutcry.arena.splitting import Sampling
+from openoutcry.arena.dataset_splits import Sampling
+from openoutcry.arena.past_questions import PastSeason
 from openoutcry.verifiers_env import ArenaTaskset, VerifiersEnv, VerifiersTaskset, load_environment
 
 pytestmark = pytest.mark.once

@@ -18,9 +18,9 @@ from typing import Any, NamedTuple
 import httpx
 
 from openoutcry import openoutcry_py as native
-from openoutcry.arena.log.notes import WITNESS, Note, SignerKey, VerifierKey, open_checkpoint
+from openoutcry.arena.log.signed_notes import WITNESS, Note, SignerKey, VerifierKey, open_checkpoint
 from openoutcry.arena.protocol import unanswered
-from openoutcry.arena.times import SECOND
+from openoutcry.arena.timestamps import SECOND
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import OpenOutcryError
 

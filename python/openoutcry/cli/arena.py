@@ -22,9 +22,9 @@ from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import OpenOutcryError
 
 if TYPE_CHECKING:
-    from openoutcry.arena.client import ArenaClient
-    from openoutcry.arena.seasons import Season
-    from openoutcry.arena.store.arena import Arena
+    from openoutcry.arena.arena_client import ArenaClient
+    from openoutcry.arena.season_scheduler import Season
+    from openoutcry.arena.store.arena_store import Arena
 
 app = typer.Typer(
     cls=Commands,
@@ -104,11 +104,11 @@ def serve(
     """Serve the Arena until it is interrupted."""
     import uvicorn
 
-    from openoutcry.arena.demo import BASE_RATES
-    from openoutcry.arena.scoring.choosing import table_of
-    from openoutcry.arena.seasons import GoingOn
+    from openoutcry.arena.demo_season import BASE_RATES
+    from openoutcry.arena.scoring.operator_rules import table_of
+    from openoutcry.arena.season_scheduler import GoingOn
     from openoutcry.arena.server.app import app_of
-    from openoutcry.arena.server.settings import Settings, networks_of, public_of, witnesses_of
+    from openoutcry.arena.server.server_settings import Settings, networks_of, public_of, witnesses_of
 
     # A season that is made up has a past that is made up, and says so.
     rates = table_of(json.dumps(BASE_RATES if plan is None else []).encode())
@@ -143,10 +143,10 @@ def _listening(host: str, port: int) -> socket.socket:
 
 def _season(arena: Arena, plan: str | None, folder: Path, *, is_sandbox: bool) -> tuple[Season, str]:
     """Return what publishes, and its kind: a demo, or what the sources of a plan say."""
-    from openoutcry.arena.demo import Demo
-    from openoutcry.arena.seasons import Season
-    from openoutcry.arena.sources.live import Live
-    from openoutcry.arena.sources.plan import read_plan, shipped_plan
+    from openoutcry.arena.demo_season import Demo
+    from openoutcry.arena.season_scheduler import Season
+    from openoutcry.arena.sources.live_season import Live
+    from openoutcry.arena.sources.source_plan import read_plan, shipped_plan
 
     if plan is None:
         demo = Demo(datetime.now(timezone.utc), is_sandbox)
@@ -181,8 +181,8 @@ def submit(
     url: str = URL,
 ) -> None:
     """Submit decisions and keep the receipt."""
-    from openoutcry.arena.client import keep_receipt
-    from openoutcry.arena.times import moment_of
+    from openoutcry.arena.arena_client import keep_receipt
+    from openoutcry.arena.timestamps import moment_of
 
     if receipt is not None and (receipt.exists() or not receipt.parent.is_dir()):
         raise refusal("argument_invalid", f"a new file in a folder that is there is required; received '{receipt}'")
@@ -231,7 +231,7 @@ def watch(
     url: str = URL,
 ) -> None:
     """Tell of new snapshots, of results and of an agent's standing."""
-    from openoutcry.arena.watching import Watch, sentence
+    from openoutcry.arena.event_stream import Watch, sentence
 
     with _client(url) as client:
         looking = Watch(client, slug)
@@ -257,8 +257,8 @@ def verify(
     as_json: bool = typer.Option(False, "--json", help="Print the faults as JSON."),
 ) -> None:
     """Check an export: records, chain, tree, what was opened. Exit code 1: a fault."""
-    from openoutcry.arena.exporting import score_faults
-    from openoutcry.arena.log.audit import Fault, audit
+    from openoutcry.arena.log.export_audit import Fault, audit
+    from openoutcry.arena.season_export import score_faults
 
     faults = audit(folder, vkey, witness)
     if recompute:
@@ -284,7 +284,7 @@ def witness(
     """Cosign the log of an Arena as long as it only grows."""
     import httpx
 
-    from openoutcry.arena.times import now
+    from openoutcry.arena.timestamps import now
     from openoutcry.arena.witness import Misbehaviour, Witness
 
     with closing(Witness(folder, url, name)) as found, suppress(KeyboardInterrupt):
@@ -342,8 +342,8 @@ def questions(
     vkey: str | None = typer.Option(None, help="The log's key as you know it; by default the export's own."),
 ) -> None:
     """Make questions of a past season to train on, each of what was known at its time."""
-    from openoutcry.arena.questions import PastSeason
-    from openoutcry.arena.splitting import EMPTY, SPLITS, Sampling
+    from openoutcry.arena.dataset_splits import EMPTY, SPLITS, Sampling
+    from openoutcry.arena.past_questions import PastSeason
 
     if split is not None and split not in SPLITS:
         raise refusal("argument_invalid", f"a split of {', '.join(SPLITS)} is required; received {split!r}")
@@ -385,7 +385,7 @@ def _away(url: str, why: Exception | str) -> typer.Exit:
 def _client(url: str, slug: str = "", key: str | None = None) -> Iterator[ArenaClient]:
     import httpx
 
-    from openoutcry.arena.client import ArenaClient
+    from openoutcry.arena.arena_client import ArenaClient
 
     with ArenaClient(url, slug.lower(), key) as client:
         try:

@@ -17,9 +17,9 @@ from typer.core import TyperGroup
 from openoutcry.errors import refusal
 
 if TYPE_CHECKING:
-    from openoutcry.arena.store.arena import Arena
-    from openoutcry.arena.store.entries import Resolving
-    from openoutcry.arena.store.state import Market
+    from openoutcry.arena.store.arena_store import Arena
+    from openoutcry.arena.store.cached_state import Market
+    from openoutcry.arena.store.entry_writes import Resolving
 
 app = typer.Typer(rich_markup_mode="markdown")
 
@@ -59,7 +59,7 @@ class Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run a command."""
         from openoutcry.arena.protocol import ArenaError
-        from openoutcry.arena.snapshots.kinds import SnapshotError
+        from openoutcry.arena.snapshots.item_kinds import SnapshotError
 
         try:
             return super().invoke(ctx)
@@ -95,7 +95,7 @@ def _arena_extra() -> Iterator[None]:
 def alone(folder: Path, database: str | None) -> AbstractContextManager[None]:
     """Hold an arena in a file as the one that serves it; PostgreSQL is for many."""
     with _arena_extra():
-        from openoutcry.arena.store.arena import served_alone
+        from openoutcry.arena.store.arena_store import served_alone
 
     return served_alone(folder) if database is None or database.startswith("sqlite") else nullcontext()
 
@@ -111,7 +111,7 @@ def opened(folder: Path, database: str | None, *, base_rates: bytes | None = Non
     with _arena_extra():
         from sqlalchemy.exc import SQLAlchemyError
 
-        from openoutcry.arena.store.arena import KEY, NO_RATES, Arena
+        from openoutcry.arena.store.arena_store import KEY, NO_RATES, Arena
     if base_rates is None and not (folder / KEY).exists():
         raise refusal("argument_invalid", f"the folder of an arena, with its `{KEY}`, is required; received '{folder}'")
     try:
@@ -129,9 +129,9 @@ def season(
     database: str | None = DATABASE,
 ) -> None:
     """List seasons, or the board of one."""
-    from openoutcry.arena.exporting import board_of, standings
     from openoutcry.arena.protocol import THEATERS
-    from openoutcry.arena.times import now, seasons, text_of
+    from openoutcry.arena.season_export import board_of, standings
+    from openoutcry.arena.timestamps import now, seasons, text_of
 
     if theater is not None and (theater not in THEATERS or name is None):
         wanted = f"`--theater` must be one of {', '.join(THEATERS)}, of a season"
@@ -170,9 +170,9 @@ def market(
     """List markets, or show one with all that the log has of it."""
     import json
 
-    from openoutcry.arena.server.listing import listed
-    from openoutcry.arena.store.reading import record_texts
-    from openoutcry.arena.times import now, text_of
+    from openoutcry.arena.server.market_routes import listed
+    from openoutcry.arena.store.read_queries import record_texts
+    from openoutcry.arena.timestamps import now, text_of
 
     with opened(folder, database) as arena:
         if market_id is None:
@@ -213,8 +213,8 @@ def resolve(
     database: str | None = DATABASE,
 ) -> None:
     """Say what became of a market; the last word stands, and the log has all."""
-    from openoutcry.arena.store.entries import Resolving
-    from openoutcry.arena.times import moment_of, now
+    from openoutcry.arena.store.entry_writes import Resolving
+    from openoutcry.arena.timestamps import moment_of, now
 
     close = None if closed_at is None else moment_of("--closed-at", closed_at)
     with opened(folder, database) as arena:
@@ -223,15 +223,15 @@ def resolve(
 
 def _source(told: str) -> str:
     from openoutcry.arena.protocol import MOST_REASONING
-    from openoutcry.arena.strict import text_at
+    from openoutcry.arena.request_schema import text_at
 
     return text_at("source", told, MOST_REASONING) or ""
 
 
 def _resolve(arena: Arena, result: Resolving) -> None:
     """Write what became of a market, and say it, and from when on it counts."""
-    from openoutcry.arena.store.state import GRACE
-    from openoutcry.arena.times import text_of
+    from openoutcry.arena.store.cached_state import GRACE
+    from openoutcry.arena.timestamps import text_of
 
     seq = arena.writer.write(result)
     told = f"record {seq}: {result.market_id} is {result.status}"
@@ -256,8 +256,8 @@ def amend(
 ) -> None:
     """Correct a result, which scores everybody anew and in public."""
     from openoutcry.arena.protocol import ArenaError
-    from openoutcry.arena.store.entries import Resolving
-    from openoutcry.arena.times import now
+    from openoutcry.arena.store.entry_writes import Resolving
+    from openoutcry.arena.timestamps import now
 
     with opened(folder, database) as arena:
         market = _known(arena, market_id)
@@ -273,8 +273,8 @@ def amend(
 @contextmanager
 def scored_anew(arena: Arena) -> Iterator[None]:
     """Say whose rank or scores something has changed."""
-    from openoutcry.arena.exporting import board_of
-    from openoutcry.arena.times import now
+    from openoutcry.arena.season_export import board_of
+    from openoutcry.arena.timestamps import now
 
     def told() -> dict[str, tuple[str, ...]]:
         rows = board_of(arena, now()).rows
@@ -301,9 +301,9 @@ def suspend(
 ) -> None:
     """Suspend an agent, or let it submit again; the log says so."""
     from openoutcry.arena.protocol import MOST_REASONING
-    from openoutcry.arena.store.entries import Suspending, known_agent
-    from openoutcry.arena.strict import text_at
-    from openoutcry.arena.times import now
+    from openoutcry.arena.request_schema import text_at
+    from openoutcry.arena.store.entry_writes import Suspending, known_agent
+    from openoutcry.arena.timestamps import now
 
     said = text_at("reason", reason, MOST_REASONING)
     if said is None:
@@ -327,9 +327,9 @@ def issue_key(
     database: str | None = DATABASE,
 ) -> None:
     """Register an agent, whatever the day's cap is, and print its key once."""
-    from openoutcry.arena.store.entries import Registering
-    from openoutcry.arena.strict import name_at, slug_at
-    from openoutcry.arena.times import now
+    from openoutcry.arena.request_schema import name_at, slug_at
+    from openoutcry.arena.store.entry_writes import Registering
+    from openoutcry.arena.timestamps import now
 
     with opened(folder, database) as arena:
         typer.echo(arena.writer.write(Registering(slug_at("slug", slug), name_at(name), None, now())))
@@ -342,8 +342,8 @@ def rotate_key(
     database: str | None = DATABASE,
 ) -> None:
     """Give an agent another key, which is printed once; the old one dies."""
-    from openoutcry.arena.store.entries import RotatingKey
-    from openoutcry.arena.times import now
+    from openoutcry.arena.store.entry_writes import RotatingKey
+    from openoutcry.arena.timestamps import now
 
     with opened(folder, database) as arena:
         typer.echo(arena.writer.write(RotatingKey(slug.lower(), now())))
@@ -354,8 +354,8 @@ def export(
     out: Path = typer.Argument(help="A new folder."), folder: Path = DATA, database: str | None = DATABASE
 ) -> None:
     """Write a season as files, from which anybody can check and recompute it."""
-    from openoutcry.arena.exporting import export as write
-    from openoutcry.arena.times import now
+    from openoutcry.arena.season_export import export as write
+    from openoutcry.arena.timestamps import now
 
     with opened(folder, database) as arena:
         typer.echo(f"exported: {write(arena, out, now()):,} records to {out}")

@@ -30,10 +30,10 @@ def rules(
     """Show the rules of scoring that are in force, or set others."""
     import json
 
-    from openoutcry.arena.scoring.choosing import chosen, table_of
-    from openoutcry.arena.store.founding import SettingRules
-    from openoutcry.arena.store.reading import rules_of
-    from openoutcry.arena.times import now
+    from openoutcry.arena.scoring.operator_rules import chosen, table_of
+    from openoutcry.arena.store.initialization import SettingRules
+    from openoutcry.arena.store.read_queries import rules_of
+    from openoutcry.arena.timestamps import now
 
     with opened(folder, database) as arena:
         with arena.reading.connect() as connection:
@@ -61,10 +61,10 @@ def compare(
     vkey: str | None = typer.Option(None, help="The log's key as you know it; by default the export's own."),
 ) -> None:
     """Say whether one agent beats another on the markets of both."""
-    from openoutcry.arena.exporting import facts_in, score_faults
-    from openoutcry.arena.log.audit import audit
-    from openoutcry.arena.scoring import compare as compared
+    from openoutcry.arena.log.export_audit import audit
+    from openoutcry.arena.scoring import paired_comparison as compared
     from openoutcry.arena.scoring import select
+    from openoutcry.arena.season_export import facts_in, score_faults
 
     if first.lower() == second.lower():
         raise refusal("argument_invalid", f"two agents are required; received {first} twice")

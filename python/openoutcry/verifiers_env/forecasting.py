@@ -6,9 +6,9 @@ import json
 from fractions import Fraction
 from typing import NamedTuple
 
-from openoutcry.arena.decisions import Decided, check_once, submission_of
 from openoutcry.arena.protocol import DECISION_VERSION, ArenaError
-from openoutcry.arena.strict import json_text
+from openoutcry.arena.request_schema import json_text
+from openoutcry.arena.submission_schema import Decided, check_once, submission_of
 from openoutcry.verifiers_env.answering import last_answer
 
 UNREAD, ABSTAINED = 0.0, 0.75

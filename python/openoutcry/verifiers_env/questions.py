@@ -12,8 +12,8 @@ import verifiers.v1 as vf
 from pydantic import Field
 from verifiers.v1.runtimes import Runtime
 
-from openoutcry.arena.questions import PastSeason, Question
-from openoutcry.arena.splitting import EMPTY, SPLITS, Sampling
+from openoutcry.arena.dataset_splits import EMPTY, SPLITS, Sampling
+from openoutcry.arena.past_questions import PastSeason, Question
 from openoutcry.errors import refusal
 from openoutcry.verifiers_env.forecasting import Forecast, forecast_in, metrics_of, score_of
 from openoutcry.verifiers_env.rows import one_of

@@ -6,15 +6,15 @@ Nothing here reads a clock, a file or a database. The same facts in any order gi
 
 from __future__ import annotations
 
-from openoutcry.arena.scoring.board import Board, Row, board, score
-from openoutcry.arena.scoring.calibration import Bin, Calibration
-from openoutcry.arena.scoring.compare import Comparison, compare
-from openoutcry.arena.scoring.facts import Agent, BaseRate, Decision, Facts, Parameters, Quote, Resolution
-from openoutcry.arena.scoring.log import facts_of
-from openoutcry.arena.scoring.quotes import quote_of
-from openoutcry.arena.scoring.rates import Reference
-from openoutcry.arena.scoring.selection import Forecasts, select
-from openoutcry.arena.scoring.theaters import TheaterScore
+from openoutcry.arena.scoring.decision_selection import Forecasts, select
+from openoutcry.arena.scoring.forecast_calibration import Bin, Calibration
+from openoutcry.arena.scoring.inputs_from_log import facts_of
+from openoutcry.arena.scoring.leaderboard import Board, Row, board, score
+from openoutcry.arena.scoring.market_quotes import quote_of
+from openoutcry.arena.scoring.paired_comparison import Comparison, compare
+from openoutcry.arena.scoring.reference_rates import Reference
+from openoutcry.arena.scoring.score_inputs import Agent, BaseRate, Decision, Facts, Parameters, Quote, Resolution
+from openoutcry.arena.scoring.theater_scores import TheaterScore
 
 __all__ = [
     "Agent",

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from openoutcry.arena.scoring.exact import Whole
-from openoutcry.arena.scoring.facts import Agent, Facts
-from openoutcry.arena.scoring.quotes import Quotes
+from openoutcry.arena.scoring.exact_arithmetic import Whole
+from openoutcry.arena.scoring.market_quotes import Quotes
+from openoutcry.arena.scoring.score_inputs import Agent, Facts
 
 
 def covered(

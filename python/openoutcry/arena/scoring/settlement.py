@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from openoutcry.arena.scoring.facts import STATUSES, Resolution
-from openoutcry.arena.times import SECOND
+from openoutcry.arena.scoring.score_inputs import STATUSES, Resolution
+from openoutcry.arena.timestamps import SECOND
 from openoutcry.errors import refusal
 
 SETTLED, PROVISIONAL, DISPUTED, EXCLUDED = "settled", "provisional", "disputed", "excluded"

@@ -13,29 +13,29 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from openoutcry.arena.pages.routes import Pages
+from openoutcry.arena.pages.page_routes import Pages
 from openoutcry.arena.protocol import BASE, PROTOCOL_VERSION, ArenaError, Theater, slug_of
-from openoutcry.arena.server import bodies, documents
-from openoutcry.arena.server.asking import Door
-from openoutcry.arena.server.boards import Boards
+from openoutcry.arena.server import document_schemas, response_schemas
+from openoutcry.arena.server.auth import Door
+from openoutcry.arena.server.board_cache import Boards
 from openoutcry.arena.server.cosignatures import Cosignatures
-from openoutcry.arena.server.describing import described
-from openoutcry.arena.server.front import Front, Plain, headers_of, read_body
-from openoutcry.arena.server.hot import Intel, Submissions
-from openoutcry.arena.server.listing import STATUSES, listed
-from openoutcry.arena.server.refusing import on_fault, on_http, on_query, on_refusal
-from openoutcry.arena.server.registering import Registrations, Rotations
-from openoutcry.arena.server.registry import Registry
-from openoutcry.arena.server.settings import Forward, Settings
-from openoutcry.arena.store.arena import COSIGNATURES, Arena
-from openoutcry.arena.times import ALL
+from openoutcry.arena.server.error_responses import on_fault, on_http, on_query, on_refusal
+from openoutcry.arena.server.fast_routes import Intel, Submissions
+from openoutcry.arena.server.market_routes import STATUSES, listed
+from openoutcry.arena.server.middleware import Front, Plain, headers_of, read_body
+from openoutcry.arena.server.openapi import described
+from openoutcry.arena.server.registration_routes import Registrations, Rotations
+from openoutcry.arena.server.registry_routes import Registry
+from openoutcry.arena.server.server_settings import Forward, Settings
+from openoutcry.arena.store.arena_store import COSIGNATURES, Arena
+from openoutcry.arena.timestamps import ALL
 
 MOST_ROWS = 500
 _SEASON = Query(
     description="A quarter such as `2026Q2`, or all.", json_schema_extra={"pattern": f"^({ALL}|[0-9]{{4}}Q[1-4])$"}
 )
 _TEXT = {"schema": {"type": "string"}}
-_PROOF: dict[int | str, dict[str, Any]] = {200: {"model": documents.ProofBody, "content": {"text/plain": _TEXT}}}
+_PROOF: dict[int | str, dict[str, Any]] = {200: {"model": document_schemas.ProofBody, "content": {"text/plain": _TEXT}}}
 _BINARY: dict[int | str, dict[str, Any]] = {
     200: {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}}
 }
@@ -101,7 +101,7 @@ def _as_told(app: ASGIApp) -> ASGIApp:
 
 
 def _add_markets(app: FastAPI, arena: Arena, settings: Settings, door: Door) -> None:
-    @app.get(f"{BASE}/markets", response_model=None, responses={200: {"model": bodies.MarketsBody}})
+    @app.get(f"{BASE}/markets", response_model=None, responses={200: {"model": response_schemas.MarketsBody}})
     async def markets(
         request: Request,
         status: Annotated[str, Query(json_schema_extra={"enum": list(STATUSES)})] = "open",
@@ -114,7 +114,7 @@ def _add_markets(app: FastAPI, arena: Arena, settings: Settings, door: Door) -> 
 
 
 def _add_agents(app: FastAPI, arena: Arena, boards: Boards, door: Door) -> None:
-    @app.get(f"{BASE}/leaderboard", response_model=None, responses={200: {"model": documents.LeaderboardBody}})
+    @app.get(f"{BASE}/leaderboard", response_model=None, responses={200: {"model": document_schemas.LeaderboardBody}})
     async def leaderboard(
         request: Request,
         limit: Annotated[int, Query(ge=1, le=MOST_ROWS)] = 50,
@@ -128,7 +128,7 @@ def _add_agents(app: FastAPI, arena: Arena, boards: Boards, door: Door) -> None:
         found = await run_in_threadpool(boards.board, theater, season)
         return boards.leaderboard(found, season, min_n, range(cursor, cursor + limit))
 
-    @app.get(f"{BASE}/agents/{{slug}}", response_model=None, responses={200: {"model": documents.AgentBody}})
+    @app.get(f"{BASE}/agents/{{slug}}", response_model=None, responses={200: {"model": document_schemas.AgentBody}})
     async def agent(request: Request, slug: str) -> Response:
         """Return an agent, its scores and its newest submissions."""
         owner = door.admitted(request)
@@ -167,7 +167,7 @@ def _add_registry(app: FastAPI, registry: Registry) -> None:
         told = {"record": record.decode(), "salts": opened, **found.members()}
         return JSONResponse(told, headers={"Vary": "Accept"})
 
-    @app.get("/registry/consistency", response_model=None, responses={200: {"model": documents.ConsistencyBody}})
+    @app.get("/registry/consistency", response_model=None, responses={200: {"model": document_schemas.ConsistencyBody}})
     async def consistency(
         old: Annotated[int, Query(alias="from", json_schema_extra={"minimum": 1})], to: int
     ) -> dict[str, Any]:
@@ -176,8 +176,10 @@ def _add_registry(app: FastAPI, registry: Registry) -> None:
 
 
 def _add_cosignatures(app: FastAPI, held: Cosignatures, registry: Registry) -> None:
-    answers: dict[int | str, dict[str, Any]] = {status: {"model": bodies.ErrorBody} for status in (400, 401, 413)}
-    answers[200] = {"model": documents.CosignedBody}
+    answers: dict[int | str, dict[str, Any]] = {
+        status: {"model": response_schemas.ErrorBody} for status in (400, 401, 413)
+    }
+    answers[200] = {"model": document_schemas.CosignedBody}
 
     @app.post(
         "/registry/cosignatures",

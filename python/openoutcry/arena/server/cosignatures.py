@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from openoutcry.arena.log.notes import Checkpoint, Note, Signature, SignerKey, VerifierKey, open_checkpoint
+from openoutcry.arena.log.signed_notes import Checkpoint, Note, Signature, SignerKey, VerifierKey, open_checkpoint
 from openoutcry.arena.protocol import ArenaError
 from openoutcry.openoutcry_py import OpenOutcryError
 

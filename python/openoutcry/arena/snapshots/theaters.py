@@ -14,7 +14,7 @@ from functools import lru_cache
 from importlib import resources
 
 from openoutcry.arena.protocol import THEATERS, Theater
-from openoutcry.arena.snapshots.kinds import SnapshotError
+from openoutcry.arena.snapshots.item_kinds import SnapshotError
 
 # What other boards and feeds call a region, and the theater that it counts to.
 REGIONS: dict[str, Theater] = {"russia": "ukraine", "china": "taiwan", "dprk": "korea", "lebanon": "israel"}

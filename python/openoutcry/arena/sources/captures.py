@@ -13,13 +13,13 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
 
-from openoutcry.arena.snapshots.building import Snapshot, build
-from openoutcry.arena.snapshots.kinds import SnapshotError
-from openoutcry.arena.snapshots.times import parse_time, show_time
-from openoutcry.arena.sources.fetching import Capture
-from openoutcry.arena.sources.memory import dump, read_memory
-from openoutcry.arena.sources.observing import FETCHED, Observer
-from openoutcry.arena.sources.told import member, object_of, texts
+from openoutcry.arena.snapshots.item_kinds import SnapshotError
+from openoutcry.arena.snapshots.snapshot_builder import Snapshot, build
+from openoutcry.arena.snapshots.snapshot_times import parse_time, show_time
+from openoutcry.arena.sources.http_fetch import Capture
+from openoutcry.arena.sources.observer import FETCHED, Observer
+from openoutcry.arena.sources.observer_memory import dump, read_memory
+from openoutcry.arena.sources.operator_json import member, object_of, texts
 
 MEMORY = "memory.json"
 

@@ -14,12 +14,12 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
-from openoutcry.arena.snapshots.kinds import LONGEST_NAME, LONGEST_TITLE, Lean, News, SnapshotError
-from openoutcry.arena.snapshots.times import UTC, to_second
-from openoutcry.arena.sources.fetching import MOST_BYTES, Capture, Fetcher
-from openoutcry.arena.sources.parsed import Parsed, digest, read_object, rows_of, unreadable
-from openoutcry.arena.sources.plan import Plan
-from openoutcry.arena.sources.text import link, plain, tidy
+from openoutcry.arena.snapshots.item_kinds import LONGEST_NAME, LONGEST_TITLE, Lean, News, SnapshotError
+from openoutcry.arena.snapshots.snapshot_times import UTC, to_second
+from openoutcry.arena.sources.http_fetch import MOST_BYTES, Capture, Fetcher
+from openoutcry.arena.sources.parse_result import Parsed, digest, read_object, rows_of, unreadable
+from openoutcry.arena.sources.source_plan import Plan
+from openoutcry.arena.sources.text_sanitizer import link, plain, tidy
 
 SOURCE = "gdelt"
 LATEST = "http://data.gdeltproject.org/gdeltv2/lastupdate.txt"

@@ -9,13 +9,13 @@ from typing import Any
 from urllib.parse import urlencode
 
 from openoutcry.arena.protocol import Theater
-from openoutcry.arena.snapshots.kinds import LONGEST_TITLE, MarketState, SnapshotError, exact, rounded
+from openoutcry.arena.snapshots.item_kinds import LONGEST_TITLE, MarketState, SnapshotError, exact, rounded
+from openoutcry.arena.snapshots.snapshot_times import check_time, parse_time, to_second
 from openoutcry.arena.snapshots.theaters import Table
-from openoutcry.arena.snapshots.times import check_time, parse_time, to_second
-from openoutcry.arena.sources.fetching import Capture, Fetcher
-from openoutcry.arena.sources.parsed import Parsed, read_object, rows_of, unreadable
-from openoutcry.arena.sources.plan import Plan
-from openoutcry.arena.sources.text import plain
+from openoutcry.arena.sources.http_fetch import Capture, Fetcher
+from openoutcry.arena.sources.parse_result import Parsed, read_object, rows_of, unreadable
+from openoutcry.arena.sources.source_plan import Plan
+from openoutcry.arena.sources.text_sanitizer import plain
 
 SOURCE = "kalshi"
 URL = "https://api.elections.kalshi.com/trade-api/v2/markets"

@@ -13,18 +13,12 @@ from typing import Any
 
 import feedparser
 
-from openoutcry.arena.snapshots.kinds import (
-    LONGEST_NAME,
-    LONGEST_SUMMARY,
-    LONGEST_TITLE,
-    News,
-    SnapshotError,
-)
-from openoutcry.arena.snapshots.times import to_second
-from openoutcry.arena.sources.fetching import Capture, Fetcher
-from openoutcry.arena.sources.parsed import Parsed, digest, from_epoch, unreadable
-from openoutcry.arena.sources.plan import Plan
-from openoutcry.arena.sources.text import link, plain, tidy
+from openoutcry.arena.snapshots.item_kinds import LONGEST_NAME, LONGEST_SUMMARY, LONGEST_TITLE, News, SnapshotError
+from openoutcry.arena.snapshots.snapshot_times import to_second
+from openoutcry.arena.sources.http_fetch import Capture, Fetcher
+from openoutcry.arena.sources.parse_result import Parsed, digest, from_epoch, unreadable
+from openoutcry.arena.sources.source_plan import Plan
+from openoutcry.arena.sources.text_sanitizer import link, plain, tidy
 
 SOURCE = "rss"
 MOST_ENTRIES, MOST_FEED = 200, 1_000_000

@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from openoutcry.arena.snapshots.kinds import LONGEST_TITLE, Seismic, SnapshotError, exact, rounded
-from openoutcry.arena.sources.fetching import Capture, Fetcher
-from openoutcry.arena.sources.parsed import Parsed, from_epoch, read_object, rows_of, unreadable
-from openoutcry.arena.sources.text import link, tidy
+from openoutcry.arena.snapshots.item_kinds import LONGEST_TITLE, Seismic, SnapshotError, exact, rounded
+from openoutcry.arena.sources.http_fetch import Capture, Fetcher
+from openoutcry.arena.sources.parse_result import Parsed, from_epoch, read_object, rows_of, unreadable
+from openoutcry.arena.sources.text_sanitizer import link, tidy
 
 SOURCE = "usgs"
 # The whole day that an alert looks back on, so that a capture that failed is no gap.

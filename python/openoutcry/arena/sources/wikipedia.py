@@ -8,10 +8,10 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from urllib.parse import quote, urlencode
 
-from openoutcry.arena.snapshots.kinds import rounded
-from openoutcry.arena.snapshots.times import UTC, parse_time, show_time, to_second
-from openoutcry.arena.sources.fetching import Capture, Fetcher
-from openoutcry.arena.sources.parsed import Parsed, read_object, rows_of, unreadable
+from openoutcry.arena.snapshots.item_kinds import rounded
+from openoutcry.arena.snapshots.snapshot_times import UTC, parse_time, show_time, to_second
+from openoutcry.arena.sources.http_fetch import Capture, Fetcher
+from openoutcry.arena.sources.parse_result import Parsed, read_object, rows_of, unreadable
 
 SOURCE = "wikipedia"
 EDITS = "https://en.wikipedia.org/w/api.php"

@@ -11,13 +11,13 @@ from shutil import copytree
 from sqlalchemy import select
 
 from openoutcry import openoutcry_py as native
-from openoutcry.arena.log.notes import SignerKey
-from openoutcry.arena.log.writer import checkpoint_of
-from openoutcry.arena.store.arena import COSIGNATURES, FILE, KEY
+from openoutcry.arena.log.log_writer import checkpoint_of
+from openoutcry.arena.log.signed_notes import SignerKey
+from openoutcry.arena.store.arena_store import COSIGNATURES, FILE, KEY
 from openoutcry.arena.store.database import Database
-from openoutcry.arena.store.reading import record_texts
+from openoutcry.arena.store.read_queries import record_texts
 from openoutcry.arena.store.tables import meta, tiles
-from openoutcry.arena.store.tiling import CHECKPOINT, full_tiles
+from openoutcry.arena.store.tile_store import CHECKPOINT, full_tiles
 from openoutcry.errors import refusal
 
 

@@ -1,0 +1,95 @@
+"""Proofs that a record is in a log: as text (c2sp.org/tlog-proof@v1) and as JSON."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+from openoutcry import openoutcry_py as native
+from openoutcry.arena.log.signed_notes import Checkpoint, VerifierKey, base64, open_checkpoint, unbase64
+from openoutcry.errors import refusal
+
+_HEAD = "c2sp.org/tlog-proof@v1"
+
+
+def leaf_hash(entry: bytes) -> bytes:
+    """Return the hash of a record as a leaf."""
+    return sha256(b"\0" + entry).digest()
+
+
+@dataclass(frozen=True)
+class Proof:
+    """The way from a record to a checkpoint's root: 32 bytes a hash, from the leaf up."""
+
+    index: int
+    hashes: tuple[bytes, ...]
+    checkpoint: str
+
+    @classmethod
+    def of(
+        cls,
+        tree: native.MerkleTree,
+        index: int,
+        size: int,
+        checkpoint: str,
+        tiles: Mapping[int, bytes] | None = None,
+    ) -> Proof:
+        """Return the proof of a record in the tree of a checkpoint's size.
+
+        Args:
+            tree: At least of that size.
+            index: The record's place.
+            size: That of the checkpoint.
+            checkpoint: Signed.
+            tiles: Those of the record and of the last one, where the tree does without them.
+
+        Raises:
+            OpenOutcryError: `argument_invalid`: the tree has fewer leaves, or no such one.
+        """
+        return cls(index, tuple(tree.inclusion(index, size, tiles)), checkpoint)
+
+    def text(self) -> str:
+        """Return the proof as `tlog-proof`."""
+        lines = [_HEAD, f"index {self.index}", *map(base64, self.hashes)]
+        return "\n".join(lines) + "\n\n" + self.checkpoint
+
+    @classmethod
+    def parse(cls, text: str) -> Proof:
+        """Return the proof of a text; extra data in it are not read.
+
+        Raises:
+            OpenOutcryError: `argument_invalid`: it is none.
+        """
+        head, blank, checkpoint = text.partition("\n\n")
+        lines = head.split("\n")
+        if len(lines) > 1 and lines[1].startswith("extra "):
+            unbase64(lines.pop(1).removeprefix("extra "))
+        index = re.fullmatch(r"index (0|[1-9][0-9]{0,15})", lines[1]) if len(lines) > 1 else None
+        if not blank or lines[0] != _HEAD or index is None:
+            raise refusal("argument_invalid", f"a proof must begin as `{_HEAD}` does; received {text[:80]!r}")
+        hashes = tuple(map(unbase64, lines[2:]))
+        if any(len(each) != 32 for each in hashes):
+            raise refusal("argument_invalid", "hashes of 32 bytes are required; received others")
+        return cls(int(index[1]), hashes, checkpoint)
+
+    def members(self) -> dict[str, Any]:
+        """Return the proof as the members of a receipt."""
+        size = Checkpoint.parse(self.checkpoint).size
+        proof = [each.hex() for each in self.hashes]
+        return {"leaf_index": self.index, "tree_size": size, "checkpoint": self.checkpoint, "proof": proof}
+
+    def verify(self, entry: bytes, key: VerifierKey) -> Checkpoint:
+        """Return the checkpoint that has an entry.
+
+        Raises:
+            OpenOutcryError: `argument_invalid`: the key signed no such checkpoint, or no proof leads there.
+        """
+        found = open_checkpoint(self.checkpoint, key)
+        if not native.merkle_is_included(self.index, found.size, leaf_hash(entry), self.hashes, found.root):
+            raise refusal(
+                "argument_invalid", f"a proof that leads to the root is required; received that of {self.index}"
+            )
+        return found

@@ -1,0 +1,121 @@
+"""What appends to a log: records, tree and checkpoints. It knows no database."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from openoutcry import openoutcry_py as native
+from openoutcry.arena.log.log_records import Link, Record, seal
+from openoutcry.arena.log.signed_notes import Checkpoint, SignerKey
+from openoutcry.errors import refusal
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Records that were appended at once, and the checkpoint after them."""
+
+    begin: Link
+    records: tuple[Record, ...]
+    root: bytes
+    checkpoint: str
+
+    @cached_property
+    def checkpoint_json(self) -> str:
+        """The checkpoint as a string of JSON."""
+        return json.dumps(self.checkpoint, ensure_ascii=False)
+
+    @property
+    def end(self) -> Link:
+        """The end of the log after the batch."""
+        return self.records[-1].link if self.records else self.begin
+
+
+class LogWriter:
+    """The end of a log, in memory. Its one user stores what it returns.
+
+    Args:
+        key: What signs checkpoints; its name is the log's origin.
+        tree: The tree of the records that there are; by default of none.
+        end: The end of the log, of as many records.
+    """
+
+    def __init__(self, key: SignerKey, tree: native.MerkleTree | None = None, end: Link | None = None) -> None:
+        self._key, self._lock = key, threading.Lock()
+        self.tree = native.MerkleTree() if tree is None else tree
+        self.end = Link() if end is None else end
+        if len(self.tree) != self.end.seq:
+            wanted = f"`end` must be that of the tree's {len(self.tree)} records"
+            raise refusal("argument_invalid", f"{wanted}; received {self.end.seq}")
+
+    def append(self, entries: Iterable[Mapping[str, Any]]) -> Batch:
+        """Append entries, the members of their types and `type`, as records.
+
+        Raises:
+            OpenOutcryError: `argument_invalid`: an entry is no record's; nothing is appended.
+        """
+        with self._lock:
+            records, end = [], self.end
+            for entry in entries:
+                records.append(seal(entry, end))
+                end = records[-1].link
+            return self._appended(records)
+
+    def extend(self, records: Sequence[Record]) -> Batch:
+        """Append records that are sealed, the first of them to the end of the log.
+
+        Raises:
+            OpenOutcryError: `argument_invalid`: it goes on with another one; nothing is appended.
+        """
+        with self._lock:
+            if records and records[0].seq != self.end.seq:
+                wanted = f"a record in place {self.end.seq} is required"
+                raise refusal("argument_invalid", f"{wanted}; received {records[0].seq}")
+            return self._appended(records)
+
+    def _appended(self, records: Sequence[Record]) -> Batch:
+        self.tree.append([record.text for record in records])
+        begin, self.end = self.end, records[-1].link if records else self.end
+        root = self.tree.root()
+        return Batch(begin, tuple(records), root, signed(self._key, self.end.seq, root))
+
+    def undo(self, batch: Batch) -> None:
+        """Take back the last batch, which could not be stored and was shown to nobody.
+
+        Raises:
+            OpenOutcryError: `argument_invalid`: it is not the last.
+        """
+        with self._lock:
+            if batch.end != self.end:
+                raise refusal("argument_invalid", f"the last batch is required; received one before {batch.end.seq}")
+            self.tree.truncate(batch.begin.seq)
+            self.end = batch.begin
+
+    def receipt(self, batch: Batch, record: Record, opened: str) -> str:
+        """Return what an agent keeps of its submission, as JSON.
+
+        Args:
+            batch: The last one.
+            record: One of it.
+            opened: JSON of what opens it.
+        """
+        size = batch.end.seq
+        proof = ",".join([f'"{each.hex()}"' for each in self.tree.inclusion(record.seq, size)])
+        told = f'"leaf_index":{record.seq},"tree_size":{size},"checkpoint":{batch.checkpoint_json}'
+        return f'{{"record":{record.text.decode()},"salts":{opened},{told},"proof":[{proof}]}}'
+
+
+def signed(key: SignerKey, size: int, root: bytes) -> str:
+    """Return the checkpoint of a tree, signed by its log."""
+    return key.sign(Checkpoint(key.verifier.name, size, root).text())
+
+
+def checkpoint_of(key: SignerKey, records: Sequence[bytes]) -> str:
+    """Return the checkpoint of records, from the first on, as they are hashed."""
+    tree = native.MerkleTree()
+    tree.append(records)
+    return signed(key, len(tree), tree.root())

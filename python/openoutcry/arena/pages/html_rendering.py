@@ -1,0 +1,100 @@
+"""From what a page says to HTML, all of it escaped."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from openoutcry.arena.pages.static_assets import Assets
+from openoutcry.arena.timestamps import text_of
+from openoutcry.report.pages.text_format import clean, number, percent
+
+_MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
+_REASONS = {
+    "no_open_market": "no market was open to it",
+    "no_peer": "nobody else decided on its markets",
+    "no_position": "no decision was sure enough to take a position",
+    "no_scored_decision": "no decision is scored yet",
+    "not_connected": "its markets are not connected with those of others",
+    "reference_zero": "the reference is never wrong",
+    "suspended": "it is suspended",
+    "too_few_markets": "too few markets",
+}
+_SOURCES = {
+    "always_50": "always 50%",
+    "historical_blend": "past rates of all regions",
+    "historical_theater": "past rate of the region",
+    "mixed": "several reference rates",
+    "platform_global": "share of YES in the whole Arena",
+    "platform_theater": "share of YES in the region, in the Arena",
+}
+
+
+def address(path: str, **query: object) -> str:
+    """Return a path with a query, without what is None."""
+    given = urlencode({name: value for name, value in query.items() if value is not None})
+    return quote(path, safe="/:") + (f"?{given}" if given else "")
+
+
+def shown_time(moment: int) -> str:
+    """Return a moment for people: `8 May 2026, 12:00 UTC`."""
+    day, clock = text_of(moment)[:-1].split("T")
+    whole, _, part = clock.partition(".")
+    exact = whole if part or not whole.endswith(":00") else whole[:5]
+    return f"{shown_day(day)}, {exact}{part and f'.{part[:3]}'} UTC"
+
+
+def shown_day(day: str) -> str:
+    """Return a day for people: `8 May 2026`."""
+    year, month, date = day.split("-")
+    return f"{int(date)} {_MONTHS[int(month) - 1]} {year}"
+
+
+def web_link(text: object) -> str | None:
+    """Return an address of the web, else None: a feed may say `javascript:`."""
+    return text if isinstance(text, str) and re.match(r"https?://[^\s]+\Z", text) else None
+
+
+def _finished(value: Any) -> Any:
+    # What is markup already was made here; any other text may hold characters that reorder a line.
+    return clean(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
+
+
+class Renderer:
+    """Makes pages of templates.
+
+    Args:
+        assets: What the pages link to.
+    """
+
+    def __init__(self, assets: Assets) -> None:
+        self._templates = Environment(
+            loader=FileSystemLoader(Path(__file__).with_name("templates")),
+            autoescape=True,
+            undefined=StrictUndefined,
+            finalize=_finished,
+            auto_reload=False,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        self._templates.globals |= {"asset": assets.path, "address": address, "reasons": _REASONS, "sources": _SOURCES}
+        self._templates.filters |= {
+            "day": shown_day,
+            "iso": text_of,
+            "number": number,
+            "percent": percent,
+            "time": shown_time,
+            "web_link": web_link,
+        }
+
+    def html(self, template: str, told: Mapping[str, Any]) -> str:
+        """Return the page of a template, with what it is told."""
+        return self._templates.get_template(template).render(told)

@@ -1,0 +1,164 @@
+"""Pages of the log: its days, and every submission with its proof."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import date, timedelta
+from hashlib import sha256
+from typing import Any
+
+from sqlalchemy import select
+from ulid import ULID
+
+from openoutcry.arena.log.log_proofs import leaf_hash
+from openoutcry.arena.log.log_writer import signed
+from openoutcry.arena.log.signed_notes import Checkpoint, unbase64
+from openoutcry.arena.pages import query_parameters
+from openoutcry.arena.pages.html_rendering import address
+from openoutcry.arena.protocol import ArenaError
+from openoutcry.arena.server.cosignatures import Cosignatures
+from openoutcry.arena.server.market_routes import with_market
+from openoutcry.arena.server.registry_routes import Registry
+from openoutcry.arena.server.server_settings import Settings
+from openoutcry.arena.store.arena_store import Arena
+from openoutcry.arena.store.tables import days, records, submissions
+from openoutcry.arena.timestamps import DAY, HOUR, day_of, moment_of
+
+DAYS, ROWS = 30, 100
+"""Days and submissions of a page."""
+
+
+class Logbook:
+    """Tells pages of the log.
+
+    Args:
+        arena: Whose log.
+        settings: What the server was told.
+        registry: Its proofs.
+        cosigned: What witnesses have signed.
+    """
+
+    def __init__(self, arena: Arena, settings: Settings, registry: Registry, cosigned: Cosignatures) -> None:
+        self._arena, self._settings, self._registry, self._cosigned = arena, settings, registry, cosigned
+
+    def days(self, query: Mapping[str, str]) -> dict[str, Any]:
+        """Return what the registry says of its days, or of the one asked for (R-28)."""
+        asked_for = query_parameters.day(query)
+        known, vkey = self._known_days(), str(self._registry.key)
+        if asked_for is not None and asked_for not in known:
+            told = f"a day from {known[-1]} to {known[0]} is required; received {asked_for}"
+            raise ArenaError("not_found", told, "date")
+        if asked_for is None:
+            paging = query_parameters.Paging.of(known, query, DAYS, "/registry")
+            days_told = [self._day(each) for each in paging.rows]
+            return {"date": None, "days": days_told, "paging": paging, "vkey": vkey, "witnesses": self._witnesses()}
+        place = known.index(asked_for)
+        before = query_parameters.submission(query, "before")
+        rows, older = self._submissions(asked_for, before)
+        return {
+            "date": asked_for,
+            "days": [self._day(asked_for)],
+            "rows": rows,
+            "older": older,
+            "is_first_page": before is None,
+            "day_before": known[place + 1] if place + 1 < len(known) else None,
+            "day_after": known[place - 1] if place else None,
+            "vkey": vkey,
+        }
+
+    def _witnesses(self) -> list[dict[str, Any]]:
+        """Return who watches the log, and how much of it each has cosigned."""
+        told = []
+        for each in self._settings.witnesses:
+            found: dict[str, Any] = {"vkey": str(each), "name": each.name, "id": each.key_id.hex(), "size": None}
+            with suppress(ArenaError):
+                found["size"] = Checkpoint.parse(self._cosigned[found["id"]]).size
+            told.append(found)
+        return told
+
+    def _known_days(self) -> list[str]:
+        """Return all days of the log, the newest first."""
+        last, first = (date.fromisoformat(each) for each in (day_of(self._settings.clock()), self._arena.state.began))
+        return [(last - timedelta(days=n)).isoformat() for n in range(max(0, (last - first).days) + 1)]
+
+    def _day(self, day: str) -> dict[str, Any]:
+        """Return checkpoint and chain hash of a day; of today, those of now."""
+        joined = select(days.c.seq, records.c.record).join(records, records.c.seq == days.c.seq)
+        with self._arena.reading.connect() as connection:
+            row = connection.execute(joined.where(days.c.date == day)).first()
+            if row is None:
+                note = self._registry.checkpoint
+                size = Checkpoint.parse(note).size
+                last = connection.execute(select(records.c.record).where(records.c.seq == size - 1)).scalar_one()
+                return {"date": day, "seq": None, "size": size, "head": sha256(bytes(last)).hexdigest(), "note": note}
+        told = json.loads(bytes(row.record))
+        # The same key signs the same text with the same bytes: this is the note of that moment.
+        note = signed(self._arena.key, told["tree_size"], unbase64(told["root"]))
+        return {
+            "date": day,
+            "seq": row.seq,
+            "size": told["tree_size"],
+            "head": told["head_sha256"],
+            "note": note,
+            "at": moment_of("at", told["at"]),
+        }
+
+    def _submissions(self, day: str, before: str | None) -> tuple[list[dict[str, Any]], str | None]:
+        """Return submissions of a day, the newest first, and the address of older ones.
+
+        Only records are read, which are public: they say how many decisions there are, and of none what it is.
+        """
+        begin = moment_of("date", f"{day}T00:00:00Z")
+        received, name = submissions.c.received_at, submissions.c.submission_id
+        # An id begins with the time, and is indexed. One that came as a day ended may have an id of the next.
+        first, last = (str(ULID.from_timestamp(each // 1000))[:10] for each in (begin, begin + DAY + HOUR))
+        wanted = [received >= begin, received < begin + DAY, name >= first, name < (before or last)]
+        joined = select(submissions.c.submission_id, submissions.c.sha256, received, records.c.record).join(
+            records, records.c.seq == submissions.c.seq
+        )
+        with self._arena.reading.connect() as connection:
+            rows = list(connection.execute(joined.where(*wanted).order_by(name.desc()).limit(ROWS + 1)))
+        told = [self._row(row) for row in rows[:ROWS]]
+        older = address("/registry", date=day, before=rows[ROWS - 1].submission_id) if len(rows) > ROWS else None
+        return told, older
+
+    def _row(self, row: Any) -> dict[str, Any]:
+        record = json.loads(bytes(row.record))
+        agent = self._arena.state.agents.get(record["agent_slug"])
+        return {
+            "submission_id": row.submission_id,
+            "sha256": row.sha256,
+            "received_at": row.received_at,
+            "slug": record["agent_slug"],
+            "display_name": None if agent is None else agent.display_name,
+            "n": len(record["commitments"]),
+            "leaf": record["seq"],
+        }
+
+    def submission(self, submission_id: str) -> dict[str, Any]:
+        """Return what the page of a submission says: record, proof, what is open."""
+        proof, text, opened = self._registry.proof(submission_id)
+        record = json.loads(text)
+        agent, received_at = self._arena.state.agents[record["agent_slug"]], record["received_at"]
+        return {
+            "id": submission_id,
+            "agent": agent,
+            "received_at": moment_of("received_at", received_at),
+            "as_of": moment_of("snapshot_as_of", record["snapshot_as_of"]),
+            "date": received_at[:10],
+            "record": text.decode(),
+            "sha256": sha256(text).hexdigest(),
+            "leaf_hash": leaf_hash(text).hex(),
+            "proof": proof,
+            "size": Checkpoint.parse(proof.checkpoint).size,
+            "opened": [with_market(self._arena.state, body, self._settings.clock()) for body in opened],
+            "n": len(record["commitments"]),
+            "vkey": str(self._registry.key),
+        }
+
+    def receipt(self, submission_id: str) -> dict[str, Any]:
+        """Return a submission as its receipt has it, with the salts that are open."""
+        proof, text, opened = self._registry.proof(submission_id)
+        return {"record": json.loads(text), "salts": opened, **proof.members()}

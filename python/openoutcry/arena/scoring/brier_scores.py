@@ -1,0 +1,116 @@
+"""Scores of each agent without uncertainty, as exact ratios (R-45 to R-48, R-53)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from openoutcry.arena.scoring.decision_selection import Forecasts
+from openoutcry.arena.scoring.exact_arithmetic import LOSS_UNIT, Whole, fraction_sum, group_counts, group_sums
+from openoutcry.arena.scoring.reference_rates import Reference, primary_theaters
+
+_HALF_LOSS = Fraction(1, 4)
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """What an agent lost over `n` forecasts, and what its references would have.
+
+    `expected` is the sum of `b(1 - b)`, `realized` that of `(b - y)^2`; `sources` are those of the references.
+    """
+
+    n: int
+    loss: Fraction
+    expected: Fraction
+    realized: Fraction
+    sources: frozenset[str]
+
+    @property
+    def brier(self) -> Fraction | None:
+        """Mean squared error."""
+        return self.loss / self.n if self.n else None
+
+    @property
+    def skill(self) -> Fraction | None:
+        """Skill over the references' expected loss (R-47)."""
+        return 1 - self.loss / self.expected if self.expected else None
+
+    @property
+    def skill_paired(self) -> Fraction | None:
+        """Skill over what the references lost on the same decisions (R-47)."""
+        return 1 - self.loss / self.realized if self.realized else None
+
+    @property
+    def skill_vs_50(self) -> Fraction | None:
+        """Skill over always saying 1/2 (R-48)."""
+        return 1 - self.brier / _HALF_LOSS if self.brier is not None else None
+
+    @property
+    def skill_reference(self) -> str | None:
+        """The source of all its references, or `mixed`."""
+        return None if not self.n else next(iter(self.sources)) if len(self.sources) == 1 else "mixed"
+
+
+def reference_places(
+    forecasts: Forecasts, found: Mapping[str | None, Reference], theater: str | None
+) -> tuple[list[Reference], Whole]:
+    """Return references, and the place of each forecast's.
+
+    It is that of the board's theater, else of the forecast's primary one.
+    """
+    if theater is not None:
+        return [found[theater]], np.zeros_like(forecasts.agent)
+    theaters, primary = primary_theaters(forecasts)
+    return [found[each] for each in theaters], primary
+
+
+def points(forecasts: Forecasts, used: Sequence[Reference], place: Whole) -> list[Point]:
+    """Return the point of each agent."""
+    n_agents, n_used = len(forecasts.agents), len(used)
+    losses = group_sums(forecasts.agent, forecasts.loss, n_agents)
+    groups = forecasts.agent * n_used + place
+    counts = group_counts(groups, n_agents * n_used)
+    true = group_counts(groups[forecasts.yes], n_agents * n_used)
+    found = []
+    for agent, loss in enumerate(losses):
+        own = range(agent * n_used, (agent + 1) * n_used)
+        parts = [(reference, counts[at], true[at]) for reference, at in zip(used, own, strict=True) if counts[at]]
+        found.append(
+            Point(
+                n=sum(n for _, n, _ in parts),
+                loss=Fraction(loss, LOSS_UNIT),
+                expected=sum((reference.expected(n) for reference, n, _ in parts), Fraction(0)),
+                realized=sum((reference.realized(n, yes) for reference, n, yes in parts), Fraction(0)),
+                sources=frozenset(reference.source for reference, _, _ in parts),
+            )
+        )
+    return found
+
+
+def peers(forecasts: Forecasts) -> list[tuple[Fraction | None, int]]:
+    """Return how much less than its peers each agent lost.
+
+    It is the mean over the markets that others forecast, too; with it is their count.
+    """
+    n_agents = len(forecasts.agents)
+    n_of = np.bincount(forecasts.market, minlength=forecasts.n_markets)
+    total = np.zeros(forecasts.n_markets, dtype=np.int64)
+    np.add.at(total, forecasts.market, forecasts.loss)
+    others = n_of[forecasts.market] - 1
+    has = others > 0
+    agent, own, others = forecasts.agent[has], forecasts.loss[has], others[has]
+    theirs = total[forecasts.market[has]] - own
+    # Means of as many others are added as whole numbers first.
+    sizes = np.flatnonzero(np.bincount(others))
+    size = np.searchsorted(sizes, others)
+    sums = group_sums(agent * len(sizes) + size, theirs, n_agents * len(sizes))
+    owns, counts = group_sums(agent, own, n_agents), group_counts(agent, n_agents)
+    found: list[tuple[Fraction | None, int]] = []
+    for place, (mine, n) in enumerate(zip(owns, counts, strict=True)):
+        parts = zip(sums[place * len(sizes) : (place + 1) * len(sizes)], sizes.tolist(), strict=True)
+        mean = fraction_sum([(part, count) for part, count in parts if part])
+        found.append(((mean - mine) / (n * LOSS_UNIT) if n else None, n))
+    return found

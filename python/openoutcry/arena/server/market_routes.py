@@ -1,0 +1,74 @@
+"""`GET /markets`: what is open, closed and settled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import Engine, select
+
+from openoutcry.arena.protocol import ArenaError
+from openoutcry.arena.scoring.settlement import EXCLUDED, SETTLED, standing
+from openoutcry.arena.store.cached_state import GRACE, Market, State
+from openoutcry.arena.store.tables import markets, quotes
+from openoutcry.arena.timestamps import text_of
+
+STATUSES = ("open", "closed", "settled")
+
+
+def status_of(market: Market, moment: int) -> str:
+    """Return whether a market is open, closed or settled at a moment (R-09, R-44)."""
+    if market.status is None:
+        return "open" if moment <= market.decision_cutoff else "closed"
+    assert market.resolved_at is not None
+    state = standing(market.status, market.outcome, market.resolved_at, moment, GRACE)
+    return "settled" if state in (SETTLED, EXCLUDED) else "closed"
+
+
+def with_market(state: State, body: dict[str, Any], moment: int) -> dict[str, Any]:
+    """Return an open decision with its market and what that is at a moment."""
+    market = state.markets.get(body["market_id"])
+    return body | {"market": market, "status": None if market is None else status_of(market, moment)}
+
+
+def listed(state: State, engine: Engine, status: str, theater: str | None, moment: int) -> dict[str, Any]:
+    """Return markets by their cutoffs, with their newest prices (R-07, R-08)."""
+    if status not in STATUSES:
+        raise ArenaError(
+            "invalid_payload", f"a status of {', '.join(STATUSES)} is required; received {status[:32]!r}", "status"
+        )
+    found = [
+        market
+        for market in state.markets.values()
+        if status_of(market, moment) == status and (theater is None or theater in market.theaters)
+    ]
+    found.sort(key=lambda market: (market.decision_cutoff, market.market_id))
+    prices = _newest(engine) if found else {}
+    told = [_body(market, status, prices.get(market.id, (None, None, None))) for market in found]
+    return {"as_of": None if state.latest is None else text_of(state.latest), "markets": told}
+
+
+def _newest(engine: Engine) -> dict[int, tuple[str | None, str | None, str | None]]:
+    # By the market's newest snapshot: to look for the newest price is to read all of them.
+    both = (quotes.c.market == markets.c.id) & (quotes.c.as_of == markets.c.last_as_of)
+    with engine.connect() as connection:
+        rows = connection.execute(select(quotes).join(markets, both))
+        return {row.market: (row.mid, row.bid, row.ask) for row in rows}
+
+
+def _body(market: Market, status: str, prices: tuple[str | None, str | None, str | None]) -> dict[str, Any]:
+    mid, bid, ask = (None if price is None else float(price) for price in prices)
+    void = "void" if market.status in ("void", "scalar") else market.outcome
+    return {
+        "market_id": market.market_id,
+        "exchange": market.exchange,
+        "question": market.question,
+        "yes_mid_price": mid,
+        "yes_bid": bid,
+        "yes_ask": ask,
+        "decision_cutoff": text_of(market.decision_cutoff),
+        "settlement_at": text_of(market.settlement_at),
+        "theaters": list(market.theaters),
+        "primary_theater": market.theaters[0] if market.theaters else None,
+        "status": status,
+        "outcome": void if status == "settled" else None,
+    }

@@ -1,0 +1,130 @@
+"""A snapshot's markets as `GET /markets` lists them (R-08 to R-11)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Container, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+
+from openoutcry.arena.protocol import THEATERS, Theater, is_market_id
+from openoutcry.arena.snapshots.item_kinds import Json, SnapshotError, exact, number, rounded
+from openoutcry.arena.snapshots.snapshot_times import parse_time, show_time
+from openoutcry.arena.snapshots.theaters import shipped
+
+BEFORE_CLOSE = timedelta(hours=2)
+WITHOUT_CLOSE = timedelta(days=14)
+
+
+@dataclass(frozen=True)
+class Market:
+    """A market as one snapshot shows it; `degraded` names what that one lacked."""
+
+    market_id: str
+    exchange: str
+    question: str
+    yes_mid_price: Decimal | None
+    yes_bid: Decimal | None
+    yes_ask: Decimal | None
+    decision_cutoff: datetime
+    settlement_at: datetime
+    theaters: tuple[Theater, ...]
+    degraded: tuple[str, ...]
+
+    @property
+    def primary_theater(self) -> Theater | None:
+        """The first theater, in whose name a forecast is first counted (R-49)."""
+        return self.theaters[0] if self.theaters else None
+
+    def to_json(self) -> dict[str, Json]:
+        """Return the row of `GET /markets`."""
+        return {
+            "market_id": self.market_id,
+            "exchange": self.exchange,
+            "question": self.question,
+            "yes_mid_price": number(self.yes_mid_price),
+            "decision_cutoff": show_time(self.decision_cutoff),
+            "settlement_at": show_time(self.settlement_at),
+            "theaters": list(self.theaters),
+            "primary_theater": self.primary_theater,
+            "yes_bid": number(self.yes_bid),
+            "yes_ask": number(self.yes_ask),
+        }
+
+
+def markets_of(body: bytes, named: Container[str] | None = None) -> list[Market]:
+    """Return the markets of a snapshot's bytes, by cutoff and then by id.
+
+    An item whose id is no market's is left out: it cannot be named in a decision either.
+
+    Args:
+        body: The bytes.
+        named: Ids of those that are wanted, or all.
+    """
+    read = json.loads(body)
+    as_of = parse_time(read["as_of"])
+    items = [each for each in read["items"] if isinstance(each, dict) and each.get("kind") == "market_state"]
+    found = [
+        market_of(each, as_of)
+        for each in items
+        if isinstance(each.get("market_id"), str)
+        and (named is None or each["market_id"] in named)
+        and is_market_id(each["market_id"])
+    ]
+    return sorted(found, key=lambda each: (each.decision_cutoff, each.market_id))
+
+
+def market_of(item: Mapping[str, object], as_of: datetime) -> Market:
+    """Return a market as its `market_state` item and the time of the snapshot say it.
+
+    A cutoff is two hours before the close (R-10). Without a question the id stands for it, without a close the cutoff
+    is two weeks after `as_of`, and without theaters the table of series says them (R-11).
+
+    Args:
+        item: The decoded item. Its `market_id` must be one.
+        as_of: The time of its snapshot.
+    """
+    market_id, degraded = str(item["market_id"]), []
+    question, close, theaters = item.get("question"), _close(item), item.get("theaters")
+    if not isinstance(question, str) or not question:
+        question = market_id
+        degraded.append("question")
+    if close is None:
+        close = as_of + WITHOUT_CLOSE + BEFORE_CLOSE
+        degraded.append("close_time")
+    if isinstance(theaters, list):
+        named = tuple(each for each in THEATERS if each in theaters)
+        found = tuple(sorted(named, key=theaters.index))
+    else:
+        found = shipped().of_ticker(market_id.partition(":")[2])
+        degraded.append("theaters")
+    return Market(
+        market_id=market_id,
+        exchange=market_id.partition(":")[0],
+        question=question,
+        yes_mid_price=_price(item, "yes_mid_price"),
+        yes_bid=_price(item, "yes_bid"),
+        yes_ask=_price(item, "yes_ask"),
+        decision_cutoff=close - BEFORE_CLOSE,
+        settlement_at=close,
+        theaters=found,
+        degraded=tuple(degraded),
+    )
+
+
+def _close(item: Mapping[str, object]) -> datetime | None:
+    try:
+        close = parse_time(str(item.get("close_time")))
+    except ValueError:
+        return None
+    # The calendar begins with year 1, and a cutoff in the years before it cannot be shown.
+    return close if close.year > 1 else None
+
+
+def _price(item: Mapping[str, object], name: str) -> Decimal | None:
+    try:
+        price = rounded(exact(item.get(name)))
+    except SnapshotError:
+        return None
+    return price if 0 <= price <= 1 else None

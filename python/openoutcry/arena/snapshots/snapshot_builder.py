@@ -1,0 +1,76 @@
+"""Items in, the bytes of an `IntelSnapshot 0.2.0` out (R-16, R-17)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from openoutcry.arena.protocol import THEATERS
+from openoutcry.arena.snapshots import item_ranking, time_leaks
+from openoutcry.arena.snapshots.item_kinds import KINDS, SnapshotError, TheaterIntel
+from openoutcry.arena.snapshots.snapshot_times import check_time, is_edge, show_time
+from openoutcry.arena.snapshots.time_leaks import Seen
+
+SCHEMA_VERSION = "0.2.0"
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A snapshot as it is stored and served.
+
+    `body` are the bytes for every agent and for ever, `sha256` their digest in hex, which the log anchors, `n_items`
+    how many items they hold, and `n_dropped` how many there was no room for.
+    """
+
+    as_of: datetime
+    body: bytes
+    sha256: str
+    n_items: int
+    n_dropped: int
+
+
+def build(as_of: datetime, seen: Iterable[Seen]) -> Snapshot:
+    """Return the snapshot of an edge.
+
+    Args:
+        as_of: A whole ten minutes of UTC (R-15).
+        seen: Items of the five public kinds, one `theater_intel` of each theater among them.
+
+    Raises:
+        LeakError: An item is from after `as_of` (R-19).
+        SnapshotError: `as_of` is no edge, an id is there twice, a kind is not public, a theater is missing, or markets
+            and theaters alone are too many. Nothing is to be published then.
+    """
+    everything = list(seen)
+    as_of = check_time("as_of", as_of)
+    if not is_edge(as_of):
+        raise SnapshotError(f"as_of must be a whole ten minutes; received {show_time(as_of)}")
+    _check(everything)
+    time_leaks.check(everything, as_of)
+    chosen = item_ranking.choose(everything, as_of)
+    shown = {
+        "schema_version": SCHEMA_VERSION,
+        "as_of": show_time(as_of),
+        "items": [each.item.to_json() for each in chosen],
+    }
+    body = json.dumps(shown, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+    return Snapshot(as_of, body, hashlib.sha256(body).hexdigest(), len(chosen), len(everything) - len(chosen))
+
+
+def _check(seen: list[Seen]) -> None:
+    for each in seen:
+        # Not `isinstance`: a class made from a public one could show what it likes.
+        if type(each.item) not in KINDS:
+            raise SnapshotError(f"an item must be of a public kind; received {type(each.item).__name__}")
+    twice = [name for name, count in Counter(each.item.id for each in seen).items() if count > 1]
+    if twice:
+        raise SnapshotError(f"an id must name one item; received {min(twice)!r} more than once")
+    theaters = sorted(each.item.theater for each in seen if isinstance(each.item, TheaterIntel))
+    if theaters != sorted(THEATERS):
+        raise SnapshotError(
+            f"there must be one theater_intel of each theater; received {', '.join(theaters) or 'none'}"
+        )

@@ -1,0 +1,217 @@
+"""What captures have shown by an edge: the items of a snapshot.
+
+So that a replay gives the same bytes, there is no clock, no plan and no network here: what the operator curates is
+captured like any answer. An article and an earthquake stay as they were first seen, whatever later versions say; prices
+and scheduled events are those of the edge alone.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from openoutcry.arena.snapshots.item_kinds import News, Seismic, SnapshotError
+from openoutcry.arena.snapshots.snapshot_times import check_time, show_time
+from openoutcry.arena.snapshots.theaters import Table, read_table, shipped
+from openoutcry.arena.snapshots.time_leaks import LeakError, Seen
+from openoutcry.arena.sources import financial_risk, gdelt, icalendar, kalshi, rss, usgs, wikipedia
+from openoutcry.arena.sources.http_fetch import Capture
+from openoutcry.arena.sources.observer_memory import Memory
+from openoutcry.arena.sources.parse_result import Parsed
+from openoutcry.arena.sources.theater_assessment import Facts, assess
+
+CURATED = "theaters"
+FETCHED = (gdelt.SOURCE, kalshi.SOURCE, rss.SOURCE, usgs.SOURCE, wikipedia.SOURCE)
+ANSWERS = (200, 304)
+MOST_MARKETS = 120
+FORGOTTEN, EVENTS_OF, AHEAD = timedelta(hours=72), timedelta(hours=24), timedelta(days=30)
+
+
+@dataclass(frozen=True)
+class Observation:
+    """The items of an edge, for `building.build`, and what its operator has to know.
+
+    `failed` are the sources that gave no usable answer, `lost` counts what was left out, by source and reason.
+    """
+
+    as_of: datetime
+    seen: tuple[Seen, ...]
+    failed: tuple[str, ...]
+    lost: Mapping[str, int]
+
+    @property
+    def is_down(self) -> bool:
+        """Whether no source answered: nothing is to be published then (R-14)."""
+        return set(self.failed) == set(FETCHED)
+
+
+@dataclass
+class _Answers:
+    """The answers of one edge, and which sources and parts could be read."""
+
+    captures: list[Capture]
+    answered: set[str]
+    lost: Counter[str]
+
+    def read(self, source: str, part: str, parse: Callable[[Capture], Parsed[Any]]) -> Iterable[tuple[Capture, Any]]:
+        """Yield a source's items with their captures, of parts that begin so."""
+        for capture in self.captures:
+            if capture.source == source and capture.part.startswith(part):
+                parsed = parse(capture)
+                self.lost.update({f"{source}.{reason}": count for reason, count in parsed.lost.items() if count})
+                if parsed.is_readable:
+                    self.answered |= {source, f"{source}.{part}"}
+                for item in parsed.items:
+                    yield capture, item
+
+
+class Observer:
+    """What has been seen so far; of a slot that was missed, it is not told."""
+
+    def __init__(self, memory: Memory | None = None) -> None:
+        """Begin with nothing seen, or with what another observer remembered."""
+        self.memory = memory or Memory()
+
+    @property
+    def known(self) -> Mapping[str, Capture]:
+        """The answers of the last edge by address, for the next `Fetcher`."""
+        return dict(self.memory.known)
+
+    def observe(self, as_of: datetime, captures: Iterable[Capture]) -> Observation:
+        """Return what an edge's captures show, with what earlier ones did.
+
+        Raises:
+            LeakError: A capture is from after `as_of`. Nothing is remembered of the edge then (R-19).
+            SnapshotError: The edge does not come after the last one.
+        """
+        captures, as_of, last = list(captures), check_time("as_of", as_of), self.memory.as_of
+        for capture in captures:
+            if capture.status in ANSWERS and check_time("fetched_at", capture.fetched_at) > as_of:
+                raise LeakError(
+                    f"a capture of {capture.source} must not be after {show_time(as_of)}; "
+                    f"received {show_time(capture.fetched_at)}"
+                )
+        if last is not None and as_of <= last:
+            raise SnapshotError(f"edges must come in order; received {show_time(as_of)} after {show_time(last)}")
+        self.memory.as_of = as_of
+        whole = self._whole(captures)
+        silent = Counter(f"{each.source}.no_answer" for each in captures if each.status not in ANSWERS)
+        answers = _Answers(whole, set(), silent)
+        table = _table(answers)
+        seen: list[Seen] = self._articles(answers, as_of)
+        seen += self._earthquakes(answers)
+        seen += _markets(answers, table, as_of)
+        seen += _scheduled(answers, as_of)
+        facts = self._facts(answers, seen, as_of)
+        newest = max((capture.fetched_at for capture in whole), default=as_of)
+        seen += [Seen(each, newest) for each in assess(facts, table, as_of)]
+        failed = tuple(source for source in FETCHED if source not in answers.answered)
+        return Observation(as_of, tuple(seen), failed, dict(sorted(answers.lost.items())))
+
+    def _whole(self, captures: list[Capture]) -> list[Capture]:
+        """Return the answers in a fixed order, each with the body that holds."""
+        whole = []
+        for each in sorted(captures, key=lambda each: (each.source, each.part, each.url, each.fetched_at, each.body)):
+            last = self.memory.known.get(each.url)
+            if each.status == 304 and last is not None:
+                whole.append(replace(each, body=last.body, headers={**last.headers, **each.headers}))
+            elif each.status == 200:
+                whole.append(each)
+        self.memory.known = {each.url: each for each in whole if each.url}
+        return whole
+
+    def _articles(self, answers: _Answers, as_of: datetime) -> list[Seen]:
+        listed = [
+            *answers.read(rss.SOURCE, "", lambda each: rss.parse(each.body, each.fetched_at, each.part)),
+            *answers.read(gdelt.SOURCE, "articles", lambda each: gdelt.parse_articles(each.body, each.fetched_at)),
+        ]
+        for capture, item in listed:
+            first = self.memory.news[item.id][0] if item.id in self.memory.news else Seen(item, capture.fetched_at)
+            self.memory.news[item.id] = (first, as_of)
+        self.memory.news = {name: each for name, each in self.memory.news.items() if as_of - each[1] < FORGOTTEN}
+        return [seen for seen, _ in self.memory.news.values()]
+
+    def _earthquakes(self, answers: _Answers) -> list[Seen]:
+        listed: dict[str, Seen] = {}
+        for capture, item in answers.read(usgs.SOURCE, "", lambda each: usgs.parse(each.body, each.fetched_at)):
+            listed[item.id] = self.memory.quakes.get(item.id) or Seen(item, capture.fetched_at)
+        # What is listed no more is a day old, or was no earthquake. While nobody answers, it is kept for later.
+        if usgs.SOURCE in answers.answered:
+            self.memory.quakes = listed
+        return list(listed.values())
+
+    def _facts(self, answers: _Answers, seen: list[Seen], as_of: datetime) -> Facts:
+        events = answers.read(gdelt.SOURCE, "events", lambda each: gdelt.parse_events(each.body, each.fetched_at))
+        self.memory.events |= {item.id: item for _, item in events}
+        self.memory.events = {
+            name: each for name, each in self.memory.events.items() if as_of - each.added_at < EVENTS_OF
+        }
+        return Facts(
+            news=_items(seen, News) if answers.answered & {rss.SOURCE, f"{gdelt.SOURCE}.articles"} else None,
+            quakes=_items(seen, Seismic) if usgs.SOURCE in answers.answered else None,
+            events=tuple(self.memory.events.values()) if f"{gdelt.SOURCE}.events" in answers.answered else None,
+            rises=_rises(answers, as_of),
+            risks=dict(
+                item
+                for _, item in answers.read(financial_risk.SOURCE, "", lambda each: financial_risk.parse(each.body))
+            ),
+        )
+
+
+def _items(seen: Iterable[Seen], kind: type[Any]) -> tuple[Any, ...]:
+    return tuple(each.item for each in seen if isinstance(each.item, kind))
+
+
+def _table(answers: _Answers) -> Table:
+    """Return the captured table; for a broken one, the shipped one stands in."""
+    for capture in answers.captures:
+        if capture.source == CURATED:
+            try:
+                return read_table(capture.body)
+            except SnapshotError:
+                answers.lost[f"{CURATED}.unreadable"] += 1
+    return shipped()
+
+
+def _first_of_each(read: Iterable[tuple[Capture, Any]]) -> list[tuple[Capture, Any]]:
+    found: dict[str, tuple[Capture, Any]] = {}
+    for capture, item in read:
+        found.setdefault(item.id, (capture, item))
+    return list(found.values())
+
+
+def _markets(answers: _Answers, table: Table, as_of: datetime) -> list[Seen]:
+    """Return those that close first, so that the list changes only as they close."""
+    read = answers.read(kalshi.SOURCE, "", lambda each: kalshi.parse(each.body, each.fetched_at, table))
+    going_on = [(capture, item) for capture, item in _first_of_each(read) if item.close_time > as_of]
+    going_on.sort(key=lambda each: (each[1].close_time, each[1].id))
+    if len(going_on) > MOST_MARKETS:
+        answers.lost["kalshi.over_limit"] = len(going_on) - MOST_MARKETS
+    return [Seen(item, capture.fetched_at) for capture, item in going_on[:MOST_MARKETS]]
+
+
+def _scheduled(answers: _Answers, as_of: datetime) -> list[Seen]:
+    read = answers.read(icalendar.SOURCE, "", lambda each: icalendar.parse(each.body, each.fetched_at))
+    events = [(capture, item) for capture, item in _first_of_each(read) if as_of <= item.scheduled_at <= as_of + AHEAD]
+    return [Seen(item, capture.fetched_at) for capture, item in events]
+
+
+def _rises(answers: _Answers, as_of: datetime) -> dict[str, list[wikipedia.Rise]]:
+    edits: dict[str, list[wikipedia.Edit]] = {}
+    views: dict[str, list[wikipedia.Views]] = {}
+    for capture, edit in answers.read(
+        wikipedia.SOURCE, "edits:", lambda each: wikipedia.parse_edits(each.body, each.fetched_at)
+    ):
+        edits.setdefault(capture.part.partition(":")[2], []).append(edit)
+    for capture, day in answers.read(
+        wikipedia.SOURCE, "views:", lambda each: wikipedia.parse_views(each.body, each.fetched_at)
+    ):
+        views.setdefault(capture.part.partition(":")[2], []).append(day)
+    found: dict[str, list[wikipedia.Rise]] = {}
+    for page in sorted({*edits, *views}):
+        both = (wikipedia.edits_rise(edits.get(page, []), as_of), wikipedia.views_rise(views.get(page, [])))
+        found[page] = [rise for rise in both if rise is not None]
+    return found
