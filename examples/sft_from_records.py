@@ -26,15 +26,15 @@ from pathlib import Path
 import openoutcry as oo
 from openoutcry.cli.source import open_dataset
 from openoutcry.data.snapshots import snapshot_files
-from openoutcry.verifiers_env.conversation import Told, converse, outcome_in, row_of, said_in
-from openoutcry.verifiers_env.desk import Desk
-from openoutcry.verifiers_env.keeping import MARKETS, TOLD, Keeping, record_of
+from openoutcry.verifiers_env.episode_outcome import outcome_of
 from openoutcry.verifiers_env.mandates import MANDATES
-from openoutcry.verifiers_env.markets import digest_of
-from openoutcry.verifiers_env.outcome import outcome_of
-from openoutcry.verifiers_env.policies import baseline
-from openoutcry.verifiers_env.rows import STYLES, TIERS, Row
-from openoutcry.verifiers_env.words import TOOLS
+from openoutcry.verifiers_env.prompts import TOOLS
+from openoutcry.verifiers_env.record_conversations import Told, converse, outcome_in, row_of, said_in
+from openoutcry.verifiers_env.record_store import MARKETS, TOLD, Keeping, record_of
+from openoutcry.verifiers_env.rollout_state import Desk
+from openoutcry.verifiers_env.row_markets import digest_of
+from openoutcry.verifiers_env.scripted_policies import baseline
+from openoutcry.verifiers_env.task_rows import STYLES, TIERS, Row
 
 
 def arguments() -> argparse.Namespace:

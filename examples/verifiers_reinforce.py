@@ -17,14 +17,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from openoutcry.verifiers_env import markets
-from openoutcry.verifiers_env.answering import answer_text
-from openoutcry.verifiers_env.desk import HOLD, Desk
-from openoutcry.verifiers_env.outcome import outcome_of
-from openoutcry.verifiers_env.policies import decision
+from openoutcry.verifiers_env import row_markets
+from openoutcry.verifiers_env.episode_outcome import outcome_of
+from openoutcry.verifiers_env.parser import answer_text
+from openoutcry.verifiers_env.prompts import prompt
 from openoutcry.verifiers_env.rewards import Terms
-from openoutcry.verifiers_env.rows import TIERS, Row
-from openoutcry.verifiers_env.words import prompt
+from openoutcry.verifiers_env.rollout_state import HOLD, Desk
+from openoutcry.verifiers_env.scripted_policies import decision
+from openoutcry.verifiers_env.task_rows import TIERS, Row
 
 ACTIONS = ("hold", "equal parts", "cash", "what rose most", "what fell most", "all short", "no decision")
 N_FEATURES = 7
@@ -102,7 +102,7 @@ class Reader:
 
 def row_of(market: str, split: str, index: int) -> Row:
     tier = TIERS["easy"]
-    digest = markets.digest_of(market, tier.n_symbols, LOOKBACK + tier.horizon)
+    digest = row_markets.digest_of(market, tier.n_symbols, LOOKBACK + tier.horizon)
     return Row(split, index, market, digest, n_symbols=tier.n_symbols, horizon=tier.horizon, lookback=LOOKBACK)
 
 

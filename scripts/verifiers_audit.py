@@ -21,12 +21,12 @@ from typing import Any
 
 import numpy as np
 
-from openoutcry.verifiers_env.gaming import BREAKERS, GAMES, KEEPERS
-from openoutcry.verifiers_env.markets import digest_of
-from openoutcry.verifiers_env.outcome import Outcome
-from openoutcry.verifiers_env.policies import BASELINES, baseline, is_sound, play
+from openoutcry.verifiers_env.episode_outcome import Outcome
+from openoutcry.verifiers_env.reward_hacking import BREAKERS, GAMES, KEEPERS
 from openoutcry.verifiers_env.rewards import REWARDS
-from openoutcry.verifiers_env.rows import TIERS, Row
+from openoutcry.verifiers_env.row_markets import digest_of
+from openoutcry.verifiers_env.scripted_policies import BASELINES, baseline, is_sound, play
+from openoutcry.verifiers_env.task_rows import TIERS, Row
 
 SPLIT, TIER, LOOKBACK = "train", "medium", 20
 GAMED = ("pairs", "ecb-fx")

@@ -24,12 +24,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from model_endpoint import serve_apart, trader
 from rollouts import client, environment, play
 
-from openoutcry.verifiers_env.answering import answer_call, answer_text
-from openoutcry.verifiers_env.desk import Desk
-from openoutcry.verifiers_env.keeping import Keeping, record_of
-from openoutcry.verifiers_env.outcome import outcome_of
+from openoutcry.verifiers_env.episode_outcome import outcome_of
+from openoutcry.verifiers_env.parser import answer_call, answer_text
+from openoutcry.verifiers_env.record_store import Keeping, record_of
 from openoutcry.verifiers_env.rewards import Terms
-from openoutcry.verifiers_env.rows import TIERS
+from openoutcry.verifiers_env.rollout_state import Desk
+from openoutcry.verifiers_env.task_rows import TIERS
 
 
 def answers(desk: Desk, style: str) -> Callable[[int], str]:

@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from openoutcry.verifiers_env.policies import BASELINES
 from openoutcry.verifiers_env.rewards import REWARDS, Terms
-from openoutcry.verifiers_env.rows import TIERS
+from openoutcry.verifiers_env.scripted_policies import BASELINES
+from openoutcry.verifiers_env.task_rows import TIERS
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "examples" / "hub" / "openoutcry" / "README.md"
@@ -39,7 +39,7 @@ def default(config: type, name: str) -> str:
 
 
 def arguments() -> str:
-    from openoutcry.verifiers_env.tasks import TradingTaskConfig, VerifiersTasksetConfig
+    from openoutcry.verifiers_env.trading_tasks import TradingTaskConfig, VerifiersTasksetConfig
 
     return table_of(("--env.taskset", VerifiersTasksetConfig), ("--env.taskset.task", TradingTaskConfig))
 

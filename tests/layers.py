@@ -150,7 +150,9 @@ LAYERS = {
         frozenset({"root"}),
     ),
     # An answer is read as the Arena reads a submission.
-    "forecasting": Layer(("openoutcry.verifiers_env.forecasting",), {"arena", "arena_store", "trading_floor"}, set()),
+    "forecasting": Layer(
+        ("openoutcry.verifiers_env.forecast_parser",), {"arena", "arena_store", "trading_floor"}, set()
+    ),
     "verifiers": Layer(
         tuple(f"openoutcry.verifiers_env.{name}" for name in ("chat", "environment", "questions", "talking", "tasks")),
         {"arena_questions", "core", "errors", "forecasting", "native", "trading_floor", "verifiers"},

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from openoutcry.verifiers_env import markets
-from openoutcry.verifiers_env.rows import Row
+from openoutcry.verifiers_env import row_markets
+from openoutcry.verifiers_env.task_rows import Row
 
 SECRET = "a secret of a worker, for tests"
 
@@ -16,7 +16,7 @@ SECRET = "a secret of a worker, for tests"
 def row_of(market: str = "pairs", index: int = 0, **fields: Any) -> Row:
     """Return a small row of a market, which `fields` change."""
     sizes = {"n_symbols": 3, "horizon": 6, "lookback": 5} | fields
-    digest = markets.digest_of(market, sizes["n_symbols"], sizes["lookback"] + sizes["horizon"])
+    digest = row_markets.digest_of(market, sizes["n_symbols"], sizes["lookback"] + sizes["horizon"])
     return Row(sizes.pop("split", "train"), index, market, digest, **sizes)
 
 

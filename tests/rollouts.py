@@ -10,9 +10,9 @@ import verifiers.v1 as vf
 from model_endpoint import Body, Reply, Script, serve, turn_of
 
 from openoutcry.verifiers_env import load_environment
-from openoutcry.verifiers_env.desk import Desk
-from openoutcry.verifiers_env.policies import Policy
-from openoutcry.verifiers_env.rows import Row
+from openoutcry.verifiers_env.rollout_state import Desk
+from openoutcry.verifiers_env.scripted_policies import Policy
+from openoutcry.verifiers_env.task_rows import Row
 
 KEY = "OPENOUTCRY_TEST_KEY"
 MODEL = "scripted"

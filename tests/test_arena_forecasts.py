@@ -14,7 +14,7 @@ pytest.importorskip("pydantic")
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openoutcry.verifiers_env.forecasting import ABSTAINED, UNREAD, Forecast, forecast_in, metrics_of, score_of
+from openoutcry.verifiers_env.forecast_parser import ABSTAINED, UNREAD, Forecast, forecast_in, metrics_of, score_of
 
 pytestmark = pytest.mark.once
 

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from support import count
 
-from openoutcry.verifiers_env.gaming import BREAKERS, GAMES, KEEPERS
 from openoutcry.verifiers_env.mandates import MANDATES
-from openoutcry.verifiers_env.policies import BASELINES
+from openoutcry.verifiers_env.reward_hacking import BREAKERS, GAMES, KEEPERS
 from openoutcry.verifiers_env.rewards import BAR, REWARDS, utility
+from openoutcry.verifiers_env.scripted_policies import BASELINES
 
 pytestmark = pytest.mark.once
 

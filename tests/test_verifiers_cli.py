@@ -24,7 +24,7 @@ from rollouts import KEY, MODEL, client, environment, facts, scores, trace
 from verifiers.v1.serve import EnvClient, env_config_data, serve_env
 
 from openoutcry.verifiers_env.rewards import REWARDS
-from openoutcry.verifiers_env.rows import STYLES
+from openoutcry.verifiers_env.task_rows import STYLES
 
 OFFLINE = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", KEY: "none"}
 # A request to anywhere but this machine ends at a port that nobody listens on.

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from rollout_rows import row_of
 
 import openoutcry as oo
-from openoutcry.verifiers_env.answering import answer_call, answer_text, last_object, replies
-from openoutcry.verifiers_env.desk import HOLD, MOST_CHARACTERS, MOST_READS, Desk
-from openoutcry.verifiers_env.outcome import outcome_of
-from openoutcry.verifiers_env.policies import baseline, decision, play
+from openoutcry.verifiers_env.episode_outcome import outcome_of
+from openoutcry.verifiers_env.parser import answer_call, answer_text, last_object, replies
 from openoutcry.verifiers_env.rewards import REWARDS
+from openoutcry.verifiers_env.rollout_state import HOLD, MOST_CHARACTERS, MOST_READS, Desk
+from openoutcry.verifiers_env.scripted_policies import baseline, decision, play
 
 pytestmark = pytest.mark.once
 

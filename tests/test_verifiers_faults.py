@@ -15,9 +15,9 @@ import openai
 from model_endpoint import Body, Reply, Script, serve, turn_of
 from rollouts import client, environment, episodes, facts, play, said, scores, spoken, trace
 
-from openoutcry.verifiers_env import chat
-from openoutcry.verifiers_env.rows import STYLES
-from openoutcry.verifiers_env.words import TOOLS
+from openoutcry.verifiers_env import chat_harness
+from openoutcry.verifiers_env.prompts import TOOLS
+from openoutcry.verifiers_env.task_rows import STYLES
 
 HOLD = '{"orders":[]}'
 BUY = '{"orders":[{"symbol":"S000","action":"buy","target_weight":0.5}]}'
@@ -94,7 +94,7 @@ def test_an_episode_whose_provider_fails_for_good_is_not_paid(style: str, what: 
     assert each.stop_condition == "provider_error"
     assert not any(each.rewards.values())
     assert "openoutcry" not in each.info
-    assert sum(call.error is not None for call in each.calls) == chat._N_TRIES
+    assert sum(call.error is not None for call in each.calls) == chat_harness._N_TRIES
 
 
 def test_a_refusal_is_not_asked_for_again() -> None:
@@ -116,7 +116,7 @@ def test_a_model_cannot_end_its_episode_unpaid_by_a_call_that_its_provider_canno
         return Reply(calls=(("trade", "{broken" if len(called) == 3 else BUY if not called else HOLD),))
 
     each = trace(environment(), script)
-    assert each.stop_condition == chat.UNREADABLE
+    assert each.stop_condition == chat_harness.UNREADABLE
     assert facts(each)["n_answers"] == 4
     assert scores(each)["format_penalty"] == -0.05
     whole = trace(environment(), spoken(BUY, HOLD))
@@ -136,7 +136,7 @@ def test_records_that_cannot_be_kept_end_an_episode_before_a_model_is_asked(tmp_
 @pytest.mark.parametrize("overflow", OVERFLOWS, ids=["400", "413"])
 def test_a_context_that_is_full_ends_an_episode_which_is_paid(style: str, overflow: Reply) -> None:
     each = trace(environment(style=style), failing(overflow, 2**31))
-    assert each.stop_condition == chat.OVERFLOW
+    assert each.stop_condition == chat_harness.OVERFLOW
     assert each.num_turns == facts(each)["n_answers"] == PLACE
     assert len(each.branches) == 1
     whole = trace(environment(style=style), spoken(BUY, HOLD))
@@ -146,7 +146,7 @@ def test_a_context_that_is_full_ends_an_episode_which_is_paid(style: str, overfl
 
 def test_a_prompt_that_is_too_long_is_paid_what_doing_nothing_is() -> None:
     each, held = (trace(environment(), script) for script in (failing(OVERFLOWS[0], 9, place=0), spoken(HOLD)))
-    assert each.stop_condition == chat.OVERFLOW
+    assert each.stop_condition == chat_harness.OVERFLOW
     assert each.num_turns == facts(each)["n_answers"] == 0
     assert scores(each)["excess_return_reward"] == scores(held)["excess_return_reward"]
 

@@ -19,17 +19,17 @@ import tomllib
 from hub_tables import README, ROOT, TABLES, table
 from packaging.requirements import Requirement
 
-from openoutcry.verifiers_env import markets
-from openoutcry.verifiers_env.desk import MOST_READS
-from openoutcry.verifiers_env.rows import SPLITS
+from openoutcry.verifiers_env import row_markets
+from openoutcry.verifiers_env.rollout_state import MOST_READS
+from openoutcry.verifiers_env.task_rows import SPLITS
 
 vf = pytest.importorskip("verifiers.v1")
 from model_endpoint import Reply, serve  # noqa: E402
 
-from openoutcry.verifiers_env.chat import VerifiersHarness  # noqa: E402
-from openoutcry.verifiers_env.environment import VerifiersEnv  # noqa: E402
-from openoutcry.verifiers_env.policies import baseline, play  # noqa: E402
-from openoutcry.verifiers_env.tasks import VerifiersTaskset, VerifiersTasksetConfig, _metrics  # noqa: E402
+from openoutcry.verifiers_env.chat_harness import VerifiersHarness  # noqa: E402
+from openoutcry.verifiers_env.scripted_policies import baseline, play  # noqa: E402
+from openoutcry.verifiers_env.trading_tasks import VerifiersTaskset, VerifiersTasksetConfig, _metrics  # noqa: E402
+from openoutcry.verifiers_env.verifiers_environment import VerifiersEnv  # noqa: E402
 
 pytestmark = pytest.mark.once
 
@@ -55,7 +55,7 @@ def test_the_readme_names_every_metric() -> None:
 
 
 def test_the_readme_says_where_the_splits_of_real_data_end() -> None:
-    shares = [round(100 * (last - first)) for first, last in (markets._ENDS[split] for split in SPLITS)]
+    shares = [round(100 * (last - first)) for first, last in (row_markets._ENDS[split] for split in SPLITS)]
     assert re.findall(
         r"^\| `([a-z-]+)` \| by keys of its own; the (?:first|next|last) (\d+) %", PAGE, re.MULTILINE
     ) == [(split, str(share)) for split, share in zip(SPLITS, shares, strict=True)]
@@ -172,7 +172,7 @@ def test_a_source_of_prime_rl_is_an_environment(name: str) -> None:
 def test_what_is_trained_on_is_not_what_is_evaluated() -> None:
     def fingerprints(source: dict[str, Any]) -> set[str]:
         taskset = vf.load_environment(vf.resolve_env_config(source["env"])).taskset
-        return {markets.draw(taskset.row(index), 0).fingerprint for index in range(20)}
+        return {row_markets.draw(taskset.row(index), 0).fingerprint for index in range(20)}
 
     trained, evaluated = (fingerprints(SOURCES[name]) for name in ("train", "eval"))
     assert len(trained) == len(evaluated) == 20

@@ -15,9 +15,9 @@ import verifiers.v1 as vf
 from model_endpoint import Body, Reply, turn_of
 from rollouts import decisions, environment, episodes, facts, rows, said, scores, spoken, trace
 
-from openoutcry.verifiers_env import policies
-from openoutcry.verifiers_env.desk import MOST_READS
+from openoutcry.verifiers_env import scripted_policies
 from openoutcry.verifiers_env.rewards import MALFORMED, excess_return_reward
+from openoutcry.verifiers_env.rollout_state import MOST_READS
 
 HOLD = '{"orders":[]}'
 BUY = '{"orders":[{"symbol":"S000","action":"buy","target_weight":0.5}]}'
@@ -116,7 +116,7 @@ def test_what_is_no_decision_is_a_hold_that_is_told_of_and_paid_for(style: str, 
     assert state["error"].endswith("Everything was held for this bar.")
     assert re.search(CASES[style][what][1], state["error"]), state["error"]
     assert state["bars_left"] == 10 - PLACE - 1
-    held = policies.play(episode.task.data.row, lambda desk: HOLD if desk.n_answers else BUY)
+    held = scripted_policies.play(episode.task.data.row, lambda desk: HOLD if desk.n_answers else BUY)
     assert [window["nav"] for window in facts(each)["windows"]] == [part.run.nav[-1] for part in held.played]
     assert scores(each)["excess_return_reward"] == excess_return_reward(held)
     assert scores(each)["format_penalty"] == -MALFORMED
@@ -144,7 +144,7 @@ def test_a_model_that_never_decides_is_paid_as_who_holds_less_the_penalty() -> N
 def test_what_stands_before_a_decision_does_not_count() -> None:
     thought = f"<think>Sell? {HOLD}</think> By \\frac{{a}}{{b}} and {HOLD} and [1], so " + "\\frac{1}{2} " * 2_000
     (row,) = rows(environment(style="text"), 1)
-    made = decisions(row, policies.baseline("momentum", row))
+    made = decisions(row, scripted_policies.baseline("momentum", row))
     long = trace(environment(style="text"), spoken(*(f"{thought}```json\n{decision}\n``` " for decision in made)))
     assert facts(long) == facts(trace(environment(style="text"), spoken(*made)))
     assert facts(long)["n_malformed"] == 0

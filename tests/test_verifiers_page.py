@@ -15,12 +15,12 @@ import hub_tables
 from rollout_rows import row_of
 from support import count
 
-from openoutcry.verifiers_env.answering import answer_call, answer_text
-from openoutcry.verifiers_env.desk import Desk
-from openoutcry.verifiers_env.gaming import GAMES
+from openoutcry.verifiers_env.arena_tasks import ArenaTasksetConfig
 from openoutcry.verifiers_env.mandates import MANDATES
-from openoutcry.verifiers_env.questions import ArenaTasksetConfig
+from openoutcry.verifiers_env.parser import answer_call, answer_text
+from openoutcry.verifiers_env.reward_hacking import GAMES
 from openoutcry.verifiers_env.rewards import REWARDS
+from openoutcry.verifiers_env.rollout_state import Desk
 
 pytestmark = pytest.mark.once
 

@@ -18,13 +18,13 @@ from scipy import stats
 
 import openoutcry as oo
 from openoutcry import openoutcry_py as native
-from openoutcry.verifiers_env.desk import HOLD, Desk
-from openoutcry.verifiers_env.gaming import GAMES
+from openoutcry.verifiers_env.episode_outcome import Outcome, outcome_of
 from openoutcry.verifiers_env.mandates import MANDATES, MOST_DRAWDOWN, MOST_NET
-from openoutcry.verifiers_env.outcome import Outcome, outcome_of
-from openoutcry.verifiers_env.policies import baseline, decision, oracle, play
+from openoutcry.verifiers_env.reward_hacking import GAMES
 from openoutcry.verifiers_env.rewards import BAR, FLOOR, REWARDS, Terms, utility, weighted_sharpe
-from openoutcry.verifiers_env.rows import Row
+from openoutcry.verifiers_env.rollout_state import HOLD, Desk
+from openoutcry.verifiers_env.scripted_policies import baseline, decision, oracle, play
+from openoutcry.verifiers_env.task_rows import Row
 
 pytestmark = pytest.mark.once
 
@@ -136,12 +136,12 @@ def test_an_account_that_is_lost_is_paid_the_least(tmp_path: Path, jump: float) 
 
 def _row_with_bar(row: Row, bar: int) -> Row:
     """Return a row of the same market whose window trades over a bar."""
-    from openoutcry.verifiers_env import markets
+    from openoutcry.verifiers_env import row_markets
 
     day = str(np.datetime64("2001-01-01") + bar)
     for index in range(200):
         found = replace(row, index=index)
-        dates = markets.draw(found, 0).dates
+        dates = row_markets.draw(found, 0).dates
         if day in dates[row.window[0] + 1 : row.window[1]]:
             return found
     raise AssertionError("no row trades over that bar")

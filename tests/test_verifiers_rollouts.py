@@ -25,11 +25,11 @@ from support import dates_of
 from openoutcry import OpenOutcryError
 from openoutcry.data.snapshots import snapshot_files
 from openoutcry.records.run_record import RunRecord
-from openoutcry.verifiers_env import policies
-from openoutcry.verifiers_env.conversation import Told, outcome_in, said_in
+from openoutcry.verifiers_env import scripted_policies
 from openoutcry.verifiers_env.mandates import MANDATES
+from openoutcry.verifiers_env.record_conversations import Told, outcome_in, said_in
 from openoutcry.verifiers_env.rewards import REWARDS, Terms
-from openoutcry.verifiers_env.rows import HELD_OUT_SECRET, STYLES
+from openoutcry.verifiers_env.task_rows import HELD_OUT_SECRET, STYLES
 
 HOLD = '{"orders":[]}'
 BUY = '{"orders":[{"symbol":"S000","action":"buy","target_weight":0.5}]}'
@@ -67,8 +67,8 @@ def test_the_same_actions_are_paid_the_same_and_finitely(style: str) -> None:
 def test_both_styles_are_paid_what_the_decisions_are_without_a_model(mandate: str) -> None:
     given = {"mandate": mandate, "tier": "medium", "n_windows": 2}
     (row,) = rows(environment(**given), 1)
-    made = decisions(row, policies.baseline("momentum", row))
-    alone = policies.play(row, policies.baseline("momentum", row))
+    made = decisions(row, scripted_policies.baseline("momentum", row))
+    alone = scripted_policies.play(row, scripted_policies.baseline("momentum", row))
     wanted = {name: Terms().pay(name, alone) for name in REWARDS}
     played = {style: trace(environment(style=style, **given), spoken(*made)) for style in STYLES}
     for each in played.values():
@@ -212,7 +212,7 @@ def test_an_episode_of_windows_passes_only_where_each_does() -> None:
     given = {"market": "calm", "n_windows": 3, "task": {"rewards": {"pass_k_reward": {"weight": 1.0}}}}
     env = environment(**given)
     (row,) = rows(env, 1)
-    passed = trace(env, spoken(*decisions(row, policies.oracle)))
+    passed = trace(env, spoken(*decisions(row, scripted_policies.oracle)))
     held = trace(env, spoken(HOLD))
     assert len(facts(passed)["windows"]) == 3
     assert scores(passed)["pass_k_reward"] == 1.0

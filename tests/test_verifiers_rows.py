@@ -14,12 +14,12 @@ from rollout_rows import SECRET, csv_of, row_of
 
 import openoutcry as oo
 from openoutcry.scenarios.scenario import NAMES
-from openoutcry.verifiers_env import markets, words
-from openoutcry.verifiers_env.desk import Desk
+from openoutcry.verifiers_env import prompts, row_markets
 from openoutcry.verifiers_env.mandates import MANDATES
-from openoutcry.verifiers_env.policies import decision, is_sound
 from openoutcry.verifiers_env.rewards import Terms
-from openoutcry.verifiers_env.rows import HELD_OUT_SECRET, SPLITS, STYLES, Row, market_key
+from openoutcry.verifiers_env.rollout_state import Desk
+from openoutcry.verifiers_env.scripted_policies import decision, is_sound
+from openoutcry.verifiers_env.task_rows import HELD_OUT_SECRET, SPLITS, STYLES, Row, market_key
 
 pytestmark = pytest.mark.once
 
@@ -34,12 +34,12 @@ def test_a_row_that_has_travelled_draws_the_same_market(market: str) -> None:
     row = row_of(market, 7)
     again = Row(**json.loads(json.dumps(asdict(row))))
     assert again == row
-    assert markets.draw(again, 0).fingerprint == markets.draw(row, 0).fingerprint
+    assert row_markets.draw(again, 0).fingerprint == row_markets.draw(row, 0).fingerprint
 
 
 def test_no_market_is_in_two_splits_tasks_or_windows() -> None:
     drawn = [
-        markets.draw(row_of(index=index, split=split, n_windows=3), window).fingerprint
+        row_markets.draw(row_of(index=index, split=split, n_windows=3), window).fingerprint
         for split in SPLITS
         for index in range(40)
         for window in range(3)
@@ -51,14 +51,14 @@ def test_splits_of_real_data_share_no_bar() -> None:
     seen: dict[str, set[str]] = {}
     for split in SPLITS:
         rows = [row_of("ecb-fx", index, split=split, disguise=False) for index in range(150)]
-        seen[split] = {day for row in rows for day in markets.draw(row, 0).dates}
+        seen[split] = {day for row in rows for day in row_markets.draw(row, 0).dates}
         assert len(seen[split]) > 500
     assert max(seen["train"]) < min(seen["validation"])
     assert max(seen["validation"]) < min(seen["held-out"])
 
 
 def test_real_data_is_in_disguise_unless_asked_for_bare() -> None:
-    plain, masked = (markets.draw(row_of("ecb-fx", disguise=disguise), 0) for disguise in (False, True))
+    plain, masked = (row_markets.draw(row_of("ecb-fx", disguise=disguise), 0) for disguise in (False, True))
     assert set(masked.symbols) == {"S01", "S02", "S03"}
     assert not set(masked.dates) & set(oo.data.load("ecb-fx").dates)
     assert set(plain.symbols) <= set(oo.data.load("ecb-fx").symbols)
@@ -69,29 +69,29 @@ def test_real_data_is_in_disguise_unless_asked_for_bare() -> None:
 
 def test_held_out_markets_are_those_of_the_workers_secret(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     row = row_of(split="held-out")
-    first = markets.draw(row, 0).fingerprint
+    first = row_markets.draw(row, 0).fingerprint
     (tmp_path / "secret").write_text(f"{SECRET}\n")
     monkeypatch.setenv(HELD_OUT_SECRET, f"@{tmp_path / 'secret'}")
-    assert markets.draw(row, 0).fingerprint == first
+    assert row_markets.draw(row, 0).fingerprint == first
     monkeypatch.setenv(HELD_OUT_SECRET, "another secret, of another worker")
-    assert markets.draw(row, 0).fingerprint != first
+    assert row_markets.draw(row, 0).fingerprint != first
 
 
 @pytest.mark.parametrize("told", ["", "short", "@/nowhere/to/be/found"])
 def test_held_out_rows_without_a_secret_are_refused(monkeypatch: pytest.MonkeyPatch, told: str) -> None:
     monkeypatch.setenv(HELD_OUT_SECRET, told)
     with pytest.raises(oo.OpenOutcryError, match=HELD_OUT_SECRET):
-        markets.draw(row_of(split="held-out"), 0)
+        row_markets.draw(row_of(split="held-out"), 0)
     # The others need none.
-    markets.draw(row_of(split="train"), 0)
+    row_markets.draw(row_of(split="train"), 0)
 
 
 def test_a_market_of_another_version_than_the_rows_is_refused(tmp_path: Path) -> None:
     path = csv_of(tmp_path / "mine.csv", np.linspace(1.0, 2.0, 120).reshape(60, 2))
     row = row_of(str(path), n_symbols=2)
-    markets.draw(row, 0)
+    row_markets.draw(row, 0)
     with pytest.raises(oo.OpenOutcryError, match="must have the digest"):
-        markets.draw(replace(row, digest="0" * 64), 0)
+        row_markets.draw(replace(row, digest="0" * 64), 0)
     with pytest.raises(oo.OpenOutcryError, match="unknown_dataset"):
         row_of(str(tmp_path / "none.csv"))
 
@@ -99,7 +99,7 @@ def test_a_market_of_another_version_than_the_rows_is_refused(tmp_path: Path) ->
 def test_a_file_too_short_for_the_row_is_refused(tmp_path: Path) -> None:
     path = csv_of(tmp_path / "mine.csv", np.linspace(1.0, 2.0, 40).reshape(20, 2))
     with pytest.raises(oo.OpenOutcryError, match=r"validation part .* must have at least 11 bars; received 4 of 20"):
-        markets.draw(row_of(str(path), split="validation"), 0)
+        row_markets.draw(row_of(str(path), split="validation"), 0)
 
 
 @pytest.mark.parametrize(
@@ -117,10 +117,10 @@ def test_nothing_a_model_is_told_depends_on_a_later_bar(
     monkeypatch: pytest.MonkeyPatch, market: str, style: str
 ) -> None:
     row = row_of(market)
-    real, cut = markets.draw(row, 0), 3
+    real, cut = row_markets.draw(row, 0), 3
 
     def told() -> list[str]:
-        said = [words.prompt(row, style, Terms())]
+        said = [prompts.prompt(row, style, Terms())]
         desk = Desk(row)
         for place in range(cut):
             said.append(desk.decide(decision({desk.windows[0].dataset.symbols[place]: 0.3}))[1])
@@ -145,7 +145,7 @@ def test_the_first_message_says_what_holds_and_what_there_is(mandate: str) -> No
     row = row_of(
         "us-treasury", mandate=mandate, n_windows=3, costs=oo.CostModel(fee_bps=7.0, impact_bps=11.0).to_dict()
     )
-    said = words.prompt(row, "tools", Terms())
+    said = prompts.prompt(row, "tools", Terms())
     assert "There are 3 windows" in said
     assert "In each there are 6 decisions" in said
     assert "fill at that close" in said
@@ -164,7 +164,7 @@ def test_the_first_message_says_what_holds_and_what_there_is(mandate: str) -> No
 
 def test_no_key_seed_or_index_is_in_what_a_model_is_told() -> None:
     row = row_of(index=987_654_321)
-    said = words.prompt(row, "tools", Terms()) + Desk(row).decide('{"orders":[]}')[1]
+    said = prompts.prompt(row, "tools", Terms()) + Desk(row).decide('{"orders":[]}')[1]
     for secret in ("987654321", market_key(row, 0).hex(), row.digest, row.split, "pairs"):
         assert secret not in said
 

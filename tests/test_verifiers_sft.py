@@ -14,13 +14,13 @@ import pytest
 
 import openoutcry as oo
 from openoutcry.data.snapshots import snapshot_files
-from openoutcry.verifiers_env.conversation import Told, converse, row_of, said_in
-from openoutcry.verifiers_env.desk import HOLD, Desk
-from openoutcry.verifiers_env.keeping import Keeping, record_of
-from openoutcry.verifiers_env.markets import digest_of
-from openoutcry.verifiers_env.outcome import outcome_of
-from openoutcry.verifiers_env.policies import baseline
-from openoutcry.verifiers_env.rows import Row
+from openoutcry.verifiers_env.episode_outcome import outcome_of
+from openoutcry.verifiers_env.record_conversations import Told, converse, row_of, said_in
+from openoutcry.verifiers_env.record_store import Keeping, record_of
+from openoutcry.verifiers_env.rollout_state import HOLD, Desk
+from openoutcry.verifiers_env.row_markets import digest_of
+from openoutcry.verifiers_env.scripted_policies import baseline
+from openoutcry.verifiers_env.task_rows import Row
 
 pytestmark = pytest.mark.once
 

@@ -17,8 +17,8 @@ from model_endpoint import Reply, serving
 from rollouts import KEY, environment, facts, play, scores, spoken, trace
 from token_engine import Engine, save_tokenizer
 
-from openoutcry.verifiers_env.chat import OVERFLOW
-from openoutcry.verifiers_env.rows import STYLES
+from openoutcry.verifiers_env.chat_harness import OVERFLOW
+from openoutcry.verifiers_env.task_rows import STYLES
 
 HOLD = '{"orders": []}'
 BUY = '{"orders": [{"symbol": "S000", "action": "buy", "target_weight": 0.5}]}'

@@ -13,10 +13,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from openoutcry.verifiers_env.chat import VerifiersHarness
-    from openoutcry.verifiers_env.environment import VerifiersEnv, load_environment
-    from openoutcry.verifiers_env.questions import ArenaTaskset
-    from openoutcry.verifiers_env.tasks import VerifiersTaskset
+    from openoutcry.verifiers_env.arena_tasks import ArenaTaskset
+    from openoutcry.verifiers_env.chat_harness import VerifiersHarness
+    from openoutcry.verifiers_env.trading_tasks import VerifiersTaskset
+    from openoutcry.verifiers_env.verifiers_environment import VerifiersEnv, load_environment
 
 _HOMES = {
     "ArenaTaskset": "questions",

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
-from openoutcry.verifiers_env.outcome import Outcome, Played
+from openoutcry.verifiers_env.episode_outcome import Outcome, Played
 
 # The least that a result is paid: far enough below 0 that to lose all is no cheap way to win a little more often.
 FLOOR = 4.0

@@ -14,7 +14,7 @@ from openoutcry.data.dataset import Dataset
 from openoutcry.data.snapshots import snapshot_files
 from openoutcry.errors import refusal
 from openoutcry.scenarios.scenario import NAMES, Scenario, ScenarioSpec
-from openoutcry.verifiers_env.rows import Row, market_key
+from openoutcry.verifiers_env.task_rows import Row, market_key
 
 # Where the splits of real data end, as shares of its bars. An episode lies in one of them, with all that it shows.
 _ENDS = {"train": (0.0, 0.6), "validation": (0.6, 0.8), "held-out": (0.8, 1.0)}

@@ -12,8 +12,8 @@ from typing import Any
 
 from openoutcry.data.snapshots.snapshot_files import freeze
 from openoutcry.records.run_record import RunRecord
-from openoutcry.verifiers_env.conversation import Told
-from openoutcry.verifiers_env.outcome import Outcome
+from openoutcry.verifiers_env.episode_outcome import Outcome
+from openoutcry.verifiers_env.record_conversations import Told
 
 MARKETS = "markets"
 TOLD = "told"

@@ -15,9 +15,9 @@ from verifiers.v1.runtimes import Runtime
 from openoutcry.arena.dataset_splits import EMPTY, SPLITS, Sampling
 from openoutcry.arena.past_questions import PastSeason, Question
 from openoutcry.errors import refusal
-from openoutcry.verifiers_env.forecasting import Forecast, forecast_in, metrics_of, score_of
-from openoutcry.verifiers_env.rows import one_of
-from openoutcry.verifiers_env.talking import TalkingState
+from openoutcry.verifiers_env.conversation_protocol import TalkingState
+from openoutcry.verifiers_env.forecast_parser import Forecast, forecast_in, metrics_of, score_of
+from openoutcry.verifiers_env.task_rows import one_of
 
 _LOGGER = logging.getLogger("openoutcry.arena")
 

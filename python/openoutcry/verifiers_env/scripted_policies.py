@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
-from openoutcry.verifiers_env.desk import HOLD, Desk
-from openoutcry.verifiers_env.outcome import Outcome, outcome_of
+from openoutcry.verifiers_env.episode_outcome import Outcome, outcome_of
 from openoutcry.verifiers_env.rewards import excess_return_reward
-from openoutcry.verifiers_env.rows import Row
+from openoutcry.verifiers_env.rollout_state import HOLD, Desk
+from openoutcry.verifiers_env.task_rows import Row
 
 Policy = Callable[[Desk], str]
 """What says the text of the next decision, given the episode so far."""

@@ -6,8 +6,8 @@ import json
 import re
 from typing import Any
 
-from openoutcry.verifiers_env.desk import Desk, text_of
-from openoutcry.verifiers_env.words import TOOLS, unsaid
+from openoutcry.verifiers_env.prompts import TOOLS, unsaid
+from openoutcry.verifiers_env.rollout_state import Desk, text_of
 
 _NAMES = tuple(tool["function"]["name"] for tool in TOOLS)
 _THOUGHT = re.compile(r"^.*</think>", re.DOTALL)

@@ -12,17 +12,17 @@ import verifiers.v1 as vf
 from pydantic import ConfigDict, Field
 from verifiers.v1.runtimes import Runtime
 
-from openoutcry.verifiers_env import markets, words
-from openoutcry.verifiers_env.answering import replies
-from openoutcry.verifiers_env.conversation import Told
-from openoutcry.verifiers_env.desk import Desk
-from openoutcry.verifiers_env.keeping import Keeping, facts, record_of
+from openoutcry.verifiers_env import prompts, row_markets
+from openoutcry.verifiers_env.conversation_protocol import TalkingState
+from openoutcry.verifiers_env.episode_outcome import Outcome, outcome_of
 from openoutcry.verifiers_env.mandates import MANDATES
-from openoutcry.verifiers_env.outcome import Outcome, outcome_of
-from openoutcry.verifiers_env.policies import is_sound
+from openoutcry.verifiers_env.parser import replies
+from openoutcry.verifiers_env.record_conversations import Told
+from openoutcry.verifiers_env.record_store import Keeping, facts, record_of
 from openoutcry.verifiers_env.rewards import BAR, N_TRIALS, REWARDS, Terms
-from openoutcry.verifiers_env.rows import STYLES, TIERS, Row, costs_of, one_of, secret_of
-from openoutcry.verifiers_env.talking import TalkingState
+from openoutcry.verifiers_env.rollout_state import Desk
+from openoutcry.verifiers_env.scripted_policies import is_sound
+from openoutcry.verifiers_env.task_rows import STYLES, TIERS, Row, costs_of, one_of, secret_of
 
 
 class TradingData(vf.TaskData):
@@ -51,7 +51,7 @@ class TradingState(TalkingState):
     @property
     def tools(self) -> list[dict[str, Any]]:
         """What the style has."""
-        return words.TOOLS if self.style == "tools" else []
+        return prompts.TOOLS if self.style == "tools" else []
 
     def heard(self, message: dict[str, Any]) -> list[dict[str, Any]]:
         """Carry out what the model says, and return what came of it."""
@@ -176,7 +176,7 @@ class VerifiersTaskset(vf.Taskset[TradingTask, VerifiersTasksetConfig]):  # type
 
     def _task(self, row: Row, terms: Terms) -> TradingTask:
         style = self.config.style
-        said = words.prompt(row, style, terms)
+        said = prompts.prompt(row, style, terms)
         # The framework's own fields have defaults that a type checker does not see.
         data = TradingData(name=row.key, prompt=said, row=row, style=style)  # type: ignore[call-arg]
         return TradingTask(data, self.config.task)
@@ -198,7 +198,7 @@ class VerifiersTaskset(vf.Taskset[TradingTask, VerifiersTasksetConfig]):  # type
             split=config.split,
             index=index,
             market=config.market,
-            digest=markets.digest_of(config.market, n_symbols, config.lookback + horizon),
+            digest=row_markets.digest_of(config.market, n_symbols, config.lookback + horizon),
             n_symbols=n_symbols,
             horizon=horizon,
             lookback=config.lookback,

@@ -8,10 +8,10 @@ from random import Random
 
 import numpy as np
 
-from openoutcry.verifiers_env.desk import HOLD, Desk
-from openoutcry.verifiers_env.outcome import Outcome
-from openoutcry.verifiers_env.policies import Policy, baseline, churn, decision, play
-from openoutcry.verifiers_env.rows import Row
+from openoutcry.verifiers_env.episode_outcome import Outcome
+from openoutcry.verifiers_env.rollout_state import HOLD, Desk
+from openoutcry.verifiers_env.scripted_policies import Policy, baseline, churn, decision, play
+from openoutcry.verifiers_env.task_rows import Row
 
 Game = Callable[[Row], Outcome]
 

@@ -16,12 +16,12 @@ from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import CostModel, Limits
 from openoutcry.records.run_record import RunRecord
-from openoutcry.verifiers_env.answering import replies
-from openoutcry.verifiers_env.desk import HOLD, Desk
-from openoutcry.verifiers_env.outcome import Outcome, outcome_of
+from openoutcry.verifiers_env.episode_outcome import Outcome, outcome_of
+from openoutcry.verifiers_env.parser import replies
+from openoutcry.verifiers_env.prompts import prompt
 from openoutcry.verifiers_env.rewards import Terms
-from openoutcry.verifiers_env.rows import Row
-from openoutcry.verifiers_env.words import prompt
+from openoutcry.verifiers_env.rollout_state import HOLD, Desk
+from openoutcry.verifiers_env.task_rows import Row
 
 Message = dict[str, Any]
 

@@ -14,9 +14,9 @@ import numpy.typing as npt
 
 from openoutcry.agents import Answer, TextAgent
 from openoutcry.backtest.run import Run, run_backtest
-from openoutcry.verifiers_env.desk import HOLD, Desk, Window, settings
 from openoutcry.verifiers_env.mandates import MANDATES, Mandate
-from openoutcry.verifiers_env.rows import Row
+from openoutcry.verifiers_env.rollout_state import HOLD, Desk, Window, settings
+from openoutcry.verifiers_env.task_rows import Row
 
 Series = npt.NDArray[np.float64]
 

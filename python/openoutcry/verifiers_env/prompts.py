@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from openoutcry.openoutcry_py import Limits
-from openoutcry.verifiers_env.desk import HOLD, MOST_READS, Desk, text_of
+from openoutcry.verifiers_env.episode_outcome import LEAST_VOLATILITY
 from openoutcry.verifiers_env.mandates import MANDATES
-from openoutcry.verifiers_env.outcome import LEAST_VOLATILITY
 from openoutcry.verifiers_env.rewards import BROKEN, FLOOR, Terms
-from openoutcry.verifiers_env.rows import Row
+from openoutcry.verifiers_env.rollout_state import HOLD, MOST_READS, Desk, text_of
+from openoutcry.verifiers_env.task_rows import Row
 
 EXAMPLE = '{"orders":[{"symbol":"NAME","action":"buy","target_weight":0.25}]}'
 

@@ -7,7 +7,7 @@ from typing import Any
 import verifiers.v1 as vf
 
 from openoutcry.errors import refusal
-from openoutcry.verifiers_env.chat import VerifiersHarnessConfig
+from openoutcry.verifiers_env.chat_harness import VerifiersHarnessConfig
 
 NAME, ARENA = "openoutcry", "openoutcry-arena"
 

@@ -17,8 +17,8 @@ from openoutcry import openoutcry_py as native
 from openoutcry.agents import Answer
 from openoutcry.data.dataset import Dataset
 from openoutcry.openoutcry_py import Limits, OpenOutcryError
-from openoutcry.verifiers_env import markets
-from openoutcry.verifiers_env.rows import Row
+from openoutcry.verifiers_env import row_markets
+from openoutcry.verifiers_env.task_rows import Row
 
 # Questions about the market that a bar allows; each further one is a hold, so that asking cannot stall an episode.
 MOST_READS = 4
@@ -55,7 +55,7 @@ class Desk:
         OpenOutcryError: a market of the row cannot be drawn.
     """
 
-    def __init__(self, row: Row, draw: Callable[[Row, int], Dataset] = markets.draw) -> None:
+    def __init__(self, row: Row, draw: Callable[[Row, int], Dataset] = row_markets.draw) -> None:
         self.row = row
         self.draw = draw
         self.windows: list[Window] = []

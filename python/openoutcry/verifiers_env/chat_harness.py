@@ -18,8 +18,8 @@ from verifiers.v1.harnesses.utils.compaction import CONTEXT_OVERFLOW_MARKERS
 from verifiers.v1.runtimes import ProgramResult, Runtime
 
 from openoutcry.errors import refusal
-from openoutcry.verifiers_env.answering import is_readable
-from openoutcry.verifiers_env.talking import TalkingState
+from openoutcry.verifiers_env.conversation_protocol import TalkingState
+from openoutcry.verifiers_env.parser import is_readable
 
 OVERFLOW = "context_overflow"
 UNREADABLE = "call_unreadable"

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from openoutcry.arena.protocol import DECISION_VERSION, ArenaError
 from openoutcry.arena.request_schema import json_text
 from openoutcry.arena.submission_schema import Decided, check_once, submission_of
-from openoutcry.verifiers_env.answering import last_answer
+from openoutcry.verifiers_env.parser import last_answer
 
 UNREAD, ABSTAINED = 0.0, 0.75
 """Scores of what cannot be read, as of who was sure and wrong, and of nothing said, as of 1/2."""
