@@ -24,7 +24,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import openoutcry as oo
-from openoutcry.cli.source import open_dataset
+from openoutcry.cli.market_options import open_dataset
 from openoutcry.data.snapshots import snapshot_files
 from openoutcry.verifiers_env.episode_outcome import outcome_of
 from openoutcry.verifiers_env.mandates import MANDATES

@@ -13,8 +13,8 @@ from rich.console import Console
 
 import openoutcry as oo
 from openoutcry.cli import main
-from openoutcry.cli.hints import meant_by
-from openoutcry.cli.table import metrics_table
+from openoutcry.cli.name_suggestions import meant_by
+from openoutcry.cli.run_table import metrics_table
 
 pytestmark = pytest.mark.once
 

@@ -20,7 +20,7 @@ import pytest
 import openoutcry as oo
 from openoutcry.audits.leakcheck import assert_no_lookahead, check
 from openoutcry.audits.leakcheck.perturbation import KINDS
-from openoutcry.cli.watch import Progress
+from openoutcry.cli.progress_process import Progress
 
 pytestmark = pytest.mark.once
 

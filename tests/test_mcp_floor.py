@@ -12,7 +12,7 @@ from floors import HOLD, begun, floor_of, played, refused
 from recorded import DATA
 
 from openoutcry.backtest.replay import replay
-from openoutcry.cli.source import open_dataset
+from openoutcry.cli.market_options import open_dataset
 from openoutcry.harness.mcp import Bounds, Floor, Market, Records, bundled, offered
 from openoutcry.records.run_record import RunRecord
 

@@ -13,7 +13,7 @@ from recorded import DATA, trend
 
 import openoutcry as oo
 from openoutcry.backtest.replay import replay
-from openoutcry.cli.source import open_dataset
+from openoutcry.cli.market_options import open_dataset
 from openoutcry.harness.mcp import Bounds, Floor, Market, Records, offered
 from openoutcry.harness.mcp.market_exposure import bars_in_both
 from openoutcry.records.run_record import RunRecord

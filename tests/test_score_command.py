@@ -12,7 +12,7 @@ import pytest
 from commands import typed
 
 import openoutcry as oo
-from openoutcry.cli.tracks import read_tracks
+from openoutcry.cli.returns_csv import read_tracks
 from openoutcry.scoring.scorer import score, submit
 from openoutcry.scoring.suite import Suite
 from openoutcry.scoring.suite_evaluation import Evaluation, suite_of

@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 import openoutcry as oo
 from openoutcry.audits.score_attacks.attack_markets import forged
 from openoutcry.cli import app
-from openoutcry.cli.entries import read_entries
-from openoutcry.cli.tracks import read_tracks
+from openoutcry.cli.board_entries import read_entries
+from openoutcry.cli.returns_csv import read_tracks
 from openoutcry.records.run_record import RecordWriter, RunRecord, public_key
 
 pytestmark = pytest.mark.once

@@ -15,7 +15,7 @@ from typer.testing import CliRunner, Result
 import openoutcry as oo
 from openoutcry.backtest.rerun import run_of
 from openoutcry.cli import app
-from openoutcry.cli.source import open_dataset
+from openoutcry.cli.market_options import open_dataset
 from openoutcry.report import has_engine
 from openoutcry.report.pages.proof_panel import content_digest
 

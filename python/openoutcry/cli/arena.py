@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from openoutcry.cli import arena_operator, arena_rules
+from openoutcry.cli import arena_operator, arena_scoring
 from openoutcry.cli.arena_operator import DATA, DATABASE, Commands, alone, came, opened
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import OpenOutcryError
@@ -395,4 +395,4 @@ def _client(url: str, slug: str = "", key: str | None = None) -> Iterator[ArenaC
 
 
 app.add_typer(arena_operator.app)
-app.add_typer(arena_rules.app)
+app.add_typer(arena_scoring.app)

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import typer
 from rich.console import Console
 
-from openoutcry.cli.agent import ALLOW_NET, ENV, JAIL, START_TIMEOUT, Asked, above_zero, telling_faults
-from openoutcry.cli.source import load_agent, page_to_write, public_key_of
-from openoutcry.cli.table import plain
+from openoutcry.cli.agent_options import ALLOW_NET, ENV, JAIL, START_TIMEOUT, Asked, above_zero, telling_faults
+from openoutcry.cli.market_options import load_agent, page_to_write, public_key_of
+from openoutcry.cli.run_table import plain
 from openoutcry.errors import refusal
 from openoutcry.harness import AgentError
 from openoutcry.harness.process_privacy import closed_to_others

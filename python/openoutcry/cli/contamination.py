@@ -13,9 +13,9 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 from rich.table import Table
 
-from openoutcry.cli.agent import AGENT, ALLOW_NET, ENV, JAIL, START_TIMEOUT, TIMEOUT, Asked
-from openoutcry.cli.source import load_agent, open_dataset, picture_to_write
-from openoutcry.cli.table import plain
+from openoutcry.cli.agent_options import AGENT, ALLOW_NET, ENV, JAIL, START_TIMEOUT, TIMEOUT, Asked
+from openoutcry.cli.market_options import load_agent, open_dataset, picture_to_write
+from openoutcry.cli.run_table import plain
 from openoutcry.data.masking import LEVELS
 from openoutcry.errors import refusal
 from openoutcry.harness.agent_lookup import SERVERS

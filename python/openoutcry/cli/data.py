@@ -11,14 +11,14 @@ from rich.console import Console
 from rich.table import Table
 
 from openoutcry import data
-from openoutcry.cli import reidentify, versions
-from openoutcry.cli.source import open_dataset
+from openoutcry.cli import data_versions, reidentify
+from openoutcry.cli.market_options import open_dataset
 from openoutcry.data.dataset import Dataset
 
 app = typer.Typer(help="List, describe and check markets.", no_args_is_help=True, rich_markup_mode="markdown")
-app.command("freeze", epilog=versions.FREEZE_EXAMPLES)(versions.freeze)
-app.command("export", epilog=versions.EXPORT_EXAMPLES)(versions.export)
-app.command("diff", epilog=versions.DIFF_EXAMPLES)(versions.diff)
+app.command("freeze", epilog=data_versions.FREEZE_EXAMPLES)(data_versions.freeze)
+app.command("export", epilog=data_versions.EXPORT_EXAMPLES)(data_versions.export)
+app.command("diff", epilog=data_versions.DIFF_EXAMPLES)(data_versions.diff)
 app.command("reidentify", epilog=reidentify.EXAMPLES)(reidentify.reidentify)
 
 AS_JSON = typer.Option(False, "--json", help="Print as JSON.")

@@ -12,8 +12,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from openoutcry import agents, data
 from openoutcry.backtest.run import Run
-from openoutcry.cli.source import page_to_write
-from openoutcry.cli.table import metrics_table
+from openoutcry.cli.market_options import page_to_write
+from openoutcry.cli.run_table import metrics_table
 from openoutcry.openoutcry_py import Limits
 from openoutcry.scoring.baseline_board import Board, run_board
 

@@ -17,8 +17,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from openoutcry import data
-from openoutcry.cli.source import modules_here, open_dataset, picture_to_write
-from openoutcry.cli.watch import Progress, watched
+from openoutcry.cli.market_options import modules_here, open_dataset, picture_to_write
+from openoutcry.cli.progress_process import Progress, watched
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import OpenOutcryError
 

@@ -12,8 +12,8 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from openoutcry.cli.source import open_dataset
-from openoutcry.cli.table import plain
+from openoutcry.cli.market_options import open_dataset
+from openoutcry.cli.run_table import plain
 from openoutcry.errors import refusal
 from openoutcry.ledger import Ledger, Market, RunMetricsSummary, Standing, Which, default_folder
 from openoutcry.ledger.http_client import compare_client

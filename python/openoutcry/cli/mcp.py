@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from openoutcry.cli.source import open_dataset
+from openoutcry.cli.market_options import open_dataset
 from openoutcry.data.masking import LEVELS
 from openoutcry.errors import refusal
 from openoutcry.harness.process_privacy import closed_to_others

@@ -14,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress
 from rich.table import Table
 
 from openoutcry import data
-from openoutcry.cli.source import open_dataset
+from openoutcry.cli.market_options import open_dataset
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from openoutcry.audits.reidentification import ATTACKERS, LENGTHS, NEAR, Rate, rates
-from openoutcry.cli.source import open_dataset
+from openoutcry.cli.market_options import open_dataset
 from openoutcry.data.masking import LEVELS
 from openoutcry.errors import refusal
 

@@ -10,7 +10,7 @@ import typer
 
 from openoutcry.backtest.replay import Comparison, Knob, Parting, Replay, compare
 from openoutcry.backtest.replay import replay as replayed
-from openoutcry.cli.source import open_dataset, public_key_of
+from openoutcry.cli.market_options import open_dataset, public_key_of
 from openoutcry.records.run_record import RunRecord
 
 REPLAY_EXAMPLES = """

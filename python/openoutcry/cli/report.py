@@ -12,7 +12,7 @@ import typer
 
 from openoutcry.backtest.replay import replay
 from openoutcry.backtest.run import Run
-from openoutcry.cli.source import open_dataset, page_to_write, public_key_of
+from openoutcry.cli.market_options import open_dataset, page_to_write, public_key_of
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.records.run_record import RunRecord

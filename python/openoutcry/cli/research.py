@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 import typer
 from rich.console import Console
 
-from openoutcry.cli.research_lines import HINTS, LONGEST, Shown, candidate_line, list_line
-from openoutcry.cli.source import open_dataset, page_to_write
-from openoutcry.cli.table import plain
+from openoutcry.cli.market_options import open_dataset, page_to_write
+from openoutcry.cli.research_output import HINTS, LONGEST, Shown, candidate_line, list_line
+from openoutcry.cli.run_table import plain
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import CostModel
 

@@ -19,7 +19,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemaining
 
 from openoutcry import agents
 from openoutcry.backtest.run import Run, run_backtest
-from openoutcry.cli.agent import (
+from openoutcry.cli.agent_options import (
     AGENT,
     ALLOW_NET,
     ENV,
@@ -32,8 +32,8 @@ from openoutcry.cli.agent import (
     telling_faults,
     told_faults,
 )
-from openoutcry.cli.remembering import LEDGER, LEDGER_DIR, OUTPUT_DIR, Kept, remembering
-from openoutcry.cli.source import (
+from openoutcry.cli.ledger_writes import LEDGER, LEDGER_DIR, OUTPUT_DIR, Kept, remembering
+from openoutcry.cli.market_options import (
     is_streamed,
     load_agent,
     modules_here,
@@ -42,7 +42,7 @@ from openoutcry.cli.source import (
     record_to_write,
     writer_of,
 )
-from openoutcry.cli.table import metrics_table
+from openoutcry.cli.run_table import metrics_table
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.window import as_window
 from openoutcry.harness import Supervised

@@ -14,7 +14,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from openoutcry.cli.table import plain
+from openoutcry.cli.run_table import plain
 from openoutcry.errors import refusal, tell
 from openoutcry.harness.sandbox import Jail, Profile, Tier, described, this_host
 from openoutcry.openoutcry_py import OpenOutcryError

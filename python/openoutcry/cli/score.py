@@ -17,11 +17,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress
 from rich.table import Table
 
 from openoutcry import data as bundled
-from openoutcry.cli.entries import Entries, read_entries
-from openoutcry.cli.source import open_dataset, page_to_write, public_key_of
+from openoutcry.cli.board_entries import Entries, read_entries
+from openoutcry.cli.market_options import open_dataset, page_to_write, public_key_of
+from openoutcry.cli.returns_csv import digest_of, read_tracks
+from openoutcry.cli.run_table import plain
 from openoutcry.cli.suite import KEYS, open_evaluation
-from openoutcry.cli.table import plain
-from openoutcry.cli.tracks import digest_of, read_tracks
 from openoutcry.errors import refusal
 from openoutcry.records.run_record import RunRecord
 from openoutcry.scoring.scorer import score as judge

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 from rich.table import Table
 
-from openoutcry.cli.agent import (
+from openoutcry.cli.agent_options import (
     AGENT,
     ALLOW_NET,
     ENV,
@@ -29,8 +29,8 @@ from openoutcry.cli.agent import (
     telling_faults,
     told_faults,
 )
-from openoutcry.cli.source import load_agent, open_dataset, page_to_write, record_to_write
-from openoutcry.cli.table import plain
+from openoutcry.cli.market_options import load_agent, open_dataset, page_to_write, record_to_write
+from openoutcry.cli.run_table import plain
 from openoutcry.errors import refusal, tell
 from openoutcry.harness import Launcher
 from openoutcry.harness.process_privacy import closed_to_others

@@ -12,7 +12,7 @@ from typing import Any
 
 import typer
 
-from openoutcry.cli.hints import hinting
+from openoutcry.cli.name_suggestions import hinting
 from openoutcry.cli.sandbox import opened
 from openoutcry.errors import refusal
 from openoutcry.harness import AgentError, Bounds, Launcher, connect

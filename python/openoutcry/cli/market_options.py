@@ -13,7 +13,7 @@ from pathlib import Path
 
 from openoutcry import agents, data
 from openoutcry.agents.python_worker import is_of_another
-from openoutcry.cli.hints import hinting
+from openoutcry.cli.name_suggestions import hinting
 from openoutcry.data.bundled.universe import NAMES
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.snapshots import snapshot_files

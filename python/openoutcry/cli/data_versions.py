@@ -10,7 +10,7 @@ from pathlib import Path
 import typer
 
 from openoutcry import data
-from openoutcry.cli.source import SNAPSHOT, open_dataset, page_to_write
+from openoutcry.cli.market_options import SNAPSHOT, open_dataset, page_to_write
 from openoutcry.data.snapshots.snapshot_diff import differences
 from openoutcry.data.snapshots.snapshot_files import freeze as write
 from openoutcry.errors import refusal

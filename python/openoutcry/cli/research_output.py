@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from openoutcry.cli.table import plain
+from openoutcry.cli.run_table import plain
 
 if TYPE_CHECKING:
     from openoutcry.research.trial import Result
