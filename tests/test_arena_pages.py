@@ -92,7 +92,7 @@ def test_the_address_of_an_anchor_leads_to_its_row(ground: Floor) -> None:
 
 
 def test_the_submissions_of_a_day_are_paged(ground: Floor, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(logbook, "ROWS", 3)
+    monkeypatch.setattr(log_pages, "ROWS", 3)
     ground.publish()
     ground.register("one")
     made = [ground.submit("one", (market, 0.5)).json()["submission_id"] for market in ground.markets()]
@@ -140,7 +140,7 @@ def test_the_pages_say_the_limits_that_the_server_has(tmp_path: Path) -> None:
 
 def test_the_board_is_that_of_the_protocol_in_every_order(ground: Floor, monkeypatch: pytest.MonkeyPatch) -> None:
     """R-33, R-34: rows by rank; by other columns the best first; a page at a time."""
-    monkeypatch.setattr(agents, "PAGE", 4)
+    monkeypatch.setattr(agent_pages, "PAGE", 4)
     season(ground, "no", "no", "yes", "no", "no", "yes", "no", "no")
     for place in range(7):
         ground.register(f"idle-{place}")

@@ -20,7 +20,7 @@ from arena_floors import BASE, Floor, floor
 from openoutcry import OpenOutcryError
 from openoutcry.arena.demo_season import BASE_RATES
 from openoutcry.arena.log.export_audit import audit
-from openoutcry.arena.scoring import Parameters, paired_comparison, select
+from openoutcry.arena.scoring import Parameters, compare, select
 from openoutcry.arena.scoring.operator_rules import chosen, table_of
 from openoutcry.arena.season_export import export, facts_in, score_faults
 from openoutcry.arena.store.entry_writes import ClosingDay

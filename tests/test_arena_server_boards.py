@@ -74,7 +74,7 @@ def test_a_board_is_made_anew_when_it_changes_and_not_for_a_submission(
     """R-33: what is submitted is on no board before its cutoff, and then it is."""
     made = list[Any]()
     first = board_cache.select
-    monkeypatch.setattr(boards, "select", lambda facts: made.append(0) or first(facts))
+    monkeypatch.setattr(board_cache, "select", lambda facts: made.append(0) or first(facts))
     market = ground.client.get(f"{BASE}/markets").json()["markets"][0]
 
     def rows(n_made: int) -> list[dict[str, Any]]:
@@ -107,7 +107,7 @@ def test_what_is_not_on_the_disk_yet_is_on_the_next_board(ground: Floor, monkeyp
             asked.append([row["slug"] for row in ground.client.get(f"{BASE}/leaderboard").json()["rows"]])
         return first(*told)
 
-    monkeypatch.setattr(writer, "full_tiles", between)
+    monkeypatch.setattr(write_queue, "full_tiles", between)
     ground.register("two")
     assert asked == [["one"]]
     assert [row["slug"] for row in ground.client.get(f"{BASE}/leaderboard").json()["rows"]] == ["one", "two"]
@@ -124,7 +124,7 @@ def test_while_a_board_is_made_others_are_shown_the_one_before(ground: Floor, mo
             meanwhile.append(pool.submit(found.board).result(30))
         return first(*told)
 
-    monkeypatch.setattr(boards, "board", slowly)
+    monkeypatch.setattr(board_cache, "board", slowly)
     ground.register("two")
     assert [row.slug for row in found.board().rows] == ["one", "two"]
     assert meanwhile == [before]
@@ -180,7 +180,7 @@ def test_a_proof_is_of_the_checkpoint_that_it_comes_with(ground: Floor) -> None:
 
 def test_of_one_agent_what_is_forgotten_is_asked_for_anew(ground: Floor, monkeypatch: pytest.MonkeyPatch) -> None:
     """R-26: also where many decide at once and more agents are known than are remembered."""
-    monkeypatch.setattr(batch, "HELD", 0)
+    monkeypatch.setattr(write_batch, "HELD", 0)
     ground.register("two")
     markets = ground.markets()
     names = [("one", "two")[at % 2] for at in range(32)]

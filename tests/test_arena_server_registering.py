@@ -171,7 +171,7 @@ def test_whom_nobody_knows_is_counted_by_his_address(tmp_path: Path) -> None:
 
 def test_of_more_names_than_are_remembered_the_quietest_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     """R-06: a flood of addresses neither fills the memory nor lets those through who keep asking."""
-    monkeypatch.setattr(limits, "MOST_KNOWN", 100)
+    monkeypatch.setattr(rate_limit, "MOST_KNOWN", 100)
     window, through = SlidingWindow(3), 0
     for at in range(10_000):
         window.hit(at, at)

@@ -84,7 +84,7 @@ def test_no_answer_is_a_capture_too(handler: Callable[[httpx.Request], httpx.Res
 
 
 def test_an_answer_is_read_to_a_bound_after_it_is_decompressed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fetching, "MOST_BYTES", 10_000)
+    monkeypatch.setattr(http_fetch, "MOST_BYTES", 10_000)
     bomb = gzip.compress(bytes(1_000_000))
     found = fetcher(lambda _: httpx.Response(200, content=bomb, headers={"content-encoding": "gzip"})).get(
         "a", "b", URL

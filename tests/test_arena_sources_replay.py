@@ -190,7 +190,7 @@ def test_prices_are_of_the_edge_alone_and_a_market_that_closed_is_gone() -> None
 
 
 def test_r18_markets_beyond_the_limit_are_those_that_close_last(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(observing, "MOST_MARKETS", 2)
+    monkeypatch.setattr(observer, "MOST_MARKETS", 2)
     observed = Observer().observe(AS_OF, answers())
     found = [each.item.id.rpartition(":")[2] for each in observed.seen if each.item.kind == "market_state"]
     assert found == ["KXRAINNYC-26MAY09", "KXIRANSTRIKE-26-MAY"]

@@ -200,8 +200,8 @@ def test_records_that_do_not_go_on_are_counted_alike(tmp_path: Path) -> None:
 def test_a_log_with_an_id_twice_makes_the_index_that_was_caught_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int
 ) -> None:
-    monkeypatch.setattr(filling, "BLOCK", block)
-    monkeypatch.setattr(filling, "MOST_UNCOUNTED", 2 * block)
+    monkeypatch.setattr(ingest, "BLOCK", block)
+    monkeypatch.setattr(ingest, "MOST_UNCOUNTED", 2 * block)
     with ledger_at(tmp_path) as ledger:
         for number in range(12):
             options: dict[str, Any] = {"status": "failed"} if number % 3 == 0 else {"returns": returns()}

@@ -15,7 +15,7 @@ import pytest
 from pages import HOSTILE, PROVENANCE, SYMBOLS, Page, make_board, make_page, make_row, make_run, make_scores
 
 from openoutcry.report import render_board, render_run
-from openoutcry.report.charts.charts import charts, downsampling, palette
+from openoutcry.report.charts import charts, downsampling, palette
 from openoutcry.report.charts.raster import render_frame
 from openoutcry.report.charts.scales import HEIGHT, date_scale, value_scale
 from openoutcry.report.pages import verdict_text

@@ -82,7 +82,7 @@ def test_parameters_are_checked_before_a_worker_starts(params: dict[str, Any]) -
 def test_below_the_second_tier_code_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """A16: T2 or more, else a refusal with the reason, and never a fall back."""
     poor = type(HOST)(HOST.machine, 0, None, {Tier.T2: "the kernel has it not", Tier.T3: "no bwrap"}, ())
-    monkeypatch.setattr(jailed, "this_host", lambda: poor)
+    monkeypatch.setattr(sandboxed_worker, "this_host", lambda: poor)
     for least in (Tier.T1, Tier.T2):
         with pytest.raises(oo.OpenOutcryError, match="a jail of T2; received T1, for T2: the kernel has it not"):
             load_strategy_from_code(GOOD, least=least)

@@ -38,7 +38,7 @@ OVERFLOWS = [
 
 @pytest.fixture(autouse=True)
 def _no_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chat, "_FIRST_WAIT_S", 0.01)
+    monkeypatch.setattr(chat_harness, "_FIRST_WAIT_S", 0.01)
 
 
 def failing(fault: Reply, n_times: int, place: int = PLACE) -> Script:

@@ -135,7 +135,7 @@ def test_nothing_a_model_is_told_depends_on_a_later_bar(
             columns[name] = np.array(columns[name])
             columns[name][start + cut + 1 :] *= 3.0
     future = oo.Dataset.from_arrays(**columns, name=real.name)
-    monkeypatch.setattr(markets, "draw", lambda row, window: future)
+    monkeypatch.setattr(row_markets, "draw", lambda row, window: future)
     assert told() == before
     assert future.fingerprint != real.fingerprint
 

@@ -26,7 +26,7 @@ from openoutcry.cli import (
     sandbox,
     score,
     suite,
-    version,
+    version_info,
 )
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import OpenOutcryError
@@ -79,7 +79,7 @@ def _root(
     as_json: bool = typer.Option(False, "--json", help="Print them as JSON."),
 ) -> None:
     if version:
-        typer.echo(version.told(as_json))
+        typer.echo(version_info.told(as_json))
         raise typer.Exit
     if as_json:
         raise refusal("argument_invalid", "`--json` must follow a command or go with `--version`; received it alone")

@@ -121,10 +121,10 @@ def _checked(name: str, kind: str | None, market: _Market, settings: dict[str, A
 
     with modules_here():
         function = load(name)
-    layouts = (source_of(market_frames.frame(each)) for each in ("pipeline", "agent"))
+    layouts = (source_of(market.frame(each)) for each in ("pipeline", "agent"))
     guessed = checked_kind(kind) or guess(function, layouts)
     return check(
-        function, market_frames.frame(guessed), kind=guessed, name=name, fresh=partial(reloaded, name), **settings
+        function, market.frame(guessed), kind=guessed, name=name, fresh=partial(reloaded, name), **settings
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 from typing import Any, NamedTuple
 
 from openoutcry.arena.protocol import THEATERS, ArenaError
-from openoutcry.arena.scoring import Board, Facts, Forecasts, Row, leaderboard, select
+from openoutcry.arena.scoring import Board, Facts, Forecasts, Row, board, select
 from openoutcry.arena.server.market_routes import status_of
 from openoutcry.arena.server.server_settings import Settings
 from openoutcry.arena.store.arena_store import Arena

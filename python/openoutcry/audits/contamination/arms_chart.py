@@ -10,7 +10,7 @@ import numpy.typing as npt
 from openoutcry.audits.contamination.findings import Verdict
 from openoutcry.audits.contamination.findings_text import SHORT, basis_points
 from openoutcry.audits.contamination.paired_differences import Difference
-from openoutcry.report.charts.charts import downsampling
+from openoutcry.report.charts import downsampling
 from openoutcry.report.charts.scales import DateScale, Tick, ValueScale, value_scale
 from openoutcry.report.charts.svg import Canvas, EndLabel, line_path, place, standalone
 from openoutcry.report.pages.text_format import escape

@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from openoutcry import openoutcry_py as native
-from openoutcry.report.charts.charts import downsampling
+from openoutcry.report.charts import downsampling
 from openoutcry.report.charts.heatmap import monthly_heatmap, monthly_table
 from openoutcry.report.charts.null_fan import fan_ends, fan_paths
 from openoutcry.report.charts.scales import DateScale, ValueScale, date_scale, value_scale

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from openoutcry.report.charts.charts import downsampling
+from openoutcry.report.charts import downsampling
 from openoutcry.report.charts.scales import date_scale, value_scale
 from openoutcry.report.charts.svg import Canvas, EndLabel, line_path
 from openoutcry.report.pages.text_format import percent

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from openoutcry.report.charts.charts import downsampling
+from openoutcry.report.charts import downsampling
 from openoutcry.report.charts.svg import place
 from openoutcry.report.pages.run_view import Floats
 from openoutcry.report.pages.text_format import DASH, escape, number

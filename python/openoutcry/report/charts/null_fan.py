@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from openoutcry.report.charts.charts import downsampling
+from openoutcry.report.charts import downsampling
 from openoutcry.report.charts.scales import DateScale, ValueScale
 from openoutcry.report.charts.svg import EndLabel, area_path, line_path
 from openoutcry.report.pages.text_format import number

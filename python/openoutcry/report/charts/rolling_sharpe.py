@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from openoutcry.report.charts.charts import downsampling
+from openoutcry.report.charts import downsampling
 from openoutcry.report.charts.scales import DateScale, ValueScale, date_scale, value_scale
 from openoutcry.report.charts.sparklines import Z95
 from openoutcry.report.charts.svg import Canvas, EndLabel, area_path, line_path

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from openoutcry.report.charts.charts import downsampling
+from openoutcry.report.charts import downsampling
 from openoutcry.report.charts.scales import HEIGHT, ValueScale
 from openoutcry.report.charts.svg import line_path, place
 from openoutcry.report.pages.run_view import Floats

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from openoutcry import openoutcry_py as native
-from openoutcry.report.charts.charts import downsampling
+from openoutcry.report.charts import downsampling
 from openoutcry.report.charts.scales import ValueScale, date_scale, value_scale
 from openoutcry.report.charts.svg import OTHER, Canvas, EndLabel, area_path, series_class, step_path
 from openoutcry.report.pages.run_view import Floats

@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 
 from openoutcry import openoutcry_py as native
-from openoutcry.report.charts.charts import downsampling
+from openoutcry.report.charts import downsampling
 from openoutcry.report.charts.sparklines import Z95
 from openoutcry.report.pages.metric_labels import get
 from openoutcry.report.pages.run_view import BoardRow, RunView
