@@ -51,7 +51,7 @@ from train_es import evolve
 
 import openoutcry as oo
 from openoutcry.audits.realism import panel_of
-from openoutcry.report.charts.charts import standalone
+from openoutcry.report.charts import standalone
 from openoutcry.report.charts.svg import place
 from openoutcry.scenarios.scenario import Scenario
 from openoutcry.vector import OpenOutcryVectorEnv

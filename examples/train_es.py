@@ -20,7 +20,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 
 import openoutcry as oo
-from openoutcry.report.charts.charts import Line, equity_chart, standalone
+from openoutcry.report.charts import Line, equity_chart, standalone
 from openoutcry.vector import OpenOutcryVectorEnv
 
 TRAIN, TEST = ":2015-01-01", "2015-01-01:"

@@ -22,7 +22,7 @@ from stable_baselines3 import PPO
 from stable_baselines3.common.vec_env import VecNormalize
 
 import openoutcry as oo
-from openoutcry.report.charts.charts import Line, equity_chart, standalone
+from openoutcry.report.charts import Line, equity_chart, standalone
 from openoutcry.sb3 import OpenOutcryVecEnv
 from openoutcry.vector import OpenOutcryVectorEnv
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from openoutcry.report import render_board, render_run, render_scores
-from openoutcry.report.pages.run_view import BoardRow, BoardSection, BoardWindow, Provenance, RunView
-from openoutcry.report.pages.score_view import FieldTest, Floor, ScoreGate, ScoreRow, ScoreSide, ScoreView, ScoreWindow
+from openoutcry.report.views.run_view import BoardRow, BoardSection, BoardWindow, Provenance, RunView
+from openoutcry.report.views.score_view import FieldTest, Floor, ScoreGate, ScoreRow, ScoreSide, ScoreView, ScoreWindow
 
 SYMBOLS = ("USD", "JPY", "GBP", "CHF", "SEK", "NOK", "AUD", "CAD", "NZD")
 HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>"

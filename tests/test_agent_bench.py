@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from openoutcry.benchmarks.engine_speed import agent_speed as bench
+from openoutcry.benchmarks import agent_speed as bench
 from openoutcry.cli import bench as command
 from openoutcry.harness.sandbox import Tier, this_host
 

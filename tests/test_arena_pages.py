@@ -25,7 +25,7 @@ from openoutcry.arena.log.signed_notes import WITNESS, SignerKey
 from openoutcry.arena.pages import agent_pages, log_pages, svg_charts
 from openoutcry.arena.store.entry_writes import ClosingDay, Listing, Publishing, Suspending
 from openoutcry.arena.timestamps import CADENCE, DAY, HOUR, day_of
-from openoutcry.report.pages.text_format import number
+from openoutcry.report.text_format import number
 
 pytestmark = pytest.mark.once
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from openoutcry import OpenOutcryError
-from openoutcry.benchmarks.engine_speed import batch_speed as bench
+from openoutcry.benchmarks import batch_speed as bench
 from openoutcry.vector import OpenOutcryVectorEnv
 
 pytestmark = pytest.mark.once

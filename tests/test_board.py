@@ -14,8 +14,8 @@ from openoutcry import openoutcry_py as native
 from openoutcry.cli.demo import _write_report as write_boards
 from openoutcry.report import BoardRow
 from openoutcry.report.pages import verdict_text
-from openoutcry.report.pages.text_format import MINUS
 from openoutcry.report.run_report import view_of
+from openoutcry.report.text_format import MINUS
 from openoutcry.scoring.baseline_board import Board, run_board
 
 pytestmark = pytest.mark.once

@@ -249,6 +249,7 @@ def test_pytest_finds_the_plugin_of_the_installed_package_by_itself(tmp_path: Pa
 
 
 def test_the_plugin_loads_nothing_but_pytest(tmp_path: Path) -> None:
-    code = "import sys, pytest; import openoutcry.testing.pytest_plugin; print('pandas' in sys.modules, 'numpy' in sys.modules)"
+    code = "import sys, pytest; import openoutcry.testing.pytest_plugin;"
+    code += "print('pandas' in sys.modules, 'numpy' in sys.modules)"
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=True)
     assert printed.stdout.split()[0] == "False"

@@ -15,11 +15,11 @@ import pytest
 from pages import HOSTILE, PROVENANCE, SYMBOLS, Page, make_board, make_page, make_row, make_run, make_scores
 
 from openoutcry.report import render_board, render_run
-from openoutcry.report.charts import charts, downsampling, palette
+from openoutcry.report.charts import downsampling, equity_charts, palette
 from openoutcry.report.charts.raster import render_frame
 from openoutcry.report.charts.scales import HEIGHT, date_scale, value_scale
 from openoutcry.report.pages import verdict_text
-from openoutcry.report.pages.run_view import BoardRow, BoardSection, BoardWindow, Provenance
+from openoutcry.report.views.run_view import BoardRow, BoardSection, BoardWindow, Provenance
 
 pytestmark = pytest.mark.once
 
@@ -146,7 +146,7 @@ def decode(path: str) -> list[tuple[int, int]]:
 @pytest.mark.parametrize("n_bars", [2, 999, 1001, 7126])
 def test_the_highest_and_lowest_points_of_a_line_survive_downsampling(n_bars: int) -> None:
     run = make_run("momentum", n_bars, n_bars)
-    chart = charts.equity_chart([charts.Line(run.name, run.dates, run.nav)], points=1000)
+    chart = equity_charts.equity_chart([equity_charts.Line(run.name, run.dates, run.nav)], points=1000)
     (path,) = re.findall(r'class="oo-line[^>]* d="([^"]+)"', chart)
     drawn = decode(path)
     axis, dates = value_scale([run.nav], "auto", [1.0]), date_scale([downsampling.seconds(run.dates)])
@@ -192,7 +192,7 @@ def test_the_monthly_table_holds_the_compounded_returns_of_its_bars(first: int) 
     months = {f"{y}-{m:02d}": v for (y, m), v in downsampling.month_returns(dates, nav).items()}
     years = {str(y): v for y, v in downsampling.year_returns(dates, nav).items()}
     assert {**months, **years} == pytest.approx(expected, rel=1e-9, abs=1e-12)
-    rows = re.findall(r'<tr><th scope="row">(\d+)</th>(.*?)</tr>', charts.monthly_table(dates, nav, "months"))
+    rows = re.findall(r'<tr><th scope="row">(\d+)</th>(.*?)</tr>', equity_charts.monthly_table(dates, nav, "months"))
     shown: dict[str, str] = {}
     for year, cells in rows:
         for month, cell in enumerate(re.findall(r"<td[^>]*>(.*?)</td>", cells)):
@@ -203,14 +203,14 @@ def test_the_monthly_table_holds_the_compounded_returns_of_its_bars(first: int) 
 
 def test_a_picture_of_a_shorted_portfolio_stacks_longs_and_shorts_apart() -> None:
     weights = np.tile([0.6, -0.4, 0.0], (50, 1))
-    chart = charts.weights_chart(make_run("a", 50, 1).dates, ["LONG", "SHORT", "NEVER"], weights)
+    chart = equity_charts.weights_chart(make_run("a", 50, 1).dates, ["LONG", "SHORT", "NEVER"], weights)
     assert re.findall(r'data-name="(\w+)" d="', chart) == ["LONG", "SHORT"]
     assert "Gross exposure is 100.0% at most, on 1999-01-04." in chart
 
 
 def test_many_symbols_become_twelve_and_the_others() -> None:
     weights = np.random.default_rng(6).dirichlet(np.ones(41), 300)
-    chart = charts.weights_chart(make_run("a", 300, 1).dates, [f"S{i}" for i in range(41)], weights)
+    chart = equity_charts.weights_chart(make_run("a", 300, 1).dates, [f"S{i}" for i in range(41)], weights)
     names = re.findall(r'data-name="([^"]+)" d="', chart)
     assert (len(names), names[-1]) == (13, "29 others")
 
@@ -262,9 +262,13 @@ def test_the_same_run_gives_the_same_page() -> None:
 
 def test_a_standalone_picture_is_a_document_of_its_own() -> None:
     run = make_run("a & b", 300, 1)
-    line = charts.Line(run.name, run.dates, run.nav)
-    parts = [charts.equity_chart([line]), charts.drawdown_chart([line]), charts.monthly_heatmap(run.dates, run.nav)]
-    text = charts.standalone(*parts, title=run.name)
+    line = equity_charts.Line(run.name, run.dates, run.nav)
+    parts = [
+        equity_charts.equity_chart([line]),
+        equity_charts.drawdown_chart([line]),
+        equity_charts.monthly_heatmap(run.dates, run.nav),
+    ]
+    text = equity_charts.standalone(*parts, title=run.name)
     assert text.startswith('<svg xmlns="http://www.w3.org/2000/svg"')
     assert ("prefers-color-scheme:dark" in text, text.count("http")) == (True, 1)
     Page(text)

@@ -20,10 +20,10 @@ from support import count
 
 import openoutcry as oo
 from openoutcry.report import Provenance, render_run
-from openoutcry.report.pages.run_view import RunView
-from openoutcry.report.pages.score_view import FieldTest, ScoreGate, ScoreSide, ScoreWindow
-from openoutcry.report.pages.trace_view import Event, Fill, Order, Step, Trace
 from openoutcry.report.run_report import benchmark_of, full_view_of, view_of
+from openoutcry.report.views.run_view import RunView
+from openoutcry.report.views.score_view import FieldTest, ScoreGate, ScoreSide, ScoreWindow
+from openoutcry.report.views.trace_view import Event, Fill, Order, Step, Trace
 
 pytestmark = pytest.mark.once
 

@@ -16,7 +16,7 @@ from pages import HOSTILE, PROVENANCE, Page, make_board, make_page, make_run
 
 import openoutcry as oo
 from openoutcry.report import Provenance, render_run
-from openoutcry.report.charts.charts import Line, equity_chart
+from openoutcry.report.charts import Line, equity_chart
 from openoutcry.report.charts.downsampling import seconds
 from openoutcry.report.charts.exposure_chart import exposure_chart
 from openoutcry.report.charts.null_fan import fan_sentence
@@ -24,10 +24,10 @@ from openoutcry.report.charts.rolling_sharpe import rolling_chart, rolling_sente
 from openoutcry.report.charts.scales import HEIGHT, date_scale, value_scale
 from openoutcry.report.charts.waterfall import waterfall_bars, waterfall_table
 from openoutcry.report.pages.calibration_section import calibration_chart, calibration_section
-from openoutcry.report.pages.run_view import RunView
 from openoutcry.report.pages.skill_section import SKILL, skill_section
-from openoutcry.report.pages.statistics_view import Bin, Calibration, Rolling, Skill
 from openoutcry.report.run_report import benchmark_of, full_view_of, view_of
+from openoutcry.report.views.run_view import RunView
+from openoutcry.report.views.statistics_view import Bin, Calibration, Rolling, Skill
 from openoutcry.scoring.null_agents import LEVELS
 
 pytestmark = pytest.mark.once

@@ -19,9 +19,9 @@ import openoutcry as oo
 from openoutcry.report import render_run
 from openoutcry.report.pages import packed_trace
 from openoutcry.report.pages.inspector import LISTED, listed_bars
-from openoutcry.report.pages.run_view import RunView
-from openoutcry.report.pages.trace_view import Event, Fill, Order, Step, Trace
 from openoutcry.report.run_trace import trace_of
+from openoutcry.report.views.run_view import RunView
+from openoutcry.report.views.trace_view import Event, Fill, Order, Step, Trace
 
 pytestmark = pytest.mark.once
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from openoutcry.audits.leakcheck import check
-from openoutcry.benchmarks.engine_speed import scenario_speed as bench
+from openoutcry.benchmarks import scenario_speed as bench
 from openoutcry.cli import bench as command
 from openoutcry.scenarios.scenario import NAMES
 

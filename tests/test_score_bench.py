@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from openoutcry.benchmarks.engine_speed import scoring_speed as bench
+from openoutcry.benchmarks import scoring_speed as bench
 from openoutcry.cli import bench as command
 
 pytestmark = pytest.mark.once

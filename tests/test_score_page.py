@@ -19,9 +19,9 @@ from openoutcry.report import render_scores
 from openoutcry.report.pages.metric_labels import METRICS
 from openoutcry.report.pages.score_labels import BESIDE, FIELD, GATES, SIDE, VERDICTS
 from openoutcry.report.pages.score_page import headline_of
-from openoutcry.report.pages.score_view import Floor, ScoreGate, ScoreWindow
-from openoutcry.report.pages.text_format import DASH, escape, number
 from openoutcry.report.score_report import provenance_of, view_of, write_score_report
+from openoutcry.report.text_format import DASH, escape, number
+from openoutcry.report.views.score_view import Floor, ScoreGate, ScoreWindow
 from openoutcry.scoring.suite import Suite
 from openoutcry.scoring.suite_evaluation import IMPLIED, Evaluation
 from openoutcry.scoring.verdict import Board

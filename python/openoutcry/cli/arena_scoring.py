@@ -62,7 +62,7 @@ def compare(
 ) -> None:
     """Say whether one agent beats another on the markets of both."""
     from openoutcry.arena.log.export_audit import audit
-    from openoutcry.arena.scoring import paired_comparison as compared
+    from openoutcry.arena.scoring import compare as compared
     from openoutcry.arena.scoring import select
     from openoutcry.arena.season_export import facts_in, score_faults
 

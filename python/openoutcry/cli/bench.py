@@ -73,13 +73,13 @@ def bench(
 
 
 def _measure() -> list[Any]:
-    from openoutcry.benchmarks.engine_speed import engine_speed
+    from openoutcry.benchmarks import engine_speed
 
     return engine_speed.measure()
 
 
 def _measure_batch() -> list[Any]:
-    from openoutcry.benchmarks.engine_speed import batch_speed
+    from openoutcry.benchmarks import batch_speed
 
     with Progress(console=Console(stderr=True), transient=True) as progress:
         sizes = len(batch_speed.SIZES) * (len(batch_speed.FEATURES) * len(batch_speed.WAYS) + 1)
@@ -88,7 +88,7 @@ def _measure_batch() -> list[Any]:
 
 
 def _measure_scenarios() -> list[Any]:
-    from openoutcry.benchmarks.engine_speed import scenario_speed
+    from openoutcry.benchmarks import scenario_speed
     from openoutcry.scenarios.scenario import NAMES
 
     with Progress(console=Console(stderr=True), transient=True) as progress:
@@ -97,13 +97,13 @@ def _measure_scenarios() -> list[Any]:
 
 
 def _measure_score() -> list[Any]:
-    from openoutcry.benchmarks.engine_speed import scoring_speed
+    from openoutcry.benchmarks import scoring_speed
 
     return scoring_speed.measure()
 
 
 def _measure_agents() -> list[Any]:
-    from openoutcry.benchmarks.engine_speed import agent_speed
+    from openoutcry.benchmarks import agent_speed
 
     return agent_speed.measure()
 

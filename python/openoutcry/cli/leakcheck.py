@@ -123,9 +123,7 @@ def _checked(name: str, kind: str | None, market: _Market, settings: dict[str, A
         function = load(name)
     layouts = (source_of(market.frame(each)) for each in ("pipeline", "agent"))
     guessed = checked_kind(kind) or guess(function, layouts)
-    return check(
-        function, market.frame(guessed), kind=guessed, name=name, fresh=partial(reloaded, name), **settings
-    )
+    return check(function, market.frame(guessed), kind=guessed, name=name, fresh=partial(reloaded, name), **settings)
 
 
 def _show(report: Report, picture: Path | None) -> None:

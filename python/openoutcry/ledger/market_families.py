@@ -2,7 +2,8 @@
 
 A market that was renamed, cut or extended has another fingerprint, and the tries on it are tries on the same prices.
 Anchors show that: hashes of the returns of a few dates, chosen by the date alone, that any market which holds those
-prices has, too. Marks show it where dates were moved, bars left out or quotes inverted (`openoutcry.ledger.market_fingerprints`).
+prices has, too. Marks show it where dates were moved, bars left out or quotes inverted
+(`openoutcry.ledger.market_fingerprints`).
 """
 
 from __future__ import annotations

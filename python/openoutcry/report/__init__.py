@@ -14,10 +14,10 @@ from openoutcry.report.pages.html_document import document
 from openoutcry.report.pages.page_parts import DATA, Detail, heading, notices_list, provenance_list
 from openoutcry.report.pages.proof_panel import Proof, ProofMarket, engine_digest, has_engine, proof_panel, with_digest
 from openoutcry.report.pages.run_page import headline, key_figures, run_sections, without_itself
-from openoutcry.report.pages.run_view import BoardRow, BoardSection, BoardWindow, Provenance, RunView
 from openoutcry.report.pages.score_page import render_scores
-from openoutcry.report.pages.score_view import ScoreView
-from openoutcry.report.pages.text_format import escape, plural
+from openoutcry.report.text_format import escape, plural
+from openoutcry.report.views.run_view import BoardRow, BoardSection, BoardWindow, Provenance, RunView
+from openoutcry.report.views.score_view import ScoreView
 
 __all__ = [
     "BoardRow",

@@ -15,7 +15,8 @@ from openoutcry.agents import buy_and_hold
 from openoutcry.backtest.run import Run, run_backtest
 from openoutcry.data.snapshots import snapshot_files
 from openoutcry.report import Provenance, RunView, render_run
-from openoutcry.report.charts.charts import Line, drawdown_chart, equity_chart, standalone
+from openoutcry.report.charts.equity_charts import Line, drawdown_chart, equity_chart
+from openoutcry.report.charts.svg import standalone
 from openoutcry.report.run_statistics import calibration_of, rolling_of, skill_of
 from openoutcry.report.run_trace import trace_of
 from openoutcry.scoring.null_agents import fan_label, fan_of

@@ -12,8 +12,8 @@ import numpy as np
 
 from openoutcry import openoutcry_py as native
 from openoutcry.backtest.run import Run
-from openoutcry.report.pages.statistics_view import Bin, Calibration, Rolling, Skill
-from openoutcry.report.pages.trace_view import Trace
+from openoutcry.report.views.statistics_view import Bin, Calibration, Rolling, Skill
+from openoutcry.report.views.trace_view import Trace
 from openoutcry.scoring import skill
 from openoutcry.scoring.power import power
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from openoutcry.backtest.run import Run
 from openoutcry.errors import refusal
-from openoutcry.report.pages.trace_view import Event, Fill, Order, Step, Trace
+from openoutcry.report.views.trace_view import Event, Fill, Order, Step, Trace
 
 __all__ = ["trace_of"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from openoutcry.report.charts.charts import Line
+from openoutcry.report.charts.equity_charts import Line
 from openoutcry.report.pages.research_page import render_research
-from openoutcry.report.pages.research_view import GateMark, ListedRow, ResearchView, RoundRow
-from openoutcry.report.pages.run_view import Provenance
+from openoutcry.report.views.research_view import GateMark, ListedRow, ResearchView, RoundRow
+from openoutcry.report.views.run_view import Provenance
 from openoutcry.research.proposal_requests import TrialCard
 from openoutcry.research.trial import Listed, Result, Trial
 from openoutcry.research.walkforward_validation import Ground

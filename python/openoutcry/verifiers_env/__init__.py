@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from openoutcry.verifiers_env.verifiers_environment import VerifiersEnv, load_environment
 
 _HOMES = {
-    "ArenaTaskset": "questions",
-    "VerifiersEnv": "environment",
-    "VerifiersHarness": "chat",
-    "VerifiersTaskset": "tasks",
-    "load_environment": "environment",
+    "ArenaTaskset": "arena_tasks",
+    "VerifiersEnv": "verifiers_environment",
+    "VerifiersHarness": "chat_harness",
+    "VerifiersTaskset": "trading_tasks",
+    "load_environment": "verifiers_environment",
 }
 
 # The extra installs nothing on an older Python.

@@ -12,7 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from openoutcry.arena.pages.static_assets import Assets
 from openoutcry.arena.timestamps import text_of
-from openoutcry.report.pages.text_format import clean, number, percent
+from openoutcry.report.text_format import clean, number, percent
 
 _MONTHS = (
     *("January", "February", "March", "April", "May", "June"),

@@ -11,9 +11,9 @@ from openoutcry.arena.timestamps import SECOND
 from openoutcry.report.charts.scales import ValueScale, date_scale
 from openoutcry.report.charts.svg import Canvas, EndLabel, line_path, place
 from openoutcry.report.pages.calibration_section import calibration_chart
-from openoutcry.report.pages.statistics_view import Bin
-from openoutcry.report.pages.statistics_view import Calibration as Stated
-from openoutcry.report.pages.text_format import number, percent
+from openoutcry.report.text_format import number, percent
+from openoutcry.report.views.statistics_view import Bin
+from openoutcry.report.views.statistics_view import Calibration as Stated
 
 Span = tuple[float | None, float | None, float | None]
 """An estimate and the ends of its interval."""

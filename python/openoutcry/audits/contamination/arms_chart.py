@@ -13,7 +13,7 @@ from openoutcry.audits.contamination.paired_differences import Difference
 from openoutcry.report.charts import downsampling
 from openoutcry.report.charts.scales import DateScale, Tick, ValueScale, value_scale
 from openoutcry.report.charts.svg import Canvas, EndLabel, line_path, place, standalone
-from openoutcry.report.pages.text_format import escape
+from openoutcry.report.text_format import escape
 
 Floats = npt.NDArray[np.float64]
 

@@ -10,9 +10,8 @@ import numpy.typing as npt
 from openoutcry.audits.leakcheck.leak_report import Leak, Report
 from openoutcry.audits.leakcheck.leak_search import Glimpse
 from openoutcry.report.charts import downsampling
-from openoutcry.report.charts.charts import standalone
 from openoutcry.report.charts.scales import DateScale, Tick, ValueScale, date_scale, value_scale
-from openoutcry.report.charts.svg import Canvas, EndLabel, line_path, note, place
+from openoutcry.report.charts.svg import Canvas, EndLabel, line_path, note, place, standalone
 
 Floats = npt.NDArray[np.float64]
 

@@ -1,11 +1,11 @@
 """The launcher: locks itself in, step by step, then becomes the agent.
 
 It is run as `python -s -S -B launcher.py PLAN...` with a minimal environment, before anything but the standard library
-is imported, and by the one thread of a new process. The plan, `Launch.plan` in `marshal` and hexadecimal, is what
-`openoutcry.harness.sandbox` has made: what is locked, which paths may be read, and the filter of system calls; the launcher only
-carries it out, and ends with exit code 125 where the kernel refuses a step. A Python agent stays in this process:
-libraries are imported inside Landlock, and the filter closes over all threads that they have started before the first
-line of the agent is read. A foreign command replaces it.
+is imported, and by the one thread of a new process. The plan, `Launch.plan` in `marshal` and hexadecimal, is made by
+`openoutcry.harness.sandbox`: which protections to set, which paths are readable, and the system call filter. The
+launcher only carries it out, and ends with exit code 125 where the kernel refuses a step. A Python agent stays in this
+process: libraries are imported inside Landlock, and the filter closes over all threads that they have started before
+the first line of the agent is read. A foreign command replaces it.
 """
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from openoutcry.report.pages.run_view import Floats
+from openoutcry.report.views.run_view import Floats
 
 __all__ = ["Times", "bucket_means", "decimate", "largest", "month_returns", "seconds", "year_returns"]
 

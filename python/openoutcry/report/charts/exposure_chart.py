@@ -9,8 +9,8 @@ import numpy as np
 from openoutcry.report.charts import downsampling
 from openoutcry.report.charts.scales import date_scale, value_scale
 from openoutcry.report.charts.svg import Canvas, EndLabel, line_path
-from openoutcry.report.pages.text_format import percent
-from openoutcry.report.pages.view_checks import Floats
+from openoutcry.report.text_format import percent
+from openoutcry.report.views.view_checks import Floats
 
 __all__ = ["EXPOSURE_LEGEND", "exposure_chart"]
 

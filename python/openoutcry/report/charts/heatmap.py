@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from openoutcry.report.charts import downsampling
 from openoutcry.report.charts.svg import place
-from openoutcry.report.pages.run_view import Floats
-from openoutcry.report.pages.text_format import DASH, escape, number
+from openoutcry.report.text_format import DASH, escape, number
+from openoutcry.report.views.run_view import Floats
 
 __all__ = ["MONTHS", "monthly_heatmap", "monthly_table", "shade"]
 

@@ -9,8 +9,8 @@ import numpy as np
 from openoutcry.report.charts import downsampling
 from openoutcry.report.charts.scales import DateScale, ValueScale
 from openoutcry.report.charts.svg import EndLabel, area_path, line_path
-from openoutcry.report.pages.text_format import number
-from openoutcry.report.pages.view_checks import Floats
+from openoutcry.report.text_format import number
+from openoutcry.report.views.view_checks import Floats
 
 __all__ = ["fan_ends", "fan_paths", "fan_sentence"]
 

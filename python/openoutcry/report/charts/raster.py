@@ -12,7 +12,7 @@ from openoutcry import openoutcry_py as native
 from openoutcry.report.charts.bitmap_font import ADVANCE, text_mask
 from openoutcry.report.charts.palette import COLOURS, rgb
 from openoutcry.report.charts.scales import ValueScale, value_scale
-from openoutcry.report.pages.run_view import Floats
+from openoutcry.report.views.run_view import Floats
 
 __all__ = ["HEIGHT", "WIDTH", "Canvas", "Image", "render_frame"]
 

@@ -11,9 +11,9 @@ from openoutcry.report.charts import downsampling
 from openoutcry.report.charts.scales import DateScale, ValueScale, date_scale, value_scale
 from openoutcry.report.charts.sparklines import Z95
 from openoutcry.report.charts.svg import Canvas, EndLabel, area_path, line_path
-from openoutcry.report.pages.statistics_view import Rolling
-from openoutcry.report.pages.text_format import number, percent
-from openoutcry.report.pages.view_checks import Floats
+from openoutcry.report.text_format import number, percent
+from openoutcry.report.views.statistics_view import Rolling
+from openoutcry.report.views.view_checks import Floats
 
 __all__ = ["rolling_chart", "rolling_sentence"]
 

@@ -10,8 +10,8 @@ from datetime import datetime, timezone
 import numpy as np
 
 from openoutcry.report.charts.downsampling import Times
-from openoutcry.report.pages.run_view import Floats
-from openoutcry.report.pages.text_format import number, percent
+from openoutcry.report.text_format import number, percent
+from openoutcry.report.views.run_view import Floats
 
 __all__ = ["HEIGHT", "DateScale", "Tick", "ValueScale", "date_scale", "value_scale"]
 

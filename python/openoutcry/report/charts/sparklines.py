@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from openoutcry.report.charts import downsampling
 from openoutcry.report.charts.scales import HEIGHT, ValueScale
 from openoutcry.report.charts.svg import line_path, place
-from openoutcry.report.pages.run_view import Floats
-from openoutcry.report.pages.text_format import DASH, PLUS_MINUS, number
+from openoutcry.report.text_format import DASH, PLUS_MINUS, number
+from openoutcry.report.views.run_view import Floats
 
 __all__ = ["PLAIN", "Z95", "Ground", "interval_axis", "interval_mark", "interval_range", "sparkline"]
 

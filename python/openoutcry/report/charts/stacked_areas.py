@@ -11,8 +11,8 @@ from openoutcry import openoutcry_py as native
 from openoutcry.report.charts import downsampling
 from openoutcry.report.charts.scales import ValueScale, date_scale, value_scale
 from openoutcry.report.charts.svg import OTHER, Canvas, EndLabel, area_path, series_class, step_path
-from openoutcry.report.pages.run_view import Floats
-from openoutcry.report.pages.text_format import percent
+from openoutcry.report.text_format import percent
+from openoutcry.report.views.run_view import Floats
 
 __all__ = ["COST_KINDS", "cost_chart", "cost_legend", "cost_order", "weights_chart", "weights_legend"]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from openoutcry.report.charts.palette import SERIES, css_variables
 from openoutcry.report.charts.scales import HEIGHT, DateScale, ValueScale
-from openoutcry.report.pages.text_format import attribute, escape, shorten
+from openoutcry.report.text_format import attribute, escape, shorten
 
 __all__ = [
     "OTHER",

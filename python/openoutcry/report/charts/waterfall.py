@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from openoutcry.report.charts.stacked_areas import cost_order
 from openoutcry.report.charts.svg import place
-from openoutcry.report.pages.text_format import escape, percent
-from openoutcry.report.pages.view_checks import Floats
+from openoutcry.report.text_format import escape, percent
+from openoutcry.report.views.view_checks import Floats
 
 __all__ = ["Bar", "waterfall_bars", "waterfall_table"]
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from openoutcry.report.charts.charts import Line, equity_chart, spans_decades
+from openoutcry.report.charts.equity_charts import Line, equity_chart, spans_decades
 from openoutcry.report.charts.sparklines import interval_axis, interval_mark, interval_range, sparkline
 from openoutcry.report.pages import verdict_text
 from openoutcry.report.pages.event_counts import board_events
 from openoutcry.report.pages.metric_labels import METRICS, Footnotes, show, show_sharpe
 from openoutcry.report.pages.page_parts import DATA, Detail, figure, heading, legend, notices_list, scroll, switch
 from openoutcry.report.pages.run_page import headline, key_figures, run_sections, without_itself
-from openoutcry.report.pages.run_view import BoardRow, BoardSection, RunView
-from openoutcry.report.pages.text_format import DASH, attribute, escape, number, percent
+from openoutcry.report.text_format import DASH, attribute, escape, number, percent
+from openoutcry.report.views.run_view import BoardRow, BoardSection, RunView
 
 __all__ = ["board_section", "slots_of"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from openoutcry.report.charts.svg import place
 from openoutcry.report.pages.page_parts import figure, scroll
-from openoutcry.report.pages.statistics_view import Bin, Calibration
-from openoutcry.report.pages.text_format import DASH, number, percent, plural
+from openoutcry.report.text_format import DASH, number, percent, plural
+from openoutcry.report.views.statistics_view import Bin, Calibration
 
 __all__ = ["calibration_chart", "calibration_section", "calibration_sentence"]
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from openoutcry.report.pages.page_parts import scroll
-from openoutcry.report.pages.run_view import RunView
-from openoutcry.report.pages.text_format import DASH, attribute, escape
+from openoutcry.report.text_format import DASH, attribute, escape
+from openoutcry.report.views.run_view import RunView
 
 __all__ = ["EVENTS", "Counted", "board_events", "run_events"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 
 from openoutcry.report.pages.page_parts import scroll
-from openoutcry.report.pages.run_view import RunView
-from openoutcry.report.pages.text_format import escape
+from openoutcry.report.text_format import escape
+from openoutcry.report.views.run_view import RunView
 
 __all__ = ["FAULTS", "run_faults"]
 

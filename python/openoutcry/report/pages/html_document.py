@@ -8,7 +8,7 @@ from pathlib import Path
 
 from openoutcry.report.charts.svg import stylesheet
 from openoutcry.report.pages.proof_panel import engine_script, proof_script
-from openoutcry.report.pages.text_format import escape
+from openoutcry.report.text_format import escape
 
 __all__ = ["document", "style"]
 

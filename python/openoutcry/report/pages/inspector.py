@@ -9,9 +9,9 @@ import math
 from collections.abc import Sequence
 
 from openoutcry.report.pages.packed_trace import Packed, pack
-from openoutcry.report.pages.run_view import RunView
-from openoutcry.report.pages.text_format import DASH, escape, number, percent, plural, shorten
-from openoutcry.report.pages.trace_view import Event, Step, Trace
+from openoutcry.report.text_format import DASH, escape, number, percent, plural, shorten
+from openoutcry.report.views.run_view import RunView
+from openoutcry.report.views.trace_view import Event, Step, Trace
 
 __all__ = ["LISTED", "inspector_section", "listed_bars"]
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from openoutcry.report.pages.text_format import DASH, PLUS_MINUS, TIMES, attribute, escape, number, percent
+from openoutcry.report.text_format import DASH, PLUS_MINUS, TIMES, attribute, escape, number, percent
 
 __all__ = ["METRICS", "Footnotes", "Metric", "get", "show", "show_sharpe", "write"]
 

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from openoutcry.report.pages.run_view import RunView
-from openoutcry.report.pages.text_format import clean, shorten
-from openoutcry.report.pages.trace_view import Step
-from openoutcry.report.pages.view_checks import Floats
+from openoutcry.report.text_format import clean, shorten
+from openoutcry.report.views.run_view import RunView
+from openoutcry.report.views.trace_view import Step
+from openoutcry.report.views.view_checks import Floats
 
 __all__ = ["CELLS", "TEXT_CHARACTERS", "Packed", "pack"]
 

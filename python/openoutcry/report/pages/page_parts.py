@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from openoutcry.report.charts.sparklines import interval_axis, interval_mark, interval_range
 from openoutcry.report.pages.metric_labels import show_sharpe
-from openoutcry.report.pages.run_view import BoardRow, Provenance, RunView
-from openoutcry.report.pages.text_format import escape
 from openoutcry.report.pages.verdict_text import estimate
+from openoutcry.report.text_format import escape
+from openoutcry.report.views.run_view import BoardRow, Provenance, RunView
 
 __all__ = [
     "DATA",

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from html.parser import HTMLParser
 from pathlib import Path
 
-from openoutcry.report.pages.text_format import escape
+from openoutcry.report.text_format import escape
 
 __all__ = [
     "ENGINE",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from openoutcry.report.charts.charts import drawdown_chart, equity_chart
+from openoutcry.report.charts.equity_charts import drawdown_chart, equity_chart
 from openoutcry.report.pages.html_document import document
 from openoutcry.report.pages.page_parts import DATA, figure, heading, legend, notices_list, provenance_list, scroll
-from openoutcry.report.pages.research_view import GateMark, ListedRow, ResearchView, RoundRow
-from openoutcry.report.pages.text_format import DASH, attribute, escape, number, percent, plural
+from openoutcry.report.text_format import DASH, attribute, escape, number, percent, plural
+from openoutcry.report.views.research_view import GateMark, ListedRow, ResearchView, RoundRow
 
 __all__ = ["headline_of", "render_research"]
 

@@ -4,19 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from openoutcry.report.charts.charts import (
-    Line,
-    delay_chart,
-    drawdown_chart,
-    equity_chart,
-    spans_decades,
-    weights_chart,
-)
+from openoutcry.report.charts.equity_charts import Line, delay_chart, drawdown_chart, equity_chart, spans_decades
 from openoutcry.report.charts.exposure_chart import EXPOSURE_LEGEND, exposure_chart
 from openoutcry.report.charts.heatmap import monthly_table
 from openoutcry.report.charts.null_fan import fan_sentence
 from openoutcry.report.charts.rolling_sharpe import rolling_chart, rolling_sentence
-from openoutcry.report.charts.stacked_areas import cost_chart, cost_legend, cost_order, weights_legend
+from openoutcry.report.charts.stacked_areas import cost_chart, cost_legend, cost_order, weights_chart, weights_legend
 from openoutcry.report.charts.waterfall import waterfall_bars, waterfall_table
 from openoutcry.report.pages import verdict_text
 from openoutcry.report.pages.calibration_section import calibration_section
@@ -25,10 +18,10 @@ from openoutcry.report.pages.fault_counts import run_faults
 from openoutcry.report.pages.inspector import inspector_section
 from openoutcry.report.pages.metric_labels import METRICS, Footnotes, show, show_sharpe
 from openoutcry.report.pages.page_parts import Detail, figure, heading, intervals, legend, scroll, switch
-from openoutcry.report.pages.run_view import RunView
 from openoutcry.report.pages.skill_section import skill_section
-from openoutcry.report.pages.statistics_view import Rolling
-from openoutcry.report.pages.text_format import DASH, escape, percent, plural
+from openoutcry.report.text_format import DASH, escape, percent, plural
+from openoutcry.report.views.run_view import RunView
+from openoutcry.report.views.statistics_view import Rolling
 
 __all__ = ["headline", "key_figures", "run_sections", "without_itself"]
 

@@ -8,8 +8,8 @@ from openoutcry.report.charts.heatmap import shade
 from openoutcry.report.pages.metric_labels import METRICS, Footnotes, Metric, get, show, write
 from openoutcry.report.pages.page_parts import heading, scroll
 from openoutcry.report.pages.score_labels import BESIDE, GATES, INPUTS, SIDE, VERDICTS, GateWords
-from openoutcry.report.pages.score_view import ScoreGate, ScoreRow, ScoreWindow
-from openoutcry.report.pages.text_format import DASH, attribute, escape, number, percent, plural
+from openoutcry.report.text_format import DASH, attribute, escape, number, percent, plural
+from openoutcry.report.views.score_view import ScoreGate, ScoreRow, ScoreWindow
 
 __all__ = ["EXTREME_Z", "agent_fold", "least_z", "shaded_z", "verdict_line", "window_heads"]
 

@@ -8,8 +8,8 @@ from statistics import median
 from openoutcry.report.charts.sparklines import Ground, interval_axis, interval_mark, interval_range
 from openoutcry.report.pages.metric_labels import get, show, show_sharpe
 from openoutcry.report.pages.score_labels import SIDE
-from openoutcry.report.pages.score_view import Floor, ScoreRow, ScoreSide
-from openoutcry.report.pages.text_format import DASH, escape, number, percent, plural
+from openoutcry.report.text_format import DASH, escape, number, percent, plural
+from openoutcry.report.views.score_view import Floor, ScoreRow, ScoreSide
 
 __all__ = ["BAR_OF_Z", "FARTHEST_Z", "floor_figure", "z_figure"]
 

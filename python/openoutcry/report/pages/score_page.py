@@ -9,12 +9,12 @@ from openoutcry.report.pages.event_counts import board_events
 from openoutcry.report.pages.html_document import document
 from openoutcry.report.pages.metric_labels import Footnotes, Metric, show, show_sharpe
 from openoutcry.report.pages.page_parts import heading, notices_list, provenance_list, scroll
-from openoutcry.report.pages.run_view import Provenance
 from openoutcry.report.pages.score_agent_section import agent_fold, least_z, shaded_z, verdict_line, window_heads
 from openoutcry.report.pages.score_labels import BESIDE, FIELD, SIDE, VERDICTS
 from openoutcry.report.pages.score_luck_section import floor_figure, z_figure
-from openoutcry.report.pages.score_view import ScoreRow, ScoreSide, ScoreView, ScoreWindow
-from openoutcry.report.pages.text_format import DASH, attribute, escape, percent, plural
+from openoutcry.report.text_format import DASH, attribute, escape, percent, plural
+from openoutcry.report.views.run_view import Provenance
+from openoutcry.report.views.score_view import ScoreRow, ScoreSide, ScoreView, ScoreWindow
 
 __all__ = ["headline_of", "render_scores"]
 

@@ -7,9 +7,9 @@ import math
 from openoutcry.report.charts.svg import place
 from openoutcry.report.pages.metric_labels import Footnotes, Metric, get, show, write
 from openoutcry.report.pages.page_parts import scroll
-from openoutcry.report.pages.statistics_view import Skill
-from openoutcry.report.pages.text_format import escape, number, plural
 from openoutcry.report.pages.verdict_text import BAR_OF_SKILL
+from openoutcry.report.text_format import escape, number, plural
+from openoutcry.report.views.statistics_view import Skill
 
 __all__ = ["SKILL", "skill_section"]
 

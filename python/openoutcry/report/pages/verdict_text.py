@@ -13,8 +13,8 @@ from openoutcry import openoutcry_py as native
 from openoutcry.report.charts import downsampling
 from openoutcry.report.charts.sparklines import Z95
 from openoutcry.report.pages.metric_labels import get
-from openoutcry.report.pages.run_view import BoardRow, RunView
-from openoutcry.report.pages.text_format import PLUS_MINUS, number, percent, shorten
+from openoutcry.report.text_format import PLUS_MINUS, number, percent, shorten
+from openoutcry.report.views.run_view import BoardRow, RunView
 
 __all__ = [
     "BAR_OF_SKILL",

@@ -22,7 +22,8 @@ def rules_of(ask: Ask) -> str:
     if ask.allow_code:
         rules.append(
             "Or `source` is one Python module with one class of `Strategy`: with a docstring, `PARAM_RANGES`, and no "
-            "imports but `math`, `numpy` and `openoutcry.backtest.strategies`. It is run bar by bar and never sees a later one."
+            "imports but `math`, `numpy` and `openoutcry.backtest.strategies`. It is run bar by bar and never sees a "
+            "later one."
         )
     return "## Rules\n\n" + "\n".join(f"- {rule}" for rule in rules)
 

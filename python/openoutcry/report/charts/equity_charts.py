@@ -14,11 +14,8 @@ import numpy as np
 
 from openoutcry import openoutcry_py as native
 from openoutcry.report.charts import downsampling
-from openoutcry.report.charts.heatmap import monthly_heatmap, monthly_table
 from openoutcry.report.charts.null_fan import fan_ends, fan_paths
 from openoutcry.report.charts.scales import DateScale, ValueScale, date_scale, value_scale
-from openoutcry.report.charts.sparklines import interval_mark, sparkline
-from openoutcry.report.charts.stacked_areas import COST_KINDS, cost_chart, weights_chart
 from openoutcry.report.charts.svg import (
     Canvas,
     EndLabel,
@@ -26,29 +23,11 @@ from openoutcry.report.charts.svg import (
     line_path,
     note,
     series_class,
-    standalone,
-    stylesheet,
 )
-from openoutcry.report.pages.run_view import Floats
-from openoutcry.report.pages.text_format import number, percent
+from openoutcry.report.text_format import number, percent
+from openoutcry.report.views.run_view import Floats
 
-__all__ = [
-    "COST_KINDS",
-    "Line",
-    "Role",
-    "cost_chart",
-    "delay_chart",
-    "drawdown_chart",
-    "equity_chart",
-    "interval_mark",
-    "monthly_heatmap",
-    "monthly_table",
-    "spans_decades",
-    "sparkline",
-    "standalone",
-    "stylesheet",
-    "weights_chart",
-]
+__all__ = ["Line", "Role", "delay_chart", "drawdown_chart", "equity_chart", "spans_decades"]
 
 Role = Literal["agent", "benchmark", "delayed", "series"]
 

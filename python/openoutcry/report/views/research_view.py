@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from openoutcry.report.charts.charts import Line
-from openoutcry.report.pages.run_view import Provenance
+from openoutcry.report.charts.equity_charts import Line
+from openoutcry.report.views.run_view import Provenance
 
 
 @dataclass(frozen=True)

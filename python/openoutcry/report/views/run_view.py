@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from openoutcry.report.pages.statistics_view import Calibration, Rolling, Skill
-from openoutcry.report.pages.trace_view import Trace
-from openoutcry.report.pages.view_checks import Floats, require_nav, require_values
+from openoutcry.report.views.statistics_view import Calibration, Rolling, Skill
+from openoutcry.report.views.trace_view import Trace
+from openoutcry.report.views.view_checks import Floats, require_nav, require_values
 
 __all__ = ["BoardRow", "BoardSection", "BoardWindow", "Floats", "Provenance", "RunView"]
 

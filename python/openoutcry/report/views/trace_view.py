@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from openoutcry.report.pages.view_checks import Floats, require_values
+from openoutcry.report.views.view_checks import Floats, require_values
 
 __all__ = ["Event", "Fill", "Order", "Step", "Trace"]
 

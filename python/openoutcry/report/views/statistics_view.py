@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from openoutcry.report.pages.view_checks import Floats, require_share
+from openoutcry.report.views.view_checks import Floats, require_share
 
 __all__ = ["Bin", "Calibration", "Rolling", "Skill"]
 
