@@ -19,7 +19,7 @@ import numpy as np
 import openoutcry as oo
 from openoutcry.agents import Answer, TextAgent
 from openoutcry.backtest.rerun import run_of
-from openoutcry.records.run_record import public_key
+from openoutcry.records.keys import public_key
 from openoutcry.report.pages.proof_panel import content_digest
 from openoutcry.report.self_verifying import Written, market_of, proof_of, write_proof
 from openoutcry.scenarios.scenario import Scenario

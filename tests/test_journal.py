@@ -21,7 +21,8 @@ import openoutcry as oo
 from openoutcry.agents import Answer
 from openoutcry.harness import PythonAgent
 from openoutcry.harness.agent_session import Launcher, Session
-from openoutcry.records.run_record import RecordWriter, RunRecord
+from openoutcry.records.record_writer import RecordWriter
+from openoutcry.records.run_record import RunRecord
 from openoutcry.scenarios.scenario import ScenarioSpec
 from openoutcry.scoring.evaluation_journal import Journal, journal_of
 from openoutcry.scoring.suite import Suite

@@ -16,8 +16,8 @@ from support import count
 
 import openoutcry as oo
 from openoutcry import openoutcry_py as native
+from openoutcry import records
 from openoutcry.backtest.replay import compare
-from openoutcry.records import run_record as records
 from openoutcry.scenarios.scenario import Scenario, ScenarioSpec
 
 pytestmark = pytest.mark.once

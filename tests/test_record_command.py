@@ -10,8 +10,8 @@ from commands import typed
 from typer.testing import CliRunner
 
 import openoutcry as oo
+from openoutcry import records
 from openoutcry.cli import app
-from openoutcry.records import run_record as records
 
 pytestmark = pytest.mark.once
 

@@ -16,7 +16,7 @@ from support import count, of_template
 
 import openoutcry as oo
 from openoutcry import openoutcry_py as native
-from openoutcry.records import run_record as records
+from openoutcry import records
 
 pytestmark = pytest.mark.once
 

@@ -17,7 +17,9 @@ from openoutcry.audits.score_attacks.attack_markets import forged
 from openoutcry.cli import app
 from openoutcry.cli.board_entries import read_entries
 from openoutcry.cli.returns_csv import read_tracks
-from openoutcry.records.run_record import RecordWriter, RunRecord, public_key
+from openoutcry.records.keys import public_key
+from openoutcry.records.record_writer import RecordWriter
+from openoutcry.records.run_record import RunRecord
 
 pytestmark = pytest.mark.once
 

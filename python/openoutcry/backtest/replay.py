@@ -10,7 +10,8 @@ from typing import Any
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import CostModel, Limits
-from openoutcry.records.run_record import RunRecord, fill_key_of
+from openoutcry.records.keys import fill_key_of
+from openoutcry.records.run_record import RunRecord
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,8 @@ from openoutcry.agents import Answer, TextAgent
 from openoutcry.backtest.run import Run, run_backtest
 from openoutcry.data.dataset import Dataset
 from openoutcry.openoutcry_py import CostModel, Limits
-from openoutcry.records.run_record import RunRecord, fill_key_of
+from openoutcry.records.keys import fill_key_of
+from openoutcry.records.run_record import RunRecord
 
 __all__ = ["run_of"]
 

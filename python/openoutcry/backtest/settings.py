@@ -8,7 +8,7 @@ from openoutcry.data.dataset import Dataset
 from openoutcry.data.window import Edge, Window, as_window
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import CostModel, Limits
-from openoutcry.records.run_record import fill_key_of
+from openoutcry.records.keys import fill_key_of
 
 
 def settings_of(

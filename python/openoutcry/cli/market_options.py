@@ -18,7 +18,8 @@ from openoutcry.data.bundled.universe import NAMES
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.snapshots import snapshot_files
 from openoutcry.errors import refusal
-from openoutcry.records.run_record import RecordWriter, check_record_path
+from openoutcry.records.record_writer import RecordWriter
+from openoutcry.records.run_record import check_record_path
 
 SNAPSHOT = snapshot_files.SUFFIXES
 BYTES = (".market", ".market.gz")

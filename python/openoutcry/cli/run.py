@@ -49,7 +49,8 @@ from openoutcry.harness import Supervised
 from openoutcry.harness.agent_lookup import COMMAND, SERVERS
 from openoutcry.harness.process_privacy import closed_to_others
 from openoutcry.openoutcry_py import DEFAULT_LOOKBACK, CostModel, Limits
-from openoutcry.records.run_record import RecordWriter, RunRecord
+from openoutcry.records.record_writer import RecordWriter
+from openoutcry.records.run_record import RunRecord
 
 EXAMPLES = """
 **Examples**

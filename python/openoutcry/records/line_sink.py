@@ -5,13 +5,11 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
+from openoutcry import openoutcry_py as native
 from openoutcry.errors import refusal
-
-if TYPE_CHECKING:
-    from openoutcry import openoutcry_py as native
-    from openoutcry.records.run_record import RunRecord
+from openoutcry.records.run_record import RunRecord
 
 
 class LineSink(ABC):

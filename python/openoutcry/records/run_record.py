@@ -9,12 +9,11 @@ import os
 import secrets
 from collections.abc import Iterable
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from openoutcry import openoutcry_py as native
 from openoutcry.errors import refusal
-from openoutcry.records.line_sink import LineSink, check_place, lines_of
+from openoutcry.records.keys import key_bytes
 
 SUFFIXES = (".json", ".json.zst", ".jsonl", ".jsonl.zst")
 
@@ -39,7 +38,7 @@ class RunRecord:
         Raises:
             OpenOutcryError: the file holds no record, or is not in canonical form; the message says where.
         """
-        lines, packed = _kind_of(path)
+        lines, packed = file_kind(path)
         try:
             content = Path(path).read_bytes()
         except OSError as error:
@@ -77,7 +76,7 @@ class RunRecord:
             in_sample_trials: Trials made before that the maker of the agent declares; they can only add to those that
                 are counted.
         """
-        return cls(native.Record.join(agent_id, _trials(in_sample_trials), [each._core for each in records]))
+        return cls(native.Record.join(agent_id, checked_trials(in_sample_trials), [each._core for each in records]))
 
     @property
     def agent_id(self) -> str:
@@ -155,7 +154,7 @@ class RunRecord:
 
         The suffix says how: `.json`, or `.jsonl` for one step a line, or either with `.zst`.
         """
-        lines, packed = _kind_of(path)
+        lines, packed = file_kind(path)
         content = (self._core.to_lines() if lines else self._core.to_json()).encode()
         if packed:
             frame = native.Compressor()
@@ -176,7 +175,7 @@ class RunRecord:
         Raises:
             OpenOutcryError: the record is unfinished, or the key has another length.
         """
-        return RunRecord(self._core.signed(_key(private_key, "`private_key`")), self._cut_bytes)
+        return RunRecord(self._core.signed(key_bytes(private_key, "`private_key`")), self._cut_bytes)
 
     def verify_signature(self, public_key: bytes | str | None = None) -> bool:
         """Return whether the signature is of this record, and by the key given.
@@ -189,10 +188,10 @@ class RunRecord:
         Raises:
             OpenOutcryError: the record holds no signature, or the key is none.
         """
-        return self._core.verify_signature(None if public_key is None else _key(public_key, "`public_key`"))
+        return self._core.verify_signature(None if public_key is None else key_bytes(public_key, "`public_key`"))
 
     def _edited(self, public_key: bytes | str | None) -> list[dict[str, Any]]:
-        return self._core.edited(None if public_key is None else _key(public_key, "`public_key`"))
+        return self._core.edited(None if public_key is None else key_bytes(public_key, "`public_key`"))
 
     def __eq__(self, other: object) -> bool:
         return self._core == other._core if isinstance(other, RunRecord) else NotImplemented
@@ -214,7 +213,8 @@ class RunRecord:
 _WANTED = "a record must be the JSON of `record.schema.json`; received"
 
 
-def _kind_of(path: str | os.PathLike[str]) -> tuple[bool, bool]:
+def file_kind(path: str | os.PathLike[str]) -> tuple[bool, bool]:
+    """Return whether a record's file holds lines, and whether it is compressed."""
     name = os.fspath(path)
     packed = name.endswith(".zst")
     bare = name.removesuffix(".zst")
@@ -225,165 +225,12 @@ def _kind_of(path: str | os.PathLike[str]) -> tuple[bool, bool]:
 
 def check_record_path(path: str | os.PathLike[str]) -> None:
     """Refuse a path whose suffix is not that of a record."""
-    _kind_of(path)
+    file_kind(path)
 
 
-def _key(key: bytes | str, name: str, kind: str = "a key of Ed25519") -> bytes:
-    try:
-        raw = bytes.fromhex(key) if isinstance(key, str) else bytes(memoryview(key))
-    except (TypeError, ValueError) as error:
-        raise refusal("key_invalid", f"{kind} is required, 32 bytes; received {name}: {error}") from error
-    if len(raw) != 32:
-        raise refusal("key_invalid", f"{kind} is required, 32 bytes; received {name} of {len(raw)} bytes")
-    return raw
-
-
-def fill_key_of(fill_key: bytes | str) -> bytes:
-    """Return the 32 bytes of a fill key, which may be given in hexadecimal."""
-    return _key(fill_key, "`fill_key`", "a fill key")
-
-
-def fill_commitment(fill_key: bytes) -> str:
-    """Return what may be published of a fill key before it is revealed."""
-    return native.fill_commitment(fill_key_of(fill_key)).hex()
-
-
-def _trials(in_sample_trials: int) -> int:
+def checked_trials(in_sample_trials: int) -> int:
+    """Return a declared number of trials; refuse one that is no count."""
     if isinstance(in_sample_trials, bool) or not isinstance(in_sample_trials, int) or not 0 <= in_sample_trials < 2**53:
         message = f"`in_sample_trials` must be an integer from 0 to {2**53 - 1}; received {in_sample_trials!r}"
         raise refusal("argument_invalid", message)
     return in_sample_trials
-
-
-def public_key(private_key: bytes) -> bytes:
-    """Return the public key of a private key of Ed25519, 32 bytes each."""
-    return native.record_public_key(_key(private_key, "`private_key`"))
-
-
-class RecordWriter(LineSink):
-    """Writes a record while its runs are made, so that a crash loses little.
-
-    Each decision is a line that is on the disk before it is carried out. Pass it to `run_backtest(capture=...)`; leave
-    its `with` block to finish the record. A file that is there already is refused.
-    """
-
-    def __init__(
-        self,
-        path: str | os.PathLike[str],
-        agent_id: str = "",
-        in_sample_trials: int = 0,
-        *,
-        private_key: bytes | None = None,
-        flush_every: int = 1,
-    ) -> None:
-        """Open a file that ends in `.jsonl` or `.jsonl.zst`.
-
-        Args:
-            path: The file.
-            agent_id: What the agent is called.
-            in_sample_trials: Trials made before that the maker of the agent declares.
-            private_key: Signs the finished record, 32 bytes of Ed25519.
-            flush_every: Lines after which all is written to the disk; 1 loses at most one decision.
-        """
-        lines, packed = _kind_of(path)
-        if not lines:
-            raise refusal(
-                "argument_invalid", f"`path` must be a name in .jsonl or .jsonl.zst; received '{os.fspath(path)}'"
-            )
-        if isinstance(flush_every, bool) or not isinstance(flush_every, int) or flush_every < 1:
-            raise refusal(
-                "argument_invalid", f"`flush_every` must be an integer of at least 1; received {flush_every!r}"
-            )
-        self._private_key = None if private_key is None else _key(private_key, "`private_key`")
-        self._flush_every = flush_every
-        self._records: list[native.Record] = []
-        self._agent_id, self._trials = agent_id, _trials(in_sample_trials)
-        self._waiting: list[str] = []
-        self._is_open_run = False
-        first_line = lines_of(native.Record.join(agent_id, self._trials, []).to_lines())[0]
-        self._path = Path(path).absolute()
-        try:
-            self._file = self._path.open("xb")
-        except OSError as error:
-            message = f"`path` must be a new file that can be written; received '{os.fspath(path)}': {error.strerror}"
-            raise refusal("argument_invalid", message) from error
-        self._frame = native.Compressor() if packed else None
-        self._write(first_line)
-        self.flush()
-
-    def add(self, record: RunRecord) -> None:
-        """Write the runs of a record that is finished."""
-        self._check()
-        lines = lines_of(record._core.to_lines())
-        if record.unfinished:
-            raise refusal("record_unfinished", f"a finished record is required; received one {record.unfinished}")
-        for line in lines[1:-1]:
-            self._write(line)
-        self._records.append(record._core)
-        self.flush()
-
-    def tell(self, line: str) -> None:
-        """Write a line of a run that is under way."""
-        self._check(is_inside=True)
-        self._is_open_run = True
-        self._write(line)
-
-    def told(self, record: native.Record) -> None:
-        """Take note of a run all of whose lines have been told."""
-        self._is_open_run = False
-        self._records.append(record)
-        self.flush()
-
-    def _check(self, *, is_inside: bool = False) -> None:
-        if self._file.closed or (self._is_open_run and not is_inside):
-            state = "that is closed" if self._file.closed else "whose last run is unfinished"
-            raise refusal("argument_invalid", f"`capture` must be an open writer; received one {state}")
-
-    def _write(self, line: str) -> None:
-        self._waiting.append(line)
-        if len(self._waiting) >= self._flush_every:
-            self.flush()
-
-    def flush(self) -> None:
-        """Write all lines so far to the disk."""
-        content = "".join(self._waiting).encode()
-        self._waiting.clear()
-        self._put(self._frame.write(content) if self._frame else content)
-
-    def _put(self, content: bytes) -> None:
-        self._file.write(content)
-        self._file.flush()
-        os.fsync(self._file.fileno())
-
-    def close(self) -> RunRecord | None:
-        """Finish the record and return it; None if a run of it is unfinished.
-
-        Raises:
-            OpenOutcryError: the file was removed or replaced meanwhile, so that the record is nowhere.
-        """
-        if self._file.closed:
-            return None
-        record = None
-        if not self._is_open_run:
-            core = native.Record.join(self._agent_id, self._trials, self._records)
-            core = core.signed(self._private_key) if self._private_key else core
-            self._waiting.append(lines_of(core.to_lines())[-1])
-            record = RunRecord(core)
-        self.flush()
-        if self._frame:
-            self._put(self._frame.finish())
-        with self._file:
-            # Of an unfinished record the error that left it so is the one to be told.
-            if record is not None:
-                check_place(self._path, self._file)
-        return record
-
-    def __enter__(self) -> RecordWriter:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        # What raised may have left a run half told, even where no line of it is missing yet.
-        self._is_open_run = self._is_open_run or kind is not None
-        self.close()

@@ -35,7 +35,7 @@ def close(setting: Setting, journal: Journal, rounds: Rounds, vault: HoldoutVaul
     told = {"reason": reason, "tokens": rounds.tokens, "n_before": rounds.counter.n_before}
     journal.tell(STOPPED, told | {"n_trials": rounds.counter.n_trials})
     setting.recall.anchor(STOPPED, journal.head)
-    advice = advice_of(rounds.trials, setting.config.seed)
+    advice = advice_of([trial.oos for trial in rounds.trials], setting.config.seed)
     listed, dropped = _frozen(setting, rounds, advice)
     frozen = [each.to_json() for each in listed]
     told = {"candidates": frozen, "dropped": [vars(each) for each in dropped], "advice": advice.to_json()}

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from openoutcry.openoutcry_py import OpenOutcryError
+from openoutcry.research.trial_scores import OosScore
 from openoutcry.scoring.multiple_testing import field_tests, overfit
 from openoutcry.scoring.skill import Trials
-
-if TYPE_CHECKING:
-    from openoutcry.research.trial import Trial
 
 T = TypeVar("T")
 
@@ -39,15 +37,15 @@ class Advice:
         return asdict(self)
 
 
-def advice_of(trials: Sequence[Trial], seed: int) -> Advice:
+def advice_of(scores: Sequence[OosScore], seed: int) -> Advice:
     """Return what trials say of one another.
 
     Args:
-        trials: All of a session.
+        scores: Out-of-sample scores of all trials of a session.
         seed: Seed of the draws.
     """
     # A track that does not vary is correlated with nothing, and beats nobody.
-    tracks = [trial.oos.returns for trial in trials if trial.oos.moments is not None]
+    tracks = [score.returns for score in scores if score.moments is not None]
     if len(tracks) < 2:
         return Advice()
     panel = np.ascontiguousarray(np.array(tracks).T)

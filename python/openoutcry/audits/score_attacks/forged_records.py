@@ -11,7 +11,8 @@ import numpy as np
 from openoutcry.audits.score_attacks import naive_scorers
 from openoutcry.audits.score_attacks.attack_markets import earned, forged, noise, skilled, stage
 from openoutcry.audits.score_attacks.attack_result import LEVEL, Plan, Try, refusals
-from openoutcry.records.run_record import RunRecord, public_key
+from openoutcry.records.keys import public_key
+from openoutcry.records.run_record import RunRecord
 
 _RUNNER, _THIEF = bytes([1] * 32), bytes([2] * 32)
 

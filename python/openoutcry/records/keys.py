@@ -1,0 +1,32 @@
+"""Keys of records: Ed25519 signing keys, and the sealed key of slippage noise."""
+
+from __future__ import annotations
+
+from openoutcry import openoutcry_py as native
+from openoutcry.errors import refusal
+
+
+def key_bytes(key: bytes | str, name: str, kind: str = "a key of Ed25519") -> bytes:
+    """Return the 32 bytes of a key, which may be given in hexadecimal."""
+    try:
+        raw = bytes.fromhex(key) if isinstance(key, str) else bytes(memoryview(key))
+    except (TypeError, ValueError) as error:
+        raise refusal("key_invalid", f"{kind} is required, 32 bytes; received {name}: {error}") from error
+    if len(raw) != 32:
+        raise refusal("key_invalid", f"{kind} is required, 32 bytes; received {name} of {len(raw)} bytes")
+    return raw
+
+
+def fill_key_of(fill_key: bytes | str) -> bytes:
+    """Return the 32 bytes of a fill key, which may be given in hexadecimal."""
+    return key_bytes(fill_key, "`fill_key`", "a fill key")
+
+
+def fill_commitment(fill_key: bytes) -> str:
+    """Return what may be published of a fill key before it is revealed."""
+    return native.fill_commitment(fill_key_of(fill_key)).hex()
+
+
+def public_key(private_key: bytes) -> bytes:
+    """Return the public key of a private key of Ed25519, 32 bytes each."""
+    return native.record_public_key(key_bytes(private_key, "`private_key`"))
