@@ -18,7 +18,7 @@ from examinees import AGENT, SEED, failed, hold, in_process, passed, tiny
 from jsonschema import Draft202012Validator
 
 import openoutcry as oo
-from openoutcry import agents
+from openoutcry import agents, records
 from openoutcry import openoutcry_py as native
 from openoutcry.cli import main
 from openoutcry.harness import Bounds, CallableAgent
@@ -26,7 +26,6 @@ from openoutcry.harness.conformance import BADGE, examine, launcher_of, verify_r
 from openoutcry.harness.conformance.checks import checks_of
 from openoutcry.harness.conformance.finding_text import failure_text
 from openoutcry.harness.conformance.kit import kit
-from openoutcry.records import run_record
 from openoutcry.testing import ConformanceError, check_agent
 
 pytestmark = pytest.mark.once
@@ -94,7 +93,7 @@ def test_a_report_of_a_failure_says_what_was_exchanged_and_what_was_not_asked() 
 
 def test_a_signature_tells_whose_word_a_report_is() -> None:
     text = passed().to_json(KEY)
-    key, other = run_record.public_key(KEY), run_record.public_key(OTHER)
+    key, other = records.public_key(KEY), run_record.public_key(OTHER)
     assert verify_report(text, key) == []
     assert verify_report(text, other) == [f"it must be signed by the key {other.hex()}; received one by {key.hex()}"]
     assert verify_report(passed().to_json(), key) == ["it must be signed; received no signature"]
@@ -239,7 +238,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             AGENT.format(change=change, change_text="", before="", after=""), encoding="utf-8"
         )
     (tmp_path / "key").write_text(KEY.hex() + "\n", encoding="utf-8")
-    (tmp_path / "key.pub").write_text(run_record.public_key(KEY).hex() + "\n", encoding="utf-8")
+    (tmp_path / "key.pub").write_text(records.public_key(KEY).hex() + "\n", encoding="utf-8")
     return tmp_path
 
 
@@ -267,12 +266,12 @@ def test_the_command_prints_each_check_and_the_badge_and_writes_a_signed_report(
     assert lines[-1] == BADGE
     assert sum(line.startswith("✓ ") for line in lines) == len(passed().findings) - 3
     assert re.search(r"\d+ answers: p50 .* (us|ms), p99 .*, longest ", done.out)
-    assert verify_report((folder / "report.json").read_text("utf-8"), run_record.public_key(KEY)) == []
+    assert verify_report((folder / "report.json").read_text("utf-8"), records.public_key(KEY)) == []
     checked = ran("--verify", "report.json", "--public-key", "key.pub")
     assert checked.code == 0, checked.out
     assert checked.out.splitlines()[-1] == BADGE
     assert f"  {sha256(folder / 'good.py')}  good.py\n" in checked.out
-    assert f"signed: by the key {run_record.public_key(KEY).hex()}\n" in checked.out
+    assert f"signed: by the key {records.public_key(KEY).hex()}\n" in checked.out
     changed = (folder / "report.json").read_text("utf-8").replace('"passed"', '"failed"', 1)
     (folder / "report.json").write_text(changed, encoding="utf-8")
     checked = ran("--verify", "report.json")
@@ -323,13 +322,13 @@ def test_the_key_is_read_when_the_agent_is_gone(folder: Path, ran: Callable[...,
     words = [f"cmd:{sys.executable} agent.py", "--jail", "none", "--report", "report.json", "--private-key", "key"]
     done = ran(*words)
     assert done.code == 0, done.out + done.err
-    assert verify_report((folder / "report.json").read_text("utf-8"), run_record.public_key(OTHER)) == []
+    assert verify_report((folder / "report.json").read_text("utf-8"), records.public_key(OTHER)) == []
     read, write = os.pipe()
     os.write(write, KEY.hex().encode())
     os.close(write)
     done = ran("hold-cash", "--seed", str(SEED), "--report", "report.json", "--private-key", f"/dev/fd/{read}")
     os.close(read)
-    assert verify_report((folder / "report.json").read_text("utf-8"), run_record.public_key(KEY)) == []
+    assert verify_report((folder / "report.json").read_text("utf-8"), records.public_key(KEY)) == []
     (folder / "key").write_text("0" * 63, encoding="utf-8")
     refused = ran(*words)
     assert (refused.code, refused.out) == (2, "")
