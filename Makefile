@@ -64,7 +64,7 @@ lint-python: $(VENV)/.dev
 
 lint-built: $(VENV)/.dev $(VENV)/.built
 	$(BIN)/python -m mypy.stubtest --concise openoutcry.openoutcry_py
-	$(PYTEST) tests/test_layers.py
+	$(PYTEST) tests/tree/test_layers.py
 
 test-rust: ## Test the crates
 	@MAKE='$(MAKE)' scripts/beside test-crates test-instructions

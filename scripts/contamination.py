@@ -6,7 +6,7 @@
     scripts/contamination.py --write docs/contamination.json
 
 Each draw has windows, disguises, twins and memories of its own. What is written takes the place of the tables that were
-measured; the tables of the page are those of the file, and `tests/test_contamination_rates.py` compares them.
+measured; the tables of the page are those of the file, and `tests/audits/test_contamination_rates.py` compares them.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Write `contract/vectors/*.json`: the engine on the cases of `scripts/vectors`.
 
-Every number, event and field the engine gives is first held against `vectors/witness.py`, which is written from the
-contract's page and `tests/reference.py` alone. A case on which the two differ by more than 1e-12 is not recorded: the
-script says where they differ, writes nothing and exits with 1. What is recorded are the bits of the engine.
+Every number, event and field of the engine is first compared with `vectors/witness.py`, which is written from the
+contract's page and `tests/support/reference_engine.py` alone. A case on which the two differ by more than 1e-12 is not
+recorded: the script says where they differ, writes nothing and exits with 1. What is recorded are the bits of the
+engine.
 
 Run it in an environment with the built package: `python scripts/make_vectors.py [--check]`. `--check` writes nothing
 and fails if a file differs from what would be written.
@@ -18,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path.insert(0, str(ROOT / "tests" / "support"))
 
 import numpy as np  # noqa: E402
 from vectors import decisions, episodes, fills, refusals  # noqa: E402

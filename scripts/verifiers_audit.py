@@ -5,7 +5,7 @@
     scripts/verifiers_audit.py --rows 60 --only games
 
 Nothing is drawn at random but by the index of a row, so that the same rows give the same numbers. The tables of the
-page are those of the file, and `tests/test_verifiers_audit.py` compares them.
+page are those of the file, and `tests/verifiers_env/test_verifiers_audit.py` compares them.
 """
 
 from __future__ import annotations

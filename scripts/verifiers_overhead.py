@@ -19,10 +19,10 @@ from pathlib import Path
 from time import process_time
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
 
 from model_endpoint import serve_apart, trader
-from rollouts import client, environment, play
+from verifiers_rollouts import client, environment, play
 
 from openoutcry.verifiers_env.episode_outcome import outcome_of
 from openoutcry.verifiers_env.parser import answer_call, answer_text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,8 +12,11 @@ import pytest
 from fake_llm import fake_llm  # noqa: F401 a fixture
 from hypothesis import HealthCheck, settings
 
+# pytest puts this folder on the path, where `tests/gym` is the package `gym` to a library that looks for it.
+sys.path[:] = [each for each in sys.path if each != str(Path(__file__).parent)]
+
 if TYPE_CHECKING:
-    from arena_floors import Floor
+    from arena_in_process import Floor
 
 # A shell that runs the tests in the background has Ctrl-C ignored, and so would every command that they begin.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -52,7 +56,7 @@ settings.load_profile("openoutcry")
 def ground(tmp_path: Path) -> Iterator[Floor]:
     """An arena with a snapshot and the agent `one`."""
     # What serves it is an extra, which the floor has not.
-    from arena_floors import floor
+    from arena_in_process import floor
 
     with floor(tmp_path / "arena") as found:
         found.publish()

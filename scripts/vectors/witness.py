@@ -1,4 +1,4 @@
-"""What a vector should say, from the page and `tests/reference.py` alone.
+"""What a vector should say, from the page and `tests/support/reference_engine.py` alone.
 
 No engine has a part in it.
 """
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 from markets import Costs, Limits, Market
-from reference import COSTS, Account
+from reference_engine import COSTS, Account
 
 TABLES = ("open", "volume", "dividends", "splits", "tradable", "delistings")
 Told = dict[str, Any]

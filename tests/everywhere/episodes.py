@@ -11,8 +11,8 @@ from dataclasses import asdict
 from typing import Any
 
 import numpy as np
+from builders import draw, env_of
 from numpy.typing import ArrayLike
-from support import draw, env_of
 
 import openoutcry as oo
 from openoutcry import openoutcry_py as native

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support import count
+from builders import count
 
 import openoutcry as oo
 

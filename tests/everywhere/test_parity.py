@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from boards import boards
 from browser import chromium
+from builders import count
 from episodes import episode
-from support import count
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "rust" / "wasm" / "npm" / "dist"

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from browser import chromium
+from builders import count
 from report_proofs import (
     CASES,
     joined_page,
@@ -24,7 +25,6 @@ from report_proofs import (
     with_told,
     with_words,
 )
-from support import count
 from tampering import FORGED, TAMPERED, other
 from typer.testing import CliRunner
 

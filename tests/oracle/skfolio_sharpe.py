@@ -9,7 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
-from oracle.market import uniforms
+from market import uniforms
 
 
 def track(seed, n):

@@ -1,6 +1,6 @@
 """Which items a snapshot has room for, and in which order (R-18).
 
-The weights say how newsworthy a kind is. No score of an agent may depend on them: `tests/layers.py` keeps the
+The weights say how newsworthy a kind is. No score of an agent may depend on them: `tests/tree/layers.py` keeps the
 scoring from importing this package.
 """
 

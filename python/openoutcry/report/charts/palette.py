@@ -1,7 +1,7 @@
 """Colours of the report, for a light and a dark page.
 
 The categorical colours were chosen by farthest-point search over simulated protanopia, deuteranopia and
-tritanopia (Machado et al. 2009), so that the first eight stay apart for every reader. `tests/test_report.py`
+tritanopia (Machado et al. 2009), so that the first eight stay apart for every reader. `tests/report/test_report.py`
 holds the contrast of every pair used for text.
 """
 

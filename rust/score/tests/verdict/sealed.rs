@@ -131,7 +131,7 @@ fn hindsight_on_public_windows_is_eligible_no_oftener_than_luck_and_skill_as_oft
         without += is_eligible(&skilled, 0);
     }
     println!("hindsight: {hindsight} of {n} eligible, {before} without the gate; skill: {skill}, {without} without");
-    // `tests/test_score_sealed.py` has more draws. Of 8 at 5 %, 4 or more come in less than one of 1,000 tests.
+    // `tests/scoring/test_score_sealed.py` has more draws. Of 8 at 5 %, 4 or more come in less than one of 1,000 tests.
     assert!(hindsight <= 3 && before > hindsight, "{hindsight} {before}");
     let years = LENGTHS[N_PUBLIC..].iter().sum::<usize>() as f64 / YEAR;
     let expected = n as f64 * normal::cdf(sharpe * years.sqrt() - normal::quantile(0.95));

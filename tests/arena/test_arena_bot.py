@@ -1,0 +1,116 @@
+"""The template bot: it decides once, waits for a server that is away, and says why it ends."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from arena_process import between, served
+from command_line import typed
+
+pytest.importorskip("fastapi")
+pytest.importorskip("cryptography")
+pytest.importorskip("sqlalchemy")
+pytest.importorskip("httpx")
+
+import httpx
+
+from openoutcry.arena import verifier
+from openoutcry.arena.arena_client import ArenaClient, keep_receipt, patiently
+from openoutcry.arena.demo_season import QUESTIONS
+from openoutcry.arena.protocol import ArenaError
+
+pytestmark = pytest.mark.once
+
+BOT = Path(__file__).resolve().parents[2] / "examples" / "arena_bot.py"
+
+
+def bot(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(BOT), "My-Bot", *words]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=60)
+
+
+@contextmanager
+def faltering(url: str) -> Iterator[str]:
+    """Stand before a server: the first answer is 503, the first receipt a connection that breaks."""
+    asked = list[str]()
+
+    def hand(path: str, ask: Callable[[], httpx.Response]) -> tuple[int, bytes] | None:
+        asked.append(path)
+        if len(asked) == 1:
+            return 503, b"<html>"
+        told = ask()
+        is_broken = path.endswith("/decisions") and asked.count(path) == 1
+        return None if is_broken else (told.status_code, told.content)
+
+    with between(url, hand) as place:
+        yield place
+
+
+def test_the_bot_decides_once_waits_for_its_server_and_ends_when_it_is_suspended(tmp_path: Path) -> None:
+    """R-26, R-29, R-36: one submission of a snapshot, a receipt that verifies, a key for its owner's eyes."""
+    with served(tmp_path) as url:
+        vkey = httpx.get(f"{url}/registry/vkey").text.strip()
+        with faltering(url) as place:
+            first = bot(tmp_path, "--url", place)
+        assert (first.returncode, first.stderr) == (0, "")
+        away, broken, accepted = first.stdout.splitlines()
+        assert away.startswith("away: unavailable: an answer of an Arena in JSON is required; received status 503")
+        assert (away.endswith("; again in 1 s"), broken.endswith("; again in 1 s")) == (True, True)
+        assert f": {len(QUESTIONS)} of {len(QUESTIONS)}, " in accepted
+        again = bot(tmp_path, "--url", url)
+        assert (again.returncode, again.stderr) == (0, "")
+        receipts = list(tmp_path.glob("*.receipt.json"))
+        # Two where an edge came between.
+        assert len(receipts) == 1 + again.stdout.count("\naccepted on")
+        for each in receipts:
+            assert verifier.main(["receipt", str(each), "--vkey", vkey]) == 0
+            told = json.loads(each.read_text())
+            assert each.name == f"{told['submission_id']}.receipt.json"
+        assert typed("arena", "suspend", "my-bot", "why", cwd=tmp_path).returncode == 0
+        ended = bot(tmp_path, "--url", url)
+    assert ended.returncode == 1
+    assert ended.stderr.startswith("error: suspended: ")
+    assert ended.stderr.count("\n") == 1
+    assert (tmp_path / "my-bot.key").stat().st_mode & 0o077 == 0
+
+
+def test_an_address_that_is_none_is_not_waited_for(tmp_path: Path) -> None:
+    done = bot(tmp_path, "--url", "junk")
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
+    assert done.stderr.startswith("error: ")
+
+
+def test_pauses_grow_up_to_a_minute_and_are_as_long_as_a_server_says() -> None:
+    answers = [httpx.Response(503, headers={"Retry-After": "90"}, json={"error": "unavailable", "detail": "full"})]
+    answers += [httpx.Response(502, text="<html>")] * 7 + [httpx.Response(200, json={"as_of": None})]
+    lines, pauses = list[str](), list[float]()
+    with ArenaClient("http://arena", transport=httpx.MockTransport(lambda _: answers.pop(0))) as client:
+        assert patiently(client.markets, lines.append, pauses.append) == {"as_of": None}
+    assert pauses == [90, 2, 4, 8, 16, 32, 60, 60]
+    assert lines[0] == "away: unavailable: full; again in 90 s"
+    assert "received status 502 of http://arena/v2/competition/markets" in lines[1]
+
+
+def test_what_is_refused_for_good_is_not_asked_again() -> None:
+    for answer in (httpx.Response(404, text="<html>"), httpx.Response(403, json={"error": "suspended", "detail": "x"})):
+        with (
+            ArenaClient("http://arena", transport=httpx.MockTransport(lambda _, answer=answer: answer)) as client,
+            pytest.raises(ArenaError, match=r"not_found|suspended"),
+        ):
+            patiently(client.markets, pytest.fail, pytest.fail)
+
+
+def test_a_receipt_is_never_written_over(tmp_path: Path) -> None:
+    receipt = {"submission_id": "01A", "n": 1}
+    kept = keep_receipt(receipt, tmp_path)
+    assert kept == tmp_path / "01A.receipt.json"
+    assert keep_receipt(receipt | {"n": 2}, tmp_path) == kept
+    assert json.loads(kept.read_text()) == receipt
+    named = keep_receipt(receipt, tmp_path / "mine.json")
+    assert named.name == "mine.json"

@@ -1,0 +1,292 @@
+"""What an operator types: seasons, markets, results, keys and backups (R-37, R-44, Q-4, Q-9)."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterator
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import typed
+
+pytest.importorskip("fastapi")
+pytest.importorskip("cryptography")
+pytest.importorskip("sqlalchemy")
+
+from arena_in_process import BASE, Floor, floor
+
+from openoutcry import OpenOutcryError
+from openoutcry.arena.demo_season import Demo
+from openoutcry.arena.log.export_audit import audit
+from openoutcry.arena.season_export import export, score_faults
+from openoutcry.arena.store.backup import backup
+from openoutcry.arena.timestamps import DAY, HOUR, moment_of, now, text_of
+
+pytestmark = pytest.mark.once
+
+MARKET = "kalshi:KXIRANSTRIKE-DEMO1"
+
+
+@pytest.fixture
+def ground(tmp_path: Path) -> Iterator[Floor]:
+    """Open a season of May in which two agents have decided on a market that has closed."""
+    with floor(tmp_path / "arena") as found:
+        found.publish()
+        for slug, share in (("ada", 0.1), ("bob", 0.8)):
+            found.register(slug)
+            assert found.submit(slug, (MARKET, share)).status_code == 200
+        found.clock[0] += 40 * HOUR
+        yield found
+
+
+def said(tmp_path: Path, *words: str) -> list[str]:
+    done = typed("arena", *words, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def refused(tmp_path: Path, *words: str) -> str:
+    done = typed("arena", *words, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, ""), done.stdout
+    assert done.stderr.count("\n") == 1
+    return done.stderr
+
+
+def records(ground: Floor, kind: str) -> list[dict[str, Any]]:
+    """Return the records of a type, as the database has them now."""
+    with ground.arena.reading.connect() as connection:
+        texts = connection.exec_driver_sql("SELECT record FROM records ORDER BY seq").scalars()
+        found = [json.loads(bytes(text)) for text in texts]
+    return [each for each in found if each["type"] == kind]
+
+
+def test_an_amended_result_scores_everybody_anew_and_in_public(ground: Floor, tmp_path: Path) -> None:
+    """R-44: the first result stays in the log, and an export of what came of it recomputes."""
+    assert "`resolve` gives it the first" in refused(tmp_path, "amend", MARKET, "yes")
+    assert said(tmp_path, "resolve", MARKET, "finalized", "--outcome", "no") == [
+        f"record 7: {MARKET} is finalized, no",
+    ]
+    assert [line.split()[:3] for line in said(tmp_path, "season", "all")] == [["1", "ada", "1"], ["2", "bob", "1"]]
+    assert said(tmp_path, "amend", MARKET, "yes", "--source", "correction") == [
+        f"record 8: {MARKET} is amended, yes",
+        "bob: rank 2 to 1, Brier 0.6400 to 0.0400, skill -1.5600 to 0.8400",
+        "ada: rank 1 to 2, Brier 0.0100 to 0.8100, skill 0.9600 to -2.2400",
+    ]
+    told = [(each["status"], each["outcome"], each["source"]) for each in records(ground, "resolution")]
+    assert told == [("finalized", "no", "operator"), ("amended", "yes", "correction")]
+    assert [line.split(", 20")[0] for line in said(tmp_path, "market", MARKET)[-2:]] == [
+        "record 7: finalized, no",
+        "record 8: amended, yes",
+    ]
+    said(tmp_path, "export", "season")
+    assert audit(tmp_path / "season") == []
+    assert score_faults(tmp_path / "season") == []
+    # A server that was there all along says the same, once its clock is the command's.
+    ground.clock[0] = now()
+    ground.arena.writer.write(_Nothing())
+    rows = ground.client.get(f"{BASE}/leaderboard").json()["rows"]
+    assert [(row["slug"], row["rank"]) for row in rows] == [("bob", 1), ("ada", 2)]
+
+
+class _Nothing:
+    """An entry with which a writer reads what others wrote."""
+
+    is_alone = True
+
+    def plan(self, batch: Any) -> None:
+        """Add nothing."""
+
+    def answer(self, planned: Any, log: Any, sealed: Any, batch: Any) -> None:
+        """Say nothing."""
+
+
+def test_a_result_that_does_not_count_yet_says_when_it_will(tmp_path: Path) -> None:
+    """R-32, R-44: a score before the cutoff would tell what was decided."""
+    with floor(tmp_path / "arena") as found:
+        found.clock[0], found.demo = now(), Demo(datetime.now(timezone.utc))
+        found.publish()
+        cutoff = text_of(found.arena.state.markets[MARKET].decision_cutoff)
+        (told,) = said(tmp_path, "resolve", MARKET, "determined", "--outcome", "no")
+        (stated,) = records(found, "resolution")
+        after = text_of(moment_of("at", stated["at"]) + DAY)
+        assert told.endswith(f"is determined, no; it counts after {after}, where nobody disputes it until then")
+        (told,) = said(tmp_path, "resolve", MARKET, "finalized", "--outcome", "no")
+        assert told.endswith(f"is finalized, no; it counts after {cutoff}, the market's cutoff")
+        (told,) = said(tmp_path, "resolve", MARKET, "void")
+        assert told.endswith(f"{MARKET} is void")
+
+
+def test_a_result_that_cannot_be_is_refused(ground: Floor, tmp_path: Path) -> None:
+    """R-44: an outcome where there is a result and none elsewhere, on a market that there is."""
+    for words in (["finalized"], ["void", "--outcome", "no"], ["finalized", "--outcome", "maybe"]):
+        assert "an outcome of yes or no is required" in refused(tmp_path, "resolve", MARKET, *words)
+    assert "a status of determined" in refused(tmp_path, "resolve", MARKET, "settled")
+    assert "not_found" in refused(tmp_path, "resolve", "kalshi:NONE", "finalized", "--outcome", "no")
+    assert "an outcome of yes or no is required" in refused(tmp_path, "resolve", MARKET, "amended")
+    assert records(ground, "resolution") == []
+
+
+def test_a_market_that_closed_early_counts_no_decision_of_its_last_two_hours(ground: Floor, tmp_path: Path) -> None:
+    """R-43: also after an amendment, which says nothing of the close."""
+    assert "must be a time in UTC" in refused(tmp_path, "resolve", MARKET, "void", "--closed-at", "noon")
+    said(tmp_path, "resolve", MARKET, "finalized", "--outcome", "no", "--closed-at", "2026-05-08T14:00:00Z")
+    assert [line.split()[:3] for line in said(tmp_path, "season", "all")] == [["-", "ada", "0"], ["-", "bob", "0"]]
+    said(tmp_path, "amend", MARKET, "yes")
+    closes = [each["actual_close_time"] for each in records(ground, "resolution")]
+    assert closes == ["2026-05-08T14:00:00Z"] * 2
+    said(tmp_path, "resolve", MARKET, "finalized", "--outcome", "yes")
+    with floor(tmp_path / "arena") as again:
+        market = again.arena.state.markets[MARKET]
+    assert market.actual_close_time == moment_of("t", closes[0]), "what says nothing of the close leaves it"
+    assert [line.split()[2] for line in said(tmp_path, "season", "all")] == ["0", "0"]
+
+
+def test_a_close_that_is_yet_to_come_is_refused(ground: Floor, tmp_path: Path) -> None:
+    """R-43."""
+    words = (MARKET, "finalized", "--outcome", "no", "--closed-at", "2999-01-01T00:00:00Z")
+    assert "a market that has closed by" in refused(tmp_path, "resolve", *words)
+    assert records(ground, "resolution") == []
+
+
+def test_a_result_that_is_final_is_corrected_in_the_open(ground: Floor, tmp_path: Path) -> None:
+    """R-44, Q-1: `finalized` again with another outcome would be an amendment that is not called one."""
+    said(tmp_path, "resolve", MARKET, "finalized", "--outcome", "no")
+    for words in (["finalized", "--outcome", "yes"], ["determined", "--outcome", "yes"], ["disputed"]):
+        assert "amended, void, scalar is required" in refused(tmp_path, "resolve", MARKET, *words)
+    said(tmp_path, "resolve", MARKET, "finalized", "--outcome", "no")
+    said(tmp_path, "resolve", MARKET, "amended", "--outcome", "yes")
+    said(tmp_path, "resolve", MARKET, "void")
+    assert "amended, void, scalar is required" in refused(tmp_path, "resolve", MARKET, "finalized", "--outcome", "no")
+    said(tmp_path, "amend", MARKET, "no")
+    assert [each["outcome"] for each in records(ground, "resolution")] == ["no", "no", "yes", None, "no"]
+
+
+def test_seasons_are_quarters_and_a_market_is_of_the_one_in_which_it_was_final(ground: Floor, tmp_path: Path) -> None:
+    """Q-4: nothing is lost when a quarter ends."""
+    ground.resolve(MARKET, "no")
+    lines = said(tmp_path, "season")
+    assert lines[0] == "log: openoutcry.arena/local, 8 records since 2026-05-08"
+    assert lines[1] == "agents: 2, snapshots: 1, newest 2026-05-08T12:00:00Z"
+    assert lines[2:4] == [
+        "all: 1 markets with a result, 2 agents scored, first ada",
+        "2026Q2: 1 markets with a result, 2 agents scored, first ada",
+    ]
+    assert all(line.endswith(": 0 markets with a result, 0 agents scored") for line in lines[4:])
+    assert [line.split()[:3] for line in said(tmp_path, "season", "2026Q2")] == [["1", "ada", "1"], ["2", "bob", "1"]]
+    assert [line.split()[:3] for line in said(tmp_path, "season", "all", "--theater", "korea")] == [
+        ["-", "ada", "0"],
+        ["-", "bob", "0"],
+    ]
+    assert "a season of all, 2026Q2" in refused(tmp_path, "season", "2025Q1")
+
+
+def test_markets_are_listed_and_shown(ground: Floor, tmp_path: Path) -> None:
+    ground.resolve(MARKET, "no")
+    lines = said(tmp_path, "market")
+    assert len(lines) == 8
+    assert lines[-1].split() == ["settled", "2026-05-08T16:00:00Z", MARKET, "no"]
+    assert said(tmp_path, "market", "--status", "settled") == [lines[-1]]
+    shown = said(tmp_path, "market", MARKET)
+    assert shown[0].startswith(f"{MARKET}: Synthetic: will it be so")
+    assert shown[1:3] == ["theaters: iran", "cutoff: 2026-05-08T16:00:00Z, closes: 2026-05-08T18:00:00Z"]
+    assert shown[4] == "record 7: finalized, no, 2026-05-10T04:03:00Z, by a test"
+    assert "a market of some snapshot is required" in refused(tmp_path, "market", "kalshi:NONE")
+    assert "invalid_payload" in refused(tmp_path, "market", "--status", "gone")
+
+
+def test_keys_are_issued_and_rotated_in_the_log(ground: Floor, tmp_path: Path) -> None:
+    """R-37, Q-9: a slug is taken once, an old key dies, and the log has both without a secret."""
+    (key,) = said(tmp_path, "issue-key", "Cy-1", "--name", "Cy")
+    assert "slug_taken" in refused(tmp_path, "issue-key", "cy-1")
+    assert "invalid_registration" in refused(tmp_path, "issue-key", "not a slug")
+    assert "invalid_registration" in refused(tmp_path, "issue-key", "cy-2", "--name", "x" * 81)
+    (rotated,) = said(tmp_path, "rotate-key", "cy-1")
+    assert key != rotated
+    assert "unknown_agent" in refused(tmp_path, "rotate-key", "nobody")
+    ground.arena.writer.write(_Nothing())
+    for each, status in ((key, 401), (rotated, 200)):
+        answer = ground.client.get(f"{BASE}/markets", headers={"Authorization": f"Bearer {each}"})
+        assert answer.status_code == status
+    (issued,) = [each for each in records(ground, "agent") if each["agent_slug"] == "cy-1"]
+    (changed,) = records(ground, "key")
+    assert (issued["display_name"], changed["agent_slug"]) == ("Cy", "cy-1")
+    assert issued["key_sha256"] != changed["key_sha256"]
+    assert key not in str(issued)
+
+
+def test_a_suspension_says_what_changed_and_one_that_changes_nothing_is_refused(ground: Floor, tmp_path: Path) -> None:
+    """R-37."""
+    assert "received 'ada', which is not" in refused(tmp_path, "suspend", "ada", "a mistake", "--lift")
+    for blank in ("", "  "):
+        assert "a reason, which the log shows to all, is required" in refused(tmp_path, "suspend", "ada", blank)
+    assert "unknown_agent" in refused(tmp_path, "suspend", "nobody", "why")
+    assert said(tmp_path, "suspend", "Ada", " two keys ") == ["record 7: ada is suspended: two keys"]
+    assert "received 'ada', which is\n" in refused(tmp_path, "suspend", "ada", "two keys")
+    assert said(tmp_path, "suspend", "ada", "settled", "--lift") == ["record 8: ada may submit again: settled"]
+    told = [(each["seq"], each["suspended"], each["reason"]) for each in records(ground, "suspension")]
+    assert told == [(7, True, "two keys"), (8, False, "settled")]
+
+
+def test_a_typing_error_makes_no_arena(tmp_path: Path) -> None:
+    for words in (["season"], ["market"], ["resolve", MARKET, "void"], ["rotate-key", "ada"], ["export", "out"]):
+        assert "the folder of an arena" in refused(tmp_path, *words, "--data-dir", "arean")
+    assert "an arena in a file is required" in refused(tmp_path, "backup", "out", "--data-dir", "arean")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_backup_of_an_arena_that_is_served_is_served_in_its_place(ground: Floor, tmp_path: Path) -> None:
+    """R-28: what was acknowledged before it is in it; records, keys and agents go on."""
+    (ground.arena.folder / "cosignatures").mkdir()
+    (ground.arena.folder / "cosignatures" / "0a0b0c0d").write_text("x")
+    assert said(tmp_path, "backup", "copy") == ["backed up: 7 records to copy; keep it as secret as the key in it"]
+    assert "a backup must go to an empty folder" in refused(tmp_path, "backup", "copy")
+    assert ((tmp_path / "copy").stat().st_mode & 0o777, (tmp_path / "copy" / "log.key").stat().st_mode & 0o777) == (
+        0o700,
+        0o600,
+    )
+    assert (tmp_path / "copy" / "cosignatures" / "0a0b0c0d").read_text() == "x"
+    with floor(tmp_path / "copy") as again:
+        assert again.arena.writer.checkpoint == ground.arena.writer.checkpoint
+        again.clock[0], again.keys = ground.clock[0], ground.keys
+        again.publish()
+        assert again.submit("ada", ("kalshi:KXISRAELIRANTALKS-DEMO1", 0.5)).status_code == 200
+        export(again.arena, tmp_path / "season", again.clock[0])
+    assert audit(tmp_path / "season", str(ground.arena.key.verifier)) == []
+
+
+def spoil(statement: str) -> Callable[[Path], object]:
+    def change(folder: Path) -> None:
+        with sqlite3.connect(folder / "arena.sqlite") as connection:
+            connection.execute(statement)
+        connection.close()
+
+    return change
+
+
+# By its member: three letters alone may stand in a hash.
+RENAMED = """UPDATE records SET record = CAST(replace(record, 'slug":"ada"', 'slug":"adx"') AS BLOB) WHERE seq = 3"""
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (spoil("DELETE FROM records WHERE seq = 0"), "record 0: "),
+        (spoil("DELETE FROM records WHERE seq = 3"), "record 3: "),
+        (spoil(RENAMED), "record 4: "),
+        (spoil("DELETE FROM meta WHERE key = 'checkpoint'"), "the checkpoint that is kept is of other records"),
+        (spoil("DELETE FROM records WHERE seq = 6"), "the checkpoint that is kept is of other records"),
+        (spoil("INSERT INTO tiles VALUES (0, 0, x'00')"), "the tiles that are kept are of other records"),
+        (spoil("DELETE FROM records"), "the key is of another log"),
+        (lambda folder: (folder / "log.key").write_text("PRIVATE+KEY+x"), "a signer key"),
+    ],
+)
+def test_a_backup_that_is_no_whole_log_says_so(
+    change: Callable[[Path], object], told: str, ground: Floor, tmp_path: Path
+) -> None:
+    backup(tmp_path / "arena", tmp_path / "spoiled")
+    change(tmp_path / "spoiled")
+    with pytest.raises(OpenOutcryError, match=told):
+        backup(tmp_path / "spoiled", tmp_path / "copy")

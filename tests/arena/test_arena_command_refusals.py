@@ -1,0 +1,154 @@
+"""What the Arena's commands cannot use is told in one line, with exit code 2, and no traceback."""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+from pathlib import Path
+
+import pytest
+from command_line import typed
+
+pytest.importorskip("fastapi")
+pytest.importorskip("cryptography")
+pytest.importorskip("sqlalchemy")
+
+from arena_in_process import floor
+
+from openoutcry.arena.season_scheduler import GoingOn
+
+pytestmark = pytest.mark.once
+
+MARKET = "kalshi:KXIRANSTRIKE-DEMO1"
+NOBODY = ("--url", "http://127.0.0.1:1")
+SERVE = ("serve", "--port", "0", "--data-dir", "new")
+OWN = ("--data-dir", "arena")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An arena with an agent, and files that are not what a command wants."""
+    found = tmp_path_factory.mktemp("refused")
+    with floor(found / "arena") as ground:
+        ground.publish()
+        ground.register("ada")
+    (found / "file").write_text("x")
+    (found / "broken.json").write_text("[{")
+    (found / "object.json").write_text("{}")
+    (found / "feeds.json").write_text('{"feeds": {"a": 3}, "series": []}')
+    (found / "captures" / "2026-05-08T12-00-00Z").mkdir(parents=True)
+    (found / "captures" / "2026-05-08T12-00-00Z" / "rss.0.json").write_text("{}")
+    (found / "nan.json").write_text(json.dumps([{"market_id": MARKET, "yes_probability": float("nan")}]))
+    (found / "bytes.json").write_bytes(b"\xff")
+    (found / "good.json").write_text(json.dumps([{"market_id": MARKET, "yes_probability": 0.5}]))
+    (found / "full" / "junk").mkdir(parents=True)
+    (found / "full" / "junk" / "x").write_text("x")
+    (found / "spoiled").mkdir()
+    (found / "spoiled" / "log.key").write_bytes((found / "arena" / "log.key").read_bytes())
+    (found / "spoiled" / "arena.sqlite").write_text("junk")
+    return found
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("submit", "ada", "broken.json", *NOBODY), "a file of JSON"),
+        (("submit", "ada", "bytes.json", *NOBODY), "a file of JSON"),
+        (("submit", "ada", "nan.json", *NOBODY), "a file of JSON"),
+        (("questions", "full", "--out", "file"), "a file that is not there yet"),
+        (("questions", "full", "--out", "q", "--every-hours", "1e300"), "at most 1,000,000"),
+        (("submit", "ada", "none.json", *NOBODY), "a file of JSON"),
+        (("submit", "ada", "full", *NOBODY), "a file of JSON"),
+        (("submit", "ada", "object.json", *NOBODY), "a JSON list"),
+        (("submit", "ada", "good.json", *NOBODY), "a server of the Arena"),
+        (("submit", "ada", "good.json", "--url", "junk"), "a server of the Arena"),
+        (("submit", "ada", "good.json", "--as-of", "yesterday", *NOBODY), "`--as-of` must be a time in UTC"),
+        ((*SERVE, "--proxy", "junk"), "networks such as 10.0.0.0/8"),
+        ((*SERVE, "--public", "foo"), "an address such as https://arena.example, without a slash at its end"),
+        ((*SERVE, "--public", "https://arena.example/"), "received 'https://arena.example/'"),
+        ((*SERVE, "--plan", "none.json"), "No such file"),
+        ((*SERVE, "--plan", "full"), "directory"),
+        (
+            (*SERVE, "--plan", "broken.json"),
+            "the plan cannot be read: an object in JSON is required; received what",
+        ),
+        (
+            (*SERVE, "--plan", "good.json"),
+            "the plan cannot be read: an object in JSON is required; received a list of 1",
+        ),
+        ((*SERVE, "--plan", "object.json"), "the plan cannot be read: `feeds` must be an object; received none"),
+        ((*SERVE, "--plan", "feeds.json"), "the plan cannot be read: `feeds` must hold texts; received 3"),
+        (("serve", "--port", "0", "--data-dir", "file"), "File exists"),
+        (("serve", "--port", "0", "--data-dir", "spoiled"), "file is not a database"),
+        (("season", "--data-dir", "spoiled"), "file is not a database"),
+        (("season", *OWN, "--database", "junk"), "a database of an arena"),
+        (("season", "all", *OWN, "--theater", "irn"), "`--theater` must be one of iran, israel"),
+        (("season", *OWN, "--theater", "iran"), "of a season"),
+        (("backup", "copy", "--data-dir", "spoiled"), "file is not a database"),
+        (("backup", "file", *OWN), "Not a directory"),
+        (("export", "file", *OWN), "Not a directory"),
+        (("export", "file/x", *OWN), "Not a directory"),
+        (("replay-season", "none", "--out", "again"), "received 'none', which has none"),
+        (("replay-season", "file", "--out", "again"), "received 'file', which has none"),
+        (("replay-season", "arena", "--out", "again"), "captures, in a folder for each edge"),
+        (("replay-season", "captures", "--out", "again"), "rss.0.json: `part` must be a text; received none"),
+        (("replay-season", "full", "--out", "again"), "the captures of junk cannot be read"),
+        (("replay-season", "full", "--out", "full"), "snapshots must go to an empty folder"),
+        (("witness", "http://127.0.0.1:1", "--once", "--dir", "file"), "File exists"),
+        (("issue-key", "eve", *OWN, "--name", "a\tb"), "invalid_registration"),
+        (("issue-key", "eve", *OWN, "--name", "a\x7fb"), "invalid_registration"),
+        (("issue-key", "eve", *OWN, "--name", "a\ud800b"), "invalid_registration"),
+        (("issue-key", "eve", *OWN, "--name", "--"), "a name with a letter or a digit is required, or none"),
+        (("suspend", "ada", "a\udcffb", *OWN), "invalid_payload"),
+        (("resolve", MARKET, "void", "--source", "a\udcffb", *OWN), "invalid_payload"),
+    ],
+    ids=lambda told: " ".join(told).encode("ascii", "replace").decode() if isinstance(told, tuple) else "",
+)
+def test_what_cannot_be_used_is_told_in_one_line(
+    folder: Path, words: tuple[str, ...], told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENOUTCRY_ARENA_KEY", "tarena_x")
+    done = typed("arena", *words, cwd=folder)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("error: ")
+    assert told in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not re.search(r"Errno|Error\b|Expecting|codec|compliant|appear to be", done.stderr), "words of Python"
+
+
+def test_a_key_that_no_header_can_hold_is_refused_before_anything_is_sent(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for key in ("", "tarena_\u00e9", "a\nb"):
+        monkeypatch.setenv("OPENOUTCRY_ARENA_KEY", key)
+        done = typed("arena", "submit", "ada", "good.json", *NOBODY, cwd=folder)
+        assert (done.returncode, "must hold the agent's key" in done.stderr) == (2, True)
+
+
+def test_an_export_of_something_else_has_faults_and_no_traceback(folder: Path) -> None:
+    for name in ("none", "file", "full"):
+        done = typed("arena", "verify", name, "--recompute-scores", cwd=folder)
+        assert (done.returncode, done.stderr) == (1, ""), name
+        assert "log.jsonl" in done.stdout
+
+
+@pytest.mark.parametrize("words", [["--sandbox"], ["--plan", "shipped"]])
+def test_a_season_does_not_go_on_as_one_of_another_kind(words: list[str], tmp_path: Path) -> None:
+    """R-46: made-up markets stay out of a real log, and real ones out of a demo's."""
+    with floor(tmp_path / "arena") as ground:
+        ground.arena.writer.write(GoingOn("demo"))
+        size = ground.arena.writer.log.end.seq
+    done = typed("arena", "serve", "--port", "0", *OWN, *words, cwd=tmp_path)
+    assert (done.returncode, "served as the demo season" in done.stderr) == (2, True), done.stderr
+    with floor(tmp_path / "arena") as ground:
+        ground.arena.writer.write(GoingOn("demo"))
+        assert ground.arena.writer.log.end.seq == size
+
+
+def test_a_port_that_is_taken_is_refused_before_anything_is_made(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = str(other.getsockname()[1])
+        done = typed("arena", "serve", "--port", port, "--data-dir", "new", cwd=tmp_path)
+    assert (done.returncode, "an address that is free is required" in done.stderr) == (2, True), done.stderr
+    assert not (tmp_path / "new").exists()

@@ -1,0 +1,205 @@
+"""The OpenAPI document against the server: every status that it names is reached, and answered as it says."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+pytest.importorskip("fastapi")
+pytest.importorskip("cryptography")
+pytest.importorskip("sqlalchemy")
+
+from arena_in_process import BASE, Floor, floor
+from arena_openapi_client import Contract, ContractClient
+
+from openoutcry.arena.protocol import STATUS
+from openoutcry.arena.store.entry_writes import Suspending
+from openoutcry.arena.timestamps import moment_of
+
+pytestmark = pytest.mark.once
+
+# R-04, and what R-03 adds to it.
+TABLE = {
+    400: {"invalid_payload"},
+    401: {"bad_auth"},
+    403: {"suspended"},
+    404: {"unknown_snapshot", "unknown_agent", "not_found"},
+    405: {"method_not_allowed"},
+    409: {"slug_taken", "idempotency_conflict"},
+    410: {"decision_cutoff_passed"},
+    413: {"payload_too_large"},
+    415: {"unsupported_media_type"},
+    422: {"duplicate_market", "stale_snapshot", "invalid_registration"},
+    429: {"rate_limited"},
+    500: {"internal_error"},
+    503: {"snapshot_unavailable", "unavailable"},
+}
+
+
+@pytest.fixture
+def contract(monkeypatch: pytest.MonkeyPatch) -> list[Contract]:
+    """The document that clients of this test hold answers against, once one has asked."""
+    known = list[Contract]()
+    monkeypatch.setattr(ContractClient, "known", known)
+    return known
+
+
+def walk(ground: Floor) -> None:
+    """Ask so that each status is answered, by each route, that a client can bring about."""
+    client, own = ground.client, {"Authorization": f"Bearer {ground.keys['one']}"}
+    registered = {"Content-Type": "text/plain"}
+    big = b" " * ((1 << 20) + 1)
+    for path, slug in (("register", None), ("decisions", "one")):
+        headers = {} if slug is None else own
+        for body, more in ((b"{", {}), (big, {}), (b"{}", registered)):
+            client.post(f"{BASE}/{path}", content=body, headers=headers | more)
+    client.post(f"{BASE}/register", json={"slug": "-"})
+    client.post(f"{BASE}/register", json={"slug": "one"})
+    client.post(f"{BASE}/decisions", json={})
+    client.post(f"{BASE}/keys/rotate")
+    ground.keys["one"] = client.post(f"{BASE}/keys/rotate", headers=own).json()["api_key"]
+    first, second, *_ = client.get(f"{BASE}/markets").json()["markets"]
+    receipt = ground.post("one", ground.body("one", (first["market_id"], 0.5)), **{"Idempotency-Key": "a"}).json()
+    ground.post("one", ground.body("one", (second["market_id"], 0.5)), **{"Idempotency-Key": "a"})
+    ground.submit("one", (first["market_id"], 0.5))
+    ground.submit("one", (first["market_id"], 0.5), snapshot_as_of="2020-01-01T00:00:00Z")
+    for path in ("markets?status=x", "leaderboard?limit=0", "intel?as_of=x", "intel?as_of=2020-01-01T00:00:00Z"):
+        client.get(f"{BASE}/{path}")
+    for path in ("markets", "leaderboard", "agents/one", "intel"):
+        client.get(f"{BASE}/{path}", headers={"Authorization": "Bearer x"})
+        client.get(f"{BASE}/{path}")
+    client.get(f"{BASE}/agents/nobody")
+    client.get(f"{BASE}/intel", headers={"If-None-Match": "*"})
+    size = receipt["tree_size"]
+    for path in ("vkey", "checkpoint", f"tile/entries/000.p/{size}", "tile/x", "proof/x", "cosignatures/00000000"):
+        client.get(f"/registry/{path}")
+    for accept in ("application/json", "text/plain"):
+        client.get(f"/registry/proof/{receipt['submission_id']}", headers={"Accept": accept})
+    client.get(f"/registry/consistency?from=1&to={size}")
+    client.get("/registry/consistency?from=0&to=1")
+    for note in ("x", receipt["checkpoint"], " " * (1 << 20)):
+        client.post("/registry/cosignatures", content=note)
+    ground.clock[0] = moment_of("t", first["decision_cutoff"]) + 1
+    client.get(f"{BASE}/intel")
+    ground.submit("one", (first["market_id"], 0.5))
+    ground.arena.writer.write(Suspending("one", True, "a test", ground.clock[0]))
+    ground.submit("one", (second["market_id"], 0.5))
+
+
+def hurry(ground: Floor) -> None:
+    """Ask more often than anybody may."""
+    own = {"Authorization": f"Bearer {ground.register('one')}"}
+    ground.client.post(f"{BASE}/register", json={"slug": "two"})
+    for _ in range(2):
+        for path in ("markets", "leaderboard", "agents/one", "intel"):
+            ground.client.get(f"{BASE}/{path}")
+        for path in ("decisions", "keys/rotate"):
+            ground.client.post(f"{BASE}/{path}", headers=own)
+
+
+def test_every_status_that_is_documented_is_reached_and_is_as_documented(
+    contract: list[Contract], ground: Floor, tmp_path: Path
+) -> None:
+    """R-03, R-04: but for faults of the server, and for a disk that is full."""
+    walk(ground)
+    with floor(tmp_path / "hurry", rate_key=1, rate_anon=1, register_cap=1) as other:
+        other.publish()
+        hurry(other)
+    (found,) = contract
+    named = {
+        (path, method, status)
+        for path, told in found.document["paths"].items()
+        for method, operation in told.items()
+        for status in operation["responses"]
+    }
+    # What only a witness that is known can do has tests of its own.
+    apart = {("/registry/cosignatures", "post", "200"), ("/registry/cosignatures/{key_id}", "get", "200")}
+    foul = {each for each in named if each[2] == "500" or (each[1] == "post" and each[2] == "503")}
+    # No value of a path is malformed: what is no slug is nobody's.
+    foul.add((f"{BASE}/agents/{{slug}}", "get", "400"))
+    assert sorted(named - found.seen - apart - foul) == []
+
+
+def test_the_codes_of_errors_are_those_of_the_protocol() -> None:
+    """R-04."""
+    told: dict[int, set[str]] = {}
+    for code, status in STATUS.items():
+        told.setdefault(status, set()).add(code)
+    assert told == TABLE
+
+
+def test_no_answer_is_documented_as_an_empty_object(contract: list[Contract], ground: Floor) -> None:
+    ground.client.get(f"{BASE}/markets")
+    for path, told in contract[0].document["paths"].items():
+        for operation in told.values():
+            for status, response in operation["responses"].items():
+                for kind in response.get("content", {}).values():
+                    assert set(kind["schema"]) - {"title"} > set(), (path, status)
+                    assert kind["schema"] != {"type": "object"}, (path, status)
+
+
+SCALARS = st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats() | st.text(max_size=12)
+JSON = st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner))
+"""Whatever JSON can say, NaN and half surrogates among it."""
+
+
+def test_whatever_comes_is_answered_as_documented(ground: Floor) -> None:
+    """R-03, R-21, R-35: bodies of which a member is anything; never 500."""
+    market = ground.markets()[0]
+    bodies: dict[str, Any] = {
+        "decisions": ground.body(
+            "one", {"market_id": market, "yes_probability": 2, "confidence": 0.5, "reasoning": ""}
+        ),
+        "register": {"slug": "-", "display_name": "x", "contact_email": "a@example.org"},
+    }
+    names = [("register", name) for name in bodies["register"]] + [("decisions", name) for name in bodies["decisions"]]
+    names += [("decisions", f"decisions.0.{name}") for name in bodies["decisions"]["decisions"][0]]
+    n_examples = 3000 if os.environ.get("OPENOUTCRY_FULL") else 80
+
+    @settings(max_examples=n_examples)
+    @given(st.sampled_from(names), JSON)
+    def ask(place: tuple[str, str], value: Any) -> None:
+        path, name = place
+        body = dict(bodies[path])
+        if name.startswith("decisions.0."):
+            body["decisions"] = [body["decisions"][0] | {name.removeprefix("decisions.0."): value}]
+        else:
+            body[name] = value
+        headers = {"Authorization": f"Bearer {ground.keys['one']}"}
+        answer = ground.client.post(f"{BASE}/{path}", content=json.dumps(body), headers=headers)
+        assert answer.status_code != 500
+
+    ask()
+
+
+def test_whatever_is_asked_for_is_answered_as_documented(ground: Floor) -> None:
+    """R-01, R-03, R-07, R-14, R-33: paths and queries of any text; never 500."""
+    paths = _readings(ground)
+    n_examples = 3000 if os.environ.get("OPENOUTCRY_FULL") else 120
+
+    @settings(max_examples=n_examples)
+    @given(st.sampled_from(paths), st.text(min_size=1, max_size=20) | st.integers().map(str))
+    def ask(path: str, value: str) -> None:
+        answer = ground.client.get(path.replace("VALUE", quote(value, safe="")))
+        assert answer.status_code != 500
+
+    ask()
+
+
+def _readings(ground: Floor) -> list[str]:
+    """Return the paths with one part or one parameter to fill in."""
+    found = []
+    for path, told in ground.client.contract.document["paths"].items():
+        if "get" in told:
+            found += [re.sub(r"\{\w+\}", "VALUE", path)] if "{" in path else []
+            parameters = [each for each in told["get"].get("parameters", ()) if each["in"] == "query"]
+            found += [f"{path}?{each['name']}=VALUE" for each in parameters]
+    return found

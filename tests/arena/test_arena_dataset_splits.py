@@ -1,0 +1,236 @@
+"""Splits of a past season's questions: which market is in which, and that none says what became of it."""
+
+from __future__ import annotations
+
+import random
+import re
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("cryptography")
+
+from arena_past_seasons import Listed, Told, asked, at, exported, season
+from builders import count
+from command_line import typed
+
+from openoutcry.arena.dataset_splits import SPLITS, Sampling
+from openoutcry.arena.past_questions import PastSeason
+from openoutcry.arena.timestamps import HOUR, moment_of
+
+pytestmark = pytest.mark.once
+
+HOURS = [0.0, 1.0, 2.0, 30.0]
+
+
+def test_a_result_that_is_said_again_is_known_since_it_was_said_first(tmp_path: Path) -> None:
+    """An operator may type a result twice: its market stays in its split."""
+
+    def known(*told: Told) -> set[str]:
+        folder = tmp_path / str(len(list(tmp_path.iterdir())))
+        found = asked(exported(folder, [Listed("KXA", 0, 30, 40, told)], [*HOURS, 300.0]))
+        return {each.resolution.known_at for each in found}
+
+    assert known(Told(50), Told(90), Told(200, "amended")) == {at(50)}
+    assert known(Told(50, "determined"), Told(60)) == {at(60)}
+    assert known(Told(50, "determined"), Told(60, "determined"), Told(200)) == {at(74)}
+    # Another result, or a dispute, begins anew.
+    assert known(Told(50, outcome="no"), Told(90, "amended"), Told(200)) == {at(90)}
+    assert known(Told(50), Told(60, "disputed", None), Told(90), Told(200)) == {at(90)}
+    assert known(Told(50), Told(60, "amended", "no"), Told(90, "amended")) == {at(90)}
+
+
+def test_results_that_are_all_said_again_move_no_split(tmp_path: Path) -> None:
+    outcomes = ["yes" if place % 2 else "no" for place in range(30)]
+    once = [
+        Listed(f"KX{n}", n * 24, n * 24 + 40, n * 24 + 48, (Told(n * 24 + 50, outcome=each),))
+        for n, each in enumerate(outcomes)
+    ]
+    twice = [
+        replace(each, told=(*each.told, Told(24 * 40, outcome=outcome)))
+        for each, outcome in zip(once, outcomes, strict=True)
+    ]
+    hours = [float(each) for each in range(0, 24 * 40, 12)]
+    first, second = (
+        asked(exported(tmp_path / name, markets, hours), Sampling())
+        for name, markets in (("once", once), ("twice", twice))
+    )
+    assert first == second
+    assert {each.split for each in first} == set(SPLITS)
+
+
+def test_the_close_that_is_shown_says_nothing_of_the_result(tmp_path: Path) -> None:
+    """A deadline is settled YES when it happens and NO at its end: closes past a split's end would all be YES."""
+    rng = random.Random(7)
+    markets = []
+    for place in range(200):
+        first, length = rng.randint(0, 24 * 40), rng.randint(24, 24 * 25)
+        happens = first + rng.expovariate(1 / (24 * 20))
+        is_yes = happens < first + length
+        told = Told(round(happens) + 1, outcome="yes") if is_yes else Told(first + length + 3, outcome="no")
+        markets.append(Listed(f"KX{place}", first, first + length - 2, first + length, (told,)))
+    end = 24 * 50.0
+    markets = [each if each.told[0].hours <= end else replace(each, told=()) for each in markets]
+    past = PastSeason.read(exported(tmp_path, markets, [float(each) for each in range(0, 24 * 50 + 1, 12)]))
+    sampling = Sampling(12)
+    found = list(past.questions(sampling))
+    rates = {}
+    for split, limit in zip(SPLITS, past.layout(sampling).ends, strict=True):
+        rows = [each for each in found if each.split == split]
+        closes = [moment_of("at", each.decision_cutoff) + 2 * HOUR for each in rows]
+        assert max(closes) + 72 * HOUR <= limit
+        rates[split] = sum(each.resolution.outcome == "yes" for each in rows) / len(rows)
+    assert all(0.05 < rate < 0.8 for rate in rates.values()), rates
+
+
+@pytest.mark.parametrize("seed", range(count(20, 2)))
+@pytest.mark.parametrize("embargo", [0.0, 24.0])
+def test_splits_share_no_market_and_no_time(seed: int, embargo: float, tmp_path: Path) -> None:
+    """The last result of a split is older than the first question of the next, by the embargo."""
+    folder = exported(tmp_path, *season(seed, n_markets=80))
+    found = asked(folder, Sampling(12, embargo, 24))
+    parts = [[each for each in found if each.split == split] for split in SPLITS]
+    assert all(parts), [len(part) for part in parts]
+    names = [{each.market_id for each in part} for part in parts]
+    assert sum(map(len, names)) == len(set().union(*names))
+    for sooner, later in pairwise(parts):
+        last = max(moment_of("at", each.resolution.known_at) for each in sooner)
+        assert all(moment_of("at", each.as_of) >= last + embargo * HOUR for each in later)
+    assert [each.key for each in found] == [each.key for each in asked(folder, Sampling(12, embargo, 24))]
+
+
+def test_a_market_whose_result_is_not_due_when_the_log_ends_is_not_asked_about(tmp_path: Path) -> None:
+    """Of those, there would be only what happened early."""
+    folder = exported(tmp_path, [Listed("KXA", 0, 30, 40, (Told(31),))], [*HOURS, 50.0])
+    assert asked(folder, Sampling(settling_hours=11)) == []
+    assert len(asked(folder, Sampling(settling_hours=10))) == 2
+
+
+def deadlines(folder: Path, status: str, lag: int, n_markets: int = 120) -> tuple[list[Listed], Path]:
+    """Export a season of markets that are settled YES when it happens and NO at their close, each so much later."""
+    rng, markets, end = random.Random(7), [], 24 * 50.0
+    for place in range(n_markets):
+        first, length = rng.randint(0, 24 * 40), rng.randint(24, 24 * 10)
+        happens = first + rng.expovariate(1 / (24 * 10))
+        is_yes = happens < first + length
+        hours = (round(happens) if is_yes else first + length) + lag
+        told = (Told(hours, status, "yes" if is_yes else "no"),) if hours <= end else ()
+        markets.append(Listed(f"KX{place}", first, first + length - 2, first + length, told))
+    hours_of = [float(each) for each in range(0, round(end) + 1, 24)]
+    return markets, exported(folder, markets, hours_of)
+
+
+@pytest.mark.parametrize(("status", "lag"), [("finalized", 48), ("determined", 24)])
+def test_all_that_is_due_by_a_splits_end_is_in_it_whatever_became_of_it(status: str, lag: int, tmp_path: Path) -> None:
+    """Results may come two days after the close, or a day after it and for good a day later."""
+    markets, folder = deadlines(tmp_path, status, lag)
+    layout = PastSeason.read(folder).layout(Sampling())
+    for place, end in enumerate(layout.ends):
+        due = {each.market_id for each in markets if moment_of("at", at(each.close + 72)) <= end}
+        assert due == {name for name, at_place in layout.places.items() if at_place <= place}
+    assert layout.warning is None
+
+
+def test_results_that_come_later_than_they_are_due_are_counted(tmp_path: Path) -> None:
+    """Said again here: of what was due when a split ended, whose result was not known then."""
+    markets, folder = deadlines(tmp_path, "finalized", 48)
+    past = PastSeason.read(folder)
+    layout = past.layout(Sampling(settling_hours=24))
+
+    def is_late(each: Listed, end: int) -> bool:
+        known = moment_of("at", at(each.told[0].hours)) if each.told else end + 1
+        return moment_of("at", at(each.close + 24)) <= end < known
+
+    late = [each for each in markets if any(is_late(each, end) for end in layout.ends)]
+    assert len(late) > 2
+    assert {each.told[0].outcome for each in late if each.told} == {"no"}, "the bias"
+    told = f"{len(late)} of 120 markets had no result yet when it was due and a split ended"
+    more = "settling hours of 48 hold all results that came"
+    assert layout.warning == f"{told}, so that YES may be too frequent there; {more}"
+    assert past.layout(Sampling(settling_hours=48)).warning is None
+    unsettled = [replace(each, told=()) if each in late[:2] else each for each in markets]
+    folder = exported(tmp_path / "unsettled", unsettled, [24.0 * day for day in range(51)])
+    warned = PastSeason.read(folder).layout(Sampling()).warning
+    assert warned is not None
+    assert warned.endswith("there; 2 have none to this day")
+
+
+@pytest.mark.parametrize("seed", range(count(20, 2)))
+def test_the_hours_that_a_warning_says_are_enough(seed: int, tmp_path: Path) -> None:
+    """Splits end elsewhere with other hours; disputes and amendments are late by days."""
+    past = PastSeason.read(exported(tmp_path, *season(seed)))
+    warned = past.layout(Sampling(settling_hours=0)).warning
+    said = re.search(r"settling hours of (\d+) hold", warned or "")
+    assert said is not None or "none to this day" in (warned or "")
+    again = past.layout(Sampling(settling_hours=int(said[1]) if said else 0)).warning
+    assert again is None or "settling hours" not in again
+
+
+def test_who_is_settled_late_is_told_by_the_command_and_void_markets_are_not_late(tmp_path: Path) -> None:
+    markets = [
+        Listed("KXA", 0, 30, 40, (Told(130, outcome="no"),)),
+        Listed("KXB", 0, 30, 40, (Told(31),)),
+        Listed("KXC", 0, 30, 40, (Told(50, "void", None),)),
+        Listed("KXD", 0, 30, 400, (Told(60),)),
+        Listed("KXE", 29, 30, 40, (Told(10, outcome="no"),)),
+    ]
+    folder = exported(tmp_path / "season", markets, [*HOURS, 150.0])
+    done = typed("arena", "questions", folder, "--out", tmp_path / "q")
+    assert done.returncode == 0
+    assert done.stderr.startswith("warning: 1 of 4 markets had no result yet when it was due and a split ended, ")
+    assert done.stderr.endswith("; settling hours of 90 hold all results that came\n")
+    told = f"1 without a result for good, 1 with results that are due until {at(472)}, 2 not shown open"
+    assert f"\nof 5 markets: 1 in train, {told} between the embargo and their results\n" in done.stdout
+
+
+def test_a_season_or_a_split_that_nothing_can_be_asked_of_is_refused_with_why(tmp_path: Path) -> None:
+    """A practice season whose closes are hours away, one that nobody settled, and one settled in a moment."""
+    open_ = [Listed(name, 0, 30, 40, (Told(31),)) for name in ("KXA", "KXB")]
+    refused = {
+        (): f"received 'all', of none: 2 markets: 2 with results that are due until {at(112)}",
+        ("--settling-hours", "0", "--split", "test"): "received 'test', of none: 2 markets: 2 in train",
+    }
+    folder = exported(tmp_path / "open", open_, [*HOURS, 50.0])
+    for words, told in refused.items():
+        done = typed("arena", "questions", folder, "--out", tmp_path / "q", *words)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr == f"error: argument_invalid: a split with questions is required; {told}\n"
+    folder = exported(tmp_path / "unsettled", [replace(each, told=()) for each in open_], [*HOURS, 50.0])
+    done = typed("arena", "questions", folder, "--out", tmp_path / "q")
+    assert done.stderr.endswith("of none: 2 markets: 2 without a result for good\n")
+    done = typed("arena", "questions", exported(tmp_path / "none", [], HOURS), "--out", tmp_path / "q")
+    assert done.stderr.endswith("received 'all', of none: 0 markets\n")
+    assert not list(tmp_path.glob("q*"))
+
+
+def test_a_sandbox_that_was_settled_can_be_asked_about_as_the_page_says(tmp_path: Path) -> None:
+    """The newcomer's lines: its markets close two hours after their cutoffs, and nobody settles them at once."""
+    for name in ("fastapi", "sqlalchemy"):
+        pytest.importorskip(name)
+    from arena_in_process import BEGAN, floor
+
+    from openoutcry.arena.demo_season import Demo
+
+    with floor(tmp_path / "arena") as ground:
+        ground.demo = Demo(BEGAN, True)
+        ground.publish()
+        markets = ground.markets()
+        ground.clock[0] += 3 * HOUR + HOUR // 6
+        for market in markets:
+            ground.clock[0] += HOUR // 600
+            ground.resolve(market, "yes")
+    done = typed("arena", "export", tmp_path / "season", "--data-dir", tmp_path / "arena")
+    assert done.returncode == 0, done.stderr
+    page = (Path(__file__).resolve().parents[2] / "docs" / "arena-agents.md").read_text(encoding="utf-8")
+    plain, sandbox = [line.split()[1:] for line in page.splitlines() if line.startswith("openoutcry arena questions")]
+    done = typed(*plain, cwd=tmp_path)
+    assert (done.returncode, "none: 8 markets: 8 with results that are due until" in done.stderr) == (2, True)
+    done = typed(*sandbox, cwd=tmp_path)
+    assert done.returncode == 0
+    assert done.stderr.startswith("warning: 3 of 8 markets had no result yet when it was due and a split ended, ")
+    assert done.stdout.splitlines()[1:] == [
+        "questions: 5 train, 0 validation, 0 test in questions.jsonl",
+        "of 8 markets: 5 in train, 3 not shown open between the embargo and their results",
+    ]

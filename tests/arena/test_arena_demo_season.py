@@ -1,0 +1,84 @@
+"""The season that ships: open whenever it begins, complete, labelled, and the same for the same beginning."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+from arena_items import AS_OF
+
+from openoutcry.arena.demo_season import LABEL, PRACTICE, QUESTIONS, Demo
+from openoutcry.arena.protocol import THEATERS
+from openoutcry.arena.snapshots.item_kinds import KINDS
+from openoutcry.arena.snapshots.market_items import markets_of
+from openoutcry.arena.snapshots.snapshot_times import UTC, last_edge
+from openoutcry.arena.sources.captures import replay, save
+from openoutcry.arena.sources.observer import Observer
+
+pytestmark = pytest.mark.once
+
+
+BEGINNINGS = ["2024-02-29T23:59:59", "2026-05-08T12:00:00", "2026-12-31T23:50:00.000001", "2099-01-01T00:00:00"]
+
+
+@pytest.mark.parametrize("began", [datetime.fromisoformat(each).replace(tzinfo=UTC) for each in BEGINNINGS])
+def test_its_markets_are_open_whenever_it_begins(began: datetime) -> None:
+    snapshot = Demo(began).first()
+    assert snapshot.as_of == last_edge(began)
+    rows = markets_of(snapshot.body)
+    assert len(rows) == len(QUESTIONS)
+    assert all(row.decision_cutoff > began + timedelta(hours=3) for row in rows)
+    assert not any(row.degraded for row in rows)
+
+
+def test_in_practice_every_cutoff_is_within_the_hour_and_two_hours_before_the_close() -> None:
+    """R-40; and a folder that is served again has other markets."""
+    began = AS_OF + timedelta(minutes=9, microseconds=7)
+    rows = markets_of(Demo(began, is_practice=True).first().body)
+    after = [(row.decision_cutoff - began.replace(microsecond=0)).total_seconds() for row in rows]
+    assert after == list(PRACTICE)
+    assert {row.settlement_at - row.decision_cutoff for row in rows} == {timedelta(hours=2)}
+    assert not any(row.degraded for row in rows)
+    again = markets_of(Demo(began + timedelta(minutes=1), is_practice=True).first().body)
+    assert {row.market_id for row in rows}.isdisjoint(row.market_id for row in again)
+
+
+def test_it_has_every_kind_and_every_theater_and_says_that_it_is_made_up() -> None:
+    demo = Demo(AS_OF)
+    items = json.loads(demo.first().body)["items"]
+    assert set(Counter(each["kind"] for each in items)) == {kind.kind for kind in KINDS}
+    assert {row.primary_theater for row in markets_of(demo.first().body)} == set(THEATERS)
+    told = {"news": "title", "market_state": "question", "scheduled_event": "title", "seismic": "place"}
+    assert all(each[told[each["kind"]]].startswith(LABEL) for each in items if each["kind"] in told)
+    observed = Observer().observe(AS_OF, demo.captures(AS_OF))
+    assert (observed.failed, observed.lost) == ((), {})
+    assert all(each is not None for item in items for each in item.values())
+
+
+def test_the_same_beginning_is_the_same_season(tmp_path: Path) -> None:
+    began = AS_OF + timedelta(minutes=3, seconds=7)
+    assert Demo(began).first().body == Demo(began).first().body
+    edges = [AS_OF + timedelta(minutes=10) * n for n in range(8)]
+    for edge in edges:
+        save(tmp_path, edge, Demo(began).captures(edge))
+    snapshots = list(replay(tmp_path))
+    assert [each.as_of for each in snapshots] == edges
+    assert snapshots[0].body == Demo(began).first().body
+    # Prices move between hours; the articles stay.
+    prices = {tuple(row.yes_mid_price for row in markets_of(each.body)) for each in snapshots}
+    assert len(prices) > 1
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "arena-snapshots.md"
+
+
+def test_the_page_shows_one_item_of_every_kind_as_it_is_served() -> None:
+    shown = [json.loads(text) for text in re.findall(r"^```json\n(.*?)^```$", PAGE.read_text("utf-8"), re.S | re.M)]
+    assert {each["kind"] for each in shown} == {kind.kind for kind in KINDS}
+    served = json.loads(Demo(AS_OF).first().body)["items"]
+    assert [each for each in shown if each not in served] == []
+    assert all(list(each) == list(next(item for item in served if item == each)) for each in shown)

@@ -1,0 +1,234 @@
+"""Requests to sources: bounded, conditional, and never an exception (no network: `httpx.MockTransport`)."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs
+
+import pytest
+from arena_items import AS_OF, FETCHED, PLAN, URL, fixture, recorded
+
+from openoutcry.arena.snapshots.theaters import shipped_bytes
+from openoutcry.arena.sources import gdelt, http_fetch, kalshi, wikipedia
+from openoutcry.arena.sources.collector import gather
+from openoutcry.arena.sources.http_fetch import Capture, Fetcher, make_client
+from openoutcry.arena.sources.observer import FETCHED as SOURCES
+from openoutcry.arena.sources.observer import Observer
+from openoutcry.arena.sources.source_plan import read_plan, shipped_plan
+
+pytestmark = pytest.mark.once
+httpx = pytest.importorskip("httpx")
+
+
+def fetcher(handler: Callable[[httpx.Request], httpx.Response], **known: Capture) -> Fetcher:
+    client = make_client(httpx.MockTransport(handler))
+    return Fetcher(client, lambda: FETCHED, {each.url: each for each in known.values()})
+
+
+def test_a_capture_keeps_the_answer_and_says_who_asked() -> None:
+    asked: list[httpx.Request] = []
+
+    def handler(request: httpx.Request) -> httpx.Response:
+        asked.append(request)
+        return httpx.Response(200, content=b"body", headers={"etag": '"1"', "set-cookie": "a=b"})
+
+    found = fetcher(handler).get("rss", "Paper", URL)
+    assert found == Capture("rss", "Paper", URL, FETCHED, 200, {"etag": '"1"'}, b"body")
+    assert "openoutcry-arena/" in asked[0].headers["user-agent"]
+    assert "if-none-match" not in asked[0].headers
+
+
+def test_an_answer_that_is_known_is_asked_for_only_if_newer() -> None:
+    known = Capture("rss", "Paper", URL, FETCHED, 200, {"etag": '"1"', "last-modified": "yesterday"}, b"old")
+
+    def handler(request: httpx.Request) -> httpx.Response:
+        assert (request.headers["if-none-match"], request.headers["if-modified-since"]) == ('"1"', "yesterday")
+        return httpx.Response(304)
+
+    asking = fetcher(handler, known=known)
+    found = asking.get("rss", "Paper", URL)
+    assert (found.status, found.body, found.error) == (304, b"", None)
+    assert asking.body(found) == b"old"
+
+
+def failing(error: Exception) -> Callable[[httpx.Request], httpx.Response]:
+    def handler(request: httpx.Request) -> httpx.Response:
+        raise error
+
+    return handler
+
+
+@pytest.mark.parametrize(
+    "handler",
+    [
+        failing(httpx.ConnectError("no route")),
+        failing(httpx.ReadTimeout("slow")),
+        failing(httpx.RemoteProtocolError("garbage")),
+        lambda _: httpx.Response(302, headers={"location": URL}),
+        lambda _: httpx.Response(302, headers={"location": "https://[bad"}),
+        lambda _: httpx.Response(302, headers={"location": "file:///etc/passwd"}),
+        lambda _: httpx.Response(200, content=b"no gzip", headers={"content-encoding": "gzip"}),
+    ],
+)
+def test_no_answer_is_a_capture_too(handler: Callable[[httpx.Request], httpx.Response]) -> None:
+    found = fetcher(handler).get("rss", "Paper", URL)
+    assert (found.status, found.body) == (0, b"")
+    assert found.error
+
+
+def test_an_answer_is_read_to_a_bound_after_it_is_decompressed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_fetch, "MOST_BYTES", 10_000)
+    bomb = gzip.compress(bytes(1_000_000))
+    found = fetcher(lambda _: httpx.Response(200, content=bomb, headers={"content-encoding": "gzip"})).get(
+        "a", "b", URL
+    )
+    assert (found.status, found.body) == (0, b"")
+    assert "at most 10000 bytes" in str(found.error)
+
+
+def test_an_answer_that_drips_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [time.monotonic()]
+    monkeypatch.setattr(http_fetch.time, "monotonic", lambda: now[0])
+
+    def drops() -> Iterator[bytes]:
+        while True:
+            now[0] += 1
+            yield b"."
+
+    asking = fetcher(lambda _: httpx.Response(200, content=drops()))
+    assert "whole within 10 seconds" in str(asking.get("rss", "Paper", URL).error)
+
+
+def test_all_requests_together_have_a_bound() -> None:
+    asking = fetcher(failing(AssertionError("nobody is to be asked")))
+    asking.seconds = 0
+    assert asking.get("rss", "Paper", URL).error == "no time was left"
+
+
+def test_r19_an_answer_that_arrives_after_the_edge_is_none() -> None:
+    times = iter([FETCHED, FETCHED, AS_OF, AS_OF, AS_OF + timedelta(seconds=1), AS_OF + timedelta(seconds=1)])
+    client = make_client(httpx.MockTransport(lambda _: httpx.Response(200, content=fixture("rss.xml"))))
+    asking = Fetcher(client, lambda: next(times), until=AS_OF)
+    found = [asking.get("rss", f"Paper {n}", URL) for n in range(3)]
+    assert [(each.status, each.fetched_at <= AS_OF) for each in found] == [(200, True), (200, True), (0, False)]
+    # So one slow source does not cost the snapshot.
+    observed = Observer().observe(AS_OF, found)
+    assert observed.lost["rss.no_answer"] == 1
+    assert "rss" not in observed.failed
+
+
+def test_a_clock_without_a_zone_is_refused() -> None:
+    asking = Fetcher(make_client(httpx.MockTransport(lambda _: httpx.Response(200))), lambda: datetime(2026, 5, 8))
+    with pytest.raises(ValueError, match="must have a zone"):
+        asking.get("rss", "Paper", URL)
+
+
+def test_kalshi_is_asked_page_by_page() -> None:
+    asked = []
+
+    def handler(request: httpx.Request) -> httpx.Response:
+        asked.append(parse_qs(request.url.query.decode()))
+        return httpx.Response(200, content=fixture("kalshi_cents.json" if len(asked) > 2 else "kalshi_dollars.json"))
+
+    found = kalshi.fetch(fetcher(handler), PLAN)
+    assert [each.part for each in found] == ["KXIRANSTRIKE"] * 3
+    assert [each.get("cursor") for each in asked] == [None, ["CgwI"], ["CgwI"]]
+    assert asked[0] == {"limit": ["1000"], "series_ticker": ["KXIRANSTRIKE"], "status": ["open"]}
+
+
+def test_pages_that_never_end_are_asked_for_to_a_bound() -> None:
+    found = kalshi.fetch(fetcher(lambda _: httpx.Response(200, content=fixture("kalshi_dollars.json"))), PLAN)
+    assert len(found) == kalshi.MOST_PAGES
+    edits = wikipedia.fetch(fetcher(lambda _: httpx.Response(200, content=fixture("wikipedia_edits.json"))), ["Iran"])
+    assert [each.part for each in edits] == ["edits:Iran"] * wikipedia.MOST_PAGES + ["views:Iran"]
+
+
+def test_all_sources_are_asked_and_their_captures_are_in_a_fixed_order() -> None:
+    found = gather(fetcher(recorded), PLAN)
+    assert found == gather(fetcher(recorded), PLAN)
+    assert {each.source for each in found} == {*SOURCES, "calendar", "risk", "theaters"}
+    assert [each.source for each in found] == sorted(each.source for each in found)
+    observed = Observer().observe(FETCHED, found)
+    assert observed.failed == ()
+    assert observed.lost["wikipedia.no_answer"] == 18
+
+
+def test_a_source_that_fails_fails_alone() -> None:
+    def risk(name: str) -> str:
+        raise LookupError(name)
+
+    def handler(request: httpx.Request) -> httpx.Response:
+        if "kalshi" in request.url.host:
+            raise httpx.ConnectError("no route")
+        return recorded(request)
+
+    found = gather(fetcher(handler), replace(PLAN, risk=risk, table=b"no table", query="yemen"))
+    errors = {each.source: each.error for each in found if each.status == 0}
+    assert errors == {"kalshi": "ConnectError: no route", "risk": "LookupError: iran"}
+    assert {each.url.partition("?")[0] for each in found} >= {gdelt.SEARCH}
+    observed = Observer().observe(FETCHED, found)
+    assert observed.failed == ("kalshi",)
+    assert (observed.lost["theaters.unreadable"], observed.lost["kalshi.no_answer"]) == (1, 1)
+
+
+def test_the_plan_that_ships_is_read_and_a_wrong_one_is_refused() -> None:
+    plan = shipped_plan()
+    assert plan.feeds
+    assert plan.series
+    assert (plan.table, plan.risk("iran")) == (shipped_bytes(), "UNKNOWN")
+    for wrong in (b"", b"[]", b'{"feeds": []}', b'{"feeds": {}, "series": 5}'):
+        with pytest.raises(ValueError, match="plan cannot be read"):
+            read_plan(wrong)
+
+
+FEEDS, SERIES = {"Paper": "https://example.org/feed.xml"}, ["KXIRANSTRIKE"]
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (
+            {"feeds": {"a": "file:///etc/passwd"}},
+            'feeds must .* http or https; received "file:///etc/passwd" of "a"',
+        ),
+        ({"feeds": {"a": "https://"}}, "feeds must have addresses of http or https"),
+        ({"feeds": {"a": "https:///feed.xml"}}, "feeds must have addresses of http or https"),
+        ({"feeds": {"a": "https://[::1"}}, "feeds must have addresses of http or https"),
+        ({"feeds": {"a": "https://example.org/a b"}}, "feeds must have addresses of http or https"),
+        ({"series": "KXA"}, '`series` must be a list; received "KXA"'),
+        ({"series": ["kxa"]}, 'series must be as Kalshi names them, such as KXIRANSTRIKE; received "kxa"'),
+        ({"series": ["KXA&status=closed"]}, "series must be as Kalshi names them"),
+        ({"query": 5}, "`query` must be a text or null; received 5"),
+        ({"query": " "}, '`query` must have words, or be left out; received " "'),
+        ({"querry": "iran"}, 'members must be of feeds, series, query, calendar, theaters; received "querry"'),
+        ({"feeds": {}, "series": []}, "a feed, a series or a query is required; received none"),
+        ({"calendar": 3}, "`calendar` must be a text or null; received 3"),
+        ({"calendar": "none.ics"}, "a file that can be read is required; received '.*none.ics': No such file"),
+        ({"calendar": "junk"}, "`calendar` must be an iCalendar file; received '.*junk'"),
+        ({"theaters": "junk"}, "the table of theaters cannot be read"),
+    ],
+)
+def test_a_plan_that_asks_for_something_else_is_refused(more: dict[str, Any], told: str, tmp_path: Path) -> None:
+    (tmp_path / "junk").write_text("junk")
+    raw = json.dumps({"feeds": FEEDS, "series": SERIES} | more).encode()
+    with pytest.raises(ValueError, match=f"^the plan cannot be read: {told}"):
+        read_plan(raw, tmp_path)
+
+
+def test_a_plan_names_a_calendar_and_a_table_beside_it_which_are_read_anew(tmp_path: Path) -> None:
+    (tmp_path / "events.ics").write_bytes(fixture("calendar.ics"))
+    (tmp_path / "table.json").write_bytes(shipped_bytes())
+    told = {"feeds": FEEDS, "series": SERIES, "calendar": "events.ics", "theaters": str(tmp_path / "table.json")}
+    plan = read_plan(json.dumps(told).encode(), tmp_path)
+    assert (plan.calendar, plan.table) == (fixture("calendar.ics"), shipped_bytes())
+    (tmp_path / "events.ics").write_bytes(b"BEGIN:VCALENDAR")
+    assert plan.anew() == replace(plan, calendar=b"BEGIN:VCALENDAR")
+    for each in ({"series": []}, {"feeds": {}}, {"feeds": {}, "series": [], "query": "iran"}):
+        assert read_plan(json.dumps({"feeds": FEEDS, "series": SERIES} | each).encode()).calendar is None

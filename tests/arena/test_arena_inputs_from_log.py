@@ -1,0 +1,47 @@
+"""A board from the public log alone is the board of the facts behind it (R-42, R-44, R-54)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from arena_exports import export
+from arena_seasons import season
+from builders import count
+
+from openoutcry import OpenOutcryError
+from openoutcry.arena import scoring
+
+pytestmark = pytest.mark.once
+
+
+@pytest.mark.parametrize("seed", range(count(200, 15)))
+def test_the_log_and_what_is_opened_give_the_same_board(seed: int) -> None:
+    facts = season(seed)
+    made = scoring.facts_of(**export(facts), at_us=facts.at_us, window=facts.window)
+    assert scoring.score(made) == scoring.score(facts)
+
+
+def test_what_is_not_opened_does_not_count() -> None:
+    facts = season(3, window=None)
+    made = export(facts)
+    made["opened"] = {}
+    found = scoring.score(scoring.facts_of(**made, at_us=facts.at_us))
+    assert {row.n_scored for row in found.rows} == {0}
+    assert {row.coverage for row in found.rows} <= {0.0, None}
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda made: made.update(base_rates=b"[ ]"), "base-rate table"),
+        (lambda made: made["snapshots"].update({min(made["snapshots"]): b"{}"}), "the snapshot of"),
+        (lambda made: made["snapshots"].clear(), "every snapshot"),
+        (lambda made: made["records"].pop(), "`scoring` record"),
+    ],
+)
+def test_bytes_that_are_not_those_of_the_log_are_refused(spoil: Any, message: str) -> None:
+    made = export(season(5))
+    spoil(made)
+    with pytest.raises(OpenOutcryError, match=message):
+        scoring.facts_of(**made, at_us=0)

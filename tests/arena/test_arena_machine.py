@@ -1,0 +1,237 @@
+"""An arena against a small model of it, whatever happens in whatever order, with a clock that the test turns.
+
+R-09, R-10, R-23, R-25 to R-29, R-32, R-35, R-37, R-39 to R-44.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from base64 import b64encode
+from contextlib import ExitStack
+from dataclasses import replace
+from datetime import datetime, timezone
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+pytest.importorskip("fastapi")
+pytest.importorskip("cryptography")
+pytest.importorskip("sqlalchemy")
+pytest.importorskip("feedparser")
+
+from arena_in_process import BASE, Floor, floor
+from arena_items import market, seen, theaters
+from arena_model import DAY, HOUR, Model
+
+from openoutcry.arena import verifier
+from openoutcry.arena.log.export_audit import audit
+from openoutcry.arena.protocol import ArenaError
+from openoutcry.arena.season_export import export, score_faults
+from openoutcry.arena.season_scheduler import publishing
+from openoutcry.arena.snapshots.snapshot_builder import Snapshot, build
+from openoutcry.arena.store.entry_writes import Resolving, Suspending
+from openoutcry.arena.timestamps import CADENCE, MINUTE, moment_of, text_of
+
+pytestmark = pytest.mark.once
+
+TICKERS = ("KXIRAN-A", "KXUKRAINE-B", "KXTAIWAN-C")
+MARKETS = tuple(f"kalshi:{each}" for each in TICKERS)
+SLUGS = ("one", "two", "Two")
+SHARES = ("0", "0.04", "0.5", "0.87", "1")
+CLOSES = st.one_of(st.none(), st.sampled_from((HOUR, 3 * HOUR, 4 * HOUR, 30 * HOUR)))
+RESULTS = st.sampled_from(
+    [(status, outcome) for status in ("determined", "amended", "finalized") for outcome in ("yes", "no")]
+    + [("disputed", None), ("void", None), ("scalar", None)]
+)
+SHARED = st.tuples(st.sampled_from((*MARKETS, "kalshi:NONE")), st.sampled_from(SHARES))
+
+
+class Machine(RuleBasedStateMachine):
+    """Does the same to a server and to the model, and compares."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stack = ExitStack()
+        self.folder = Path(self.stack.enter_context(TemporaryDirectory()))
+        self.open = ExitStack()
+        self.ground: Floor = self.open.enter_context(floor(self.folder / "arena"))
+        self.model = Model(self.ground.clock[0])
+        self.receipts: list[dict[str, Any]] = []
+        self.bodies: dict[int, bytes] = {}
+        self.told: dict[tuple[str, str], tuple[bytes, bytes]] = {}
+
+    @initialize()
+    def begin(self) -> None:
+        self.publish(dict.fromkeys(TICKERS, 4 * HOUR))
+        self.register("one")
+
+    @rule(slug=st.sampled_from(SLUGS))
+    def register(self, slug: str) -> None:
+        answer = self.ground.client.post(f"{BASE}/register", json={"slug": slug})
+        assert answer.status_code == self.model.register(slug)
+        if answer.status_code == 201:
+            self.ground.keys[slug.lower()] = answer.json()["api_key"]
+
+    @rule(closes=st.dictionaries(st.sampled_from(TICKERS), CLOSES, min_size=1))
+    def publish(self, closes: dict[str, int | None]) -> None:
+        """Publish the snapshot of the last edge, or of the next where that one is there."""
+        edge = max([self.model.clock - self.model.clock % CADENCE] + [each + CADENCE for each in self.model.snapshots])
+        self.turn(max(self.model.clock, edge))
+        made = _snapshot(edge, closes)
+        self.ground.arena.writer.write(publishing(made, self.model.clock))
+        told = {f"kalshi:{name}": None if after is None else edge + after for name, after in closes.items()}
+        self.model.publish(edge, told)
+        self.bodies[edge] = made.body
+
+    def turn(self, moment: int) -> None:
+        self.model.clock = self.ground.clock[0] = moment
+
+    @rule(by=st.sampled_from((1, MINUTE, 11 * MINUTE, HOUR, DAY)))
+    def wait(self, by: int) -> None:
+        self.turn(self.model.clock + by)
+
+    @precondition(lambda self: self.model.next_edge() is not None)
+    @rule(by=st.sampled_from((0, 1)))
+    def wait_for_an_edge(self, by: int) -> None:
+        self.turn((self.model.next_edge() or 0) + by)
+
+    @rule(
+        slug=st.sampled_from(("one", "two")),
+        back=st.sampled_from((0, 0, 0, 1, 2, -1)),
+        shares=st.lists(SHARED, min_size=1, max_size=3),
+        key=st.sampled_from((None, None, "a", "b")),
+    )
+    def submit(self, slug: str, back: int, shares: list[tuple[str, str]], key: str | None) -> None:
+        if slug not in self.model.suspended:
+            return
+        known = self.model.snapshots
+        as_of = known[max(0, len(known) - 1 - back)] if back >= 0 else self.model.clock + DAY
+        told = [{"market_id": name, "yes_probability": float(share)} for name, share in shares]
+        body = json.dumps(self.ground.body(slug, *told, snapshot_as_of=text_of(as_of))).encode()
+        answer = self.ground.post(slug, body, **({} if key is None else {"Idempotency-Key": key}))
+        is_formed = as_of in self.model.snapshots and len(dict(shares)) == len(shares)
+        if is_formed and key is not None and (slug, key) in self.told:
+            first, content = self.told[slug, key]
+            expected = (200, content) if first == body else (409, answer.content)
+            assert (answer.status_code, answer.content) == expected
+            return
+        wanted = self.model.submit(slug, as_of, shares)
+        assert answer.status_code == wanted.status, answer.text
+        rejected = {each["market_id"]: each["reason"] for each in answer.json().get("rejected", ())}
+        assert rejected == wanted.rejected
+        if wanted.status == 200:
+            self.accepted(slug, dict(shares), answer)
+            if key is not None:
+                self.told[slug, key] = body, answer.content
+
+    def accepted(self, slug: str, shares: dict[str, str], answer: Any) -> None:
+        told = answer.json()
+        assert told["received_at"] == text_of(self.model.clock)
+        verifier.check_receipt(told, verifier.parse_key(str(self.ground.arena.key.verifier)))
+        opened = {each["market_id"]: each["yes_probability"] for each in told["salts"]}
+        rejected = {each["market_id"] for each in told["rejected"]}
+        assert opened == {name: share for name, share in shares.items() if name not in rejected}
+        assert (told["record"]["agent_slug"], told["leaf_index"]) == (slug, told["tree_size"] - 1)
+        assert told["submission_id"] > max((each["submission_id"] for each in self.receipts), default="")
+        self.receipts.append(told)
+
+    @rule(place=st.integers(0, 2), result=RESULTS, ago=st.sampled_from((None, HOUR, 3 * HOUR)))
+    def resolve(self, place: int, result: tuple[str, str | None], ago: int | None) -> None:
+        closed = None if ago is None else self.model.clock - ago
+        told = Resolving(MARKETS[place], *result, closed, "a test", self.model.clock)
+        if self.model.resolve(MARKETS[place], *result, closed):
+            self.ground.arena.writer.write(told)
+        else:
+            with pytest.raises(ArenaError, match="to correct what is final"):
+                self.ground.arena.writer.write(told)
+
+    @rule(slug=st.sampled_from(("one", "two")), suspended=st.booleans())
+    def suspend(self, slug: str, suspended: bool) -> None:
+        if slug in self.model.suspended:
+            self.ground.arena.writer.write(Suspending(slug, suspended, "a test", self.model.clock))
+            self.model.suspended[slug] = suspended
+
+    @rule()
+    def restart(self) -> None:
+        keys = self.ground.keys
+        self.open.close()
+        self.ground = self.open.enter_context(floor(self.folder / "arena"))
+        self.ground.clock[0], self.ground.keys = self.model.clock, keys
+
+    @invariant()
+    def markets_are_as_the_model_has_them(self) -> None:
+        for status in ("open", "closed", "settled"):
+            told = self.ground.client.get(f"{BASE}/markets", params={"status": status}).json()["markets"]
+            wanted = self.model.listed(status)
+            for each, one in zip(told, wanted, strict=True):
+                cutoff, close = moment_of("t", each["decision_cutoff"]), moment_of("t", each["settlement_at"])
+                assert {"market_id": each["market_id"], "decision_cutoff": cutoff} == one
+                # R-40, but where a market that was closed is told to close earlier than it was.
+                assert cutoff <= close - 2 * HOUR or self.model.clock > cutoff
+
+    @invariant()
+    def boards_and_profiles_are_as_the_model_has_them(self) -> None:
+        rows = {row["slug"]: row for row in self.ground.client.get(f"{BASE}/leaderboard").json()["rows"]}
+        assert set(rows) == set(self.model.suspended)
+        for slug, row in rows.items():
+            n, brier = self.model.scores(slug)
+            assert row["n_scored"] == n
+            assert row["brier"] == (None if brier is None else pytest.approx(float(brier), abs=1e-12))
+            recent = self.ground.client.get(f"{BASE}/agents/{slug}").json()["recent_decisions"]
+            shown = [(one["market_id"], one["yes_probability"]) for each in recent for one in each["decisions"]]
+            assert sorted(shown) == sorted(self.model.shown(slug))
+
+    def teardown(self) -> None:
+        for as_of, body in self.bodies.items():
+            answer = self.ground.client.get(f"{BASE}/intel", params={"as_of": text_of(as_of)})
+            assert answer.content == body
+        export(self.ground.arena, self.folder / "export", self.model.clock)
+        assert audit(self.folder / "export", str(self.ground.arena.key.verifier)) == []
+        assert score_faults(self.folder / "export") == [], "R-44: scores follow from an export, whatever happened"
+        lines = (self.folder / "export" / "log.jsonl").read_bytes().splitlines()
+        records = [json.loads(line) for line in lines]
+        assert [each["record"] for each in self.receipts] == [each for each in records if each["type"] == "submission"]
+        for each in self.receipts:
+            root = self.ground.arena.writer.log.tree.root(each["tree_size"])
+            key = verifier.parse_key(str(self.ground.arena.key.verifier))
+            assert verifier.open_checkpoint(each["checkpoint"], key) == (each["tree_size"], b64encode(root).decode())
+        self.open.close()
+        self.stack.close()
+
+
+def _snapshot(edge: int, closes: dict[str, int | None]) -> Snapshot:
+    """Return a snapshot with markets, of which some do not say when they close, as R-11 has it."""
+    as_of = _time(edge)
+    items = [market(name, as_of=as_of, close_time=_time(edge + (after or HOUR))) for name, after in closes.items()]
+    made = build(as_of, seen(*items, *theaters(as_of), at=as_of))
+    told = json.loads(made.body)
+    for item in told["items"]:
+        if item["kind"] == "market_state" and closes[item["market_id"].removeprefix("kalshi:")] is None:
+            del item["close_time"]
+    return replace(made, body=json.dumps(told).encode())
+
+
+def _time(moment: int) -> datetime:
+    return datetime.fromtimestamp(moment // 10**6, timezone.utc)
+
+
+def test_an_arena_does_what_the_model_does() -> None:
+    is_full = bool(os.environ.get("OPENOUTCRY_FULL"))
+    # To shrink what is found takes minutes: only where there are as many.
+    phases = (Phase.generate, Phase.shrink) if is_full else (Phase.generate,)
+    n_examples, n_steps = (400, 60) if is_full else (6, 20)
+    told = settings(max_examples=n_examples, stateful_step_count=n_steps, phases=phases, report_multiple_bugs=False)
+    run_state_machine_as_test(Machine, settings=told)

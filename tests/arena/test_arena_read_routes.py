@@ -1,0 +1,206 @@
+"""`GET /markets`, `/intel`, `/leaderboard`, `/agents`: R-02, R-07 to R-16, R-31 to R-34, R-39, R-40."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import zlib
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("fastapi")
+pytest.importorskip("cryptography")
+pytest.importorskip("sqlalchemy")
+
+from arena_in_process import BASE, Floor, floor, said
+
+from openoutcry.arena.timestamps import CADENCE, HOUR, moment_of, text_of
+
+pytestmark = pytest.mark.once
+
+
+def test_a_snapshot_is_the_same_bytes_for_everybody_and_after_a_restart(ground: Floor) -> None:
+    """R-16, R-39."""
+    key = {"Authorization": f"bearer {ground.keys['one']}"}
+    first = ground.client.get(f"{BASE}/intel", headers={"Accept-Encoding": "identity"})
+    assert first.headers["Cache-Control"] == "no-cache"
+    digest = hashlib.sha256(first.content).hexdigest()
+    assert first.headers["ETag"] == f'"{digest}"'
+    moment = ground.as_of
+    assert first.headers["Content-Location"] == f"{BASE}/intel?as_of={moment}"
+    again = ground.client.get(f"{BASE}/intel", params={"as_of": moment}, headers=key)
+    assert (again.content, again.headers["ETag"]) == (first.content, first.headers["ETag"])
+    assert again.headers["Cache-Control"] == "public, max-age=31536000, immutable"
+    plain = f"{BASE}/intel?as_of={moment.replace('Z', '+00:00')}"
+    assert ground.client.get(plain).content == first.content, "R-01: a plus sign may come as a space"
+    known = ground.client.get(f"{BASE}/intel", headers={"If-None-Match": f'"x", W/"{digest}"'})
+    assert (known.status_code, known.content) == (304, b"")
+    ground.arena.close()
+    with floor(ground.arena.folder) as anew:
+        anew.clock[0] = ground.clock[0]
+        assert anew.client.get(f"{BASE}/intel").content == first.content
+        told = json.loads(first.content)
+        assert told["schema_version"] == "0.2.0"
+
+
+@pytest.mark.parametrize(
+    ("accepted", "coding"),
+    [
+        ("gzip", "gzip"),
+        ("gzip;q=0.5, br", "br"),
+        ("*", "br"),
+        ("br;q=0, *;q=0.1", "zstd"),
+        ("identity", None),
+        ("gzip;q=0", None),
+        ("deflate", None),
+        ("gzip;q=x", None),
+    ],
+)
+def test_a_snapshot_comes_in_the_coding_that_is_asked_for(ground: Floor, accepted: str, coding: str | None) -> None:
+    """R-16."""
+    with ground.client.stream("GET", f"{BASE}/intel", headers={"Accept-Encoding": accepted}) as answer:
+        raw = b"".join(answer.iter_raw())
+        assert answer.headers.get("Content-Encoding") == coding
+        assert answer.headers["Vary"] == "Accept-Encoding"
+    if coding == "gzip":
+        assert hashlib.sha256(gzip.decompress(raw)).hexdigest() in answer.headers["ETag"]
+        with pytest.raises(zlib.error):
+            zlib.decompress(raw)
+
+
+def test_a_snapshot_that_nobody_published_is_not_there(ground: Floor, tmp_path: Path) -> None:
+    """R-14, R-15."""
+    with floor(tmp_path / "empty") as empty:
+        answer = empty.client.get(f"{BASE}/intel")
+        assert said(answer)[:2] == (503, "snapshot_unavailable")
+        assert answer.headers["Retry-After"] == "60"
+    moment = ground.as_of
+    for wrong in ("2026-05-08", "x", "2026-05-08T12:00:00", "2026-05-08T12:00:00+02:00", ""):
+        assert said(ground.client.get(f"{BASE}/intel", params={"as_of": wrong})) == (400, "invalid_payload", "as_of")
+    for unknown in ("2030-01-01T00:00:00Z", "2026-05-08T12:01:00Z", "2026-05-08T12:00:00.000001Z"):
+        assert said(ground.client.get(f"{BASE}/intel", params={"as_of": unknown}))[:2] == (404, "unknown_snapshot")
+    ground.clock[0] = moment_of("t", moment) + 2 * CADENCE
+    assert ground.client.get(f"{BASE}/intel").status_code == 200
+    ground.clock[0] += 1
+    assert said(ground.client.get(f"{BASE}/intel"))[:2] == (503, "snapshot_unavailable")
+    assert ground.client.get(f"{BASE}/intel", params={"as_of": moment}).status_code == 200
+
+
+def test_whoever_comes_with_a_key_must_have_one(ground: Floor) -> None:
+    """R-02: anonymous is open, a key that is none is not."""
+    for path in ("/markets", "/intel", "/leaderboard"):
+        assert ground.client.get(BASE + path).status_code == 200
+        for wrong in ("Bearer x", "Basic x", "Bearer", ""):
+            answer = ground.client.get(BASE + path, headers={"Authorization": wrong})
+            assert said(answer)[:2] == (401, "bad_auth")
+            assert answer.headers["WWW-Authenticate"] == "Bearer"
+
+
+def test_markets_are_open_then_closed_then_settled_and_never_lost(ground: Floor) -> None:
+    """R-07 to R-10, R-40, R-44."""
+    told = ground.client.get(f"{BASE}/markets").json()
+    assert told["as_of"] == ground.as_of
+    cutoffs = [(each["decision_cutoff"], each["market_id"]) for each in told["markets"]]
+    assert cutoffs == sorted(cutoffs)
+    for each in told["markets"]:
+        assert moment_of("t", each["settlement_at"]) - moment_of("t", each["decision_cutoff"]) == 2 * HOUR
+        assert each["question"].startswith("Synthetic")
+        assert each["yes_bid"] <= each["yes_mid_price"] <= each["yes_ask"]
+    first = told["markets"][0]["market_id"]
+    ground.clock[0] = moment_of("t", told["markets"][0]["decision_cutoff"])
+    assert ground.markets()[0] == first, "R-27: the cutoff itself is open"
+    ground.clock[0] += 1
+    assert ground.markets("closed") == [first]
+    ground.resolve(first, "yes", "determined")
+    assert ground.markets("closed") == [first], "Q-1: a day without dispute"
+    ground.clock[0] += 24 * HOUR
+    assert first in ground.markets("settled")
+    ground.resolve(first, None, "disputed")
+    assert first in ground.markets("closed")
+    ground.resolve(first, "no", "amended")
+    settled = ground.client.get(f"{BASE}/markets", params={"status": "settled"}).json()["markets"]
+    assert {each["market_id"]: each["outcome"] for each in settled}[first] == "no"
+    ground.resolve(first, None, "void")
+    settled = ground.client.get(f"{BASE}/markets", params={"status": "settled"}).json()["markets"]
+    assert {each["market_id"]: each["outcome"] for each in settled}[first] == "void"
+    assert said(ground.client.get(f"{BASE}/markets", params={"status": "Open"})) == (400, "invalid_payload", "status")
+    assert ground.client.get(f"{BASE}/markets", params={"theater": "atlantis"}).json()["markets"] == []
+    iran = ground.client.get(f"{BASE}/markets", params={"theater": "iran", "status": "closed"}).json()["markets"]
+    assert all("iran" in each["theaters"] for each in iran)
+
+
+def test_a_market_that_was_closed_does_not_open_anew(ground: Floor) -> None:
+    """R-32: its decisions are public by then."""
+    from openoutcry.arena.store.entry_writes import Listing, Publishing
+
+    told = ground.client.get(f"{BASE}/markets").json()["markets"][0]
+    cutoff = moment_of("t", told["decision_cutoff"])
+    ground.clock[0] = cutoff + 1
+    edge = cutoff + CADENCE - cutoff % CADENCE
+    later = Listing(told["market_id"], "kalshi", "?", ("iran",), cutoff + 50 * HOUR, cutoff + 52 * HOUR)
+    bodies = dict.fromkeys(("identity", "gzip", "br", "zstd"), b"{}")
+    ground.arena.writer.write(Publishing(edge, bodies, [later], ground.clock[0]))
+    assert told["market_id"] in ground.markets("closed")
+
+
+def test_boards_show_nothing_before_the_cutoff_and_rank_after_it(ground: Floor) -> None:
+    """R-31 to R-34."""
+    markets = ground.markets()
+    for slug, share in (("good", 0.9), ("bad", 0.2)):
+        ground.register(slug, display_name=slug.title(), contact_email=f"{slug}@example.org")
+        ground.submit(slug, *((market, share) for market in markets))
+    before = ground.client.get(f"{BASE}/leaderboard").json()
+    assert [row["n_scored"] for row in before["rows"]] == [0, 0, 0]
+    ground.clock[0] = moment_of("t", ground.client.get(f"{BASE}/markets").json()["markets"][-1]["decision_cutoff"]) + 1
+    for market in markets:
+        ground.resolve(market, "yes")
+    rows = ground.client.get(f"{BASE}/leaderboard").json()["rows"]
+    assert [(row["slug"], row["rank"], row["n_scored"]) for row in rows] == [
+        ("good", 1, 8),
+        ("bad", 2, 8),
+        ("one", None, 0),
+    ]
+    assert rows[0]["brier"] == pytest.approx(0.01)
+    assert rows[0]["brier_skill_score_vs_50"] == pytest.approx(1 - 0.01 / 0.25)
+    assert rows[2]["brier"] is None
+    profile = ground.client.get(f"{BASE}/agents/GOOD").json()
+    assert profile["recent_decisions"][0]["n_hidden"] == 0
+    assert len(profile["recent_decisions"][0]["decisions"]) == 8
+    assert "example.org" not in json.dumps(profile)
+    assert said(ground.client.get(f"{BASE}/agents/nobody"))[:2] == (404, "unknown_agent")
+    page = ground.client.get(f"{BASE}/leaderboard", params={"limit": 1}).json()
+    assert ([row["slug"] for row in page["rows"]], page["next_cursor"]) == (["good"], "1")
+    page = ground.client.get(f"{BASE}/leaderboard", params={"limit": 1, "cursor": 1, "min_n": 1}).json()
+    assert ([row["slug"] for row in page["rows"]], page["next_cursor"]) == (["bad"], None)
+    for wrong in ({"limit": 0}, {"limit": 501}, {"limit": "x"}, {"cursor": -1}):
+        assert said(ground.client.get(f"{BASE}/leaderboard", params=wrong)) == (
+            400,
+            "invalid_payload",
+            next(iter(wrong)),
+        )
+    ground.resolve(markets[0], "no", "amended")
+    again = ground.client.get(f"{BASE}/leaderboard").json()["rows"]
+    assert again[0]["brier"] == pytest.approx((7 * 0.01 + 0.81) / 8), "R-44: an amendment scores anew"
+
+
+def test_what_is_no_route_has_the_form_of_every_error(ground: Floor) -> None:
+    """R-03."""
+    assert said(ground.client.get("/v2/competition/nothing"))[:2] == (404, "not_found")
+    wrong = ground.client.post(f"{BASE}/markets")
+    assert said(wrong)[:2] == (405, "method_not_allowed")
+    assert "GET" in wrong.headers["Allow"]
+    assert said(ground.client.get(f"{BASE}/decisions"))[:2] == (405, "method_not_allowed")
+    assert said(ground.client.get("/registry/consistency"))[:2] == (400, "invalid_payload")
+
+
+def test_a_fault_of_the_server_says_nothing_of_what_came(ground: Floor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """R-03, R-32."""
+    monkeypatch.setattr(ground.arena.state, "markets", None)
+    assert said(ground.client.get(f"{BASE}/markets"))[:2] == (500, "internal_error")
+
+
+def test_text_of_moments() -> None:
+    """R-01."""
+    assert text_of(moment_of("t", "2026-05-08T12:00:00.5+00:00")) == "2026-05-08T12:00:00.500000Z"

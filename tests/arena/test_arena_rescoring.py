@@ -1,0 +1,184 @@
+"""Scores of an export, recomputed by a file of the standard library alone, and by the package (R-44, goal of 5.4)."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("fastapi")
+pytest.importorskip("cryptography")
+pytest.importorskip("sqlalchemy")
+
+from arena_exports import export as export_of
+from arena_exports import write
+from arena_in_process import BASE, Floor, floor
+from arena_seasons import season
+
+from openoutcry.arena import rescoring, scoring, verifier
+from openoutcry.arena.scoring import Parameters
+from openoutcry.arena.season_export import export, score_faults
+from openoutcry.arena.timestamps import DAY, HOUR
+
+pytestmark = pytest.mark.once
+
+
+def leaves(value: Any, path: str = "scores") -> Iterator[tuple[str, Any, Any]]:
+    """Yield the path of each number, what holds it, and by what name."""
+    pairs = value.items() if isinstance(value, dict) else enumerate(value)
+    for name, each in pairs:
+        here = f"{path}.{name}" if isinstance(value, dict) else f"{path}[{name}]"
+        if isinstance(each, (dict, list)):
+            yield from leaves(each, here)
+        elif isinstance(each, (int, float)):
+            yield here, value, name
+
+
+def test_each_number_that_was_changed_is_named(tmp_path: Path) -> None:
+    """All by the package, and by the standard library those that no chance, fit or logarithm made."""
+    facts = season(7, n_agents=5, n_markets=16, window=None, parameters=Parameters(min_markets=2))
+    scores = json.loads(json.dumps(scoring.score(facts).to_json()))
+    folder = write(tmp_path, export_of(facts), scores)
+    assert score_faults(folder) == rescoring.faults(folder) == []
+    again = rescoring.Board(rescoring.Season(folder, facts.at_us, None), None).to_json()
+    board = json.loads(json.dumps(scores))
+    paths = []
+    for path, held, name in list(leaves(scores)):
+        held[name] = not held[name] if isinstance(held[name], bool) else held[name] + 1
+        paths.append(path)
+    by_package, alone = (
+        [each.split(" must be ")[0] for each in rescoring.differences("scores", made, scores)]
+        for made in (board, again)
+    )
+    assert sorted(by_package) == sorted(paths)
+    parts = {path: path.replace("[", ".").split(".") for path in paths}
+    assert sorted(alone) == sorted(path for path in paths if rescoring.NOT_HERE.isdisjoint(parts[path]))
+    assert 100 < len(alone) < len(paths)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda scores: scores.pop("rows"), "scores.rows must be"),
+        (lambda scores: scores["rows"].pop(), "scores.rows must be"),
+        (lambda scores: scores["rows"].reverse(), "scores.rows[0].n_scored must be"),
+        (lambda scores: scores["rows"][0].update(bonus=1), "scores.rows[0].bonus must not be there"),
+        (lambda scores: scores["rows"][0].pop("p_best"), None),
+        (lambda scores: scores["rows"][0].update(rank=1.0), "scores.rows[0].rank must be 1; received 1.0"),
+        (lambda scores: scores.update(at_us=scores["at_us"] - DAY), "scores after record"),
+        (lambda scores: scores.update(at_us="now"), "a whole export is required; received another"),
+        (lambda scores: scores.clear(), "a whole export is required; received one without 'at_us'"),
+    ],
+)
+def test_scores_of_another_shape_are_a_fault(change: Any, told: str | None, tmp_path: Path) -> None:
+    facts = season(7, window=None, parameters=Parameters(min_markets=2))
+    scores = json.loads(json.dumps(scoring.score(facts).to_json()))
+    change(scores)
+    folder = write(tmp_path, export_of(facts), scores)
+    found = rescoring.faults(folder)
+    assert score_faults(folder), "the package finds it, too"
+    assert (found == []) if told is None else (told in found[0]), found
+
+
+@pytest.mark.parametrize(
+    ("file", "kind", "change"),
+    [
+        ("log.jsonl", "scoring", lambda record: record.pop("base_rates_sha256")),
+        ("log.jsonl", "resolution", lambda record: record.pop("seq")),
+        ("log.jsonl", "submission", lambda record: record.update(seq=10**30)),
+        ("reveals.jsonl", None, lambda reveal: reveal.update(submission_id=[])),
+        ("reveals.jsonl", None, lambda reveal: reveal.pop("submission_id")),
+    ],
+)
+def test_a_record_without_what_scores_need_is_a_fault_and_no_traceback(
+    file: str, kind: str | None, change: Any, tmp_path: Path
+) -> None:
+    facts = season(7, window=None, parameters=Parameters(min_markets=2))
+    scores = json.loads(json.dumps(scoring.score(facts).to_json()))
+    folder = write(tmp_path, export_of(facts), scores)
+    lines = [json.loads(line) for line in (folder / file).read_bytes().splitlines()]
+    change(next(each for each in lines if each.get("type") == kind))
+    (folder / file).write_text("".join(json.dumps(each) + "\n" for each in lines))
+    (line,) = score_faults(folder)
+    assert line.startswith("a whole export is required; received "), line
+
+
+@pytest.fixture
+def ground(tmp_path: Path) -> Iterator[Floor]:
+    """Serve a season in which two agents have decided, a market is settled and another one is open."""
+    with floor(tmp_path / "arena") as found:
+        found.publish()
+        ids = found.markets()
+        for slug, share in (("ada", 0.1), ("bob", 0.8)):
+            found.register(slug)
+            told = [{"market_id": each, "yes_probability": share, "confidence": 0.9} for each in ids]
+            assert found.submit(slug, *told).status_code == 200
+        found.clock[0] += 40 * HOUR
+        for market_id, outcome in zip(found.markets("closed"), ("no", "yes", "no", "yes"), strict=False):
+            found.resolve(market_id, outcome)
+        yield found
+
+
+def command(*words: object) -> tuple[int, str]:
+    line = [sys.executable, "-I", "-S", *map(str, words)]
+    ran = subprocess.run(line, capture_output=True, text=True, encoding="utf-8")
+    return ran.returncode, ran.stdout + ran.stderr
+
+
+def test_two_files_alone_recompute_what_a_server_says(ground: Floor, tmp_path: Path) -> None:
+    """R-44: a stranger with an export, two files and no package has the leaderboard of the server."""
+    folder, alone = tmp_path / "season", tmp_path / "alone"
+    export(ground.arena, folder, ground.clock[0])
+    alone.mkdir()
+    verify = shutil.copy(verifier.__file__, alone)
+    assert command(verify, "export", folder, "--recompute-scores")[1].count("rescoring.py") == 1, "it names what lacks"
+    again = shutil.copy(rescoring.__file__, alone)
+    assert command(verify, "export", folder, "--recompute-scores") == (0, "ok\n")
+    assert command(again, folder) == (0, "ok\n")
+    assert score_faults(folder) == []
+    scores = json.loads((folder / "scores.json").read_bytes())
+    made = rescoring.Board(rescoring.Season(folder, scores["at_us"], None), None).to_json()["rows"]
+    served = ground.client.get(f"{BASE}/leaderboard").json()["rows"]
+    assert [row["slug"] for row in served] == ["bob", "ada"]
+    for row, said in zip(made, served, strict=True):
+        assert {name: said[name] for name in row if name != "per_theater"} == {
+            name: each for name, each in row.items() if name != "per_theater"
+        }
+        assert row["n_scored"] == 4
+    scores["rows"][0]["brier"] += 1e-15
+    (folder / "scores.json").write_text(json.dumps(scores), encoding="utf-8")
+    code, text = command(verify, "export", folder, "--recompute-scores", "--all")
+    assert (code, text.count("\n"), text.split(" must be ")[0]) == (1, 1, "scores.json: scores.rows[0].brier")
+    assert command(verify, "export", folder) == (0, "ok\n"), "the scores are no part of what is signed"
+
+
+def test_an_operator_that_withholds_a_decision_is_found(ground: Floor, tmp_path: Path) -> None:
+    """R-32 the other way: after the cutoff nothing may stay secret, or scores would be of what pleases."""
+    folder = tmp_path / "season"
+    export(ground.arena, folder, ground.clock[0])
+    lines = [json.loads(line) for line in (folder / "reveals.jsonl").read_bytes().splitlines()]
+    assert [len(line["opened"]) for line in lines] == [5, 5]
+    # Three of its markets are open: as many may be secret, and not one more.
+    lines[0]["opened"].pop()
+    content = "".join(f"{json.dumps(line, sort_keys=True, separators=(',', ':'))}\n" for line in lines)
+    (folder / "reveals.jsonl").write_text(content, encoding="utf-8")
+    export_faults = verifier.Export(folder)
+    export_faults.check(None, [])
+    assert export_faults.faults == []
+    assert "3 secret decisions at most" in rescoring.faults(folder)[0]
+
+
+def test_a_season_without_a_result_has_scores_that_follow(tmp_path: Path) -> None:
+    with floor(tmp_path / "arena") as ground:
+        for round_ in range(2):
+            folder = tmp_path / f"season-{round_}"
+            export(ground.arena, folder, ground.clock[0])
+            assert score_faults(folder) == rescoring.faults(folder) == []
+            ground.publish()
+            ground.register(f"ada-{round_}")

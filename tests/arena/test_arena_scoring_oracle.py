@@ -1,0 +1,102 @@
+"""Boards against the same scores said decision by decision in exact ratios (R-43 to R-53)."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from arena_exports import export, write
+from arena_score_oracle import log_score, murphy
+from arena_seasons import season
+from builders import count
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from openoutcry.arena import rescoring, scoring
+from openoutcry.arena.scoring import Facts, Parameters
+
+pytestmark = pytest.mark.once
+
+N_SEASONS = count(2_000, 60)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("export")
+
+
+@settings(max_examples=N_SEASONS, deadline=None)
+@given(
+    st.integers(0, 2**32), st.sampled_from([None, None, "iran", "israel"]), st.sampled_from(["none", "kalshi_taker"])
+)
+def test_a_board_is_what_the_standard_library_makes_of_its_export_to_the_bit(
+    folder: Path, seed: int, theater: str | None, fee_model: str
+) -> None:
+    """R-43 to R-53, the order of R-33 and R-34, and R-31 and R-49 of each theater of an agent."""
+    facts = season(seed, parameters=Parameters(min_markets=2, fee_model=fee_model))
+    found = scoring.score(facts, theater)
+    assert rescoring.faults(write(folder, export(facts), found.to_json())) == []
+    again = rescoring.Season(folder, facts.at_us, facts.window)
+    assert [(each.exact, each.source, each.n) for each in found.references] == [
+        (each.rate, each.source, each.n) for each in again.references.values()
+    ]
+    own = rescoring.Board(again, theater).own
+    for row in found.rows:
+        forecasts = [each for each in own[row.slug] if each.is_settled]
+        expected = log_score(forecasts)
+        assert row.log_score == (None if expected is None else pytest.approx(expected, rel=1e-13))
+        for name, value in (murphy(forecasts) or {}).items():
+            assert getattr(row.calibration, name) == rescoring.nearest(value), name
+
+
+def shuffled(facts: Facts, seed: int) -> Facts:
+    rng = random.Random(seed)
+    names = ("agents", "snapshots_us", "quotes", "decisions", "resolutions", "base_rates")
+    return replace(facts, **{name: rng.sample(getattr(facts, name), len(getattr(facts, name))) for name in names})
+
+
+@settings(max_examples=count(500, 30), deadline=None)
+@given(st.integers(0, 2**32), st.integers(0, 2**32))
+def test_facts_in_any_order_give_the_same_bits(seed: int, order: int) -> None:
+    facts = season(seed)
+    assert repr(scoring.score(shuffled(facts, order)).to_json()) == repr(scoring.score(facts).to_json())
+
+
+def test_the_random_seasons_hold_what_they_are_for(folder: Path) -> None:
+    """Every source of a rate, every state of a market, provisional and suspended agents do occur."""
+    sources: Counter[str] = Counter()
+    seen: Counter[str] = Counter()
+    for seed in range(60):
+        facts = season(seed)
+        made = scoring.score(facts)
+        sources.update(each.source for each in made.references)
+        for row in made.rows:
+            seen.update(
+                name
+                for name, holds in (
+                    ("provisional", row.provisional),
+                    ("suspended", row.suspended),
+                    ("no position", row.n_scored > 0 and row.roi is None),
+                    ("differs at the touch", row.roi != row.roi_at_touch),
+                    ("nothing scored", row.n_scored == 0),
+                    ("mixed", row.skill_reference == "mixed"),
+                    ("partial", row.coverage is not None and 0 < row.coverage < 1),
+                )
+                if holds
+            )
+        again = rescoring.Season(write(folder, export(facts)), facts.at_us, facts.window)
+        for market_id in again.quotes:
+            records = again.results[market_id]
+            seen[rescoring.standing(records, facts.at_us, 86_400_000_000).state if records else "open"] += 1
+    assert set(sources) == {
+        "platform_theater",
+        "historical_theater",
+        "historical_blend",
+        "platform_global",
+        "always_50",
+    }
+    assert len(seen) == 11, seen
+    assert min(seen.values()) > 2, seen

@@ -1,0 +1,219 @@
+"""Boards, proofs and moments where an edge is: R-26, R-33, R-42, R-44."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+pytest.importorskip("fastapi")
+pytest.importorskip("cryptography")
+pytest.importorskip("sqlalchemy")
+
+from arena_in_process import BASE, Floor, said
+
+from openoutcry.arena import verifier
+from openoutcry.arena.scoring import Parameters
+from openoutcry.arena.server import board_cache
+from openoutcry.arena.store import write_batch, write_queue
+from openoutcry.arena.store.initialization import SettingRules
+from openoutcry.arena.timestamps import DAY, SECOND, moment_of, text_of
+
+pytestmark = pytest.mark.once
+
+
+def test_a_result_is_final_on_the_board_when_it_is_in_the_list(ground: Floor) -> None:
+    """R-44, Q-1: a day without dispute, to the microsecond."""
+    market = ground.client.get(f"{BASE}/markets").json()["markets"][0]
+    ground.submit("one", (market["market_id"], 0.5))
+    ground.clock[0] = moment_of("t", market["decision_cutoff"]) + SECOND
+    ground.resolve(market["market_id"], "yes", "determined")
+    ground.clock[0] += DAY - 1
+    for n in (0, 1):
+        row = ground.client.get(f"{BASE}/leaderboard").json()["rows"][0]
+        assert (row["n_scored"], row["n_provisional"]) == (n, 1 - n)
+        assert ground.markets("settled") == [market["market_id"]] * n
+        ground.clock[0] += 1
+
+
+def test_a_market_is_on_the_board_of_the_season_in_which_it_was_final(ground: Floor) -> None:
+    """R-33, Q-4: a quarter by itself, and all of them; an amendment in the next one moves nothing."""
+    first, second, *_ = ground.client.get(f"{BASE}/markets").json()["markets"]
+    ground.submit("one", (first["market_id"], 0.5), (second["market_id"], 0.25))
+    ground.clock[0] = moment_of("t", second["decision_cutoff"]) + 1
+    ground.resolve(first["market_id"], "yes")
+    ground.clock[0] = moment_of("t", "2026-08-01T00:00:00Z")
+    ground.resolve(first["market_id"], "no", "amended")
+    ground.resolve(second["market_id"], "no")
+
+    def row(season: str) -> tuple[int, float | None]:
+        told = ground.client.get(f"{BASE}/leaderboard", params={"season": season}).json()
+        assert told["season"] == season
+        return told["rows"][0]["n_scored"], told["rows"][0]["brier"]
+
+    assert [row(season) for season in ("2026Q2", "2026Q3")] == [(1, 0.25), (1, 0.0625)]
+    assert row("all") == (2, (0.25 + 0.0625) / 2)
+    page = ground.client.get("/", params={"season": "2026Q2"}, headers={"Accept": "text/html"}).text
+    assert "Leaderboard in 2026Q2" in page
+    assert "0.250" in page
+
+
+def test_a_board_of_another_region_or_season_is_refused(ground: Floor) -> None:
+    """R-33: a name that is none is not another word for all, and fills no memory."""
+    for name, value in (("theater", "atlantis"), ("theater", ""), ("season", "2026Q1"), ("season", "x")):
+        told = ground.client.get(f"{BASE}/leaderboard", params={name: value})
+        assert said(told) == (400, "invalid_payload", name)
+    assert ground.client.get(f"{BASE}/leaderboard?season=all&theater=iran").json()["theater"] == "iran"
+
+
+def test_a_board_is_made_anew_when_it_changes_and_not_for_a_submission(
+    ground: Floor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R-33: what is submitted is on no board before its cutoff, and then it is."""
+    made = list[Any]()
+    first = board_cache.select
+    monkeypatch.setattr(board_cache, "select", lambda facts: made.append(0) or first(facts))
+    market = ground.client.get(f"{BASE}/markets").json()["markets"][0]
+
+    def rows(n_made: int) -> list[dict[str, Any]]:
+        told: list[dict[str, Any]] = ground.client.get(f"{BASE}/leaderboard").json()["rows"]
+        assert len(made) == n_made
+        return told
+
+    assert [row["slug"] for row in rows(1)] == ["one"]
+    ground.submit("one", (market["market_id"], 0.5))
+    rows(1)
+    ground.register("two")
+    assert [row["slug"] for row in rows(2)] == ["one", "two"]
+    ground.resolve(market["market_id"], "yes")
+    assert [row["n_scored"] for row in rows(3)] == [0, 0]
+    ground.clock[0] = moment_of("t", market["decision_cutoff"]) + 1
+    assert [row["n_scored"] for row in rows(4)] == [1, 0]
+    rows(4)
+    ground.clock[0] += board_cache.LATEST_WRITTEN
+    rows(5)
+
+
+def test_what_is_not_on_the_disk_yet_is_on_the_next_board(ground: Floor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """R-33: a board that is made while a transaction commits is not kept as that of after it."""
+    asked = list[list[str]]()
+    first = write_queue.full_tiles
+
+    def between(*told: int) -> Any:
+        # The log has the record, and the tables have it not.
+        if not asked:
+            asked.append([row["slug"] for row in ground.client.get(f"{BASE}/leaderboard").json()["rows"]])
+        return first(*told)
+
+    monkeypatch.setattr(write_queue, "full_tiles", between)
+    ground.register("two")
+    assert asked == [["one"]]
+    assert [row["slug"] for row in ground.client.get(f"{BASE}/leaderboard").json()["rows"]] == ["one", "two"]
+
+
+def test_while_a_board_is_made_others_are_shown_the_one_before(ground: Floor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """R-33: one long reckoning does not hold up everybody."""
+    found = board_cache.Boards(ground.arena, ground.settings)
+    before, first = found.board(), board_cache.board
+    meanwhile = list[Any]()
+
+    def slowly(*told: Any) -> Any:
+        with ThreadPoolExecutor(1) as pool:
+            meanwhile.append(pool.submit(found.board).result(30))
+        return first(*told)
+
+    monkeypatch.setattr(board_cache, "board", slowly)
+    ground.register("two")
+    assert [row.slug for row in found.board().rows] == ["one", "two"]
+    assert meanwhile == [before]
+
+
+def test_the_document_says_what_a_season_is_called(ground: Floor) -> None:
+    """OpenAPI is true to what is served."""
+    asked = ground.client.get("/openapi.json").json()["paths"][f"{BASE}/leaderboard"]["get"]["parameters"]
+    (season,) = (each["schema"] for each in asked if each["name"] == "season")
+    assert season["pattern"] == "^(all|[0-9]{4}Q[1-4])$"
+    assert season["default"] == "all"
+
+
+def test_a_board_is_of_the_newest_rules(ground: Floor) -> None:
+    """R-33: also where nothing else has changed."""
+    assert ground.client.get(f"{BASE}/leaderboard").json()["scoring_version"] == "1"
+    rules = replace(Parameters(), fee_model="none").to_record()
+    ground.arena.writer.write(SettingRules("2", rules, b"[]", ground.clock[0]))
+    told = ground.client.get(f"{BASE}/leaderboard").json()
+    assert (told["scoring_version"], told["fee_model"]) == ("2", "none")
+
+
+def test_a_decision_that_was_shown_is_not_copied_by_turning_the_clock_back(ground: Floor) -> None:
+    """R-27, R-32: a cutoff that has passed stays so, whatever the clock says."""
+    market = ground.client.get(f"{BASE}/markets").json()["markets"][0]
+    ground.register("two")
+    ground.submit("one", (market["market_id"], 0.25))
+    ground.clock[0] = moment_of("t", market["decision_cutoff"]) + SECOND
+    assert "0.25" in ground.client.get(f"{BASE}/agents/one").text
+    ground.clock[0] -= 6 * SECOND
+    assert said(ground.submit("two", (market["market_id"], 0.25)))[:2] == (410, "decision_cutoff_passed")
+
+
+def test_a_proof_is_of_the_checkpoint_that_it_comes_with(ground: Floor) -> None:
+    """R-42: a record that is written while a proof is made does not part the two."""
+    told = ground.submit("one", (ground.markets()[0], 0.5)).json()
+    key = verifier.parse_key(str(ground.arena.key.verifier))
+    path = f"/registry/proof/{told['submission_id']}"
+
+    def asked(_: int) -> dict[str, Any]:
+        body: dict[str, Any] = ground.client.get(path).json()
+        return body
+
+    with ThreadPoolExecutor(2) as pool:
+        writing = pool.submit(lambda: [ground.register(f"a{at}") for at in range(40)])
+        found = [asked(at) for at in range(40)]
+        writing.result()
+    for each in found:
+        size, _ = verifier.open_checkpoint(each["checkpoint"], key)
+        assert size == each["tree_size"]
+        verifier.check_receipt(told | each | {"record": told["record"], "salts": told["salts"]}, key)
+
+
+def test_of_one_agent_what_is_forgotten_is_asked_for_anew(ground: Floor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """R-26: also where many decide at once and more agents are known than are remembered."""
+    monkeypatch.setattr(write_batch, "HELD", 0)
+    ground.register("two")
+    markets = ground.markets()
+    names = [("one", "two")[at % 2] for at in range(32)]
+    with ThreadPoolExecutor(32) as pool:
+        codes = list(pool.map(lambda name: ground.submit(name, (markets[0], 0.5)).status_code, names))
+    assert sorted(codes) == [200] * 2 + [422] * 30
+
+
+def test_a_clock_that_was_set_back_breaks_no_board(ground: Floor) -> None:
+    """R-27: what is decided on a snapshot was received after it, whatever the clock says."""
+    ground.publish()
+    market = ground.client.get(f"{BASE}/markets").json()["markets"][0]
+    ground.clock[0] = moment_of("t", ground.as_of) - SECOND
+    assert ground.submit("one", (market["market_id"], 0.5)).json()["received_at"] >= ground.as_of
+    ground.clock[0] = moment_of("t", market["decision_cutoff"]) + 1
+    ground.resolve(market["market_id"], "yes")
+    assert ground.client.get(f"{BASE}/leaderboard").json()["rows"][0]["n_scored"] == 1
+    assert text_of(ground.clock[0]) > ground.as_of
+
+
+def test_what_is_asked_of_the_log_is_there_or_refused(ground: Floor) -> None:
+    """R-03: whatever is asked for, the answer has a form."""
+    size = ground.arena.writer.log.end.seq
+    for path in (
+        f"tile/0/000.p/{size + 1}",
+        "tile/0/001",
+        "tile/x",
+        "tile/entries/000",
+        "tile/0/000.p/0",
+        "proof/01X",
+        "proof/%00",
+    ):
+        assert said(ground.client.get(f"/registry/{path}"))[:2] == (404, "not_found")
+    for old, new in ((0, 1), (2, 1), (1, size + 1), (-1, 1), (1, 10**30)):
+        answer = ground.client.get("/registry/consistency", params={"from": old, "to": new})
+        assert said(answer)[:2] == (400, "invalid_payload")

@@ -1,0 +1,187 @@
+"""What is decided is nobody's before the cutoff, and everybody's after it: R-32, R-42, and exports that verify."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import re
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("fastapi")
+pytest.importorskip("cryptography")
+pytest.importorskip("sqlalchemy")
+
+from arena_in_process import BASE, Floor
+
+from openoutcry.arena import verifier
+from openoutcry.arena.log.export_audit import audit
+from openoutcry.arena.log.log_records import canonical
+from openoutcry.arena.season_export import export
+from openoutcry.arena.store.entry_writes import ClosingDay
+from openoutcry.arena.timestamps import DAY, day_of, moment_of
+
+pytestmark = pytest.mark.once
+
+SHARE, WORDS = 0.387215, "sentinel-of-a-reason"
+
+
+@pytest.fixture
+def ground(ground: Floor) -> Floor:
+    ground.register("two")
+    return ground
+
+
+def public_paths(ground: Floor, told: dict[str, Any]) -> list[str]:
+    """Return every path that is served to anybody, with what its parts can be; a new part must be added here."""
+    size, record = ground.arena.writer.log.end.seq, told["record"]
+    parts = {
+        "{slug}": ["one", "two"],
+        "{submission_id}": [told["submission_id"]],
+        "{name}": [told["submission_id"], str(record["seq"])],
+        "{market_id}": [each["market_id"] for each in told["salts"]],
+        "{as_of}": [ground.as_of],
+        "{path:path}": [f"entries/000.p/{size}", f"0/000.p/{size}"],
+        "{named}": ["x"],
+        "{key_id}": ["00000000"],
+    }
+    found = [f"/registry?date={record['received_at'][:10]}", f"{BASE}/intel?as_of={ground.as_of}"]
+    found += [f"{path}?status={each}" for path in (f"{BASE}/markets", "/markets") for each in ("closed", "settled")]
+    found.append(f"/registry/consistency?from=1&to={size}")
+    for route in ground.client.app.routes:  # type: ignore[attr-defined]
+        if "GET" not in route.methods:
+            continue
+        paths = [route.path]
+        for part in re.findall(r"\{[^}]+\}", route.path):
+            paths = [path.replace(part, each) for path in paths for each in parts[part]]
+        found += paths
+    return found
+
+
+def public_bytes(ground: Floor, folder: Path, told: dict[str, Any]) -> bytes:
+    """Return every byte that anybody can ask for, as a guest, as a browser and as another agent."""
+    paths = public_paths(ground, told)
+    plain = {"Accept-Encoding": "identity"}
+    kinds = (
+        plain,
+        plain | {"Accept": "text/html"},
+        plain | {"Accept": "text/plain", "Authorization": f"Bearer {ground.keys['two']}"},
+    )
+    answers = [ground.client.get(path, headers=headers) for headers in kinds for path in paths]
+    assert 500 not in {answer.status_code for answer in answers}
+    assert sum(answer.status_code == 200 for answer in answers) > len(answers) * 0.8
+    found = [answer.content + str(answer.headers).encode() for answer in answers]
+    # Refusals, too.
+    wrong = (ground.body("two", ("kalshi:NONE", 0.5)), ground.body("one", ("kalshi:NONE", 0.5)), {})
+    found += [ground.post("two", body).content for body in wrong]
+    export(ground.arena, folder, ground.clock[0])
+    files = [path.read_bytes() for path in folder.rglob("*") if path.is_file()]
+    return b"\n".join(found + files)
+
+
+def test_what_is_decided_is_in_no_public_byte_before_the_cutoff(
+    ground: Floor, tmp_path: Path, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """R-32: probability, reason and salt, in answers, headers, tiles, exports and the server's log."""
+    caplog.set_level(logging.DEBUG)
+    market = ground.client.get(f"{BASE}/markets").json()["markets"][0]
+    decision = {"market_id": market["market_id"], "yes_probability": SHARE, "confidence": 0.912, "reasoning": WORDS}
+    told = ground.submit("one", decision).json()
+    secrets = [str(SHARE), "0.912", WORDS, told["salts"][0]["salt"]]
+    ground.clock[0] = moment_of("t", market["decision_cutoff"])
+    ground.publish()
+    ground.clock[0] = moment_of("t", market["decision_cutoff"])
+    before = public_bytes(ground, tmp_path / "before", told) + (caplog.text + "".join(capfd.readouterr())).encode()
+    assert [secret for secret in secrets if secret.encode() in before] == []
+    own = ground.client.get(f"{BASE}/agents/one", headers={"Authorization": f"Bearer {ground.keys['one']}"})
+    other = ground.client.get(f"{BASE}/agents/one")
+    assert [each.headers["Cache-Control"] for each in (own, other)] == ["no-store", "no-cache"]
+    assert [each.headers["Vary"] for each in (own, other)] == ["Authorization"] * 2
+    assert WORDS in own.text, "whoever decided may see it"
+    ground.resolve(market["market_id"], "yes")
+    again = public_bytes(ground, tmp_path / "resolved", told)
+    assert WORDS.encode() not in again, "a result opens nothing before the cutoff"
+    ground.clock[0] += 1
+    after = public_bytes(ground, tmp_path / "after", told)
+    assert [secret for secret in secrets if secret.encode() not in after] == []
+
+
+@pytest.mark.parametrize("table", ["submissions", "decisions"])
+def test_a_database_that_fails_tells_the_log_nothing_of_what_was_decided(
+    ground: Floor, caplog: pytest.LogCaptureFixture, table: str
+) -> None:
+    """R-32: a statement that fails is logged without its values."""
+    connection = ground.arena.writer.connection()
+    with connection.begin():
+        does = f"BEFORE INSERT ON main.{table} BEGIN SELECT RAISE(FAIL, 'a fault'); END"
+        connection.exec_driver_sql(f"CREATE TEMP TRIGGER failing {does}")
+    decision = {"market_id": ground.markets()[0], "yes_probability": SHARE, "reasoning": WORDS}
+    assert ground.submit("one", decision).status_code in (500, 503)
+    assert "a fault" in caplog.text
+    assert [secret for secret in (str(SHARE), WORDS) if secret in caplog.text] == []
+
+
+def test_a_commitment_cannot_be_found_by_trying(ground: Floor) -> None:
+    """R-32: of all markets and all shares of two places none gives it; with the salt, the one that was decided does."""
+    markets = ground.markets()
+    told = ground.submit("one", (markets[3], 0.37)).json()
+    commitment = told["record"]["commitments"][0]
+    body = dict(told["salts"][0])
+    assert hashlib.sha256(canonical(body).encode()).hexdigest() == commitment
+    for salt in ("", "0" * 64, told["submission_id"], told["record"]["prev_sha256"]):
+        for market, share in product(markets, range(101)):
+            tried = body | {"salt": salt, "market_id": market, "yes_probability": f"{share / 100:g}"}
+            assert hashlib.sha256(canonical(tried).encode()).hexdigest() != commitment
+
+
+def test_the_order_of_commitments_says_nothing_of_markets(ground: Floor) -> None:
+    """R-32."""
+    told = ground.submit("one", *((market, 0.5) for market in ground.markets())).json()
+    commitments = told["record"]["commitments"]
+    assert commitments == sorted(commitments)
+    assert [body["market_id"] for body in told["salts"]] != ground.markets(), "8 of them, by their hashes"
+
+
+def test_an_export_verifies_with_both_and_scores_as_the_board_does(ground: Floor, tmp_path: Path) -> None:
+    """R-42, R-44: the log, what was opened, the snapshots and the days, before and after the cutoffs."""
+    markets = ground.markets()
+    for slug, share in (("one", 0.8), ("two", 0.3)):
+        ground.submit(slug, *((market, share) for market in markets))
+    for step, place in enumerate(("early", "late")):
+        folder = tmp_path / place
+        export(ground.arena, folder, ground.clock[0])
+        assert audit(folder, str(ground.arena.key.verifier)) == []
+        assert verifier.main(["export", str(folder), "--vkey", str(ground.arena.key.verifier)]) == 0
+        opened = [json.loads(line)["opened"] for line in (folder / "reveals.jsonl").read_text().splitlines()]
+        assert [len(each) for each in opened] == [8 * step] * 2
+        ground.clock[0] += 8 * DAY
+        for market in markets:
+            ground.resolve(market, "yes")
+        ground.arena.writer.write(ClosingDay(day_of(ground.clock[0] - DAY), ground.clock[0]))
+        assert ground.arena.writer.write(ClosingDay(day_of(ground.clock[0] - DAY), ground.clock[0])) is None
+    told = json.loads((tmp_path / "late" / "scores.json").read_text())
+    rows = ground.client.get(f"{BASE}/leaderboard").json()["rows"]
+    assert [(row["slug"], row["brier"]) for row in told["rows"]] == [(row["slug"], row["brier"]) for row in rows]
+    kept = tmp_path / "early" / "checkpoint"
+    assert verifier.main(["consistency", str(kept), str(tmp_path / "late")]) == 0
+    (tmp_path / "late" / "log.jsonl").write_bytes(
+        b"".join((tmp_path / "late" / "log.jsonl").read_bytes().splitlines(keepends=True)[:-1])
+    )
+    assert verifier.main(["export", str(tmp_path / "late")]) == 1
+
+
+def test_a_proof_is_a_text_that_others_read_too(ground: Floor) -> None:
+    """R-42: `tlog-proof`."""
+    from openoutcry.arena.log.log_proofs import Proof
+
+    told = ground.submit("one", (ground.markets()[0], 0.5)).json()
+    answer = ground.client.get(told["proof_url"], headers={"Accept": "text/plain"})
+    checkpoint = Proof.parse(answer.text).verify(canonical(told["record"]).encode(), ground.arena.key.verifier)
+    assert checkpoint.size == told["tree_size"]
+    assert ground.client.get("/registry/proof/0").status_code == 404
+    for path in ("0/000", "0/000.p/99", "x/000", "8/000.p/1", "entries/001"):
+        assert ground.client.get(f"/registry/tile/{path}").status_code == 404

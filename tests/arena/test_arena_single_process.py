@@ -1,0 +1,55 @@
+"""One process serves an arena in a file; what an operator types goes on beside it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from arena_process import served
+from command_line import typed
+
+pytest.importorskip("fastapi")
+pytest.importorskip("cryptography")
+pytest.importorskip("sqlalchemy")
+pytest.importorskip("fcntl")
+
+from openoutcry import OpenOutcryError
+from openoutcry.arena.store.arena_store import served_alone
+
+pytestmark = pytest.mark.once
+
+HOLD = "import sys; from pathlib import Path; from openoutcry.arena.store.arena_store import served_alone\n"
+HOLD += "with served_alone(Path('arena')): print('held', flush=True); sys.stdin.read()"
+
+
+def test_a_second_server_is_refused_in_a_line_and_an_operator_is_not(tmp_path: Path) -> None:
+    """Two would publish two snapshots of an edge, and each would hold limits of its own."""
+    with served(tmp_path):
+        second = typed("arena", "serve", "--port", "0", cwd=tmp_path)
+        assert (second.returncode, second.stdout) == (2, "")
+        wanted = "a folder whose arena no other process serves is required; received 'arena', which one serves"
+        assert second.stderr == f"error: argument_invalid: {wanted}\n"
+        words = (["season"], ["issue-key", "ada"], ["suspend", "ada", "why"], ["export", "out"], ["backup", "copy"])
+        for each in words:
+            done = typed("arena", *each, cwd=tmp_path)
+            assert (done.returncode, done.stderr) == (0, ""), each
+        with served(tmp_path, data="copy") as url:
+            assert url, "a copy is another folder"
+    with served(tmp_path):
+        pass
+
+
+def test_a_server_that_was_killed_holds_nothing(tmp_path: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLD], cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "held\n"
+        with pytest.raises(OpenOutcryError, match="no other process serves"), served_alone(tmp_path / "arena"):
+            pass
+        process.kill()
+        process.wait(30)
+    with served_alone(tmp_path / "arena"):
+        pass

@@ -1,0 +1,122 @@
+"""An arena in PostgreSQL keeps what one in SQLite keeps; skipped where there is no server."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("fastapi")
+pytest.importorskip("cryptography")
+pytest.importorskip("sqlalchemy")
+
+from arena_in_process import Floor, floor
+from arena_postgres import postgres
+from sqlalchemy import func, select
+
+from openoutcry.arena import verifier
+from openoutcry.arena.protocol import ArenaError
+from openoutcry.arena.season_export import export
+from openoutcry.arena.store.arena_store import Arena
+from openoutcry.arena.store.entry_writes import Registering, Resolving
+from openoutcry.arena.store.tables import records
+
+pytestmark = pytest.mark.once
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    with postgres() as url:
+        yield url
+
+
+@pytest.fixture
+def url(server: str) -> str:
+    """A database of its own."""
+    from sqlalchemy import create_engine
+
+    engine = create_engine(server, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        n = connection.exec_driver_sql("SELECT count(*) FROM pg_database").scalar_one()
+        connection.exec_driver_sql(f"CREATE DATABASE arena_{n}")
+    engine.dispose()
+    return server.replace("/postgres?", f"/arena_{n}?")
+
+
+def begun(ground: Floor) -> list[str]:
+    """Publish and register two agents; return the markets."""
+    ground.publish()
+    for slug in ("one", "two"):
+        ground.register(slug)
+    return ground.markets()
+
+
+def test_a_season_is_kept_and_goes_on_after_a_restart(tmp_path: Path, url: str) -> None:
+    with floor(tmp_path, url) as ground:
+        markets = begun(ground)
+        first = ground.as_of
+        reasoning = {"market_id": markets[0], "yes_probability": 0.25, "reasoning": "é \0 \U0001f600"}
+        body = json.dumps(ground.body("one", reasoning, (markets[1], 0.5)))
+        told = ground.post("one", body, **{"Idempotency-Key": "a"})
+        again = ground.post("one", body, **{"Idempotency-Key": "a"})
+        assert (told.status_code, again.content) == (200, told.content)
+        verifier.check_receipt(told.json(), verifier.parse_key(str(ground.arena.key.verifier)))
+        ground.publish()
+        assert ground.submit("one", (markets[0], 0.75)).status_code == 200
+        assert ground.submit("one", (markets[0], 0.5), snapshot_as_of=first).json()["error"] == "duplicate_market"
+        checkpoint, keys = ground.arena.writer.checkpoint, ground.keys
+    with floor(tmp_path, url) as ground:
+        ground.keys, ground.clock[0] = keys, ground.arena.state.latest or 0
+        assert ground.arena.writer.checkpoint == checkpoint
+        assert ground.submit("one", (markets[0], 0.75)).json()["error"] == "duplicate_market"
+        assert ground.client.get(f"/registry/proof/{told.json()['submission_id']}").status_code == 200
+        ground.resolve(markets[0], "yes")
+        assert ground.client.get("/v2/competition/leaderboard").status_code == 200
+        export(ground.arena, tmp_path / "export", ground.clock[0])
+    assert verifier.main(["export", str(tmp_path / "export")]) == 0
+
+
+def test_two_processes_write_one_log(tmp_path: Path, url: str) -> None:
+    """R-44: of an operator's command and the server, each goes on behind the other."""
+    with floor(tmp_path, url) as ground, Arena(tmp_path, url) as operator:
+        markets = begun(ground)
+        operator.writer.write(Resolving(markets[0], "finalized", "yes", None, "operator", ground.clock[0]))
+        assert ground.submit("one", (markets[0], 0.5)).status_code == 410
+
+        def register(at: int) -> None:
+            writer = (ground.arena if at % 2 else operator).writer
+            writer.write(Registering(f"a{at}", None, None, ground.clock[0]))
+
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(register, range(40)))
+        export(operator, tmp_path / "export", ground.clock[0])
+        assert ground.arena.writer.write(Registering("last", None, None, ground.clock[0]))
+        with ground.arena.reading.connect() as connection:
+            size = connection.execute(select(func.count()).select_from(records)).scalar_one()
+            # A reader stays at its moment.
+            operator.writer.write(Registering("later", None, None, ground.clock[0]))
+            assert connection.execute(select(func.count()).select_from(records)).scalar_one() == size
+    assert verifier.main(["export", str(tmp_path / "export")]) == 0
+
+
+def test_what_fails_fails_alone_and_a_lost_connection_is_made_anew(tmp_path: Path, url: str) -> None:
+    with floor(tmp_path, url) as ground:
+        markets = begun(ground)
+
+        async def write() -> list[object]:
+            entries = [Registering(f"b{at}", "\ud800" if at == 2 else None, None, 0) for at in range(5)]
+            return await asyncio.gather(*map(ground.arena.writer.written, entries), return_exceptions=True)
+
+        told = asyncio.run(write())
+        assert [isinstance(each, ArenaError) for each in told] == [False, False, True, False, False]
+        with ground.arena.reading.connect() as connection:
+            asked = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()"
+            connection.exec_driver_sql(f"{asked} AND datname = current_database()")
+        size = ground.arena.writer.log.end.seq
+        lost = ground.submit("one", (markets[0], 0.5))
+        assert (lost.status_code, lost.json()["error"]) == (503, "unavailable")
+        assert ground.submit("one", (markets[0], 0.5)).json()["leaf_index"] == size

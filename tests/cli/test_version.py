@@ -1,0 +1,66 @@
+"""`openoutcry --version`: what a stranger compares before he compares numbers."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+import tomllib
+from command_line import typed
+from report_proofs import part_of, small_page
+
+import openoutcry as oo
+from openoutcry.data.bundled.universe import NAMES
+from openoutcry.report import has_engine
+
+ROOT = Path(__file__).resolve().parents[2]
+pytestmark = pytest.mark.once
+
+
+def printed(*words: str) -> str:
+    done = typed(*words)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def test_the_versions_are_those_of_the_package_the_contract_and_the_engine() -> None:
+    engine = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))["workspace"]["package"]["version"]
+    told = json.loads(printed("--version", "--json"))
+    assert (told["openoutcry"], told["contract"]) == (oo.__version__, oo.CONTRACT_VERSION)
+    assert told["engine"] == engine
+
+
+def test_the_digest_of_a_bundled_market_is_the_one_that_records_bind() -> None:
+    markets = {f"{name}:{each}": oo.data.load(name, each) for name in oo.data.names() for each in NAMES}
+    told = json.loads(printed("--version", "--json"))["datasets"]
+    assert told == {source: market.fingerprint for source, market in markets.items()}
+    run = oo.run_backtest(markets["us-treasury:major"], "momentum", (20, 24), capture=True)
+    assert run.record.headers[0]["dataset.fingerprint"] == told["us-treasury:major"]
+
+
+def test_the_words_say_what_the_json_says() -> None:
+    told = json.loads(printed("--json", "--version"))
+    first, pages, *markets = printed("--version").splitlines()
+    assert first == f"openoutcry {told['openoutcry']}, contract {told['contract']}, engine {told['engine']}"
+    assert pages.split() == ["engine", "for", "pages", told["engine_for_pages"] or "none"]
+    assert dict(line.split() for line in markets) == told["datasets"]
+
+
+def test_the_digest_of_the_engine_for_pages_is_the_one_that_a_page_names(tmp_path: Path) -> None:
+    told = json.loads(printed("--version", "--json"))["engine_for_pages"]
+    if not has_engine():
+        assert told is None
+        return
+    small_page(tmp_path / "page.html")
+    named = json.loads(part_of((tmp_path / "page.html").read_text(encoding="utf-8"), "told"))["engine"]
+    packed = Path(oo.__file__).with_name("report") / "engine" / "engine.wasm.gz"
+    assert told == named == hashlib.sha256(gzip.decompress(packed.read_bytes())).hexdigest()
+
+
+def test_json_before_a_command_is_refused_and_not_ignored() -> None:
+    done = typed("--json", "data", "list")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "`--json` must follow a command or go with `--version`" in done.stderr

@@ -1,0 +1,397 @@
+"""Reports that somebody has changed, or made up: what they say must be what can be."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from conformance_agents import agent, failed, in_process, judged, passed, tiny
+from jsonschema import Draft202012Validator
+
+import openoutcry as oo
+from openoutcry import openoutcry_py as native
+from openoutcry.harness.conformance import BADGE, verify_report
+from openoutcry.harness.conformance.checks import checks_of
+from openoutcry.harness.conformance.conformance_report import signed
+from openoutcry.harness.conformance.json_schema import KEYWORDS, complaint_about
+from openoutcry.harness.conformance.kit import kit
+from openoutcry.harness.conformance.report_summary import conclusion, summary
+from openoutcry.harness.conformance.report_verification import UNASKED
+
+pytestmark = pytest.mark.once
+
+SCHEMA = json.loads(native.CONFORMANCE_REPORT_SCHEMA)
+DESCRIBING = {"$schema", "$id", "$defs", "title", "description", "examples"}
+
+
+def report_of(name: str) -> dict[str, Any]:
+    """Return the report of an agent that passed, that failed, or that was asked in this process."""
+    made = {"passed": passed, "failed": failed, "in_process": in_process}
+    return made[name]().to_dict()
+
+
+def told(report: dict[str, Any]) -> str:
+    """Return a report that somebody has changed, with the digest of what it is now."""
+    return json.dumps(signed({name: value for name, value in report.items() if name != "digest"}))
+
+
+def changed(name: str, **changes: Any) -> str:
+    report = report_of(name) | changes
+    return told({field: value for field, value in report.items() if value is not None})
+
+
+# The schema
+
+
+def parts(schema: Any) -> Iterator[dict[str, Any]]:
+    """Yield a schema and those in it."""
+    yield schema
+    inside = [*schema.get("properties", {}).values(), *schema.get("$defs", {}).values()]
+    for each in [*inside, *([schema["items"]] if "items" in schema else [])]:
+        yield from parts(each)
+
+
+def test_the_schema_says_nothing_that_its_reader_does_not_know() -> None:
+    for each in parts(SCHEMA):
+        assert set(each) <= KEYWORDS | DESCRIBING
+        assert each.get("pattern", "^$")[0] + each.get("pattern", "^$")[-1] == "^$"
+        assert ("properties" in each) == (each.get("additionalProperties") is False)
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Yield the path of each value in a report."""
+    if path:
+        yield path
+    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for name, each in inside:
+        yield from places(each, (*path, name))
+
+
+def at(report: dict[str, Any], path: tuple[Any, ...]) -> tuple[Any, Any]:
+    """Return a copy of a report, and what is at a path in it."""
+    mutant = found = copy.deepcopy(report)
+    for name in path:
+        found = found[name]
+    return mutant, found
+
+
+def mutants(report: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield a report with each of its values replaced or left out, and with one more in each object."""
+    for path in [(), *places(report)]:
+        mutant, found = at(report, path)
+        if isinstance(found, dict):
+            found["surprise"] = 1
+            yield mutant
+    for *path, name in places(report):
+        for value in (None, True, -1, 1.5, 10**30, "x", "0" * 64, [7], {}):
+            mutant, found = at(report, tuple(path))
+            found[name] = value
+            yield mutant
+        mutant, found = at(report, tuple(path))
+        del found[name]
+        yield mutant
+
+
+def test_a_report_is_of_its_schema_exactly_where_a_library_says_so() -> None:
+    validator = Draft202012Validator(SCHEMA)
+    report = report_of("passed")
+    report["signature"] = {"algorithm": "ed25519", "public_key": "0" * 64, "signature": "0" * 128}
+    report["checks"] = [report_of("failed")["checks"][2]]
+    assert complaint_about(report, SCHEMA, SCHEMA) is None
+    found = [(mutant, complaint_about(mutant, SCHEMA, SCHEMA)) for mutant in mutants(report)]
+    for mutant, wrong in found:
+        assert (wrong is None) == validator.is_valid(mutant), (wrong, mutant)
+    assert sum(wrong is not None for _, wrong in found) > 400
+
+
+# What is said
+
+
+MUTANTS: dict[str, tuple[str, Callable[[dict[str, Any]], object], str]] = {
+    "a transport that there is not": (
+        "passed",
+        lambda report: report.update(harness={"transport": "pigeon", "x": [1]}),
+        "no `harness.tier`",
+    ),
+    "no bounds": ("passed", lambda report: report.update(bounds={}), "no `bounds.start_seconds`"),
+    "a count in words": (
+        "passed",
+        lambda report: report["timing"].update(n_sessions="many"),
+        "`timing.n_sessions` 'many', where integer is known",
+    ),
+    "advice that is none": ("passed", lambda report: report.update(advice=[7]), "`advice[0]` 7, where object is known"),
+    "a date that is none": ("passed", lambda report: report.update(date="never"), "`date` 'never', where what matches"),
+    "fewer answers than none": (
+        "passed",
+        lambda report: report["checks"][2].update(n_answers=-5),
+        "`checks[2].n_answers` -5, where a number of at least 0 is known",
+    ),
+    "less time than none": (
+        "passed",
+        lambda report: report["checks"][2].update(seconds=-1),
+        "`checks[2].seconds` -1, where a number of at least 0 is known",
+    ),
+    "another algorithm": (
+        "passed",
+        lambda report: report.update(signature={"algorithm": "none", "public_key": "0" * 64, "signature": "0" * 128}),
+        "`signature.algorithm` 'none', where `ed25519` is known",
+    ),
+    "a version with a line in it": (
+        "passed",
+        lambda report: report.update(contract_version="1.0\r\x1b[2Kwhole"),
+        "`contract_version` '1.0\\r\\x1b[2Kwhole', where",
+    ),
+    "a day that there is not": (
+        "passed",
+        lambda report: report.update(date="2026-02-30T00:00:00Z"),
+        "its date must be one; received 2026-02-30",
+    ),
+    "passed with a reason": (
+        "passed",
+        lambda report: report["checks"][2].update(reason="it failed"),
+        "first_answer must have a reason where it failed, and only there; received passed and ['reason']",
+    ),
+    "failed without a reason": (
+        "failed",
+        lambda report: report["checks"][2].pop("reason"),
+        "first_answer must have a reason where it failed, and only there; received failed",
+    ),
+    "passed after failed": (
+        "failed",
+        lambda report: report["checks"][3].update(state="passed"),
+        "one_line_each must be not_run; received passed",
+    ),
+    "failed twice": (
+        "failed",
+        lambda report: report["checks"][3].update(state="failed", reason="it did"),
+        "one_line_each must be not_run; received failed",
+    ),
+    "not run before anything failed": (
+        "passed",
+        lambda report: report["checks"][3].update(state="not_run"),
+        "one_line_each must be passed or failed; received not_run",
+    ),
+    "an episode without an answer": (
+        "passed",
+        lambda report: _check(report, "episode").update(n_answers=0),
+        "episode must have its answers; received 0",
+    ),
+    "answers where nothing was asked": (
+        "passed",
+        lambda report: report["checks"][0].update(n_answers=3),
+        "kit must have no answers; received 3",
+    ),
+    "answers where nothing was run": (
+        "failed",
+        lambda report: report["checks"][-1].update(n_answers=3),
+        "must have no answers and take no time where it is not_run",
+    ),
+    "more answers than its checks have": (
+        "passed",
+        lambda report: report["timing"].update(n_answers=report["timing"]["n_answers"] + 1),
+        "it must have as many answers as its checks",
+    ),
+    "more sessions than answers": (
+        "passed",
+        lambda report: report["timing"].update(n_sessions=10**6),
+        "times of its later answers must be told where there are any",
+    ),
+    "an answer later than was allowed": (
+        "passed",
+        lambda report: report["timing"].update(answer_max_seconds=3600.0),
+        "times of its later answers must rise, and be within",
+    ),
+    "a start later than was allowed": (
+        "passed",
+        lambda report: report["timing"].update(start_max_seconds=3600.0),
+        "times of its starts must rise, and be within",
+    ),
+    "a median above the longest": (
+        "passed",
+        lambda report: report["timing"].update(answer_p50_seconds=1.5, answer_max_seconds=1.0),
+        "times of its later answers must rise",
+    ),
+    "no times": (
+        "passed",
+        lambda report: report["timing"].update(dict.fromkeys(("start_p50_seconds", "start_max_seconds"))),
+        "times of its starts must be told where there are any",
+    ),
+    "a server in a jail": (
+        "passed",
+        lambda report: report["harness"].update(transport="http", tier="T3"),
+        "a server must be in tier T0",
+    ),
+    "no jail and no network": (
+        "passed",
+        lambda report: report["harness"].update(allow_net=False),
+        "a server must be in tier T0, and what is in that one with a network; received stdio, T0 and False",
+    ),
+    "a program without its files": (
+        "passed",
+        lambda report: report["harness"].pop("files"),
+        "its files must be told of a program, and of no server; received none",
+    ),
+    "a time to end in without a program": (
+        "in_process",
+        lambda report: report["bounds"].update(end_seconds=1.0),
+        "a program, and nothing else, must have a time to end in; received one",
+    ),
+    "a program without a time to end in": (
+        "passed",
+        lambda report: report["bounds"].pop("end_seconds"),
+        "a program, and nothing else, must have a time to end in; received none",
+    ),
+    "infrastructure to blame for nothing": (
+        "passed",
+        lambda report: report["checks"][2].update(infrastructure=True),
+        "first_answer must have a reason where it failed, and only there; received passed and ['infrastructure']",
+    ),
+    "orders of no answer": (
+        "failed",
+        lambda report: report.update(n_orders=1),
+        "orders must be of an answer; received 1 of none",
+    ),
+    "advice for who failed": (
+        "failed",
+        lambda report: report.update(advice=[{"sent": "a", "did": "b", "holds": True}]),
+        "it must have no advice for an agent that failed; received some",
+    ),
+}
+
+
+def _check(report: dict[str, Any], name: str) -> dict[str, Any]:
+    return next(each for each in report["checks"] if each["check"] == name)
+
+
+@pytest.mark.parametrize(("name", "change", "wanted"), MUTANTS.values(), ids=MUTANTS)
+def test_what_cannot_be_is_found_though_the_digest_is_right(
+    name: str, change: Callable[[dict[str, Any]], object], wanted: str
+) -> None:
+    report = report_of(name)
+    assert verify_report(told(report)) == []
+    change(report)
+    text = told(report) if "signature" not in report else json.dumps(report)
+    try:
+        found = verify_report(text)
+    except oo.OpenOutcryError as error:
+        found = [str(error)]
+    assert any(wanted in each for each in found), found
+
+
+def test_a_line_behind_a_digest_is_none_of_it() -> None:
+    check_refused(changed("passed", kit="0" * 64 + "\n"))
+
+
+def test_the_checks_that_ask_nothing_are_those_without_an_answer() -> None:
+    for name in ("passed", "in_process"):
+        checks = [each for each in report_of(name)["checks"] if each["state"] == "passed"]
+        assert {each["check"] for each in checks if each["n_answers"] == 0} == UNASKED & {
+            each["check"] for each in checks
+        }
+    assert {check.name for check in checks_of(kit())} > UNASKED
+
+
+# What is told of one
+
+
+def test_a_report_is_told_in_its_own_words() -> None:
+    lines = summary(report_of("passed"))
+    heads = [
+        "agent:",
+        "files,",
+        "",
+        "examined:",
+        "asked:",
+        "allowed:",
+        "answers:",
+        "orders:",
+        "deterministic:",
+        "signed:",
+    ]
+    assert [line.split(" ")[0] for line in lines] == heads
+    assert sum(line.startswith("  ") for line in lines) == 1
+    assert lines[-1] == "signed: by nobody, so by whoever wrote it"
+    assert conclusion(report_of("passed")) == BADGE
+    lost = report_of("failed")
+    assert conclusion(lost).startswith("does not conform: first_answer: agent_died: ")
+    assert "deterministic: claimed, and held to it" in summary(lost)
+    called = summary(report_of("in_process"))
+    assert {"asked: in the process of the examiner", "orders: 0, so nothing shows that it can read"} <= set(called)
+
+
+def test_nothing_of_a_report_moves_the_cursor_of_who_reads_it() -> None:
+    report = report_of("failed")
+    wild = "\r\x1b[2K\u202e\nwhole"
+    report |= {"agent": wild, "package_version": wild}
+    report["harness"]["files"][0]["name"] = wild
+    report["checks"][2] |= {"check": wild, "reason": wild, "sent": wild}
+    for text in [*summary(report), conclusion(report)]:
+        assert text.isascii()
+        assert text.isprintable()
+    for foreign in (told(report), told({**report, wild: 1}), f'{{"{wild}": 1}}', told({**report, "date": wild})):
+        try:
+            found = verify_report(foreign)
+        except oo.OpenOutcryError as error:
+            found = [str(error)]
+        assert found
+        for text in found:
+            assert text.isascii()
+            assert text.isprintable()
+
+
+# The conclusion and the kit
+
+
+def test_a_conclusion_that_its_checks_do_not_bear_shows_though_the_digest_is_right() -> None:
+    checks = report_of("passed")["checks"]
+    told_so = "its conclusion must be that of its checks; received another"
+    assert told_so in verify_report(changed("passed", checks=[*checks[:-1], {**checks[-1], "state": "failed"}]))
+    assert told_so in verify_report(changed("failed", conforms=True, badge=BADGE))
+    assert verify_report(changed("passed", badge=None)) == [told_so]
+    assert verify_report(changed("passed", checks=checks[1:]))[0].startswith("it must have the ")
+    assert verify_report(changed("passed", checks=checks[::-1]))[0].startswith("it must have the ")
+    excused = [each | ({"state": "not_applicable"} if each["check"] == "ends" else {}) for each in checks]
+    assert verify_report(changed("passed", checks=excused)) == [
+        "ends must be passed or failed; received not_applicable"
+    ]
+    excused = [each | ({"state": "not_claimed"} if each["check"] == "deterministic" else {}) for each in checks]
+    assert "received not_claimed" in verify_report(changed("passed", checks=excused))[0]
+
+
+def test_a_report_of_another_kit_is_said_to_be_one() -> None:
+    faults = verify_report(changed("passed", kit="0" * 64))
+    assert len(faults) == 1
+    assert faults[0].endswith("received 1.0 and 000000000000")
+    assert verify_report(judged(agent(), tiny()).to_json())[0].startswith("it must have the ")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"surprise": 1},
+        {"agent": 3},
+        {"conforms": 1},
+        {"report_version": "2.0"},
+        {"badge": "conforms to nothing"},
+        {"checks": [{"check": "kit"}]},
+        {"signature": {"algorithm": "ed25519", "public_key": "ab", "signature": "cd"}},
+        {"date": None},
+    ],
+    ids=str,
+)
+def test_a_report_of_another_form_is_refused(changes: dict[str, Any]) -> None:
+    check_refused(changed("failed", **changes))
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"agent": 1, "agent": 1}', '{"agent": "\\ud800"}', "\ud800"])
+def test_what_is_no_report_is_refused(text: str) -> None:
+    check_refused(text)
+
+
+def check_refused(text: str) -> None:
+    with pytest.raises(oo.OpenOutcryError, match="a report must be JSON as") as refused:
+        verify_report(text)
+    assert refused.value.slug == "argument_invalid"

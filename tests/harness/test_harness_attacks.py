@@ -1,0 +1,216 @@
+"""What agents of a suite try: to know more than their bar, by memory, by files and by the process that asks them.
+
+Each attack wins where the wall it meets is taken away, so that a wall that falls is seen.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import process_agents
+import pytest
+from builders import count
+
+import openoutcry as oo
+from openoutcry import openoutcry_py as native
+from openoutcry.agents import TextAgent
+from openoutcry.harness import PythonAgent, process_privacy
+from openoutcry.scenarios.scenario import ScenarioSpec
+from openoutcry.scoring.suite import Suite
+from openoutcry.scoring.suite_evaluation import Evaluation
+
+pytestmark = pytest.mark.once
+
+SUPPORT = Path(__file__).parents[1] / "support"
+SPEC = json.loads(ScenarioSpec("calm", n_symbols=3, n_days=290).to_json())
+SUITE: dict[str, Any] = {
+    "suite_version": "1.0",
+    "name": "sealed",
+    "edition": "1",
+    "markets": [{"name": "hidden", "scenario": SPEC, "windows": [[20, 110], [110, 200], [200, 290]]}],
+    "seeds": [1, 2, 3],
+    # Noise, so that no two runs are the same: seeds that change nothing count once.
+    "costs": {"slippage_bps": 1.0, "slippage_jitter": 0.5},
+    "draws": {"replicates": 200},
+    "luck_floor": {"agents": 0},
+}
+# The last remembers by files, too, and tries to be ahead of its twins.
+PROPHETS = ("by_module", "by_file", "by_scout")
+linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads `/proc`")
+
+
+@pytest.fixture(autouse=True)
+def workshop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let workers find the agents, and give agents a folder to meet in."""
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(SUPPORT), os.environ.get("PYTHONPATH", "")]))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr(process_agents, "SEEN", {})
+    monkeypatch.setattr(process_agents, "LAST", [])
+
+
+def sealed() -> tuple[Evaluation, str]:
+    suite, keys = Suite.from_json(json.dumps(SUITE)).seal()
+    (key,) = keys.values()
+    return Evaluation(suite, keys), key
+
+
+def verdict(record: oo.RunRecord, evaluation: Evaluation) -> str:
+    return str(oo.score(record, suite=evaluation).scores[0].verdict)
+
+
+# Memory
+
+
+@pytest.mark.parametrize("name", PROPHETS)
+def test_a_prophet_of_one_process_is_eligible_on_a_sealed_market(name: str) -> None:
+    evaluation, _ = sealed()
+    record = evaluation.run(getattr(process_agents, name), name)
+    assert verdict(record, evaluation) == "eligible"
+
+
+def test_fresh_processes_one_after_the_other_are_not_enough() -> None:
+    evaluation, _ = sealed()
+    made = []
+    for place in evaluation.places:
+        for seed in evaluation.suite.seeds:
+            with PythonAgent("process_agents:by_file").begin() as agent:
+                rules = (evaluation.suite.costs, evaluation.suite.limits)
+                window = (place.start, place.end)
+                made.append(oo.run_backtest(place.dataset, agent, window, *rules, seed, capture=True).record)
+    assert verdict(oo.RunRecord.join("by_file", made), evaluation) == "eligible"
+
+
+@pytest.mark.parametrize("name", PROPHETS[:: count(1, 2)])
+def test_a_prophet_in_lockstep_never_knows_the_next_bar(name: str) -> None:
+    evaluation, _ = sealed()
+    record = evaluation.run(f"process_agents:{name}")
+    # What it answers when it knows nothing, on every bar of every run.
+    assert {text for run in record.decisions for text in run} == {json.dumps(process_agents.HOLD)}
+    assert verdict(record, evaluation) == "not_eligible"
+
+
+# The process
+
+
+def memory_of(pid: int) -> list[bytes]:
+    """Return what a process can write to of its memory, and so all that it was told, mapping by mapping."""
+    found = []
+    with Path(f"/proc/{pid}/mem").open("rb", buffering=0) as memory:
+        for line in Path(f"/proc/{pid}/maps").read_text(encoding="utf-8").splitlines():
+            start, end = (int(edge, 16) for edge in line.split()[0].split("-"))
+            if line.split()[1].startswith("rw"):
+                memory.seek(start)
+                found.append(memory.read(end - start))
+    return found
+
+
+@linux
+def test_the_memory_of_an_agent_holds_neither_key_nor_future() -> None:
+    evaluation, key = sealed()
+    place = evaluation.places[1]
+    shown: list[str] = []
+    held: list[bytes] = []
+    with PythonAgent("process_agents:rising").begin() as session:
+
+        class Watched(TextAgent):
+            def answer(self, observation: str) -> str:
+                text = session.answer(observation)
+                shown.append(observation)
+                if len(shown) == 30:
+                    held.extend(memory_of(session._process.pid))
+                return text
+
+        oo.run_backtest(place.dataset, Watched(), (place.start, place.end))
+
+    def holds(needle: bytes) -> bool:
+        return any(needle in each for each in held)
+
+    def shapes(bar: int) -> list[bytes]:
+        """Return how three bars of a symbol, or all symbols of a bar, may stand in memory."""
+        columns = place.dataset.close[bar : bar + 3]
+        text = native.canonicalize(json.dumps(columns[:, 0].tolist()))
+        return [text[1:-1].encode(), columns[0].tobytes()]
+
+    # What it was shown is found, so that the search can find; the bar after is the first that it must not know.
+    assert holds(shapes(place.start + 27)[0])
+    assert json.loads(shown[29])["date"] == place.dataset.dates[place.start + 29]
+    assert not any(holds(shape) for bar in range(place.start + 30, place.start + 40) for shape in shapes(bar))
+    for needle in (key.encode(), bytes.fromhex(key), place.dataset.fingerprint.encode()):
+        assert not holds(needle)
+
+
+def test_an_agent_is_shown_neither_our_arguments_nor_our_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BROKER_TOKEN", "hunter2")
+    monkeypatch.setenv("MODEL_KEY", "for the agent")
+    suite, keys = Suite.from_json(json.dumps({**SUITE, "seeds": [1]})).seal()
+    season, secret = tmp_path / "season.json", tmp_path / "season.keys"
+    season.write_text(suite.to_json(), encoding="utf-8")
+    secret.write_text(json.dumps({"suite": suite.digest, "keys": keys}), encoding="utf-8")
+    command = [Path(sys.executable).with_name("openoutcry"), "suite", "run", season, "--keys", secret]
+    command += ["--agent", "process_agents:surroundings", "--env", "MODEL_KEY", "--jail", "none"]
+    command += ["--record", tmp_path / "r.json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    told = json.loads(done.stderr.splitlines()[0])
+    assert told["argv"][1:] == ["process_agents:surroundings"]
+    assert told["environ"]["MODEL_KEY"] == "for the agent"
+    assert "BROKER_TOKEN" not in told["environ"]
+    assert not any(word in done.stderr for word in ("hunter2", str(secret), str(season)))
+
+
+# A process of nobody's, and a child of it that looks for what its parent holds.
+HOLDER = """
+import ctypes, os, sys
+from contextlib import nullcontext
+names = {}
+exec(sys.argv[1], names)
+if os.geteuid() == 0:
+    # The superuser may read everything. Whoever changes its user is closed; open it, as an ordinary process is.
+    os.setgroups([])
+    os.setresgid(65534, 65534, 65534)
+    os.setresuid(65534, 65534, 65534)
+    ctypes.CDLL(None).prctl(4, 1, 0, 0, 0)
+with names["closed_to_others"]() if sys.argv[2] == "closed" else nullcontext(False) as is_closed:
+    print(is_closed, flush=True)
+    if os.fork() == 0:
+        for name in ("environ", "maps", "mem"):
+            try:
+                open(f"/proc/{os.getppid()}/{name}", "rb").close()
+                print(name, "read", flush=True)
+            except PermissionError:
+                print(name, "refused", flush=True)
+        os._exit(0)
+    os.wait()
+"""
+
+
+@linux
+@pytest.mark.parametrize(("how", "told"), [("closed", "refused"), ("open", "read")])
+def test_a_process_of_the_same_user_cannot_read_ours(how: str, told: str) -> None:
+    source = Path(process_privacy.__file__).read_text(encoding="utf-8")
+    command = [sys.executable, "-I", "-c", HOLDER, source, how]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    closed, *seen = done.stdout.splitlines()
+    assert closed == str(how == "closed")
+    # Where no process may trace its parent, none can read its memory, closed or not.
+    assert seen == [f"environ {told}", f"maps {told}", f"mem {told}"]
+
+
+@linux
+def test_a_process_is_open_again_after_the_last_of_several_blocks() -> None:
+    dumpable: Callable[[], bool] = lambda: process_privacy._prctl()(3, 0) == 1  # type: ignore[misc] # noqa: E731
+    assert dumpable()
+    with process_privacy.closed_to_others() as first:
+        with process_privacy.closed_to_others() as second:
+            assert first
+            assert second
+        assert not dumpable()
+    assert dumpable()

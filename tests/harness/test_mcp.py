@@ -1,0 +1,318 @@
+"""Episodes over the Model Context Protocol, by the package's own client."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from mcp_sessions import HOLD, RULES, backtest, begun, floor_of, played, without_session
+from recorded_run import DATA, trend
+
+import openoutcry as oo
+from openoutcry import openoutcry_py as native
+from openoutcry.backtest.replay import replay
+from openoutcry.cli.mcp import EXAMPLES
+from openoutcry.cli.mcp import mcp as command
+from openoutcry.harness.mcp import Floor, Records, offered, tool_schemas
+from openoutcry.records.run_record import RunRecord
+
+pytestmark = pytest.mark.once
+anyio = pytest.importorskip("anyio")
+mcp = pytest.importorskip("mcp")
+
+from openoutcry.harness.mcp.mcp_server import server_of  # noqa: E402 only where its package is installed
+
+CONTRACT = Path(__file__).resolve().parents[2] / "contract"
+SECONDS = 60.0
+MODES = ("auto", "legacy")
+WINDOW = "2010-01-01:2010-02-01"
+
+
+def over(talk: Callable[..., Awaitable[Any]], *given: Any) -> Any:
+    """Return what a talk comes to, which ends in time."""
+
+    async def in_time() -> Any:
+        with anyio.fail_after(SECONDS):
+            return await talk(*given)
+
+    return anyio.run(in_time)
+
+
+def stdio(*options: str, cwd: Path) -> Any:
+    arguments = ["-m", "openoutcry", "mcp", *options]
+    server = mcp.StdioServerParameters(command=sys.executable, args=arguments, cwd=cwd, env=dict(os.environ))
+    return mcp.stdio_client(server)
+
+
+async def told(client: Any, tool: str, **given: Any) -> dict[str, Any]:
+    """Call a tool and return its structured answer, which is its text, too."""
+    result = await client.call_tool(tool, given)
+    assert not result.is_error, result.content
+    assert result.content[0].text == native.canonicalize(json.dumps(result.structured_content))
+    answer: dict[str, Any] = result.structured_content
+    return answer
+
+
+async def refusal(client: Any, tool: str, **given: Any) -> str:
+    result = await client.call_tool(tool, given)
+    assert result.is_error
+    return str(result.content[0].text)
+
+
+async def traded(client: Any, **given: Any) -> list[dict[str, Any]]:
+    """Trade a whole episode and return all answers, the score last."""
+    answers = [await told(client, "reset", **given)]
+    session = answers[0]["session"]
+    while not answers[-1].get("done"):
+        decision = trend(answers[-1]["observation"])
+        answers.append(await told(client, "step", session=session, decision=decision))
+    return [*answers, await told(client, "score", session=session)]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_an_episode_in_memory_is_the_backtest_of_its_decisions(mode: str) -> None:
+    async def talk() -> list[dict[str, Any]]:
+        async with mcp.Client(server_of(floor_of()), mode=mode) as client:
+            return await traded(client, **RULES)
+
+    answers, run = over(talk), backtest(DATA)
+    assert [answer["info"]["nav"] for answer in answers[1:-1]] == run.nav[1:].tolist()
+    assert answers[-1]["metrics"] == run.metrics
+    floor = floor_of()
+    assert without_session(answers[1:-1]) == without_session(played(floor, begun(floor)))
+
+
+def test_an_episode_over_stdio_is_the_backtest_of_its_decisions(tmp_path: Path) -> None:
+    async def talk() -> list[dict[str, Any]]:
+        options = ["--data", "ecb-fx", "--records", "kept"]
+        async with mcp.Client(stdio(*options, cwd=tmp_path), mode="legacy") as client:
+            return await traded(client, window=WINDOW, agent="trend")
+
+    answers = over(talk)
+    fx = oo.data.load("ecb-fx")
+    run = oo.run_backtest(fx, trend, WINDOW)
+    assert [answer["info"]["nav"] for answer in answers[1:-1]] == run.nav[1:].tolist()
+    assert answers[-1]["metrics"] == run.metrics
+    assert str(tmp_path) not in json.dumps(answers)
+    record = RunRecord.load(tmp_path / "kept" / answers[-1]["record"]["file"])
+    assert (record.agent_id, record.digest) == ("trend", answers[-1]["record"]["digest"])
+    assert replay(record, fx).verified
+
+
+def test_clients_of_two_servers_know_nothing_of_each_other(tmp_path: Path) -> None:
+    async def talk() -> None:
+        async with AsyncExitStack() as ends:
+            first, second = [
+                await ends.enter_async_context(mcp.Client(stdio("--data", "us-treasury", cwd=tmp_path))) for _ in "ab"
+            ]
+            begun = [await told(each, "reset", window="2000-01-03:2000-02-01") for each in (first, second)]
+            assert begun[0]["session"] != begun[1]["session"]
+            assert begun[0]["observation"] == begun[1]["observation"]
+            error = await refusal(second, "step", session=begun[0]["session"], decision=HOLD)
+            assert error.startswith("unknown_session: ")
+            for _ in range(3):
+                await told(first, "step", session=begun[0]["session"], decision=HOLD)
+            assert (await told(first, "observe", session=begun[0]["session"]))["n_left"] == begun[0]["n_decisions"] - 3
+            assert (await told(second, "observe", session=begun[1]["session"]))["n_left"] == begun[1]["n_decisions"]
+
+    over(talk)
+
+
+def test_refusals_are_answers_that_begin_with_their_slug() -> None:
+    async def talk() -> list[str]:
+        async with mcp.Client(server_of(floor_of())) as client:
+            first = await told(client, "reset", **RULES)
+            session = first["session"]
+            said = [
+                await refusal(client, "step", session=session, decision={"orders": [{"symbol": "S000"}]}),
+                await refusal(client, "step", session=session),
+                await refusal(client, "reset", window="2010:2012"),
+                await refusal(client, "observe", session="none"),
+                await refusal(client, "score", session=session),
+            ]
+            assert (await told(client, "observe", session=session))["observation"] == first["observation"]
+            return [each.partition(":")[0] for each in said]
+
+    wanted = ["missing_field", "argument_invalid", "window_invalid", "unknown_session", "argument_invalid"]
+    assert over(talk) == wanted
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_tool_that_is_none_is_an_error_of_the_protocol(mode: str) -> None:
+    async def talk() -> None:
+        async with mcp.Client(server_of(floor_of()), mode=mode) as client:
+            with pytest.raises(mcp.MCPError, match="a tool must be one of reset, observe, step, score; received 'buy'"):
+                await client.call_tool("buy", {})
+
+    over(talk)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_fault_of_the_server_tells_the_client_nothing(mode: str, tmp_path: Path) -> None:
+    def stopped() -> float:
+        raise OSError(str(tmp_path))
+
+    async def talk() -> None:
+        async with mcp.Client(server_of(floor_of(clock=stopped)), mode=mode) as client:
+            with pytest.raises(mcp.MCPError, match="a fault of the server") as caught:
+                await client.call_tool("reset", {})
+            assert str(tmp_path) not in str(caught.value)
+
+    over(talk)
+
+
+def test_the_step_that_ends_an_episode_is_answered_whatever_becomes_of_its_record(tmp_path: Path) -> None:
+    folder, away = tmp_path / "records", tmp_path / "away"
+    floor = floor_of(records=Records(folder))
+
+    async def talk() -> None:
+        async with mcp.Client(server_of(floor)) as client:
+            session = (await told(client, "reset", window="+19:+21"))["session"]
+            folder.rename(away)
+            assert (await told(client, "step", session=session, decision=HOLD))["reward"] == 0.0
+            lost = (await told(client, "score", session=session))["record"]
+            assert "could not be written" in lost["fault"]
+            assert str(tmp_path) not in lost["fault"]
+            away.rename(folder)
+            assert (await told(client, "score", session=session))["record"]["fault"] is None
+
+    over(talk)
+
+
+def test_other_calls_are_answered_while_a_score_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    floor = floor_of()
+    session = {"session": floor.reset({})["session"]}
+    n_left = floor.step({**session, "decision": HOLD})["n_left"]
+    is_begun, is_observed = threading.Event(), threading.Event()
+    scoring = floor.scoring
+
+    def slowly(given: dict[str, Any]) -> Callable[[], dict[str, Any]]:
+        score = scoring(given)
+
+        def wait() -> dict[str, Any]:
+            is_begun.set()
+            assert is_observed.wait(30.0), "nothing else was answered meanwhile"
+            return score()
+
+        return wait
+
+    monkeypatch.setattr(floor, "scoring", slowly)
+
+    async def talk() -> None:
+        async with mcp.Client(server_of(floor)) as client, anyio.create_task_group() as tasks:
+            tasks.start_soon(told_of, client)
+            while not is_begun.is_set():
+                await anyio.sleep(0.01)
+            came.append((await told(client, "observe", **session))["n_left"])
+            is_observed.set()
+
+    async def told_of(client: mcp.Client) -> None:
+        came.append((await told(client, "score", **session))["n_left"])
+
+    came: list[int] = []
+    over(talk)
+    assert came == [n_left, n_left]
+
+
+def test_what_is_left_is_kept_when_the_client_goes(tmp_path: Path) -> None:
+    async def talk() -> str:
+        async with mcp.Client(server_of(floor_of(oo.data.load("ecb-fx"), records=Records(tmp_path)))) as client:
+            session: str = (await told(client, "reset", window=WINDOW))["session"]
+            await told(client, "step", session=session, decision=HOLD)
+            return session
+
+    session = over(talk)
+    record = RunRecord.load(tmp_path / f"{session}.jsonl")
+    assert (record.unfinished is not None, len(record.decisions[0])) == (True, 1)
+
+
+@asynccontextmanager
+async def listed() -> AsyncIterator[list[Any]]:
+    async with mcp.Client(server_of(floor_of())) as client:
+        yield (await client.list_tools()).tools
+
+
+def tools() -> dict[str, Any]:
+    async def talk() -> dict[str, Any]:
+        async with listed() as found:
+            return {tool.name: tool for tool in found}
+
+    named: dict[str, Any] = over(talk)
+    return named
+
+
+def test_every_tool_is_typed_and_says_what_it_does() -> None:
+    found = tools()
+    assert list(found) == ["reset", "observe", "step", "score"]
+    for tool in found.values():
+        assert len(tool.description) > 60
+        for schema in (tool.input_schema, tool.output_schema):
+            Draft202012Validator.check_schema(schema)
+            assert schema["additionalProperties"] is False
+            assert "$ref" not in json.dumps(schema)
+        assert all(field["description"] for field in tool.input_schema["properties"].values())
+    assert [name for name, tool in found.items() if tool.annotations.read_only_hint] == ["observe", "score"]
+
+
+@pytest.mark.parametrize("kit", ["positive", "negative"])
+def test_the_decision_of_a_step_is_that_of_the_contract(kit: str) -> None:
+    decision = Draft202012Validator(tools()["step"].input_schema["properties"]["decision"])
+    contract = Draft202012Validator(json.loads((CONTRACT / "decision.schema.json").read_text("utf-8")))
+    cases = json.loads((CONTRACT / f"conformance/{kit}.json").read_text("utf-8"))
+    judged = []
+    for case in cases:
+        try:
+            value = json.loads(case["decision"])
+        except ValueError:
+            continue
+        judged.append(contract.is_valid(value))
+        assert decision.is_valid(value) == judged[-1], case["name"]
+    assert len(judged) > 10
+    assert tool_schemas.decision()["examples"] == contract.schema["examples"]
+
+
+def test_the_schemas_of_the_package_are_the_contracts() -> None:
+    for name, text in (("decision", native.DECISION_SCHEMA), ("observation", native.OBSERVATION_SCHEMA)):
+        assert text == (CONTRACT / f"{name}.schema.json").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("changed", "slug"),
+    [
+        ({"source": ["crypto.csv"]}, "unknown_dataset"),
+        ({"source": ["us-treasury", "us-treasury"]}, "argument_invalid"),
+        ({"mask": "little"}, "argument_invalid"),
+        ({"records": Path(__file__)}, "argument_invalid"),
+        ({"idle": 0.0}, "argument_invalid"),
+    ],
+)
+def test_the_command_refuses_what_it_cannot_serve(changed: dict[str, Any], slug: str) -> None:
+    options = {"source": ["us-treasury"], "mask": None, "records": None, "sessions": 1, "idle": 1.0}
+    with pytest.raises(oo.OpenOutcryError) as caught:
+        command(periods_per_year=None, **options | changed)
+    assert caught.value.slug == slug
+    # By the name that the command has for it.
+    assert all(f"`--{name}`" in str(caught.value) for name in changed if name in ("records", "idle"))
+
+
+@pytest.mark.parametrize("mask", [None, "levels", "calendar", "full"])
+def test_a_window_is_told_in_the_form_that_it_can_have(mask: str | None) -> None:
+    told = tool_schemas.inputs(offered([DATA], mask))["reset"]["properties"]["window"]["description"]
+    assert ("ISO dates" in told) == (mask in (None, "levels"))
+    floor = Floor(offered([oo.data.load("us-treasury")], mask))
+    assert floor.reset({"window": re.findall(r"`(\S+:\S+)`", told)[-1]})["n_decisions"] > 1
+
+
+def test_the_help_shows_settings_of_a_client() -> None:
+    found = re.search(r"^    \{\n.*?^    \}\n", EXAMPLES, re.DOTALL | re.MULTILINE)
+    assert found is not None
+    assert json.loads(found[0])["mcpServers"]["openoutcry"]["args"][0] == "mcp"

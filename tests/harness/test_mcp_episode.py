@@ -1,0 +1,186 @@
+"""Episodes as clients of MCP trade them, without the protocol."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from mcp_sessions import (
+    HOLD,
+    WINDOW,
+    backtest,
+    begun,
+    bought,
+    floor_of,
+    market_with,
+    played,
+    refused,
+    stepped,
+    without_session,
+)
+from recorded_run import DATA
+
+import openoutcry as oo
+from openoutcry import openoutcry_py as native
+from openoutcry.backtest.replay import replay
+from openoutcry.harness.mcp import Bounds, Records
+from openoutcry.records.run_record import RunRecord
+
+pytestmark = pytest.mark.once
+
+CONTRACT = Path(__file__).resolve().parents[2] / "contract"
+
+
+def test_an_episode_is_the_backtest_of_its_decisions_to_the_bit(tmp_path: Path) -> None:
+    floor = floor_of(records=Records(tmp_path))
+    first = begun(floor)
+    steps = played(floor, first)
+    run = backtest(DATA)
+    assert [step["info"]["nav"] for step in steps] == run.nav[1:].tolist()
+    assert [step["reward"] for step in steps] == run.returns.tolist()
+    assert [step["n_left"] for step in steps] == list(range(first["n_decisions"] - 1, -1, -1))
+    score = floor.score({"session": first["session"]})
+    assert score["metrics"] == run.metrics
+    assert score["undefined"] == run.undefined
+    assert score["events"] == run.event_counts
+    assert score["paid"] == {kind: float(values.sum()) for kind, values in run.costs.items()}
+    assert score["n_made"] == len(steps) == run.returns.size
+    for name, agent in (("buy-and-hold", "buy-and-hold"), ("cash", "hold-cash")):
+        beside = backtest(DATA, agent=agent)
+        assert score["benchmarks"][name] == {"metrics": beside.metrics, "undefined": beside.undefined}
+    record = RunRecord.load(tmp_path / score["record"]["file"])
+    assert score["record"] == {
+        "file": f"{first['session']}.jsonl",
+        "digest": record.digest,
+        "market": None,
+        "fault": None,
+    }
+    # How whoever trades is spoken to is bound beside them.
+    assert record.run_digests == run.record.run_digests
+    assert replay(record, DATA).verified
+
+
+def test_the_record_says_what_was_shown_and_how_the_agent_was_spoken_to(tmp_path: Path) -> None:
+    market = oo.Dataset.synthetic(3, 60, 5)
+    floor = floor_of(market, records=Records(tmp_path))
+    steps = played(floor, begun(floor))
+    kept = floor.score({"session": steps[-1]["session"]})["record"]
+    record = RunRecord.load(tmp_path / kept["file"])
+    assert str(replay(record, market)).startswith("verified")
+    held = json.loads(record.to_json())["runs"][0]
+    assert held["harness"] == {"allow_net": True, "tier": "T0", "transport": "stdio"}
+    shown = [held["steps"][place + 1]["observation"] for place in range(len(steps) - 1)] + [held["end"]["observation"]]
+    said = [native.canonicalize(json.dumps(step["observation"])) for step in steps]
+    assert shown == [hashlib.sha256(text.encode()).hexdigest() for text in said]
+
+
+NEGATIVE = json.loads((CONTRACT / "conformance/negative.json").read_text("utf-8"))
+
+
+def parsed(case: dict[str, Any]) -> Any:
+    """Return a decision as a client would have it, or None where it could not say it."""
+    pairs: list[int] = []
+    try:
+        value = json.loads(case["decision"], object_pairs_hook=lambda given: pairs.append(len(given)) or dict(given))
+    except ValueError:
+        return None
+    return value if case["slug"] in ("missing_field", "unknown_field", "wrong_type", "unknown_action") else None
+
+
+@pytest.mark.parametrize("case", [case for case in NEGATIVE if parsed(case) is not None], ids=lambda case: case["name"])
+def test_a_malformed_decision_is_refused_with_its_slug_and_moves_nothing(case: dict[str, Any]) -> None:
+    floor = floor_of()
+    first = begun(floor)
+    error = refused(lambda: floor.step({"session": first["session"], "decision": parsed(case)}))
+    assert error.slug == case["slug"]
+    assert "nothing has moved; hint: " in str(error)
+    assert floor.observe({"session": first["session"]})["observation"] == first["observation"]
+    assert without_session(played(floor, first)) == without_session(played(floor, begun(floor)))
+
+
+def test_there_are_malformed_decisions_of_every_kind() -> None:
+    assert len([case for case in NEGATIVE if parsed(case) is not None]) > 10
+
+
+@pytest.mark.parametrize(
+    ("decision", "slug"),
+    [
+        ('{"orders": []}', "wrong_type"),
+        ({"orders": [{"symbol": "S000", "action": "buy", "target_weight": float("nan")}]}, "weight_not_finite"),
+        ({"orders": [{"symbol": "S000", "action": "buy", "target_weight": 10**400}]}, "bad_json"),
+        ({"orders": [], "reasoning": "why" * 2**19}, "answer_too_long"),
+        ({"orders": [], "reasoning": "\ud800"}, "bad_json"),
+    ],
+)
+def test_what_json_alone_could_not_say_is_refused_too(decision: Any, slug: str) -> None:
+    floor = floor_of()
+    first = begun(floor)
+    assert refused(lambda: floor.step({"session": first["session"], "decision": decision})).slug == slug
+
+
+def test_an_order_for_a_symbol_to_come_is_refused_as_one_for_none() -> None:
+    said = []
+    for symbol in ("LATE", "NONE"):
+        floor = floor_of(market_with("listing", bar=30))
+        came = stepped(floor, begun(floor), lambda seen, name=symbol: bought(name))  # type: ignore[misc]
+        assert came["info"]["events"][0]["reason"] == "unknown_symbol"
+        said.append(json.dumps(without_session([came])).replace(symbol, "?"))
+    assert said[0] == said[1]
+
+
+def test_after_the_end_there_are_no_steps_and_the_score_stays() -> None:
+    floor = floor_of()
+    steps = played(floor, begun(floor))
+    session = {"session": steps[-1]["session"]}
+    before = floor.score(session)
+    error = refused(lambda: floor.step({**session, "decision": HOLD}))
+    assert error.slug == "episode_over"
+    assert floor.score(session) == before
+    assert floor.observe(session)["done"]
+
+
+def test_an_account_that_is_ruined_ends_its_episode(tmp_path: Path) -> None:
+    close = np.array([[10.0], [10.0], [10.0], [50.0], [50.0], [50.0]])
+    market = oo.Dataset.from_arrays([f"2020-01-0{day}" for day in range(1, 7)], ["A"], close, name="up")
+    floor = floor_of(market, records=Records(tmp_path))
+    first = floor.reset({"window": "+0:+6"})
+    short = {"orders": [{"symbol": "A", "action": "sell", "target_weight": -1.0}]}
+    steps = played(floor, first, lambda seen: short)
+    assert [(step["done"], step["terminated"]) for step in steps] == [(False, False), (False, False), (True, True)]
+    score = floor.score({"session": first["session"]})
+    run = oo.run_backtest(market, lambda seen: short, (0, 6))
+    assert score["ending"] == run.ending == "ruined on 2020-01-04"
+    assert score["metrics"] == run.metrics
+    assert replay(RunRecord.load(tmp_path / score["record"]["file"]), market).verified
+
+
+def test_a_score_is_of_a_decision_at_least() -> None:
+    floor = floor_of()
+    error = refused(lambda: floor.score({"session": begun(floor)["session"]}))
+    assert error.slug == "argument_invalid"
+
+
+def test_a_score_so_far_is_that_of_the_bars_so_far() -> None:
+    floor = floor_of()
+    answer = begun(floor)
+    for _ in range(7):
+        answer = stepped(floor, answer)
+    score = floor.score({"session": answer["session"]})
+    assert score["metrics"] == backtest(DATA, (WINDOW[0], WINDOW[0] + 8)).metrics
+    assert (score["record"], score["data"], score["n_made"]) == (None, None, 7)
+
+
+def test_the_decisions_of_a_session_are_bounded_together() -> None:
+    floor = floor_of(bounds=Bounds(run_bytes=1000))
+    first = begun(floor)
+    session = {"session": first["session"]}
+    said = {"orders": [], "reasoning": "x" * 400}
+    for _ in range(2):
+        answer = floor.step(session | {"decision": said})
+    assert refused(lambda: floor.step(session | {"decision": said})).slug == "answer_too_long"
+    assert floor.observe(session)["observation"] == answer["observation"]
+    assert floor.step(session | {"decision": HOLD})["n_left"] == answer["n_left"] - 1

@@ -1,0 +1,237 @@
+"""The reference agents of `examples/`: five languages, one strategy, the same bytes."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from builders import count
+from example_agents import EXAMPLES, LANGUAGES, ROOT, command_of, served
+
+import openoutcry as oo
+from openoutcry.agents import Answer
+from openoutcry.harness import Launcher, Session, connect
+from openoutcry.harness.child_environment import surroundings
+from openoutcry.harness.conformance import examine
+from openoutcry.harness.sandbox import Jail, Profile, Tier, this_host
+from openoutcry.harness.stdio_transport import StdioSession
+
+pytestmark = pytest.mark.once
+
+HOST = this_host()
+WINDOW = "2015-01-01:2016-01-01"
+FIXTURES = sorted((ROOT / "contract/conformance").glob("*.json"))
+HOLD = '{"orders":[]}'
+
+
+def view(symbol: str, *closes: object) -> dict[str, object]:
+    return {"symbol": symbol, "close_history": list(closes)}
+
+
+ODD = [
+    {
+        "symbols": [view("A", 1e-300, 2e-300), view("B", 5, 4)],
+        "portfolio": [{"symbol": "B"}],
+        "regime": [1, {"x": None}],
+    },
+    {"symbols": [view('\u2028\U0001f600é"\\', 1, 3)], "portfolio": [], "news": ["two\u2028lines\u0085or\u2029three"]},
+    {"symbols": [view(f"N{k}", 100, 101 + k) for k in range(300)], "portfolio": []},
+    {"symbols": [view("A", *(100 + (k * 7919 % 101) / 7 for k in range(100_000)))], "portfolio": []},
+    # Ten times the same close is above its mean where doubles are added from left to right, and only there.
+    {"symbols": [view("A", *[0.1] * 10), view("B", *[0.1] * 3)], "portfolio": [{"symbol": "B"}]},
+    {"symbols": [view("A", 2, 2)], "portfolio": [{"symbol": "gone"}]},
+]
+BAD = [
+    "",
+    " ",
+    "{",
+    "[]",
+    "null",
+    "{}",
+    '"text"',
+    HOLD,
+    '{"symbols":[],"portfolio":[]} {}',
+    '{"symbols":1,"portfolio":[]}',
+    '{"symbols":[]}',
+    '{"symbols":[{"symbol":"A"}],"portfolio":[]}',
+    '{"symbols":[{"symbol":"A","close_history":[]}],"portfolio":[]}',
+    '{"symbols":[{"symbol":"A","close_history":["1","2"]}],"portfolio":[]}',
+    '{"symbols":[{"symbol":"A","close_history":[null]}],"portfolio":[]}',
+    "[" * 5000,
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("agents")
+
+
+@pytest.fixture(scope="module", params=LANGUAGES)
+def command(request: pytest.FixtureRequest, folder: Path) -> list[str]:
+    return command_of(request.param, folder / request.param)
+
+
+@pytest.fixture(scope="module")
+def address(folder: Path) -> Iterator[str]:
+    with served(folder / "http") as where:
+        yield where
+
+
+@pytest.fixture
+def posted(address: str) -> Iterator[Session]:
+    with connect(address).begin() as session:
+        yield session
+
+
+def answers(agent: Session, observations: list[str]) -> list[str | Answer]:
+    return [agent.answer(each) for each in observations]
+
+
+def odd() -> list[str]:
+    fixtures = [json.loads(path.read_text(encoding="utf-8")) for path in FIXTURES]
+    seen = [each["observation"] for each in fixtures if isinstance(each, dict)]
+    return [json.dumps(each, ensure_ascii=False, separators=(",", ":")) for each in [*seen, *ODD]]
+
+
+def digest_of(launcher: Launcher) -> str | None:
+    with launcher.begin() as session:
+        return record_of(session).digest
+
+
+def record_of(agent: Any) -> oo.RunRecord:
+    made = oo.run_backtest(oo.data.load("ecb-fx"), agent, WINDOW, name="reference", capture=True).record
+    assert made is not None
+    return made
+
+
+@pytest.fixture(scope="module")
+def wanted() -> oo.RunRecord:
+    """What the strategy decides, read from its words rather than from an agent."""
+
+    def decide(observation: dict) -> str:
+        above = [each["symbol"] for each in observation["symbols"] if is_above(each["close_history"])]
+        held = {each["symbol"] for each in observation["portfolio"]}
+        weight = max(2.0**-k for k in range(1, 9) if 2.0**-k * len(above) <= 1)
+        orders = [
+            {"action": "buy", "symbol": name, "target_weight": weight}
+            if name in above
+            else {"action": "close", "symbol": name, "target_weight": 0}
+            for name in (each["symbol"] for each in observation["symbols"])
+            if name in above or name in held
+        ]
+        return json.dumps({"orders": orders}, separators=(",", ":"))
+
+    return record_of(decide)
+
+
+def is_above(closes: list[float]) -> bool:
+    total = closes[0]
+    for close in closes[1:]:
+        total += close
+    return closes[-1] > total / len(closes)
+
+
+def test_the_strategy_trades(wanted: oo.RunRecord) -> None:
+    (texts,) = wanted.decisions
+    assert len(texts) > 250
+    assert len(set(texts)) > 50
+    orders = [order for text in texts for order in json.loads(text)["orders"]]
+    assert {order["target_weight"] for order in orders} == {0, 0.0625, 0.125, 0.25, 0.5}
+    assert {order["action"] for order in orders} == {"buy", "close"}
+
+
+def test_a_command_decides_as_all_do(command: list[str], wanted: oo.RunRecord) -> None:
+    told: list[str] = []
+    assert digest_of(connect(f"cmd:{shlex.join(command)}", show=told.append)) == wanted.digest
+    assert told == []
+
+
+def test_one_behind_http_decides_as_all_do(address: str, wanted: oo.RunRecord) -> None:
+    assert digest_of(connect(address)) == wanted.digest
+
+
+def test_odd_observations_are_answered_in_the_same_bytes(command: list[str], posted: Session) -> None:
+    observations, told = odd(), list[str]()
+    with StdioSession(command, surroundings(), show=told.append) as session:
+        got = answers(session, observations)
+    assert got == answers(posted, observations)
+    assert told == []
+    orders = [[(each["symbol"], each["target_weight"]) for each in json.loads(text)["orders"]] for text in got[-6:]]
+    assert orders[0] == [("A", 0.5), ("B", 0)]
+    assert orders[1] == [('\u2028\U0001f600é"\\', 0.5)]
+    assert len(orders[2]) == 300
+    assert {weight for _, weight in orders[2]} == {2**-9}
+    assert orders[4] == [("A", 0.5), ("B", 0)]
+    assert orders[5] == []
+
+
+def test_what_is_no_observation_is_a_hold_with_a_word(command: list[str], posted: Session) -> None:
+    good = odd()[-6]
+    texts = [each for bad in BAD for each in (bad, good)]
+    told: list[str] = []
+    with StdioSession(command, surroundings(), show=told.append) as session:
+        got = answers(session, texts)
+        assert got == answers(posted, texts)
+    assert got[::2] == [HOLD] * len(BAD)
+    assert set(got[1::2]) == {got[1]} != {HOLD}
+    words = "\n".join(told).split("\n")
+    assert len(words) == len(BAD)
+    assert all("holds all, for this is no observation" in each for each in words)
+
+
+def test_bytes_that_are_no_text_end_no_agent(command: list[str]) -> None:
+    good = odd()[-6].encode()
+    done = subprocess.run(command, input=b"\xff\xfe\n\x00\n" + good + b"\n", capture_output=True, check=True)
+    first, second, third = done.stdout.splitlines()
+    assert first == second == HOLD.encode()
+    assert third.startswith(b'{"orders":[{')
+
+
+@pytest.mark.parametrize("tier", [Tier.T2, Tier.T3], ids=lambda tier: tier.name)
+def test_a_command_decides_the_same_in_the_jail(command: list[str], wanted: oo.RunRecord, tier: Tier) -> None:
+    if HOST.tier < tier:
+        pytest.skip(f"{tier.name}: {dict(HOST.missing)}")
+    jail = Jail.open(Profile(Path(command[-1]).parent), least=tier, most=tier)
+    assert digest_of(connect(f"cmd:{shlex.join(command)}", jail=jail)) == wanted.digest
+
+
+def conforms(launcher: Launcher, *, deterministic: bool) -> bool:
+    report = examine(launcher, deterministic=deterministic, seed=1)
+    assert report.failure is None
+    assert [each.did for each in report.advice if not each.is_hold] == []
+    return report.conforms
+
+
+def test_a_command_conforms(command: list[str]) -> None:
+    """The claim costs as many processes again: of those that are slow to begin it is checked at full counts."""
+    is_slow = Path(command[0]).name in ("bash", "node")
+    assert conforms(connect(f"cmd:{shlex.join(command)}"), deterministic=bool(count(1, not is_slow)))
+
+
+def test_one_behind_http_conforms(address: str) -> None:
+    assert conforms(connect(address), deterministic=True)
+
+
+def test_each_agent_is_alone_in_its_file() -> None:
+    """A fork needs nothing of ours, and two in Python need nothing but the standard library."""
+    for path in EXAMPLES.glob("reference-agent*"):
+        assert "import openoutcry" not in path.read_text(encoding="utf-8"), path.name
+    for name in ("reference-agent.py", "reference-agent-llm.py"):
+        command = [sys.executable, "-I", "-S", str(EXAMPLES / name), "--help"]
+        subprocess.run(command, input=b"", capture_output=True, check=True)
+
+
+def test_the_page_shows_what_the_agents_are() -> None:
+    page = (ROOT / "docs/agents.md").read_text(encoding="utf-8")
+    shown = {"python": "reference-agent.py", "py": "reference-agent-http.py", "bash": "reference-agent.sh"}
+    shown |= {"ts": "reference-agent.ts", "rust": "reference-agent.rs"}
+    for kind, name in shown.items():
+        (block,) = re.findall(rf"^```{kind}\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+        assert block in (EXAMPLES / name).read_text(encoding="utf-8"), name

@@ -1,0 +1,201 @@
+"""What becomes of the faults of an agent: holds, another process, and an end after three in a row."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from functools import partial
+from typing import Any
+
+import pytest
+from agent_programs import HOLD, QUICK, python
+from agent_servers import Post, serving
+
+from openoutcry.agents import Answer
+from openoutcry.harness import AgentError, Bounds, CallableAgent, CommandAgent, HttpAgent, Supervised
+from openoutcry.harness.cancellation import Stop
+
+pytestmark = pytest.mark.once
+
+GONE = Answer("", "agent_given_up")
+LOST = Answer("", "agent_lost")
+
+
+def supervised(agent: CommandAgent | HttpAgent) -> tuple[Supervised, list[tuple[str, int]]]:
+    told: list[tuple[str, int]] = []
+
+    def tell(fault: AgentError, step: int) -> None:
+        # Few answers of these tests are decisions.
+        if fault.slug != "malformed":
+            told.append((fault.slug, step))
+
+    return Supervised(agent, tell), told
+
+
+def test_an_agent_is_begun_anew_after_a_fault_and_answers_the_next_bar() -> None:
+    """A late answer never comes to be that of another bar."""
+    text = (
+        "import json, os, sys, time\n"
+        "for line in sys.stdin:\n"
+        "    bar = json.loads(line)['bar']\n"
+        "    if bar == 1: time.sleep(0.8)\n"
+        "    if bar == 3: sys.exit(1)\n"
+        "    if bar == 5:\n        os.write(1, b'{}' + bytes([10]) + b'{}' + bytes([10]))\n        continue\n"
+        "    if bar == 8: print('x' * 2000)\n"
+        "    print(json.dumps({'bar': bar, 'first': locals().setdefault('first', bar)}))\n"
+    )
+    agent, told = supervised(python(text))
+    with agent:
+        answers = [agent.answer(f'{{"bar":{bar}}}') for bar in range(10)]
+    faults = {bar: answer.fault for bar, answer in enumerate(answers) if answer.fault}
+    assert faults == {1: "agent_late", 3: "agent_died", 6: "answer_too_early", 8: "answer_too_long"}
+    assert told == [(slug, bar) for bar, slug in faults.items()]
+    for bar, answer in enumerate(answers):
+        if bar not in faults and bar != 5:
+            assert f'"bar": {bar}' in answer.text
+    firsts = [answer.text.rpartition(" ")[2] for bar, answer in enumerate(answers) if bar not in faults and bar != 5]
+    assert firsts == ["0}", "2}", "4}", "7}", "9}"]
+
+
+def test_an_agent_that_fails_three_times_running_is_asked_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    agent, told = supervised(python("input()"))
+    with agent:
+        assert [agent.answer("{}") for _ in range(6)] == [Answer("", "agent_died")] * 3 + [GONE] * 3
+    assert len(told) == 3
+    with serving(partial(Post.answer, status=502)) as server:
+        monkeypatch.setattr("openoutcry.harness.http_agent._FIRST_PAUSE", 60.0)
+        agent, _ = supervised(HttpAgent(server.url, Bounds(9.0, 9.0)))
+        with agent:
+            assert [agent.answer("{}") for _ in range(5)] == [Answer("", "agent_unavailable")] * 3 + [LOST] * 2
+        assert len(server.posts) == 3
+
+
+def test_a_fault_that_passes_is_no_step_towards_the_end() -> None:
+    text = "import sys\nfor at, line in enumerate(sys.stdin):\n    print('{}')\n    if at == 1: sys.exit(0)\n"
+    agent, told = supervised(python(text))
+    with agent:
+        faults = [agent.answer("{}").fault for _ in range(15)]
+    assert faults == [None, None, "agent_died"] * 5
+    assert len(told) == 5
+
+
+def test_what_is_wrong_with_an_answer_is_told_at_its_bar_and_the_agent_goes_on() -> None:
+    told: list[str] = []
+    wrong = "line.replace('}', ',\"a\":1}' if at < 4 else '}')"
+    text = f"import sys\nfor at, line in enumerate(sys.stdin): print({wrong}.strip())\n"
+    with Supervised(python(text), lambda fault, step: told.append(f"{step} {fault}")) as agent:
+        answers = [agent.answer(HOLD) for _ in range(6)]
+    # All of one process: no answer that came is a step towards the end.
+    assert [answer.fault for answer in answers] == [None] * 6
+    assert [each[:26] for each in told] == [f"{step} malformed: unknown_field" for step in range(4)]
+
+
+def test_bars_that_were_answered_before_are_shown_again_and_count_for_nothing() -> None:
+    """As many faults as give it up, while it is shown what it had been shown: its answers stand, and it is asked on."""
+    text = (
+        "import json, sys\nseen = []\nfor line in sys.stdin:\n    seen.append(json.loads(line)['bar'])\n"
+        "    if seen[-1] in (1, 2): sys.exit(1)\n"
+        "    print(json.dumps({'orders': [], 'reasoning': str(seen)}))\n"
+    )
+    told: list[str] = []
+    before = [Answer(HOLD) for _ in range(5)]
+    with Supervised(python(text), lambda fault, step: told.append(f"{step} {fault.slug}"), before) as agent:
+        answers = [agent.answer(f'{{"bar":{bar}}}') for bar in range(7)]
+    assert answers[:5] == before
+    assert ["[3, 4, 5]" in answers[5].text, "[3, 4, 5, 6]" in answers[6].text] == [True, True]
+    assert told == ["1 agent_died", "2 agent_died"]
+
+
+@pytest.mark.parametrize(("n_faults", "n_asked"), [(2, 1), (3, 0)])
+def test_faults_in_a_row_before_a_cut_go_on_after_it(n_faults: int, n_asked: int) -> None:
+    told: list[int] = []
+    before = [Answer(HOLD), *[Answer("", "agent_died")] * n_faults]
+    with Supervised(python("input()"), lambda fault, step: told.append(step), before) as agent:
+        answers = [agent.answer(HOLD) for _ in range(len(before) + 3)]
+    assert answers[: len(before)] == before
+    assert answers[len(before) :] == [Answer("", "agent_died")] * n_asked + [GONE] * (3 - n_asked)
+    assert len([step for step in told if step >= len(before)]) == n_asked
+
+
+def test_an_agent_that_fails_whatever_it_is_shown_again_does_not_take_the_time_of_all_its_bars() -> None:
+    told: list[int] = []
+    with Supervised(python("input()"), lambda fault, step: told.append(step), [Answer(HOLD)] * 9) as agent:
+        assert [agent.answer(HOLD).fault for _ in range(9)] == [None] * 9
+    assert told == [0, 1, 2]
+
+
+def test_an_agent_that_is_begun_anew_writes_no_more_to_its_standard_error() -> None:
+    shown: list[str] = []
+    text = "import sys, os\nsys.stderr.write('x' * 150 + chr(10))\nsys.stderr.flush()\nif input() == 'a': print()\n"
+    agent = CommandAgent([sys.executable, "-u", "-c", text], bounds=Bounds(stderr_bytes=250), show=shown.append)
+    with Supervised(agent) as session:
+        assert [session.answer(each).fault for each in "abab"] == [None, "agent_died", None, "agent_died"]
+    left_out = "... what the agent writes from here on is left out"
+    assert "\n".join(shown).split("\n") == ["x" * 150, "x" * 99, left_out]
+
+
+def test_a_run_that_is_stopped_has_no_fault() -> None:
+    agent, told = supervised(python("import time; input(); time.sleep(60)", Bounds(answer_seconds=60.0)))
+    with agent:
+        timer = threading.Timer(0.3, agent.kill)
+        timer.start()
+        with pytest.raises(AgentError):
+            agent.answer("{}")
+        timer.join()
+    assert told == []
+
+
+def test_a_host_without_descriptors_is_no_fault_of_the_agent() -> None:
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    agent, _ = supervised(python("input()"))
+    with agent:
+        agent.answer("{}")
+        # Not the number of open ones: where a lower number is free, that many leave room for an agent.
+        resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
+        try:
+            answer = agent.answer("{}")
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert answer == Answer("", "agent_not_started")
+
+
+def test_what_a_callable_raises_is_a_fault_like_any_other() -> None:
+    class Sometimes:
+        def __init__(self) -> None:
+            self.n_asked = 0
+
+        def __call__(self, observation: dict[str, object]) -> object:
+            self.n_asked += 1
+            if self.n_asked == 3:
+                raise ValueError("three")
+            return {"orders": [], "reasoning": "x" * (2000 if observation == {"long": 1} else self.n_asked)}
+
+    faults: list[AgentError] = []
+    agent = CallableAgent(Sometimes, bounds=QUICK)
+    assert (agent.name, agent.harness) == ("Sometimes", None)
+    with Supervised(agent, lambda fault, step: faults.append(fault)) as session:
+        answers = [session.answer("{}") for _ in range(4)] + [session.answer('{"long": 1}')]
+    assert [answer.fault for answer in answers] == [None, None, "agent_died", None, "answer_too_long"]
+    assert '"reasoning": "x"}' in answers[3].text
+    assert str(faults[0]).endswith("received its end, ValueError: three")
+    assert 'raise ValueError("three")' in faults[0].stderr
+    # Not a fault of an agent's: whoever stops us is obeyed.
+    with Supervised(CallableAgent(lambda: interrupt, "stop")) as session, pytest.raises(KeyboardInterrupt):
+        session.answer("{}")
+
+
+def interrupt(observation: object) -> Any:
+    raise KeyboardInterrupt
+
+
+def test_a_stop_calls_what_is_there_and_what_comes_after() -> None:
+    stop, called = Stop(), []
+    with stop.calling(lambda: called.append("before")):
+        with stop.calling(lambda: called.append("gone")):
+            pass
+        stop.set()
+    with stop.calling(lambda: called.append("after")):
+        assert stop.is_set
+    assert called == ["before", "after"]

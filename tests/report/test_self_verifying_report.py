@@ -1,0 +1,297 @@
+"""The report of a record: the run made again, what is refused, and what a page that verifies itself carries."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from report_pages import Page
+from report_proofs import CASES, joined_page, market, odd_run, part_of, prices, sealed_page, small_page
+from typer.testing import CliRunner, Result
+
+import openoutcry as oo
+from openoutcry.backtest.rerun import run_of
+from openoutcry.cli import app
+from openoutcry.cli.market_options import open_dataset
+from openoutcry.report import has_engine
+from openoutcry.report.pages.proof_panel import content_digest
+
+needs_engine = pytest.mark.skipif(not has_engine(), reason="not run: needs the engine for pages; hint: scripts/wasm")
+
+
+def report(*words: str) -> Result:
+    return CliRunner().invoke(app, ["report", *words])
+
+
+@pytest.fixture
+def record(tmp_path: Path) -> Path:
+    (tmp_path / "prices.csv").write_text(prices())
+    data = oo.Dataset.from_csv(tmp_path / "prices.csv", 365.0)
+    oo.run_backtest(data, "momentum", name="momentum", capture=True).record.save(tmp_path / "run.json")
+    return tmp_path / "run.json"
+
+
+def told_of(record: Path) -> list[str]:
+    return [str(record), "--data", str(record.parent / "prices.csv"), "--periods-per-year", "365"]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_run_is_made_again_from_its_record_to_the_last_bit(case: str) -> None:
+    run = odd_run(case)
+    again = run_of(run.record, 0, run.dataset, CASES[case].get("fill_key"))
+    np.testing.assert_array_equal(again.nav, run.nav)
+    np.testing.assert_array_equal(again.weights, run.weights)
+    assert again.events == run.events
+    assert again.faults == run.faults
+    assert again.metrics == run.metrics
+    assert again.record == run.record
+    assert (again.name, again.ending, again.lookback) == (run.name, run.ending, run.lookback)
+    assert (again.cost_model, again.limits, again.window) == (run.cost_model, run.limits, run.window)
+
+
+def test_a_report_of_a_record_is_the_one_of_the_run(record: Path, tmp_path: Path) -> None:
+    first, second = tmp_path / "first.html", tmp_path / "second.html"
+    data = ["--data", str(tmp_path / "prices.csv"), "--periods-per-year", "365"]
+    run = ["run", *data, "--agent", "momentum", "--record", str(record), "--force", "--report", str(first)]
+    assert CliRunner().invoke(app, run).exit_code == 0
+    done = report(*told_of(record), "--out", str(second))
+    assert done.exit_code == 0, done.output
+    assert "verified" in done.output
+    assert second.read_text(encoding="utf-8") == first.read_text(encoding="utf-8")
+
+
+def test_json_tells_what_was_written(record: Path, tmp_path: Path) -> None:
+    done = report(*told_of(record), "--out", str(tmp_path / "x.html"), "--json")
+    assert json.loads(done.output) == {
+        "report": str(tmp_path / "x.html"),
+        "digest": oo.RunRecord.load(record).digest,
+        "run": 0,
+        "steps": 60,
+    }
+
+
+def test_a_record_that_differs_has_no_report(record: Path, tmp_path: Path) -> None:
+    changed = json.loads(record.read_text())
+    changed["runs"][0]["steps"][10]["decision"] = '{"orders":[]}'
+    record.write_text(oo.RunRecord.from_json(json.dumps(changed, separators=(",", ":"), sort_keys=True)).to_json())
+    done = report(*told_of(record), "--out", str(tmp_path / "x.html"))
+    assert done.exit_code == 1
+    assert "no report: differs: run 0, step 10" in done.output
+    assert not (tmp_path / "x.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--out", "/absent/x.html"], "`--out` must be a file that can be written"),
+        (["--without-data"], "`--without-data` must come with `--self-verifying`"),
+        (["--run", "1"], "`--run` must be one of the 1 runs of the record, from 0; received 1"),
+        (["--scenario", "calm"], "`--scenario` and `--scenario-key` belong together; received `--scenario` alone"),
+        (["--scenario", "absent.json", "--scenario-key", "07" * 32], "or a file with the JSON of a spec"),
+    ],
+)
+def test_what_cannot_be_reported_is_refused(record: Path, tmp_path: Path, words: list[str], told: str) -> None:
+    out = [] if "--out" in words else ["--out", str(tmp_path / "x.html")]
+    done = report(*told_of(record), *out, *words)
+    assert isinstance(done.exception, oo.openoutcry_py.OpenOutcryError)
+    assert told in str(done.exception)
+
+
+def test_a_market_is_required(record: Path, tmp_path: Path) -> None:
+    done = report(str(record), "--out", str(tmp_path / "x.html"))
+    assert "`--data` or `--scenario` is required; received neither" in str(done.exception)
+
+
+def test_of_several_runs_one_must_be_named(tmp_path: Path) -> None:
+    data = market()
+    runs = [oo.run_backtest(data, "momentum", window, capture=True).record for window in ((19, 40), (40, 70))]
+    oo.RunRecord.join("both", runs).save(tmp_path / "both.json")
+    (tmp_path / "prices.csv").write_text(prices())
+    words = told_of(tmp_path / "both.json")
+    refused = report(*words, "--out", str(tmp_path / "x.html"))
+    assert "one of the 2 runs of the record, from 0; received none" in str(refused.exception)
+    assert report(*words, "--out", str(tmp_path / "x.html"), "--run", "1").exit_code == 0
+    assert "2021-02-10 .. 2021-03-11" in (tmp_path / "x.html").read_text(encoding="utf-8")
+
+
+def test_a_sealed_run_is_reported_by_its_revealed_keys(tmp_path: Path) -> None:
+    scenario = oo.scenario.Scenario.revealed("calm", "07" * 32)
+    costs = oo.CostModel(slippage_jitter=0.5)
+    run = oo.run_backtest(scenario.dataset(), "momentum", (19, 60), costs, fill_key=b"\5" * 32, capture=True)
+    run.record.save(tmp_path / "run.json")
+    (tmp_path / "spec.json").write_text(scenario.spec.to_json())
+    out = ["--out", str(tmp_path / "x.html"), "--scenario-key", "07" * 32]
+    for spec in ("calm", str(tmp_path / "spec.json")):
+        done = report(str(tmp_path / "run.json"), *out, "--scenario", spec, "--fill-key", "05" * 32)
+        assert done.exit_code == 0, done.output
+    unkeyed = report(str(tmp_path / "run.json"), *out, "--scenario", "calm")
+    assert "fill" in str(unkeyed.exception)
+
+
+@pytest.mark.skipif(has_engine(), reason="not run: the engine for pages is here")
+def test_without_the_engine_a_page_that_verifies_itself_is_refused(record: Path, tmp_path: Path) -> None:
+    done = report(*told_of(record), "--out", str(tmp_path / "x.html"), "--self-verifying")
+    assert "a package with the engine for pages is required" in str(done.exception)
+    assert "hint: in a checkout, `scripts/wasm` makes it" in str(done.exception)
+    assert not (tmp_path / "x.html").exists()
+
+
+_PAGE = (
+    '<!doctype html><html><head><title>t</title><style>p{}</style></head><body><template data-part="a">1</template>'
+    '<main><p>A &amp; b</p><td>1</td><td>23</td><template>xyz</template><br><svg viewBox="0 0 1 1">'
+    '<path d="M0 1l2 3"/></svg><input value="1" disabled></main><script>f()</script></body></html>'
+)
+
+
+@pytest.mark.parametrize(
+    ("was", "now"),
+    [
+        ("A", "B"),
+        ("xyz", "xyy"),
+        ("l2 3", "l2 4"),
+        ("l2 3", "l23"),
+        ("<td>1</td><td>23</td>", "<td>12</td><td>3</td>"),
+        ("<p>", '<p class="x">'),
+        ("<p>", "<b>"),
+        ("<br>", ""),
+        ('value="1"', 'value="2"'),
+        (" disabled", ""),
+        ("<br>", "<br><img>"),
+        ("A &amp; b</p>", "</p>A &amp; b"),
+        ("<br>", "&lt;br"),
+        ("<br>", "/p"),
+        ("p{}", "p{top:0}"),
+        ("f()", "g()"),
+        ("html>", "html SYSTEM>"),
+        ("<html>", "<html dir=rtl>"),
+        ("<body>", "<body style='a'>"),
+        ("</head>", "<style></style></head>"),
+        ("<title>t", "<title>u"),
+        ('data-part="a"', 'data-part="b"'),
+        ("1</template>", "2</template>"),
+        ("<p>A &amp; b</p>", "<p 'A=&amp; b></p>"),
+        ("</script>", "</script>x"),
+    ],
+)
+def test_the_digest_of_a_page_has_tags_attributes_words_and_parts(was: str, now: str) -> None:
+    assert was in _PAGE
+    assert content_digest(_PAGE) != content_digest(_PAGE.replace(was, now, 1))
+
+
+def test_the_digest_of_a_page_has_no_layout_of_white_space_and_not_itself() -> None:
+    for was, now in (
+        ("<p>", "<p>\n "),
+        ("A &amp; b", "A  &#38;\tb"),
+        ("0 1l2", "0\n1l2"),
+        ("<br>", "<br/>"),
+        ("/>", "></path>"),
+        ("p{}", "\np{} "),
+    ):
+        assert was in _PAGE
+        assert content_digest(_PAGE) == content_digest(_PAGE.replace(was, now))
+    page = _PAGE.replace('data-part="a"', 'data-part="page"')
+    assert content_digest(page) == content_digest(page.replace("1</template>", "2</template>"))
+
+
+def test_the_bytes_of_a_market_are_those_of_its_fingerprint(tmp_path: Path) -> None:
+    import gzip
+    import hashlib
+
+    (tmp_path / "prices.csv").write_text(prices())
+    for name, unpack in (("a.market", bytes), ("a.market.gz", gzip.decompress)):
+        words = ["data", "export", str(tmp_path / "prices.csv"), "--out", str(tmp_path / name), "--json"]
+        done = CliRunner().invoke(app, words)
+        assert done.exit_code == 0, done.output
+        content = unpack((tmp_path / name).read_bytes())
+        assert hashlib.sha256(content).hexdigest() == json.loads(done.output)["fingerprint"]
+
+
+@pytest.mark.parametrize("name", ["a.market", "a.market.gz"])
+def test_what_export_writes_is_a_market_for_every_command(tmp_path: Path, name: str) -> None:
+    path, said = tmp_path / name, oo.Dataset.from_csv(prices(), 365.0, name="a")
+    (tmp_path / "a.csv").write_text(prices())
+    words = ["data", "export", str(tmp_path / "a.csv"), "--periods-per-year", "365", "--out", str(path)]
+    assert CliRunner().invoke(app, words).exit_code == 0
+    market = open_dataset(str(path))
+    assert (market.name, market.fingerprint, market.periods_per_year) == (said.name, said.fingerprint, 365.0)
+    oo.run_backtest(said, "momentum", capture=True).record.save(tmp_path / "run.json")
+    done = CliRunner().invoke(app, ["replay", str(tmp_path / "run.json"), "--data", str(path)])
+    assert done.exit_code == 0, done.output
+    with pytest.raises(oo.openoutcry_py.OpenOutcryError, match="left out with the bytes of a market, which say it"):
+        open_dataset(str(path), 365.0)
+    slug = "argument_invalid" if path.suffix == ".gz" else "bytes_invalid"
+    for content in (path.read_bytes()[:-9], b"date,A"):
+        path.write_bytes(content)
+        with pytest.raises(oo.openoutcry_py.OpenOutcryError, match=f"^{slug}: "):
+            open_dataset(str(path))
+    with pytest.raises(oo.openoutcry_py.OpenOutcryError, match=r"^unknown_dataset: "):
+        open_dataset(str(tmp_path / f"no.{name}"))
+
+
+@needs_engine
+def test_a_page_that_verifies_itself_may_run_its_own_scripts_alone(tmp_path: Path) -> None:
+    small_page(tmp_path / "x.html")
+    page = (tmp_path / "x.html").read_text(encoding="utf-8")
+    Page(page)
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)
+    assert policy
+    sources = r"'sha256-[\w+/=]{44}' 'wasm-unsafe-eval'"
+    assert re.fullmatch(rf"default-src 'none'; style-src 'unsafe-inline'; script-src {sources}", policy[1])
+    assert market().fingerprint in part_of(page, "told")
+    assert "<b>not verified</b>" in page
+
+
+def test_other_pages_may_not_run_what_is_compiled(record: Path, tmp_path: Path) -> None:
+    assert report(*told_of(record), "--out", str(tmp_path / "x.html")).exit_code == 0
+    page = (tmp_path / "x.html").read_text(encoding="utf-8")
+    assert "wasm" not in page
+    assert 'class="proof"' not in page
+
+
+@needs_engine
+def test_the_same_run_is_the_same_page(tmp_path: Path) -> None:
+    for name in ("one.html", "two.html"):
+        small_page(tmp_path / name)
+    assert (tmp_path / "one.html").read_bytes() == (tmp_path / "two.html").read_bytes()
+
+
+@needs_engine
+def test_the_market_may_be_left_to_the_reader(tmp_path: Path) -> None:
+    _, kept = small_page(tmp_path / "kept.html")
+    _, left = small_page(tmp_path / "left.html", has_data=False)
+    assert (kept.has_data, left.has_data) == (True, False)
+    assert left.n_bytes == (tmp_path / "left.html").stat().st_size
+    pages = [(tmp_path / name).read_text(encoding="utf-8") for name in ("kept.html", "left.html")]
+    assert ['data-part="market-0"' in page for page in pages] == [True, False]
+    assert ['type="file"' in page for page in pages] == [False, True]
+
+
+@needs_engine
+def test_a_page_that_would_be_too_large_asks_for_its_market(tmp_path: Path) -> None:
+    run = ["run", "--data", "ecb-fx:all", "--agent", "buy-and-hold", "--record", str(tmp_path / "run.json")]
+    assert CliRunner().invoke(app, run).exit_code == 0
+    words = ["--data", "ecb-fx:all", "--out", str(tmp_path / "x.html"), "--self-verifying"]
+    done = report(str(tmp_path / "run.json"), *words)
+    assert done.exit_code == 0, done.output
+    assert "it asks its reader for the market" in done.output
+
+
+@needs_engine
+def test_a_page_has_all_markets_of_its_record(tmp_path: Path) -> None:
+    joined_page(tmp_path / "x.html")
+    page = (tmp_path / "x.html").read_text(encoding="utf-8")
+    assert [each["name"] for each in json.loads(part_of(page, "told"))["markets"]] == ["one", "two"]
+
+
+@needs_engine
+def test_of_a_sealed_market_the_page_has_spec_and_key_in_place_of_prices(tmp_path: Path) -> None:
+    sealed_page(tmp_path / "x.html", b"\5" * 32, b"\5" * 32)
+    page = (tmp_path / "x.html").read_text(encoding="utf-8")
+    told = json.loads(part_of(page, "told"))
+    assert told["markets"][0]["key"] == "07" * 32
+    assert told["held"] == {"fill_key": "05" * 32}
+    assert 'data-part="market-0"' not in page
+    assert 'type="file"' not in page

@@ -1,0 +1,326 @@
+"""Attacks on sessions of research: what is looked at counts, what is sealed stays so, and no proposal ends a session.
+
+Each is one way to be fooled. Those that hold are in `test_research_attacks_held.py`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from research_markets import noise, trending
+from strategy_sources import deciding
+from typer.testing import CliRunner
+
+import openoutcry as oo
+from openoutcry.cli.research import app
+from openoutcry.harness.sandbox import Tier, this_host
+from openoutcry.ledger import Ledger, Market
+from openoutcry.records.chained_log import ChainedLog
+from openoutcry.research.acceptance_gates import Thresholds, thresholds_of
+from openoutcry.research.proposers import FixedProposer, RandomProposer
+from openoutcry.research.selection_luck import Counter, Memory
+from openoutcry.research.session_config import Budgets, ResearchConfig, Split
+from openoutcry.research.session_manager import DivergedError, Place, replay, research, resume
+from openoutcry.research.session_records import session_of
+from openoutcry.research.trial import Result
+from openoutcry.research.trial_scores import OosScore
+from openoutcry.scoring.skill import Moments
+
+pytestmark = pytest.mark.once
+MARKET = trending(0, 1500, 3)
+LAX = Thresholds(*(None,) * 5, min_trades=0, min_dsr=None, max_perturbation_loss=None, max_probe_changes=None)
+CONFIG = ResearchConfig(budgets=Budgets(2, 40, 6), gates=LAX)
+OPEN = replace(CONFIG, split=Split(holdout_bars=0))
+WHY = "prices that have risen for weeks go on to rise, since investors react late"
+BUY = "return np.where(np.isfinite(closes[-1]), 0.5, 0.0)"
+
+
+class Cut(BaseException):
+    """What kill -9 is to a process."""
+
+
+def cut_at(event: str) -> Any:
+    def watch(name: str, payload: Mapping[str, Any]) -> None:
+        if name == event:
+            raise Cut
+
+    return watch
+
+
+def run(
+    folder: Path,
+    config: ResearchConfig = CONFIG,
+    market: oo.Dataset = MARKET,
+    proposals: list[Any] | None = None,
+    **place: Any,
+) -> Result:
+    proposer = RandomProposer() if proposals is None else FixedProposer(proposals)
+    return research(lambda: market, proposer, config, Place(folder, **place))
+
+
+def trend(**params: Any) -> dict[str, Any]:
+    return {"kind": "tune", "strategy": "trend", "params": params, "rationale": WHY}
+
+
+def code(source: str) -> dict[str, Any]:
+    return {"kind": "code", "source": source, "rationale": WHY}
+
+
+def rising(n_bars: int) -> oo.Dataset:
+    """Return a market that whoever holds it gains from."""
+    close = 100.0 * np.cumprod(1.003 + 0.01 * np.random.default_rng(0).standard_normal((n_bars, 2)), axis=0)
+    dates = [str(date) for date in np.datetime64("2000-01-03") + np.arange(n_bars)]
+    return oo.Dataset.from_arrays(dates, ["A", "B"], close)
+
+
+needs_jail = pytest.mark.skipif(this_host().tier < Tier.T2, reason="needs a jail of T2")
+
+
+# What is looked at counts (A3, A10)
+
+
+def test_sessions_at_the_same_time_count_the_trials_of_each_other(tmp_path: Path) -> None:
+    """A10: the short list is judged at the trials of its end, whoever made them."""
+    others: list[Result] = []
+
+    def meanwhile(event: str, payload: Mapping[str, Any]) -> None:
+        if event == "session_start":
+            others.append(run(tmp_path / "b", replace(OPEN, seed=1), ledger=Ledger(tmp_path / "ledger")))
+
+    result = run(tmp_path / "a", OPEN, ledger=Ledger(tmp_path / "ledger"), on_event=meanwhile)
+    assert result.n_trials == result.n_session + others[0].n_session
+
+
+def test_a_trial_that_was_shown_counts_though_its_session_was_cut(tmp_path: Path) -> None:
+    """A3: the journal is fsynced and the screen has shown it before the ledger knows of it."""
+    for seed in range(3):
+        with pytest.raises(Cut):
+            run(tmp_path, replace(OPEN, seed=seed), ledger=Ledger(tmp_path / "ledger"), on_event=cut_at("trial"))
+    assert Ledger(tmp_path / "ledger").count(Market.of(MARKET)).n == 3
+
+
+def test_what_a_cut_session_tried_can_still_be_judged_by_a_later_one(tmp_path: Path) -> None:
+    """A3: an exact duplicate is served from the ledger, not lost to every session to come."""
+    best = [{**trend(fast=20, slow=100), "strategy": "trend"}]
+    with pytest.raises(Cut):
+        run(tmp_path, OPEN, proposals=best, ledger=Ledger(tmp_path / "ledger"), on_event=cut_at("decision"))
+    later = run(tmp_path, OPEN, proposals=best, ledger=Ledger(tmp_path / "ledger"))
+    assert later.history[0].scores, "what is known of it is told"
+
+
+@pytest.mark.parametrize("digits", [6, 7])
+def test_a_market_whose_prices_were_rounded_is_of_its_family(digits: int) -> None:
+    """A10, trap 8: a second download, or a file with fewer digits, must not begin the count anew."""
+    close = np.array([[float(f"{price:.{digits}g}") for price in row] for row in MARKET.close.tolist()])
+    rounded = oo.Dataset.from_arrays(MARKET.dates, MARKET.symbols, close)
+    assert Market.of(MARKET).is_of_family(Market.of(rounded))
+
+
+# The holdout (A11)
+
+
+def test_days_that_were_researched_before_are_no_unseen_holdout(tmp_path: Path) -> None:
+    """A11: an earlier session without a holdout has chosen on these very days."""
+    earlier = run(tmp_path / "a", OPEN, ledger=Ledger(tmp_path / "ledger"))
+    later = run(tmp_path / "b", replace(CONFIG, seed=1), ledger=Ledger(tmp_path / "ledger"))
+    assert earlier.trials[0].oos.folds[-1].last > later.start["holdout"][0]
+    assert later.holdout_reuse != 0, "it was opened, and said never to have been seen"
+
+
+def test_nothing_that_was_run_over_the_holdout_is_in_a_prompt(tmp_path: Path) -> None:
+    """A11, L7: what earlier sessions learned there is told to the proposer of a session that must not know."""
+    run(tmp_path / "a", OPEN, ledger=Ledger(tmp_path / "ledger"))
+    later = run(tmp_path / "b", replace(CONFIG, seed=1), ledger=Ledger(tmp_path / "ledger"))
+    assert later.memory.prior is None
+
+
+def test_one_look_at_the_holdout_silences_what_came_of_it_alone(tmp_path: Path) -> None:
+    """A11, L7: others are still told, and no session passes on what it learned from days that are not its own."""
+    ledger = Ledger(tmp_path / "ledger")
+    run(tmp_path / "a", proposals=[trend(fast=11)], ledger=ledger)
+    run(tmp_path / "b", OPEN, proposals=[trend(fast=22)], ledger=ledger)
+    # It ends before the holdout begins: through its trials a later session would know of it.
+    between = run(tmp_path / "c", OPEN, MARKET.head(1300), [trend(fast=33)], ledger=ledger)
+    assert between.memory.prior is None
+    told = run(tmp_path / "d", replace(CONFIG, seed=1), ledger=ledger).memory.prior or ""
+    assert [f'"fast":{fast}' in told for fast in (11, 22, 33)] == [True, False, True]
+    assert told.startswith("## Learnings from 2 prior backtests across 2 strategies\n")
+    # Its tests are years before, and what it was told is not.
+    early = replace(OPEN, split=Split(train=200, test=100, holdout_bars=0))
+    assert run(tmp_path / "f", early, proposals=[trend(fast=55)], ledger=ledger).memory.prior
+    last = run(tmp_path / "g", replace(CONFIG, seed=2), ledger=ledger).memory.prior or ""
+    assert '"fast":11' in last
+    assert '"fast":55' not in last
+    folds = replace(CONFIG, split=Split(n_folds=2))
+    other = run(tmp_path / "e", folds, proposals=[trend(fast=44)], ledger=ledger).memory.prior or ""
+    assert '"fast":11' in other, "a session of other folds is told, too"
+
+
+def test_without_a_ledger_nothing_is_said_of_earlier_openings(tmp_path: Path) -> None:
+    """A11: three sessions, one after another, each claiming to be the first."""
+    results = [run(tmp_path, replace(CONFIG, seed=seed)) for seed in range(3)]
+    assert [each.holdout_reuse for each in results] == [None] * 3
+    assert all("a ledger is required" in each.holdout_note for each in results)
+
+
+def test_a_session_goes_on_with_the_ledger_that_it_began_with(tmp_path: Path) -> None:
+    """A11: cut before the opening and resumed elsewhere, it leaves no trace in the first ledger."""
+    with pytest.raises(Cut):
+        run(tmp_path / "a", ledger=Ledger(tmp_path / "one"), on_event=cut_at("shortlist_frozen"))
+    with pytest.raises(oo.OpenOutcryError):
+        resume(lambda: MARKET, RandomProposer(), Place(tmp_path / "a", Ledger(tmp_path / "other")))
+
+
+def test_a_forged_stop_does_not_forget_the_trials_of_others(tmp_path: Path) -> None:
+    """A10: a cut journal that says it stopped before others tried must count them all the same."""
+    ledger = tmp_path / "ledger"
+    with pytest.raises(Cut):
+        run(tmp_path / "one", OPEN, ledger=Ledger(ledger), on_event=cut_at("decision"))
+    run(tmp_path / "two", replace(OPEN, seed=9), ledger=Ledger(ledger))
+    place = Place(tmp_path / "one", Ledger(ledger))
+    stood = session_of(place.journal)
+    told = {"reason": "cancelled", "tokens": 0, "n_before": 0, "n_trials": 1}
+    with ChainedLog(place.journal, session=stood.session_id) as log:
+        log.append("stopped", told)
+    with pytest.raises(oo.OpenOutcryError, match="must count all 2 trials that others made"):
+        resume(lambda: MARKET, RandomProposer(), place)
+
+
+def test_a_holdout_of_a_few_bars_is_refused() -> None:
+    """A12: four returns decide nothing, and each new day would bring another such holdout."""
+    with pytest.raises(oo.OpenOutcryError, match="holdout_bars"):
+        Split(holdout_bars=5)
+
+
+# The journal (A18)
+
+
+def test_a_session_that_is_running_cannot_be_resumed(tmp_path: Path) -> None:
+    """A18: two writers of one session leave a journal that no replay accepts."""
+    resumed: list[str] = []
+
+    def meanwhile(event: str, payload: Mapping[str, Any]) -> None:
+        if event == "decision" and not resumed:
+            resumed.append("tried")
+            with pytest.raises(oo.OpenOutcryError):
+                resume(lambda: MARKET, RandomProposer(), Place(tmp_path))
+
+    run(tmp_path, OPEN, on_event=meanwhile)
+    replay(lambda: MARKET, Place(tmp_path))
+
+
+def command(tmp_path: Path, *words: str) -> tuple[int, str]:
+    done = CliRunner().invoke(app, [str(word) for word in words])
+    return done.exit_code, done.output
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    market, path = noise(4, 600, 2), tmp_path / "market.csv"
+    rows = [f"{date},{a!r},{b!r}" for date, (a, b) in zip(market.dates, market.close.tolist(), strict=True)]
+    path.write_text("date,A,B\n" + "\n".join(rows) + "\n")
+    (tmp_path / "proposals.json").write_text(json.dumps([trend(slow=65, fast=10)]))
+    return path
+
+
+def told(tmp_path: Path, file: Path, *more: str) -> Path:
+    words = ("run", "--data", file, "--provider", f"fixed:{tmp_path / 'proposals.json'}", "--no-ledger", "--out")
+    code, output = command(tmp_path, *map(str, words), str(tmp_path / "out"), *more)
+    assert code == 0, output
+    return Place(tmp_path / "out").journal
+
+
+def test_a_replay_knows_how_many_bars_a_year_has(tmp_path: Path, file: Path) -> None:
+    """A18: `--periods-per-year` is in no record, so that what was honest is rejected."""
+    journal = told(tmp_path, file, "--periods-per-year", "365")
+    assert command(tmp_path, "replay", "--verify", str(journal))[0] == 0
+
+
+def test_a_replay_finds_a_market_that_was_renamed(tmp_path: Path, file: Path) -> None:
+    """A18: its prices are the same; `--data` is there for just that."""
+    journal = told(tmp_path, file)
+    elsewhere = file.rename(tmp_path / "elsewhere.csv")
+    assert command(tmp_path, "replay", "--verify", str(journal), "--data", str(elsewhere))[0] == 0
+
+
+def test_a_forged_blob_is_found(tmp_path: Path) -> None:
+    """A18: what proposers were shown is kept by its hash, which nobody compares."""
+    run(tmp_path, OPEN)
+    for blob in Place(tmp_path).blobs.iterdir():
+        blob.write_bytes(b"forged")
+    with pytest.raises((DivergedError, oo.OpenOutcryError)):
+        replay(lambda: MARKET, Place(tmp_path))
+
+
+# No proposal ends a session
+
+
+@pytest.mark.parametrize("name", ["self", "kind", "params"])
+def test_a_param_with_any_name_is_turned_away(tmp_path: Path, name: str) -> None:
+    """A15, trap 3."""
+    result = run(tmp_path, OPEN, proposals=[trend(**{name: 1}), trend(slow=100)])
+    assert result.history[0].outcome == "rejected"
+    assert result.n_session == 1
+
+
+@needs_jail
+def test_code_whose_neighbours_raise_is_a_trial_and_no_end(tmp_path: Path) -> None:
+    """A3: the perturbation is measured outside of what catches faults."""
+    ranges = 'PARAM_RANGES = {"n": {"type": "int", "min": 2, "max": 40, "default": 20}}'
+    source = deciding(f"if self.params['n'] != 20: raise ValueError('no')\n{BUY}").replace("PARAM_RANGES = {}", ranges)
+    gates = replace(LAX, max_perturbation_loss=9.0)
+    split, budgets = Split(n_folds=2, holdout_bars=0), Budgets(9, 9)
+    config = replace(OPEN, gates=gates, allow_code=True, inner_trials=1, split=split, budgets=budgets)
+    result = run(tmp_path, config, rising(160), [code(source)])
+    assert result.n_session >= 1
+    assert session_of(Place(tmp_path).journal).is_over
+
+
+@needs_jail
+def test_code_that_raises_in_the_holdout_has_failed_there(tmp_path: Path) -> None:
+    """A12: the holdout is spent, so there must be a verdict and an end."""
+    market = rising(160)
+    source = deciding(f"if closes[-1, 0] == {float(market.close[-30, 0])!r}: raise ValueError('no')\n{BUY}")
+    config = replace(CONFIG, allow_code=True, inner_trials=1, split=Split(n_folds=2))
+    result = run(tmp_path, config, market, [code(source)], ledger=Ledger(tmp_path / "ledger"))
+    assert [listed.verdict.passed for listed in result.shortlist if listed.verdict] == [False]
+
+
+# Numbers
+
+
+def test_a_threshold_that_no_float_holds_is_refused() -> None:
+    with pytest.raises(oo.OpenOutcryError):
+        thresholds_of({"min_dsr": 10**400})
+
+
+def test_a_training_cutoff_that_is_none_is_refused_before_a_session_begins(tmp_path: Path) -> None:
+    """A17: else its journal holds a session that can neither go on nor be replayed."""
+    with pytest.raises(oo.OpenOutcryError):
+        run(tmp_path, replace(OPEN, training_cutoff="soon"))
+    assert not Place(tmp_path).journal.exists()
+
+
+@pytest.mark.parametrize("n_trials", [1, 5, 50])
+def test_autocorrelated_tracks_without_an_edge_seldom_pass(n_trials: int) -> None:
+    """A10: a ratio's own error counts autocorrelation in what luck would show, but not in how far above it is."""
+    rng, n_sessions, passed = np.random.default_rng(n_trials), 200, 0
+    kernel = np.array([0.5, 0.25, 0.15, 0.1])
+    for _ in range(n_sessions):
+        counter, tracks = Counter(Memory(n_trials=n_trials)), rng.standard_normal((n_trials, 753))
+        scores = [score(0.01 * np.convolve(track, kernel, "valid")) for track in tracks]
+        best = sorted(scores, key=lambda each: -each.moments.sharpe if each.moments else 0.0)[:8]
+        passed += any((counter.luck_of(each).dsr or 0.0) > 0.95 for each in best)
+    assert passed <= 0.07 * n_sessions
+
+
+def score(returns: np.ndarray) -> OosScore:
+    excess = np.ascontiguousarray(returns)
+    nav = np.concatenate([[1.0], np.cumprod(1.0 + excess)])
+    return OosScore(None, 0.0, 0.0, (), Moments.of(excess), excess, nav, ())

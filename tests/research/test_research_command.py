@@ -1,0 +1,273 @@
+"""`openoutcry research`: the main job on real data, from a shell."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import typed
+from research_markets import trending
+
+from openoutcry.data.snapshots.snapshot_files import freeze
+
+pytestmark = pytest.mark.once
+
+ROOT = Path(__file__).resolve().parents[2]
+PROPOSALS = f"fixed:{ROOT / 'examples' / 'proposals.json'}"
+N_KILLS = 50 if os.environ.get("OPENOUTCRY_FULL") else 2
+
+
+def research(folder: Path, *words: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OPENOUTCRY_LEDGER", str(folder / "ledger"))
+        done = typed("research", *words, cwd=folder)
+    assert done.returncode == code, done.stderr
+    return done
+
+
+def command(*words: str) -> list[str]:
+    return [sys.executable, "-m", "openoutcry", "research", *words]
+
+
+def surroundings(folder: Path) -> dict[str, str]:
+    return {**os.environ, "OPENOUTCRY_LEDGER": str(folder / "ledger")}
+
+
+def told(folder: Path, *words: str, code: int = 0) -> Any:
+    return json.loads(research(folder, *words, "--json", code=code).stdout)
+
+
+JOURNAL = "research/logs/research_journal.jsonl"
+
+
+@pytest.fixture(scope="module")
+def first(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    folder = tmp_path_factory.mktemp("main-job")
+    # Once as a process of its own, as whoever types it has it.
+    words = command("run", "--provider", PROPOSALS, "--data", "ecb-fx")
+    done = subprocess.run(words, cwd=folder, env=surroundings(folder), capture_output=True, text=True, check=True)
+    return folder, done.stdout
+
+
+def test_the_main_job_writes_short_list_journal_and_report(first: tuple[Path, str]) -> None:
+    folder, shown = first
+    assert "ecb-fx  1999-01-04 .." in shown
+    assert "trials remembered of this family of markets: 0" in shown
+    assert re.search(r"1\. trend fast=20 side=long-short slow=120, Sharpe -?\d\.\d\d out of sample: discarded", shown)
+    assert "short list: 0 of 3 evaluated" in shown
+    assert "several rounds in a row brought nothing better. `--max-dry-rounds` says how many" in shown
+    assert (folder / JOURNAL).exists()
+    assert (folder / "research" / "report.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert json.loads((folder / "research" / "shortlist.json").read_text())["n_trials"] == 3
+    assert len((folder / "research" / "run_ledger.jsonl").read_text().splitlines()) == 3 * 9
+
+
+def test_a_replay_verifies_and_a_changed_journal_does_not(first: tuple[Path, str], tmp_path: Path) -> None:
+    folder = first[0]
+    assert re.fullmatch(
+        r"reproduced: all 13 events, bit for bit\n", research(folder, "replay", "--verify", JOURNAL).stdout
+    )
+    content = (folder / JOURNAL).read_bytes()
+    (tmp_path / "logs").mkdir()
+    changed = tmp_path / "logs" / "research_journal.jsonl"
+    changed.write_bytes(content.replace(b'"discarded"', b'"discard3d"', 1))
+    verdict = told(tmp_path, "replay", "--verify", str(changed), code=1)
+    assert verdict["reproduced"] is False
+    assert "line 3" in verdict["fault"]
+    research(tmp_path, "replay", "--verify", "no-such.jsonl", code=2)
+
+
+def test_a_replay_holds_a_journal_to_what_the_ledger_has_noted(first: tuple[Path, str], tmp_path: Path) -> None:
+    """A18: a chain that was made anew as a whole is found out by what is kept elsewhere."""
+    folder = first[0]
+    assert told(folder, "replay", "--verify", "--ledger", JOURNAL) == {
+        "reproduced": True,
+        "n_events": 13,
+        "fault": None,
+    }
+    verdict = told(folder, "replay", "--verify", "--ledger-dir", str(tmp_path / "other"), JOURNAL, code=1)
+    assert "a session that the ledger has not noted" in verdict["fault"]
+
+
+def test_a_model_that_cannot_be_reached_is_an_error(tmp_path: Path) -> None:
+    """A2, A17: nobody should take silence for a session that found nothing."""
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{nobody.getsockname()[1]}/v1"
+        words = ("run", "--provider", url, "--model", "none", "--max-dry-rounds", "1", "--no-ledger")
+        shown = research(tmp_path, *words, code=1).stdout
+    assert "the model could not be reached" in shown
+
+
+def test_a_second_session_begins_with_what_the_first_one_learned(first: tuple[Path, str]) -> None:
+    """L8: the prompt of the second session holds the first one's results, and its trials are counted."""
+    folder = first[0]
+    shown = research(folder, "run", "--provider", PROPOSALS, "--data", "ecb-fx", "--out", "again").stdout
+    assert "trials remembered of this family of markets: 3" in shown
+    assert shown.count("duplicate, it was evaluated before") == 3
+    assert "trials counted: 3, 3 of them remembered from before" in shown
+    prompt = research(folder, "prompt", "again/logs/research_journal.jsonl").stdout
+    assert "## Learnings from 3 prior backtests across 3 strategies" in prompt
+    assert prompt.index("## Learnings") < prompt.index("Design a trading strategy")
+    assert "## Learnings" not in research(folder, "prompt", JOURNAL).stdout
+
+
+def test_a_second_session_appends_to_the_first_ones_file_and_is_told_its_numbers(tmp_path: Path) -> None:
+    """L8: the file is made, then read and appended to; drawdown, win rate and profit factor are in the prompt."""
+    assert not (tmp_path / "research").exists()
+    held = []
+    for fast in (15, 25):
+        why = "prices that have risen for weeks go on to rise, since investors react late"
+        proposal = {"kind": "tune", "strategy": "trend", "params": {"fast": fast, "slow": 90}, "rationale": why}
+        (tmp_path / "proposals.json").write_text(json.dumps([proposal]))
+        provider = f"fixed:{tmp_path / 'proposals.json'}"
+        assert told(tmp_path, "run", "--provider", provider, "--data", "ecb-fx")["n_trials"] == len(held) + 1
+        held.append((tmp_path / "research" / "run_ledger.jsonl").read_text())
+    assert held[1].startswith(held[0])
+    assert [len(each.splitlines()) for each in held] == [9, 18]
+    prompt = research(tmp_path, "prompt", JOURNAL).stdout
+    assert "## Learnings from 1 prior backtests across 1 strategies" in prompt
+    number = r"-?\d+\.\d+"
+    entry = (
+        rf"1\. mean Sharpe {number} over 1 run; .*max drawdown {number} %, win rate {number} %; profit factor {number}"
+    )
+    assert re.search(entry, prompt)
+
+
+def test_a_spent_holdout_is_refused_in_the_next_session(tmp_path: Path) -> None:
+    gates = tmp_path / "gates.json"
+    none = {"min_sharpe": None, "min_profit_factor": None, "min_efficiency": None, "min_efficiency_if_sharpe": None}
+    gates.write_text(json.dumps({**none, "max_drawdown_ratio": None, "min_dsr": None}))
+    words = ("run", "--provider", "random", "--data", "ecb-fx", "--gates", str(gates), "--max-trials", "2")
+    one = told(tmp_path, *words)
+    assert one["candidates"]
+    assert one["holdout"]["reuse"] == 0
+    shown = research(tmp_path, *words, "--seed", "1").stdout
+    assert "the holdout is spent" in shown
+    assert "holdout: a holdout that nobody opened is required" in shown
+    assert "`--burn-holdout`, opens it again" in shown
+    burnt = told(tmp_path, *words, "--seed", "2", "--burn-holdout")
+    assert burnt["holdout"]["reuse"] == 1
+
+
+def test_nothing_is_remembered_without_a_ledger(tmp_path: Path) -> None:
+    for _ in range(2):
+        done = told(tmp_path, "run", "--provider", PROPOSALS, "--no-ledger", "--max-trials", "1")
+        assert done["n_trials"] == 1
+    assert not (tmp_path / "ledger").exists()
+
+
+def test_a_report_is_made_again_from_the_journal(first: tuple[Path, str], tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    research(first[0], "report", JOURNAL, "--out", str(page))
+    written = (first[0] / "research" / "report.html").read_text(encoding="utf-8")
+    # But for the command, which names where the journal was.
+    cut = re.compile(r"<pre><code>openoutcry.*?</code></pre>")
+    assert cut.sub("", page.read_text(encoding="utf-8")).split("What was run")[0] == written.split("What was run")[0]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--provider", "fixed:no-such.json"), "No such file"),
+        (("--provider", "oracle"), "`provider` must be"),
+        (("--provider", "random", "--gates", "lax"), "`--gates` must be one of default, strict"),
+        (("--provider", "random", "--data", "no-such"), "a dataset must be"),
+        (("--provider", "random", "--holdout-bars", "7124"), "must leave two of"),
+        (("--provider", "random", "--folds", "400"), "must have at least 30 bars"),
+        (("--provider", "random", "--no-ledger", "--ledger-dir", "x"), "must come with a ledger"),
+        (("--provider", "random", "--mode", "sideways"), "`mode` must be"),
+    ],
+)
+def test_what_cannot_be_used_is_refused_in_one_line(tmp_path: Path, words: tuple[str, ...], message: str) -> None:
+    done = research(tmp_path, "run", *words, code=2)
+    assert done.stderr.startswith("error: ")
+    assert len(done.stderr.splitlines()) == 1
+    assert message in done.stderr
+    assert not (tmp_path / "research").exists()
+
+
+def listed(folder: Path) -> list[Any]:
+    found = json.loads((folder / "research" / "shortlist.json").read_text())
+    paths = [folder / "research" / name for name in found["candidates"]]
+    told = [json.loads(path.read_text()) for path in paths]
+    for each in told:
+        del each["provenance"]["session_id"]
+    return [told, found["n_trials"], found["stopped_reason"], found["dropped"], found["holdout"], found["advice"]]
+
+
+def test_a_session_that_is_killed_at_any_moment_ends_as_if_it_had_not_been(tmp_path: Path) -> None:
+    """kill -9, resume, and the short list of the session that nobody killed."""
+    market = str(freeze(trending(0, 1500, 3), tmp_path, "made for a test"))
+    gates = tmp_path / "gates.json"
+    none = {"min_sharpe": None, "min_profit_factor": None, "min_efficiency": None, "min_efficiency_if_sharpe": None}
+    gates.write_text(json.dumps({**none, "max_drawdown_ratio": None, "min_trades": 0}))
+    words = ("run", "--provider", "random", "--data", market, "--gates", str(gates), "--max-trials", "15")
+    words += ("--max-dry-rounds", "15", "--seed", "4")
+    whole = tmp_path / "whole"
+    whole.mkdir()
+    research(whole, *words)
+    assert listed(whole)[0]
+    n_bytes = (whole / JOURNAL).stat().st_size
+    draws = random.Random(8)
+    n_cut = 0
+    for kill in range(N_KILLS):
+        folder = tmp_path / f"kill{kill}"
+        folder.mkdir()
+        until = draws.randrange(1, n_bytes)
+        victim = subprocess.Popen(
+            command(*words), cwd=folder, env=surroundings(folder), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        journal = folder / JOURNAL
+        while victim.poll() is None and not (journal.exists() and journal.stat().st_size >= until):
+            time.sleep(0.0005)
+        time.sleep(draws.random() * 0.02)
+        victim.send_signal(signal.SIGKILL)
+        n_cut += victim.wait() == -signal.SIGKILL
+        research(folder, "resume", JOURNAL)
+        assert listed(folder) == listed(whole)
+        research(folder, "replay", "--verify", JOURNAL)
+    assert n_cut >= N_KILLS // 2, "sessions must be killed before their end"
+
+
+def test_the_first_ctrl_c_stops_after_the_round(tmp_path: Path) -> None:
+    words = (
+        "run",
+        "--provider",
+        "random",
+        "--data",
+        "ecb-fx",
+        "--max-trials",
+        "500",
+        "--max-dry-rounds",
+        "500",
+        "--json",
+    )
+    victim = subprocess.Popen(
+        command(*words),
+        cwd=tmp_path,
+        env=surroundings(tmp_path),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    journal = tmp_path / JOURNAL
+    while not (journal.exists() and journal.stat().st_size > 20_000):
+        assert victim.poll() is None
+        time.sleep(0.01)
+    victim.send_signal(signal.SIGINT)
+    shown, said = victim.communicate()
+    assert victim.returncode == 0
+    assert json.loads(shown)["stopped_reason"] == "cancelled"
+    assert "once more to cut it off" in said
+    research(tmp_path, "replay", "--verify", JOURNAL)

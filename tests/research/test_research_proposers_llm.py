@@ -1,0 +1,236 @@
+"""A proposer that asks a model: whatever comes of it, a session goes on and its tokens are counted (A13, A17)."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from fake_llm import CLIENTS, RESET, SHORT, TRUNCATED, FakeLLM, Tokens, Turn, client_of, fault, html
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from proposal_samples import ask
+
+from openoutcry import OpenOutcryError
+from openoutcry.research.llm_clients import LLMClient, Pacing
+from openoutcry.research.proposal_requests import Reply, TokenMeter
+from openoutcry.research.proposers import LLMProposer
+
+GOOD = {
+    "kind": "tune",
+    "strategy": "trend",
+    "params": {"lookback": 40},
+    "rationale": 'Trends last; a "{" or } in a text is no brace.',
+}
+TEXT = json.dumps(GOOD)
+NO_PARAMS = {"kind": "tune", "strategy": "trend", "params": [], "rationale": "x"}
+MOST = 600
+FULL = bool(os.environ.get("OPENOUTCRY_FULL"))
+
+
+def proposer_of(client: LLMClient, waits: list[float] | None = None, **more: Any) -> LLMProposer:
+    kept = [] if waits is None else waits
+    return LLMProposer(client, max_tokens=MOST, pacing=Pacing(sleep=kept.append), **more)
+
+
+def played(kind: str, server: FakeLLM, *script: Turn, waits: list[float] | None = None) -> Reply:
+    """Return what a round comes to, its tokens held to what the server counted."""
+    server.play(*script)
+    meter = TokenMeter()
+    reply = proposer_of(client_of(kind, server.url), waits).propose(ask(), meter)
+    assert [attempt.usage.total for attempt in reply.attempts] == server.counted
+    assert meter.used == server.tokens
+    return reply
+
+
+@pytest.mark.parametrize("kind", CLIENTS)
+@pytest.mark.parametrize(
+    "turn",
+    [
+        Turn(TEXT),
+        Turn(f"Let me think {{about it}}.\n```json\n{json.dumps(GOOD, indent=2)}\n```\nThat is {{it}}."),
+        Turn(f'<think>{{"kind": "tune", "strategy": "x", "rationale": "a draft"}}</think>{TEXT}'),
+        Turn(json.dumps({"name": "propose", "arguments": GOOD})),
+        Turn(None, (GOOD,)),
+        Turn("I call the tool.", (TEXT,)),
+        Turn("", (NO_PARAMS, "{", GOOD, {**GOOD, "params": {}})),
+        Turn(f"{TEXT} and so on", stop="cut"),
+    ],
+    ids=["text", "around", "draft", "named", "call", "call as text", "calls", "cut after it"],
+)
+def test_a_proposal_is_found_in_whatever_shape_it_comes(kind: str, turn: Turn, fake_llm: FakeLLM) -> None:
+    reply = played(kind, fake_llm, turn)
+    assert (reply.proposal, reply.fault) == (GOOD, None)
+    assert [attempt.purpose for attempt in reply.attempts] == ["propose"]
+    assert reply.attempts[0].reply
+
+
+@pytest.mark.parametrize("kind", CLIENTS)
+@pytest.mark.parametrize(
+    ("turn", "slug", "n_attempts"),
+    [
+        (fault(429), "provider", 3),
+        (fault(500), "provider", 3),
+        (fault(529), "provider", 3),
+        (fault(401), "provider", 1),
+        (fault(404), "provider", 1),
+        (fault(302, headers=(("Location", "/api/chat"),)), "provider", 1),
+        (html(), "provider", 3),
+        (html(502), "provider", 3),
+        (TRUNCATED, "provider", 3),
+        (RESET, "provider", 3),
+        (SHORT, "provider", 3),
+        (Turn("[" * 100_000, garbles=True, tokens=None), "provider", 3),
+        (Turn("[1]", garbles=True, tokens=None), "provider", 3),
+        (Turn("{}", garbles=True, tokens=None), "parse", 2),
+        (Turn(None), "parse", 2),
+        (Turn("I would rather not say."), "parse", 2),
+        (Turn('{"strategy": "trend"'), "parse", 2),
+        (Turn(TEXT.replace("40", "NaN")), "parse", 2),
+        (Turn(TEXT.replace("Trends", "\\ud800")), "parse", 2),
+        (Turn("{" * 5000), "parse", 2),
+        (Turn('{"a":' * 5000 + "1" + "}" * 5000), "parse", 2),
+        (Turn("x" * 200_000), "parse", 2),
+        (Turn("", (NO_PARAMS,)), "parse", 2),
+        (Turn(TEXT[:30], stop="cut"), "parse", 2),
+    ],
+)
+def test_a_fault_is_told_and_every_attempt_is_listed(
+    kind: str, turn: Turn, slug: str, n_attempts: int, fake_llm: FakeLLM
+) -> None:
+    reply = played(kind, fake_llm, turn)
+    assert (reply.proposal, reply.fault, len(reply.attempts)) == (None, slug, n_attempts)
+    assert reply.detail
+    assert not reply.is_exhausted
+
+
+@pytest.mark.parametrize("kind", ["compatible", *CLIENTS[2:]])
+def test_a_refusal_is_not_argued_with(kind: str, fake_llm: FakeLLM) -> None:
+    reply = played(kind, fake_llm, Turn("I cannot help with that.", stop="refusal"))
+    assert (reply.fault, len(reply.attempts)) == ("refusal", 1)
+    assert "I cannot help" in reply.detail
+
+
+@pytest.mark.parametrize("kind", CLIENTS)
+def test_an_answer_is_mended_once_with_the_reason_and_a_fault_of_the_network_is_tried_again(
+    kind: str, fake_llm: FakeLLM
+) -> None:
+    waits: list[float] = []
+    reply = played(kind, fake_llm, RESET, Turn('{"kind": "other"}'), fault(503), Turn(TEXT), waits=waits)
+    assert reply.proposal == GOOD
+    assert [(a.purpose, a.status, a.fault) for a in reply.attempts] == [
+        ("propose", None, "connection_lost"),
+        ("propose", 200, None),
+        ("repair", 503, "http_503"),
+        ("repair", 200, None),
+    ]
+    assert len(waits) == 2
+    turns = fake_llm.asked[-1]["messages"][-2:]
+    assert turns[0] == {"role": "assistant", "content": '{"kind": "other"}'}
+    assert "`kind` must be `tune` or `code`" in turns[1]["content"]
+
+
+def test_waits_are_those_of_the_seed_and_never_shorter_than_the_provider_asks(fake_llm: FakeLLM) -> None:
+    def waited(*turns: Turn, seed: int = 7) -> list[float]:
+        waits: list[float] = []
+        fake_llm.play(*turns)
+        proposer_of(client_of("ollama", fake_llm.url), waits).propose(ask(seed=seed), TokenMeter())
+        return waits
+
+    first = waited(fault(500))
+    assert waited(fault(500)) == first
+    assert waited(fault(500), seed=8) != first
+    assert 1.0 <= first[0] < 2.0 <= first[1] < 4.0
+    assert waited(fault(429, headers=(("retry-after", "17"),))) == [17.0, 17.0]
+    assert waited(fault(429, headers=(("retry-after", "Wed, 21 Oct 2015 07:28:00 GMT"),))) == first
+    assert waited(fault(429, headers=(("retry-after", "soon"),))) == first
+    # Asked again too early, a provider may lock its user out.
+    assert waited(fault(429, headers=(("retry-after", "3600"),))) == []
+    assert len(fake_llm.asked) == 1
+
+
+@pytest.mark.parametrize("kind", CLIENTS)
+def test_a_provider_is_held_to_the_schema_and_one_that_knows_none_is_asked_without_it(
+    kind: str, fake_llm: FakeLLM
+) -> None:
+    fake_llm.play(fault(400, "unknown field"), Turn(TEXT))
+    meter, proposer = TokenMeter(), proposer_of(client_of(kind, fake_llm.url))
+    for round_ in range(2):
+        assert proposer.propose(ask(round_), meter).proposal == GOOD
+    assert meter.used == fake_llm.tokens
+    fields = {"anthropic": "tools", "ollama": "format"}
+    assert [fields.get(kind, "response_format") in body for body in fake_llm.asked] == [True, False, False]
+
+
+def a_turn() -> st.SearchStrategy[Turn]:
+    tokens = st.builds(
+        Tokens,
+        input=st.integers(0, 200),
+        output=st.integers(0, MOST - 60),
+        created=st.integers(0, 90),
+        read=st.integers(0, 90),
+        outside=st.integers(0, 60),
+    )
+    said = [Turn(TEXT), Turn("", (GOOD,)), Turn("no"), Turn(None), Turn("never", stop="refusal"), Turn("a", stop="cut")]
+    told = st.builds(lambda turn, tokens: replace(turn, tokens=tokens), st.sampled_from(said), st.none() | tokens)
+    statuses = st.sampled_from([400, 401, 408, 429, 500, 503, 529]).map(fault)
+    return told | statuses | st.sampled_from([html(), html(504), TRUNCATED, RESET, SHORT])
+
+
+@pytest.mark.parametrize("kind", CLIENTS)
+@settings(max_examples=300 if FULL else 25)
+@given(script=st.lists(a_turn(), min_size=1, max_size=12), cap=st.none() | st.integers(0, 12_000))
+def test_tokens_add_up_to_what_the_server_counts_and_the_cap_is_never_exceeded(
+    kind: str, script: list[Turn], cap: int | None, fake_llm: FakeLLM
+) -> None:
+    fake_llm.play(*script)
+    meter, proposer = TokenMeter(cap), proposer_of(client_of(kind, fake_llm.url))
+    attempts = []
+    for round_ in range(3):
+        reply = proposer.propose(ask(round_), meter)
+        assert (reply.proposal is None) == (reply.fault is not None)
+        assert reply.fault in (None, "budget", "provider", "parse", "refusal")
+        attempts += reply.attempts
+    assert [attempt.usage.total for attempt in attempts] == fake_llm.counted
+    assert meter.used == fake_llm.tokens
+    assert cap is None or meter.used <= cap
+    assert not any(attempt.is_over_reserve for attempt in attempts)
+
+
+def test_the_cap_refuses_the_first_request_a_retry_and_a_repair(fake_llm: FakeLLM) -> None:
+    proposer = proposer_of(client_of("ollama", fake_llm.url))
+    reserve = proposer.reserve(ask())
+    fake_llm.play(Turn(TEXT))
+    assert proposer.propose(ask(), TokenMeter(reserve - 1)).fault == "budget"
+    assert fake_llm.asked == []
+    assert proposer.propose(ask(), TokenMeter(reserve)).proposal == GOOD
+    for turn in (fault(429), Turn("no")):
+        fake_llm.play(turn, Turn(TEXT))
+        reply = proposer.propose(ask(), TokenMeter(reserve))
+        assert (reply.fault, len(reply.attempts), len(fake_llm.asked)) == ("budget", 1, 1)
+
+
+def test_what_a_provider_counts_beyond_the_reserve_is_counted_and_told(fake_llm: FakeLLM) -> None:
+    fake_llm.play(Turn(TEXT, tokens=Tokens(50_000, 10)))
+    meter, proposer = TokenMeter(20_000), proposer_of(client_of("ollama", fake_llm.url))
+    reply = proposer.propose(ask(), meter)
+    assert reply.attempts[0].is_over_reserve
+    assert meter.used == 50_010
+    assert proposer.propose(ask(1), meter).fault == "budget"
+
+
+@pytest.mark.parametrize("options", [{"training_cutoff": "2021"}, {"training_cutoff": "soon"}, {"max_tokens": 0}])
+def test_options_that_mean_nothing_are_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(OpenOutcryError, match="must be"):
+        LLMProposer(client_of("ollama", "http://127.0.0.1:9"), **options)
+
+
+def test_what_is_set_aside_for_a_round_does_not_depend_on_the_rounds_before(fake_llm: FakeLLM) -> None:
+    """A18: a session that goes on stops where it would have stopped."""
+    fake_llm.play(fault(400), Turn(TEXT))
+    proposer = proposer_of(client_of("ollama", fake_llm.url))
+    before = proposer.reserve(ask())
+    proposer.propose(ask(), TokenMeter())
+    assert proposer.reserve(ask()) == before

@@ -1,0 +1,136 @@
+"""What a model is shown: a pure function of what is asked, with nothing of the holdout in it (A11, L6)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from proposal_samples import MARKET, ask
+
+from openoutcry import OpenOutcryError
+from openoutcry.agents.untrusted_text import bounded, cleaned, fenced
+from openoutcry.research.proposal_requests import Ask, MarketCard, TrialCard
+from openoutcry.research.proposers import fold_labels, prompt_of
+
+GOLDEN = Path(__file__).with_name("research_prompt.txt")
+PRIOR = "## Learnings from 12 prior backtests across 3 strategies\n\n```text\ntrend 0.41\n```"
+HISTORY = (
+    TrialCard(
+        0,
+        {"strategy": "trend", "params": {"lookback": 40}, "rationale": "Trends last for months."},
+        "discarded",
+        ("out-of-sample Sharpe 0.21 is below 0.5",),
+        {"sharpe": 0.21234567, "max_drawdown": None},
+    ),
+    TrialCard(1, None, "rejected", ("parse: there must be a JSON object; received none",)),
+)
+
+
+def test_a_prompt_is_what_it_was() -> None:
+    """A prompt is a pure function of what is asked; who changes it rewrites the golden text and reads it."""
+    shown = prompt_of(ask(2, *HISTORY, prior=PRIOR), "2014-07-15")
+    assert str(shown) == GOLDEN.read_text(encoding="utf-8")
+
+
+def test_what_earlier_sessions_learned_stands_right_before_the_request() -> None:
+    """L6: the block is inserted before `Design a trading strategy`, and is absent in a first session."""
+    text = prompt_of(ask(prior=PRIOR)).text
+    assert f"{PRIOR}\n\nDesign a trading strategy" in text
+    assert "Learnings" not in prompt_of(ask()).text
+
+
+def test_nothing_that_is_asked_can_hold_the_holdout() -> None:
+    """A11: a new field of what is asked is thought of here."""
+    asked = ["round", "goal", "market", "catalogue", "history", "prior", "allow_code", "max_tunable", "seed"]
+    assert [each.name for each in fields(Ask)] == asked
+    market = ["name", "symbols", "first", "last", "n_bars", "periods_per_year", "folds"]
+    assert [each.name for each in fields(MarketCard)] == market
+    assert [each.name for each in fields(TrialCard)] == ["round", "proposal", "outcome", "reasons", "scores"]
+
+
+def test_code_is_asked_for_only_where_it_may_be_proposed() -> None:
+    assert "source" not in str(prompt_of(ask()))
+    assert "source" not in prompt_of(ask()).schema["properties"]
+    allowed = prompt_of(ask(allow_code=True))
+    assert "source" in allowed.text
+    assert allowed.schema["properties"]["kind"]["enum"] == ["tune", "code"]
+
+
+@pytest.mark.parametrize(
+    ("cutoff", "labels"),
+    [
+        (None, (None, None)),
+        ("2011-12-31", ("after the cutoff", "after the cutoff")),
+        # A fold that only begins in it is in it.
+        ("2014-06-30", ("in training data", "after the cutoff")),
+        ("2014-07-01", ("in training data", "in training data")),
+        ("2030-01-01", ("in training data", "in training data")),
+    ],
+)
+def test_a_training_cutoff_says_which_folds_a_model_may_have_seen(
+    cutoff: str | None, labels: tuple[str | None, ...]
+) -> None:
+    assert fold_labels(MARKET, cutoff) == labels
+
+
+@pytest.mark.parametrize("cutoff", ["", "2021", "20210101", "2021-13-01", "2021-W01-1"])
+def test_a_training_cutoff_that_is_no_date_is_refused(cutoff: str) -> None:
+    with pytest.raises(OpenOutcryError, match="`training_cutoff` must be a date"):
+        prompt_of(ask(), cutoff)
+
+
+HOSTILE = st.text(st.sampled_from('`~ab\n\r\t\0\x1b\u202e\u2028\ud800#{}"\\'), max_size=120)
+
+
+def outside_of_fences(text: str) -> str:
+    """Return what a reader of Markdown takes for the words of who wrote a text."""
+    kept, fence = [], ""
+    for line in text.split("\n"):
+        if fence:
+            fence = "" if line == fence else fence
+        elif opened := re.match(r"(`{3,})\w*$", line):
+            fence = opened[1]
+        else:
+            kept.append(line)
+    assert not fence
+    return "\n".join(kept)
+
+
+@settings(max_examples=60)
+@given(HOSTILE, HOSTILE, HOSTILE)
+def test_what_strangers_write_stays_within_its_fences(goal: str, name: str, rationale: str) -> None:
+    def shown(*texts: str) -> str:
+        goal, name, rationale = texts
+        market = MarketCard(name, (name, "B"), "2001-01-01", "2002-01-01", 300, 252.0)
+        proposal = {name: [name], "rationale": rationale, "params": {name: {name: [[[[name]]]]}}}
+        card = TrialCard(0, proposal, "rejected", (rationale,), {name: 1.0})
+        return str(prompt_of(ask(1, card, goal=goal, market=market)))
+
+    text = shown(goal, name, rationale)
+    assert outside_of_fences(text) == outside_of_fences(shown("a", "b", "c"))
+    assert not re.search("[\0\r\x1b\u202e\u2028\ud800]", text)
+    text.encode()
+
+
+def test_a_fence_is_longer_than_any_inside() -> None:
+    assert fenced("a\n`````\nb") == "``````text\na\n`````\nb\n``````"
+
+
+def test_a_prompt_is_bounded_whatever_is_in_it() -> None:
+    long = "word " * 50_000
+    proposal = {"strategy": long, "rationale": long, "source": long, "params": {f"p{k}": long for k in range(999)}}
+    cards = [TrialCard(place, proposal, "kept", (long,) * 50, {"sharpe": 1.0}) for place in range(500)]
+    market = MarketCard(long, (long,) * 5_000, "2001-01-01", "2002-01-01", 300, 252.0)
+    text = prompt_of(ask(500, *cards, goal=long, market=market)).text
+    assert len(text) < 90_000
+    assert "500 rounds, of which 16 are shown" in text
+
+
+def test_texts_are_cut_and_say_so() -> None:
+    assert cleaned("abc\x00\n\u200bd", 10) == "abc\nd"
+    assert cleaned("a" * 30, 20) == "a" * 14 + " [cut]"
+    assert bounded({"a": "x\ny", "b": [1, None, True]}, 50) == {"a": "x y", "b": [1, None, True]}

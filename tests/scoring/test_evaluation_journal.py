@@ -1,0 +1,392 @@
+"""Evaluations that are cut and go on: what was answered stands, and the record is that of one that was never cut."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import process_agents
+import pytest
+
+import openoutcry as oo
+from openoutcry.agents import Answer
+from openoutcry.harness import PythonAgent
+from openoutcry.harness.agent_session import Launcher, Session
+from openoutcry.records.record_writer import RecordWriter
+from openoutcry.records.run_record import RunRecord
+from openoutcry.scenarios.scenario import ScenarioSpec
+from openoutcry.scoring.evaluation_journal import Journal, journal_of
+from openoutcry.scoring.suite import Suite
+from openoutcry.scoring.suite_evaluation import Evaluation
+
+pytestmark = pytest.mark.once
+
+SUPPORT = Path(__file__).parents[1] / "support"
+COMMAND = Path(sys.executable).with_name("openoutcry")
+SPEC = json.loads(ScenarioSpec("calm", n_symbols=3, n_days=60).to_json())
+FX = {"name": "ecb-fx", "fingerprint": oo.data.load("ecb-fx").fingerprint, "windows": [["2020-01-01", "2020-02-01"]]}
+ABOUT = {"agent": "a", "in_sample_trials": 2}
+
+
+@pytest.fixture(autouse=True)
+def workshop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(SUPPORT), os.environ.get("PYTHONPATH", "")]))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+
+
+def suite_of(n_markets: int) -> Suite:
+    hidden = [{"name": f"m{at}", "scenario": SPEC, "windows": [[20, 32], [32, 44]]} for at in range(n_markets)]
+    fields = {"suite_version": "1.0", "name": "small", "edition": "1", "markets": [FX, *hidden], "seeds": [4, 1]}
+    return Suite.from_json(json.dumps(fields | {"costs": {"slippage_jitter": 1.0}}))
+
+
+@cache
+def evaluation() -> Evaluation:
+    suite, keys = suite_of(3).seal()
+    return Evaluation(suite, keys)
+
+
+class Cut(Exception):  # noqa: N818 it is what a test does, not an error of the code
+    """An evaluation is cut here."""
+
+
+class Cutting(Launcher):
+    """Agents that hold what has risen, until so many answers have been given by all of them."""
+
+    def __init__(self, n_answers: int, change: str = "") -> None:
+        self.left = n_answers
+        self.change = change
+        self.n_begun = 0
+        self.lock = threading.Lock()
+
+    @property
+    def name(self) -> str:
+        return "rising"
+
+    def begin(self) -> Session:
+        self.n_begun += 1
+        return CuttingSession(self)
+
+
+class CuttingSession(Session):
+    def __init__(self, of: Cutting) -> None:
+        self.of = of
+        self.seen: list[str] = []
+
+    def answer(self, observation: str) -> Answer:
+        with self.of.lock:
+            if self.of.left == 0:
+                raise Cut
+            self.of.left -= 1
+        self.seen.append(json.loads(observation)["date"])
+        told = process_agents.rising(json.loads(observation))
+        # It knows how many bars it has been shown, so that one which was not shown them again would differ.
+        told |= {"reasoning": f"{len(self.seen)} bars{self.of.change}"}
+        return Answer(json.dumps(told, ensure_ascii=False))
+
+    def finish(self) -> None: ...
+
+    def kill(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+@cache
+def whole() -> RunRecord:
+    """Return the record of an evaluation that is never cut."""
+    return evaluation().run(Cutting(10_000))
+
+
+@pytest.mark.parametrize("n_answers", [0, 1, 5, 44, 63, 100])
+def test_an_evaluation_that_was_cut_goes_on_to_the_same_record(tmp_path: Path, n_answers: int) -> None:
+    record = tmp_path / "r.json"
+    with pytest.raises(Cut):
+        evaluation().run(Cutting(n_answers), record=record)
+    assert not record.exists()
+    done: list[int] = []
+    agent = Cutting(10_000)
+    made = evaluation().run(agent, record=record, resume=True, on_run=lambda: done.append(1))
+    assert made == whole() == RunRecord.load(record)
+    assert not journal_of(record).exists()
+    assert len(done) == evaluation().n_runs
+    # Runs that had ended are not made again.
+    assert agent.n_begun <= evaluation().n_runs - 2 * (n_answers >= 63)
+
+
+def test_what_was_answered_stands_though_the_agent_would_answer_otherwise_now(tmp_path: Path) -> None:
+    record = tmp_path / "r.json"
+    with pytest.raises(Cut):
+        evaluation().run(Cutting(30), record=record)
+    made = evaluation().run(Cutting(10_000, ", and what comes"), record=record, resume=True)
+    n_old = sum("what comes" not in text for run in made.decisions for text in run)
+    assert n_old == 30
+    for run in made.decisions:
+        changed = ["what comes" in text for text in run]
+        assert changed == sorted(changed)
+    assert oo.replay(made, evaluation().markets(), *evaluation().rules()).verified
+
+
+def test_faults_that_were_recorded_stand(tmp_path: Path) -> None:
+    record = tmp_path / "r.json"
+    launcher = PythonAgent("process_agents:raises", show=lambda line: None)
+    faults: list[int] = []
+
+    def cut(fault: object) -> None:
+        faults.append(1)
+        if len(faults) == 3:
+            raise Cut
+
+    with pytest.raises(Cut):
+        evaluation().run(launcher, record=record, on_fault=cut)
+    made = evaluation().run("process_agents:hold", "process_agents:raises", record=record, resume=True)
+    first, second, *later = made.faults
+    for run in (first, second):
+        assert run in ({4: "agent_died"}, {4: "agent_died", 9: "agent_died"})
+    assert later == [{}] * len(later)
+
+
+@pytest.mark.parametrize("torn", [b"", b'{"cash":1,"decis', b"\xff\xfe"])
+def test_a_line_that_was_torn_is_decided_again(tmp_path: Path, torn: bytes) -> None:
+    record = tmp_path / "r.json"
+    with pytest.raises(Cut):
+        evaluation().run(Cutting(30), record=record)
+    for part in journal_of(record).glob("*.jsonl"):
+        if b'"digest"' not in part.read_bytes().splitlines()[-1]:
+            with part.open("ab") as file:
+                file.write(torn)
+    assert evaluation().run(Cutting(10_000), record=record, resume=True) == whole()
+
+
+def cut() -> None:
+    raise Cut
+
+
+def test_another_evaluation_does_not_go_on_with_it(tmp_path: Path) -> None:
+    record = tmp_path / "r.json"
+    with pytest.raises(Cut):
+        evaluation().run(Cutting(5), record=record)
+    with pytest.raises(oo.OpenOutcryError, match="hint: go on with it, or remove it"):
+        evaluation().run(Cutting(5), record=record)
+    with pytest.raises(oo.OpenOutcryError, match="must go on as it began, with `agent` 'rising'; received 'falling'"):
+        evaluation().run(Cutting(5), "falling", record=record, resume=True)
+    with pytest.raises(oo.OpenOutcryError, match="must go on as it began, with `in_sample_trials` 0; received 7"):
+        evaluation().run(Cutting(5), record=record, in_sample_trials=7, resume=True)
+    drawn = tmp_path / "drawn.json"
+    with pytest.raises(Cut):
+        evaluation().run(oo.agents.random(3), record=drawn, on_run=cut)
+    with pytest.raises(oo.OpenOutcryError, match="must go on as it began, with `agent_seed` 3; received 4"):
+        evaluation().run(oo.agents.random(4), record=drawn, resume=True)
+    suite, keys = suite_of(1).seal()
+    with pytest.raises(oo.OpenOutcryError, match="must go on as it began, with `suite` "):
+        Evaluation(suite, keys).run(Cutting(5), record=record, resume=True)
+
+
+def test_one_evaluation_is_gone_on_with_once_at_a_time_and_never_without_its_runs(tmp_path: Path) -> None:
+    with Journal(tmp_path / "j", ABOUT) as journal:
+        with pytest.raises(oo.OpenOutcryError, match="which is in use"):
+            Journal(tmp_path / "j", ABOUT, resume=True)
+        journal.part(0)
+    with Journal(tmp_path / "j", ABOUT, resume=True) as journal:
+        journal.remove()
+    with pytest.raises(oo.OpenOutcryError, match="is required to go on with it; received"):
+        Journal(tmp_path / "j", ABOUT, resume=True)
+    assert not (tmp_path / "j").exists()
+
+
+def test_a_part_refuses_lines_that_are_not_those_that_are_there(tmp_path: Path) -> None:
+    lines = evaluation().run("momentum").runs()[0]._core.to_lines().splitlines(keepends=True)
+    with Journal(tmp_path / "j", ABOUT) as journal:
+        part = journal.part(0)
+        for line in lines[1:4]:
+            part.tell(line)
+        part.close()
+    with Journal(tmp_path / "j", ABOUT, resume=True) as journal:
+        part = journal.part(0)
+    assert len(part.answers) == 2
+    part.tell(lines[1])
+    with pytest.raises(oo.OpenOutcryError, match="a run must go on as it began, with"):
+        part.tell(lines[3])
+    part.close()
+
+
+def test_baselines_and_callables_go_on_too(tmp_path: Path) -> None:
+    for agent in ("momentum", process_agents.rising):
+        record = tmp_path / "r.json"
+        n_runs = 0
+
+        def on_run() -> None:
+            nonlocal n_runs
+            n_runs += 1
+            if n_runs == 5:
+                raise Cut
+
+        with pytest.raises(Cut):
+            evaluation().run(agent, record=record, on_run=on_run)
+        made = evaluation().run(agent, record=record, resume=True)
+        assert made == evaluation().run(agent)
+        record.unlink()
+
+
+def test_an_answer_may_have_characters_that_some_take_for_line_ends(tmp_path: Path) -> None:
+    record = tmp_path / "r.json"
+    ends = "\x85\u2028\u2029"
+    with pytest.raises(Cut):
+        evaluation().run(Cutting(30, ends), f"a{ends}b", record=record)
+    made = evaluation().run(Cutting(10_000, ends), f"a{ends}b", record=record, resume=True)
+    assert made == evaluation().run(Cutting(10_000, ends), f"a{ends}b")
+    with RecordWriter(tmp_path / "r.jsonl", f"a{ends}b") as writer:
+        writer.add(made)
+    assert RunRecord.load(tmp_path / "r.jsonl") == made
+
+
+@pytest.mark.parametrize("gone", ["agent_given_up", "agent_lost"])
+def test_an_agent_that_was_given_up_is_not_asked_after_a_cut_either(tmp_path: Path, gone: str) -> None:
+    record = tmp_path / "r.json"
+    agent = Cutting(30)
+    asked = agent.begin
+
+    class Gone(CuttingSession):
+        """Is given up at its third bar, whatever is asked of it then."""
+
+        def answer(self, observation: str) -> Answer:
+            answer = super().answer(observation)
+            return answer if len(self.seen) < 3 else Answer("", gone)
+
+    agent.begin = lambda: Gone(agent)  # type: ignore[method-assign]
+    with pytest.raises(Cut):
+        evaluation().run(agent, record=record)
+    agent.begin, agent.left = asked, 10_000  # type: ignore[method-assign]
+    made = evaluation().run(agent, record=record, resume=True)
+    for faults, decisions in zip(made.faults[:2], made.decisions, strict=False):
+        assert faults == dict.fromkeys(range(2, len(decisions)), gone)
+
+
+@pytest.mark.parametrize("torn", ["", '{"suite": "0', "[]"])
+def test_a_torn_beginning_of_an_evaluation_is_refused_in_words(tmp_path: Path, torn: str) -> None:
+    with Journal(tmp_path / "j", ABOUT):
+        assert sorted(path.name for path in (tmp_path / "j").iterdir()) == ["evaluation.json", "lock"]
+    (tmp_path / "j" / "evaluation.json").write_text(torn, encoding="utf-8")
+    with pytest.raises(oo.OpenOutcryError, match=r"must have its `evaluation\.json`; received .* is torn"):
+        Journal(tmp_path / "j", ABOUT, resume=True)
+
+
+# Several markets at a time
+
+
+def test_jobs_change_no_byte_and_only_markets_of_their_own_keys_are_run_at_the_same_time() -> None:
+    made = evaluation().run(Cutting(10_000), jobs=3)
+    assert made == whole()
+    gate = threading.Barrier(3, timeout=20.0)
+    waited: list[int] = []
+
+    class Meeting(Cutting):
+        """Waits once for agents of two other markets."""
+
+        def begin(self) -> Session:
+            session = super().begin()
+            assert isinstance(session, CuttingSession)
+            answer = session.answer
+
+            def meet(observation: str) -> Answer:
+                if len(waited) < 3 and not session.seen and threading.current_thread() not in met:
+                    met.add(threading.current_thread())
+                    if json.loads(observation)["date"] not in dates:
+                        return answer(observation)
+                    with lock:
+                        first = len(waited) < 3
+                        waited.append(1)
+                    if first:
+                        gate.wait()
+                return answer(observation)
+
+            session.answer = meet  # type: ignore[method-assign]
+            return session
+
+    met: set[threading.Thread] = set()
+    lock = threading.Lock()
+    hidden = [place for place in evaluation().places if place.sealed]
+    dates = {place.dataset.dates[20] for place in hidden}
+    # Three agents of the first windows of three markets would wait for each other in vain if only one were run.
+    assert evaluation().run(Meeting(10_000), jobs=4) == whole()
+    assert len(waited) >= 3
+
+
+def test_real_markets_are_not_run_at_the_same_time_though_a_sealed_one_stands_between() -> None:
+    fields = json.loads(suite_of(1).to_json())
+    other = oo.data.load("ecb-fx", ["USD", "JPY"])
+    fields["markets"].append(
+        FX | {"name": "two", "fingerprint": other.fingerprint, "windows": [["2019-01-01", "2019-03-01"]]}
+    )
+    suite, keys = Suite.from_json(json.dumps(fields)).seal()
+    mixed = Evaluation(suite, keys, [other])
+    shown: list[str] = []
+
+    class Watching(Cutting):
+        """Tells which days of real markets it is shown."""
+
+        def begin(self) -> Session:
+            session = super().begin()
+            answer = session.answer
+
+            def watched(observation: str) -> str | Answer:
+                date = json.loads(observation)["date"]
+                if date in days:
+                    time.sleep(0.002)
+                    shown.append("first" if date >= "2020" else "second")
+                return answer(observation)
+
+            session.answer = watched  # type: ignore[method-assign]
+            return session
+
+    days = {day for place in mixed.places if not place.sealed for day in place.dataset.dates[place.start : place.end]}
+    made = mixed.run(Watching(10_000), jobs=4)
+    assert shown == sorted(shown)
+    assert made == mixed.run(Cutting(10_000))
+
+
+def test_a_fault_of_one_market_stops_the_others() -> None:
+    with pytest.raises(Cut):
+        evaluation().run(Cutting(40), jobs=4)
+    with pytest.raises(oo.OpenOutcryError, match="`jobs`"):
+        evaluation().run("momentum", jobs=0)
+
+
+# The command
+
+
+def within(seconds: float, what: Callable[[], bool]) -> bool:
+    until = time.monotonic() + seconds
+    while time.monotonic() < until and not what():
+        time.sleep(0.005)
+    return what()
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_a_command_that_was_stopped_goes_on(tmp_path: Path, how: signal.Signals) -> None:
+    suite, keys = suite_of(2).seal()
+    (tmp_path / "s.json").write_text(suite.to_json(), encoding="utf-8")
+    (tmp_path / "s.keys").write_text(json.dumps({"suite": suite.digest, "keys": keys}), encoding="utf-8")
+    base: list[Any] = [COMMAND, "suite", "run", tmp_path / "s.json", "--keys", tmp_path / "s.keys", "--jobs", "2"]
+    base += ["--agent", "process_agents:leisurely", "--name", "x"]
+    record = tmp_path / "r.jsonl.zst"
+    with subprocess.Popen([*base, "--record", record], stderr=subprocess.PIPE, text=True) as running:
+        kept = journal_of(record)
+        assert within(60.0, lambda: kept.exists() and len(list(kept.glob("*.jsonl"))) >= 3)
+        running.send_signal(how)
+        running.wait(20.0)
+    assert not record.exists()
+    told = subprocess.run([*base, "--record", record], capture_output=True, text=True, check=False)
+    assert (told.returncode, "`--resume` goes on with them" in told.stderr) == (2, True), told.stderr
+    subprocess.run([*base, "--record", record, "--resume"], check=True, capture_output=True)
+    subprocess.run([*base, "--record", tmp_path / "whole.json"], check=True, capture_output=True)
+    assert RunRecord.load(record) == RunRecord.load(tmp_path / "whole.json")
+    assert sorted(path.name for path in tmp_path.iterdir() if path.suffix == ".parts") == []

@@ -1,0 +1,294 @@
+"""`openoutcry score`, as a user types it: records under a suite, records alone, and returns in a file."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from command_line import typed
+
+import openoutcry as oo
+from openoutcry.cli.returns_csv import read_tracks
+from openoutcry.scoring.scorer import score, submit
+from openoutcry.scoring.suite import Suite
+from openoutcry.scoring.suite_evaluation import Evaluation, suite_of
+
+pytestmark = pytest.mark.once
+
+SUITE: dict[str, Any] = {
+    "suite_version": "1.0",
+    "name": "small",
+    "edition": "1",
+    "markets": [
+        {
+            "name": "ecb-fx",
+            "fingerprint": oo.data.load("ecb-fx").fingerprint,
+            "windows": [["2015-01-01", "2016-01-01"], ["2016-01-01", "2017-01-01"]],
+        },
+        {"name": "hidden", "scenario": "fx", "windows": [[20, 300]]},
+    ],
+    "seeds": [1, 2],
+    "costs": {"slippage_jitter": 0.5},
+    "draws": {"replicates": 200},
+    "luck_floor": {"agents": 30},
+}
+
+
+def call(*words: str | Path, code: int = 0) -> str:
+    done = typed(*words)
+    assert done.returncode == code, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    return done.stderr if code == 2 else done.stdout
+
+
+@cache
+def season() -> tuple[Evaluation, dict[str, str]]:
+    suite, keys = Suite.from_json(json.dumps(SUITE)).seal()
+    return Evaluation(suite, keys), keys
+
+
+def files_of(folder: Path) -> tuple[Path, Path]:
+    evaluation, keys = season()
+    sealed, secret = folder / "season.json", folder / "season.keys"
+    sealed.write_text(evaluation.suite.to_json(), encoding="utf-8")
+    secret.write_text(json.dumps({"suite": evaluation.suite.digest, "keys": keys}), encoding="utf-8")
+    return sealed, secret
+
+
+# Records
+
+
+def test_a_board_of_records_is_that_of_the_suite_and_bears_its_digest(tmp_path: Path) -> None:
+    evaluation, _ = season()
+    sealed, secret = files_of(tmp_path)
+    paths = []
+    for name in ("momentum", "inverse-volatility"):
+        paths.append(tmp_path / f"{name}.json.zst")
+        evaluation.run(name).save(paths[-1])
+    told = ("score", *paths, "--suite", sealed, "--keys", secret)
+    printed = json.loads(call(*told, "--json"))
+    assert printed["suite"] == {"name": "small", "edition": "1", "digest": evaluation.suite.digest}
+    records = [oo.RunRecord.load(path) for path in paths]
+    board = score(records, suite=evaluation, luck_floor=evaluation.luck_floor())
+    assert printed["board"] == json.loads(board.text)
+    assert {(each.n_windows, each.n_seeds) for each in board.scores} == {(3, 2)}
+    # One sealed window is too few to say anything.
+    assert {each.gate("sealed").reason for each in board.scores} == {"insufficient"}
+    assert printed["board"]["luck_floor"]["n_agents"] == 30
+    shown = call(*told)
+    for wanted in ("momentum", "insufficient", evaluation.suite.digest, "30 agents without skill", board.sentence[:30]):
+        assert wanted in shown.replace("\n", ""), wanted
+    assert "`keys` must have the key of `hidden`" in call("score", *paths, "--suite", sealed, code=2)
+
+
+def test_a_record_of_other_rules_or_windows_than_the_suite_is_no_entry() -> None:
+    evaluation, _ = season()
+    markets = evaluation.markets()
+    cheap = oo.run_backtest(
+        markets[0], "momentum", (4097, 4352), oo.CostModel(fee_bps=0), seed=1, capture=True, name="cheap"
+    )
+    with pytest.raises(oo.OpenOutcryError, match=r"fee_bps of run 0 is 0 where the replay has 1") as caught:
+        score(cheap.record, suite=evaluation)
+    assert caught.value.slug == "record_differs"
+    far = oo.run_backtest(markets[0], "momentum", (4097, 4352), *evaluation.rules(), 1, lookback=40, capture=True)
+    with pytest.raises(oo.OpenOutcryError, match="lookback of run 0 is 40 where the suite has 20"):
+        score(far.record, suite=evaluation)
+    first = evaluation.places[0]
+    costs, limits = evaluation.rules()
+    few = oo.run_backtest(first.dataset, "momentum", (first.start, first.end), costs, limits, 1, capture=True).record
+    board = score([evaluation.run("momentum"), oo.RunRecord.join("part", [few])], suite=evaluation)
+    assert "windows_missing" in board["part"].reasons
+    assert board["part"].rank is None
+
+
+def test_records_without_a_suite_imply_one(tmp_path: Path) -> None:
+    records = []
+    for name in ("momentum", "equal-weight"):
+        runs = [
+            oo.run_backtest(oo.data.load("ecb-fx"), name, window, seed=5, capture=True).record
+            for window in ((3000, 3300), (3299, 3600))
+        ]
+        records.append(oo.RunRecord.join(name, runs))
+        records[-1].save(tmp_path / f"{name}.jsonl")
+    implied = suite_of(records)
+    assert (implied.seeds, implied.lookback, implied.costs) == ((5,), 20, oo.CostModel())
+    assert [(each.start, each.end) for each in implied.markets[0].windows] == [(3000, 3300), (3299, 3600)]
+    assert suite_of(records[:1]).digest == implied.digest
+    paths = sorted(tmp_path.iterdir())
+    printed = json.loads(call("score", *paths, "--json"))
+    assert printed["suite"]["digest"] == implied.digest
+    assert len(printed["board"]["scores"]) == 2
+    assert all("no_suite" in each["reasons"] for each in printed["board"]["scores"])
+    assert "under no suite: the agents chose windows, costs and limits" in call("score", *paths).replace("\n", " ")
+    other = oo.run_backtest(oo.data.load("ecb-fx"), "momentum", (3000, 3300), oo.CostModel(fee_bps=2), capture=True)
+    with pytest.raises(oo.OpenOutcryError, match=r"under the same rules, `costs.fee_bps` being 1; received 2"):
+        suite_of([*records, other.record])
+    free = oo.run_backtest(oo.data.load("ecb-fx"), "momentum", (3000, 3300), None, oo.Limits.off(), capture=True)
+    assert suite_of([free.record]).limits == oo.Limits.off()
+
+
+def test_names_that_others_chose_move_no_cursor_and_draw_no_row(tmp_path: Path) -> None:
+    names = ("[/]", "honest[i]", "evil\n\n 1  evil  eligible", "\x1b[2Jgone", "x" * 200)
+    paths = []
+    for place, name in enumerate(names):
+        run = oo.run_backtest(oo.data.load("ecb-fx"), "momentum", (3000, 3100), seed=place, capture=True)
+        paths.append(tmp_path / f"{place}.json")
+        oo.RunRecord.join(name, [run.record]).save(paths[-1])
+    shown = [call("score", path) for path in paths]
+    for text, wanted in zip(shown, ("[/]", "honest[i]", "evil\\n\\n 1  evil", "\\x1b[2Jgone", "xxx…"), strict=True):
+        assert wanted in text
+        assert "\x1b" not in text
+        assert max(map(len, text.splitlines())) < 200
+        assert "no suite: the agents chose windows, costs and limits" in text
+
+
+def test_a_refusal_names_the_file_and_the_agent(tmp_path: Path) -> None:
+    run = oo.run_backtest(oo.data.load("ecb-fx"), "momentum", (3000, 3100), capture=True, name="good")
+    good, edited, torn = (tmp_path / f"{name}.json" for name in ("good", "edited", "torn"))
+    run.record.save(good)
+    step = json.loads(run.record.to_json())["runs"][0]["steps"][9]
+    text = run.record.to_json().replace('"agent_id":"good"', '"agent_id":"bad"')
+    edited.write_text(text.replace(f'"nav":{step["nav"]},', '"nav":1.5,', 1), encoding="utf-8")
+    torn.write_text(run.record.to_json()[:-40], encoding="utf-8")
+    assert "in the record of 'bad'" in call("score", good, edited, code=2)
+    assert f"in the file '{torn}'" in call("score", good, torn, code=2)
+
+
+# Luck
+
+
+def test_the_luck_floor_is_the_same_for_everybody_and_trades_under_the_rules() -> None:
+    evaluation, _ = season()
+    floor, again = evaluation.luck_floor(), evaluation.luck_floor()
+    assert [each.agent_id for each in floor] == [f"luck-{k:03}" for k in range(30)]
+    names = [run[:3] for run in floor[0].runs]
+    assert names == [(at.dataset.fingerprint, at.start, at.end) for at in evaluation.places]
+    mine = submit(evaluation.run("momentum"), evaluation.markets(), *evaluation.rules())
+    boards = [score([mine], suite=evaluation, luck_floor=each) for each in (floor, again)]
+    assert boards[0].text == boards[1].text
+    lucky = boards[0].luck_floor
+    assert lucky is not None
+    assert (lucky["n_agents"], lucky["n_defined"]) == (30, 30)
+    # They differ from each other as portfolios of the same market do, and none of them is all cash.
+    assert lucky["sharpe"]["min"] < lucky["sharpe"]["p50"] < lucky["sharpe"]["max"]
+    held = score([mine], suite=evaluation)
+    assert held["momentum"].z == boards[0]["momentum"].z, "who shows luck changes nothing of a verdict"
+
+
+def test_a_suite_without_a_luck_floor_has_boards(tmp_path: Path) -> None:
+    source, record = tmp_path / "none.json", tmp_path / "m.json"
+    public = {"markets": SUITE["markets"][:1], "luck_floor": {"agents": 0}}
+    source.write_text(json.dumps(SUITE | public), encoding="utf-8")
+    evaluation = Evaluation(Suite.load(source))
+    evaluation.run("momentum").save(record)
+    for option in ("--json", "--report"):
+        given = [option] if option == "--json" else [option, tmp_path / "b.html"]
+        told = call("score", record, "--suite", source, *given)
+        if option == "--json":
+            assert json.loads(told)["board"]["luck_floor"] is None
+    empty: tuple[Any, ...] = ([], (), {}, None)
+    assert len({score(oo.RunRecord.load(record), suite=evaluation, luck_floor=each).text for each in empty}) == 1
+
+
+def test_a_name_of_the_luck_floor_that_an_agent_took_stops_no_board(tmp_path: Path) -> None:
+    evaluation, _ = season()
+    sealed, secret = files_of(tmp_path)
+    paths = [tmp_path / f"{k}.json" for k in range(3)]
+    for path, agent, name in zip(
+        paths, ("momentum", "inverse-volatility", "random"), ("mine", "luck-000", "luck.2-007"), strict=True
+    ):
+        evaluation.run(agent, name).save(path)
+    told = json.loads(call("score", *paths, "--suite", sealed, "--keys", secret, "--json"))["board"]
+    assert {each["agent_id"] for each in told["luck_floor"]["each"]} == {f"luck.3-{k:03}" for k in range(30)}
+    assert {each["agent_id"] for each in told["scores"]} == {"mine", "luck-000", "luck.2-007"}
+    # Nobody's name changes what luck does.
+    plain = score(oo.RunRecord.load(paths[0]), suite=evaluation, luck_floor=evaluation.luck_floor())
+    other = score(oo.RunRecord.load(paths[0]), suite=evaluation, luck_floor=evaluation.luck_floor(["luck-029"]))
+    assert plain.luck_floor is not None
+    assert other.luck_floor is not None
+    assert plain.luck_floor["sharpe"] == other.luck_floor["sharpe"]
+
+
+# Returns
+
+
+def write(path: Path, table: dict[str, Any], dates: bool = True) -> Path:
+    columns = list(table.values())
+    lines = [",".join((["date"] if dates else []) + list(table))]
+    for place, row in enumerate(zip(*columns, strict=True)):
+        day = [str(np.datetime64("2020-01-01") + place)] if dates else []
+        lines.append(",".join([*day, *map(str, row)]))
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def returns(n_days: int = 600) -> dict[str, Any]:
+    draws = np.random.default_rng(5).normal(0.0004, 0.01, (3, n_days))
+    return {"market": draws[0].tolist(), "a": draws[1].tolist(), "b": (draws[0] * 0.5 + draws[2]).tolist()}
+
+
+def test_returns_in_a_file_are_tested_and_never_eligible(tmp_path: Path) -> None:
+    path = write(tmp_path / "returns.csv", returns())
+    printed = json.loads(call("score", path, "--benchmark", "market", "--windows", "4", "--json"))
+    assert printed["suite"] is None
+    days = [str(np.datetime64("2020-01-01") + day) for day in range(600)]
+    agents = {name: returns()[name] for name in ("a", "b")}
+    board = score(agents, windows=[150] * 4, benchmark=returns()["market"], dates=days)
+    assert [board["a"].windows[0][edge] for edge in ("first", "last")] == ["2020-01-01", "2020-05-29"]
+    assert printed["board"] == json.loads(board.text)
+    assert {each.verdict for each in board.scores} <= {"unknown", "not_eligible"}
+    assert "no luck floor: returns alone name no market" in call("score", path, "--benchmark", "market")
+
+
+def test_equity_and_returns_say_the_same(tmp_path: Path) -> None:
+    table = returns(60)
+    equity = {name: np.cumprod([1.0, *(1.0 + np.array(values))]).tolist() for name, values in table.items()}
+    read = read_tracks([write(tmp_path / "equity.csv", equity)], None, "market", None, 3)
+    direct = read_tracks([write(tmp_path / "returns.csv", table, dates=False)], None, "market", None, 3)
+    assert list(read["agents"]) == list(direct["agents"]) == ["a", "b"]
+    for name in ("a", "b"):
+        np.testing.assert_allclose(read["agents"][name], direct["agents"][name], rtol=0, atol=1e-15)
+    np.testing.assert_array_equal(direct["benchmark"], table["market"])
+    assert (read["cash"], read["windows"]) == (None, [20, 20, 20])
+    assert (read["dates"][0], len(read["dates"]), direct["dates"]) == ("2020-01-02", 60, ())
+
+
+@pytest.mark.parametrize(
+    ("content", "wanted"),
+    [
+        ("", "must have a line of names and two of numbers; received 0"),
+        ("date,a\n2020-01-01,0.1\n2020-01-02\n", "line 3 of .* must have 2 cells; received 1"),
+        ("date,a\n2020-01-01,-0.1\n2020-01-02,nan\n", "line 3, column a of .* must be a finite number; received 'nan'"),
+        ("date,a,a\n2020-01-01,-0.1,0\n2020-01-02,0,0\n", "must have names, each its own"),
+        ("date\n2020-01-01\n2020-01-02\n", "must have names, each its own"),
+        ("a\n0.1\n0.2\n", "`--csv` must say whether .* holds equity or returns; received numbers from 0.1 to 0.2"),
+        ("a\n1\n-2\n", "`--csv` must say whether"),
+        ("market\n-0.1\n0.1\n", "must have a column of an agent; received market"),
+    ],
+)
+def test_a_file_that_holds_no_tracks_is_refused(tmp_path: Path, content: str, wanted: str) -> None:
+    path = tmp_path / "tracks.csv"
+    path.write_text(content, encoding="utf-8")
+    side = "market" if content.startswith("market") else None
+    with pytest.raises(oo.OpenOutcryError, match=wanted):
+        read_tracks([path], None, side, None, 1)
+
+
+def test_words_that_make_no_sense_are_refused(tmp_path: Path) -> None:
+    path = write(tmp_path / "returns.csv", returns(20))
+    for words, wanted in (
+        ((), "at least one file is required"),
+        ((path, path), "received a second column `market`"),
+        ((path, "--suite", "default"), "must come without `--suite`"),
+        ((path, "--benchmark", "x"), "`--benchmark` must be one of market, a, b; received 'x'"),
+        ((path, "--csv", "x"), "`--csv` must be equity or returns"),
+        ((path, "--csv", "equity"), "equity must be above 0"),
+        ((path, "--windows", "99"), "`--windows` must be at most the 20 returns"),
+        ((tmp_path / "x.txt",), "a file must be a record"),
+        ((tmp_path / "x.json",), "`path` must be the file of a record"),
+    ):
+        assert wanted in call("score", *words, code=2), words

@@ -1,0 +1,105 @@
+"""An arena with a server in the test's own process, and a clock that the test turns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from arena_openapi_client import ContractClient
+
+from openoutcry.arena.demo_season import Demo
+from openoutcry.arena.season_scheduler import micros, publishing
+from openoutcry.arena.server.app import app_of
+from openoutcry.arena.server.server_settings import Settings
+from openoutcry.arena.store.arena_store import Arena
+from openoutcry.arena.store.entry_writes import Resolving
+from openoutcry.arena.timestamps import CADENCE, text_of
+
+BASE = "/v2/competition"
+BEGAN = datetime(2026, 5, 8, 12, 3, tzinfo=timezone.utc)
+
+
+@dataclass
+class Floor:
+    """A server with what is asked of it most."""
+
+    arena: Arena
+    clock: list[int]
+    demo: Demo
+    settings: Settings
+    client: ContractClient = field(init=False)
+    keys: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        # What a route has not foreseen is an answer, as it is to everybody else.
+        self.client = ContractClient(app_of(self.arena, self.settings), raise_server_exceptions=False)
+
+    @property
+    def as_of(self) -> str:
+        """The newest snapshot."""
+        assert self.arena.state.latest is not None
+        return text_of(self.arena.state.latest)
+
+    def publish(self) -> str:
+        """Publish the snapshot of the next edge, to which the clock is turned, and return its moment."""
+        latest = self.arena.state.latest
+        edge = self.clock[0] - self.clock[0] % CADENCE if latest is None else latest + CADENCE
+        self.clock[0] = max(self.clock[0], edge)
+        moment = datetime.fromtimestamp(edge / 1e6, timezone.utc)
+        self.arena.writer.write(publishing(self.demo.snapshot(moment), self.clock[0]))
+        return self.as_of
+
+    def register(self, slug: str, **more: Any) -> str:
+        """Register an agent and return its key."""
+        answer = self.client.post(f"{BASE}/register", json={"slug": slug, **more})
+        assert answer.status_code == 201, answer.text
+        self.keys[slug] = str(answer.json()["api_key"])
+        return self.keys[slug]
+
+    def markets(self, status: str = "open") -> list[str]:
+        """Return the ids of markets by their cutoffs."""
+        told = self.client.get(f"{BASE}/markets", params={"status": status}).json()
+        return [each["market_id"] for each in told["markets"]]
+
+    def body(self, slug: str, *decisions: Any, **more: Any) -> dict[str, Any]:
+        """Return the body of a submission; a decision is a market and a probability, or an object."""
+        told = [
+            each if isinstance(each, dict) else {"market_id": each[0], "yes_probability": each[1]} for each in decisions
+        ]
+        body = {"schema_version": "0.1.0", "agent_slug": slug, "submitted_at": "2026-05-08T12:01:00Z"}
+        return body | {"snapshot_as_of": self.as_of, "decisions": told} | more
+
+    def post(self, slug: str, body: Any, **headers: str) -> Any:
+        """Post a submission with the key of an agent."""
+        given = {"Authorization": f"Bearer {self.keys[slug]}"} | headers
+        if isinstance(body, (bytes, str)):
+            return self.client.post(f"{BASE}/decisions", content=body, headers=given)
+        return self.client.post(f"{BASE}/decisions", json=body, headers=given)
+
+    def submit(self, slug: str, *decisions: Any, **more: Any) -> Any:
+        """Submit decisions."""
+        return self.post(slug, self.body(slug, *decisions, **more))
+
+    def resolve(self, market_id: str, outcome: str | None, status: str = "finalized") -> None:
+        """Say what became of a market."""
+        self.arena.writer.write(Resolving(market_id, status, outcome, None, "a test", self.clock[0]))
+
+
+@contextmanager
+def floor(folder: Path, url: str | None = None, **told: Any) -> Iterator[Floor]:
+    """Open a floor in a folder, whose clock stands three minutes after the first snapshot that is published."""
+    clock = [micros(BEGAN)]
+    settings = Settings(clock=lambda: clock[0], **{"rate_key": 0, "rate_anon": 0, "register_cap": 0} | told)
+    with Arena(folder, url, clock=lambda: clock[0]) as arena:
+        yield Floor(arena, clock, Demo(BEGAN), settings)
+
+
+def said(answer: Any) -> tuple[int, str, str | None]:
+    """Return status, code and field of a refusal, which has the one form of all."""
+    told = answer.json()
+    assert set(told) >= {"error", "detail", "field"}, "R-03: every error has one form"
+    return answer.status_code, told["error"], told["field"]

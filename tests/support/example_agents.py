@@ -1,0 +1,104 @@
+"""The reference agents of `examples/`, built and begun: what runs each, or why nothing here does."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = ROOT / "examples"
+COMPILER = ("typescript@5.9.3", "@types/node@20.19.25")
+LANGUAGES = ("py", "ts", "rs", "sh")
+"""Those that are commands; the fifth one is behind HTTP."""
+
+
+def command_of(language: str, folder: Path) -> list[str]:
+    """Return what runs a reference agent from a folder that it is put in, alone, or skip.
+
+    Where `CI` is set, a program that is missing is a failure.
+    """
+    if language == "rs":
+        return [str(_put(_rust(), folder))]
+    agent = _put(EXAMPLES / f"reference-agent.{language}", folder)
+    if language == "py":
+        return [sys.executable, str(agent)]
+    if language == "sh":
+        _need("jq")
+        return [_need("bash"), str(agent)]
+    _compile(agent)
+    return [_need("node"), str(agent.with_suffix(".js"))]
+
+
+def _put(path: Path, folder: Path) -> Path:
+    folder.mkdir(exist_ok=True)
+    return Path(shutil.copy(path, folder))
+
+
+def _need(program: str) -> str:
+    found = shutil.which(program)
+    if found is None:
+        told = f"not run: needs {program}; hint: scripts/install-system tests"
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(told)
+    assert found is not None
+    return found
+
+
+def _rust() -> Path:
+    # Of the whole workspace, so that what its tests were built of is used again.
+    words = "build --quiet --locked --workspace --example reference-agent --message-format=json"
+    made = subprocess.run([_need("cargo"), *words.split()], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    return Path(next(path for line in made.splitlines() if (path := json.loads(line).get("executable"))))
+
+
+def _compile(agent: Path) -> None:
+    words = ["--strict", "--target", "es2022", "--module", "commonjs", "--types", "node", "--skipLibCheck"]
+    compiler = _compiler() / "node_modules"
+    types = ["--typeRoots", str(compiler / "@types")]
+    where = ["--outDir", str(agent.parent), str(agent)]
+    told = subprocess.run([_need("node"), compiler / "typescript/bin/tsc", *words, *types, *where], capture_output=True)
+    assert told.returncode == 0, told.stdout.decode()
+
+
+def _compiler() -> Path:
+    """Return where the compiler lies, fetched the first time."""
+    kept = ROOT / "target" / "-".join(["tsc", *(name.rpartition("@")[2] for name in COMPILER)])
+    if not kept.exists():
+        begun = kept.with_name(f"{kept.name}.{os.getpid()}")
+        begun.mkdir(parents=True)
+        options = ["--no-save", "--no-package-lock", "--no-audit", "--no-fund", "--ignore-scripts"]
+        subprocess.run([_need("npm"), "install", "--prefix", begun, *options, *COMPILER], check=True, cwd=begun)
+        begun.rename(kept)
+    return kept
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[str]:
+    """Yield the address of the reference agent behind HTTP."""
+    folder.mkdir(exist_ok=True)
+    log = folder / "served.log"
+    command = [sys.executable, str(EXAMPLES / "reference-agent-http.py"), "--port", "0"]
+    with log.open("wb") as written, subprocess.Popen(command, stderr=written, stdin=subprocess.DEVNULL) as server:
+        try:
+            yield _address(server, log)
+        finally:
+            server.terminate()
+
+
+def _address(server: subprocess.Popen[bytes], log: Path) -> str:
+    until = time.monotonic() + 60.0
+    while server.poll() is None and time.monotonic() < until:
+        found = re.search(r"running on (http://127\.0\.0\.1:\d+)", log.read_text(encoding="utf-8"))
+        if found:
+            return found[1]
+        time.sleep(0.02)
+    raise AssertionError(f"the server has not begun: {log.read_text(encoding='utf-8')}")

@@ -1,0 +1,253 @@
+"""What may import what. A new edge, module or crate fails here until its row is written.
+
+Each checker takes text, so that a planted violation shows it can fail.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tomllib
+from layers import LAYERS
+
+pytestmark = pytest.mark.once
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "python" / "openoutcry"
+
+# Crate -> the crates and libraries that it may be built on.
+CRATES = {
+    "openoutcry-engine": {"libm", "pulp", "rand_chacha", "sha2", "thiserror"},
+    "openoutcry-contract": {"openoutcry-engine", "ed25519-dalek", "serde", "serde_json", "sha2", "thiserror", "zmij"},
+    "openoutcry": {"openoutcry-contract", "openoutcry-engine", "libm", "rand_chacha", "sha2", "thiserror"},
+    "openoutcry-score": {"openoutcry-contract", "libm", "pulp", "rand_chacha", "serde", "serde_json", "thiserror"},
+    "openoutcry-py": {"openoutcry", "openoutcry-score", "numpy", "pyo3", "zstd"},
+    "openoutcry-wasm": {"openoutcry", "openoutcry-score", "js-sys", "serde", "serde_json", "wasm-bindgen"},
+}
+PURE = "engine|contract|env|score"
+POOL = "env/src/batch/pool.rs"
+# Folders of `rust/` -> pattern that their sources must not hold -> why.
+BANNED = (
+    (PURE, r"\bstd\s*::\s*(\{[^;]*\b)?(env|fs|net|time)\b", "no clock and no input or output"),
+    # The pool asks the system for threads, and whether it has been forked.
+    (f"(?!{POOL})({PURE})", r"\bstd\s*::\s*(\{[^;]*\b)?(io|process|thread)\b", "no threads, and no input or output"),
+    ("engine", r"\bserde(_json)?\b", "the engine knows no wire format"),
+    ("env/src/agents", r"\bDataset\b", "an agent is shown an `AsOf`, never the dataset"),
+    (".*", r"\bHash(Map|Set)\b", "iteration order is random"),
+    (".*", r"\b(e?print(ln)?|dbg|todo|unimplemented)!", "a library does not print, and is finished"),
+    (".*", r"#!?\[\s*(cfg_attr\s*\(.*,\s*)?allow\s*\(", "`#[expect(..., reason)]` instead of `#[allow]`"),
+)
+RUST_TEXT = re.compile(r"""//[^\n]*|/\*.*?\*/|\br(#*)".*?"\1|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\\n])'""", re.DOTALL)
+
+
+def layer_of(module: str) -> str | None:
+    for name, layer in LAYERS.items():
+        for pattern in layer.modules:
+            if module == pattern or (pattern.endswith(".*") and module.startswith(pattern[:-1])):
+                return name
+    return None
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+SOURCES = {module_name(path): path for path in sorted(PACKAGE.rglob("*.py"))}
+MODULES = {*SOURCES, "openoutcry.openoutcry_py"}
+
+
+def imports(node: ast.AST, later: bool = False) -> Iterator[tuple[str, bool]]:
+    """Yield each module a syntax tree imports, and whether it does so later than when it is imported."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.Import):
+            yield from ((alias.name, later) for alias in child.names)
+        elif isinstance(child, ast.ImportFrom):
+            origin = "." * child.level + (child.module or "")
+            for alias in child.names:
+                member = f"{origin}.{alias.name}"
+                yield (member if member in MODULES else origin), later
+        elif isinstance(child, ast.Call) and ast.unparse(child.func).split(".")[-1] in {"import_module", "__import__"}:
+            yield "?", later
+        deferred = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        for_types = isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING"
+        yield from imports(child, later or deferred or for_types)
+
+
+def python_faults(module: str, text: str) -> list[str]:
+    """Return the imports of a module that its layer does not allow."""
+    name = layer_of(module)
+    if name is None:
+        return [f"{module} must have a row in LAYERS"]
+    layer, found = LAYERS[name], []
+    for target, later in imports(ast.parse(text)):
+        top = target.split(".")[0]
+        if top == "openoutcry":
+            allowed = layer_of(target) in layer.layers | (layer.layers_later if later else set())
+        elif target == "?":
+            allowed = layer.by_name
+        else:
+            libraries = layer.libraries | (layer.libraries_later if later else set())
+            allowed = top in sys.stdlib_module_names or top in libraries
+        if not allowed:
+            found.append(f"{module} ({name}) must not import {target}{' later' if later else ''}")
+    return found
+
+
+def dependencies(manifest: dict[str, Any]) -> set[str]:
+    """Return the names of what a crate is built on, on any platform, without what only its tests use."""
+    tables = [manifest, *manifest.get("target", {}).values()]
+    kinds = ("dependencies", "build-dependencies")
+    listed = [item for table in tables for kind in kinds for item in table.get(kind, {}).items()]
+    return {each.get("package", name) if isinstance(each, dict) else name for name, each in listed}
+
+
+def crate_faults(text: str) -> list[str]:
+    """Return the dependencies of a manifest that its crate's row does not allow."""
+    manifest = tomllib.loads(text)
+    name = manifest["package"]["name"]
+    if name not in CRATES:
+        return [f"{name} must have a row in CRATES"]
+    return [f"{name} must not depend on {each}" for each in sorted(dependencies(manifest) - CRATES[name])]
+
+
+def rust_faults(place: str, text: str) -> list[str]:
+    """Return what the source at `place` (below `rust/`) holds that its folder bans; comments and strings are free."""
+    code = RUST_TEXT.sub(lambda match: '""' + "\n" * match[0].count("\n"), text)
+    return [
+        f"rust/{place}:{code.count(chr(10), 0, match.start()) + 1} must not hold `{match[0]}`: {why}"
+        for folders, pattern, why in BANNED
+        if re.match(rf"({folders})/", place)
+        for match in re.finditer(pattern, code)
+    ]
+
+
+MANIFESTS = sorted((ROOT / "rust").glob("*/Cargo.toml"))
+RUST = [path.relative_to(ROOT / "rust") for crate in MANIFESTS for path in sorted((crate.parent / "src").rglob("*.rs"))]
+
+
+@pytest.mark.parametrize("module", SOURCES)
+def test_a_python_module_imports_what_its_layer_allows(module: str) -> None:
+    assert python_faults(module, SOURCES[module].read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize("manifest", MANIFESTS, ids=lambda path: path.parent.name)
+def test_a_crate_depends_on_what_its_row_allows(manifest: Path) -> None:
+    assert crate_faults(manifest.read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize("place", RUST, ids=str)
+def test_a_rust_source_holds_nothing_that_its_crate_bans(place: Path) -> None:
+    assert rust_faults(place.as_posix(), (ROOT / "rust" / place).read_text(encoding="utf-8")) == []
+
+
+def test_every_row_of_the_tables_is_in_use() -> None:
+    assert {layer_of(module) for module in MODULES} == set(LAYERS)
+    assert {tomllib.loads(path.read_text(encoding="utf-8"))["package"]["name"] for path in MANIFESTS} == set(CRATES)
+
+
+IMPORTED = """
+import sys
+before = set(sys.modules)
+import {module}
+# Compiled modules add entries that were never imported, which have no spec.
+new = {{name.partition(".")[0] for name in set(sys.modules) - before if getattr(sys.modules[name], "__spec__", None)}}
+print(*sorted(new - sys.stdlib_module_names))
+"""
+
+
+@pytest.mark.parametrize("module", ["openoutcry", "openoutcry.harness.conformance", "openoutcry.report"])
+def test_importing_pulls_in_nothing_but_numpy(module: str, tmp_path: Path) -> None:
+    code = IMPORTED.format(module=module)
+    printed = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=tmp_path)
+    assert {"openoutcry"} <= set(printed.stdout.split()) <= {"numpy", "openoutcry"}
+
+
+@pytest.mark.parametrize(
+    ("module", "text"),
+    [
+        ("openoutcry.backtest.run", "import gymnasium"),
+        ("openoutcry.backtest.run", "import pandas as pd"),
+        ("openoutcry.backtest.run", "from openoutcry.cli import main"),
+        ("openoutcry.backtest.run", "def f():\n    from openoutcry import cli"),
+        ("openoutcry.backtest.run", "from openoutcry import picture"),
+        ("openoutcry.backtest.run", "if TYPE_CHECKING:\n    from openoutcry.gym import OpenOutcryEnv"),
+        ("openoutcry.backtest.run", "try:\n    import polars\nexcept ImportError:\n    polars = None"),
+        ("openoutcry.backtest.run", "import importlib\nimportlib.import_module('gymnasium')"),
+        ("openoutcry.backtest.run", "from . import dataset"),
+        ("openoutcry.data.dataset", "import pyarrow"),
+        ("openoutcry.report.charts.equity_charts", "from openoutcry.backtest.run import Run"),
+        ("openoutcry.report.charts.equity_charts", "def f():\n    import matplotlib"),
+        ("openoutcry.gym", "import torch"),
+        ("openoutcry.gym", "def f():\n    from openoutcry.vector import OpenOutcryVectorEnv"),
+        ("openoutcry.vector", "import torch"),
+        ("openoutcry.vector", "def f():\n    from openoutcry.sb3 import OpenOutcryVecEnv"),
+        ("openoutcry.sb3", "import torch"),
+        ("openoutcry.sb3", "from openoutcry.testing import check_vector_env"),
+        ("openoutcry.puffer", "import stable_baselines3"),
+        ("openoutcry.testing", "from openoutcry.vector import OpenOutcryVectorEnv"),
+        ("openoutcry.gym", "from openoutcry import OpenOutcryEnv"),
+        ("openoutcry.cli.run", "import pandas"),
+        ("openoutcry.arena.snapshots.item_ranking", "from openoutcry.arena.sources.source_plan import Plan"),
+        ("openoutcry.arena.sources.kalshi", "from openoutcry import cli"),
+        # R-18: no score may depend on how newsworthy a kind is.
+        ("openoutcry.scoring.scorer", "from openoutcry.arena.snapshots.item_ranking import WEIGHTS"),
+        ("openoutcry.arena.scoring", "from openoutcry.arena.snapshots.item_ranking import WEIGHTS"),
+        ("openoutcry.unheard_of", ""),
+        ("openoutcry.cli.run", "import openoutcry.unheard_of"),
+    ],
+)
+def test_a_planted_import_is_found(module: str, text: str) -> None:
+    assert len(python_faults(module, text)) == 1
+
+
+def test_an_allowed_import_is_not_found() -> None:
+    text = "import json\nimport numpy as np\nfrom openoutcry.data.window import Window\ndef f():\n    import pyarrow"
+    assert python_faults("openoutcry.data.dataset", text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[package]\nname = "openoutcry-engine"\n[dependencies]\nserde = "1"',
+        '[package]\nname = "openoutcry-engine"\n[dependencies]\nlibm = { package = "serde", version = "1" }',
+        '[package]\nname = "openoutcry-score"\n[dependencies]\nopenoutcry.workspace = true',
+        '[package]\nname = "openoutcry-engine"\n[build-dependencies]\ncc = "1"',
+        '[package]\nname = "openoutcry-engine"\n[target."cfg(unix)".dependencies]\nlibc = "0.2"',
+        '[package]\nname = "openoutcry-unheard-of"',
+    ],
+)
+def test_a_planted_dependency_is_found(text: str) -> None:
+    assert len(crate_faults(text)) == 1
+
+
+@pytest.mark.parametrize(
+    ("place", "text"),
+    [
+        ("engine/src/book.rs", "use std::time::Instant;"),
+        ("engine/src/book.rs", "use std::{fmt, fs};"),
+        ("engine/src/book.rs", "fn f() { std::thread::spawn(|| ()); }"),
+        ("engine/src/book.rs", "#[derive(serde::Serialize)] struct Book;"),
+        ("env/src/run.rs", "use std::net::TcpStream;"),
+        ("env/src/batch/share.rs", "use std::thread::spawn;"),
+        ("env/src/agents/trend.rs", "fn decide(data: &Dataset) {}"),
+        ("score/src/lib.rs", "use std::collections::HashMap;"),
+        ("python/src/lib.rs", '#[allow(dead_code)] const A: &str = "// not a comment";'),
+        ("python/src/lib.rs", "#![cfg_attr(test, allow(clippy::all))]"),
+        ("engine/src/book.rs", r'fn f(c: char) { if c == \'"\' { println!("{c}"); } }'.replace("\\'", "'")),
+    ],
+)
+def test_a_planted_source_is_found(place: str, text: str) -> None:
+    assert len(rust_faults(place, text)) == 1
+
+
+def test_comments_and_strings_are_free() -> None:
+    text = '// println! in std::fs\n/* HashMap */ const A: [&str; 2] = ["#[allow(x)] std::time", r#"a "HashSet""#];'
+    assert rust_faults("engine/src/book.rs", text) == []

@@ -1,0 +1,24 @@
+"""The script that measures what a turn takes, of the environment and of the framework beside it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("verifiers", reason="needs the extra `verifiers`")
+
+SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "verifiers_overhead.py"
+PARTS = {"opening", "answering", "running again", "keeping", "paying"}
+
+
+def test_the_script_measures_the_environment_beside_the_framework() -> None:
+    command = [sys.executable, str(SCRIPT), "--episodes", "2", "--tier", "easy"]
+    measured = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    assert measured["turns"] == 20
+    assert set(measured["ours_us_per_turn"]) == PARTS
+    assert all(each > 0.0 for each in measured["ours_us_per_turn"].values())
+    assert measured["framework_us_per_turn"] > measured["ours_us_per_turn"]["answering"]

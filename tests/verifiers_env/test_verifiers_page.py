@@ -1,0 +1,81 @@
+"""The page and the README of the verifiers environment say what there is: settings, rewards, a conversation."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("verifiers", reason="needs the extra `verifiers`")
+
+import hub_tables
+from builders import count
+from rollout_rows import row_of
+
+from openoutcry.verifiers_env.arena_tasks import ArenaTasksetConfig
+from openoutcry.verifiers_env.mandates import MANDATES
+from openoutcry.verifiers_env.parser import answer_call, answer_text
+from openoutcry.verifiers_env.reward_hacking import GAMES
+from openoutcry.verifiers_env.rewards import REWARDS
+from openoutcry.verifiers_env.rollout_state import Desk
+
+pytestmark = pytest.mark.once
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "examples")]
+import verifiers_audit as script  # noqa: E402
+import verifiers_reinforce as example  # noqa: E402
+
+PAGE = (ROOT / "docs" / "verifiers.md").read_text(encoding="utf-8")
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_settings_are_those_there_are() -> None:
+    # A folder that is made, and none of the tree.
+    assert hub_tables.arguments().replace("`outputs/", "`./outputs/") in PAGE
+    assert hub_tables.table_of(("--env.taskset", ArenaTasksetConfig)) in PAGE
+    for name, tier in example.TIERS.items():
+        assert f"| `{name}` | {tier.n_symbols} | {tier.horizon} |" in PAGE
+    for name, mandate in MANDATES.items():
+        benchmark = "cash" if mandate.benchmark == "hold-cash" else "equal parts, bought and held"
+        assert re.search(rf"^\| `{name}` \| .* \| {benchmark} \|$", PAGE, re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", [PAGE, README], ids=["page", "readme"])
+def test_every_reward_is_told_with_its_weight_and_range(page: str) -> None:
+    rows = re.findall(r"^\| `(\w+)` \| (\S+) \| (\S+) to (\S+) \| [^|]+ \| [^|]+ \| [^|]+ \|$", page, re.MULTILINE)
+    assert rows == [
+        (name, f"{paid.weight:g}", f"{paid.range[0]:g}", f"{paid.range[1]:g}") for name, paid in REWARDS.items()
+    ]
+
+
+def test_the_conversation_of_the_page_is_what_is_said() -> None:
+    """Each line of the model, carried out, is answered with the line below it, in either style."""
+    (told,) = re.findall(r"```text\n(> .*?)```", PAGE, re.DOTALL)
+    lines = told.splitlines()
+    desk = Desk(row_of("pairs", n_symbols=2, horizon=10, lookback=5))
+    for said, reply in zip(lines[::2], lines[1::2], strict=True):
+        name, _, arguments = said.removeprefix("> ").partition(" ")
+        is_call = name in ("trade", "history")
+        answered = answer_call(desk, name, arguments) if is_call else answer_text(desk, said)
+        assert json.loads(answered) == json.loads(reply.removeprefix("< "))
+
+
+def test_the_readme_has_the_figures_of_the_audit() -> None:
+    found = json.loads((ROOT / "docs" / "verifiers.json").read_text(encoding="utf-8"))
+    assert script.in_a_line(found) in " ".join(README.split())
+    assert f"{['fourteen', 'fifteen', 'sixteen'][len(GAMES) - 14]} games on 300 rows" in README
+
+
+@pytest.mark.skipif(count(1, 0) == 0, reason="needs OPENOUTCRY_FULL=1, a minute")
+@pytest.mark.parametrize("market", ["crisis", "pairs"])
+def test_what_was_learnt_is_what_the_page_says(market: str) -> None:
+    start = example.np.zeros((len(example.ACTIONS), example.N_FEATURES))
+    before = example.judge(market, start, 300)
+    after = example.judge(market, example.train(market, 2_400, 0), 300)
+    cells = [script.interval(script.cell(values)) for values in (before, after, after - before)]
+    wanted = cells if market == "crisis" else [cells[0].split()[0], cells[1]]
+    assert all(cell in PAGE for cell in wanted), cells
