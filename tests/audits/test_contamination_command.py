@@ -49,7 +49,7 @@ def test_a_clean_agent_exits_with_0_and_says_what_would_have_been_found() -> Non
 
 def test_one_who_remembers_exits_with_1_in_a_process_of_its_own(folder: Path) -> None:
     picture = folder / "arms.svg"
-    words = ["--agent", "remembering:decide", "--jail", "none", *SMALL, "--picture", str(picture), "--jobs", "2"]
+    words = ["--agent", "remembering:decide", "--sandbox", "none", *SMALL, "--picture", str(picture), "--jobs", "2"]
     result = run(*words, "--json")
     assert result.exit_code == 1, result.output
     told = json.loads(result.stdout.splitlines()[-1])
@@ -109,7 +109,7 @@ def test_a_server_is_shown_each_path_once_and_that_it_is_not_begun_anew_is_said(
 )
 def test_too_few_bars_are_refused_before_an_agent_is_begun(tmp_path: Path, words: list[str], told: str) -> None:
     mark = tmp_path / "begun"
-    result = run("--agent", f"cmd:touch {mark}", "--jail", "none", *words)
+    result = run("--agent", f"cmd:touch {mark}", "--sandbox", "none", *words)
     assert result.exit_code != 0
     assert told in str(result.exception)
     assert not mark.exists()
@@ -131,7 +131,7 @@ def test_nothing_of_the_agents_folder_is_run_outside_of_its_process(tmp_path: Pa
     text = "import sys\ndef decide(seen): return {'orders': []}\n"
     loop = "if __name__ == '__main__':\n    for line in sys.stdin: print('{\"orders\":[]}', flush=True)\n"
     (tmp_path / "plain.py").write_text(text + loop, encoding="utf-8")
-    command = [COMMAND, "contamination", "--agent", agent, "--jail", "none", *SMALL]
+    command = [COMMAND, "contamination", "--agent", agent, "--sandbox", "none", *SMALL]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert not mark.exists()
@@ -155,7 +155,7 @@ def test_what_cannot_be_judged_exits_with_2(words: list[str], told: str) -> None
 
 def test_an_agent_that_answers_nonsense_is_neither_clean_nor_found(folder: Path) -> None:
     (folder / "nonsense.sh").write_text("while read -r line; do echo no; done", encoding="utf-8")
-    result = run("--agent", "cmd:sh nonsense.sh", "--jail", "none", *SMALL)
+    result = run("--agent", "cmd:sh nonsense.sh", "--sandbox", "none", *SMALL)
     assert "at most 5 % of the answers in each arm may be held for faults; received 63 of 63" in str(result.exception)
     assert "named: held for faults: 63 malformed" in result.output
     assert "sh nonsense.sh cannot be judged" in result.output

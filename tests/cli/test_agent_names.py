@@ -99,7 +99,7 @@ def test_a_program_that_ends_unasked_is_told_with_what_it_wrote(
     ran: Callable[..., str], folder: Path, command: list[str]
 ) -> None:
     (folder / "early.py").write_text("raise ValueError('no idea')\n", encoding="utf-8")
-    told = ran(*command, f"cmd:{sys.executable} early.py", "--jail", "none", code=1).splitlines()
+    told = ran(*command, f"cmd:{sys.executable} early.py", "--sandbox", "none", code=1).splitlines()
     assert told[-1].startswith("error: agent_died: ")
     assert told[-2].strip() == "ValueError: no idea"
 

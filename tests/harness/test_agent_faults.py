@@ -81,21 +81,21 @@ HARNESS: Harness = {"allow_net": False, "tier": "T2", "transport": "stdio"}
 
 
 def test_how_an_agent_was_run_is_bound_by_the_record_and_leaves_the_run_as_it_is(tmp_path: Path) -> None:
-    jailed = oo.run_backtest(DATA, Scripted((HOLD,) * 7, HARNESS), WINDOW, name="x", capture=True).record
+    sandboxed = oo.run_backtest(DATA, Scripted((HOLD,) * 7, HARNESS), WINDOW, name="x", capture=True).record
     inside = oo.run_backtest(DATA, Scripted((HOLD,) * 7), WINDOW, name="x", capture=True).record
-    told = {name: value for name, value in jailed.headers[0].items() if name.startswith("harness.")}
+    told = {name: value for name, value in sandboxed.headers[0].items() if name.startswith("harness.")}
     assert told == {"harness.allow_net": "false", "harness.tier": "T2", "harness.transport": "stdio"}
     assert not any(name.startswith("harness") for name in inside.headers[0])
-    assert oo.replay(jailed, DATA).verified
-    assert oo.RunRecord.from_json(jailed.to_json()) == jailed
-    assert (jailed.run_digests, jailed.digest == inside.digest) == (inside.run_digests, False)
-    joined = oo.RunRecord.join("x", [jailed, inside])
-    assert [each.digest for each in joined.runs()] == [jailed.digest, inside.digest]
-    edited = oo.RunRecord.from_json(jailed.to_json().replace('"tier":"T2"', '"tier":"T3"'))
+    assert oo.replay(sandboxed, DATA).verified
+    assert oo.RunRecord.from_json(sandboxed.to_json()) == sandboxed
+    assert (sandboxed.run_digests, sandboxed.digest == inside.digest) == (inside.run_digests, False)
+    joined = oo.RunRecord.join("x", [sandboxed, inside])
+    assert [each.digest for each in joined.runs()] == [sandboxed.digest, inside.digest]
+    edited = oo.RunRecord.from_json(sandboxed.to_json().replace('"tier":"T2"', '"tier":"T3"'))
     assert (edited.is_whole(), oo.replay(edited, DATA).verified) == (False, False)
-    jailed.save(tmp_path / "x.jsonl.zst")
-    assert oo.RunRecord.load(tmp_path / "x.jsonl.zst") == jailed
-    ((knobs, parting),) = compare(jailed, inside).runs
+    sandboxed.save(tmp_path / "x.jsonl.zst")
+    assert oo.RunRecord.load(tmp_path / "x.jsonl.zst") == sandboxed
+    ((knobs, parting),) = compare(sandboxed, inside).runs
     assert [(knob.field, knob.left, knob.right) for knob in knobs] == [(name, told[name], "absent") for name in told]
     assert parting is None
 

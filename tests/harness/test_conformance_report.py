@@ -295,7 +295,7 @@ BESIDE = [
     ["--timeout", "10"],
     ["--start-timeout", "60"],
     ["--env", "HOME"],
-    ["--jail", "none"],
+    ["--sandbox", "none"],
     ["--allow-net"],
     ["--report", "other.json"],
     ["--private-key", "key"],
@@ -319,7 +319,7 @@ def test_the_key_is_read_when_the_agent_is_gone(folder: Path, ran: Callable[...,
     (folder / "agent.py").write_text(
         f"{writing}\nfor line in sys.stdin: print('{{\"orders\": []}}', flush=True)\n", encoding="utf-8"
     )
-    words = [f"cmd:{sys.executable} agent.py", "--jail", "none", "--report", "report.json", "--private-key", "key"]
+    words = [f"cmd:{sys.executable} agent.py", "--sandbox", "none", "--report", "report.json", "--private-key", "key"]
     done = ran(*words)
     assert done.code == 0, done.out + done.err
     assert verify_report((folder / "report.json").read_text("utf-8"), records.public_key(OTHER)) == []
@@ -336,7 +336,7 @@ def test_the_key_is_read_when_the_agent_is_gone(folder: Path, ran: Callable[...,
 
 
 def test_the_command_prints_the_first_failure_with_the_bytes_exchanged(ran: Callable[..., Ran]) -> None:
-    done = ran(f"cmd:{sys.executable} bad.py", "--jail", "none")
+    done = ran(f"cmd:{sys.executable} bad.py", "--sandbox", "none")
     assert done.code == 1, done.out + done.err
     assert BADGE not in done.out
     lines = done.out.splitlines()
@@ -344,7 +344,7 @@ def test_the_command_prints_the_first_failure_with_the_bytes_exchanged(ran: Call
     assert lines[at + 2].startswith('  sent, 148 bytes: {"cash":1,')
     assert lines[at + 3].endswith('"size": 1}')
     assert "thinking" not in done.err
-    printed = ran(f"cmd:{sys.executable} bad.py", "--jail", "none", "--json")
+    printed = ran(f"cmd:{sys.executable} bad.py", "--sandbox", "none", "--json")
     assert printed.code == 1
     assert json.loads(printed.out)["conforms"] is False
 
@@ -386,9 +386,9 @@ def test_what_the_agent_need_not_be_to_blame_for_is_no_verdict(
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(free) + 1, hard))
     try:
-        done = ran("cmd:true", "--jail", "none")
+        done = ran("cmd:true", "--sandbox", "none")
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     assert (done.code, done.err.startswith("error: agent_not_started: ")) == (2, True), done.err
     # One that is to blame.
-    assert ran("cmd:sh -c 'exit 126'", "--jail", "none").code == 1
+    assert ran("cmd:sh -c 'exit 126'", "--sandbox", "none").code == 1

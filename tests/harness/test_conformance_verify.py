@@ -219,12 +219,12 @@ MUTANTS: dict[str, tuple[str, Callable[[dict[str, Any]], object], str]] = {
         lambda report: report["timing"].update(dict.fromkeys(("start_p50_seconds", "start_max_seconds"))),
         "times of its starts must be told where there are any",
     ),
-    "a server in a jail": (
+    "a server in a sandbox": (
         "passed",
         lambda report: report["harness"].update(transport="http", tier="T3"),
         "a server must be in tier T0",
     ),
-    "no jail and no network": (
+    "no sandbox and no network": (
         "passed",
         lambda report: report["harness"].update(allow_net=False),
         "a server must be in tier T0, and what is in that one with a network; received stdio, T0 and False",

@@ -156,7 +156,7 @@ def test_an_agent_is_shown_neither_our_arguments_nor_our_environment(
     season.write_text(suite.to_json(), encoding="utf-8")
     secret.write_text(json.dumps({"suite": suite.digest, "keys": keys}), encoding="utf-8")
     command = [Path(sys.executable).with_name("openoutcry"), "suite", "run", season, "--keys", secret]
-    command += ["--agent", "process_agents:surroundings", "--env", "MODEL_KEY", "--jail", "none"]
+    command += ["--agent", "process_agents:surroundings", "--env", "MODEL_KEY", "--sandbox", "none"]
     command += ["--record", tmp_path / "r.json"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     told = json.loads(done.stderr.splitlines()[0])

@@ -40,7 +40,7 @@ def test_the_command_tells_the_fault_with_its_traceback(tmp_path: Path, season: 
             0,
             "held: agent_died: an agent must answer until its run ends; received its end, exit code 1; at the",
         ),
-        ("half_json", 0, "jail "),
+        ("half_json", 0, "sandbox "),
         ("nobody", 2, "error: unknown_agent: `process_agents` must have a callable `nobody`; received None"),
     ):
         command = [*season, "--agent", f"process_agents:{name}", "--record", record]
@@ -60,7 +60,7 @@ def test_the_command_tells_the_fault_with_its_traceback(tmp_path: Path, season: 
 def test_a_command_that_is_stopped_leaves_no_agent_behind(
     how: signal.Signals, tmp_path: Path, season: tuple[str | Path, ...]
 ) -> None:
-    command = [*season, "--agent", "process_agents:sleeps", "--record", tmp_path / "r.json", "--jail", "none"]
+    command = [*season, "--agent", "process_agents:sleeps", "--record", tmp_path / "r.json", "--sandbox", "none"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as running:
         assert running.stderr
         agents = [int(running.stderr.readline().split()[1]) for _ in range(2)]
@@ -72,7 +72,7 @@ def test_a_command_that_is_stopped_leaves_no_agent_behind(
 
 @linux
 def test_a_command_is_stopped_though_a_fork_holds_the_pipes(tmp_path: Path, season: tuple[str | Path, ...]) -> None:
-    command = [*season, "--agent", "process_agents:forks_and_sleeps", "--jail", "none"]
+    command = [*season, "--agent", "process_agents:forks_and_sleeps", "--sandbox", "none"]
     command += ["--record", tmp_path / "r.json"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as running:
         assert running.stderr

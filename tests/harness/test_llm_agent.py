@@ -24,7 +24,7 @@ import openoutcry as oo
 from openoutcry.harness import connect
 from openoutcry.harness.child_environment import surroundings
 from openoutcry.harness.conformance import examine
-from openoutcry.harness.sandbox import Jail, Profile, Tier, this_host
+from openoutcry.harness.sandbox import Profile, Sandbox, Tier, this_host
 from openoutcry.harness.stdio_transport import StdioSession
 
 pytestmark = pytest.mark.once
@@ -280,12 +280,12 @@ def test_an_address_of_no_endpoint_is_refused_at_once(url: str) -> None:
 
 @pytest.mark.skipif(HOST.tier < Tier.T2, reason=f"T2: {dict(HOST.missing)}")
 @pytest.mark.parametrize("allow_net", [True, False])
-def test_in_the_jail_it_reaches_its_endpoint_where_the_network_is_allowed(
+def test_in_the_sandbox_it_reaches_its_endpoint_where_the_network_is_allowed(
     allow_net: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     agent = shutil.copy(AGENT, tmp_path)
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    jail = Jail.open(Profile(tmp_path, allow_net=allow_net, pass_on=["OPENAI_API_KEY"]))
+    sandbox = Sandbox.open(Profile(tmp_path, allow_net=allow_net, pass_on=["OPENAI_API_KEY"]))
     with endpoint(openai(GOOD)) as server:
         words = [
             sys.executable,
@@ -297,7 +297,7 @@ def test_in_the_jail_it_reaches_its_endpoint_where_the_network_is_allowed(
             "--seconds",
             "5" if allow_net else "0.3",
         ]
-        with connect(f"cmd:{shlex.join(words)}", jail=jail, show=lambda text: None).begin() as session:
+        with connect(f"cmd:{shlex.join(words)}", sandbox=sandbox, show=lambda text: None).begin() as session:
             answer = json.loads(session.answer(json.dumps(OBSERVATION)))
     assert answer["orders"] == ([ORDER] if allow_net else [])
     assert server.keys == ([f"Bearer {KEY}"] if allow_net else [])

@@ -20,7 +20,7 @@ from openoutcry.agents import Answer
 from openoutcry.harness import Launcher, Session, connect
 from openoutcry.harness.child_environment import surroundings
 from openoutcry.harness.conformance import examine
-from openoutcry.harness.sandbox import Jail, Profile, Tier, this_host
+from openoutcry.harness.sandbox import Profile, Sandbox, Tier, this_host
 from openoutcry.harness.stdio_transport import StdioSession
 
 pytestmark = pytest.mark.once
@@ -195,11 +195,11 @@ def test_bytes_that_are_no_text_end_no_agent(command: list[str]) -> None:
 
 
 @pytest.mark.parametrize("tier", [Tier.T2, Tier.T3], ids=lambda tier: tier.name)
-def test_a_command_decides_the_same_in_the_jail(command: list[str], wanted: oo.RunRecord, tier: Tier) -> None:
+def test_a_command_decides_the_same_in_the_sandbox(command: list[str], wanted: oo.RunRecord, tier: Tier) -> None:
     if HOST.tier < tier:
         pytest.skip(f"{tier.name}: {dict(HOST.missing)}")
-    jail = Jail.open(Profile(Path(command[-1]).parent), least=tier, most=tier)
-    assert digest_of(connect(f"cmd:{shlex.join(command)}", jail=jail)) == wanted.digest
+    sandbox = Sandbox.open(Profile(Path(command[-1]).parent), least=tier, most=tier)
+    assert digest_of(connect(f"cmd:{shlex.join(command)}", sandbox=sandbox)) == wanted.digest
 
 
 def conforms(launcher: Launcher, *, deterministic: bool) -> bool:

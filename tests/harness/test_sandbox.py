@@ -1,4 +1,4 @@
-"""The jail: what is in it cannot get out, and each of its locks is needed."""
+"""The sandbox: what is in it cannot get out, and each of its locks is needed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 import openoutcry as oo
-from openoutcry.harness.sandbox import Jail, Launch, Profile, Tier
+from openoutcry.harness.sandbox import Launch, Profile, Sandbox, Tier
 from openoutcry.harness.sandbox.host_features import this_host
 from openoutcry.harness.sandbox.readable_paths import is_open
 from openoutcry.harness.sandbox.sandbox import INTERPRETER, LAUNCHER, in_pieces
@@ -77,7 +77,7 @@ print(numpy.linalg.inv(numpy.eye(200)).sum(), zoneinfo.ZoneInfo("Europe/Paris"),
 print(sorted(os.environ))
 """
     agent = script(tmp_path / "agent", text)
-    files, libraries, variables = printed(Jail.open(Profile(tmp_path / "agent")).script(agent), "line").splitlines()
+    files, libraries, variables = printed(Sandbox.open(Profile(tmp_path / "agent")).script(agent), "line").splitlines()
     # In namespaces it is not there.
     assert files in {"7 Permission denied", "7 No such file or directory"}
     assert libraries == "200.0 Europe/Paris line"
@@ -95,10 +95,10 @@ def test_what_is_hidden_in_the_folder_is_hidden_and_the_rest_is_not(tmp_path: Pa
     names = ["open.txt", "deep/deeper/open.txt", "hidden.txt", "deep/deeper/hidden.txt", "link.txt"]
     agent = script(tmp_path, f"{TRIES}\nfor name in {names}: print(tried(lambda: open(name).read()))")
     profile = Profile(tmp_path, hidden=[tmp_path / "hidden.txt", deep / "hidden.txt"])
-    told = printed(Jail.open(profile, most=Tier.T2).script(agent)).splitlines()
+    told = printed(Sandbox.open(profile, most=Tier.T2).script(agent)).splitlines()
     assert told == ["open", "open", *["Permission denied"] * 3]
     if HOST.tier >= Tier.T3:
-        told = printed(Jail.open(profile).script(agent)).splitlines()
+        told = printed(Sandbox.open(profile).script(agent)).splitlines()
         assert told[:2] == ["open", "open"]
         assert "hidden" not in told
 
@@ -112,7 +112,7 @@ def test_a_folder_of_many_files_is_split(tmp_path: Path) -> None:
     agent = script(
         tmp_path, f"{TRIES}\nfor name in ('{'n' * 40}2999', 'hidden.txt'): print(tried(lambda: open(name).read()))"
     )
-    launch = Jail.open(Profile(tmp_path, hidden=[tmp_path / "hidden.txt"]), most=Tier.T2).script(agent)
+    launch = Sandbox.open(Profile(tmp_path, hidden=[tmp_path / "hidden.txt"]), most=Tier.T2).script(agent)
     assert sum(map(len, launch.command)) > 2**17
     assert printed(launch) == "did\nPermission denied\n"
 
@@ -129,14 +129,14 @@ def test_links_beside_a_program_of_the_folder_lead_nowhere(tmp_path: Path) -> No
     for target in (other, "/"):
         (agent / "lib").unlink(missing_ok=True)
         (agent / "lib").symlink_to(target)
-        assert printed(Jail.open(Profile(agent), most=Tier.T2).command(["bin/run"])) == "no\n"
+        assert printed(Sandbox.open(Profile(agent), most=Tier.T2).command(["bin/run"])) == "no\n"
 
 
 @needs(Tier.T2)
 def test_a_module_is_found_beside_the_package_and_in_the_folder(tmp_path: Path) -> None:
     script(tmp_path, "import sys, openoutcry\nprint(openoutcry.__name__, sys.argv[1:], __name__)", "decider.py")
-    jail = Jail.open(Profile(tmp_path))
-    assert printed(jail.module("decider", ["a", "b"])) == "openoutcry ['a', 'b'] __main__\n"
+    sandbox = Sandbox.open(Profile(tmp_path))
+    assert printed(sandbox.module("decider", ["a", "b"])) == "openoutcry ['a', 'b'] __main__\n"
 
 
 @needs(Tier.T2)
@@ -159,7 +159,7 @@ thread.start()
     script(
         tmp_path / "agent", "import library\nlibrary.go.set(); library.thread.join(); print(library.told)", "agent.py"
     )
-    launch = Jail.open(Profile(tmp_path / "agent"), most=Tier.T2).module("agent", imports=["library"])
+    launch = Sandbox.open(Profile(tmp_path / "agent"), most=Tier.T2).module("agent", imports=["library"])
     assert launch.plan is not None
     # As if it lay among the libraries.
     plan = launch.plan | {"path": [*launch.plan["path"], str(tmp_path / "agent")]}
@@ -175,7 +175,7 @@ def test_no_line_of_the_agent_runs_before_the_filter(tmp_path: Path) -> None:
     for name in ("numpy", "openoutcry", "marshal", "ctypes"):
         script(tmp_path, shadow, f"{name}.py")
     script(tmp_path, "import sys; del sys.modules['openoutcry']; import openoutcry", "agent.py")
-    assert printed(Jail.open(Profile(tmp_path)).module("agent")) == "locked\n"
+    assert printed(Sandbox.open(Profile(tmp_path)).module("agent")) == "locked\n"
 
 
 @needs(Tier.T2)
@@ -188,8 +188,8 @@ def test_a_superuser_gives_its_rights_away(tmp_path: Path) -> None:
     with TemporaryDirectory() as name:
         for mode, user in ((0o755, "65534"), (0o700, "0")):
             os.chmod(name, mode)  # noqa: PTH101
-            jail = Jail.open(Profile(name, readable=["/proc"]), most=Tier.T2)
-            told = printed(jail.command(["bash", "-c", text])).split()
+            sandbox = Sandbox.open(Profile(name, readable=["/proc"]), most=Tier.T2)
+            told = printed(sandbox.command(["bash", "-c", text])).split()
             assert told[:3] == [user, "0" * 16, "0" * 16]
             assert (told[3] == "unlimited" or int(told[3]) > 5000) == (user == "0")
 
@@ -203,8 +203,8 @@ def test_a_superuser_becomes_nobody_in_namespaces_too(tmp_path: Path) -> None:
         os.chmod(name, 0o755)  # noqa: PTH101
         (Path(name) / "closed.txt").write_text("closed", encoding="utf-8")
         (Path(name) / "closed.txt").chmod(0o600)
-        jail = Jail.open(Profile(name))
-        told = printed(jail.command(["bash", "-c", "cat closed.txt || echo no; ulimit -u"])).split()
+        sandbox = Sandbox.open(Profile(name))
+        told = printed(sandbox.command(["bash", "-c", "cat closed.txt || echo no; ulimit -u"])).split()
         # Unless the interpreter itself is closed to others, as one below a home directory is.
         if all(map(is_open, [INTERPRETER, LAUNCHER])):
             assert told[0] == "no"
@@ -217,8 +217,8 @@ def test_a_superuser_becomes_nobody_in_namespaces_too(tmp_path: Path) -> None:
 def test_where_memory_runs_out_the_agent_ends_first_and_no_program_takes_its_core(tier: Tier, tmp_path: Path) -> None:
     """A core of 0 bytes is still handed to a program that the host has for that, as a superuser's; one of 1 is not."""
     text = "import resource\nprint(open('/proc/self/oom_score_adj').read().strip(), resource.getrlimit(4))"
-    jail = Jail.open(Profile(tmp_path, readable=["/proc"]), least=tier, most=tier)
-    told = printed(jail.script(script(tmp_path, text))), printed(jail.command([sys.executable, "-c", text]))
+    sandbox = Sandbox.open(Profile(tmp_path, readable=["/proc"]), least=tier, most=tier)
+    told = printed(sandbox.script(script(tmp_path, text))), printed(sandbox.command([sys.executable, "-c", text]))
     assert set(told) == {"1000 (1, 1)\n"}
 
 
@@ -233,9 +233,9 @@ COMMANDS = {
 
 @needs(Tier.T2)
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_foreign_command_answers_from_the_jail(name: str, tmp_path: Path) -> None:
+def test_a_foreign_command_answers_from_the_sandbox(name: str, tmp_path: Path) -> None:
     try:
-        launch = Jail.open(Profile(tmp_path)).command([name, *COMMANDS[name]])
+        launch = Sandbox.open(Profile(tmp_path)).command([name, *COMMANDS[name]])
     except oo.OpenOutcryError:
         pytest.skip(f"{name} is not installed")
     assert printed(launch, '"a"\n' if name == "jq" else "a\n").strip() == "b"
@@ -246,7 +246,7 @@ def test_a_python_environment_works_as_a_foreign_command(tmp_path: Path) -> None
     text = (
         "import json, threading, numpy\nt = threading.Thread(target=print, args=(json.dumps(1),)); t.start(); t.join()"
     )
-    launch = Jail.open(Profile(tmp_path)).command([sys.executable, "-c", text])
+    launch = Sandbox.open(Profile(tmp_path)).command([sys.executable, "-c", text])
     assert printed(launch) == "1\n"
 
 
@@ -271,12 +271,12 @@ print(tried(listen), tried(lambda: socket.socket(socket.AF_UNIX)), tried(lambda:
 """
         agent = script(tmp_path, text)
         for allow_net in (False, True):
-            jail = Jail.open(Profile(tmp_path, allow_net=allow_net))
-            launch = jail.script(agent) if kind == "script" else jail.command([sys.executable, str(agent)])
+            sandbox = Sandbox.open(Profile(tmp_path, allow_net=allow_net))
+            launch = sandbox.script(agent) if kind == "script" else sandbox.command([sys.executable, str(agent)])
             first, second = printed(launch).splitlines()
             assert first == ("did" if allow_net else "Operation not permitted")
             assert second == " ".join(["Operation not permitted"] * 3)
-            assert jail.to_dict()["allow_net"] is allow_net
+            assert sandbox.to_dict()["allow_net"] is allow_net
 
 
 @needs(Tier.T1)
@@ -284,8 +284,8 @@ def test_the_environment_is_what_the_profile_passes_on(monkeypatch: pytest.Monke
     monkeypatch.setenv("KEY_OF_A_MODEL", "1")
     monkeypatch.setenv("KEY_OF_THE_HARNESS", "2")
     agent = script(tmp_path, "import os; print(*[each for each in os.environ if 'KEY' in each])")
-    jail = Jail.open(Profile(tmp_path, pass_on=["KEY_OF_A_MODEL"]), least=Tier.T1)
-    assert printed(jail.script(agent)) == "KEY_OF_A_MODEL\n"
+    sandbox = Sandbox.open(Profile(tmp_path, pass_on=["KEY_OF_A_MODEL"]), least=Tier.T1)
+    assert printed(sandbox.script(agent)) == "KEY_OF_A_MODEL\n"
 
 
 @needs(Tier.T1)
@@ -293,20 +293,20 @@ def test_a_file_in_place_of_a_pipe_is_refused_before_the_agent_runs(tmp_path: Pa
     agent = script(tmp_path, "print('ran')")
     with (tmp_path / "output").open("w") as output:
         made = run(
-            Jail.open(Profile(tmp_path), least=Tier.T1).script(agent),
+            Sandbox.open(Profile(tmp_path), least=Tier.T1).script(agent),
             capture_output=False,
             stdout=output,
             stderr=subprocess.PIPE,
         )
     assert made.returncode == 125
-    assert made.stderr == "the jail could not be locked: descriptor 1 must be a pipe; received a file\n"
+    assert made.stderr == "the sandbox could not be locked: descriptor 1 must be a pipe; received a file\n"
 
 
 HARNESS = """
 import subprocess, sys
-from openoutcry.harness.sandbox import Jail, Profile, Tier
-jail = Jail.open(Profile(sys.argv[1]), least=Tier.T1, most=Tier[sys.argv[2]])
-launch = jail.script(sys.argv[1] + "/agent.py")
+from openoutcry.harness.sandbox import Sandbox, Profile, Tier
+sandbox = Sandbox.open(Profile(sys.argv[1]), least=Tier.T1, most=Tier[sys.argv[2]])
+launch = sandbox.script(sys.argv[1] + "/agent.py")
 agent = subprocess.Popen(launch.command, env=launch.environment, stdin=subprocess.PIPE, stdout=1, stderr=2)
 agent.wait()
 """
@@ -330,7 +330,7 @@ def test_an_agent_ends_with_a_harness_that_is_killed(tier: Tier, tmp_path: Path)
 @needs(Tier.T2)
 def test_a_command_ends_with_all_that_it_has_started(tmp_path: Path) -> None:
     text = "(setsid sleep 60; sleep 60) & (trap '' TERM HUP; sleep 60) & echo ready; wait"
-    launch = Jail.open(Profile(tmp_path)).command(["bash", "-c", text])
+    launch = Sandbox.open(Profile(tmp_path)).command(["bash", "-c", text])
     with subprocess.Popen(
         launch.command, env=launch.environment, stdout=subprocess.PIPE, stdin=subprocess.PIPE, stderr=subprocess.PIPE,
         start_new_session=True,

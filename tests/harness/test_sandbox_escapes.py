@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from openoutcry.cli import app
 from openoutcry.cli.sandbox import _show
-from openoutcry.harness.sandbox import Jail, Lock, Tier
+from openoutcry.harness.sandbox import Lock, Sandbox, Tier
 from openoutcry.harness.sandbox.doctor import LEAST_ATTEMPTS, Examination, examine
 from openoutcry.harness.sandbox.host_features import this_host
 
@@ -88,12 +88,12 @@ def test_nothing_breaks_out(found: Examination) -> None:
     }
     assert {name: each for name, each in others.items() if name not in known} == {}
     assert known - {"read_time"} <= {row.attempt.name for row in found.of_state("known")} <= known
-    assert found.jail["tier"] == HOST.tier.name
-    assert set(found.jail["missing"]) == {each.name for each in HOST.missing}
+    assert found.sandbox["tier"] == HOST.tier.name
+    assert set(found.sandbox["missing"]) == {each.name for each in HOST.missing}
 
 
 @T2
-def test_the_attempts_work_without_the_jail(found: Examination) -> None:
+def test_the_attempts_work_without_the_sandbox(found: Examination) -> None:
     # These work on any machine; others may be stopped by its own settings.
     needed = {"open_data", "udp", "tcp", "fork", "memory", "frame_walk", "environment", "inherited", "code_in_memory"}
     assert needed <= {row.attempt.name for row in found.rows if row.control is not None}
@@ -105,7 +105,7 @@ def test_the_table_names_every_attempt_and_the_tier(found: Examination, capsys: 
     _show(found)
     told = capsys.readouterr().out
     assert all(row.attempt.text.split("`")[0] in told for row in found.rows)
-    assert f"{HOST.tier.name}: {found.n_shown} attempts work without the jail; in it none breaks out" in told
+    assert f"{HOST.tier.name}: {found.n_shown} attempts work without the sandbox; in it none breaks out" in told
     assert json.loads(json.dumps(found.to_dict()))["escaped"] == 0
 
 
@@ -120,10 +120,10 @@ def test_the_doctor_finds_this_machine_sound() -> None:
 
 
 def without(lock: Lock, *, most: Tier = Tier.T2) -> Examination:
-    def opened(jail: Jail) -> Jail:
-        return replace(jail, _locks=jail._locks - {lock})
+    def opened(sandbox: Sandbox) -> Sandbox:
+        return replace(sandbox, _locks=sandbox._locks - {lock})
 
-    return examine(most=most, jailed=opened, chosen=OPENED[lock])
+    return examine(most=most, sandboxed=opened, chosen=OPENED[lock])
 
 
 @T2
@@ -141,8 +141,8 @@ def test_without_a_lock_something_breaks_out(lock: Lock) -> None:
 def test_an_older_landlock_is_made_up_for(version: int) -> None:
     """Without rights over devices, scopes and ports, filters hold what it does not."""
 
-    def older(jail: Jail) -> Jail:
-        return replace(jail, host=replace(jail.host, landlock=min(version, jail.host.landlock)))
+    def older(sandbox: Sandbox) -> Sandbox:
+        return replace(sandbox, host=replace(sandbox.host, landlock=min(version, sandbox.host.landlock)))
 
     names = [
         "signal_decoy",
@@ -154,16 +154,16 @@ def test_an_older_landlock_is_made_up_for(version: int) -> None:
         "open_data",
         "loop",
     ]
-    made = examine(most=Tier.T2, jailed=older, chosen=[] if IS_FULL else names)
+    made = examine(most=Tier.T2, sandboxed=older, chosen=[] if IS_FULL else names)
     assert [(row.attempt.name, row.findings) for row in made.of_state("escaped") + made.of_state("unclear")] == []
 
 
 @T3
 def test_without_namespaces_something_breaks_out() -> None:
-    def opened(jail: Jail) -> Jail:
-        return replace(jail, _locks=jail._locks - {Lock.NAMESPACES})
+    def opened(sandbox: Sandbox) -> Sandbox:
+        return replace(sandbox, _locks=sandbox._locks - {Lock.NAMESPACES})
 
-    found = examine(jailed=opened, chosen=["metadata", "existence"])
+    found = examine(sandboxed=opened, chosen=["metadata", "existence"])
     assert {row.attempt.name for row in found.of_state("escaped")} == {"metadata", "existence"}
     assert not examine(chosen=["metadata", "existence"]).of_state("escaped")
 

@@ -1,4 +1,4 @@
-"""Opening a jail: what a profile may say, which paths it allows, and which tier is reached."""
+"""Opening a sandbox: what a profile may say, which paths it allows, and which tier is reached."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 import openoutcry as oo
-from openoutcry.harness.sandbox import Host, Jail, Lock, Profile, Tier, described, readable_paths, sandbox
+from openoutcry.harness.sandbox import Host, Lock, Profile, Sandbox, Tier, described, readable_paths
+from openoutcry.harness.sandbox import sandbox as opening
 from openoutcry.harness.sandbox.host_features import this_host
 
 pytestmark = pytest.mark.once
@@ -82,38 +83,38 @@ def test_a_tier_that_is_not_reached_is_refused_with_the_reason(tmp_path: Path) -
     assert replace(host, missing={}).tier is Tier.T3
     assert replace(host, missing={Tier.T2: "no Landlock"}).tier is Tier.T1
     with pytest.raises(oo.OpenOutcryError, match=r"must reach T2; received T1, as `most` says") as raised:
-        Jail.open(Profile(tmp_path), most=Tier.T1)
+        Sandbox.open(Profile(tmp_path), most=Tier.T1)
     assert raised.value.slug == "argument_invalid"
     if HOST.tier < Tier.T3:
         with pytest.raises(oo.OpenOutcryError, match=rf"must reach T3; received {HOST.tier.name}, for"):
-            Jail.open(Profile(tmp_path), least=Tier.T3)
+            Sandbox.open(Profile(tmp_path), least=Tier.T3)
 
 
-def test_the_best_jail_is_what_there_is_and_says_why_it_is_no_better(
+def test_the_best_sandbox_is_what_there_is_and_says_why_it_is_no_better(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sandbox, "this_host", lambda: host)
+    monkeypatch.setattr(opening, "this_host", lambda: host)
     missing = {Tier.T2: "no Landlock", Tier.T3: "no bwrap"}
     host = Host("x86_64", 0, None, MappingProxyType(missing))
-    jail = Jail.best(Profile(tmp_path))
-    assert jail is not None
-    assert jail.tier is Tier.T1
-    told = "jail T1; no T2: no Landlock; no T3: no bwrap; an agent reads what you can, keys and data too"
-    assert described(jail).startswith(told)
+    sandbox = Sandbox.best(Profile(tmp_path))
+    assert sandbox is not None
+    assert sandbox.tier is Tier.T1
+    told = "sandbox T1; no T2: no Landlock; no T3: no bwrap; an agent reads what you can, keys and data too"
+    assert described(sandbox).startswith(told)
     host = Host("x86_64", 0, None, MappingProxyType({Tier.T1: "this is Darwin", **missing}))
-    assert Jail.best(Profile(tmp_path)) is None
+    assert Sandbox.best(Profile(tmp_path)) is None
     assert (
         described(None)
-        == "no jail, the agent has all your rights; no T1: this is Darwin; no T2: no Landlock; no T3: no bwrap"
+        == "no sandbox, the agent has all your rights; no T1: this is Darwin; no T2: no Landlock; no T3: no bwrap"
     )
 
 
 @pytest.mark.skipif(HOST.tier < Tier.T1, reason=f"T1: {dict(HOST.missing)}")
-def test_the_best_jail_is_of_the_highest_tier(tmp_path: Path) -> None:
+def test_the_best_sandbox_is_of_the_highest_tier(tmp_path: Path) -> None:
     for most in (Tier.T1, Tier.T2, Tier.T3):
-        jail = Jail.best(Profile(tmp_path), most=most)
-        assert jail is not None
-        assert jail.tier is min(most, HOST.tier)
+        sandbox = Sandbox.best(Profile(tmp_path), most=most)
+        assert sandbox is not None
+        assert sandbox.tier is min(most, HOST.tier)
 
 
 @pytest.mark.parametrize(
@@ -150,21 +151,23 @@ def test_the_stand_in_of_a_version_manager_is_refused_with_what_to_name(
     stand_in.chmod(0o755)
     monkeypatch.setenv("PATH", str(stand_in.parent))
     with pytest.raises(oo.OpenOutcryError, match="as `pyenv which python` tells") as raised:
-        Jail.open(Profile(tmp_path)).command(["python", "agent.py"])
+        Sandbox.open(Profile(tmp_path)).command(["python", "agent.py"])
     assert raised.value.slug == "unknown_agent"
 
 
 @pytest.mark.skipif(HOST.tier < Tier.T2, reason=f"T2: {dict(HOST.missing)}")
 def test_a_program_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    jail = Jail.open(Profile(tmp_path))
+    sandbox = Sandbox.open(Profile(tmp_path))
     for command in ([], ["no-such-program"], ["./agent"]):
         with pytest.raises(oo.OpenOutcryError, match="must be a program that can be run"):
-            jail.command(command)
+            sandbox.command(command)
 
 
 def test_the_locks_of_a_tier_are_those_before_it_and_more(tmp_path: Path) -> None:
     held = {
-        tier: Jail.open(Profile(tmp_path), least=tier, most=tier)._locks for tier in Tier if Tier.T0 < tier <= HOST.tier
+        tier: Sandbox.open(Profile(tmp_path), least=tier, most=tier)._locks
+        for tier in Tier
+        if Tier.T0 < tier <= HOST.tier
     }
     for lower, higher in zip(held.values(), list(held.values())[1:], strict=False):
         assert lower < higher

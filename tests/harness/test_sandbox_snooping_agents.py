@@ -1,4 +1,4 @@
-"""The zoo: agents that attack earn in the jail what the honest one earns, and more without it."""
+"""The zoo: agents that attack earn in the sandbox what the honest one earns, and more without it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import openoutcry as oo
 from openoutcry.cli import app
 from openoutcry.cli.sandbox import opened
 from openoutcry.harness import PythonAgent
-from openoutcry.harness.sandbox import Jail, Profile, Tier, this_host
+from openoutcry.harness.sandbox import Profile, Sandbox, Tier, this_host
 from openoutcry.scenarios.scenario import Scenario, ScenarioSpec
 
 HOST = this_host()
@@ -39,8 +39,8 @@ def den(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def run(name: str, jail: Jail | None) -> oo.RunRecord:
-    with PythonAgent(f"zoo:{name}", jail=jail, show=lambda text: None).begin() as agent:
+def run(name: str, sandbox: Sandbox | None) -> oo.RunRecord:
+    with PythonAgent(f"zoo:{name}", sandbox=sandbox, show=lambda text: None).begin() as agent:
         made = oo.run_backtest(oo.data.load("ecb-fx"), agent, (19, 24), capture=True).record
     assert made is not None
     return made
@@ -50,49 +50,49 @@ def weights(record: oo.RunRecord) -> set[float]:
     return {order["target_weight"] for run in record.decisions for text in run for order in json.loads(text)["orders"]}
 
 
-def jail_of(den: Path) -> Jail:
-    return Jail.open(Profile(den, hidden=[den / "prices.csv"], memory_bytes=2**29))
+def sandbox_of(den: Path) -> Sandbox:
+    return Sandbox.open(Profile(den, hidden=[den / "prices.csv"], memory_bytes=2**29))
 
 
 @pytest.mark.parametrize("animal", snooping_agents.ZOO, ids=lambda each: each.__name__)
 def test_an_attack_earns_what_the_honest_agent_earns(animal: Callable[..., Any], den: Path) -> None:
-    jail = jail_of(den)
-    assert run(animal.__name__, jail).digest == run("honest", jail).digest
+    sandbox = sandbox_of(den)
+    assert run(animal.__name__, sandbox).digest == run("honest", sandbox).digest
     assert sorted(path.name for path in den.iterdir() if path.name != "__pycache__") == ["prices.csv", "zoo.py"]
 
 
 @pytest.mark.parametrize("animal", snooping_agents.ZOO[:-2], ids=lambda each: each.__name__)
-def test_without_the_jail_the_attack_finds_something(animal: Callable[..., Any], den: Path) -> None:
+def test_without_the_sandbox_the_attack_finds_something(animal: Callable[..., Any], den: Path) -> None:
     assert weights(run(animal.__name__, None)) == {1.0}
 
 
 def test_the_seed_of_a_market_is_guessed_unless_it_is_sealed(den: Path) -> None:
-    """No jail keeps an agent from our engine, which anybody has; a key of 32 bytes does."""
+    """No sandbox keeps an agent from our engine, which anybody has; a key of 32 bytes does."""
     spec = ScenarioSpec(**snooping_agents.MARKET)
     for scenario, expected in ((Scenario(spec, 5), {1.0}), (Scenario.sealed(spec)[0], {snooping_agents.WEIGHT})):
-        with PythonAgent("zoo:guesser", jail=jail_of(den), show=lambda text: None).begin() as agent:
+        with PythonAgent("zoo:guesser", sandbox=sandbox_of(den), show=lambda text: None).begin() as agent:
             made = oo.run_backtest(scenario.dataset(), agent, (19, 22), capture=True).record
         assert made is not None
         assert weights(made) == expected
 
 
-def test_the_record_of_an_honest_agent_is_the_same_in_the_jail(den: Path) -> None:
-    assert run("honest", jail_of(den)).digest == run("honest", None).digest
+def test_the_record_of_an_honest_agent_is_the_same_in_the_sandbox(den: Path) -> None:
+    assert run("honest", sandbox_of(den)).digest == run("honest", None).digest
 
 
 def test_variables_are_passed_on_by_the_profile(den: Path) -> None:
-    with pytest.raises(oo.OpenOutcryError, match="`pass_on` must be that of the jail's profile"):
-        PythonAgent("zoo:honest", ["PATH"], jail=jail_of(den))
+    with pytest.raises(oo.OpenOutcryError, match="`pass_on` must be that of the sandbox's profile"):
+        PythonAgent("zoo:honest", ["PATH"], sandbox=sandbox_of(den))
 
 
 def test_an_agent_that_is_not_there_is_told_as_ever(den: Path) -> None:
     with pytest.raises(oo.OpenOutcryError, match="no module 'nowhere'"):
-        PythonAgent("nowhere:decide", jail=jail_of(den)).check()
-    PythonAgent("zoo:honest", jail=jail_of(den)).check()
+        PythonAgent("nowhere:decide", sandbox=sandbox_of(den)).check()
+    PythonAgent("zoo:honest", sandbox=sandbox_of(den)).check()
 
 
 def test_nothing_of_the_agents_folder_is_imported_by_who_asks_it(den: Path) -> None:
-    """Modules called like those of the harness would run there, outside of every jail."""
+    """Modules called like those of the harness would run there, outside of every sandbox."""
     shadow = "import pathlib\npathlib.Path('ran').touch()\nraise ImportError('not what was meant')\n"
     for name in (*sys.stdlib_module_names, "httpx", "pandas", "rich", "typer"):
         (den / f"{name}.py").write_text(shadow, encoding="utf-8")
@@ -112,7 +112,7 @@ def test_a_harness_that_finds_its_modules_in_the_agents_folder_says_so(
         assert ("finds modules of its own in the agent's folder" in capsys.readouterr().err) == is_told
 
 
-def test_a_suite_is_run_in_the_jail(den: Path) -> None:
+def test_a_suite_is_run_in_the_sandbox(den: Path) -> None:
     suite = {
         "suite_version": "1.0",
         "name": "sealed",
@@ -127,11 +127,11 @@ def test_a_suite_is_run_in_the_jail(den: Path) -> None:
     text = (den / "zoo.py").read_text(encoding="utf-8").replace("prices.csv", "season.keys")
     (den / "zoo.py").write_text(text, encoding="utf-8")
     command = ["suite", "run", "season.json", "--keys", "season.keys", "--agent", "zoo:reader", "--record"]
-    for options, expected in (([], {0.5}), (["--jail", "T2"], {0.5}), (["--jail", "none"], {1.0})):
+    for options, expected in (([], {0.5}), (["--sandbox", "T2"], {0.5}), (["--sandbox", "none"], {1.0})):
         name = f"{''.join(options)}.json"
         made = runner.invoke(app, [*command, name, *options])
         assert made.exit_code == 0, made.output
         assert weights(oo.RunRecord.load(name)) == expected
-        assert ("jail T" in made.stderr) == (expected == {0.5})
-    for options in (["--jail", "T9"], ["--jail", "none", "--allow-net"]):
+        assert ("sandbox T" in made.stderr) == (expected == {0.5})
+    for options in (["--sandbox", "T9"], ["--sandbox", "none", "--allow-net"]):
         assert isinstance(runner.invoke(app, [*command, "no.json", *options]).exception, oo.OpenOutcryError)

@@ -79,7 +79,7 @@ def rising(n_bars: int) -> oo.Dataset:
     return oo.Dataset.from_arrays(dates, ["A", "B"], close)
 
 
-needs_jail = pytest.mark.skipif(this_host().tier < Tier.T2, reason="needs a jail of T2")
+needs_sandbox = pytest.mark.skipif(this_host().tier < Tier.T2, reason="needs a sandbox of T2")
 
 
 # What is looked at counts (A3, A10)
@@ -269,7 +269,7 @@ def test_a_param_with_any_name_is_turned_away(tmp_path: Path, name: str) -> None
     assert result.n_session == 1
 
 
-@needs_jail
+@needs_sandbox
 def test_code_whose_neighbours_raise_is_a_trial_and_no_end(tmp_path: Path) -> None:
     """A3: the perturbation is measured outside of what catches faults."""
     ranges = 'PARAM_RANGES = {"n": {"type": "int", "min": 2, "max": 40, "default": 20}}'
@@ -282,7 +282,7 @@ def test_code_whose_neighbours_raise_is_a_trial_and_no_end(tmp_path: Path) -> No
     assert session_of(Place(tmp_path).journal).is_over
 
 
-@needs_jail
+@needs_sandbox
 def test_code_that_raises_in_the_holdout_has_failed_there(tmp_path: Path) -> None:
     """A12: the holdout is spent, so there must be a verdict and an end."""
     market = rising(160)

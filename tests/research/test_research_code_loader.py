@@ -1,4 +1,4 @@
-"""Generated strategies: only in a jail, causal by construction, and every fault told in a line."""
+"""Generated strategies: only in a sandbox, causal by construction, and every fault told in a line."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_below_the_second_tier_code_is_refused(monkeypatch: pytest.MonkeyPatch) 
     poor = type(HOST)(HOST.machine, 0, None, {Tier.T2: "the kernel has it not", Tier.T3: "no bwrap"}, ())
     monkeypatch.setattr(sandboxed_worker, "this_host", lambda: poor)
     for least in (Tier.T1, Tier.T2):
-        with pytest.raises(oo.OpenOutcryError, match="a jail of T2; received T1, for T2: the kernel has it not"):
+        with pytest.raises(oo.OpenOutcryError, match="a sandbox of T2; received T1, for T2: the kernel has it not"):
             load_strategy_from_code(GOOD, least=least)
     proxy = load_strategy_from_code(GOOD, {"n": 5}, unsafe_no_isolation=True)
     assert proxy.isolation == "none"
@@ -229,7 +229,7 @@ QUICK_ATTACKS = [
 @T2
 @pytest.mark.parametrize("name", list(ATTACKS) if count(1, 0) else QUICK_ATTACKS)
 def test_an_attack_ends_as_a_fault(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A16: past all hygiene, the jail and the words exchanged hold it."""
+    """A16: past all hygiene, the sandbox and the words exchanged hold it."""
     monkeypatch.setenv("ANTHROPIC_API_KEY", "secret")
     (tmp_path / "secret").write_text("the key", encoding="utf-8")
     body, message = ATTACKS[name]

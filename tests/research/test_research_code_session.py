@@ -1,4 +1,4 @@
-"""Sessions whose proposals are code: counted for all that is tried, jailed, and never merged (A3, A15, A16)."""
+"""Sessions whose proposals are code: counted for all that is tried, sandboxed, and never merged (A3, A15, A16)."""
 
 from __future__ import annotations
 

@@ -79,9 +79,9 @@ def test_runs_that_the_agent_removes_are_no_success(tmp_path: Path, monkeypatch:
     record = tmp_path / "r.json"
     monkeypatch.setenv("AGENT_RECORD", str(tmp_path / "r.json.parts" / "00000.jsonl"))
     run = [*season(tmp_path, HIDDEN), "--agent", "process_agents:remover", "--env", "AGENT_RECORD", "--record", record]
-    # In the jail there is nothing to be seen of it.
+    # In the sandbox there is nothing to be seen of it.
     subprocess.run([*run, "--force"], check=True, capture_output=True)
-    told = failed([*run, "--force", "--jail", "none"], 2)
+    told = failed([*run, "--force", "--sandbox", "none"], 2)
     assert f"received '{tmp_path / 'r.json.parts' / '00000.jsonl'}', removed or replaced" in told
     assert SEEN in told
 

@@ -106,7 +106,7 @@ LAYERS = {
     "worker": Layer(("openoutcry.agents.python_worker",), set(), set(), frozenset({"core"}), by_name=True),
     "harness": Layer(
         ("openoutcry.harness", "openoutcry.harness.*"),
-        {"agents", "core", "errors", "harness", "jail", "native", "worker"},
+        {"agents", "core", "errors", "harness", "sandbox", "native", "worker"},
         set(),
         libraries_later=frozenset({"httpx"}),
     ),
@@ -180,7 +180,7 @@ LAYERS = {
     ),
     "pytest_plugin": Layer(("openoutcry.testing.pytest_plugin",), set(), {"pytest"}, frozenset({"leakcheck"})),
     "agent_bench": Layer(
-        ("openoutcry.benchmarks.agent_speed",), {"board", "data", "harness", "jail", "core", "suite"}, set()
+        ("openoutcry.benchmarks.agent_speed",), {"board", "data", "harness", "sandbox", "core", "suite"}, set()
     ),
     "batch_bench": Layer(("openoutcry.benchmarks.batch_speed",), {*CORE, "vector"}, {"gymnasium", "numpy"}),
     "scenario_bench": Layer(("openoutcry.benchmarks.scenario_speed",), {*CORE, "board", "leakcheck"}, {"numpy"}),
@@ -196,9 +196,9 @@ LAYERS = {
         {"numpy"},
     ),
     # Its scripts run without the package, in processes of their own.
-    "jail": Layer(
+    "sandbox": Layer(
         ("openoutcry.harness.sandbox", "openoutcry.harness.sandbox.*"),
-        {"errors", "jail"},
+        {"errors", "sandbox"},
         set(),
         libraries_later=frozenset({"numpy"}),
         by_name=True,
@@ -233,7 +233,19 @@ LAYERS = {
     ),
     "research": Layer(
         ("openoutcry.research", "openoutcry.research.*"),
-        {*CORE, "field", "harness", "jail", "ledger", "report", "research", "skill", "strategies", "sweep", "worker"},
+        {
+            *CORE,
+            "field",
+            "harness",
+            "sandbox",
+            "ledger",
+            "report",
+            "research",
+            "skill",
+            "strategies",
+            "sweep",
+            "worker",
+        },
         {"numpy"},
         frozenset({"root"}),
         frozenset({"anthropic", "openai", "optuna", "rich"}),
@@ -323,7 +335,7 @@ LAYERS = {
     ),
     "cli": Layer(
         ("openoutcry.__main__", "openoutcry.cli", "openoutcry.cli.*"),
-        {*CORE, "board", "cli", "harness", "jail", "ledger", "reidentify", "skill", "suite", "worker"},
+        {*CORE, "board", "cli", "harness", "sandbox", "ledger", "reidentify", "skill", "suite", "worker"},
         {"numpy", "rich", "typer"},
         frozenset(
             {

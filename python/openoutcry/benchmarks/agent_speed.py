@@ -1,4 +1,4 @@
-"""How fast agents in processes of their own are asked, in the jail and out of it."""
+"""How fast agents in processes of their own are asked, in the sandbox and out of it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from openoutcry.benchmarks.engine_speed import Row
 from openoutcry.data import load
 from openoutcry.harness import Bounds, CommandAgent, Launcher, PythonAgent
-from openoutcry.harness.sandbox import Jail, Profile, Tier, this_host
+from openoutcry.harness.sandbox import Profile, Sandbox, Tier, this_host
 from openoutcry.scenarios.scenario import ScenarioSpec
 from openoutcry.scoring.suite import Suite
 from openoutcry.scoring.suite_evaluation import Evaluation
@@ -44,20 +44,20 @@ def measure() -> list[Row]:
     with TemporaryDirectory() as folder, _python_path(folder):
         Path(folder, f"{MODULE}.py").write_text(AGENT, encoding="utf-8")
         Path(folder).chmod(0o755)
-        jails = _jails(folder)
+        sandboxes = _sandboxes(folder)
         line = _observation()
-        return [*_round_trips(jails, line), *_beginnings(jails, line), _many(jails)]
+        return [*_round_trips(sandboxes, line), *_beginnings(sandboxes, line), _many(sandboxes)]
 
 
-def _jails(folder: str) -> dict[str, Jail | None]:
-    """Return the jails of this machine, by what rows call them."""
+def _sandboxes(folder: str) -> dict[str, Sandbox | None]:
+    """Return the sandboxes of this machine, by what rows call them."""
     tiers = [tier for tier in Tier if Tier.T2 <= tier <= this_host().tier]
-    return {"bare": None} | {tier.name: Jail.open(Profile(folder), least=tier, most=tier) for tier in tiers}
+    return {"bare": None} | {tier.name: Sandbox.open(Profile(folder), least=tier, most=tier) for tier in tiers}
 
 
 @contextmanager
 def _python_path(folder: str) -> Iterator[None]:
-    """Let workers outside the jail find the agent."""
+    """Let workers outside the sandbox find the agent."""
     before = os.environ.get("PYTHONPATH")
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (folder, before)))
     try:
@@ -77,14 +77,14 @@ def _observation() -> str:
     return json.dumps({"cash": 1, "date": "2026-01-01", "portfolio": [], "symbols": symbols}, separators=(",", ":"))
 
 
-def _round_trips(jails: dict[str, Jail | None], line: str) -> list[Row]:
-    """Return the rows of an echo and of a Python agent in each jail; they take turns."""
+def _round_trips(sandboxes: dict[str, Sandbox | None], line: str) -> list[Row]:
+    """Return the rows of an echo and of a Python agent in each sandbox; they take turns."""
     times: dict[str, list[float]] = {}
     peer: list[float] = []
     with ExitStack() as ends:
         asked: dict[str, Callable[[], object]] = {}
-        for name, jail in jails.items():
-            for kind, agent in _agents(jail).items():
+        for name, sandbox in sandboxes.items():
+            for kind, agent in _agents(sandbox).items():
                 asked[f"{kind}, {name}"] = partial(ends.enter_context(agent.begin()).answer, line)
         plain = ends.enter_context(_plain(line))
         for ask in (*asked.values(), plain):
@@ -104,9 +104,9 @@ def _round_trips(jails: dict[str, Jail | None], line: str) -> list[Row]:
     return rows
 
 
-def _agents(jail: Jail | None) -> dict[str, Launcher]:
-    echo = CommandAgent(ECHO, bounds=QUIET, jail=jail)
-    return {"echo": echo, "Python agent": PythonAgent(f"{MODULE}:decide", jail=jail)}
+def _agents(sandbox: Sandbox | None) -> dict[str, Launcher]:
+    echo = CommandAgent(ECHO, bounds=QUIET, sandbox=sandbox)
+    return {"echo": echo, "Python agent": PythonAgent(f"{MODULE}:decide", sandbox=sandbox)}
 
 
 @contextmanager
@@ -129,11 +129,11 @@ def _plain(line: str) -> Iterator[Callable[[], object]]:
         process.stdin.close()
 
 
-def _beginnings(jails: dict[str, Jail | None], line: str) -> list[Row]:
+def _beginnings(sandboxes: dict[str, Sandbox | None], line: str) -> list[Row]:
     """Return the rows of how long it is from nothing to the first answer."""
     rows = []
-    for name, jail in jails.items():
-        for kind, agent in _agents(jail).items():
+    for name, sandbox in sandboxes.items():
+        for kind, agent in _agents(sandbox).items():
             taken = [_seconds(partial(_first_answer, agent, line)) for _ in range(N_BEGINS)]
             rows.append(Row(f"first answer of {kind}, {name}, p50", median(taken) * 1e3, BEGINNING, " ms"))
     return rows
@@ -145,16 +145,16 @@ def _first_answer(agent: Launcher, line: str) -> None:
         session.kill()
 
 
-def _many(jails: dict[str, Jail | None]) -> Row:
+def _many(sandboxes: dict[str, Sandbox | None]) -> Row:
     """Return how busy the cores are when agents run markets at the same time."""
     spec = json.loads(ScenarioSpec("calm", n_symbols=5, n_days=N_DAYS).to_json())
     markets = [{"name": f"m{at}", "scenario": spec, "windows": [[20, N_DAYS]]} for at in range(N_MARKETS)]
     fields = {"suite_version": "1.0", "name": "bench", "edition": "1", "markets": markets, "seeds": [0]}
     suite, keys = Suite.from_json(json.dumps(fields)).seal()
     evaluation = Evaluation(suite, keys)
-    name, jail = list(jails.items())[-1]
+    name, sandbox = list(sandboxes.items())[-1]
     before = _busy_and_all()
-    evaluation.run(PythonAgent(f"{MODULE}:decide", jail=jail), jobs=JOBS)
+    evaluation.run(PythonAgent(f"{MODULE}:decide", sandbox=sandbox), jobs=JOBS)
     busy, all_of_it = (now - then for now, then in zip(_busy_and_all(), before, strict=True))
     what = f"busy cores, {JOBS} agents at a time on {N_MARKETS} markets, {name}"
     return Row(what, 100.0 * busy / all_of_it, 100.0 * BUSY, " %", at_least=True)

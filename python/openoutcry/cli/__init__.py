@@ -34,7 +34,7 @@ from openoutcry.openoutcry_py import OpenOutcryError
 EXIT_CODES = """
 **Exit codes** 0: done. 1: an agent of yours raised an error, shown with its traceback, `bench --check` missed a goal,
 the markets of `data diff` or the records of `diff` differ, a record is not what `replay` makes of it, an attack of
-`score --attack` won, `sandbox doctor` found no tight jail, `conformance` found an agent that does not conform,
+`score --attack` won, `sandbox doctor` found no tight sandbox, `conformance` found an agent that does not conform,
 `leakcheck` found a leak, `ledger verify` a log that was tampered with, `realism` found what real markets are not, a bot
 of `martingale` gained, `contamination` was found, a journal is not what `research replay` makes of it, an export is not
 what `arena verify` wants, or an `arena witness` saw a log rewritten. 2: the input was refused, with one line that says

@@ -44,14 +44,14 @@ TIMEOUT = typer.Option(
 START_TIMEOUT = typer.Option(
     60.0, help="Seconds that it may take to begin, beside those.", rich_help_panel=PANEL, callback=above_zero
 )
-JAIL = typer.Option(
+SANDBOX = typer.Option(
     "auto",
     help="What a process is locked in: `auto` for the best that this machine has, at least `T1`, `T2` or `T3`, or "
     "`none`; see `sandbox doctor`.",
     rich_help_panel=PANEL,
 )
 ALLOW_NET = typer.Option(
-    False, "--allow-net", help="Let it connect to others out of the jail; the record says so.", rich_help_panel=PANEL
+    False, "--allow-net", help="Let it connect to others out of the sandbox; the record says so.", rich_help_panel=PANEL
 )
 
 
@@ -63,7 +63,7 @@ class Asked:
         pass_on: Names of environment variables that its process is shown.
         answer_seconds: Time for an answer.
         start_seconds: Time to begin in, beside that.
-        jail: `auto`, `none` or the least tier.
+        sandbox: `auto`, `none` or the least tier.
         allow_net: It may connect to others.
         hidden: Files that it may not read.
         show: What is given the lines that it writes to its standard error.
@@ -72,7 +72,7 @@ class Asked:
     pass_on: Sequence[str]
     answer_seconds: float
     start_seconds: float
-    jail: str
+    sandbox: str
     allow_net: bool
     hidden: Sequence[Path]
     show: Callable[[str], Any]
@@ -92,15 +92,17 @@ class Asked:
 
     def _launcher(self, name: str) -> Launcher:
         if not is_process(name):
-            if self.jail not in ("auto", "none") or self.allow_net or self.pass_on:
-                wanted = "`--jail`, `--allow-net` and `--env` must be left out for a server, which is begun elsewhere"
+            if self.sandbox not in ("auto", "none") or self.allow_net or self.pass_on:
+                wanted = (
+                    "`--sandbox`, `--allow-net` and `--env` must be left out for a server, which is begun elsewhere"
+                )
                 raise refusal("argument_invalid", f"{wanted}; received {name!r}")
             agent = connect(name, bounds=self.bounds)
         else:
-            cell = opened(self.jail, self.pass_on, self.hidden, allow_net=self.allow_net)
-            # Those of a jail are in its profile.
+            cell = opened(self.sandbox, self.pass_on, self.hidden, allow_net=self.allow_net)
+            # Those of a sandbox are in its profile.
             pass_on = self.pass_on if cell is None else ()
-            agent = connect(name, pass_on=pass_on, bounds=self.bounds, show=self.show, jail=cell)
+            agent = connect(name, pass_on=pass_on, bounds=self.bounds, show=self.show, sandbox=cell)
         agent.check()
         return agent
 

@@ -44,7 +44,7 @@ def bench(
         False, "--score", help="Measure the tests of a field beside arch instead, which the extra `oracle` brings."
     ),
     agents: bool = typer.Option(
-        False, "--agents", help="Measure how agents in processes of their own are asked, in the jail and out of it."
+        False, "--agents", help="Measure how agents in processes of their own are asked, in the sandbox and out of it."
     ),
     as_json: bool = typer.Option(False, "--json", help="Print as JSON."),
 ) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import typer
 from rich.console import Console
 
-from openoutcry.cli.agent_options import ALLOW_NET, ENV, JAIL, START_TIMEOUT, Asked, above_zero, telling_faults
+from openoutcry.cli.agent_options import ALLOW_NET, ENV, SANDBOX, START_TIMEOUT, Asked, above_zero, telling_faults
 from openoutcry.cli.market_options import load_agent, page_to_write, public_key_of
 from openoutcry.cli.run_table import plain
 from openoutcry.errors import refusal
@@ -71,13 +71,13 @@ def conformance(
     timeout: float = typer.Option(10.0, help="Seconds that it may take for an answer.", callback=above_zero),
     start_timeout: float = START_TIMEOUT,
     env: list[str] | None = ENV,
-    jail: str = JAIL,
+    sandbox: str = SANDBOX,
     allow_net: bool = ALLOW_NET,
     report: Path | None = typer.Option(None, help="Write the report here, as JSON.", rich_help_panel=REPORTS),
     private_key: Path | None = typer.Option(
         None,
         help="Sign the report with the key in this file, 64 hexadecimal digits. It belongs to another user, or another "
-        "machine, than the agent's: outside of the jail an agent reads whatever you may.",
+        "machine, than the agent's: outside of the sandbox an agent reads whatever you may.",
         rich_help_panel=REPORTS,
     ),
     verify: Path | None = typer.Option(
@@ -99,7 +99,7 @@ def conformance(
         page_to_write(report, "--report")
     hidden = [each for each in (report, private_key) if each is not None and each.exists()]
     # What it writes to its standard error is shown where it fails.
-    asked = Asked(env or (), timeout, start_timeout, jail, allow_net, hidden, lambda text: None)
+    asked = Asked(env or (), timeout, start_timeout, sandbox, allow_net, hidden, lambda text: None)
     console = Console(quiet=as_json)
     with closed_to_others():
         found = _examined(name, asked, console, deterministic=deterministic, seed=seed)

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 from rich.table import Table
 
-from openoutcry.cli.agent_options import AGENT, ALLOW_NET, ENV, JAIL, START_TIMEOUT, TIMEOUT, Asked
+from openoutcry.cli.agent_options import AGENT, ALLOW_NET, ENV, SANDBOX, START_TIMEOUT, TIMEOUT, Asked
 from openoutcry.cli.market_options import load_agent, open_dataset, picture_to_write
 from openoutcry.cli.run_table import plain
 from openoutcry.data.masking import LEVELS
@@ -61,7 +61,7 @@ def contamination(
     env: list[str] | None = ENV,
     timeout: float = TIMEOUT,
     start_timeout: float = START_TIMEOUT,
-    jail: str = JAIL,
+    sandbox: str = SANDBOX,
     allow_net: bool = ALLOW_NET,
 ) -> None:
     """Run an agent on a market as it is, in disguise, and on twins of it.
@@ -75,7 +75,7 @@ def contamination(
     if picture is not None:
         picture_to_write(picture)
     hidden = [Path(source)] if Path(source).exists() else []
-    how = Asked(env or (), timeout, start_timeout, jail, allow_net, hidden, _on_stderr)
+    how = Asked(env or (), timeout, start_timeout, sandbox, allow_net, hidden, _on_stderr)
     n_repeats = repeats if repeats is not None else 1 if agent.startswith(SERVERS) else 2
     design = {"n_repeats": n_repeats, "n_twins": twins, "block_bars": block, "masking": masking, "level": level}
     design |= {"lookback": lookback} | ({} if seed is None else {"seed": seed})

@@ -99,7 +99,7 @@ def run(
     ledger: bool = typer.Option(True, "--ledger/--no-ledger", help="Remember every trial across sessions."),
     ledger_dir: Path | None = typer.Option(None, help="Folder of the ledger; `OPENOUTCRY_LEDGER`, else yours."),
     burn_holdout: bool = typer.Option(False, "--burn-holdout", help="Open a holdout that is spent; results say so."),
-    allow_code_gen: bool = typer.Option(False, "--allow-code-gen", help="Let proposals be code, run in the jail."),
+    allow_code_gen: bool = typer.Option(False, "--allow-code-gen", help="Let proposals be code, run in the sandbox."),
     unsafe_no_isolation: bool = typer.Option(
         False, "--unsafe-no-isolation", help="Run it without one; results say so."
     ),

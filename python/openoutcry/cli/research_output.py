@@ -41,7 +41,7 @@ class Shown:
                     f"  · {memory['holdout_looks']:,} runs have seen days of the holdout: results will say so", "yellow"
                 )
             if payload["config"]["unsafe_no_isolation"]:
-                self._say("  · code runs without a jail, with all your rights", "bold red")
+                self._say("  · code runs without a sandbox, with all your rights", "bold red")
         elif event == "proposal":
             self._named = _named(payload["proposal"])
         elif event == "reject":

@@ -23,7 +23,7 @@ from openoutcry.cli.agent_options import (
     AGENT,
     ALLOW_NET,
     ENV,
-    JAIL,
+    SANDBOX,
     START_TIMEOUT,
     TIMEOUT,
     Asked,
@@ -61,7 +61,7 @@ EXAMPLES = """
 
 `openoutcry run --data ecb-fx --agent my_agent:decide --record run.jsonl --report run.html --trials 20`
 
-`openoutcry run --data ecb-fx --agent "cmd:node agent.js" --record run.json`, a program of any language, in the jail
+`openoutcry run --data ecb-fx --agent "cmd:node agent.js" --record run.json`, a program of any language, in the sandbox
 
 `openoutcry run --data us-treasury:UST10Y,UST2Y --agent equal-weight --fee-bps 0.5 --json`
 
@@ -98,7 +98,7 @@ def run(
     env: list[str] | None = ENV,
     timeout: float = TIMEOUT,
     start_timeout: float = START_TIMEOUT,
-    jail: str = JAIL,
+    sandbox: str = SANDBOX,
     allow_net: bool = ALLOW_NET,
     fee_bps: float | None = _cost("Commission on notional."),
     slippage_bps: float | None = _cost("Half-spread."),
@@ -129,7 +129,7 @@ def run(
     limits |= {"maintenance_margin": maintenance_margin, "allow_short": allow_short and not long_only}
     rules = CostModel(**costs, capital=capital), Limits(**limits)
     dataset = open_dataset(source, periods_per_year)
-    how = Asked(env or (), timeout, start_timeout, jail, allow_net, _hidden(record, report, source), _tell)
+    how = Asked(env or (), timeout, start_timeout, sandbox, allow_net, _hidden(record, report, source), _tell)
     asking = _asked(agent, seed, how, _counting(dataset, window))
     kept = remembering((ledger, ledger_dir, output_dir), (dataset, window), (called(agent), seed))
     with kept as memory, asking as asked, _recording(record, called(agent), trials, force) as writer:

@@ -16,7 +16,7 @@ from rich.table import Table
 
 from openoutcry.cli.run_table import plain
 from openoutcry.errors import refusal, tell
-from openoutcry.harness.sandbox import Jail, Profile, Tier, described, this_host
+from openoutcry.harness.sandbox import Profile, Sandbox, Tier, described, this_host
 from openoutcry.openoutcry_py import OpenOutcryError
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ DOCTOR_EXAMPLES = """
 
 `openoutcry sandbox doctor`
 
-`openoutcry sandbox doctor --json | jq .jail.tier`
+`openoutcry sandbox doctor --json | jq .sandbox.tier`
 
 `openoutcry sandbox doctor --most T2`, as if `bwrap` were not installed
 
@@ -55,7 +55,7 @@ def doctor(
     most: str = typer.Option("T3", help="The highest tier to try: `T1`, `T2` or `T3`."),
     as_json: bool = typer.Option(False, "--json", help="Print as JSON."),
 ) -> None:
-    """Try to break out of the jail, and say which tier this machine reaches."""
+    """Try to break out of the sandbox, and say which tier this machine reaches."""
     tier = _tier(most, "--most")
     host = this_host()
     if host.tier == Tier.T0:
@@ -72,13 +72,13 @@ def doctor(
     raise typer.Exit(0 if found.is_sound else 1)
 
 
-def opened(least: str, pass_on: Sequence[str], hidden: Sequence[Path], *, allow_net: bool) -> Jail | None:
-    """Open the jail of `--jail` for an agent of the working directory.
+def opened(least: str, pass_on: Sequence[str], hidden: Sequence[Path], *, allow_net: bool) -> Sandbox | None:
+    """Open the sandbox of `--sandbox` for an agent of the working directory.
 
     What is on `PYTHONPATH` it may read, too. The tier is said on standard error, and why it is no higher.
 
     Args:
-        least: The least tier, `auto` for the highest that there is, or `none` for no jail.
+        least: The least tier, `auto` for the highest that there is, or `none` for no sandbox.
         pass_on: Names of environment variables that the agent is shown.
         hidden: Files that it may not read.
         allow_net: It may connect to others.
@@ -86,26 +86,26 @@ def opened(least: str, pass_on: Sequence[str], hidden: Sequence[Path], *, allow_
     if least == "none":
         if allow_net:
             raise refusal(
-                "argument_invalid", "`--allow-net` must come with `--jail`; received no jail to let it out of"
+                "argument_invalid", "`--allow-net` must come with `--sandbox`; received no sandbox to let it out of"
             )
         return None
-    tier = Tier.T1 if least == "auto" else _tier(least, "--jail", "auto", "none")
+    tier = Tier.T1 if least == "auto" else _tier(least, "--sandbox", "auto", "none")
     if least == "auto" and this_host().tier < tier:
         typer.echo(described(None), err=True)
         return None
     folders = [each for each in os.environ.get("PYTHONPATH", "").split(os.pathsep) if each and Path(each).is_dir()]
     try:
-        jail = Jail.open(Profile(Path.cwd(), hidden, folders, allow_net, pass_on), least=tier)
+        sandbox = Sandbox.open(Profile(Path.cwd(), hidden, folders, allow_net, pass_on), least=tier)
     except OpenOutcryError as error:
-        tell(error, "in opening the jail; hint: `--jail none` lets the agent do all that you can")
+        tell(error, "in opening the sandbox; hint: `--sandbox none` lets the agent do all that you can")
         raise
-    typer.echo(described(jail), err=True)
+    typer.echo(described(sandbox), err=True)
     if any(Path(each).resolve() == Path.cwd() for each in sys.path):
-        told = "the harness finds modules of its own in the agent's folder, and runs them outside of the jail"
+        told = "the harness finds modules of its own in the agent's folder, and runs them outside of the sandbox"
         typer.echo(
             f"{told}; hint: start it as `openoutcry`, not by `python -m`, and keep PYTHONPATH clear of it", err=True
         )
-    return jail
+    return sandbox
 
 
 def _tier(name: str, option: str, *others: str) -> Tier:
@@ -118,7 +118,7 @@ def _tier(name: str, option: str, *others: str) -> Tier:
 
 def _refuse(missing: dict[str, str], *, as_json: bool) -> None:
     if as_json:
-        typer.echo(json.dumps({"sound": False, "jail": {"tier": "T0", "missing": missing}}))
+        typer.echo(json.dumps({"sound": False, "sandbox": {"tier": "T0", "missing": missing}}))
     else:
         for tier, why in missing.items():
             typer.echo(f"no {tier}: {why}")
@@ -130,16 +130,16 @@ def _show(found: Examination) -> None:
     console.width = max(console.width, 120)
     console.print(_table(found))
     console.print(_summary(found), style="bold" if found.is_sound else "bold red", highlight=False)
-    jail: dict[str, Any] = found.jail
-    for tier, why in jail["missing"].items():
+    sandbox: dict[str, Any] = found.sandbox
+    for tier, why in sandbox["missing"].items():
         console.print(f"  · no {tier}: {plain(why, 200)}", highlight=False, soft_wrap=True)
-    for note in (*jail["notes"], *_known(found), *LIMITS):
+    for note in (*sandbox["notes"], *_known(found), *LIMITS):
         console.print(f"  · {plain(note, 200)}", style="dim", highlight=False, soft_wrap=True)
 
 
 def _summary(found: Examination) -> str:
     n_escaped, n_unclear = len(found.of_state("escaped")), len(found.of_state("unclear"))
-    told = f"{found.jail['tier']}: {found.n_shown} attempts work without the jail; in it"
+    told = f"{found.sandbox['tier']}: {found.n_shown} attempts work without the sandbox; in it"
     told += f" {n_escaped} break out" if n_escaped else " none breaks out"
     return told + (f", and {n_unclear} could not be made" if n_unclear else "")
 

@@ -205,7 +205,7 @@ def _show(judged: _Judged, report: Path | None) -> None:
     table.add_column("verdict", no_wrap=True)
     for head in ("z", "Sharpe", "DSR", "RW p", "won", "above luck"):
         table.add_column(head, justify="right", no_wrap=True)
-    table.add_column("jail", no_wrap=True)
+    table.add_column("sandbox", no_wrap=True)
     for each in board.scores:
         table.add_row(*_cells(each))
     console.print(table)

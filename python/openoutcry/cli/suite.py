@@ -20,7 +20,7 @@ from openoutcry.cli.agent_options import (
     AGENT,
     ALLOW_NET,
     ENV,
-    JAIL,
+    SANDBOX,
     START_TIMEOUT,
     TIMEOUT,
     Asked,
@@ -153,7 +153,7 @@ def run(
     env: list[str] | None = ENV,
     timeout: float = TIMEOUT,
     start_timeout: float = START_TIMEOUT,
-    jail: str = JAIL,
+    sandbox: str = SANDBOX,
     allow_net: bool = ALLOW_NET,
 ) -> None:
     """Run an agent over all windows and seeds of a suite, and write its record.
@@ -174,7 +174,7 @@ def run(
         # What holds the future, or will.
         named = (keys, *map(Path, data or ()))
         hidden = [record, journal_of(record), *(each for each in named if each is not None and each.exists())]
-        how = Asked(env or (), timeout, start_timeout, jail, allow_net, hidden, show)
+        how = Asked(env or (), timeout, start_timeout, sandbox, allow_net, hidden, show)
         asked = how.launcher(agent) if ":" in agent else load_agent(agent, seed)
         tell_fault = first_faults(show)
         with _telling_what_it_saw(evaluation) if isinstance(asked, Launcher) else nullcontext():

@@ -9,7 +9,7 @@ from openoutcry.harness.agent_session import Bounds, Launcher
 from openoutcry.harness.command_agent import CommandAgent
 from openoutcry.harness.http_agent import HttpAgent
 from openoutcry.harness.python_agent import PythonAgent
-from openoutcry.harness.sandbox import Jail
+from openoutcry.harness.sandbox import Sandbox
 from openoutcry.harness.stderr_capture import Show, show_on_stderr
 
 COMMAND = "cmd:"
@@ -27,7 +27,7 @@ def connect(
     pass_on: Sequence[str] = (),
     bounds: Bounds | None = None,
     show: Show = show_on_stderr,
-    jail: Jail | None = None,
+    sandbox: Sandbox | None = None,
 ) -> Launcher:
     """Return what begins an agent of a name.
 
@@ -35,10 +35,10 @@ def connect(
 
     Args:
         name: The agent.
-        pass_on: Names of environment variables that its process is shown; those of a jail are in its profile.
+        pass_on: Names of environment variables that its process is shown; those of a sandbox are in its profile.
         bounds: What it may take.
         show: What is given the lines that its process writes to its standard error.
-        jail: What its process is locked in. A server cannot be.
+        sandbox: What its process is locked in. A server cannot be.
 
     Raises:
         OpenOutcryError: `unknown_agent` or `argument_invalid`: this is the name of none.
@@ -47,10 +47,10 @@ def connect(
         wanted = "an agent must be `module:function`, `cmd:PROGRAM` or `http://HOST:PORT`"
         raise refusal("unknown_agent", f"{wanted}; received {name!r}")
     if name.startswith(SERVERS):
-        if jail is not None or pass_on:
-            wanted = "`jail` and `pass_on` must be left out for an agent that is a server of its own"
+        if sandbox is not None or pass_on:
+            wanted = "`sandbox` and `pass_on` must be left out for an agent that is a server of its own"
             raise refusal("argument_invalid", f"{wanted}; received {name!r}")
         return HttpAgent(name, bounds)
     if name.startswith(COMMAND):
-        return CommandAgent(name.removeprefix(COMMAND), pass_on, bounds, show, jail)
-    return PythonAgent(name, pass_on, bounds, show, jail)
+        return CommandAgent(name.removeprefix(COMMAND), pass_on, bounds, show, sandbox)
+    return PythonAgent(name, pass_on, bounds, show, sandbox)

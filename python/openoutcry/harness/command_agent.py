@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from openoutcry.errors import refusal
 from openoutcry.harness.agent_session import Bounds
 from openoutcry.harness.process_agent import ProcessAgent, ended
-from openoutcry.harness.sandbox import Jail, Launch
+from openoutcry.harness.sandbox import Launch, Sandbox
 from openoutcry.harness.stderr_capture import Show, show_on_stderr
 from openoutcry.openoutcry_py import OpenOutcryError
 
@@ -26,10 +26,10 @@ class CommandAgent(ProcessAgent):
     Args:
         command: The program and its arguments, as a shell would split them; no shell runs it.
         pass_on: Names of environment variables that the process is shown, such as the key of a language model; those of
-            a jail are in its profile.
+            a sandbox are in its profile.
         bounds: What it may take.
         show: What is given the lines that it writes to its standard error.
-        jail: What it is locked in.
+        sandbox: What it is locked in.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class CommandAgent(ProcessAgent):
         pass_on: Sequence[str] = (),
         bounds: Bounds | None = None,
         show: Show = show_on_stderr,
-        jail: Jail | None = None,
+        sandbox: Sandbox | None = None,
     ) -> None:
         try:
             words = shlex.split(command) if isinstance(command, str) else list(command)
@@ -46,7 +46,7 @@ class CommandAgent(ProcessAgent):
             raise refusal("unknown_agent", f"an agent must be a command; received {command!r}: {error}") from error
         if not words:
             raise refusal("unknown_agent", f"an agent must be a command; received {command!r}")
-        super().__init__(pass_on, bounds, show, jail)
+        super().__init__(pass_on, bounds, show, sandbox)
         self._words = words
 
     @property
@@ -57,8 +57,8 @@ class CommandAgent(ProcessAgent):
     def _command(self) -> Sequence[str]:
         return self._words
 
-    def _jailed(self, jail: Jail) -> Launch:
-        return jail.command(self._words)
+    def _sandboxed(self, sandbox: Sandbox) -> Launch:
+        return sandbox.command(self._words)
 
     def _fault_of_end(self, code: int, told: str, seconds: float) -> OpenOutcryError | None:
         # How a program ends without input is its own affair; that it could not begin is not.

@@ -35,7 +35,7 @@ class HttpAgent(Launcher):
     """A server that answers `POST /decide`, as `contract/README.md`, section 10, says.
 
     It needs `openoutcry[http]`. The server is not ours to begin anew: what it keeps between runs is its own, so it is
-    never in the jail, and knows what it has been shown.
+    never in the sandbox, and knows what it has been shown.
 
     Args:
         url: Where it is, such as `http://127.0.0.1:8000`; `/decide` is appended.

@@ -1,4 +1,4 @@
-"""Agents as processes: how each is begun, in the jail or out of it."""
+"""Agents as processes: how each is begun, in the sandbox or out of it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from openoutcry.errors import refusal
 from openoutcry.harness.agent_faults import AgentError
 from openoutcry.harness.agent_session import Bounds, Launcher
 from openoutcry.harness.child_environment import surroundings
-from openoutcry.harness.sandbox import Jail, Launch, Tier
+from openoutcry.harness.sandbox import Launch, Sandbox, Tier
 from openoutcry.harness.stderr_capture import Show, show_on_stderr
 from openoutcry.harness.stdio_transport import StdioSession
 from openoutcry.openoutcry_py import OpenOutcryError
@@ -23,10 +23,10 @@ class ProcessAgent(Launcher):
 
     Args:
         pass_on: Names of environment variables that the process is shown, such as the key of a language model; those of
-            a jail are in its profile.
+            a sandbox are in its profile.
         bounds: What it may take.
         show: What is given the lines that it writes to its standard error.
-        jail: What it is locked in.
+        sandbox: What it is locked in.
     """
 
     def __init__(
@@ -34,13 +34,13 @@ class ProcessAgent(Launcher):
         pass_on: Sequence[str] = (),
         bounds: Bounds | None = None,
         show: Show = show_on_stderr,
-        jail: Jail | None = None,
+        sandbox: Sandbox | None = None,
     ) -> None:
-        if jail is not None and pass_on:
+        if sandbox is not None and pass_on:
             raise refusal(
-                "argument_invalid", f"`pass_on` must be that of the jail's profile; received {pass_on!r}, too"
+                "argument_invalid", f"`pass_on` must be that of the sandbox's profile; received {pass_on!r}, too"
             )
-        self._jail = jail
+        self._sandbox = sandbox
         self._pass_on = tuple(pass_on)
         self._bounds = bounds or Bounds()
         self._show = show
@@ -53,26 +53,26 @@ class ProcessAgent(Launcher):
     @property
     def harness(self) -> Harness:
         """What records say of how it is asked."""
-        tier: Any = Tier.T0.name if self._jail is None else self._jail.tier.name
-        # Outside the jail nothing keeps it from the network.
-        allow_net = self._jail is None or self._jail.profile.allow_net
+        tier: Any = Tier.T0.name if self._sandbox is None else self._sandbox.tier.name
+        # Outside the sandbox nothing keeps it from the network.
+        allow_net = self._sandbox is None or self._sandbox.profile.allow_net
         return {"transport": "stdio", "tier": tier, "allow_net": allow_net}
 
     @abstractmethod
     def _command(self) -> Sequence[str]:
-        """Return the program and its arguments, outside the jail."""
+        """Return the program and its arguments, outside the sandbox."""
 
     @abstractmethod
-    def _jailed(self, jail: Jail) -> Launch:
-        """Return how it is begun in the jail."""
+    def _sandboxed(self, sandbox: Sandbox) -> Launch:
+        """Return how it is begun in the sandbox."""
 
     def begin(self) -> StdioSession:
         """Begin a process that answers."""
         return self._begin(self._show)
 
     def _begin(self, show: Show) -> StdioSession:
-        if self._jail is not None:
-            launch = self._jailed(self._jail)
+        if self._sandbox is not None:
+            launch = self._sandboxed(self._sandbox)
             return StdioSession(launch.command, launch.environment, self._bounds, show)
         return StdioSession(self._command(), surroundings(self._pass_on), self._bounds, show)
 

@@ -9,7 +9,7 @@ from openoutcry.agents import python_worker
 from openoutcry.errors import refusal
 from openoutcry.harness.agent_session import Bounds
 from openoutcry.harness.process_agent import ProcessAgent, ended
-from openoutcry.harness.sandbox import Jail, Launch
+from openoutcry.harness.sandbox import Launch, Sandbox
 from openoutcry.harness.stderr_capture import Show, show_on_stderr
 from openoutcry.openoutcry_py import OpenOutcryError
 
@@ -17,15 +17,15 @@ from openoutcry.openoutcry_py import OpenOutcryError
 class PythonAgent(ProcessAgent):
     """A callable at `module:function`, in a process of its own for every run.
 
-    The module is looked for in the working directory and on `PYTHONPATH`, or where a jail lets it be found.
+    The module is looked for in the working directory and on `PYTHONPATH`, or where a sandbox lets it be found.
 
     Args:
         name: `module:function`; a class is called, once a run, for what is asked.
         pass_on: Names of environment variables that the process is shown, such as the key of a language model; those of
-            a jail are in its profile.
+            a sandbox are in its profile.
         bounds: What it may take.
         show: What is given the lines that it prints.
-        jail: What it is locked in.
+        sandbox: What it is locked in.
     """
 
     def __init__(
@@ -34,12 +34,12 @@ class PythonAgent(ProcessAgent):
         pass_on: Sequence[str] = (),
         bounds: Bounds | None = None,
         show: Show = show_on_stderr,
-        jail: Jail | None = None,
+        sandbox: Sandbox | None = None,
     ) -> None:
         module, colon, function = name.partition(":") if isinstance(name, str) else ("", "", "")
         if not (module and colon and function):
             raise refusal("unknown_agent", f"an agent must be `module:function`; received {name!r}")
-        super().__init__(pass_on, bounds, show, jail)
+        super().__init__(pass_on, bounds, show, sandbox)
         self._name = name
 
     @property
@@ -50,8 +50,8 @@ class PythonAgent(ProcessAgent):
     def _command(self) -> Sequence[str]:
         return [sys.executable, python_worker.__file__, self._name]
 
-    def _jailed(self, jail: Jail) -> Launch:
-        return jail.script(python_worker.__file__, [self._name])
+    def _sandboxed(self, sandbox: Sandbox) -> Launch:
+        return sandbox.script(python_worker.__file__, [self._name])
 
     def _fault_of_end(self, code: int, told: str, seconds: float) -> OpenOutcryError | None:
         if code == python_worker.NOT_FOUND:

@@ -39,7 +39,7 @@ def check_place(path: Path, file: BinaryIO) -> None:
         is_ours = False
     if not is_ours:
         wanted = "`path` must stay the file that a record is written to until the record is finished"
-        hint = "hint: write it where the agent cannot, such as beside a jail that hides it"
+        hint = "hint: write it where the agent cannot, such as beside a sandbox that hides it"
         raise refusal("argument_invalid", f"{wanted}; received '{path}', removed or replaced; {hint}")
 
 

@@ -1,7 +1,7 @@
 """Strategies of generated code, run where they can do no harm.
 
 `load_strategy_from_code` is the only way from a source to a strategy. This process reads the source and never executes
-it: what comes back is a proxy, whose windows go to a worker in the jail, one bar after the other. The worker is sent
+it: what comes back is a proxy, whose windows go to a worker in the sandbox, one bar after the other. The worker is sent
 the source once it is locked in, so that not a file of it is needed anywhere, and has nothing of the market but the
 closes up to the bar that it is asked about.
 """
@@ -21,7 +21,7 @@ from openoutcry.backtest.strategies.base import MAX_LOOKBACK, has_begun
 from openoutcry.backtest.strategies.rolling_windows import Array
 from openoutcry.errors import refusal
 from openoutcry.harness.sandbox import Tier
-from openoutcry.research.sandboxed_worker import Allowance, JailedWorker, check_tier, start
+from openoutcry.research.sandboxed_worker import Allowance, SandboxedWorker, check_tier, start
 from openoutcry.research.source_checks import Checked, check_source
 
 if TYPE_CHECKING:
@@ -43,8 +43,8 @@ def load_strategy_from_code(
     Args:
         source: Python that `check_source` accepts.
         params: Parameters that differ from their defaults.
-        least: Tier that the jail must reach; below T2 there is none.
-        unsafe_no_isolation: Run the source with all rights of this process where no jail is to be had. Whatever comes
+        least: Tier that the sandbox must reach; below T2 there is none.
+        unsafe_no_isolation: Run the source with all rights of this process where no sandbox is to be had. Whatever comes
             of it says `isolation: none`.
         allowance: What a worker may take.
 
@@ -63,13 +63,13 @@ def load_strategy_from_code(
 
 
 class CodeStrategy(Strategy):
-    """A strategy in a jail, asked bar by bar. Made by `load_strategy_from_code`.
+    """A strategy in a sandbox, asked bar by bar. Made by `load_strategy_from_code`.
 
     Every `table` is made by a worker of its own, so that no table depends on what was asked before.
 
     Attributes:
         checked: What was read of the source.
-        isolation: `T2` or `T3`, the tier of the jail; `none` outside of it.
+        isolation: `T2` or `T3`, the tier of the sandbox; `none` outside of it.
     """
 
     PARAM_RANGES: ClassVar[parameter_space.Ranges] = {}
@@ -114,7 +114,7 @@ class CodeStrategy(Strategy):
         with self._worker() as (worker, _):
             return [self._table(worker, dataset, bar, bar + 1)[bar] for dataset, bar in cuts]
 
-    def _table(self, worker: JailedWorker, dataset: Dataset, start: int, end: int | None) -> Array:
+    def _table(self, worker: SandboxedWorker, dataset: Dataset, start: int, end: int | None) -> Array:
         n_bars, lookback = dataset.n_bars, self.lookback
         end = whole("end", n_bars if end is None else end, 0, n_bars, "window_invalid")
         start = whole("start", start, 0, end, "window_invalid")
@@ -135,7 +135,7 @@ class CodeStrategy(Strategy):
         return super().to_json() | hashes | {"isolation": self.isolation}
 
     @contextmanager
-    def _worker(self) -> Iterator[tuple[JailedWorker, int]]:
+    def _worker(self) -> Iterator[tuple[SandboxedWorker, int]]:
         with start(self._tier, self._allowance) as worker:
             lookback = whole("lookback", worker.make(self.checked.source, self.params), 1, MAX_LOOKBACK)
             if self._lookback not in (None, lookback):

@@ -20,7 +20,7 @@ from openoutcry.backtest.strategies.rolling_windows import Array
 from openoutcry.errors import refusal
 from openoutcry.harness import AgentError, Bounds
 from openoutcry.harness.child_environment import surroundings
-from openoutcry.harness.sandbox import Jail, Profile, Tier, this_host
+from openoutcry.harness.sandbox import Profile, Sandbox, Tier, this_host
 from openoutcry.harness.stderr_capture import written_out
 from openoutcry.harness.stdio_transport import StdioSession
 
@@ -70,39 +70,39 @@ def check_tier(tier: Tier | None) -> None:
     host = this_host()
     if tier is not None and host.tier < tier:
         why = "; ".join(f"{each.name}: {text}" for each, text in sorted(host.missing.items()) if each <= tier)
-        wanted = f"generated code needs a jail of {tier.name}; received {host.tier.name}, for {why}"
+        wanted = f"generated code needs a sandbox of {tier.name}; received {host.tier.name}, for {why}"
         raise refusal("argument_invalid", f"{wanted}; hint: `openoutcry sandbox doctor`")
 
 
 @contextmanager
-def start(tier: Tier | None, allowance: Allowance) -> Iterator[JailedWorker]:
-    """Start a worker in the jail, and end it after.
+def start(tier: Tier | None, allowance: Allowance) -> Iterator[SandboxedWorker]:
+    """Start a worker in the sandbox, and end it after.
 
-    Where `tier` is None, it is outside of the jail.
+    Where `tier` is None, it is outside of the sandbox.
     """
     quiet = [].append  # type: ignore[var-annotated]
     if tier is None:
         with StdioSession([sys.executable, "-m", _MODULE], surroundings(), allowance.bounds, quiet) as session:
-            yield JailedWorker(session, allowance, "none")
+            yield SandboxedWorker(session, allowance, "none")
         return
     with TemporaryDirectory(prefix="openoutcry-") as folder:
         # Empty, and open to nobody, whom a superuser makes of the worker.
         Path(folder).chmod(0o755)
         seconds = int(allowance.start_seconds + allowance.run_seconds) + 1
         profile = Profile(folder, memory_bytes=allowance.memory_bytes, cpu_seconds=seconds)
-        jail = Jail.open(profile, least=tier)
-        launch = jail.module(_MODULE, imports=_IMPORTS)
+        sandbox = Sandbox.open(profile, least=tier)
+        launch = sandbox.module(_MODULE, imports=_IMPORTS)
         with StdioSession(launch.command, launch.environment, allowance.bounds, quiet) as session:
-            yield JailedWorker(session, allowance, jail.tier.name)
+            yield SandboxedWorker(session, allowance, sandbox.tier.name)
 
 
-class JailedWorker:
+class SandboxedWorker:
     """A worker that is asked, one question at a time.
 
     Args:
         session: Its process.
         allowance: What it may take.
-        isolation: Tier of its jail, or `none`.
+        isolation: Tier of its sandbox, or `none`.
     """
 
     def __init__(self, session: StdioSession, allowance: Allowance, isolation: str) -> None:

@@ -145,7 +145,7 @@ class ResearchConfig:
         shortlist: Candidates handed to the person at most.
         max_tunable: Params that a proposal may set away from their defaults.
         inner_trials: Configurations that are tried in sample, in each fold, for a strategy that is code.
-        allow_code: Whether proposals may be code, which is run in the jail.
+        allow_code: Whether proposals may be code, which is run in the sandbox.
         unsafe_no_isolation: Run code without one; every artefact says so.
         burn_holdout: Open a holdout that is spent; every result of it says how often it was opened before.
         training_cutoff: Last date that the language model may know of; None if unknown.

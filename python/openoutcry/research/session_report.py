@@ -170,7 +170,7 @@ def _provenance(result: Result, command: str) -> Provenance:
         ("holdout", " .. ".join(start["holdout"]) if start["holdout"] else "none"),
         ("folds", "; ".join(_fold(fold) for fold in start["folds"])),
         ("engine", f"{start['engine']}, gates version {start['gates_version']}, seed {start['config']['seed']}"),
-        ("jail", _jail(start)),
+        ("sandbox", _sandbox(start)),
         ("tokens", f"{result.tokens:,}"),
     ]
     if git:
@@ -178,7 +178,7 @@ def _provenance(result: Result, command: str) -> Provenance:
     return Provenance(entries, verify=command, verified="every decision from the journal")
 
 
-def _jail(start: Mapping[str, Any]) -> str:
+def _sandbox(start: Mapping[str, Any]) -> str:
     if not start["config"]["allow_code"]:
         return "no proposal could be code"
     return "none: code had all rights" if start["config"]["unsafe_no_isolation"] else str(start["aside"]["tier"])

@@ -1,6 +1,6 @@
 """What the source of a strategy must look like before it is run.
 
-This is about quality: it keeps what cannot be a strategy from costing a trial. It holds nobody off; that is the jail's
+This is about quality: it keeps what cannot be a strategy from costing a trial. It holds nobody off; that is the sandbox's
 part, `openoutcry.research.code_loader`. A source is only read here, never executed.
 """
 

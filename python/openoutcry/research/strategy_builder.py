@@ -1,4 +1,4 @@
-"""Where proposals become strategies: known ones here, code in the jail."""
+"""Where proposals become strategies: known ones here, code in the sandbox."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Bench:
         self._first = self.made(self._grid[0])
 
     def made(self, params: Mapping[str, Any]) -> Strategy:
-        """Return the strategy of params; that of code is constructed in the jail."""
+        """Return the strategy of params; that of code is constructed in the sandbox."""
         if not self._is_code:
             return LIBRARY[self._candidate.name](**params)
         source, unsafe = str(self._candidate.proposal.source), self._config.unsafe_no_isolation

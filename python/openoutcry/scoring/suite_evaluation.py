@@ -128,7 +128,7 @@ class Evaluation:
         keeps between runs is its own to forget.
 
         Args:
-            agent: The name of a baseline, or one as above, outside the jail; or a launcher such as `PythonAgent`; or a
+            agent: The name of a baseline, or one as above, outside the sandbox; or a launcher such as `PythonAgent`; or a
                 callable from observation to decision.
             name: What the agent is called; by default as it is.
             in_sample_trials: Trials made before that its maker declares.

@@ -100,7 +100,7 @@ class Server:
     That takes less time than a start of Python for each. Where a worker may not fork, `make` starts it.
 
     Args:
-        launch: What to start, `serve.py` in or out of a jail.
+        launch: What to start, `serve.py` in or out of a sandbox.
         descriptor: A file that it is given besides its pipes.
     """
 

@@ -1,4 +1,4 @@
-"""The doctor: attacks the jail of this machine, and says what came of it."""
+"""The doctor: attacks the sandbox of this machine, and says what came of it."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from openoutcry.harness.sandbox.attempt_process import Made, Server, make
 from openoutcry.harness.sandbox.escape_attempts import FOLDER, Attempt, attempts
 from openoutcry.harness.sandbox.host_features import Tier
 from openoutcry.harness.sandbox.profile import Profile
-from openoutcry.harness.sandbox.sandbox import Jail, Launch
+from openoutcry.harness.sandbox.sandbox import Launch, Sandbox
 
 SCRIPT = FOLDER / "attempt.py"
 LEAST_ATTEMPTS = 40
-"""Attempts that must have been shown to work without a jail, for a jail to have been shown anything."""
+"""Attempts that must have been shown to work without a sandbox, for a sandbox to have been shown anything."""
 
 _MEMORY_BYTES, _HEAVY_BYTES, _CPU_SECONDS = 256 * 2**20, 2**30, 1
 # For any attempt; where it goes on until it is ended; where it computes, or imports a library.
@@ -31,7 +31,7 @@ _STOPS = ("OSError", "ValueError", "LookupError", "MemoryError", "RuntimeError")
 
 @dataclass(frozen=True)
 class Finding:
-    """What came of one attempt in one jail.
+    """What came of one attempt in one sandbox.
 
     Attributes:
         state: `stopped`, `escaped`, `known` where its tier is known not to stop it, or `unclear` where it did not get
@@ -45,12 +45,12 @@ class Finding:
 
 @dataclass(frozen=True)
 class Row:
-    """One attempt: whether it works without a jail, and what came of it in one.
+    """One attempt: whether it works without a sandbox, and what came of it in one.
 
     Attributes:
         attempt: What was tried.
-        control: What it reaches without a jail; `None` where the machine itself keeps it from that.
-        worker: In the jail of a Python agent.
+        control: What it reaches without a sandbox; `None` where the machine itself keeps it from that.
+        worker: In the sandbox of a Python agent.
         command: In that of a foreign command; `None` where the command may do it.
     """
 
@@ -61,7 +61,7 @@ class Row:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """What came of it, in each jail."""
+        """What came of it, in each sandbox."""
         return tuple(each for each in (self.worker, self.command) if each is not None)
 
 
@@ -70,30 +70,30 @@ class Examination:
     """What the doctor found.
 
     Attributes:
-        jail: What was attacked, as `Jail.to_dict` has it.
+        sandbox: What was attacked, as `Sandbox.to_dict` has it.
         rows: All attempts.
     """
 
-    jail: dict[str, Any]
+    sandbox: dict[str, Any]
     rows: Sequence[Row]
 
     @property
     def n_shown(self) -> int:
-        """Attempts that work without a jail."""
+        """Attempts that work without a sandbox."""
         return sum(row.control is not None for row in self.rows)
 
     def of_state(self, state: str) -> list[Row]:
-        """Return the attempts that a jail has in a state."""
+        """Return the attempts that a sandbox has in a state."""
         return [row for row in self.rows if any(each.state == state for each in row.findings)]
 
     @property
     def is_sound(self) -> bool:
-        """Whether the jail is of the second tier or better, and tight.
+        """Whether the sandbox is of the second tier or better, and tight.
 
         All attempts were stopped, and enough of them work without it.
         """
         is_tight = not self.of_state("escaped") and not self.of_state("unclear")
-        return Tier[self.jail["tier"]] >= Tier.T2 and is_tight and self.n_shown >= LEAST_ATTEMPTS
+        return Tier[self.sandbox["tier"]] >= Tier.T2 and is_tight and self.n_shown >= LEAST_ATTEMPTS
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as JSON has it."""
@@ -113,23 +113,23 @@ class Examination:
             for row in self.rows
         ]
         counts = {state: len(self.of_state(state)) for state in ("escaped", "known", "unclear")}
-        return {"sound": self.is_sound, "jail": self.jail, "shown": self.n_shown, **counts, "attempts": rows}
+        return {"sound": self.is_sound, "sandbox": self.sandbox, "shown": self.n_shown, **counts, "attempts": rows}
 
 
 def examine(
     *,
     most: Tier = Tier.T3,
-    jailed: Callable[[Jail], Jail] = lambda jail: jail,
+    sandboxed: Callable[[Sandbox], Sandbox] = lambda sandbox: sandbox,
     chosen: Iterable[str] = (),
     n_jobs: int | None = None,
 ) -> Examination:
-    """Attack the jail of the highest tier that this machine reaches.
+    """Attack the sandbox of the highest tier that this machine reaches.
 
-    Every attempt is made by a process of its own, once without a jail and once in each.
+    Every attempt is made by a process of its own, once without a sandbox and once in each.
 
     Args:
         most: The highest tier to try.
-        jailed: What makes of the jail the one that is attacked.
+        sandboxed: What makes of the sandbox the one that is attacked.
         chosen: Names of attempts; all by default.
         n_jobs: Attempts at a time.
     """
@@ -137,9 +137,9 @@ def examine(
     tried = [each for each in attempts() if not names or each.name in names]
     with Arena() as arena:
         profile = Profile(arena.folder, [arena.hidden], [FOLDER], memory_bytes=_MEMORY_BYTES, cpu_seconds=_CPU_SECONDS)
-        jail = jailed(Jail.open(profile, least=Tier.T1, most=most))
+        sandbox = sandboxed(Sandbox.open(profile, least=Tier.T1, most=most))
         with ExitStack() as exits:
-            stage = _Stage(arena, jail, n_jobs or os.cpu_count() or 1, exits)
+            stage = _Stage(arena, sandbox, n_jobs or os.cpu_count() or 1, exits)
             # Some wait, and others compute meanwhile.
             threads = exits.enter_context(ThreadPoolExecutor(4 * stage.n_jobs))
             # Those that take their time go first, beside the others.
@@ -150,7 +150,7 @@ def examine(
                 for each in order
             }
             rows = [_row(each, *made[each]) for each in tried]
-    return Examination(jail.to_dict(), rows)
+    return Examination(sandbox.to_dict(), rows)
 
 
 def _row(
@@ -160,15 +160,15 @@ def _row(
 
 
 class _Stage:
-    """Where attempts are made: without a jail, and in each of two."""
+    """Where attempts are made: without a sandbox, and in each of two."""
 
-    def __init__(self, arena: Arena, jail: Jail, n_jobs: int, exits: ExitStack) -> None:
+    def __init__(self, arena: Arena, sandbox: Sandbox, n_jobs: int, exits: ExitStack) -> None:
         self.n_jobs = n_jobs
         self._arena = arena
-        self._jail = jail
-        self._heavy = replace(jail, profile=replace(jail.profile, memory_bytes=_HEAVY_BYTES))
+        self._sandbox = sandbox
+        self._heavy = replace(sandbox, profile=replace(sandbox.profile, memory_bytes=_HEAVY_BYTES))
         bare = [sys.executable, "-I", "-S", str(FOLDER / "serve.py")]
-        command = jail.command([os.path.realpath(sys.executable), *bare[1:]])
+        command = sandbox.command([os.path.realpath(sys.executable), *bare[1:]])
         self._bare = self._servers(Launch(tuple(bare), dict(os.environ)), exits)
         self._command = self._servers(command, exits)
 
@@ -181,24 +181,24 @@ class _Stage:
         return free
 
     def control(self, attempt: Attempt) -> str | None:
-        """Make an attempt without a jail."""
+        """Make an attempt without a sandbox."""
         made = self._served(self._bare, attempt, in_harness=True)
         return _reached(made, attempt, self._arena.secret, True)
 
     def worker(self, attempt: Attempt) -> Finding:
-        """Make an attempt in the jail of a Python agent."""
-        jail = self._heavy if attempt.is_heavy else self._jail
-        return self._alone(jail.script(SCRIPT, [attempt.group, attempt.name]), attempt)
+        """Make an attempt in the sandbox of a Python agent."""
+        sandbox = self._heavy if attempt.is_heavy else self._sandbox
+        return self._alone(sandbox.script(SCRIPT, [attempt.group, attempt.name]), attempt)
 
     def command(self, attempt: Attempt) -> Finding | None:
-        """Make an attempt in the jail of a foreign command."""
+        """Make an attempt in the sandbox of a foreign command."""
         if not attempt.for_command:
             return None
         if not attempt.is_ended:
             return self._finding(self._served(self._command, attempt), attempt)
-        # The harness ends it, which a server in the jail may not.
+        # The harness ends it, which a server in the sandbox may not.
         program = [os.path.realpath(sys.executable), "-I", "-S", str(SCRIPT), attempt.group, attempt.name]
-        return self._alone(self._jail.command(program), attempt)
+        return self._alone(self._sandbox.command(program), attempt)
 
     def _alone(self, launch: Launch, attempt: Attempt) -> Finding:
         told = marshal.dumps(self._arena.place(attempt.name)).hex().encode() + b"\n"
@@ -213,7 +213,7 @@ class _Stage:
             free.put(server)
 
     def _finding(self, made: Made, attempt: Attempt) -> Finding:
-        return _finding(made, attempt, self._arena.secret, self._jail.tier)
+        return _finding(made, attempt, self._arena.secret, self._sandbox.tier)
 
 
 def _seconds(attempt: Attempt) -> float:
@@ -229,7 +229,7 @@ def _reached(made: Made, attempt: Attempt, secret: str, in_harness: bool) -> str
         return "wrote what it had read"
     if made.is_left:
         return "lives on after it was killed"
-    # Without a jail, what has to be ended would have held up the harness.
+    # Without a sandbox, what has to be ended would have held up the harness.
     if in_harness and attempt.is_ended and (made.killed or made.code < 0):
         return made.ending
     return None

@@ -236,7 +236,7 @@ def main() -> None:
         if plan["how"] == "command":
             os.execve(sys.argv[0], sys.argv, dict(os.environ))
     except (OSError, LockError) as error:
-        print(f"the jail could not be locked: {error}", file=sys.stderr)
+        print(f"the sandbox could not be locked: {error}", file=sys.stderr)
         sys.exit(FAILED)
     if plan["how"] == "script":
         with open(sys.argv[0], "rb") as file:

@@ -1,4 +1,4 @@
-"""The locks of the jail, by name."""
+"""The locks of the sandbox, by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Opening a jail, and what to start in it."""
+"""Opening a sandbox, and what to start in it."""
 
 from __future__ import annotations
 
@@ -60,15 +60,15 @@ def n_tasks(user: int) -> int:
     return count
 
 
-def described(jail: Jail | None) -> str:
-    """Return which jail an agent is in, and why in none that is better.
+def described(sandbox: Sandbox | None) -> str:
+    """Return which sandbox an agent is in, and why in none that is better.
 
     What holds less in it than it could is said, too.
     """
-    missing = this_host().missing if jail is None else jail.host.missing
-    reached = "no jail, the agent has all your rights" if jail is None else f"jail {jail.tier.name}"
+    missing = this_host().missing if sandbox is None else sandbox.host.missing
+    reached = "no sandbox, the agent has all your rights" if sandbox is None else f"sandbox {sandbox.tier.name}"
     told = [f"no {each.name}: {why}" for each, why in sorted(missing.items())]
-    return "; ".join([reached, *told, *(jail.notes if jail else ())])
+    return "; ".join([reached, *told, *(sandbox.notes if sandbox else ())])
 
 
 @dataclass(frozen=True)
@@ -102,8 +102,8 @@ class _Shut:
 
 
 @dataclass(frozen=True)
-class Jail:
-    """A jail of a tier, open for any number of agents. Made by `Jail.open`.
+class Sandbox:
+    """A sandbox of a tier, open for any number of agents. Made by `Sandbox.open`.
 
     Attributes:
         profile: What an agent may have.
@@ -117,10 +117,10 @@ class Jail:
     _locks: frozenset[Lock]
 
     @classmethod
-    def open(cls, profile: Profile, *, least: Tier = Tier.T2, most: Tier = Tier.T3) -> Jail:
-        """Open a jail of the highest tier that this machine reaches, up to `most`.
+    def open(cls, profile: Profile, *, least: Tier = Tier.T2, most: Tier = Tier.T3) -> Sandbox:
+        """Open a sandbox of the highest tier that this machine reaches, up to `most`.
 
-        Where it reaches none there is no jail.
+        Where it reaches none there is no sandbox.
 
         Raises:
             OpenOutcryError: `argument_invalid`: the machine does not reach `least`; the message says why.
@@ -130,13 +130,13 @@ class Jail:
         if tier < least:
             why = "; ".join(f"{each.name}: {text}" for each, text in sorted(host.missing.items()) if each <= least)
             reached = f"{tier.name}, as `most` says" if most < least else f"{tier.name}, for {why}"
-            raise refusal("argument_invalid", f"the jail must reach {least.name}; received {reached}")
+            raise refusal("argument_invalid", f"the sandbox must reach {least.name}; received {reached}")
         locks = frozenset(each for each in Lock if tier >= _TIERS.get(each, Tier.T1))
         return cls(profile, tier, host, locks)
 
     @classmethod
-    def best(cls, profile: Profile, *, most: Tier = Tier.T3) -> Jail | None:
-        """Open the jail of the highest tier that this machine reaches.
+    def best(cls, profile: Profile, *, most: Tier = Tier.T3) -> Sandbox | None:
+        """Open the sandbox of the highest tier that this machine reaches.
 
         On Linux that is T1 at least; elsewhere there is none, `None`. Below T2 it keeps no stranger's agent from files
         and the network: say what came of it, as `described` does.
@@ -144,7 +144,7 @@ class Jail:
         return None if this_host().tier is Tier.T0 else cls.open(profile, least=Tier.T1, most=most)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what a record says of the jail, and why its tier is no higher."""
+        """Return what a record says of the sandbox, and why its tier is no higher."""
         return {
             "tier": self.tier.name,
             "missing": {each.name: text for each, text in sorted(self.host.missing.items())},
@@ -202,7 +202,7 @@ class Jail:
         if not name or program is None:
             raise refusal("unknown_agent", f"an agent must be a program that can be run; received {name!r}")
         if Path(program).parent.name == "shims":
-            wanted = "a program in the jail must be itself, and none that looks for it"
+            wanted = "a program in the sandbox must be itself, and none that looks for it"
             hint = f"hint: the path that its version manager has for it, as `pyenv which {Path(program).name}` tells"
             raise refusal("unknown_agent", f"{wanted}; received '{program}'; {hint}")
         if program not in self._commands:

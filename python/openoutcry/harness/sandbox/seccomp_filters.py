@@ -2,7 +2,7 @@
 
 Our worker is known code, so its filter is a list of what it needs; anything else is refused (`EPERM`). A foreign
 command may be a Go, Node or Java program that threads, forks and compiles as it runs: a list of what all of them need
-would hold nearly everything, and break the next one. Its filter is a list of what reaches out of the jail, and calls
+would hold nearly everything, and break the next one. Its filter is a list of what reaches out of the sandbox, and calls
 that are newer than our tables do not exist (`ENOSYS`), so that a new kernel brings no new hole.
 """
 

@@ -186,7 +186,7 @@ def _pass_k(row: ScoreRow) -> str:
 def _process(row: ScoreRow) -> str:
     if row.faults is None:
         return "<p>Not known: there are returns, and no decisions that they could be recomputed from.</p>"
-    told = f"{plural(row.n_decisions, 'decision')}. Jail: {row.isolation}. Faults: {_counts(row.faults) or 'none'}"
+    told = f"{plural(row.n_decisions, 'decision')}. Sandbox: {row.isolation}. Faults: {_counts(row.faults) or 'none'}"
     if row.infrastructure_faults:
         told += f"; of infrastructure: {_counts(row.infrastructure_faults)}"
     events = _counts({slug: sum(by.values()) for slug, by in row.events.items()}) or "none"

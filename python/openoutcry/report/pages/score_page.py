@@ -95,7 +95,7 @@ def _ranking(view: ScoreView, notes: Footnotes) -> str:
     columns = [f'<th scope="col"{attribute("title", m.help)}>{escape(m.label)}</th>' for m in _COLUMNS.values()]
     columns += [f'<th scope="col">Sharpe over {escape(name)}</th>' for name in sides]
     columns += [f'<th scope="col">{name}</th>' for name in ("Windows won", _pass_head(view.rows[0]), "Trials")]
-    columns.append(f'<th scope="col"{attribute("title", _ISOLATION)}>Jail</th>')
+    columns.append(f'<th scope="col"{attribute("title", _ISOLATION)}>Sandbox</th>')
     groups = []
     for rank, members in groupby(enumerate(view.rows), key=lambda each: each[1].rank):
         groups.append(_band(rank, list(members), sides, notes))

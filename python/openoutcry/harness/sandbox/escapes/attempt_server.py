@@ -41,7 +41,7 @@ def read(descriptor: int, seconds: float) -> tuple[bytes, str | None]:
 
 def become(module: str, name: str, place: dict[str, Any], output: int, own: Iterable[int]) -> None:
     """Make an attempt in this process, which has nothing of the server's."""
-    # A group of its own, where the jail lets it.
+    # A group of its own, where the sandbox lets it.
     with suppress(OSError):
         os.setpgid(0, 0)
     for descriptor in (1, 2):
@@ -65,7 +65,7 @@ def made(own: Iterable[int], module: str, name: str, place: dict[str, Any], seco
     while os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None and time.monotonic() < until:
         time.sleep(0.001)
     for kill in (os.killpg, os.kill):
-        # Where a jail lets nobody signal another, it ends by itself.
+        # Where a sandbox lets nobody signal another, it ends by itself.
         with suppress(OSError):
             kill(child, 9)
     return output, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), killed
