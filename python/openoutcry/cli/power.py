@@ -10,8 +10,9 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from openoutcry.arguments import whole
-from openoutcry.scoring.power import Power, power
+from openoutcry.arguments import checked_integer
+from openoutcry.scoring.power import Power
+from openoutcry.scoring.power import power as power_of
 
 EXAMPLES = """
 **Examples**
@@ -30,7 +31,7 @@ need more.
 """
 
 
-def run(
+def power(
     days: int = typer.Option(..., "--days", help="Returns of each agent: days, or whatever a bar is; at least 2."),
     agents: int = typer.Option(..., "--agents", help="Agents that are compared; at least 1."),
     sharpe: float = typer.Option(1.0, help="True annual Sharpe ratio that one hopes to see."),
@@ -43,9 +44,9 @@ def run(
 
     The best of a field without skill looks good on few days; this says how good, and how many days would tell.
     """
-    whole("--days", days, 2, 2**53)
-    whole("--agents", agents, 1, 2**53)
-    found = power(days, agents, periods_per_year=periods_per_year, sharpe=sharpe, size=size, power=seen)
+    checked_integer("--days", days, 2, 2**53)
+    checked_integer("--agents", agents, 1, 2**53)
+    found = power_of(days, agents, periods_per_year=periods_per_year, sharpe=sharpe, size=size, power=seen)
     if as_json:
         typer.echo(json.dumps(asdict(found)))
     else:
