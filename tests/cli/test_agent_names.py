@@ -13,7 +13,7 @@ from rich.console import Console
 
 import openoutcry as oo
 from openoutcry.cli import main
-from openoutcry.cli.name_suggestions import meant_by
+from openoutcry.cli.name_suggestions import suggested_name
 from openoutcry.cli.run_table import metrics_table
 
 pytestmark = pytest.mark.once
@@ -81,7 +81,7 @@ def ran(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFix
 
 @pytest.mark.parametrize(("name", "meant"), NAMED.items(), ids=lambda each: str(each)[:30])
 def test_a_name_tells_what_was_meant(folder: Path, name: str, meant: str | None) -> None:
-    assert meant_by(name) == meant
+    assert suggested_name(name) == meant
 
 
 @pytest.mark.parametrize("command", [["run", "--agent"], ["conformance"]])
@@ -91,7 +91,7 @@ def test_a_name_of_no_agent_is_refused_with_what_was_meant(
 ) -> None:
     told = ran(*command, name)
     assert "error: unknown_agent: " in told
-    assert told.endswith(f"; hint: {meant_by(name)}\n")
+    assert told.endswith(f"; hint: {suggested_name(name)}\n")
 
 
 @pytest.mark.parametrize("command", [["run", "--agent"], ["conformance"]])

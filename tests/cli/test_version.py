@@ -14,7 +14,7 @@ from report_proofs import part_of, small_page
 
 import openoutcry as oo
 from openoutcry.data.bundled.universe import NAMES
-from openoutcry.report import has_engine
+from openoutcry.report.wasm_engine import has_engine
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.once

@@ -12,10 +12,10 @@ import pytest
 import openoutcry as oo
 from openoutcry import openoutcry_py as native
 from openoutcry.cli.demo import _write_report as write_boards
-from openoutcry.report import BoardRow
 from openoutcry.report.pages import verdict_text
 from openoutcry.report.run_report import view_of
 from openoutcry.report.text_format import MINUS
+from openoutcry.report.views.run_view import BoardRow
 from openoutcry.scoring.baseline_board import Board, run_board
 
 pytestmark = pytest.mark.once
@@ -58,11 +58,11 @@ def test_an_account_in_cash_has_the_ratio_of_the_risk_free_rate_and_no_rank(boar
     assert last.agent == "hold-cash"
     rates = TREASURIES.risk_free
     assert rates is not None
-    mine = rates[last.whole.window.start + 1 :]  # type: ignore[operator]
-    assert last.whole.metrics["sharpe"] == pytest.approx(
+    mine = rates[last.full_run.window.start + 1 :]  # type: ignore[operator]
+    assert last.full_run.metrics["sharpe"] == pytest.approx(
         -mine.mean() / mine.std(ddof=1) * np.sqrt(TREASURIES.periods_per_year), rel=1e-12
     )
-    assert last.unranked == last.whole.caveats["sharpe"]
+    assert last.unranked == last.full_run.caveats["sharpe"]
     assert "do not vary" in last.unranked
     assert [entry.agent for board in boards for entry in board.entries if entry.unranked] == ["hold-cash"] * 2
 
@@ -75,7 +75,7 @@ def test_interest_at_a_constant_rate_is_no_risk_either() -> None:
 
 
 def test_a_ratio_without_a_rank_enters_no_comparison(boards: list[Board]) -> None:
-    cash, first = (view_of(entry.whole) for entry in (boards[1].entries[-1], boards[1].entries[0]))
+    cash, first = (view_of(entry.full_run) for entry in (boards[1].entries[-1], boards[1].entries[0]))
     assert verdict_text.estimate(cash) == (None, None)
     assert verdict_text.separable(first, cash) is None
     assert not verdict_text.distinct_from_zero(cash)
@@ -147,7 +147,7 @@ def test_a_report_shows_the_events_of_its_run_by_reason(eventful: oo.Run, tmp_pa
 def test_a_board_shows_the_events_of_every_agent(page: str, boards: list[Board]) -> None:
     for section, board in zip(sections(page), boards, strict=True):
         shown = {row[0]: int(row[1].replace(",", "")) for row in table(section, "events")}
-        assert shown == {entry.agent: entry.whole.event_counts["filled"] for entry in board.entries}
+        assert shown == {entry.agent: entry.full_run.event_counts["filled"] for entry in board.entries}
 
 
 def test_every_event_of_the_contract_is_worded() -> None:

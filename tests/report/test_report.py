@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 from report_pages import HOSTILE, PROVENANCE, SYMBOLS, Page, make_board, make_page, make_row, make_run, make_scores
 
-from openoutcry.report import render_board, render_run
 from openoutcry.report.charts import downsampling, equity_charts, palette
 from openoutcry.report.charts.raster import render_frame
 from openoutcry.report.charts.scales import HEIGHT, date_scale, value_scale
 from openoutcry.report.pages import verdict_text
+from openoutcry.report.render import render_board, render_run
 from openoutcry.report.views.run_view import BoardRow, BoardSection, BoardWindow, Provenance
 
 pytestmark = pytest.mark.once

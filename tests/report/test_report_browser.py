@@ -19,9 +19,9 @@ from explaining_agent import Outspoken
 from report_pages import PROVENANCE, make_board, make_page, make_run, make_score, make_scores
 
 import openoutcry as oo
-from openoutcry.report import Provenance, render_run
+from openoutcry.report.render import render_run
 from openoutcry.report.run_report import benchmark_of, full_view_of, view_of
-from openoutcry.report.views.run_view import RunView
+from openoutcry.report.views.run_view import Provenance, RunView
 from openoutcry.report.views.score_view import FieldTest, ScoreGate, ScoreSide, ScoreWindow
 from openoutcry.report.views.trace_view import Event, Fill, Order, Step, Trace
 

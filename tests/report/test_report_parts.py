@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from report_pages import HOSTILE, PROVENANCE, Page, make_board, make_page, make_run
 
 import openoutcry as oo
-from openoutcry.report import Provenance, render_run
 from openoutcry.report.charts import Line, equity_chart
 from openoutcry.report.charts.downsampling import seconds
 from openoutcry.report.charts.exposure_chart import exposure_chart
@@ -25,8 +24,9 @@ from openoutcry.report.charts.scales import HEIGHT, date_scale, value_scale
 from openoutcry.report.charts.waterfall import waterfall_bars, waterfall_table
 from openoutcry.report.pages.calibration_section import calibration_chart, calibration_section
 from openoutcry.report.pages.skill_section import SKILL, skill_section
+from openoutcry.report.render import render_run
 from openoutcry.report.run_report import benchmark_of, full_view_of, view_of
-from openoutcry.report.views.run_view import RunView
+from openoutcry.report.views.run_view import Provenance, RunView
 from openoutcry.report.views.statistics_view import Bin, Calibration, Rolling, Skill
 from openoutcry.scoring.null_agents import LEVELS
 

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from report_pages import PROVENANCE, Page, make_run
 
 import openoutcry as oo
-from openoutcry.report import render_run
 from openoutcry.report.pages import packed_trace
 from openoutcry.report.pages.inspector import LISTED, listed_bars
+from openoutcry.report.render import render_run
 from openoutcry.report.run_trace import trace_of
 from openoutcry.report.views.run_view import RunView
 from openoutcry.report.views.trace_view import Event, Fill, Order, Step, Trace

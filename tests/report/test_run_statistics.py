@@ -17,11 +17,11 @@ from scipy.stats import binomtest
 from typer.testing import CliRunner
 
 import openoutcry as oo
-from openoutcry.cli import app
+from openoutcry.cli.commands import app
 from openoutcry.report.run_report import full_view_of
 from openoutcry.report.run_statistics import calibration_of, rolling_of, skill_of
 from openoutcry.report.run_trace import trace_of
-from openoutcry.scoring.null_agents import LEVELS, fan_of, weights_by_lot
+from openoutcry.scoring.null_agents import LEVELS, nav_quantiles, random_weights
 
 pytestmark = pytest.mark.once
 
@@ -124,7 +124,7 @@ def test_orders_to_hold_or_close_and_faults_state_nothing() -> None:
 def test_agents_by_lot_are_as_invested_as_short_and_as_busy_as_the_run() -> None:
     data = oo.data.load("ecb-fx")
     run = oo.run_backtest(data, Outspoken(every=5), (100, 700))
-    lots = [oo.run_backtest(data, table, (100, 700)) for table in weights_by_lot(run, 40)]
+    lots = [oo.run_backtest(data, table, (100, 700)) for table in random_weights(run, 40)]
     held = run.weights[1:]
     short = -held[held < 0.0].sum() / np.abs(held).sum()
     drawn = np.concatenate([lot.weights[1:] for lot in lots])
@@ -133,7 +133,7 @@ def test_agents_by_lot_are_as_invested_as_short_and_as_busy_as_the_run() -> None
     assert np.mean([lot.turnover.sum() for lot in lots]) == pytest.approx(run.turnover.sum(), rel=0.15)
     # By lot: no two are the same, and the same seed draws the same.
     assert len({lot.nav[-1] for lot in lots}) == 40
-    again = weights_by_lot(run, 40)
+    again = random_weights(run, 40)
     assert all(np.array_equal(a.decisions, b[100:699], equal_nan=True) for a, b in zip(lots, again, strict=True))
 
 
@@ -144,7 +144,7 @@ def test_a_symbol_is_not_drawn_before_it_is_listed() -> None:
     run = oo.run_backtest(
         oo.Dataset.from_arrays(dates, ["A", "B"], close, periods_per_year=252.0), "equal-weight", (20, 80)
     )
-    tables = weights_by_lot(run, 20)
+    tables = random_weights(run, 20)
     assert all(not np.nan_to_num(table[:60, 1]).any() for table in tables)
     # What B would have had goes to A: the run held all of its NAV, or nothing on its first bar.
     first = np.array([table[20, 0] for table in tables])
@@ -155,10 +155,10 @@ def test_a_symbol_is_not_drawn_before_it_is_listed() -> None:
 
 def test_a_fan_has_its_quantiles_in_order_and_is_empty_without_a_position() -> None:
     run = recorded()
-    fan = fan_of(run, 30)
+    fan = nav_quantiles(run, 30)
     assert tuple(fan) == LEVELS
     assert (np.diff(np.stack(list(fan.values())), axis=0) >= 0.0).all()
-    assert fan_of(oo.run_backtest(run.dataset, "hold-cash", (20, 60))) == {}
+    assert nav_quantiles(oo.run_backtest(run.dataset, "hold-cash", (20, 60))) == {}
 
 
 def verify_command(page: str) -> list[str]:

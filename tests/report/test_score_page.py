@@ -15,10 +15,9 @@ from report_pages import HOSTILE, PROVENANCE, Page, make_score, make_scores, mak
 
 import openoutcry as oo
 from openoutcry.records.run_record import RunRecord
-from openoutcry.report import render_scores
 from openoutcry.report.pages.metric_labels import METRICS
 from openoutcry.report.pages.score_labels import BESIDE, FIELD, GATES, SIDE, VERDICTS
-from openoutcry.report.pages.score_page import headline_of
+from openoutcry.report.pages.score_page import headline_of, render_scores
 from openoutcry.report.score_report import provenance_of, view_of, write_score_report
 from openoutcry.report.text_format import DASH, escape, number
 from openoutcry.report.views.score_view import Floor, ScoreGate, ScoreWindow

@@ -13,11 +13,11 @@ from report_proofs import CASES, joined_page, market, odd_run, part_of, prices, 
 from typer.testing import CliRunner, Result
 
 import openoutcry as oo
-from openoutcry.backtest.rerun import run_of
-from openoutcry.cli import app
+from openoutcry.backtest.rerun import rerun
+from openoutcry.cli.commands import app
 from openoutcry.cli.market_options import open_dataset
-from openoutcry.report import has_engine
 from openoutcry.report.pages.proof_panel import content_digest
+from openoutcry.report.wasm_engine import has_engine
 
 needs_engine = pytest.mark.skipif(not has_engine(), reason="not run: needs the engine for pages; hint: scripts/wasm")
 
@@ -41,7 +41,7 @@ def told_of(record: Path) -> list[str]:
 @pytest.mark.parametrize("case", CASES)
 def test_a_run_is_made_again_from_its_record_to_the_last_bit(case: str) -> None:
     run = odd_run(case)
-    again = run_of(run.record, 0, run.dataset, CASES[case].get("fill_key"))
+    again = rerun(run.record, 0, run.dataset, CASES[case].get("fill_key"))
     np.testing.assert_array_equal(again.nav, run.nav)
     np.testing.assert_array_equal(again.weights, run.weights)
     assert again.events == run.events

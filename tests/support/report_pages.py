@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from openoutcry.report import render_board, render_run, render_scores
+from openoutcry.report.pages.score_page import render_scores
+from openoutcry.report.render import render_board, render_run
 from openoutcry.report.views.run_view import BoardRow, BoardSection, BoardWindow, Provenance, RunView
 from openoutcry.report.views.score_view import FieldTest, Floor, ScoreGate, ScoreRow, ScoreSide, ScoreView, ScoreWindow
 

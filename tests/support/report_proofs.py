@@ -18,7 +18,7 @@ import numpy as np
 
 import openoutcry as oo
 from openoutcry.agents import Answer, TextAgent
-from openoutcry.backtest.rerun import run_of
+from openoutcry.backtest.rerun import rerun
 from openoutcry.records.keys import public_key
 from openoutcry.report.pages.proof_panel import content_digest
 from openoutcry.report.self_verifying import Written, market_of, proof_of, write_proof
@@ -62,7 +62,7 @@ def odd_page(case: str, path: Path) -> oo.RunRecord:
     """Write the page of a run of one of the cases."""
     run, key = odd_run(case), CASES[case].get("fill_key")
     proof = proof_of(run.record, 0, [market_of(run.dataset)], "" if key is None else key.hex())
-    write_proof(run_of(run.record, 0, run.dataset, key), path, proof)
+    write_proof(rerun(run.record, 0, run.dataset, key), path, proof)
     return run.record
 
 
@@ -111,7 +111,7 @@ def small_page(path: Path, *, has_data: bool = True) -> tuple[oo.RunRecord, Writ
     """Write the page of a run on `market()`."""
     data = market()
     record = oo.run_backtest(data, "momentum", name="momentum", capture=True).record
-    written = write_proof(run_of(record, 0, data), path, proof_of(record, 0, [market_of(data)]), has_data=has_data)
+    written = write_proof(rerun(record, 0, data), path, proof_of(record, 0, [market_of(data)]), has_data=has_data)
     return record, written
 
 
@@ -121,7 +121,7 @@ def joined_page(path: Path) -> oo.RunRecord:
     runs = [oo.run_backtest(each, "momentum", (19, 70), capture=True).record for each in data]
     record = oo.RunRecord.join("both", runs, 3).sign(b"\7" * 32)
     proof = proof_of(record, 1, [market_of(each) for each in data], public_key=public_key(b"\7" * 32).hex())
-    write_proof(run_of(record, 1, data[1]), path, proof)
+    write_proof(rerun(record, 1, data[1]), path, proof)
     return record
 
 
@@ -131,7 +131,7 @@ def sealed_page(path: Path, fill_key: bytes, told_key: bytes) -> oo.RunRecord:
     data, costs = scenario.dataset(), oo.CostModel(slippage_jitter=0.5)
     record = oo.run_backtest(data, "momentum", (19, 60), costs, fill_key=fill_key, capture=True).record
     proof = proof_of(record, 0, [market_of(data, scenario)], told_key.hex())
-    write_proof(run_of(record, 0, data, fill_key), path, proof)
+    write_proof(rerun(record, 0, data, fill_key), path, proof)
     return record
 
 

@@ -1,136 +1,14 @@
-"""The `openoutcry` command: one module a verb, loaded when it is called.
+"""The `openoutcry` command: `commands` lists the verbs, and each verb has a module of its own.
 
-The modules without a verb of their own hold what several verbs share. A command may import every room of the package;
-it defers what is slow to import, so that `openoutcry --help` imports none of them.
+The other modules hold what several verbs share. A command may import every room of the package, and defers what is slow
+to import. Nothing imports this folder.
 """
 
 from __future__ import annotations
 
 import sys
-from importlib import import_module
-from typing import Any, NamedTuple
 
-import typer
-from typer.core import TyperGroup
-
-from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import OpenOutcryError
-
-EXIT_CODES = """
-**Exit codes.** 0: done. 1: the check found a problem. An agent raised an error (its traceback is shown), `bench --check`
-missed a goal, `data diff` or `diff` found a difference, `replay` or `research replay` diverged from the record, an
-attack of `score --attack` succeeded, `sandbox doctor` found a way out, `conformance` found a violation, `leakcheck`
-found look-ahead, `ledger verify` or `arena verify` found tampering, `realism` found an unrealistic market, `martingale`
-found a significant profit, `contamination` was found, or `arena witness` saw a rewritten log. 2: the input was refused;
-one line says what is required and what was received. 3: only one of the two tests of `contamination` found it.
-"""
-
-
-class Verb(NamedTuple):
-    """A verb of the command line.
-
-    Attributes:
-        module: Module of `openoutcry.cli` that implements it.
-        summary: Line of `openoutcry --help`; the first line of the help of the verb itself.
-        epilog: Name of its examples in the module; None for a group, whose commands have their own.
-    """
-
-    module: str
-    summary: str
-    epilog: str | None = "EXAMPLES"
-
-
-VERBS = {
-    "demo": Verb("demo", "Rank the baseline agents on the bundled markets."),
-    "run": Verb("run", "Run one agent over a window of a market and print its results."),
-    "replay": Verb("replay", "Recompute a record from its decisions and compare every step.", "REPLAY_EXAMPLES"),
-    "diff": Verb("replay", "Compare two records: settings that differ, and the first divergence.", "DIFF_EXAMPLES"),
-    "report": Verb("report", "Replay a record and write the report of its run."),
-    "conformance": Verb("conformance", "Check that an agent conforms to the contract."),
-    "score": Verb("score", "Rank agents by their records or returns, with luck accounted for."),
-    "leakcheck": Verb("leakcheck", "Find look-ahead in a feature pipeline, an environment or an agent."),
-    "realism": Verb("realism", "Check a market against stylized facts of real returns."),
-    "martingale": Verb("martingale", "Run trading bots on martingale prices, where no profit can be significant."),
-    "contamination": Verb("contamination", "Test whether an agent remembers a market from its training data."),
-    "mcp": Verb("mcp", "Serve trading episodes over the Model Context Protocol."),
-    "power": Verb("power", "Compute the statistical power of a comparison of agents."),
-    "bench": Verb("bench", "Measure speed, memory, import time and size on this machine."),
-    "data": Verb("data", "List, describe, check and compare markets.", None),
-    "suite": Verb("suite", "Show, seal and run evaluation protocols.", None),
-    "sandbox": Verb("sandbox", "Show and test the sandbox that agents run in.", None),
-    "ledger": Verb("ledger", "List, rank and verify the runs of the ledger.", None),
-    "research": Verb("research", "Search for trading strategies with a sealed holdout.", None),
-    "arena": Verb("arena", "Serve, enter and verify a forecasting competition.", None),
-}
-
-
-def command_of(verb: str) -> Any:
-    """Return the command of a verb, of Typer's own class, after importing its module."""
-    module = import_module(f"openoutcry.cli.{VERBS[verb].module}")
-    # Two names make it a group whatever the verb is, and Typer builds the command of a group's member.
-    family = typer.Typer(add_completion=False, rich_markup_mode="markdown", pretty_exceptions_enable=False)
-    family.callback()(_nothing)
-    epilog = VERBS[verb].epilog
-    if epilog is None:
-        family.add_typer(module.app, name=verb)
-    else:
-        family.command(verb, epilog=getattr(module, epilog))(getattr(module, verb))
-    group: Any = typer.main.get_group(family)
-    return group.commands[verb]
-
-
-def _nothing() -> None:
-    """Stand for a command that has not been imported."""
-
-
-class _LazyGroup(TyperGroup):
-    """A group whose commands are imported when they run, and not for its own help."""
-
-    _is_listing = False
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        if self._is_listing or cmd_name not in VERBS:
-            return super().get_command(ctx, cmd_name)
-        return command_of(cmd_name)
-
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        self._is_listing = True
-        try:
-            super().format_help(ctx, formatter)
-        finally:
-            self._is_listing = False
-
-
-app = typer.Typer(
-    name="openoutcry",
-    cls=_LazyGroup,
-    help="The open trading floor for agents. Start with `openoutcry demo`.",
-    epilog=EXIT_CODES,
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode="markdown",
-    pretty_exceptions_enable=False,
-)
-for _verb, _row in VERBS.items():
-    app.command(_verb, help=_row.summary)(_nothing)
-
-
-@app.callback(invoke_without_command=True)
-def _root(
-    version: bool = typer.Option(False, "--version", help="Print versions, and digests of the engine and of markets."),
-    as_json: bool = typer.Option(False, "--json", help="Print them as JSON."),
-) -> None:
-    if version:
-        _print_version(as_json)
-        raise typer.Exit
-    if as_json:
-        raise refusal("argument_invalid", "`--json` must follow a command or go with `--version`; received it alone")
-
-
-def _print_version(as_json: bool) -> None:
-    from openoutcry.cli import version_info
-
-    typer.echo(version_info.version_text(as_json))
 
 
 def main() -> None:
@@ -138,10 +16,18 @@ def main() -> None:
 
     A refused input is one line on stderr and exit code 2, and any other error a traceback.
     """
+    if sys.argv[1:] in (["--version"], ["--version", "--json"]):
+        from openoutcry.cli import version_info
+
+        # Typer takes longer to import than this takes to print.
+        print(version_info.told("--json" in sys.argv))
+        return
+    from openoutcry.cli.commands import app
+
     try:
         app()
     except OpenOutcryError as error:
         # Of the notes, those that say where; others name the argument, as the message does.
         places = [note for note in getattr(error, "__notes__", []) if note.startswith("in ")]
-        typer.echo("; ".join([f"error: {error}", *places]), err=True)
+        print("; ".join([f"error: {error}", *places]), file=sys.stderr)
         sys.exit(2)

@@ -14,12 +14,13 @@ from openoutcry import openoutcry_py as native
 from openoutcry.agents import buy_and_hold
 from openoutcry.backtest.run import Run, run_backtest
 from openoutcry.data.snapshots import snapshot_files
-from openoutcry.report import Provenance, RunView, render_run
 from openoutcry.report.charts.equity_charts import Line, drawdown_chart, equity_chart
 from openoutcry.report.charts.svg import standalone
+from openoutcry.report.render import render_run
 from openoutcry.report.run_statistics import calibration_of, rolling_of, skill_of
 from openoutcry.report.run_trace import trace_of
-from openoutcry.scoring.null_agents import fan_label, fan_of
+from openoutcry.report.views.run_view import Provenance, RunView
+from openoutcry.scoring.null_agents import fan_label, nav_quantiles
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ def full_view_of(run: Run, n_trials: int = 1) -> RunView:
         trace = trace_of(run, run.record.decisions[0], run.record.faults[0])
     return replace(
         view_of(run),
-        fan=fan_of(run),
+        fan=nav_quantiles(run),
         fan_label=fan_label(),
         rolling=rolling_of(run),
         skill=skill_of(run, n_trials),

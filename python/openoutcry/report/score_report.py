@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from openoutcry.records.run_record import RunRecord
-from openoutcry.report import Provenance
 from openoutcry.report.pages.score_page import render_scores
 from openoutcry.report.run_report import versions
+from openoutcry.report.views.run_view import Provenance
 from openoutcry.report.views.score_view import FieldTest, Floor, ScoreGate, ScoreRow, ScoreSide, ScoreView, ScoreWindow
 from openoutcry.scoring.suite import IMPLIED, Suite
 from openoutcry.scoring.suite_evaluation import Evaluation

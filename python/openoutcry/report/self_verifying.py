@@ -11,8 +11,9 @@ from openoutcry.backtest.run import Run
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.records.run_record import RunRecord
-from openoutcry.report import Proof, ProofMarket, has_engine
+from openoutcry.report.pages.proof_panel import Proof, ProofMarket
 from openoutcry.report.run_report import Origin, page_maker
+from openoutcry.report.wasm_engine import has_engine
 from openoutcry.scenarios.scenario import Scenario
 
 __all__ = ["MOST_BYTES", "Written", "market_of", "proof_of", "require_engine", "write_proof"]

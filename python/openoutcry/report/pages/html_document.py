@@ -7,8 +7,9 @@ import hashlib
 from pathlib import Path
 
 from openoutcry.report.charts.svg import stylesheet
-from openoutcry.report.pages.proof_panel import engine_script, proof_script
+from openoutcry.report.pages.proof_panel import proof_script
 from openoutcry.report.text_format import escape
+from openoutcry.report.wasm_engine import engine_script
 
 __all__ = ["document", "style"]
 

@@ -16,24 +16,17 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 from openoutcry.report.text_format import escape
+from openoutcry.report.wasm_engine import ENGINE, engine_digest
 
 __all__ = [
-    "ENGINE",
     "Proof",
     "ProofMarket",
     "content_digest",
-    "engine_digest",
-    "engine_script",
-    "has_engine",
     "proof_panel",
     "proof_script",
     "with_digest",
 ]
 
-ENGINE = Path(__file__).parent / "engine"
-"""Folder of the engine for pages."""
-
-_FILES = ("engine.js", "engine.wasm.gz")
 _DIGEST = re.compile("[0-9a-f]{64}")
 # Python and JavaScript take other characters for white space, but not of these.
 _SPACE = re.compile("[ \t\n\r\f]+")
@@ -96,23 +89,6 @@ class Proof:
     markets: Sequence[ProofMarket]
     fill_key: str = ""
     public_key: str = ""
-
-
-def has_engine() -> bool:
-    """Return whether this package was built with the engine for pages."""
-    return all((ENGINE / name).is_file() for name in _FILES)
-
-
-def engine_digest() -> str | None:
-    """Return the SHA-256 of the engine for pages; None where there is none."""
-    if not has_engine():
-        return None
-    return hashlib.sha256(gzip.decompress((ENGINE / "engine.wasm.gz").read_bytes())).hexdigest()
-
-
-def engine_script() -> str:
-    """Return the script that loads the engine."""
-    return (ENGINE / "engine.js").read_text(encoding="utf-8")
 
 
 def proof_script() -> str:

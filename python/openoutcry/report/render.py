@@ -1,0 +1,68 @@
+"""Render the page of a run or a board from plain records."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from openoutcry.report.pages.board_page import board_section, slots_of
+from openoutcry.report.pages.html_document import document
+from openoutcry.report.pages.page_parts import DATA, Detail, heading, notices_list, provenance_list
+from openoutcry.report.pages.proof_panel import Proof, proof_panel, with_digest
+from openoutcry.report.pages.run_page import headline, key_figures, run_sections, without_itself
+from openoutcry.report.text_format import escape, plural
+from openoutcry.report.views.run_view import BoardSection, Provenance, RunView
+
+__all__ = ["render_board", "render_run"]
+
+
+def render_run(
+    view: RunView,
+    benchmark: RunView | None,
+    notices: Sequence[str],
+    provenance: Provenance,
+    proof: Proof | None = None,
+) -> str:
+    """Return the page of one run.
+
+    Args:
+        view: The run.
+        benchmark: Drawn beside it, normally buy-and-hold on the same window; `None` for none.
+        notices: What a reader must know about the dataset, one sentence each.
+        provenance: What was run.
+        proof: What the page recomputes its run from, at the press of a button; None for a page that cannot.
+    """
+    benchmark = without_itself(view, benchmark)
+    span = f"{view.dataset}, {view.window}, {plural(len(view.dates), 'bar')}"
+    head = (
+        f'<header><p class="eyebrow">OpenOutcry run</p>{heading(1, view.name)}'
+        f'<p class="sub">{escape(span)}</p></header><main>'
+    )
+    rest = (
+        f"{headline(view, benchmark)}{key_figures(view, benchmark, 'run')}{notices_list(notices, 2, DATA)}"
+        f"{run_sections(view, benchmark, 2, 'run', Detail())}</main><footer>{provenance_list(provenance)}</footer>"
+    )
+    panel = "" if proof is None else proof_panel(proof)
+    title = f"{view.name} on {view.dataset}"
+    page = document(title, head + panel + rest, inspector=view.trace is not None, proof=proof is not None)
+    return page if proof is None else with_digest(page)
+
+
+def render_board(title: str, sections: Sequence[BoardSection], notices: Sequence[str], provenance: Provenance) -> str:
+    """Return the page of a board.
+
+    Args:
+        title: Head of the page.
+        sections: One per dataset.
+        notices: What holds for all sections, one sentence each.
+        provenance: What was run.
+    """
+    links = "".join(f'<li><a href="#set{i}">{escape(s.title)}</a></li>' for i, s in enumerate(sections))
+    contents = f'<nav aria-label="Datasets"><ul>{links}</ul></nav>' if len(sections) > 1 else ""
+    slots = slots_of(sections)
+    body = (
+        f'<header><p class="eyebrow">OpenOutcry board</p>{heading(1, title)}{contents}</header>'
+        f"<main>{notices_list(notices, 2, 'Read this with the numbers')}"
+        f"{''.join(board_section(s, f'set{i}', slots) for i, s in enumerate(sections))}</main>"
+        f"<footer>{provenance_list(provenance)}</footer>"
+    )
+    return document(title, body)
