@@ -20,7 +20,7 @@ def main() -> None:
         from openoutcry.cli import version_info
 
         # Typer takes longer to import than this takes to print.
-        print(version_info.told("--json" in sys.argv))
+        print(version_info.version_text("--json" in sys.argv))
         return
     from openoutcry.cli.commands import app
 

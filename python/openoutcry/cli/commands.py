@@ -118,7 +118,7 @@ def _root(
     if version:
         from openoutcry.cli import version_info
 
-        typer.echo(version_info.told(as_json))
+        typer.echo(version_info.version_text(as_json))
         raise typer.Exit
     if as_json:
         raise refusal("argument_invalid", "`--json` must follow a command or go with `--version`; received it alone")
