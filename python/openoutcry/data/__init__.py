@@ -1,20 +1,16 @@
-"""Real market data that ships with the package.
+"""Market data: `Dataset`, its readers, snapshots and masking, and two bundled datasets.
 
-`ecb-fx` holds euro foreign exchange reference rates, `us-treasury` indices of US government bonds. Both are read
-from files beside this module; nothing is downloaded.
+`load` returns a bundled dataset: `ecb-fx` (euro foreign exchange reference rates) or `us-treasury` (bond total-return
+indices). Both are files of the package; nothing is downloaded. Imports `errors`, `arguments` and the native module.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from openoutcry.data.bundled import ecb_fx, us_treasury
 from openoutcry.data.bundled.panel import Panel
 from openoutcry.data.bundled.universe import DEFAULT, NAMES, Universe
+from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
-
-if TYPE_CHECKING:
-    from openoutcry import Dataset
 
 __all__ = ["describe", "load", "names"]
 
@@ -22,7 +18,7 @@ _PANELS = {ecb_fx.NAME: ecb_fx.panel, us_treasury.NAME: us_treasury.panel}
 
 
 def names() -> list[str]:
-    """Return the names that `load` knows."""
+    """Return the names of the bundled datasets."""
     return list(_PANELS)
 
 
@@ -31,15 +27,12 @@ def load(name: str, universe: Universe = None) -> Dataset:
 
     Args:
         name: `ecb-fx` or `us-treasury`.
-        universe: `major` (the default: quoted on every bar), `all`, or a list of symbols.
+        universe: `major` (default; symbols quoted on every bar), `all`, or a list of symbols.
 
     Raises:
         OpenOutcryError: the name, the universe or a symbol is unknown.
     """
     panel = _panel(name, universe)
-    # Here, because the arrays are of use without the engine, and importing them must not load it.
-    from openoutcry import Dataset
-
     return Dataset.from_arrays(
         panel.dates,
         panel.symbols,
@@ -54,7 +47,7 @@ def load(name: str, universe: Universe = None) -> Dataset:
 
 
 def describe(name: str) -> dict[str, object]:
-    """Return what a bundled dataset holds, as values that JSON can carry.
+    """Return metadata of a bundled dataset as JSON-serializable values.
 
     Args:
         name: `ecb-fx` or `us-treasury`.
@@ -74,8 +67,8 @@ def describe(name: str) -> dict[str, object]:
         "n_bars": len(panel.dates),
         "periods_per_year": panel.periods_per_year,
         "default_universe": DEFAULT,
-        "universes": {universe: each.symbols for universe, each in panels.items()},
-        "notices": {universe: each.notices for universe, each in panels.items()},
+        "universes": {universe: panel.symbols for universe, panel in panels.items()},
+        "notices": {universe: panel.notices for universe, panel in panels.items()},
     }
 
 

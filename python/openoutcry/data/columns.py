@@ -1,7 +1,4 @@
-"""The columns of a market as the engine takes them.
-
-They are made from arrays, lists and dates of the caller.
-"""
+"""Convert arrays, lists and dates of the caller to the columns that the engine reads."""
 
 from __future__ import annotations
 
@@ -11,16 +8,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from openoutcry.arguments import is_truth, plain
+from openoutcry.arguments import is_bool, unmasked_array
 from openoutcry.errors import refusal
 
 Table = npt.NDArray[np.float64]
 
 
 def unlabelled(name: str, values: Any, symbols: Sequence[str]) -> Any:
-    """Return values without the names of their columns, which must be the symbols.
+    """Check that the column names of a frame are the symbols, and return its values.
 
-    Those of an array or a list have none.
+    Arrays and lists have no column names and are returned unchanged.
     """
     is_arrow = hasattr(values, "column_names")
     labels = values.column_names if is_arrow else getattr(values, "columns", None)
@@ -33,8 +30,8 @@ def unlabelled(name: str, values: Any, symbols: Sequence[str]) -> Any:
 
 
 def table(name: str, values: npt.ArrayLike, symbols: Sequence[str]) -> Table:
-    """Return numbers, bars by symbols, as float64."""
-    array = plain(name, unlabelled(name, values, symbols))
+    """Return a table of numbers. Shape `(n_bars, n_symbols)`, float64."""
+    array = unmasked_array(name, unlabelled(name, values, symbols))
     if array.dtype.kind not in "fiu" or array.ndim != 2:
         message = f"`{name}` must be a 2-d array of numbers; received {array.ndim}-d {array.dtype}"
         raise refusal("shape_mismatch", message)
@@ -42,8 +39,8 @@ def table(name: str, values: npt.ArrayLike, symbols: Sequence[str]) -> Table:
 
 
 def mask(values: npt.ArrayLike, symbols: Sequence[str]) -> npt.NDArray[np.bool_]:
-    """Return booleans, bars by symbols."""
-    array = plain("tradable", unlabelled("tradable", values, symbols))
+    """Return the tradable mask. Shape `(n_bars, n_symbols)`, bool."""
+    array = unmasked_array("tradable", unlabelled("tradable", values, symbols))
     if array.dtype.kind != "b" or array.ndim != 2:
         message = f"`tradable` must be a 2-d array of booleans; received {array.ndim}-d {array.dtype}"
         raise refusal("shape_mismatch", message)
@@ -51,8 +48,8 @@ def mask(values: npt.ArrayLike, symbols: Sequence[str]) -> npt.NDArray[np.bool_]
 
 
 def series(name: str, values: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    """Return numbers, one a bar, as float64."""
-    array = plain(name, values)
+    """Return a series of numbers. Shape `(n_bars,)`, float64."""
+    array = unmasked_array(name, values)
     if array.dtype.kind not in "fiu" or array.ndim != 1:
         message = f"`{name}` must be a 1-d array of numbers; received {array.ndim}-d {array.dtype}"
         raise refusal("shape_mismatch", message)
@@ -60,44 +57,44 @@ def series(name: str, values: npt.ArrayLike) -> npt.NDArray[np.float64]:
 
 
 def names(symbols: Iterable[str]) -> list[str]:
-    """Return the names of symbols, which must be texts."""
+    """Return symbols as a list of strings."""
     if isinstance(symbols, (str, bytes)) or not isinstance(symbols, Iterable):
         raise refusal("symbol_invalid", f"`symbols` must be a list of texts; received {symbols!r}")
-    found = list(symbols)
-    for place, symbol in enumerate(found):
+    listed = list(symbols)
+    for place, symbol in enumerate(listed):
         if not _is_text(symbol):
             raise refusal("symbol_invalid", f"`symbols[{place}]` must be a text; received {symbol!r}")
-    return found
+    return listed
 
 
 def iso(dates: Iterable[Any]) -> list[str]:
-    """Return ISO 8601 texts of dates, for the engine to check."""
+    """Return dates as ISO 8601 strings. The engine checks them."""
     if isinstance(dates, np.ndarray) and dates.dtype.kind == "M":
         known = dates[~np.isnat(dates)]
         if (known.astype("datetime64[D]") == known).all():
             return [str(day) for day in dates.astype("datetime64[D]")]
-        # What is finer than a second is printed in full, for the engine to refuse.
+        # Dates finer than a second are printed in full, so that the engine refuses them.
         exact = (known.astype("datetime64[s]") == known).all()
         return [str(time) for time in (dates.astype("datetime64[s]") if exact else dates)]
     texts = [date if isinstance(date, str) else _date_text(date) for date in dates]
     for row, text in enumerate(texts):
         if not _is_text(text):
             raise refusal("date_invalid", f"`date` at row {row} must be ISO 8601; received {text!r}")
-    # A midnight timestamp of a daily index means its day.
+    # Midnight timestamps of a daily index mean days.
     return [text[:10] for text in texts] if texts and all(text[10:] == "T00:00:00" for text in texts) else texts
 
 
 def fundamentals(items: Iterable[Any]) -> list[tuple[str, str, str, float]]:
-    """Return point-in-time numbers, `(symbol, available_at, name, value)`."""
-    found = []
+    """Return point-in-time fundamentals, `(symbol, available_at, name, value)`."""
+    rows = []
     for place, item in enumerate(items):
         symbol, available_at, name, value = _tuple(
             "fundamentals", place, item, ("symbol", "available_at", "name", "value")
         )
-        if is_truth(value) or not hasattr(value, "__float__"):
+        if is_bool(value) or not hasattr(value, "__float__"):
             raise refusal("value_invalid", f"`fundamentals[{place}]` must have a number; received {value!r}")
-        found.append((symbol, available_at, name, float(value)))
-    return found
+        rows.append((symbol, available_at, name, float(value)))
+    return rows
 
 
 def news(items: Iterable[Any]) -> list[tuple[str, str, str]]:
@@ -106,21 +103,21 @@ def news(items: Iterable[Any]) -> list[tuple[str, str, str]]:
 
 
 def frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return an array, read-only from here on."""
+    """Return the array, set to read-only."""
     array.flags.writeable = False
     return array
 
 
-def _tuple(lane: str, place: int, item: Any, fields: tuple[str, ...]) -> Any:
+def _tuple(argument: str, place: int, item: Any, fields: tuple[str, ...]) -> Any:
     is_shaped = isinstance(item, Sequence) and not isinstance(item, str) and len(item) == len(fields)
     if not is_shaped or not all(_is_text(text) for text in item[:3]):
-        wanted = f"`{lane}[{place}]` must be ({', '.join(fields)})"
-        raise refusal("value_invalid", f"{wanted}, texts but for a value; received {item!r}")
+        wanted = f"`{argument}[{place}]` must be ({', '.join(fields)})"
+        raise refusal("value_invalid", f"{wanted}, texts except `value`; received {item!r}")
     return tuple(item)
 
 
 def _is_text(value: Any) -> bool:
-    """Return whether a value is a text in UTF-8: half of a surrogate pair is none."""
+    """Return whether a value is a string without lone surrogates, which UTF-8 cannot encode."""
     return isinstance(value, str) and (value.isascii() or not any("\ud800" <= char <= "\udfff" for char in value))
 
 

@@ -1,6 +1,6 @@
-"""Frames in and out: pandas, polars, pyarrow, and Arrow PyCapsules.
+"""Read and write data frames: pandas, polars, pyarrow and the Arrow PyCapsule interface.
 
-None of the three is required, and none is imported for a frame of another.
+All three libraries are optional. A frame of one library never imports another.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy.typing as npt
 from openoutcry import openoutcry_py as native
 from openoutcry.errors import refusal
 
-# Columns of a long frame beside date, symbol and close, and what `Dataset.from_arrays` calls them.
+# Optional columns of a long frame -> arguments of `Dataset.from_arrays`.
 _OPTIONAL = {"open": "open", "high": "high", "low": "low", "volume": "volume"}
 _OPTIONAL |= {"dividend": "dividends", "split": "splits", "delisting_return": "delistings"}
 _LONG = ("date", "symbol", "close", *_OPTIONAL)
@@ -25,10 +25,9 @@ Rows = tuple[list[int], list[int]]
 
 
 def columns_of(frame: Any) -> tuple[dict[str, Any], Rows]:
-    """Return the columns of a market in a long or wide frame, and its rows.
+    """Return the columns of a long or wide frame, and the rows of its bars and cells.
 
-    The rows are those that its bars and cells came from.
-    Rows count from 0 in the order of the frame; -1 is none.
+    Row numbers start at 0 in the order of the frame; -1 marks a cell without a row. Error messages use them.
     """
     columns = _read(frame)
     named = {name: name.strip().lower() for name in columns}
@@ -41,16 +40,16 @@ def columns_of(frame: Any) -> tuple[dict[str, Any], Rows]:
         raise refusal("missing_column", f"column `date` is required; received {received}")
     if "symbol" in known:
         return _long({lower: columns[name] for name, lower in named.items()})
-    # LOW and OPEN are tickers too; beside `close`, or alone, they are columns of one symbol.
+    # LOW and OPEN are also tickers. Next to `close`, or on their own, they are price columns of one symbol.
     if len(known) > 1 and ("close" in known or len(known) == len(named)):
-        beside = next(lower for lower in known if lower != "date")
-        hint = "hint: add it, or name the closes after their symbol"
-        raise refusal("missing_column", f"column `symbol` is required beside `{beside}`; received {received}; {hint}")
+        column = next(lower for lower in known if lower != "date")
+        hint = "hint: add it, or name the column of closes after its symbol"
+        raise refusal("missing_column", f"column `symbol` is required with `{column}`; received {received}; {hint}")
     return _wide(columns, known["date"])
 
 
 def frame_of(dates: tuple[str, ...], columns: dict[str, npt.NDArray[np.float64]]) -> Any:
-    """Return columns by date as a pandas frame, or a polars one without pandas."""
+    """Return columns indexed by date as a pandas frame, or as a polars frame if pandas is not installed."""
     library = _library()
     if library.__name__ == "pandas":
         return library.DataFrame(columns, index=library.DatetimeIndex(dates, name="date"))
@@ -60,7 +59,7 @@ def frame_of(dates: tuple[str, ...], columns: dict[str, npt.NDArray[np.float64]]
 
 
 def table_of(columns: dict[str, Any]) -> Any:
-    """Return columns as a pandas frame, or a polars one without pandas."""
+    """Return columns as a pandas frame, or as a polars frame if pandas is not installed."""
     return _library().DataFrame(columns)
 
 
@@ -95,7 +94,7 @@ def _read(frame: Any) -> Columns:
 
 def _read_pandas(frame: Any) -> Columns:
     named = [str(name).strip().lower() for name in frame.columns]
-    # A frame without a date column says its dates in its index, unless that only counts rows.
+    # Without a `date` column, the index holds the dates, unless it is a range of row numbers.
     if "date" not in named and frame.index.inferred_type != "integer":
         names = ["date" if name is None or frame.index.nlevels == 1 else name for name in frame.index.names]
         frame = frame.rename_axis(index=names).reset_index()
@@ -107,10 +106,10 @@ def _read_pandas(frame: Any) -> Columns:
 
 
 def _array(name: str, column: Any, kind: Any) -> npt.NDArray[Any]:
-    """Return a column of polars or Arrow, whose time zone numpy would drop."""
+    """Return a polars or Arrow column as an array. A time zone raises, because numpy would drop it."""
     zone = getattr(kind, "time_zone", None) or getattr(kind, "tz", None)
     if zone is not None and name.strip().lower() == "date":
-        hint = "hint: drop the zone, or give UTC as texts that end in Z"
+        hint = "hint: drop the zone, or pass UTC dates as texts that end in Z"
         raise refusal("date_invalid", f"`{name}` must be dates without a time zone; received {zone}; {hint}")
     array = np.asarray(column.to_numpy())
     if array.ndim != 1:
@@ -125,7 +124,7 @@ def _pandas_array(series: Any) -> npt.NDArray[Any]:
 
 
 def _listed(names: Iterable[str]) -> str:
-    """Return names on one line, whatever they hold."""
+    """Return names on one line, control characters escaped."""
     return ", ".join(repr(name)[1:-1] for name in names)
 
 
@@ -159,9 +158,9 @@ def _long(columns: Columns) -> tuple[dict[str, Any], Rows]:
 def _wide(columns: Columns, date: str) -> tuple[dict[str, Any], Rows]:
     dates = _dates(columns[date])
     order = np.argsort(dates, kind="stable")
-    again = np.flatnonzero(dates[order][1:] == dates[order][:-1])
-    if len(again):
-        first, row = order[again[0]], order[again[0] + 1]
+    duplicates = np.flatnonzero(dates[order][1:] == dates[order][:-1])
+    if len(duplicates):
+        first, row = order[duplicates[0]], order[duplicates[0] + 1]
         raise refusal("duplicate_row", f"a date must occur once; received {dates[row]} at rows {first} and {row}")
     symbols = [name for name in columns if name != date]
     close = np.empty((len(dates), len(symbols)))
@@ -194,7 +193,7 @@ def _numbers(name: str, values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     if values.dtype.kind in "fiu":
         return values.astype(np.float64)
     numbers = np.empty(len(values))
-    # Not `tolist`, which makes integers of what is a time or a span of it.
+    # `tolist` would convert datetimes and timedeltas to integers.
     for row, value in enumerate(values):
         if value is not None and not _is_number(value):
             message = f"`{name}` at row {row} must be a number; received {str(value)!r}"
@@ -204,9 +203,6 @@ def _numbers(name: str, values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
 
 
 def _is_number(value: Any) -> bool:
-    """Return whether `float` of a value is what it says.
-
-    It is not so of a truth, a text, a time or a complex number.
-    """
+    """Return whether a value is a real number. Bools, strings, times and complex numbers are not."""
     others = (str, bytes, bool, complex, np.ndarray, np.bool_, np.complexfloating, np.datetime64, np.timedelta64)
     return hasattr(value, "__float__") and not isinstance(value, others) and not hasattr(value, "isoformat")

@@ -1,4 +1,4 @@
-"""Markets: frozen bars by symbols, checked once."""
+"""`Dataset`: immutable bars of a market, validated once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
-from openoutcry.arguments import path_of, text, text_in, texts, whole
+from openoutcry.arguments import checked_integer, checked_text, checked_texts, path_of, read_text_file
 from openoutcry.data import columns
 from openoutcry.data.columns import Table
 from openoutcry.errors import refusal
@@ -20,22 +20,22 @@ _TABLES = ("open", "high", "low", "volume", "dividends", "splits", "delistings")
 
 
 class Dataset:
-    """A frozen market that every run and environment on it shares.
+    """An immutable market, shared by every run and environment that uses it.
 
-    Make one with `from_arrays`, `from_csv`, `from_frame`, `from_parquet` or `synthetic`, or load a bundled one with
-    `openoutcry.data.load`. Tables have shape `(n_bars, n_symbols)`, float64, and are read-only; NaN is a missing
-    value; a column the market lacks is None.
+    Create one with `from_arrays`, `from_csv`, `from_frame`, `from_parquet` or `synthetic`, or load a bundled dataset
+    with `openoutcry.data.load`. Tables have shape `(n_bars, n_symbols)`, float64, and are read-only. NaN is a missing
+    value. A column that the market does not have is None.
     """
 
     def __init__(
         self, core: native.Dataset, *, name: str = "", notices: Iterable[str] = (), commitment: str | None = None
     ) -> None:
         self._core = core
-        # Of a scenario's key; records repeat it.
+        # Commitment to the key of a scenario. Records copy it.
         self.commitment = commitment
-        self.name = text("name", name) or "unnamed"
-        told = texts("notices", notices)
-        self.notices = told if core.has_opens else (*told, *_close_to_close(told))
+        self.name = checked_text("name", name) or "unnamed"
+        checked = checked_texts("notices", notices)
+        self.notices = checked if core.has_opens else (*checked, *_close_to_close(checked))
 
     @classmethod
     def from_arrays(
@@ -59,36 +59,37 @@ class Dataset:
         name: str = "",
         notices: Iterable[str] = (),
     ) -> Dataset:
-        """Make a dataset from arrays, bars by symbols, oldest bar first.
+        """Create a dataset from arrays of bars by symbols, oldest bar first.
 
         Args:
-            dates: `n_bars` ISO 8601 texts, `datetime` objects or datetime64, strictly increasing.
+            dates: `n_bars` ISO 8601 strings, `datetime` objects or datetime64, strictly increasing.
             symbols: `n_symbols` unique names.
-            close: Shape `(n_bars, n_symbols)`, account currency; NaN where a symbol did not close. The columns of a
-                frame, here and below, must be the symbols in their order.
-            open: As `close`. With opens, orders fill at the next open; without, at the close they were decided on.
+            close: Shape `(n_bars, n_symbols)`, account currency; NaN where a symbol did not close. If any table
+                is a data frame, its columns must be `symbols` in the same order.
+            open: As `close`. With opens, orders fill at the next open. Without, they fill at the close of the bar of
+                the decision.
             high: As `close`.
             low: As `close`.
-            volume: Shares traded; NaN where unknown; 0 cannot be traded.
+            volume: Shares traded; NaN where unknown. A bar of volume 0 cannot be traded.
             dividends: Cash per pre-split share on the ex-date; NaN or 0 for none.
             splits: New shares per old share on the ex-date; NaN or 1 for none.
-            tradable: Booleans: whether a fill is allowed in the bar.
-            delistings: Return from the last close to the cash paid, on the settlement bar; NaN elsewhere.
-            risk_free: Shape `(n_bars,)`: risk-free return from the bar before; None means that none is known.
-            periods_per_year: Bars a year.
-            fundamentals: Tuples `(symbol, available_at, name, value)`, no two of one symbol, moment and name. They are
-                shown as given, whatever split comes (`openoutcry.data.snapshots.restatements.rebased`).
+            tradable: bool: whether a fill is allowed in the bar.
+            delistings: Return from the last close to the cash settlement, on the settlement bar; NaN elsewhere.
+            risk_free: Shape `(n_bars,)`: risk-free return since the previous bar; None if unknown.
+            periods_per_year: Bars per year.
+            fundamentals: Tuples `(symbol, available_at, name, value)`, unique by symbol, time and name. Splits do not
+                adjust them; `openoutcry.data.snapshots.restatements.rebased` does.
             news: Tuples `(symbol, available_at, headline)`.
-            name: What reports call this market.
-            notices: What a reader of a result must know of this market.
+            name: Name of the market in reports.
+            notices: Caveats about the market that reports print.
 
         Raises:
-            OpenOutcryError: the first fault, with its row and column; nothing is repaired.
+            OpenOutcryError: the first invalid value, with its row and column. Nothing is repaired.
         """
-        given = {"dates": dates, "symbols": symbols, "periods_per_year": periods_per_year, "close": close, "open": open}
-        given |= {"high": high, "low": low, "volume": volume, "dividends": dividends, "splits": splits}
-        given |= {"tradable": tradable, "delistings": delistings, "risk_free": risk_free}
-        return cls(_core(given | {"fundamentals": fundamentals, "news": news}), name=name, notices=notices)
+        table = {"dates": dates, "symbols": symbols, "periods_per_year": periods_per_year, "close": close, "open": open}
+        table |= {"high": high, "low": low, "volume": volume, "dividends": dividends, "splits": splits}
+        table |= {"tradable": tradable, "delistings": delistings, "risk_free": risk_free}
+        return cls(_core(table | {"fundamentals": fundamentals, "news": news}), name=name, notices=notices)
 
     @classmethod
     def from_csv(
@@ -99,25 +100,25 @@ class Dataset:
         name: str = "",
         notices: Iterable[str] = (),
     ) -> Dataset:
-        """Make a dataset from a CSV file or text.
+        """Create a dataset from a CSV file or CSV text.
 
-        Long: `date,symbol,close[,open,high,low,volume,dividend,split,delisting_return]`. Wide: `date` and one column
-        of closes a symbol. The axis is the union of all dates. Empty fields are missing values.
+        Long form: `date,symbol,close[,open,high,low,volume,dividend,split,delisting_return]`. Wide form: `date` and one
+        column of closes per symbol. The bars are the union of all dates. Empty fields are missing values.
 
         Args:
-            source: A path, or a text with at least one line break.
-            periods_per_year: Bars a year.
-            name: What reports call this market; the file's name by default.
-            notices: What a reader of a result must know of this market.
+            source: A path, or CSV text with at least one line break.
+            periods_per_year: Bars per year.
+            name: Name of the market in reports; the file name by default.
+            notices: Caveats about the market that reports print.
 
         Raises:
-            OpenOutcryError: the first fault, with its line.
+            OpenOutcryError: the first invalid value, with its line.
         """
         if isinstance(source, str) and "\n" in source:
             content = source
         else:
             path = path_of("source", source)
-            content, name = text_in(path), name or path.stem
+            content, name = read_text_file(path), name or path.stem
         core = native.Dataset.from_csv(content, periods_per_year=periods_per_year)
         return cls(core, name=name, notices=notices)
 
@@ -125,19 +126,18 @@ class Dataset:
     def from_frame(
         cls, frame: Any, periods_per_year: float = 252.0, *, name: str = "", notices: Iterable[str] = ()
     ) -> Dataset:
-        """Make a dataset from a pandas, polars or pyarrow frame.
+        """Create a dataset from a pandas, polars or pyarrow frame.
 
-        Anything of the Arrow PyCapsule interface will do.
-
-        The columns are those of `from_csv`, long or wide; a pandas index is the date where there is no such column.
+        Any object with the Arrow PyCapsule interface works. The columns are those of `from_csv`, long or wide. Without
+        a `date` column, the pandas index is the date.
 
         Raises:
-            OpenOutcryError: the first fault, with its row in the frame, counted from 0.
+            OpenOutcryError: the first invalid value, with its row in the frame, counted from 0.
         """
         from openoutcry.data import dataframes
 
-        given, rows = dataframes.columns_of(frame)
-        return cls(_core(given | {"periods_per_year": periods_per_year}, rows), name=name, notices=notices)
+        table, rows = dataframes.columns_of(frame)
+        return cls(_core(table | {"periods_per_year": periods_per_year}, rows), name=name, notices=notices)
 
     @classmethod
     def from_parquet(
@@ -148,9 +148,10 @@ class Dataset:
         name: str = "",
         notices: Iterable[str] = (),
     ) -> Dataset:
-        """Make a dataset from a Parquet file with the columns of `from_csv`.
+        """Create a dataset from a Parquet file with the columns of `from_csv`.
 
-        Needs `openoutcry[parquet]`."""
+        Requires `openoutcry[parquet]`.
+        """
         try:
             from pyarrow import ArrowInvalid, parquet
         except ModuleNotFoundError as error:
@@ -164,9 +165,9 @@ class Dataset:
 
     @classmethod
     def synthetic(cls, n_symbols: int = 4, n_days: int = 120, seed: int = 0) -> Dataset:
-        """Make a random market of weekday bars, priced in cents, with opens and volume.
+        """Create a random market of weekday bars, priced in cents, with opens and volume.
 
-        The same seed is the same market everywhere. A small seed can be scanned, so nothing here is secret.
+        The same seed gives the same market on every machine. Seeds can be enumerated, so the market is not secret.
         """
         return cls(native.Dataset.synthetic(n_symbols, n_days, seed), name=f"synthetic-{n_symbols}x{n_days}")
 
@@ -174,10 +175,10 @@ class Dataset:
     def from_bytes(
         cls, content: bytes, *, name: str = "", notices: Iterable[str] = (), commitment: str | None = None
     ) -> Dataset:
-        """Return the market of bytes that `to_bytes` has written, in any language.
+        """Return the dataset of bytes written by `to_bytes`, in any language.
 
         Raises:
-            OpenOutcryError: `bytes_invalid`: they are no market, or one written in another way.
+            OpenOutcryError: `bytes_invalid`: the bytes are not the canonical encoding of a market.
         """
         return cls(native.Dataset.from_bytes(content), name=name, notices=notices, commitment=commitment)
 
@@ -203,12 +204,12 @@ class Dataset:
 
     @property
     def periods_per_year(self) -> float:
-        """Bars a year."""
+        """Bars per year."""
         return self._core.periods_per_year
 
     @property
     def has_opens(self) -> bool:
-        """Whether orders fill at opens; else they fill at the close they were decided on."""
+        """Whether orders fill at the next open; otherwise at the close of the bar of the decision."""
         return self._core.has_opens
 
     @cached_property
@@ -225,12 +226,12 @@ class Dataset:
 
     @cached_property
     def high(self) -> Table | None:
-        """Highs."""
+        """High prices."""
         return self._column("high")
 
     @cached_property
     def low(self) -> Table | None:
-        """Lows."""
+        """Low prices."""
         return self._column("low")
 
     @cached_property
@@ -256,36 +257,36 @@ class Dataset:
 
     @cached_property
     def delistings(self) -> Table | None:
-        """Return from the last close to the cash paid, on the settlement bar."""
+        """Return from the last close to the cash settlement, on the settlement bar."""
         return self._column("delistings")
 
     @cached_property
     def risk_free(self) -> npt.NDArray[np.float64] | None:
-        """Risk-free return of each bar from the one before, shape `(n_bars,)`."""
+        """Risk-free return since the previous bar, shape `(n_bars,)`."""
         rates = self._core.risk_free
         return None if rates is None else columns.frozen(rates)
 
     @property
     def fundamentals(self) -> tuple[tuple[str, str, str, float], ...]:
-        """Numbers by the time they were known: `(symbol, available_at, name, value)`."""
+        """Point-in-time fundamentals: `(symbol, available_at, name, value)`."""
         return tuple(self._core.fundamentals)
 
     @property
     def news(self) -> tuple[tuple[str, str, str], ...]:
-        """Headlines by the time they were known: `(symbol, available_at, headline)`."""
+        """Point-in-time headlines: `(symbol, available_at, headline)`."""
         return tuple(self._core.news)
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of everything a number can depend on, in hex."""
+        """SHA-256 of all values that results can depend on, in hexadecimal."""
         return self._core.fingerprint
 
     def to_bytes(self) -> bytes:
-        """Return everything a number can depend on; the fingerprint is its SHA-256."""
+        """Return all values that results can depend on, as bytes. Their SHA-256 is the fingerprint."""
         return self._core.to_bytes()
 
     def select(self, symbols: Sequence[str]) -> Dataset:
-        """Return the dataset of some of the symbols, in the order given, on the same axis."""
+        """Return a dataset of the given symbols, in the given order, on the same bars."""
         unknown = [symbol for symbol in symbols if symbol not in self.symbols]
         if unknown:
             known = ", ".join(self.symbols)
@@ -293,24 +294,26 @@ class Dataset:
         return self._cut(slice(None), [self.symbols.index(symbol) for symbol in symbols])
 
     def head(self, n_bars: int) -> Dataset:
-        """Return the dataset of the first `n_bars` bars."""
-        return self._cut(slice(whole("n_bars", n_bars, 2, self.n_bars, "window_invalid")), list(range(self.n_symbols)))
+        """Return a dataset of the first `n_bars` bars."""
+        return self._cut(
+            slice(checked_integer("n_bars", n_bars, 2, self.n_bars, "window_invalid")), list(range(self.n_symbols))
+        )
 
     def between(self, start: int, end: int) -> Dataset:
-        """Return the dataset of the bars `[start, end)`."""
-        start = whole("start", start, 0, self.n_bars - 2, "window_invalid")
-        end = whole("end", end, start + 2, self.n_bars, "window_invalid")
+        """Return a dataset of the bars `[start, end)`."""
+        start = checked_integer("start", start, 0, self.n_bars - 2, "window_invalid")
+        end = checked_integer("end", end, start + 2, self.n_bars, "window_invalid")
         return self._cut(slice(start, end), list(range(self.n_symbols)))
 
     def masked(self, key: bytes | int, level: str = "full") -> Dataset:
-        """Return the same market in disguise, its returns preserved.
+        """Return the market with its names, price levels and dates masked; returns are preserved.
 
         Args:
-            key: 32 secret bytes, or an integer from 0 to 2^64 - 1, which anyone can scan.
-            level: `names`, `levels`, `calendar` or `full`, each with what the ones before it hide (`docs/masking.md`).
+            key: 32 secret bytes, or an integer from 0 to 2^64 - 1, which can be found by enumeration.
+            level: `names`, `levels`, `calendar` or `full`. Each level includes the previous ones (`docs/masking.md`).
 
         Raises:
-            OpenOutcryError: `argument_invalid`: the key or the level is none of these.
+            OpenOutcryError: `argument_invalid`: the key or the level is invalid.
         """
         from openoutcry.data import masking
 
@@ -335,17 +338,17 @@ class Dataset:
         return self
 
     def __deepcopy__(self, memo: object) -> Dataset:
-        # Frozen, so that one market can serve all who copy it.
+        # Immutable, so that copies share one market.
         return self
 
     def __reduce__(self) -> Any:
         from openoutcry._pickle import call
 
-        beside = {"name": self.name, "notices": self.notices, "commitment": self.commitment}
-        return call, (Dataset.from_bytes, (self.to_bytes(),), beside)
+        labels = {"name": self.name, "notices": self.notices, "commitment": self.commitment}
+        return call, (Dataset.from_bytes, (self.to_bytes(),), labels)
 
     def _known(self) -> tuple[str, bytes | None]:
-        # What records call this market, and what is published of its key.
+        # Name and key commitment of the market, as records state them.
         return self.name, None if self.commitment is None else bytes.fromhex(self.commitment)
 
     def _column(self, name: str) -> Table | None:
@@ -374,23 +377,20 @@ def _close_to_close(notices: Iterable[str]) -> tuple[str, ...]:
     return () if any("close to close" in known.lower().replace("-", " ") for known in notices) else (notice,)
 
 
-def _core(given: Mapping[str, Any], rows: tuple[list[int], list[int]] | None = None) -> native.Dataset:
-    """Return the market of columns by name.
-
-    `rows` are those of a frame that its bars and its cells came from.
-    """
-    tables = {name: given.get(name) for name in _TABLES}
-    tradable, risk_free = given.get("tradable"), given.get("risk_free")
-    symbols = columns.names(given["symbols"])
+def _core(values: Mapping[str, Any], rows: tuple[list[int], list[int]] | None = None) -> native.Dataset:
+    """Return the native dataset. `rows` are the frame rows of bars and cells, for error messages."""
+    tables = {name: values.get(name) for name in _TABLES}
+    tradable, risk_free = values.get("tradable"), values.get("risk_free")
+    symbols = columns.names(values["symbols"])
     return native.Dataset.from_arrays(
-        columns.iso(given["dates"]),
+        columns.iso(values["dates"]),
         symbols,
-        columns.table("close", given["close"], symbols),
-        periods_per_year=given["periods_per_year"],
+        columns.table("close", values["close"], symbols),
+        periods_per_year=values["periods_per_year"],
         tradable=None if tradable is None else columns.mask(tradable, symbols),
         risk_free=None if risk_free is None else columns.series("risk_free", risk_free),
-        fundamentals=columns.fundamentals(given.get("fundamentals", ())),
-        news=columns.news(given.get("news", ())),
+        fundamentals=columns.fundamentals(values.get("fundamentals", ())),
+        news=columns.news(values.get("news", ())),
         origin=rows,
         **{name: None if table is None else columns.table(name, table, symbols) for name, table in tables.items()},
     )

@@ -1,9 +1,7 @@
-"""Markets in disguise, their returns preserved.
+"""Mask a market: replace names, price levels and dates, and preserve returns.
 
-Names, price levels and dates are made up, so that nobody can look them up.
-
-All that is drawn comes from HMAC-SHA-256 under a key, one stream a purpose and symbol, so that the disguise of a bar
-does not depend on later ones.
+Every draw is HMAC-SHA-256 under a key, with one stream per purpose and symbol. The masked value of a bar therefore does
+not depend on later bars.
 """
 
 from __future__ import annotations
@@ -17,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from openoutcry.arguments import whole
+from openoutcry.arguments import checked_integer
 from openoutcry.errors import refusal
 
 NAME = "masked"
@@ -28,26 +26,26 @@ _SEED_DOMAIN = b"openoutcry/mask-seed/v1\0"
 _TABLES = ("close", "open", "high", "low", "volume", "dividends", "splits", "tradable", "delistings")
 _IN_MONEY = ("close", "open", "high", "low", "dividends")
 _PRICES = ("close", "open", "high", "low")
-# First prices are drawn from so many octaves, beginning with the one of 2^3 = 8: the range of share prices.
+# First prices are drawn from 2^3 = 8 to 2^10 = 1024, the range of share prices, uniformly in the octave.
 _FIRST_OCTAVE, _N_OCTAVES = 3, 7
-# Nobody remembers anything of these years.
+# Years that no model has data about.
 _FIRST_YEAR, _N_YEARS = 2100, 200
 _WEEKDAYS = 5
-# Bars a year of a market that is open on weekdays, holidays or not.
+# Bars per year of a market that is open on weekdays, with or without holidays.
 _WEEKDAY_BARS = (240.0, 262.0)
 _DAYS_A_YEAR = 365.25
 
 
 def mask(columns: Mapping[str, Any], key: bytes | int, level: str) -> tuple[dict[str, Any], list[str]]:
-    """Return the columns of a market in disguise, and its notices.
+    """Return the columns of the masked market, and its notices.
 
     Args:
-        columns: Arguments of `Dataset.from_arrays`, checked by it before.
+        columns: Arguments of `Dataset.from_arrays`, already validated.
         key: 32 bytes, or an integer from 0 to 2^64 - 1.
-        level: One of `LEVELS`, each with what the ones before it hide.
+        level: One of `LEVELS`. Each level includes the previous ones.
 
     Raises:
-        OpenOutcryError: `argument_invalid`: the key or the level is none of these.
+        OpenOutcryError: `argument_invalid`: the key or the level is invalid.
     """
     if level not in LEVELS:
         raise refusal("argument_invalid", f"`level` must be one of {', '.join(LEVELS)}; received {level!r}")
@@ -62,13 +60,13 @@ def mask(columns: Mapping[str, Any], key: bytes | int, level: str) -> tuple[dict
             masked["dates"] = _even(columns["dates"], columns["periods_per_year"], secret)
     except OverflowError as error:
         received = f"{len(columns['dates'])} bars, {columns['periods_per_year']:g} a year"
-        message = f"a disguised calendar must end before the year 10000; received {received}"
+        message = f"a masked calendar must end before the year 10000; received {received}"
         raise refusal("date_invalid", message) from error
     return masked, _notices(columns, level)
 
 
 def places(symbols: tuple[str, ...], key: bytes | int) -> list[int]:
-    """Return which symbol each column of the disguise is, to whoever has the key."""
+    """Return the index of the real symbol of each masked column."""
     return _order(symbols, _secret(key))
 
 
@@ -77,21 +75,21 @@ def _secret(key: bytes | int) -> bytes:
         if len(key) != 32:
             raise refusal("argument_invalid", f"`key` must be 32 bytes or an integer; received {len(key)} bytes")
         return hashlib.sha256(_DOMAIN + bytes(key)).digest()
-    seed = whole("key", key, 0, 2**64 - 1)
+    seed = checked_integer("key", key, 0, 2**64 - 1)
     return hashlib.sha256(_SEED_DOMAIN + seed.to_bytes(8, "little")).digest()
 
 
-def _draw(secret: bytes, purpose: str, what: str = "") -> bytes:
-    return hmac.new(secret, f"{purpose}\0{what}".encode(), hashlib.sha256).digest()
+def _draw(secret: bytes, purpose: str, subject: str = "") -> bytes:
+    return hmac.new(secret, f"{purpose}\0{subject}".encode(), hashlib.sha256).digest()
 
 
-def _uniform(secret: bytes, purpose: str, what: str = "") -> float:
-    """Return a number of [0, 1), a multiple of 2^-53."""
-    return (int.from_bytes(_draw(secret, purpose, what)[:8], "little") >> 11) * 2.0**-53
+def _uniform(secret: bytes, purpose: str, subject: str = "") -> float:
+    """Return a uniform number in [0, 1), a multiple of 2^-53."""
+    return (int.from_bytes(_draw(secret, purpose, subject)[:8], "little") >> 11) * 2.0**-53
 
 
 def _order(symbols: tuple[str, ...], secret: bytes) -> list[int]:
-    """Return the places of the symbols in a secret order."""
+    """Return the indices of the symbols in a secret order."""
     return sorted(range(len(symbols)), key=lambda place: _draw(secret, "order", symbols[place]))
 
 
@@ -106,16 +104,16 @@ def _renamed(columns: Mapping[str, Any], secret: bytes) -> dict[str, Any]:
 
 
 def _rescale(masked: dict[str, Any], symbols: list[str], secret: bytes) -> None:
-    """Multiply what is in money by one factor a symbol, and divide the volume by it.
+    """Multiply prices and dividends by one factor per symbol, and divide volume by it.
 
-    The factor takes the first price to a drawn level, so that the level says nothing of what it was. It is no power
-    of two: that would keep the digits of every price, which can be looked up as the price can.
+    The factor maps the first price to a drawn level, so that the real level does not show. It is not a power of two,
+    which would preserve the binary digits of every price.
     """
     for place, symbol in enumerate(symbols):
         level = _level(secret, symbol)
         prices = np.column_stack([masked[name][:, place] for name in _PRICES if masked[name] is not None])
         known = np.argwhere(np.isfinite(prices))
-        # What stands before the first price is scaled too, by what is known then: not by a price of the future.
+        # Values before the first price are scaled by the level alone: a later price would leak the future.
         factor = np.full(len(prices), level)
         if len(known):
             factor[known[0][0] :] = level / prices[tuple(known[0])]
@@ -127,16 +125,13 @@ def _rescale(masked: dict[str, Any], symbols: list[str], secret: bytes) -> None:
 
 
 def _level(secret: bytes, symbol: str) -> float:
-    """Return a level, each octave as likely as another.
-
-    The operations are exact, so that it is the same everywhere.
-    """
+    """Return a level with a uniformly drawn octave. The operations are exact, hence the same on every machine."""
     octave, mantissa = divmod(_N_OCTAVES * _uniform(secret, "level", symbol), 1.0)
     return math.ldexp(1.0 + mantissa, _FIRST_OCTAVE + int(octave))
 
 
 def _shifted(dates: tuple[str, ...], secret: bytes) -> list[str]:
-    """Return dates moved by whole weeks, so that weekdays and gaps stay."""
+    """Return dates shifted by whole weeks, which preserves weekdays and gaps."""
     start = date.fromisoformat(dates[0][:10])
     weeks = (_first_day(secret) - start).days // 7
     moved = [date.fromisoformat(text[:10]) + timedelta(weeks=weeks) for text in dates]
@@ -144,11 +139,9 @@ def _shifted(dates: tuple[str, ...], secret: bytes) -> list[str]:
 
 
 def _even(dates: tuple[str, ...], periods_per_year: float, secret: bytes) -> list[str]:
-    """Return evenly spaced dates of the form of the others.
+    """Return evenly spaced dates in the format of the real ones. They reveal only the number of bars.
 
-    They say no more than how many bars there are.
-
-    Daily bars of a market with weekends stand on weekdays, without a holiday.
+    Daily bars of a market with weekends fall on every weekday, without holidays.
     """
     first = _first_day(secret)
     if len(dates[0]) > 10:
@@ -175,8 +168,8 @@ def _notices(columns: Mapping[str, Any], level: str) -> list[str]:
         "calendar": "names, price levels and years",
         "full": "names, price levels and dates",
     }[level]
-    notices = [f"a market in disguise, level {level}: {hidden} are made up, returns are real and can be recognised"]
-    lanes = [f"{len(columns[lane])} {lane}" for lane in ("fundamentals", "news") if columns[lane]]
-    if lanes:
-        notices.append(f"{' and '.join(lanes)} items left out: a text or a balance sheet names its company")
+    notices = [f"masked market, level {level}: {hidden} are replaced; returns are real and can be recognised"]
+    omitted = [f"{len(columns[feed])} {feed}" for feed in ("fundamentals", "news") if columns[feed]]
+    if omitted:
+        notices.append(f"{' and '.join(omitted)} items left out: headlines and balance sheets identify the company")
     return notices

@@ -1,4 +1,4 @@
-"""Windows of bars, given as bars or as dates."""
+"""`Window`: a range of bars, given by bar index or by date."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 
 from openoutcry import openoutcry_py as native
-from openoutcry.arguments import is_whole, lookback_of
+from openoutcry.arguments import is_integer, lookback_of
 from openoutcry.errors import refusal
 
 Edge: TypeAlias = "int | str | date | np.datetime64 | None"
@@ -32,12 +32,12 @@ class _Dated(Protocol):
 class Window:
     """Bars `[start, end)` of a dataset, with `end - start - 1` decisions.
 
-    An edge is a bar, as an index, or a date: the first bar on or after it. Dates are ISO 8601 texts, `datetime` objects
-    (pandas timestamps too) or datetime64, without a time zone.
+    An edge is a bar index or a date. A date means the first bar on or after it. Dates are ISO 8601 strings, `datetime`
+    objects (including pandas timestamps) or datetime64, without a time zone.
 
     Args:
-        start: First bar. None: `lookback - 1` where the data is at least twice as long as the lookback, else 0.
-        end: One past the last bar; that of a date is left out. None: the end of the data.
+        start: First bar. None: `lookback - 1` if the data has at least twice as many bars as the lookback, else 0.
+        end: One past the last bar, so a date is excluded. None: the end of the data.
     """
 
     start: Edge = None
@@ -45,50 +45,47 @@ class Window:
 
     @classmethod
     def parse(cls, text: str) -> Window:
-        """Read `A:B`, each side a bar, an ISO date or empty.
+        """Parse `START:END`, where each side is a bar index, an ISO date or empty.
 
-        `2010:2012` could be years or bars, so it is refused: years are `2010-01-01:2012-01-01`, bars `+2010:+2012`.
+        `2010:2012` is ambiguous and raises: write years as `2010-01-01:2012-01-01`, bars as `+2010:+2012`.
 
         Raises:
-            OpenOutcryError: `window_invalid`: the text has no colon, or a side is neither.
+            OpenOutcryError: `window_invalid`: the colon is missing, or a side is neither a bar nor a date.
         """
-        found = _TEXT.fullmatch(text)
-        if found is None:
+        match = _TEXT.fullmatch(text)
+        if match is None:
             raise refusal("window_invalid", f"a window must be `START:END`, bars or ISO dates; received {text!r}")
-        edges = found["start"], found["end"]
+        edges = match["start"], match["end"]
         if any(edges) and all(re.fullmatch(r"(19|20)\d\d|", edge) for edge in edges):
             years, bars = (
                 ":".join(form.format(edge) if edge else "" for edge in edges) for form in ("{}-01-01", "+{}")
             )
-            message = f"a window must say whether {text!r} means years or bars; received neither"
-            raise refusal("window_invalid", f"{message}; hint: years are {years}, bars {bars}")
+            message = f"a window must be unambiguous; received {text!r}, which can mean years or bars"
+            raise refusal("window_invalid", f"{message}; hint: write {years} for years, {bars} for bars")
         return cls(*(_edge(edge) for edge in edges))
 
     def resolve(self, dataset: _Dated, lookback: int) -> tuple[int, int]:
-        """Return the window's bars in a dataset as `(start, end)`.
+        """Return the bars of the window in a dataset as `(start, end)`.
 
         Raises:
-            OpenOutcryError: `window_invalid`: the window leaves the data or holds no decision.
+            OpenOutcryError: `window_invalid`: the window exceeds the data or has no decision.
         """
         dates = dataset.dates
         start, end = (_bar(edge, dates) for edge in (self.start, self.end))
         try:
             return native.resolve_window(start, end, lookback_of(lookback), len(dates))
         except native.OpenOutcryError as error:
-            edges = [edge for edge in (self.start, self.end) if edge is not None and not is_whole(edge)]
+            edges = [edge for edge in (self.start, self.end) if edge is not None and not is_integer(edge)]
             if not edges:
                 raise
-            # In bars alone, an edge that was a date cannot be recognised.
-            asked = ":".join("" if edge is None else _text(edge) for edge in (self.start, self.end))
+            # The native message names bars only; add the dates that the caller passed.
+            given = ":".join("" if edge is None else _text(edge) for edge in (self.start, self.end))
             message = str(error).removeprefix(f"{error.slug}: ")
-            raise refusal(error.slug, f"{message}, from {asked} in {dates[0]} .. {dates[-1]}") from error
+            raise refusal(error.slug, f"{message}, from {given} in {dates[0]} .. {dates[-1]}") from error
 
 
 def as_window(window: Any) -> Window:
-    """Return any accepted form of a window as a `Window`.
-
-    Forms: a `Window`, a pair of edges, `START:END` or None.
-    """
+    """Return a `Window` from a `Window`, a pair of edges, `START:END` or None."""
     if window is None:
         return Window()
     if isinstance(window, Window):
@@ -108,38 +105,39 @@ def _edge(text: str) -> Edge:
 
 
 def _bar(edge: Edge, dates: Sequence[str]) -> int | None:
-    """Return the bar of an edge: of a date, the first one on or after it."""
+    """Return the bar of an edge; for a date, the first bar on or after it."""
     if edge is None:
         return None
-    if is_whole(edge) and 0 <= int(edge) < 2**63:  # type: ignore[arg-type]
+    if is_integer(edge) and 0 <= int(edge) < 2**63:  # type: ignore[arg-type]
         return int(edge)  # type: ignore[arg-type]
     day, clock, zone = _parts(edge)
     is_daily, is_zoned = len(dates[0]) == 10, dates[0].endswith("Z")
     if clock in ("", "00:00:00") and (is_daily or not zone):
         return bisect_left(dates, day)
     if is_daily or zone != ("Z" if is_zoned else ""):
-        wanted = "a day" if is_daily else f"a day or a time such as {dates[0]}"
-        raise refusal("window_invalid", f"a window's edge must be {wanted}, as the bars are; received {_text(edge)!r}")
+        wanted = "a date" if is_daily else f"a date or a time such as {dates[0]}"
+        message = f"an edge of a window must be {wanted}, like the bars; received {_text(edge)!r}"
+        raise refusal("window_invalid", message)
     return bisect_left(dates, f"{day}T{clock}{zone}")
 
 
 def _parts(edge: Any) -> tuple[str, str, str]:
-    """Return the day of a date, its time and its zone, as far as it has them."""
-    found = _DATE.fullmatch(_text(edge))
+    """Return the day, time and zone of a date; empty where it has none."""
+    match = _DATE.fullmatch(_text(edge))
     with suppress(ValueError):
         if (
-            found is not None
-            and date.fromisoformat(found[1])
-            and time.fromisoformat(found[2] or "00:00:00") is not None
+            match is not None
+            and date.fromisoformat(match[1])
+            and time.fromisoformat(match[2] or "00:00:00") is not None
         ):
-            return found[1], found[2] or "", found[3] or ""
+            return match[1], match[2] or "", match[3] or ""
     shown = edge if isinstance(edge, str) else str(edge)
-    message = f"a window's edge must be a bar or an ISO date such as 2008-01-31; received {shown!r}"
+    message = f"an edge of a window must be a bar or an ISO date such as 2008-01-31; received {shown!r}"
     raise refusal("window_invalid", message)
 
 
 def _text(edge: Any) -> str:
-    """Return a date as text, to the second where that is exact."""
+    """Return a date as a string, to the second if that is exact."""
     if isinstance(edge, np.datetime64):
         exact = edge.astype("datetime64[s]")
         return str(exact if exact == edge else edge)

@@ -1,6 +1,6 @@
-"""Euro foreign exchange reference rates as prices of currencies in euro.
+"""Euro foreign exchange reference rates, as prices of currencies in euro.
 
-Source: European Central Bank, `eurofxref-hist.zip`, units of currency per euro, bundled byte for byte.
+Source: European Central Bank, `eurofxref-hist.zip`, units of currency per euro, bundled unmodified.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ TERMS = "free reuse when the source is cited (European Central Bank)"
 # The bundled years hold 256.12 fixings a year; full years hold 254 to 259.
 PERIODS_PER_YEAR = 256.0
 
-# The G10 currencies against the euro, quoted on every TARGET day since it began. CHF had a floor from 2011-09-06,
-# and left it on 2015-01-15, 16.8 % up in one bar.
+# The G10 currencies against the euro, quoted on every TARGET day since 1999. CHF had a floor from 2011-09-06 to
+# 2015-01-15, when it rose 16.8 % in one bar.
 MAJOR = ("USD", "JPY", "GBP", "CHF", "SEK", "NOK", "AUD", "CAD", "NZD")
 
-# Day of adoption and irrevocable rate. Source: Council Regulation (EC) No 2866/98, as amended up to Bulgaria's entry.
+# Day of euro adoption and irrevocable conversion rate. Source: Council Regulation (EC) No 2866/98, as amended up to Bulgaria's entry.
 ADOPTIONS = {
     "SIT": ("2007-01-01", 239.640),
     "CYP": ("2008-01-01", 0.585274),
@@ -39,18 +39,18 @@ ADOPTIONS = {
     "BGN": ("2026-01-01", 1.95583),
 }
 
-# One currency under two codes: old code, first bar under the new one, new units per old unit.
+# A currency with two codes: old code, first bar under the new one, new units per old unit.
 REDENOMINATIONS = {"TRY": ("TRL", "2005-01-03", 1e-6), "RON": ("ROL", "2005-07-01", 1e-4)}
 
-# Nine years without a fixing lie between the two, and the rate came back 132 % away: one return over them is no
-# return anyone could have earned, so the currency ends suspended and comes back as another symbol.
+# The fixing paused for nine years and resumed 132 % away. A single return over that gap could not be earned, so the
+# currency ends suspended and resumes as another symbol.
 REAPPEARANCES = {"ISK": ("ISK2018", "2018-02-01")}
 
-# The fixing stopped on 2022-03-02 and has not come back: a suspension, because a holder was never paid out.
+# The fixing stopped on 2022-03-02. A suspension, not a settlement, because holders were never paid.
 SUSPENDED = "RUB"
 
-# Pegged to the euro, or managed against it, so closely that their volatility was under 1 % a year for at least one
-# year; that of EEK was 0 throughout. HKD is not among them: its peg is to the dollar, and prices here are in euro.
+# Pegged to the euro or managed against it: annual volatility below 1 % in at least one year (EEK: 0 in all years).
+# HKD is excluded because its peg is to the dollar, and prices are in euro.
 MANAGED = frozenset({"BGN", "CYP", "CZK", "DKK", "EEK", "HRK", "LTL", "LVL", "MTL", "RON", "SIT"})
 
 
@@ -64,11 +64,11 @@ class _Market(NamedTuple):
 
 @lru_cache(maxsize=1)
 def fixings() -> tuple[tuple[str, ...], tuple[str, ...], FloatArray]:
-    """Read the bundled file, oldest day first.
+    """Read the rates of the bundled file, oldest day first.
 
     Returns:
-        Dates, `T` ISO strings; currency codes, as the file names them; rates, shape `(T, n_codes)`, float64, units
-        of currency per euro, NaN where the file says `N/A`. The rates are read-only.
+        Dates, `T` ISO strings; currency codes of the file; rates, shape `(T, n_codes)`, float64, units
+        of currency per euro, NaN where the file says `N/A`. Read-only.
     """
     with zipfile.ZipFile(Path(__file__).with_name("ecb_fx.zip")) as archive:
         text = archive.read("eurofxref-hist.csv").decode("ascii")
@@ -118,18 +118,17 @@ def _events(
 
 
 def panel(universe: Universe = None) -> Panel:
-    """Build prices in euro, one bar per fixing.
+    """Return prices in euro, one bar per fixing.
 
-    Late listings are NaN up to their first fixing. A currency replaced by the euro settles at its irrevocable rate
-    on the first bar of its adoption. TRL and TRY, and ROL and RON, are one symbol with a split. ISK is two symbols.
-    RUB is suspended after its last fixing.
+    Currencies that start late are NaN before their first fixing. A currency replaced by the euro settles at its
+    irrevocable rate on the first bar of the adoption. TRL/TRY and ROL/RON are one symbol each, with a split. ISK is
+    two symbols. RUB is suspended after its last fixing.
 
     Args:
-        universe: `major` (the default), `all`, or a list of symbols. A list without a symbol quoted from the start
-            begins with the first of its fixings.
+        universe: `major` (default), `all`, or a list of symbols. The bars start at the first fixing of any of them.
 
     Raises:
-        ValueError: the universe is none of these.
+        OpenOutcryError: the universe or a symbol is unknown.
     """
     market = _market()
     chosen = choose(universe, MAJOR, market.symbols)
@@ -137,7 +136,7 @@ def panel(universe: Universe = None) -> Panel:
     delistings = market.delistings[:, columns]
     rows = bars(market.close[:, columns], delistings)
     dates = list(market.dates[rows])
-    # Row-major, as the engine reads them: numpy leaves a choice of columns column-major.
+    # Row-major for the engine; selecting columns in numpy gives column-major arrays.
     close, splits, delistings = (
         np.ascontiguousarray(grid[rows, columns]) for grid in (market.close, market.splits, market.delistings)
     )
@@ -159,18 +158,18 @@ def panel(universe: Universe = None) -> Panel:
 
 def _notices(chosen: list[str]) -> list[str]:
     notices = [
-        "prices are one reference fixing a day, close to close, at which nobody can trade: no open, no volume",
-        "no interest carry: a currency earns its price change alone, cash earns 0 and the risk-free rate is 0",
+        "prices are one reference fixing per day, close to close, and cannot be traded: no open, no volume",
+        "no interest carry: a currency earns only its price change, cash earns 0 and the risk-free rate is 0",
     ]
     if not set(chosen) <= set(MAJOR):
         notices.append(
-            "without carry, shorting a high-yield currency is no strategy (short TRY alone shows a Sharpe ratio near"
-            " 0.9): run with shorts off"
+            "without carry, returns of shorting a high-yield currency are not real (short TRY alone has a Sharpe ratio"
+            " near 0.9): run with shorts off"
         )
     if managed := [symbol for symbol in chosen if symbol in MANAGED]:
         notices.append(
-            "held so close to the euro, for a year or more, that inverse-volatility rules put nearly all into them:"
-            f" {', '.join(managed)}"
+            "pegged to the euro or nearly so for a year or more, so that inverse-volatility rules allocate nearly all to"
+            f" them: {', '.join(managed)}"
         )
     if SUSPENDED in chosen:
         notices.append("RUB is suspended after 2022-03-01: unsellable, marked at its last fixing")

@@ -1,4 +1,4 @@
-"""The arrays of one bundled dataset, before the engine sees them."""
+"""`Panel`: the arrays of a bundled dataset, before they become a `Dataset`."""
 
 from __future__ import annotations
 
@@ -12,22 +12,21 @@ FloatArray = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Panel:
-    """Daily closes of some symbols, and what happened to them.
+    """Daily closes, splits and settlements of a set of symbols.
 
     Attributes:
-        name: Name that `openoutcry.data.load` knows the dataset by.
+        name: Name of the dataset for `openoutcry.data.load`.
         dates: `T` ISO dates, strictly increasing.
         symbols: `S` symbols, in the order of the columns.
         close: Shape `(T, S)`, float64, `currency`; NaN where the symbol has no close on the bar.
         splits: Shape `(T, S)`, float64, new shares per old share, 1 where there is no split; None without any.
-        delistings: Shape `(T, S)`, float64, simple return from the last close to the payment, on the bar that
-            pays; NaN elsewhere; None without any.
-        risk_free: Shape `(T,)`, float64, simple return: element `t` from bar `t - 1` to bar `t`. No bar precedes
-            bar 0, whose element is 0 and is a return of nothing.
-        periods_per_year: Bars in a year, for annualisation.
-        notices: What a report on these numbers has to say, one sentence each.
+        delistings: Shape `(T, S)`, float64, simple return from the last close to the cash settlement, on the
+            settlement bar; NaN elsewhere; None without any.
+        risk_free: Shape `(T,)`, float64, simple return: element `t` from bar `t - 1` to bar `t`. Element 0 is 0.
+        periods_per_year: Bars per year, for annualization.
+        notices: Caveats that reports print, one sentence each.
         source: Citation.
-        terms: Terms of reuse.
+        terms: Licence terms.
         currency: Currency of `close`, which is the account currency.
     """
 

@@ -1,4 +1,4 @@
-"""Which symbols of a dataset a caller wants, and the bars on which they exist."""
+"""Select the symbols of a bundled dataset, and the bars on which they exist."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ Universe = str | Sequence[str] | None
 
 
 def choose(universe: Universe, major: Sequence[str], every: Sequence[str]) -> list[str]:
-    """Return the symbols a universe stands for.
+    """Return the symbols of a universe.
 
     Args:
-        universe: A name from `NAMES`, symbols in the order wanted, or None for `DEFAULT`.
+        universe: A name from `NAMES`, a list of symbols, or None for `DEFAULT`.
         major: Symbols of the default universe.
         every: All symbols of the dataset.
 
     Raises:
-        OpenOutcryError: the name is unknown, or a symbol is unknown, named twice, or missing altogether.
+        OpenOutcryError: the name is unknown, a symbol is unknown or repeated, or the list is empty.
     """
     if universe is None:
         return list(major)
@@ -48,14 +48,14 @@ def choose(universe: Universe, major: Sequence[str], every: Sequence[str]) -> li
 
 
 def bars(close: FloatArray, delistings: FloatArray | None = None) -> slice:
-    """Return the bars from the first close of any symbol on.
+    """Return the bars from the first close of any symbol.
 
-    They end with the data, because a symbol that is merely absent is suspended and can still be held; only when
-    every symbol has settled do they end with the last settlement.
+    The bars end with the data, because a suspended symbol can still be held. If every symbol has settled, they end
+    with the last settlement.
 
     Args:
         close: Shape `(T, S)`, float64; NaN where there is no close.
-        delistings: Shape `(T, S)`, float64; finite on the bar on which a symbol settles.
+        delistings: Shape `(T, S)`, float64; finite on the settlement bar of a symbol.
     """
     first = int(np.argmax(np.isfinite(close).any(axis=1)))
     if delistings is not None:

@@ -1,9 +1,9 @@
-"""US Treasury par yields as total-return indices of constant maturity.
+"""US Treasury par yields, as total-return indices of constant maturity.
 
-A bar's return is that of a par bond bought at the last bar's yield and sold at this bar's, with no roll-down: the
-yield of the same maturity prices both.
+The return of a bar is that of a par bond bought at the previous yield and sold at the current one. There is no
+roll-down: the yield of the same maturity prices both trades.
 
-Source: US Department of the Treasury, daily par yield curve, fractions a year.
+Source: US Department of the Treasury, daily par yield curve, as a fraction per year.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from openoutcry.data.bundled.universe import Universe, bars, choose
 NAME = "us-treasury"
 SOURCE = "Source: US Department of the Treasury, daily par yield curve rates, 1990-01-02 to 2017-03-29"
 TERMS = "US Government work, not subject to copyright in the United States"
-# The bundled years hold 250.22 days a year: the bond market keeps holidays the stock exchange's 252 do not.
+# The bundled years have 250.22 days per year: the bond market has more holidays than the stock exchange (252).
 PERIODS_PER_YEAR = 250.0
 DAYS_PER_YEAR = 365.25
 FIRST_CLOSE = 100.0
 
-# Quoted on every bar and priced as bonds. Bills stay out: at nearly no volatility they take all of an
-# inverse-volatility portfolio, and the 3-month one is the risk-free rate.
+# Bonds quoted on every bar. Bills are excluded: their near-zero volatility dominates an inverse-volatility portfolio,
+# and the 3-month bill is the risk-free rate.
 MAJOR = ("UST1Y", "UST2Y", "UST3Y", "UST5Y", "UST7Y", "UST10Y")
 
 
@@ -38,8 +38,8 @@ class _Series(NamedTuple):
     last_day: str = "9999"
 
 
-# The 30-year was not published from 2002-02-19 to 2006-02-08. An index that resumed would earn the yield change of
-# those 994 days in one bar, so it ends suspended and comes back as another symbol.
+# The 30-year yield was not published from 2002-02-19 to 2006-02-08. A resumed index would earn the yield change of
+# those 994 days in one bar, so it ends suspended and resumes as another symbol.
 SERIES = {
     "UST1M": _Series("1month", 1 / 12),
     "UST3M": _Series("3month", 3 / 12),
@@ -59,11 +59,11 @@ BILLS = ("UST1M", "UST3M", "UST6M")
 
 @lru_cache(maxsize=1)
 def par_yields() -> tuple[tuple[str, ...], tuple[str, ...], FloatArray]:
-    """Read the bundled file.
+    """Read the yields of the bundled file.
 
     Returns:
-        Dates, `T` ISO strings; tenors, as the file names them; yields, shape `(T, n_tenors)`, float64, fractions a
-        year, NaN where none was published. The yields are read-only.
+        Dates, `T` ISO strings; tenors of the file; yields, shape `(T, n_tenors)`, float64, fraction per year, NaN
+        where none was published. Read-only.
     """
     text = gzip.decompress(Path(__file__).with_name("us_treasury.csv.gz").read_bytes()).decode("ascii")
     header, *lines = text.splitlines()
@@ -75,27 +75,27 @@ def par_yields() -> tuple[tuple[str, ...], tuple[str, ...], FloatArray]:
 
 
 def bill_return(y0: FloatArray, y1: FloatArray, delta: FloatArray, maturity_years: float) -> FloatArray:
-    """Return what a bill bought at yield `y0` earns when sold at `y1`, `delta` later.
+    """Return the return of a bill bought at yield `y0` and sold at `y1` after `delta` years.
 
     Args:
-        y0: Shape `(n,)`, float64, simple yield a year when bought.
-        y1: Shape `(n,)`, float64, simple yield a year when sold.
-        delta: Shape `(n,)`, float64, years held.
-        maturity_years: Years to maturity when bought.
+        y0: Shape `(n,)`, float64, simple annual yield at purchase.
+        y1: Shape `(n,)`, float64, simple annual yield at sale.
+        delta: Shape `(n,)`, float64, holding period in years.
+        maturity_years: Years to maturity at purchase.
     """
     return (1.0 + y0 * maturity_years) / (1.0 + y1 * (maturity_years - delta)) - 1.0
 
 
 def bond_return(y0: FloatArray, y1: FloatArray, delta: FloatArray, maturity_years: int) -> FloatArray:
-    """Return what a par bond bought at yield `y0` and sold at `y1` earns.
+    """Return the return of a par bond bought at yield `y0` and sold at `y1`.
 
-    The coupon is `y0`, half of it every half year. The price at `y1` is that of the same maturity, grown over
-    `delta` at `y1`, which is the accrued interest.
+    The annual coupon is `y0`, paid in halves every six months. The sale price is that of the same maturity at `y1`,
+    compounded over `delta` at `y1` for the accrued interest.
 
     Args:
-        y0: Shape `(n,)`, float64, par yield a year when bought, compounded half-yearly.
-        y1: Shape `(n,)`, float64, par yield a year when sold, compounded half-yearly.
-        delta: Shape `(n,)`, float64, years held.
+        y0: Shape `(n,)`, float64, annual par yield at purchase, compounded half-yearly.
+        y1: Shape `(n,)`, float64, annual par yield at sale, compounded half-yearly.
+        delta: Shape `(n,)`, float64, holding period in years.
         maturity_years: Years to maturity, a whole number.
     """
     discount = np.ones_like(y1)
@@ -107,8 +107,8 @@ def bond_return(y0: FloatArray, y1: FloatArray, delta: FloatArray, maturity_year
 
 
 def _compound(rate: FloatArray, periods: FloatArray) -> FloatArray:
-    # (1 + rate) ** periods by Newton's binomial series. `**` differs in its last bit from one processor to another,
-    # and the fingerprint of the dataset must not. At rates below 5 % the 14th term is under 1e-18.
+    # (1 + rate) ** periods by Newton's binomial series. The last bit of `**` depends on the processor, and the
+    # fingerprint of the dataset must not. At rates below 5 % the 14th term is under 1e-18.
     term = np.ones_like(rate)
     total = np.ones_like(rate)
     for k in range(14):
@@ -136,13 +136,13 @@ def _index(series: _Series, dates: tuple[str, ...], yields: FloatArray) -> Float
 
 
 def risk_free() -> FloatArray:
-    """Return what a 3-month bill earns over each bar at an unchanged yield.
+    """Return the return of a 3-month bill over each bar at an unchanged yield.
 
-    It is `bill_return` with `y1 = y0`, the part of the bill's return that is known when the bar begins. The price
-    change from a moving yield is left out: it is a risk, and made the bill lose 0.19 % on 2008-09-19.
+    It is `bill_return` with `y1 = y0`, the part of the return that is known when the bar begins. The price change from
+    a moving yield is excluded because it is a risk: the bill lost 0.19 % on 2008-09-19.
 
     Returns:
-        Shape `(T,)`, float64, simple return from bar `t - 1` to bar `t`; element 0 is 0, for no bar precedes it.
+        Shape `(T,)`, float64, simple return from bar `t - 1` to bar `t`. Element 0 is 0.
     """
     dates, tenors, yields = par_yields()
     bill = SERIES["UST3M"]
@@ -151,14 +151,13 @@ def risk_free() -> FloatArray:
 
 
 def panel(universe: Universe = None) -> Panel:
-    """Build total-return indices in dollars, each 100 on its first bar.
+    """Return total-return indices in dollars, each 100 on its first bar.
 
     Args:
-        universe: `major` (the default), `all`, or a list of symbols. A list without a symbol quoted from the start
-            begins with the first bar of its oldest.
+        universe: `major` (default), `all`, or a list of symbols. The bars start at the first bar of any of them.
 
     Raises:
-        ValueError: the universe is none of these.
+        OpenOutcryError: the universe or a symbol is unknown.
     """
     chosen = choose(universe, MAJOR, list(SERIES))
     dates, tenors, yields = par_yields()
@@ -185,13 +184,13 @@ def panel(universe: Universe = None) -> Panel:
 
 def _notices(chosen: list[str]) -> list[str]:
     notices = [
-        "prices are total-return indices computed from a fitted yield curve, close to close, without roll-down: nobody"
-        " can trade at them",
+        "prices are total-return indices computed from a fitted yield curve, close to close, without roll-down, and"
+        " cannot be traded",
         "the risk-free rate is the 3-month bill of the same curve; idle cash earns `cash_bps`, which is not that rate",
-        "yields fell from 8 % to 2 % over these years: merely holding bonds has a Sharpe ratio of 0.5 to 0.7",
+        "yields fell from 8 % to 2 % over these years: buy and hold has a Sharpe ratio of 0.5 to 0.7",
     ]
     if bills := [symbol for symbol in chosen if symbol in BILLS]:
-        notices.append(f"bills have almost no volatility, which attracts inverse-volatility rules: {', '.join(bills)}")
+        notices.append(f"bills have almost no volatility, so inverse-volatility rules overweight them: {', '.join(bills)}")
     if "UST30Y" in chosen:
         notices.append("UST30Y is suspended after 2002-02-15: unsellable, marked at its last index; UST30Y2006 follows")
     return notices

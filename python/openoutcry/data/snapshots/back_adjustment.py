@@ -1,7 +1,7 @@
-"""Histories that were multiplied after the fact, found from two versions of one.
+"""Detect back-adjusted price histories from two versions of a series.
 
-A vendor who adjusts prices multiplies all that lies before a split or a dividend, and rounds. So the quotient of two
-versions is a staircase, but for the cells that were revised besides.
+A vendor that adjusts prices multiplies all values before a split or dividend, and rounds. The ratio of two versions is
+therefore a step function, except at revised cells.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ Series = npt.NDArray[np.float64]
 
 # Fewer bars than this that share a ratio are revisions, not a step.
 SHORTEST = 5
-# So many bars in a row off a step end it; fewer are revisions within it.
+# This many consecutive bars off a step end it; fewer are revisions within it.
 STRAY = 4
 _VOTERS = 9
 _EXACT = 1e-6
 _ROUNDED = 0.95
-# Vendors keep prices in single precision, half a unit of which is 6e-8 of the price.
+# Vendors store prices in single precision, with a rounding error of 6e-8 of the price.
 _SINGLE = 2e-7
 
 
 class Event(NamedTuple):
-    """What a step ends with: all before it was multiplied by `factor`.
+    """An adjustment: all values before `bar` were multiplied by `factor`.
 
     Attributes:
-        bar: First bar after the step; the number of bars if there is none.
-        factor: New over old, beside that of the bars after the step.
+        bar: First bar after the step; the number of bars if the step reaches the end.
+        factor: Ratio of new to old, relative to the ratio after the step.
         kind: `split`, `dividend` or `factor`.
-        what: The size in words: `4 for 1`, `0.21 % of the price`, `times 1.25`.
+        what: Description of the size: `4 for 1`, `0.21 % of the price`, `times 1.25`.
     """
 
     bar: int
@@ -42,11 +42,11 @@ class Event(NamedTuple):
 
 
 class Steps(NamedTuple):
-    """The staircase of two versions of a series.
+    """The step function of the ratios of two versions of a series.
 
     Attributes:
-        ratio: Shape `(n,)`: new over old of the step that a bar is in, exactly 1 where nothing was multiplied.
-        slack: Shape `(n,)`: how far from `ratio x old` rounding may take the new value.
+        ratio: Shape `(n,)`: ratio of new to old of the step of each bar; exactly 1 where nothing was adjusted.
+        slack: Shape `(n,)`: rounding tolerance of the new value around `ratio x old`.
         events: Where the steps end, oldest first.
     """
 
@@ -56,10 +56,10 @@ class Steps(NamedTuple):
 
 
 def steps(old: Series, new: Series) -> Steps:
-    """Return the staircase between two versions of a series.
+    """Return the steps between two versions of a series.
 
     Args:
-        old: Shape `(n,)`, positive, none missing.
+        old: Shape `(n,)`, positive, without missing values.
         new: As `old`.
     """
     if not len(old):
@@ -67,7 +67,7 @@ def steps(old: Series, new: Series) -> Steps:
     units = _unit(old), _unit(new)
     runs = [run for run in _runs(old, new, units) if _is_step(*run)]
     ratio = np.ones(len(old))
-    # From the last to the first, so that what no step claims takes the ratio of the step after it.
+    # Backwards, so that bars outside every step take the ratio of the next step.
     end, later = len(old), 1.0
     for first, last, step, _ in reversed(runs):
         ratio[last:end] = later
@@ -80,10 +80,7 @@ def steps(old: Series, new: Series) -> Steps:
 
 
 def named(bar: int, factor: float, noise: float) -> Event:
-    """Return the event that multiplies a history by `factor`.
-
-    The factor is known to a relative error of `noise`.
-    """
+    """Return the event of an adjustment by `factor`, known to a relative error of `noise`."""
     split = None if 0.9 < factor < 1.0 else _simple(1.0 / factor, max(1e-5, noise))
     if split is not None:
         return Event(bar, factor, "split", f"{split.numerator} for {split.denominator}")
@@ -100,16 +97,13 @@ def _events(ratio: Series, new: Series, unit: float) -> list[Event]:
 
 
 def _runs(old: Series, new: Series, units: tuple[float, float]) -> list[tuple[int, int, float, int]]:
-    """Return runs of bars that share a ratio.
-
-    Each has its first bar, the bar after its last, the ratio, and how many bars fit.
-    """
-    found, first = [], 0
+    """Return runs of bars with one ratio: first bar, one past the last bar, ratio, number of matching bars."""
+    runs, first = [], 0
     while first < len(old):
         run = _run(old, new, first, units)
-        found.append(run)
+        runs.append(run)
         first = run[1]
-    return found
+    return runs
 
 
 def _run(old: Series, new: Series, first: int, units: tuple[float, float]) -> tuple[int, int, float, int]:
@@ -118,7 +112,7 @@ def _run(old: Series, new: Series, first: int, units: tuple[float, float]) -> tu
     for bar in range(first, len(old)):
         before, now = float(old[bar]), float(new[bar])
         if abs(now - ratio * before) <= units[1] + ratio * units[0] + _SINGLE * now:
-            # The sum of many rounded prices tells the ratio better than any one of them.
+            # A sum of rounded prices estimates the ratio better than any single price.
             total_old, total_new = total_old + before, total_new + now
             ratio, last, n_fits, stray = total_new / total_old, bar + 1, n_fits + 1, 0
         elif (stray := stray + 1) >= STRAY:
@@ -127,7 +121,7 @@ def _run(old: Series, new: Series, first: int, units: tuple[float, float]) -> tu
 
 
 def _voted(old: Series, new: Series, units: tuple[float, float]) -> float:
-    """Return the ratio of a bar that most bars agree with, the earliest of such bars."""
+    """Return the ratio that fits the most bars; ties go to the earliest bar."""
     ratios = new / old
     off = np.abs(new[None, :] - ratios[:, None] * old[None, :])
     fits = off <= units[1] + ratios[:, None] * units[0] + _SINGLE * new[None, :]
@@ -139,7 +133,7 @@ def _is_step(first: int, last: int, ratio: float, n_fits: int) -> bool:
 
 
 def _settled(ratio: float, later: float, noise: float) -> float:
-    """Return 1 or the next ratio where this one is the same but for rounding."""
+    """Return the next ratio, or 1, if this ratio equals it up to rounding."""
     near = max(_EXACT, 0.2 * noise)
     for known in (later, 1.0):
         if abs(ratio / known - 1.0) <= near:
@@ -148,20 +142,20 @@ def _settled(ratio: float, later: float, noise: float) -> float:
 
 
 def _unit(values: Series) -> float:
-    """Return half the decimal unit of nearly all values, 0 if there is none.
+    """Return half the decimal unit of the values; 0 if they have none.
 
-    Nearly, because a revision may be finer than what it revises.
+    A few values may be finer, because revisions can have more decimals.
     """
     for decimals in range(7):
         scaled = values * 10.0**decimals
-        # A number of single precision is near its decimals, not on them.
+        # Single-precision values are near their decimal value, not equal to it.
         if np.mean(np.abs(scaled - np.round(scaled)) <= 1e-3 + 1e-7 * scaled) >= _ROUNDED:
             return 0.5 * 10.0**-decimals
     return 0.0
 
 
 def _simple(ratio: float, near: float) -> Fraction | None:
-    """Return the ratio of a split, new shares for old, if one is that near."""
+    """Return the split ratio (new shares per old) within `near` of `ratio`; None if there is none."""
     if not 1e-6 < ratio < 1e6:
         return None
     fraction = (

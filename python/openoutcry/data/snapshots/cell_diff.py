@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from openoutcry.data.dataset import Dataset
 from openoutcry.data.snapshots import back_adjustment
 from openoutcry.data.snapshots.back_adjustment import Event, Steps
 from openoutcry.data.snapshots.market_tables import PRICES, tables_of
-
-if TYPE_CHECKING:
-    from openoutcry import Dataset
 
 Numbers = npt.NDArray[Any]
 Rows = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]

@@ -9,14 +9,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
-
-if TYPE_CHECKING:
-    from openoutcry import Dataset
 
 PERIODS = ("latest", "each")
 

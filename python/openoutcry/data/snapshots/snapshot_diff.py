@@ -1,71 +1,64 @@
-"""What differs between two versions of a market, in sentences.
-
-One sentence a symbol, and one for each thing that concerns the market as a whole.
-"""
+"""Describe the differences between two versions of a market, one sentence per symbol."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from openoutcry.data.dataset import Dataset
 from openoutcry.data.snapshots import cell_diff
 from openoutcry.data.snapshots.cell_diff import Part, counted, listed
 from openoutcry.data.snapshots.market_tables import tables_of
 
-if TYPE_CHECKING:
-    from openoutcry import Dataset
-
-# Two symbols are one renamed if so large a part of their common closes is the same to the bit.
+# A removed and an added symbol count as renamed if this fraction of their common closes is bit-identical.
 _SAME = 0.99
 _FEWEST = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What differs about one symbol, or about the market as a whole.
+    """The differences of one symbol, or of the market.
 
     Attributes:
         about: Name of the symbol; empty for the market.
-        parts: Each of its differences.
+        parts: The individual differences.
     """
 
     about: str
     parts: list[Part] = field(default_factory=list)
 
     def __str__(self) -> str:
-        said = "; ".join(part.text for part in self.parts)
-        return f"{self.about}: {said}" if self.about else said
+        sentence = "; ".join(part.text for part in self.parts)
+        return f"{self.about}: {sentence}" if self.about else sentence
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the difference as values that JSON can carry."""
+        """Return the difference as JSON-serializable values."""
         facts = [{"kind": part.kind, "text": part.text, **part.facts} for part in self.parts]
         return {"about": self.about or None, "sentence": str(self), "parts": facts}
 
 
 def differences(old: Dataset, new: Dataset) -> list[Difference]:
-    """Return what differs between two versions of a market.
+    """Return the differences between two versions of a market; empty if their fingerprints are equal.
 
-    Nothing does if their fingerprints are one.
-
-    Cells are compared bit for bit on the dates and symbols that both have. Where the closes before a date are one
-    multiple of what they were, they count as re-adjusted, and only what does not fit as revised.
+    Cells are compared bit for bit on common dates and symbols. Closes before a date that changed by one common factor
+    count as re-adjusted; other changed cells count as revised.
     """
     if old.fingerprint == new.fingerprint:
         return []
     renamed = _renamed(old, new)
-    found = [Difference("", [part]) for part in _of_market(old, new, renamed)]
+    described = [Difference("", [part]) for part in _of_market(old, new, renamed)]
     pairs = [(symbol, symbol) for symbol in old.symbols if symbol in new.symbols]
     common = cell_diff.Common.of(old, new)
     for before, now in [*pairs, *renamed]:
         parts = common.compare(before, now)
-        parts += _lanes("fundamentals", old, new, before, now) + _lanes("news", old, new, before, now)
+        parts += _feed("fundamentals", old, new, before, now) + _feed("news", old, new, before, now)
         if parts:
-            found.append(Difference(now, parts))
-    return found
+            described.append(Difference(now, parts))
+    return described
 
 
 def _of_market(old: Dataset, new: Dataset, renamed: list[tuple[str, str]]) -> list[Part]:
@@ -82,7 +75,7 @@ def _of_market(old: Dataset, new: Dataset, renamed: list[tuple[str, str]]) -> li
     order = [names.get(symbol, symbol) for symbol in old.symbols]
     stay = [symbol for symbol in order if symbol in new.symbols]
     if stay != [symbol for symbol in new.symbols if symbol in stay]:
-        parts.append(Part("order", "the symbols stand in another order", {}))
+        parts.append(Part("order", "the symbols are in another order", {}))
     parts += _columns(old, new)
     if old.periods_per_year != new.periods_per_year:
         facts = {"old": old.periods_per_year, "new": new.periods_per_year}
@@ -91,7 +84,7 @@ def _of_market(old: Dataset, new: Dataset, renamed: list[tuple[str, str]]) -> li
 
 
 def _bars(kind: str, dates: Sequence[str], others: Sequence[str]) -> list[Part]:
-    """Return the bars of `dates` that are not among `others`, by where they lie."""
+    """Return the bars of `dates` that are not in `others`, grouped by position."""
     known = set(others)
     extra = [date for date in dates if date not in known]
     places = {
@@ -128,7 +121,7 @@ def _columns(old: Dataset, new: Dataset) -> list[Part]:
 
 
 def _renamed(old: Dataset, new: Dataset) -> list[tuple[str, str]]:
-    """Return removed symbols with the added one, and only one, that has their closes."""
+    """Return pairs of a removed and an added symbol that uniquely share their closes."""
     gone = [symbol for symbol in old.symbols if symbol not in new.symbols]
     come = [symbol for symbol in new.symbols if symbol not in old.symbols]
     rows = cell_diff.common_rows(old.dates, new.dates)
@@ -147,20 +140,20 @@ def _is_same(old: cell_diff.Numbers, new: cell_diff.Numbers) -> bool:
     return n >= min(_FEWEST, len(old)) and float((old[either] == new[either]).mean()) >= _SAME
 
 
-def _lanes(lane: str, old: Dataset, new: Dataset, before: str, now: str) -> list[Part]:
-    """Return what was added to and removed from a lane of a symbol."""
-    had = [item[1:] for item in getattr(old, lane) if item[0] == before]
-    has = [item[1:] for item in getattr(new, lane) if item[0] == now]
+def _feed(feed: str, old: Dataset, new: Dataset, before: str, now: str) -> list[Part]:
+    """Return the items of a symbol that were added to and removed from its fundamentals or news."""
+    had = [item[1:] for item in getattr(old, feed) if item[0] == before]
+    has = [item[1:] for item in getattr(new, feed) if item[0] == now]
     if had == has:
         return []
     gone, come = Counter(had) - Counter(has), Counter(has) - Counter(had)
-    noun = {"fundamentals": "fundamental", "news": "headline"}[lane]
+    noun = {"fundamentals": "fundamental", "news": "headline"}[feed]
     parts = []
     for kind, items in (("removed", gone), ("added", come)):
         if n := items.total():
             since = sorted(item[0] for item in items)
-            names = f" ({listed(sorted({item[1] for item in items}))})" if lane == "fundamentals" else ""
+            names = f" ({listed(sorted({item[1] for item in items}))})" if feed == "fundamentals" else ""
             text = f"{counted(n, noun)}{names} {kind}, known from {since[0]} on"
-            parts.append(Part(f"{lane}_{kind}", text, {"n": n, "items": [list(item) for item in sorted(items)]}))
-    # Headlines of one moment are shown in the order given, so that it counts.
-    return parts or [Part(f"{lane}_order", f"{lane} of one moment stand in another order", {})]
+            parts.append(Part(f"{feed}_{kind}", text, {"n": n, "items": [list(item) for item in sorted(items)]}))
+    # Observations show headlines of the same time in the given order, so the order matters.
+    return parts or [Part(f"{feed}_order", f"{feed} of the same time are in another order", {})]

@@ -11,16 +11,14 @@ import json
 import os
 import zipfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from openoutcry.data.dataset import Dataset
 from openoutcry.data.snapshots.market_tables import TABLES, tables_of
 from openoutcry.errors import refusal
-
-if TYPE_CHECKING:
-    from openoutcry import Dataset
 
 FORMAT = "openoutcry/snapshot/v1"
 SUFFIXES = (".json", ".npz")
@@ -72,9 +70,6 @@ def load(path: str | os.PathLike[str]) -> Dataset:
         OpenOutcryError: `field_unparsable`: this is no snapshot; `value_invalid`: its content has changed.
         OSError: one of its two files cannot be read.
     """
-    # Here, as in `openoutcry.data.load`: importing this must not load the engine.
-    from openoutcry import Dataset
-
     path = Path(path)
     manifest = _manifest(path.with_suffix(".json"))
     numbers = _arrays(path.with_suffix(".npz"))
